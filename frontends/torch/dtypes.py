@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 from ...hlo_dialect.expressions.complex import Complex
 from ...hlo_dialect.types import Array, element_type_of, numpy_dtype
 from ..builder.builder import Value
-from .api import torch
+from .api import required, torch
 
 _NUMPY: dict[Any, Any] = {
     torch.bool: np.bool_,
@@ -111,12 +111,16 @@ def parts(value: Value) -> Complex:
     return Complex.of(value)
 
 
+_no_modes: Any = required("torch.utils._python_dispatch")._disable_current_modes
+
+
 def array_of(tensor: Any) -> Array:
-    """A tensor of torch, on the CPU, as an array."""
-    plain = tensor.detach().resolve_conj().resolve_neg().contiguous()
-    dtype = numpy_dtype(element_of_dtype(plain.dtype))
+    """A tensor of torch, on the CPU, as an array; also while torch traces with fake tensors."""
+    dtype = numpy_dtype(element_of_dtype(tensor.dtype))
     assert dtype is not None
-    if plain.dtype in (torch.bfloat16,) or dtype.name.startswith("float8"):
-        bits = plain.view(torch.int16 if plain.dtype.itemsize == 2 else torch.uint8)
-        return np.asarray(bits.numpy()).view(dtype)
-    return np.asarray(plain.numpy())
+    with _no_modes():
+        plain = tensor.detach().resolve_conj().resolve_neg().contiguous()
+        if plain.dtype == torch.bfloat16 or dtype.name.startswith("float8"):
+            bits = plain.view(torch.int16 if plain.dtype.itemsize == 2 else torch.uint8)
+            return np.asarray(bits.numpy()).view(dtype)
+        return np.asarray(plain.numpy())

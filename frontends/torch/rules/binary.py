@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -54,7 +55,6 @@ binary(_names("minimum", "minimum"), lambda step, x, y: x.minimum(y))
 binary("aten.bitwise_and.Tensor aten.bitwise_and.Scalar prims.bitwise_and", lambda step, x, y: x & y)
 binary("aten.bitwise_or.Tensor aten.bitwise_or.Scalar prims.bitwise_or", lambda step, x, y: x | y)
 binary("aten.bitwise_xor.Tensor aten.bitwise_xor.Scalar prims.bitwise_xor", lambda step, x, y: x ^ y)
-binary("prims.zeta aten.special_zeta", lambda step, x, y: step.builder.zeta(x, y))
 binary("prims.hypot", lambda step, x, y: _hypot(step, x, y))
 
 
@@ -310,3 +310,14 @@ def polar(step: Step, size: Value, angle: Value) -> Value:
 @lowers("prims.fma")
 def multiply_add(step: Step, x: Any, y: Any, z: Any) -> Value:
     return step.working(x) * step.working(y) + step.working(z)
+
+
+@lowers("prims.zeta aten.special_zeta")
+def zeta(step: Step, x: Any, q: Any) -> Value:
+    """As Cephes: infinite at the poles, NaN where it is not real."""
+    power, start = step.working(x), step.working(q)
+    below = start <= 0.0
+    real = power.compare("EQ", power.floor())
+    at_poles = below & start.compare("EQ", start.floor())
+    found = (below & ~real).select(math.nan, step.builder.zeta(power, start))
+    return power.equals(1.0).select(math.inf, (power < 1.0).select(math.nan, at_poles.select(math.inf, found)))

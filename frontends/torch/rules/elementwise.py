@@ -48,11 +48,12 @@ for _names, _method_name in {
     "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atanh": "atanh",
     "cosh": "cosh", "sinh": "sinh", "tan": "tan", "cos": "cosine", "sin": "sine", "tanh": "tanh",
     "exp": "exponential", "expm1": "exponential_minus_one", "log": "log", "log1p": "log_plus_one",
-    "sqrt": "sqrt", "erf": "erf", "erfc": "erfc", "lgamma": "lgamma", "digamma": "digamma",
+    "sqrt": "sqrt", "erf": "erf", "erfc": "erfc", "lgamma": "lgamma",
     "neg": "negate",
 }.items():  # fmt: skip
     unary(_names, _method(_method_name))
 
+unary("digamma", lambda step, x: x.equals(0.0).select(x.like(math.inf).copysign(-x), step.builder.digamma(x)))
 unary("exp2", lambda step, x: step.builder.power(step.full(2.0, dtype_of(x), x.shape), x))
 unary("log2", lambda step, x: step.builder.log(x) * step.full(1 / math.log(2), dtype_of(x), x.shape))
 unary("log10", lambda step, x: step.builder.log(x) * step.full(1 / math.log(10), dtype_of(x), x.shape))

@@ -12,7 +12,7 @@ from ..dtypes import Unlowered, converted, dtype_of, element_of_dtype
 from ..memory import memory_order
 from ..registry import lowers
 from ..step import Step, broadcast, count, dim_of
-from .indexing import take_along, take_flat
+from .indexing import scattered, take_along, take_flat
 
 
 @lowers(
@@ -249,6 +249,21 @@ def as_strided(step: Step, x: Value, size: Any, stride: Any, offset: Any = None)
     return strided(step, in_memory_order(x, fake), step.shape, tuple(map(int, stride)), int(offset or 0))
 
 
+@lowers("prims.as_strided_scatter aten.as_strided_scatter")
+def as_strided_scatter(step: Step, x: Value, source: Value, size: Any, stride: Any, offset: Any = None) -> Value:
+    fake = step.operands[0]
+    shape = tuple(map(int, fake.shape))
+    if memory_order(shape, tuple(map(int, fake.stride()))) != list(range(len(shape))):
+        raise Unlowered("a part of memory that is not row-major is written")
+    places = step.full(int(offset or 0), torch.int64, source.shape)
+    for dim, one in enumerate(stride):
+        if source.shape[dim] > 1:
+            places = places + step.iota(dim, source.shape) * int(one)
+    rows = converted(source, dtype_of(x)).reshape((count(source.shape),))
+    flat = x.reshape((count(x.shape),))
+    return scattered(step, flat, places.reshape((count(source.shape), 1)), rows, [0], None).reshape(x.shape)
+
+
 @lowers("aten.diagonal aten.diagonal_copy")
 def diagonal(step: Step, x: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Value:
     rank = len(x.shape)
@@ -286,3 +301,24 @@ def unfold(step: Step, x: Value, dim: int, size: int, stride: int) -> Value:
     split_ = found.reshape((*x.shape[:along], windows, size, *x.shape[along + 1 :]))
     order = [one for one in range(len(split_.shape)) if one != along + 1]
     return split_.transpose([*order, along + 1])
+
+
+@lowers("aten.diagonal_scatter")
+def diagonal_scatter(step: Step, x: Value, source: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Value:
+    rank = len(x.shape)
+    first, second = dim_of(dim1, rank), dim_of(dim2, rank)
+    row, column = max(0, -offset), max(0, offset)
+    length = source.shape[-1]
+    if not count(source.shape):
+        return x
+    # The source as rows of a matrix that holds one element each, the others are the old ones.
+    rest = [dim for dim in range(rank) if dim not in (first, second)]
+    order = [*rest, first, second]
+    old = x.transpose(order)
+    wide = converted(source, dtype_of(x)).pad(
+        step.full(0, dtype_of(x)), [0] * len(rest) + [row], [0] * len(rest) + [old.shape[-2] - row - length]
+    )
+    rows = wide.broadcast(old.shape, [*range(rank - 1)])
+    at, across = step.iota(rank - 2, old.shape), step.iota(rank - 1, old.shape)
+    chosen = (across - at).equals(offset) & (at >= row) & (at < row + length) & (across >= column)
+    return chosen.select(rows, old).transpose([order.index(dim) for dim in range(rank)])

@@ -1,0 +1,163 @@
+"""The rules of the operations, by family, compared with torch's eager mode; each family is one graph."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from graph_programs import each, same_as_eager
+
+SPECIAL = torch.tensor([0.0, -0.0, 1.0, -1.5, 2.5, -0.5, 3e38, float("inf"), float("-inf"), float("nan")])
+
+
+def test_functions_of_one_element() -> None:
+    functions = [
+        torch.ceil, torch.floor, torch.round, torch.trunc, torch.sign, torch.sgn, torch.abs, torch.neg, torch.exp2,
+        torch.reciprocal, torch.isnan, torch.isinf, torch.isfinite, torch.signbit, torch.relu, torch.sigmoid,
+        torch.logical_not, torch.tanh, torch.erf, torch.log1p, torch.expm1, torch.rsqrt, torch.frexp, torch.angle,
+        F.silu, F.softplus, torch.nan_to_num, lambda x: F.gelu(x[:6]),
+    ]  # fmt: skip
+    same_as_eager(each(*functions), SPECIAL, rtol=2e-6)
+
+
+def test_functions_of_two_elements() -> None:
+    x = SPECIAL.repeat_interleave(10)
+    y = SPECIAL.repeat(10)
+    same_as_eager(
+        each(
+            torch.add, torch.sub, torch.mul, torch.div, torch.maximum, torch.minimum, torch.fmax, torch.fmin, torch.eq,
+            torch.lt, torch.ge, torch.ne, torch.atan2, torch.copysign, torch.pow, torch.logical_xor,
+            lambda x, y: torch.div(x, y, rounding_mode="trunc"), lambda x, y: torch.clamp(x, y),
+            lambda x, y: torch.where(x > y, x, 1.0), lambda x, y: torch.lerp(x, y, 0.25),
+        ),
+        x, y, rtol=2e-6,
+    )  # fmt: skip
+
+
+def test_integers() -> None:
+    x = torch.tensor([-7, -6, -1, 0, 1, 5, 7, 100], dtype=torch.int32).repeat_interleave(4)
+    y = torch.tensor([-3, 2, 5, -1], dtype=torch.int32).repeat(8)
+    same_as_eager(
+        each(
+            torch.floor_divide, torch.remainder, torch.fmod, torch.bitwise_and, torch.bitwise_xor, torch.gcd, torch.div,
+            lambda x, y: torch.div(x, y, rounding_mode="trunc"), lambda x, y: x << y.abs(), lambda x, y: x >> y.abs(),
+            lambda x, y: x ** y.abs(), lambda x, y: x + 2.5, lambda x, y: x * y.to(torch.int64),
+            lambda x, y: (x.to(torch.uint8), x.to(torch.bool), x.double(), x.sum(), x.prod(), x.float().mean()),
+            lambda x, y: (x > y).sum(), lambda x, y: (x.bool() | (y > 0)).any(), torch.maximum,
+        ),
+        x, y,
+    )  # fmt: skip
+
+
+def test_rounding_division_of_floats() -> None:
+    x = torch.tensor([7.0, -7.0, 7.0, -7.0, 0.0, 1.0, -1.0, 6.0])
+    y = torch.tensor([2.0, 2.0, -2.0, -2.0, 3.0, 0.1, 0.1, 3.0])
+    same_as_eager(
+        each(lambda x, y: torch.div(x, y, rounding_mode="floor"), torch.remainder, torch.fmod, torch.floor_divide), x, y
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64, torch.complex64])
+def test_dtypes(dtype: torch.dtype) -> None:
+    x = torch.randn(4, 6).to(dtype)
+    functions = [
+        lambda x: x + x * 2, lambda x: x @ x.t(), lambda x: x.sum(1), lambda x: torch.exp(x), lambda x: x.mean(),
+        lambda x: x.t().contiguous(), lambda x: torch.cat([x, x]), lambda x: x[1:, ::2], lambda x: x.abs(),
+    ]  # fmt: skip
+    if not dtype.is_complex:
+        functions += [lambda x: F.softmax(x, -1), lambda x: F.layer_norm(x, (6,)), lambda x: x.amax(0)]
+    else:
+        functions += [lambda x: x.conj() * 2, lambda x: (x.real, x.imag), lambda x: torch.view_as_real(x)]
+    rough = 1e-2 if dtype.itemsize == 2 else 1e-5
+    same_as_eager(each(*functions), x, rtol=rough, atol=rough)
+
+
+def test_reductions() -> None:
+    x = torch.randn(3, 4, 5)
+    x[0, 1, 2] = float("nan")
+    same_as_eager(
+        each(
+            lambda x: x.nansum(1), lambda x: x.amax((0, 2)), lambda x: x.min(), lambda x: x.max(1), lambda x: x.min(-1),
+            lambda x: (x.argmax(), x.argmin(2), x.argmax(1, keepdim=True)), lambda x: (x > 0).all(1),
+            lambda x: (x > 9).any(), lambda x: x[1:].var(1), lambda x: x[1:].std((0, 2), correction=0),
+            lambda x: torch.var_mean(x[1:], 2), lambda x: x[1:].prod(0), lambda x: x[1:].cumsum(1), lambda x: x.cumprod(2),
+            lambda x: torch.cummax(x, 2), lambda x: torch.cummin(x[1:], 1), lambda x: torch.logcumsumexp(x, 1),
+            lambda x: torch.logsumexp(x[1:], 1), lambda x: torch.linalg.vector_norm(x[1:], 2), lambda x: x.sort(1),
+            lambda x: x[1:].topk(2, 2), lambda x: x[1:].argsort(2, descending=True), lambda x: x.new_zeros(0).sum(),
+        ),
+        x, atol=1e-5,
+    )  # fmt: skip
+
+
+def test_views_and_copies() -> None:
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    y = torch.full((2, 2, 4), -1.0)
+    same_as_eager(
+        each(
+            lambda x, y: x.permute(2, 0, 1), lambda x, y: x[:, 1], lambda x, y: x[..., ::2], lambda x, y: x[-1, -2:],
+            lambda x, y: torch.slice_scatter(x, y, 1, 0, 3, 2),
+            lambda x, y: torch.select_scatter(x, x[:, 0] * 2, 1, 2), lambda x, y: x.unfold(2, 2, 1),
+            lambda x, y: torch.diagonal(x, 1, 1, 2), lambda x, y: torch.diagonal_scatter(x, x[:, 0, :3] + 9, 0, 1, 2),
+            lambda x, y: x.flip(0, 2), lambda x, y: x.roll(1, 2), lambda x, y: x.repeat(2, 1, 2), lambda x, y: x.tril(),
+            lambda x, y: F.pad(x, (1, -1, 2, 0), value=3.0), lambda x, y: F.pad(x, (1, 2), mode="reflect"),
+            lambda x, y: x.split(2, 2), lambda x, y: torch.stack([x, x], 1), lambda x, y: x.unsqueeze(1).expand(2, 5, 3, 4),
+            lambda x, y: torch.as_strided(x, (2, 2), (1, 3), 2), lambda x, y: x.view(torch.int32), lambda x, y: x.unbind(1),
+            lambda x, y: torch.cat([x, y, x.new_zeros(0)], 1), lambda x, y: torch.einsum("abc,abd->cd", x, x),
+            lambda x, y: torch.linspace(0, 1, 5), lambda x, y: torch.eye(3), lambda x, y: torch.arange(1, 9, 3),
+        ),
+        x, y,
+    )  # fmt: skip
+
+
+def test_elements_by_index() -> None:
+    x = torch.randn(5, 4, 3)
+    i = torch.tensor([[0, -1], [2, 2]])
+    j = torch.tensor([1, 3])
+    v = torch.randn(2, 2, 3)
+    same_as_eager(
+        each(
+            lambda x, i, j, v: x[i], lambda x, i, j, v: x[i, j], lambda x, i, j, v: x[i, :, j - 1], lambda x, i, j, v: x[:, j],
+            lambda x, i, j, v: x.index_put((i, j), v), lambda x, i, j, v: x.index_put((i, j), v, accumulate=True),
+            lambda x, i, j, v: x.index_select(1, j), lambda x, i, j, v: x.gather(1, (i.abs() % 4)[:, :, None].expand(2, 2, 3)),
+            lambda x, i, j, v: x.scatter(1, j[:, None, None].expand(2, 2, 3), v), lambda x, i, j, v: x.masked_fill(x > 0, 7),
+            lambda x, i, j, v: x.scatter_add(1, j[:, None, None].expand(2, 2, 3), v),
+            lambda x, i, j, v: x.scatter_reduce(0, j[:, None, None].expand(2, 2, 3), v, "amax", include_self=False),
+            lambda x, i, j, v: x.scatter_reduce(0, j[:, None, None].expand(2, 2, 3), v, "mean"),
+            lambda x, i, j, v: x.masked_scatter(x > 0, x * 2), lambda x, i, j, v: F.embedding(i.abs(), x[:, 0]),
+            lambda x, i, j, v: torch.searchsorted(x[0, 0].sort()[0], v, right=True),
+            lambda x, i, j, v: torch.bucketize(v, x[0, 0].sort()[0]), lambda x, i, j, v: x.take(i.abs()),
+            lambda x, i, j, v: x.index_add(1, j, v.new_ones(5, 2, 3)),
+        ),
+        x, i, j, v,
+    )  # fmt: skip
+
+
+def test_convolutions_and_pooling() -> None:
+    x, w = torch.randn(2, 4, 9, 8), torch.randn(6, 2, 3, 2)
+    t = torch.randn(4, 3, 3, 2)
+    same_as_eager(
+        each(
+            lambda x, w, t: F.conv2d(x, w, torch.ones(6), stride=(2, 1), padding=(1, 0), dilation=(1, 2), groups=2),
+            lambda x, w, t: F.conv_transpose2d(x, t, None, stride=2, padding=1, output_padding=1, groups=2, dilation=(2, 1)),
+            lambda x, w, t: F.conv1d(x[:, :, 0], w[:, :, 0], groups=2, padding=1), lambda x, w, t: F.avg_pool2d(x, 3, 2, 1),
+            lambda x, w, t: F.max_pool2d(x, 3, 2, 1, return_indices=True), lambda x, w, t: F.max_pool2d(x, 2, ceil_mode=True),
+            lambda x, w, t: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True, count_include_pad=False),
+            lambda x, w, t: F.adaptive_avg_pool2d(x, (4, 3)), lambda x, w, t: F.adaptive_avg_pool2d(x, 1),
+            lambda x, w, t: F.interpolate(x, scale_factor=2, mode="bilinear"), lambda x, w, t: F.interpolate(x, size=(4, 5)),
+            lambda x, w, t: torch.fft.rfft2(x), lambda x, w, t: torch.fft.irfft(torch.fft.rfft(x, norm="ortho"), n=8, norm="ortho"),
+            lambda x, w, t: torch.fft.ifftn(x, dim=(1, 3)),
+        ),
+        x, w, t, rtol=1e-4, atol=1e-5,
+    )  # fmt: skip
+
+
+def test_random_numbers_are_those_of_eager() -> None:
+    same_as_eager(
+        each(
+            lambda x: torch.rand(3, 5), lambda x: torch.randn_like(x), lambda x: torch.randint(0, 9, (7,)),
+            lambda x: F.dropout(x, 0.3), lambda x: torch.randperm(6), lambda x: torch.empty(5).normal_(1, 2),
+            lambda x: torch.empty(5).exponential_(), lambda x: torch.native_dropout(x, 0.5, True),
+        ),
+        torch.randn(4, 8),
+    )  # fmt: skip
