@@ -13,6 +13,7 @@ import argparse
 import dataclasses
 import json
 import os
+import select
 import statistics
 import subprocess
 import sys
@@ -32,10 +33,11 @@ ENVIRONMENT = {**os.environ, "JAX_PLATFORMS": "cpu", "XHLO_CACHE_SIZE": "0"}
 
 
 class System:
-    """A process that runs one system."""
+    """A process that runs one system; what takes longer than `limit` seconds is given up."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, limit: float) -> None:
         self.name = name
+        self._limit = limit
         self.start()
 
     def start(self) -> None:
@@ -55,6 +57,9 @@ class System:
 
     def _reply(self) -> dict[str, Any]:
         assert self._process.stdout is not None
+        if not select.select([self._process.stdout], [], [], self._limit)[0]:
+            self.close()
+            return {"state": "ended", "error": f"not done within {self._limit:.0f} s"}
         line = self._process.stdout.readline()
         if not line:
             return {
@@ -72,16 +77,20 @@ class System:
             return {"state": "ended", "error": "the process has ended"}
         return self._reply()
 
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
     def close(self) -> None:
         self._process.kill()
         self._process.wait()
 
 
-def started(names: list[str], results: Results) -> list[System]:
+def started(names: list[str], results: Results, limit: float) -> list[System]:
     """The systems that are installed."""
     running: list[System] = []
     for name in names:
-        system = System(name)
+        system = System(name, limit)
         if system.first["state"] == "ready":
             results.versions[name] = system.first["version"]
             running.append(system)
@@ -95,11 +104,11 @@ def ready_for(row: Row, systems: list[System], results: Results) -> list[System]
     path = KEPT / "expected.npz"
     subprocess.run([sys.executable, "-m", "peers.expected", row.name, path], cwd=HERE, env=ENVIRONMENT, check=True)
     ready: list[System] = []
-    results.refused.pop(row.name, None)
     for system in systems:
-        reply = system.ask(row=row.name, expected=str(path))
-        if reply["state"] == "ended":
+        results.refused.get(row.name, {}).pop(system.name, None)
+        if not system.is_running:
             system.start()
+        reply = system.ask(row=row.name, expected=str(path))
         if reply["state"] == "ready":
             ready.append(system)
         elif reply["state"] != "absent":
@@ -115,11 +124,8 @@ def time_blocks(ready: list[System], blocks: int, seconds: float) -> dict[str, f
         for system in ready:
             # The threads of the one before come to rest.
             time.sleep(0.1)
-            reply = system.ask(seconds=seconds)
-            if "times" not in reply:
-                raise SystemExit(f"{system.name}: {reply['error']}")
-            times[system.name] += reply["times"]
-    return {name: statistics.median(each) for name, each in times.items()}
+            times[system.name] += system.ask(seconds=seconds).get("times", [])
+    return {name: statistics.median(each) for name, each in times.items() if len(each) >= 3 * blocks}
 
 
 def measure(row: Row, systems: list[System], results: Results, options: argparse.Namespace) -> None:
@@ -130,6 +136,10 @@ def measure(row: Row, systems: list[System], results: Results, options: argparse
             with hogs(busy):
                 medians = time_blocks(ready, options.blocks, options.seconds)
             results.seconds.setdefault(load, {}).setdefault(row.name, {}).update(medians)
+            for system in ready:
+                if system.name not in medians:
+                    results.refused.setdefault(row.name, {})[system.name] = f"ended while it was timed ({load})"
+            ready = [system for system in ready if system.is_running]
             shown = ", ".join(f"{name} {report.number(seconds)}" for name, seconds in medians.items())
             print(f"{row.title} [{load}] floor {report.number(results.floors[row.name])}: {shown}", flush=True)
 
@@ -141,6 +151,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--blocks", type=int, default=7, help="blocks of each system")
     parser.add_argument("--seconds", type=float, default=0.25, help="what a block lasts")
     parser.add_argument("--quick", action="store_true", help="two blocks of 0.05 s, on the quiet machine only")
+    parser.add_argument("--limit", type=float, default=300, help="seconds until a system is given up for a row")
     parser.add_argument("--hog", type=int, default=1, metavar="N", help="processors busy in the second part")
     parser.add_argument("--list", action="store_true", help="only list the rows")
     parser.add_argument("--report", action="store_true", help="measure nothing, only write what was kept")
@@ -165,7 +176,7 @@ def main() -> None:
     results = Results.read(json.loads(path.read_text())) if path.exists() else Results()
     if not options.report:
         results.machine = machine.description()
-        systems = started(options.systems.split(","), results)
+        systems = started(options.systems.split(","), results, options.limit)
         try:
             for row in rows:
                 measure(row, systems, results, options)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import bench
 from peers import functions, on_jax, on_numpy, report, worker
 from peers.report import Results
 from peers.rows import BY_NAME, ROWS
@@ -72,3 +74,27 @@ def test_the_table_in_the_readme(tmp_path: Path) -> None:
     assert table in path.read_text() and "XLA:CPU | ratio" not in path.read_text()
     with pytest.raises(SystemExit, match="has no <!-- slow -->"):
         report.put_between(path, "slow", table)
+
+
+def test_a_system_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Hanging:
+        """A process that never replies."""
+
+        def __init__(self, words: list[str], **given: object) -> None:
+            reader, self._writer = os.pipe()
+            self.stdin, self.stdout = (tmp_path / "requests").open("w"), os.fdopen(reader)
+            self.code: int | None = None
+
+        def kill(self) -> None:
+            self.code = -9
+            os.close(self._writer)
+
+        def poll(self) -> int | None:
+            return self.code
+
+        wait = poll
+
+    monkeypatch.setattr(bench, "KEPT", tmp_path)
+    monkeypatch.setattr(bench.subprocess, "Popen", Hanging)
+    system = bench.System("NumPy", 0.01)
+    assert system.first == {"state": "ended", "error": "not done within 0 s"} and not system.is_running
