@@ -279,7 +279,11 @@ def call(target: Target, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         recorder = LOCAL.recorder
         with recorder.lock:
             storages, numbers = len(recorder.storages), len(recorder.numbers)
-            key = recorder.key(target, args, kwargs)
+            try:
+                key = recorder.key(target, args, kwargs)
+            except NotRecordable:
+                # NumPy runs it, below.
+                key = None
             step = recorder.last.next.get(key)
             if step is not None and step.is_fast and recorder.snapshots <= SNAPSHOTS:
                 if not step.given_up or _users_place() not in step.given_up:

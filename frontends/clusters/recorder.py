@@ -49,7 +49,7 @@ class Recorder:
         """
         The key of a call among the next steps, whose operands are noted; None if it is to be looked at closely.
 
-        A storage that the trace met is known by its number, a new one by its type.
+        A storage that the trace met is known by its number, a new one by its type. Raises NotRecordable.
         """
         key: list[Any] = [target]
         with_numbers = target.with_numbers

@@ -62,6 +62,17 @@ def test_numbers_and_operands_are_told_apart() -> None:
             np.testing.assert_allclose(np.asarray(have), want)
 
 
+def test_arguments_that_are_not_recorded() -> None:
+    x = xhlo.asarray(X)
+    for _ in range(3):
+        y = x * 2
+        np.testing.assert_array_equal(np.asarray(y * 2**70), X * 2 * 2**70)
+        np.testing.assert_array_equal(
+            np.asarray(np.take(y + 1, [*range(12)] * 9)), np.take(X * 2 + 1, [*range(12)] * 9)
+        )
+        assert not y.storage.owner
+
+
 def run_until_given_up(function: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Run often while recording seems to take a second an operation; the results."""
     monkeypatch.setattr(clusters, "_each", [1.0])
