@@ -94,6 +94,10 @@ def _run(settings: Settings, program: Program, timing: Timing, process: ProcessT
         write_text(None, _repeated(runner, arguments, settings.repeat, executable))
     if executable is not None and settings.profile:
         write_text(None, profile_table(executable) + executable.traffic_table())
+    if settings.memory:
+        from .memory.report import memory_table
+
+        write_text(None, memory_table(program.module))
     if settings.timing:
         stages = executable.compile_stages if executable is not None else {}
         shown_stages = {"import": timing.seconds["import"], **(stages or {"read": timing.seconds["read"]})}

@@ -49,6 +49,7 @@ OPTIONS = (
     Option("rtol", "Relative tolerance (f64 1e-9, f32 1e-4, f16 4e-3, bf16 3e-2)", CHECKS, "required", "X"),
     Option("signed-zeros", "Compare the signs of zeros too", CHECKS),
     Option("profile", "Print for each kernel: calls, ms, GB/s, GFLOP/s", SPEED),
+    Option("memory", "Print the arena of the CPU, and which buffers are alive where it is fullest", SPEED),
     Option("repeat", "Run N times more; print the median and the least time", SPEED, "required", "N"),
     Option("timing", "Print the time of each stage of the compilation", SPEED),
 )  # fmt: skip
@@ -79,6 +80,7 @@ class Settings:
     timing: bool
     guard: str | None = None
     verify_numerics: bool = False
+    memory: bool = False
     replicas: int = 1
     partitions: int = 1
 
@@ -101,6 +103,8 @@ def understand(arguments: Arguments) -> Settings:
         raise UsageError("--profile needs a target that is compiled: the reference has no kernels")
     if arguments.has("verify-numerics") and target != "cpu":
         raise UsageError("--verify-numerics is for the target cpu: it runs what each pass leaves")
+    if arguments.has("memory") and target != "cpu":
+        raise UsageError("--memory is about the target cpu")
     if arguments.has("guard") and target == REFERENCE:
         raise UsageError("--guard needs a target that is compiled: the reference has no kernels")
     replicas, partitions = (arguments.number(f"num-{what}", 1) for what in ("replicas", "partitions"))
@@ -125,6 +129,7 @@ def understand(arguments: Arguments) -> Settings:
         profile=arguments.has("profile"),
         repeat=arguments.number("repeat", 0),
         timing=arguments.has("timing"),
+        memory=arguments.has("memory"),
         verify_numerics=arguments.has("verify-numerics"),
         guard=(arguments.value("guard") or END) if arguments.has("guard") else None,
         replicas=replicas,

@@ -1,0 +1,1 @@
+"""`hlo-run --memory`: the buffers of a program."""
