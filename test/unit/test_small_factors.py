@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,7 +17,8 @@ def positive_definite(rng: np.random.Generator, count: int, n: int, dtype: Any) 
 
 
 def factor_of(x: Any) -> Any:
-    return np.linalg.cholesky(x.astype(np.float64))
+    found: Any = cast("Any", np.linalg).cholesky(x.astype(np.float64))
+    return found
 
 
 def text_of(ops: list[str], inputs: list[Any], types: list[str]) -> str:
