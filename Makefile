@@ -4,6 +4,7 @@
 # make test-quick   before each commit: the source checks except pyright, the IR tests and the quick unit tests
 # make lint         only the source checks; `make format` fixes what it can
 # make conformance  only the programs of ../shared/conformance: on the reference, on the CPU and as text
+# make torch-test   the backend for PyTorch: operations, training of small models, export; a large download
 # make gpu-test     the conformance programs, the examples and the exchange of arrays on a GPU; skipped without one
 # make gpu-sanitize the same with each access to memory checked, by compute-sanitizer of the CUDA toolkit
 # make tensorflow-test  xhlo.tensorflow beside TensorFlow, which it installs (0.3 GB)
@@ -20,7 +21,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test test-all test-quick conformance tensorflow-test test-oldest wheels gpu-test gpu-sanitize lint format bench docs clean
+.PHONY: demo test test-all test-quick conformance torch-test tensorflow-test test-oldest wheels gpu-test gpu-sanitize lint format bench docs clean
 
 demo: .venv/.for-use
 	@$(BIN)/python examples/demo.py
@@ -50,6 +51,9 @@ wheels: .venv/.made
 tensorflow-test: .venv/.for-tests
 	@$(PIP) --editable '.[tensorflow]'
 	@$(BIN)/pytest -q -n 0 test/tensorflow
+
+torch-test: .venv/.for-torch
+	@$(BIN)/pytest -q -n 2 --all-cases test/torch
 
 gpu-test: .venv/.for-gpu
 	@$(BIN)/pytest -q -n 0 test/gpu
@@ -93,6 +97,10 @@ clean:
 	@echo "installing xhlo and its test tools into .venv .."
 	@$(PIP) --editable '.[test]'
 	@touch $@ .venv/.for-use
+
+.venv/.for-torch: .venv/.for-tests
+	@$(PIP) --editable '.[torch-test]'
+	@touch $@
 
 .venv/.for-gpu: .venv/.for-tests
 	@$(PIP) --editable '.[gpu]'

@@ -24,7 +24,7 @@ def read(text: str, filename: str, ctx: Context) -> ModuleOp:
 
 def take(program: Any) -> ModuleOp | None:
     """The module of an ExportedProgram; None for another object. Raises DiagnosticError."""
-    cls: type[Any] = type(program)
+    cls: Any = program.__class__
     # Told by its name: torch is not imported to look at an object of something else.
     if cls.__name__ != "ExportedProgram" or not cls.__module__.startswith("torch.export"):
         return None

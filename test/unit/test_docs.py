@@ -6,8 +6,8 @@ Each page is processed from top to bottom in a copy of the checkout; the chapter
 * A block whose first line is a comment with a file's name (`// mean.mlir`, `# my_ops/lowerings.py`) is that file.
 * A `diff` block edits the file that it names; the lines around a change are found by their text.
 * In a `console` block each `$ hlo-opt`, `$ hlo-run`, `$ hlo-aot`, `$ lit`, `$ pytest` and `$ python` is run, unless it
-  needs jax and jax is not installed; environment variables may precede it. Its status must be 0, or 1 if the page shows
-  an error. Its output must be the text below it, where `...` stands for any text, and on a line of its own for any lines. The numbers
+  needs jax and jax is not installed (a page that installs `xhlo[torch]` is skipped without torch); environment
+  variables may precede it. Its status must be 0, or 1 if the page shows an error. Its output must be the text below it, where `...` stands for any text, and on a line of its own for any lines. The numbers
   of tools that measure may differ; assembly, which differs between machines, is not compared.
 * A `python` block that is not a file is run if the modules that it imports are installed.
 * `$ pip install` is emulated by writing the metadata that it would install; other commands are not run.
@@ -57,7 +57,7 @@ NOT_RUN = {"make", "pip", "ls", "grep", "head", "mkdir", "cc", "build/softmax_te
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE_NAME = re.compile(r"(?://|#) ([\w./-]+\.(?:mlir|hlo|py|toml))\n")
 _HUNK = re.compile(r"^@@.*\n", re.MULTILINE)
-_IMPORTS = re.compile(r"\b(jax|numpy|tensorflow|keras)\b")
+_IMPORTS = re.compile(r"\b(jax|numpy|tensorflow|keras|torch)\b")
 _SETTING = re.compile(r"[A-Z_]+=")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
@@ -223,6 +223,8 @@ def agrees(printed: str, shown: str, measures: bool) -> bool:
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the pages' commands are written for a shell")
 @pytest.mark.parametrize("pages", PAGES, ids=lambda pages: "-".join(pages[0].relative_to(ROOT).parts))
 def test_page(pages: list[Path], tmp_path: Path, server: ToolServer):
+    if find_spec("torch") is None and any("pip install 'xhlo[torch]'" in page.read_text() for page in pages):
+        pytest.skip("PyTorch is not installed")
     workplace = Workplace(tmp_path, server)
     for page in pages:
         for step in steps_of(page):
