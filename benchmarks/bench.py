@@ -187,7 +187,7 @@ def main() -> None:
     for load in ("quiet", "hog"):
         print(report.summary(results, load))
     if options.write or options.report:
-        report.write(results)
+        report.write(Results.read(json.loads(path.read_text())))
 
 
 if __name__ == "__main__":

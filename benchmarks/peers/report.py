@@ -36,7 +36,11 @@ class Results:
 
     @staticmethod
     def read(data: dict[str, Any]) -> Results:
-        return Results(**data)
+        """The results that were kept, in the order of the rows: they were measured in any."""
+        results = Results(**data)
+        for load, rows in results.seconds.items():
+            results.seconds[load] = {row.name: rows[row.name] for row in ROWS if row.name in rows}
+        return results
 
     def best_peer(self, load: str, row: str) -> tuple[str, float] | None:
         times = {system: t for system, t in self.seconds[load][row].items() if system != "xhlo"}

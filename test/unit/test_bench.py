@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from pathlib import Path
@@ -63,6 +64,12 @@ def test_the_page() -> None:
     assert re.search(r"\| softmax 4096x1024 \| 0\.50 \| 1\.00 \| 2\.00 \|.* \| 2\.0 \| 0\.50 \| 0\.9 \|", page)
     assert "the largest: softmax 4096x1024 3.00." in page
     assert "* FFT 1M, IREE: no" in page
+
+
+def test_rows_that_were_measured_in_any_order() -> None:
+    results = made_up()
+    results.seconds["quiet"] = dict(reversed(results.seconds["quiet"].items()))
+    assert list(Results.read(dataclasses.asdict(results)).seconds["quiet"]) == ["softmax", "top_k"]
 
 
 def test_the_table_in_the_readme(tmp_path: Path) -> None:
