@@ -208,8 +208,8 @@ def test_help_of_a_pass_has_its_documentation_and_options() -> None:
     for words in (["--help=fuse-hlo"], ["--help", "fuse-hlo"], ["-h", "--", "--fuse-hlo"]):
         text = _out(words)
         assert text.startswith("--fuse-hlo: a pass of xhlo\n\nPartition every block into fusions")
-        assert "strategy=   default|none; by default default\n" in text
-        assert "epilogues=  true|false; by default false\n" in text
+        assert "strategy=      default|none; by default default\n" in text
+        assert "epilogues=     none|dots|all; by default all\n" in text
     assert "It takes no options" in _out(["--help=cse"])
     assert "must be given" in _out(["--help=apply-individual-rewrite"])
     assert "also --mlir-timing" in _out(["--help=mlir-timing"])
