@@ -42,7 +42,7 @@ def type_of(array: Any) -> str:
 
 def both(text: str, *arrays: Any) -> tuple[Any, Any]:
     compiled = xhlo.compile(text)
-    assert {kernel.kind for kernel in compiled.kernels} & {"library"}
+    assert {kernel.kind for kernel in compiled.kernels} & {"library", "custom"}
     return compiled(*arrays), Program(text).results(*arrays)[0]
 
 
