@@ -241,8 +241,10 @@ def ndtri(step: Step, x: Value) -> Value:
 def polygamma(step: Step, order: int, x: Value) -> Value:
     value = step.working(x)
     if order == 0:
-        return step.builder.digamma(value)
-    return step.builder.polygamma(step.full(order, dtype_of(value), value.shape), value)
+        return value.equals(0.0).select(value.like(math.inf).copysign(-value), step.builder.digamma(value))
+    found = step.builder.polygamma(step.full(order, dtype_of(value), value.shape), value)
+    at_poles = (value <= 0.0) & value.compare("EQ", value.floor())
+    return at_poles.select(math.inf if order % 2 else -math.inf, found)
 
 
 @lowers("aten._local_scalar_dense prims.item")
