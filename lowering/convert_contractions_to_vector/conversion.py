@@ -40,6 +40,7 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
         return
     absorbed = absorbed_fills(structured)
     rows = Kernel(kernel).rows
+    shared = {kernel.body.block.args[number] for number in Kernel(kernel).shared}
     if rows and convert_row_products(kernel, structured, absorbed, rows, machine):
         return
     builder = LoopBuilder(kernel)
@@ -49,7 +50,7 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
             continue
         fill = absorbed[op][0]
         # Of a sum in chunks no tile is complete before the chunks are added.
-        epilogue = epilogue_of(op, fill) if chunks_of(oriented(product, machine)) == 1 else None
+        epilogue = epilogue_of(op, fill, shared) if chunks_of(oriented(product, machine)) == 1 else None
         together = None if epilogue is None else contraction_of(op, epilogue)
         product, last = (product, op) if together is None or epilogue is None else (together, epilogue)
         overwrite = _is_zero(fill)

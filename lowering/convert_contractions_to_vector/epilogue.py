@@ -7,7 +7,7 @@ generic's own output, and no other buffer is written.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from xdsl.dialects import memref
@@ -15,16 +15,18 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ...dialects.support.views import root_buffer
 from ..loop_nests.emission import NestEmitter
 from ..loop_nests.loop_builder import Index, LoopBuilder
 from ..loop_nests.nest import Access, Nest, nest_of_generic
 
 
-def epilogue_of(op: GenericOp, fill: FillOp | None) -> GenericOp | None:
+def epilogue_of(op: GenericOp, fill: FillOp | None, shared: Collection[SSAValue] = ()) -> GenericOp | None:
     """
     The generic that alone reads a product, each element at its own loop point.
 
-    The product moves into that generic's output if their types agree.
+    The product moves into that generic's output if their types agree, and it is none of the buffers `shared`, which may
+    be those of what the generic reads.
     """
     (target,) = op.outputs
     if not isinstance(target.owner, memref.AllocOp):
@@ -45,7 +47,7 @@ def epilogue_of(op: GenericOp, fill: FillOp | None) -> GenericOp | None:
     own = tuple(AffineDimExpr(dim) for dim in range(rank))
     if maps[number].results != own or any(map_.results != own for map_ in maps[len(user.inputs) :]):
         return None
-    _compute_in_place(op, fill, user, number)
+    _compute_in_place(op, fill, user, number, shared)
     return user
 
 
@@ -59,11 +61,15 @@ def _follows(op: GenericOp, user: GenericOp) -> bool:
     return between is user
 
 
-def _compute_in_place(op: GenericOp, fill: FillOp | None, user: GenericOp, number: int) -> None:
+def _compute_in_place(
+    op: GenericOp, fill: FillOp | None, user: GenericOp, number: int, shared: Collection[SSAValue]
+) -> None:
     """Let the product write to an output of the epilogue of its type, if there is one that is only written."""
     target, arguments = op.outputs[0], user.body.block.args
     for place, output in enumerate(user.outputs):
         argument = arguments[len(user.inputs) + place]
+        if root_buffer(output) in shared:
+            continue
         if output.type == target.type and argument.first_use is None and output not in user.inputs:
             arguments[number].replace_all_uses_with(argument)
             op.operands[len(op.inputs)] = output
