@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from xhlo.passes.manager import registry
 from xhlo.tools import hlo_opt, hlo_run
 
 # XLA is only the reference: without LLVM's optimizations it compiles in half the time, with the same semantics.
@@ -58,6 +59,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         dropped = set(left_out)
         items[:] = [item for item in items if item not in dropped]
+
+
+@pytest.fixture
+def no_files(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The files of passes (`--load`) that a test reads are forgotten after it."""
+    monkeypatch.setattr(registry, "_of_files", [])
+    yield
+    registry.full_registry.cache_clear()
 
 
 Tool = Callable[..., Outcome]

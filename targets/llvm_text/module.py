@@ -87,7 +87,7 @@ def emit_units(module: ModuleOp, guarded: bool = False) -> Units:
 
 def _set_apart(module: ModuleOp, name: str, texts: dict[str, str]) -> str:
     """Write a function as a text of its own; return its symbol, which is derived from the text."""
-    alone = Part(frozenset({name}), frozenset({name}), frozenset({name}))
+    alone = Part(frozenset({name}), frozenset({name}), frozenset({name}), frozenset())
     text = ModuleWriter([module], part=alone, symbols={name: _UNNAMED}).text()
     symbol = f"xhlo_shared_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
     texts[symbol] = text.replace(_UNNAMED, symbol)
@@ -166,6 +166,9 @@ class ModuleWriter:
         if self.part is not None and op.sym_name.data in self.part.exported:
             return "hidden "
         linkage = op.linkage.linkage.data
+        if linkage == "external" and self.part is not None and op.sym_name.data in self.part.copied:
+            # The optimizer must keep it, as it keeps what is external, and the linker one of the copies.
+            return "weak_odr hidden "
         return "" if linkage == "external" else f"{linkage} "
 
     def _finished(self) -> str:

@@ -34,6 +34,8 @@ class Part:
     """Those that the text names, `defined` or not."""
     exported: frozenset[str]
     """The functions that other texts call."""
+    copied: frozenset[str]
+    """Those that other texts define as well."""
 
 
 Named = Mapping[str, llvm.FuncOp | llvm.GlobalOp]
@@ -50,7 +52,7 @@ def divide(ops: Named, apart: frozenset[str]) -> tuple[Part, ...]:
     count = min(MOST_PARTS, sum(map(graph.size, groups)) // PART, len(groups))
     if count <= 1:
         every = frozenset(graph.ops)
-        return (Part(every - apart, every, frozenset()),)
+        return (Part(every - apart, every, frozenset(), frozenset()),)
     chosen = _balanced(groups, graph, count)
     home = {name: number for number, names in enumerate(chosen) for name in names}
     exported = frozenset(
@@ -64,9 +66,10 @@ def divide(ops: Named, apart: frozenset[str]) -> tuple[Part, ...]:
 
 
 def _part(graph: _Graph, names: Sequence[str], exported: frozenset[str]) -> Part:
-    defined = {*names, *(copy for name in names for copy in graph.copied(name))}
+    copied = {copy for name in names for copy in graph.copied(name)}
+    defined = {*names, *copied}
     named = defined.union(*(graph.edges[name] for name in defined))
-    return Part(frozenset(defined), frozenset(named), exported.intersection(names))
+    return Part(frozenset(defined), frozenset(named), exported.intersection(names), frozenset(copied))
 
 
 class _Graph:

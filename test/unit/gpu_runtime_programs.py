@@ -29,7 +29,9 @@ func.func @main(%n: tensor<i32>, %x: tensor<7xf32>) -> tensor<7xf32> {
       hlo.return %c : tensor<i1>
     } do {
       %j = hlo.add %i, %one : tensor<i32>
-      %w = hlo.multiply %v, %half : tensor<7xf32>
+      %back = hlo.reverse %v, dims = [0] : tensor<7xf32>
+      %scaled = hlo.multiply %back, %half : tensor<7xf32>
+      %w = hlo.reverse %scaled, dims = [0] : tensor<7xf32>
       hlo.return %j, %w : tensor<i32>, tensor<7xf32>
     }
   func.return %r#1 : tensor<7xf32>

@@ -167,11 +167,12 @@ def test_lower_reaches_stages_in_order():
         return tuple(step.spec for step in pipeline_of(command_line().parse(words), CPU)[0])
 
     linalg, llvm = CPU.passes_between(None, "linalg"), CPU.passes_between(None, "llvm")
-    assert specs("--fuse") == (*FRONT, *FUSE)
-    assert specs("--fuse", "--lower") == (*FRONT, *FUSE, *llvm)
-    assert specs("--lower=linalg") == (*FRONT, *FUSE_NONE, *linalg)
+    front = tuple(map(CPU.tune, FRONT))
+    assert specs("--fuse") == (*front, *FUSE)
+    assert specs("--fuse", "--lower") == (*front, *FUSE, *llvm)
+    assert specs("--lower=linalg") == (*front, *FUSE_NONE, *linalg)
     assert specs("--fuse", "--lower=linalg", "--cse", "--lower") == (
-        *FRONT, *FUSE, *linalg, "cse", *CPU.passes_between("linalg", "llvm")
+        *front, *FUSE, *linalg, "cse", *CPU.passes_between("linalg", "llvm")
     )  # fmt: skip
     assert specs("--cse={}", "--dce=a=1 b=2", "-p", "x,y") == ("cse{}", "dce{a=1 b=2}", "x,y")
     assert specs("-p", "cse,fuse-hlo", "--lower=linalg") == ("cse,fuse-hlo", *linalg)

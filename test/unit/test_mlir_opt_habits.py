@@ -269,7 +269,7 @@ def test_completion_in_bash() -> None:
     assert complete_in_bash(script, "hlo-opt --fuse-h") == ["--fuse-hlo"]
     assert complete_in_bash(script, "hlo-opt --fuse --lower=l") == ["linalg", "loops", "llvm"]
     assert complete_in_bash(script, "hlo-opt --math f") == ["fast"]
-    assert complete_in_bash(script, "hlo-opt --print-ir-after=cse,fuse-l") == ["cse,fuse-linalg"]
+    assert complete_in_bash(script, "hlo-opt --print-ir-after=cse,fuse-li") == ["cse,fuse-linalg"]
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -349,7 +349,7 @@ def test_colours_only_on_a_terminal_and_unless_refused(monkeypatch: pytest.Monke
         (["-p", ",".join(["cse"] * 9)], 2),
         (["-p", ",".join(["cse"] * 9), "--verify-each"], 10),
         (["--fuse"], 2),
-        (["--fuse", "-verify-each=true"], 14),
+        (["--fuse", "-verify-each=true"], 19),
     ],
 )
 def test_verification_after_each_pass(

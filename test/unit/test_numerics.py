@@ -82,7 +82,7 @@ def test_right_passes(run_hlo_opt: Any) -> None:
     assert done.status == 0 and "llvm.func" in done.out
 
 
-def test_a_wrong_pass_is_named(run_hlo_opt: Any, tmp_path: Path) -> None:
+def test_a_wrong_pass_is_named(run_hlo_opt: Any, tmp_path: Path, no_files: None) -> None:
     path = tmp_path / "wrong.py"
     path.write_text(WRONG)
     done = run_hlo_opt(PROGRAM, "--load", str(path), "-p", "cse,wrong-sign,simplify-hlo", "--verify-numerics")

@@ -382,13 +382,6 @@ def test_the_disk_cache_knows_places_and_packages(
 PASS_FILE = PASSES.partition("def broken")[0].replace("look-at-it", "look-again")
 
 
-@pytest.fixture
-def no_files(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(registry, "_of_files", [])
-    yield
-    registry.full_registry.cache_clear()
-
-
 def test_a_file_of_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str], no_files: None) -> None:
     from xhlo.tools.hlo_opt import main
 

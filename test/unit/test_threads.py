@@ -160,6 +160,7 @@ def test_callers_of_several_threads_share_the_pool(code: jit.LoadedCode) -> None
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:os.fork")  # of JAX, if another test has loaded it
 def test_a_child_of_a_fork_has_its_own_workers(code: jit.LoadedCode, on_threads: Any) -> None:
     on_threads(2)
     run(code, "meet", np.zeros(4, np.float32), 2)
