@@ -120,6 +120,8 @@ class CpuExecutable(Executable):
 
     def _memory(self, arrays: Sequence[Array]) -> list[Array]:
         """Memory for the outputs: that of donated arguments, where they are the caller's to give, or new."""
+        if not self.facts.donated:
+            return [new_array(*output) for output in self._outputs]
         outputs: list[Array | None] = [None] * len(self._outputs)
         for number, place in enumerate(self.facts.donated):
             if place >= 0 and can_be_given(arrays, number):
