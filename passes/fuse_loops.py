@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from xdsl.context import Context
@@ -130,6 +130,7 @@ def _separate_scalars(found: ElementwiseLoop) -> None:
 def _replace(found: ElementwiseLoop) -> None:
     """Move the loop, with what it reads that does not change, into a fusion."""
     op = found.loop.op
+    found = _without_constants(found)
     used = [i for i in found.elements if op.results[i].first_use is not None]
     inputs, block, inside = _prologue(found)
     operands = [inside.get(value, value) for value in op.operands]
@@ -152,6 +153,18 @@ def _replace(found: ElementwiseLoop) -> None:
     # A result without uses may be replaced by any value.
     values = [fusion.results[position[i]] if i in position else op.operands[i] for i in range(len(op.results))]
     replace_op(op, (fusion,), values)
+
+
+def _without_constants(found: ElementwiseLoop) -> ElementwiseLoop:
+    """The loop after its constants have moved before it: a kernel takes those that are no splats as operands."""
+    op = found.loop.op
+    block = op.parent
+    assert block is not None
+    constants = [each for each in found.before if isinstance(each, ConstantOp)]
+    for each in constants:
+        each.detach()
+        block.insert_op_before(each, op)
+    return replace(found, before=tuple(each for each in found.before if each not in constants))
 
 
 def _prologue(found: ElementwiseLoop) -> tuple[list[SSAValue], Block, dict[SSAValue, SSAValue]]:

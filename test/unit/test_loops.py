@@ -112,3 +112,30 @@ def test_two_iterations_at_a_time_copy_no_state() -> None:
     buffers = executable.as_text("loops").split("scf.while")[1].split("func.return")[0]
     copies = [line for line in buffers.splitlines() if "memref.copy" in line]
     assert all("64x64" not in line for line in copies)
+
+
+def test_a_loop_with_a_constant_of_different_elements() -> None:
+    text = """
+    func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+      %zero = hlo.constant dense<0> : tensor<i32>
+      %one = hlo.constant dense<1> : tensor<i32>
+      %end = hlo.constant dense<5> : tensor<i32>
+      %r:2 = hlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<2x3xf32>
+      cond {
+        %c = hlo.compare LT, %i, %end, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        hlo.return %c : tensor<i1>
+      } do {
+        %next = hlo.add %i, %one : tensor<i32>
+        %steps = hlo.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
+        %row = hlo.constant dense<[10.0, 20.0, 30.0]> : tensor<3xf32>
+        %rows = hlo.broadcast_in_dim %row, dims = [1] : (tensor<3xf32>) -> tensor<2x3xf32>
+        %a = hlo.add %v, %steps : tensor<2x3xf32>
+        %w = hlo.add %a, %rows : tensor<2x3xf32>
+        hlo.return %next, %w : tensor<i32>, tensor<2x3xf32>
+      }
+      return %r#1 : tensor<2x3xf32>
+    }"""
+    executable = xhlo.compile(text)
+    assert len(executable.kernels) == 1
+    expected = 5 * (np.arange(1, 7).reshape(2, 3) + np.array([10, 20, 30]))
+    np.testing.assert_array_equal(executable(np.zeros((2, 3), np.float32)), expected)
