@@ -241,14 +241,19 @@ def compile_to_objects(texts: Sequence[str], timings: Timings) -> list[bytes]:
     return objects
 
 
-_thread = threading.local()
-"""`machine`: the target machine of a thread of `compile_to_objects`."""
+_free_machines: list[Any] = []
+"""Target machines that no thread of `compile_to_objects` uses now."""
 
 
 def _compile_alone(text: str, timings: Timings) -> bytes:
-    if not hasattr(_thread, "machine"):
-        _thread.machine = _machine(host_triple(), host_cpu(), host_features())
-    return _object(_optimized(text, _thread.machine, timings, LEVEL), _thread.machine, timings)
+    try:
+        machine = _free_machines.pop()
+    except IndexError:
+        machine = _machine(host_triple(), host_cpu(), host_features())
+    try:
+        return _object(_optimized(text, machine, timings, LEVEL), machine, timings)
+    finally:
+        _free_machines.append(machine)
 
 
 def kept_object(key: Sequence[str], text: Callable[[], str]) -> bytes:
