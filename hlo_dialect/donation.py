@@ -33,6 +33,15 @@ def state_donations(function: func.FuncOp, numbers: Collection[int]) -> None:
     )
 
 
+def keep_arguments(function: func.FuncOp) -> None:
+    """Take back all donations: no argument's memory may be overwritten."""
+    if function.arg_attrs is not None:
+        function.arg_attrs = ArrayAttr(
+            DictionaryAttr({name: value for name, value in each.data.items() if name not in (DONOR, ALIAS)})
+            for each in function.arg_attrs.data
+        )
+
+
 def stated_donations(function: func.FuncOp) -> dict[int, int | None]:
     """The numbers of a function's donated arguments, each with that of the result for its memory, None without one."""
     types = function.function_type

@@ -128,7 +128,7 @@ class Result:
     def __post_init__(self) -> None:
         shape = self.shape if self.order is None else tuple([self.shape[dim] for dim in self.order])
         self.facts = facts_of(shape, self.dtype, self.is_scalar)
-        """Of the row-major memory for it."""
+        """The facts of the row-major memory for it."""
 
     def view(self, memory: Any) -> Any:
         """The result, of NumPy or traced, in its memory's order of dimensions; the inverse of `stored`."""

@@ -75,7 +75,7 @@ class Step:
         """Whether the next such call needs no look at its elements."""
         self.next: dict[Any, Step] = {}
         self.ends: dict[Any, Any] = {}
-        """What to run when a trace ends here, by which storages somebody can ask for."""
+        """The program to run when a trace ends here, by which storages somebody can ask for."""
         self.given_up: set[Any] = set()
         """Places of the user's where it is not recorded, as the first step of a trace."""
         if self.depth == 1:

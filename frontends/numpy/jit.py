@@ -27,13 +27,13 @@ import numpy as np
 
 from ...hlo_dialect.donation import state_donations
 from ...hlo_dialect.garbage_collector import paused_gc
-from ...hlo_dialect.printing.graph import graph_of
 from ...targets.compile import compile_program
 from ...targets.cpu.executable import CpuExecutable
 from ...targets.program.entry import entry_of
 from ...targets.program.executable import Executable
 from ...targets.program.trees import LEAF, Assembler, Structure, assembler, flatten, paths, unflatten
 from ..builder.builder import Builder
+from ..stages import text_of
 
 # Imported because they register the functions that they compile.
 from . import factorizations, fourier, signals, statistics  # noqa: F401  # pyright: ignore[reportUnusedImport]
@@ -329,11 +329,7 @@ class JitFunction:
         ValueError for an unknown stage.
         """
         lowered = self.lower(*args, **kwargs)
-        if stage == "optimized_hlo_dot":
-            return graph_of(lowered.compile().as_text("fused"))
-        if stage == "ptx" and lowered.target == "cpu":
-            return compile_program(lowered.module, "gpu").as_text(stage)
-        return lowered.compile().as_text({"optimized_hlo": "fused"}.get(stage, stage))
+        return text_of(stage, lowered.module, lowered.target, lowered.compile)
 
 
 @dataclass

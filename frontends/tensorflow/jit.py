@@ -8,10 +8,10 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import Any, overload
 
-from ...hlo_dialect.printing.graph import graph_of
-from ...targets.compile import MathMode, TargetName, compile_program
+from ...targets.compile import MathMode, TargetName
 from ...targets.program.executable import Executable
 from ...targets.program.target import Target
+from ..stages import text_of
 from .gradients import run
 from .library import tensorflow
 from .programs import Options, Program
@@ -89,11 +89,7 @@ class CompiledFunction:
         program = self._program(args, kwargs)[0]
         if stage == "tensorflow":
             return program.source.text
-        if stage == "optimized_hlo_dot":
-            return graph_of(program.executable.as_text("fused"))
-        if stage == "ptx" and self._options.target == "cpu":
-            return compile_program(program.module, "gpu").as_text(stage)
-        return program.executable.as_text({"optimized_hlo": "fused"}.get(stage, stage))
+        return text_of(stage, program.module, self._options.target, lambda: program.executable)
 
     def explain(self) -> str:
         """Each signature: its arguments, the seconds that tracing and compiling took, and its calls."""

@@ -8,21 +8,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import ModuleOp
 
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.dialect import make_context
+from ...hlo_dialect.donation import keep_arguments, stated_donations
 from ...hlo_dialect.ops.algorithms.random import RngOp
 from ...targets.compile import compile_program
+from ...targets.program.entry import entry_of
 from ...targets.program.executable import Executable
 from ...targets.program.pipeline import parse_source
 from ...targets.program.source import Source
 from .constants import ELIDED, with_constants
 from .library import tensorflow
 from .tensors import aligned_array, to_tensor
-
-ALIAS = "tf.aliasing_output"
 
 
 @dataclass
@@ -125,15 +124,7 @@ def _without_aliases(source: Source) -> tuple[ModuleOp, tuple[tuple[int, int], .
                 "makes random numbers from TensorFlow's own state, which compiled code cannot advance; use "
                 "tf.random.Generator, tf.random.stateless_normal and its like, or keras.random",
             )
-    (main,) = (op for op in module.body.block.ops if isinstance(op, FuncOp) and op.sym_name.data == "main")
-    pairs: list[tuple[int, int]] = []
-    if main.arg_attrs is not None:
-        for parameter, each in enumerate(main.arg_attrs.data):
-            output = each.data.get(ALIAS)
-            if isinstance(output, IntegerAttr):
-                pairs.append((output.value.data, parameter))
-        main.arg_attrs = ArrayAttr(
-            DictionaryAttr({name: value for name, value in each.data.items() if name != ALIAS})
-            for each in main.arg_attrs.data
-        )
+    main = entry_of(module)
+    pairs = [(result, parameter) for parameter, result in stated_donations(main).items() if result is not None]
+    keep_arguments(main)
     return module, tuple(sorted(pairs))

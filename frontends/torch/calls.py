@@ -40,7 +40,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a call of a graph does with tensors."""
+    """The use of tensors by a call of a graph."""
 
     arguments: list[Argument]
     draws: list[Callable[[], Any]]

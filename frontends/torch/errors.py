@@ -1,4 +1,4 @@
-"""What users are told about operations that are not compiled."""
+"""Messages to users about operations that are not compiled."""
 
 from __future__ import annotations
 
