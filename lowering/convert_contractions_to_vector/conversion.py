@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, memref
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation
 
@@ -21,15 +20,8 @@ from .contraction import Contraction, contraction_of
 from .direct import DirectProductEmitter, block_rows, oriented, reads_both_in_place, reads_in_place
 from .epilogue import epilogue_of
 from .kernel import ProductEmitter
-from .row_products import convert_row_products
+from .row_products import convert_row_products, is_zero
 from .split import add_chunks, chunks_of, in_chunks
-
-
-def _is_zero(fill: FillOp | None) -> bool:
-    if fill is None or not isinstance(fill.inputs[0].owner, arith.ConstantOp):
-        return False
-    value = fill.inputs[0].owner.value
-    return isinstance(value, (FloatAttr, IntegerAttr)) and cast(Any, value).value.data == 0
 
 
 def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
@@ -49,11 +41,11 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
         if product is None or not is_worth_blocking(product):
             continue
         fill = absorbed[op][0]
-        # Of a sum in chunks no tile is complete before the chunks are added.
+        # No tile of a sum in chunks is complete before the chunks are added.
         epilogue = epilogue_of(op, fill, shared) if chunks_of(oriented(product, machine)) == 1 else None
         together = None if epilogue is None else contraction_of(op, epilogue)
         product, last = (product, op) if together is None or epilogue is None else (together, epilogue)
-        overwrite = _is_zero(fill)
+        overwrite = fill is not None and is_zero(fill.inputs[0])
         builder.insert_at(last)
         emit_product(builder, kernel, oriented(product, machine), machine, overwrite)
         unread = [value.owner for value in op.inputs[2:]]

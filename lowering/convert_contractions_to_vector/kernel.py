@@ -39,7 +39,7 @@ MULTIPLICATIONS_PER_OPERATION = CPU.products_per_ns // CPU.operations_per_ns
 
 
 BIAS = -128
-"""What is added to bytes of A, modulo 256, so that dot products read unsigned numbers."""
+"""The number that is added to bytes of A, modulo 256, so that dot products read unsigned numbers."""
 
 
 @dataclass(frozen=True)

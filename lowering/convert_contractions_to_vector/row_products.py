@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import Float32Type
+from xdsl.dialects.builtin import Float32Type, FloatAttr, IntegerAttr
 from xdsl.ir import SSAValue
 
 from ...dialects.support.buffers import memref_type
@@ -113,7 +113,7 @@ class RowProductEmitter:
     def _contraction(self, nest: Nest, inits: Sequence[SSAValue | None]) -> Contraction | None:
         """The product over the last loop over rows, a loop of columns and a contracted one; None if it has others."""
         rows, m = self.rows, self.rows - 1
-        if not _is_zero(inits[0]) or len(nest.inputs) != 2 or buffer_of(nest.outputs[0].root).element_type != f32:
+        if not is_zero(inits[0]) or len(nest.inputs) != 2 or buffer_of(nest.outputs[0].root).element_type != f32:
             return None
         if not all(isinstance(x, Access) for x in nest.inputs):
             return None
@@ -353,7 +353,9 @@ class RowProductEmitter:
 f32 = Float32Type()
 
 
-def _is_zero(value: SSAValue | None) -> bool:
+def is_zero(value: SSAValue | None) -> bool:
+    """Whether a value is a constant that leaves a sum as it is."""
     if value is None or not isinstance(value.owner, arith.ConstantOp):
         return False
-    return value.owner.value == scalar_attr(0, value.type)
+    constant = value.owner.value
+    return isinstance(constant, (FloatAttr, IntegerAttr)) and cast(Any, constant).value.data == 0

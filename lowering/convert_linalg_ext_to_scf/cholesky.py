@@ -4,7 +4,7 @@ Loops of cholesky: a matrix in each lane of vectors, or the rows of one matrix i
 Many matrices are transposed into scratch memory, so that a vector holds one element of each. The elements of L are
 computed column by column, four rows at a time; U is the same with rows and columns exchanged.
 
-Of few matrices each is copied as an upper triangle, whose rows are contiguous: row j, divided by the root of its pivot,
+A matrix of few is copied as an upper triangle, whose rows are contiguous: row j, divided by the root of its pivot,
 times its own elements is subtracted from the rows after it.
 """
 

@@ -116,7 +116,7 @@ class Selection:
         with builder.loop(*bounds, carry=[state[0]]) as (place, ends):
             at = builder.index(ends[0])
             key, position = source(place)
-            # What is not before the threshold is overwritten.
+            # The next one overwrites a candidate that is not before the threshold.
             home.store((key, position), at)
             before = builder.on(key).compare("ult", threshold)
             builder.yield_(builder.select(before, at + 1, at))
@@ -131,7 +131,7 @@ class Selection:
             home.store((highest, nowhere), place)
         last = self._key_of_last(home)
         before = self._number_before(lambda place: home.load(place)[0], (0, self.room), last)
-        # Of the elements that are equal to the last one, the earliest are kept.
+        # The earliest of the elements that are equal to the last one are kept.
         equal = builder.index(self.count) - builder.to_index(before, unsigned=True)
         start = [builder.index(0), builder.index(equal)]
         with builder.loop(0, self.room, carry=start) as (place, state):
