@@ -1,4 +1,4 @@
-"""What the machine can do: how fast it copies, and how fast it multiplies; the floor of a row follows from both."""
+"""The machine's limits: how fast it copies, and how fast it multiplies; the floor of a row follows from both."""
 
 from __future__ import annotations
 

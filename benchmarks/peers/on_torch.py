@@ -196,7 +196,10 @@ def prepare(row: Row, system: str, arguments: Arguments) -> Callable[[], Any] | 
         function = FUNCTIONS[row.name]
         if system == "torch.compile":
             function = torch.compile(function, dynamic=False)
-        run = lambda: function(*tensors)  # noqa: E731
+
+        def run() -> Any:
+            return function(*tensors)
+
     if row.name in STEPS or row.name == "transformer_step":
         return run
     return torch.inference_mode()(run)

@@ -24,7 +24,7 @@ rate that its BLAS reaches in f32, times what the processor's instructions for n
 
 @dataclass
 class Results:
-    """What was measured: seconds of each row on each system, by load, and why some are missing."""
+    """The measurements: seconds of each row on each system, by load, and why some are missing."""
 
     machine: str = ""
     versions: dict[str, str] = field(default_factory=dict[str, str])

@@ -21,7 +21,7 @@ class Row:
     title: str
     draw: Callable[[Draw], Arguments]
     target: float | None
-    """What issue 15 asks: xhlo's time, at most this many times the best peer's."""
+    """The goal: xhlo's time is at most this many times the best peer's."""
     moved: int = 0
     """Bytes of arguments and results that have to be read or written once."""
     flops: int = 0

@@ -78,7 +78,7 @@ def prepared(module: ModuleType, system: str, row: Row, path: str) -> tuple[Call
         seconds = time.perf_counter() - start
         if hasattr(module, "back"):
             results = module.back(row, results)
-    except Exception as error:  # Whatever a system raises is its result for this row.
+    except Exception as error:  # An error of a system, of any type, is its result for this row.
         return None, {"state": "failed", "error": f"{type(error).__name__}: {error}"[:300]}
     with np.load(path) as file:
         wrong = difference(row, leaves(results), list(file.values()))

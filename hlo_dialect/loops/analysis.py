@@ -89,7 +89,7 @@ class Loop:
         return found
 
     def _step(self, position: int, value: SSAValue) -> int | None:
-        """What the body adds to the carried value; None if that is no constant integer."""
+        """The number that the body adds to the carried value; None if it is no constant integer."""
         if shape_of(value) != () or not is_integer(element_of(value)):
             return None
         owner, argument = value.owner, self.body.args[position]

@@ -126,7 +126,7 @@ class HostBufferizer:
         return buffer
 
     def places(self, returned: Sequence[SSAValue], arguments: Sequence[SSAValue]) -> list[int]:
-        """What becomes of each argument's memory; see `run`."""
+        """The use of each argument's memory; see `run`."""
         found = [UNTOUCHED] * len(arguments)
         numbers = {arguments[number]: number for number in self.donations}
         for index, value in enumerate(returned):
@@ -170,7 +170,7 @@ class HostBufferizer:
                 return
             self.hints.setdefault(value, []).append(buffer)
             self.requested.add(root_buffer(buffer))
-            # What a loop or an update starts from is best there too.
+            # The value that a loop or an update starts from is best there too.
             if isinstance(op, scf.WhileOp):
                 value = op.arguments[value.index]
             elif isinstance(op, func.CallOp) and value.index < len(tied := self.tied(op)):

@@ -27,7 +27,7 @@ InPlace = Mapping[int, Sequence[int]]
 
 @dataclass
 class KernelFacts:
-    """What host functions need to know of a kernel."""
+    """The facts of a kernel that host functions need."""
 
     kernel: Kernel
     over: InPlace

@@ -25,7 +25,7 @@ class Rewrite:
 Rule = Callable[[Operation], Rewrite | None]
 
 EXACT = "nothing: results keep their bits"
-"""What a rule assumes of floats if it states nothing else."""
+"""The assumption of a rule about floats if it states nothing else."""
 
 
 simplifications = Rules[Rule]("simplify-hlo", __package__, several=True)
@@ -42,7 +42,7 @@ class RuleFacts:
     source: str
     """The file that defines it, in its package."""
     floats: str = EXACT
-    """What it assumes of floats."""
+    """Its assumption about floats."""
 
 
 def name_of(rule: Rule) -> str:

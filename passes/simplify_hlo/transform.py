@@ -95,7 +95,7 @@ class Simplifier:
         self.waiting: set[Operation] = set(self.queue)
         self.visits: dict[Operation, int] = {}
         self.descents: dict[Operation, Descent] = {}
-        """Of operations that rules made."""
+        """The descents of operations that rules made."""
         self.longest = MAX_DESCENT + len(self.queue)
 
     def run(self) -> None:

@@ -113,7 +113,7 @@ class _Graph:
         ]
 
     def copied(self, name: str) -> list[str]:
-        """What is copied into each part that has `name`."""
+        """The functions and globals that are copied into each part that has `name`."""
         found: dict[str, None] = {}
         waiting = [name]
         while waiting:

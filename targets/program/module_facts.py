@@ -96,7 +96,7 @@ def has_loops(module: ModuleOp) -> bool:
 
 
 def donated_arguments(module: ModuleOp) -> tuple[int, ...]:
-    """What becomes of the arguments' memory, from bufferize; see `Facts.donated`."""
+    """The use of the arguments' memory, from bufferize; see `Facts.donated`."""
     stated = module.attributes.get(DONATED)
     return tuple(cast("DenseArrayBase[Any]", stated).get_values()) if isinstance(stated, DenseArrayBase) else ()
 

@@ -1,4 +1,4 @@
-"""What the tests of the backend for PyTorch share; without PyTorch they are skipped."""
+"""Fixtures of the tests of the backend for PyTorch; without PyTorch they are skipped."""
 
 from __future__ import annotations
 

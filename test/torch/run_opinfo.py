@@ -34,7 +34,7 @@ def samples_of(op: Any, dtype: torch.dtype, wanted: int) -> list[Any]:
 
 
 def outcome(op: Any, dtype: torch.dtype, wanted: int) -> str:
-    """What becomes of an operation: all its samples are one graph."""
+    """The outcome of an operation: all its samples are one graph."""
     flat = [tree_flatten((one.input, one.args, one.kwargs)) for one in samples_of(op, dtype, wanted)]
     tensors = [leaf for leaves, _ in flat for leaf in leaves if isinstance(leaf, torch.Tensor)]
 

@@ -128,7 +128,7 @@ def test_jit_updates_donated_arguments_in_place() -> None:
 
 
 def test_hlo_run_keeps_its_inputs(run_hlo_run: Any) -> None:
-    """What it compares with, and runs again, are the inputs as they were."""
+    """It compares with, and runs again, the inputs as they were."""
     text = UPDATE.replace("return %0", "%1 = hlo.add %0, %x : tensor<64x32xf32>\n  return %1")
     done = run_hlo_run(text, "--compare", "--repeat=2")
     assert done.status == 0, done.out + done.err
