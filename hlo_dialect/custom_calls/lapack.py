@@ -23,6 +23,8 @@ from .lapack_shapes import problem_of
 from .registry import CustomCallTarget
 
 Results = tuple[Array, ...]
+_TRIANGLES, _SIDES = {"L": "U", "U": "L"}, {"L": "R", "R": "L"}
+"""The other triangle, and the other side."""
 NOT_FINITE = -4
 """The info of a decomposition that is not attempted because its matrix holds an infinity or NaN."""
 
@@ -84,10 +86,11 @@ def _shaped(call: CustomCall, info: Array, rank: int = 2) -> Array:
 
 def potrf(call: CustomCall, x: Array) -> Results:
     """Cholesky: the factor in the triangle that `uplo` names, the other triangle as it was; info."""
-    factor = by_columns(x)
-    n, uplo = x.shape[-1], letter(call, "uplo")
+    # By rows it is the conjugate, in the other triangle, of what it is by columns: nothing is transposed.
+    factor = np.array(x, order="C")
+    n, uplo = x.shape[-1], _TRIANGLES[letter(call, "uplo")]
     info = lapack(f"{prefix_of(x.dtype)}potrf", _all(call), uplo, n, _matrices(factor), max(1, n))
-    return by_rows(factor), _shaped(call, info)
+    return factor, _shaped(call, info)
 
 
 def getrf(call: CustomCall, x: Array) -> Results:
@@ -295,14 +298,15 @@ def gtsv(call: CustomCall, lower: Array, diagonal: Array, upper: Array, b: Array
 def trsm(call: CustomCall, a: Array, b: Array) -> Results:
     """Solve triangular systems, from the left or the right."""
     side, uplo, trans, diag = (letter(call, name) for name in ("side", "uplo", "trans_x", "diag"))
-    matrices, x = by_columns(a), by_columns(b)
+    # By rows the system is the transposed one: nothing is copied to columns.
+    matrices, x = np.ascontiguousarray(a), np.array(b, order="C")
     m, n = b.shape[-2:]
     name = f"{prefix_of(b.dtype)}trsm"
     scale = np.ones(1, b.dtype)
-    sizes = (max(1, a.shape[-1]), max(1, m))
+    sizes = (max(1, a.shape[-1]), max(1, n))
     arrays = (scale, _matrices(matrices), sizes[0], _matrices(x), sizes[1])
-    call_without_info(name, _all(call), side, uplo, trans, diag, m, n, *arrays)
-    return (by_rows(x),)
+    call_without_info(name, _all(call), _SIDES[side], _TRIANGLES[uplo], trans, diag, n, m, *arrays)
+    return (x,)
 
 
 def _expect(info: Array, name: str) -> None:

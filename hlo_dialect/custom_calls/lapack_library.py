@@ -49,6 +49,34 @@ def routine(name: str) -> Any:
     return function
 
 
+ONE_THREAD = 512 * 512
+"""
+Elements of a matrix up to which a routine runs on the calling thread. OpenBLAS starts threads far earlier: 256 rows of
+QR take 1.5 times longer on two threads than on one, and many times longer where another process has one of the two.
+"""
+
+_most_threads: int | None = None
+
+
+def use_threads(most: int) -> None:
+    """Let routines on large matrices run on up to `most` threads."""
+    global _most_threads
+    _most_threads = most
+
+
+@lru_cache(maxsize=1)
+def _default_threads() -> int:
+    """The threads of OpenBLAS before its number was set: the processors, or what the environment says."""
+    return int(_library().scipy_openblas_get_num_threads())
+
+
+def _set_threads(arguments: Sequence[Argument]) -> None:
+    """Set the number of threads, which is the library's own, for a call: by the size of its matrices alone."""
+    most = _default_threads() if _most_threads is None else min(_most_threads, _default_threads())
+    sizes = (each.stride // each.array.itemsize for each in arguments if isinstance(each, Each))
+    _library().scipy_openblas_set_num_threads(most if max(sizes, default=0) > ONE_THREAD else 1)
+
+
 _SCIPYS = frozenset(("cgees", "zgees"))
 """
 Routines taken from SciPy's own LAPACK where SciPy is installed: the phases of complex Schur vectors are free, differ
@@ -85,7 +113,10 @@ def call(name: str, batch: range, *arguments: Argument) -> Array:
 def call_without_info(name: str, batch: range, *arguments: Argument) -> None:
     """Call a routine for the matrices of a batch: see `call_each`."""
     if batch:
-        call_each(routine(name), batch, arguments)
+        function = routine(name)
+        if name not in _SCIPYS:
+            _set_threads(arguments)
+        call_each(function, batch, arguments)
 
 
 def call_with_workspace(

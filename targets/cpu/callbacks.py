@@ -18,7 +18,9 @@ import numpy as np
 
 from ...hlo_dialect.arrays import Array, ArrayType
 from ...hlo_dialect.custom_calls.batched_calls import compile_loops_with
+from ...hlo_dialect.custom_calls.lapack_library import use_threads
 from ...hlo_dialect.custom_calls.registry import CustomCallTarget, run_target
+from .thread_limits import default_thread_count
 
 if TYPE_CHECKING:
     from ...hlo_dialect.custom_calls.call import CustomCall
@@ -46,6 +48,7 @@ class Callbacks:
         """Raises DiagnosticError for unknown targets."""
         if calls:
             compile_loops_with(_compiled_loop)
+            use_threads(default_thread_count())
         self._functions: dict[str, Any] = {call.symbol: _CALLBACK(_entry(call)) for call in calls}
 
     def __bool__(self) -> bool:
