@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..types import Array
-from .batched_calls import Each
+from .batched_calls import Each, Scratch
 from .call import CustomCall
 from .lapack_library import LIBRARY, by_columns, by_rows, call_with_workspace, call_without_info, prefix_of
 from .lapack_library import call as lapack
@@ -117,7 +117,7 @@ def geqp3(call: CustomCall, x: Array, pivots: Array) -> Results:
     factors, order, tau = by_columns(x), np.array(pivots, order="C"), _new(call, 2)
     m, n = x.shape[-2:]
     name, real = f"{prefix_of(x.dtype)}geqp3", real_dtype(x.dtype)
-    scratch = np.empty(max(1, 2 * n), real) if x.dtype.kind == "c" else None
+    scratch = Scratch(max(1, 2 * n), real) if x.dtype.kind == "c" else None
     before = (m, n, _matrices(factors), max(1, m), _vectors(order), _vectors(tau))
     _expect(call_with_workspace(name, x.dtype, _all(call), before, real_work=scratch), name)
     return by_rows(factors), order, tau
@@ -152,11 +152,11 @@ def gesdd(call: CustomCall, x: Array) -> Results:
     m, n = x.shape[-2:]
     least, most = min(m, n), max(m, n)
     mode, is_complex = letter(call, "mode"), x.dtype.kind == "c"
-    integers = np.empty(max(1, 8 * least), np.int32)
+    integers = Scratch(max(1, 8 * least), np.int32)
     small = (
         7 * least if mode == "N" else max(5 * least * least + 5 * least, 2 * most * least + 2 * least * least + least)
     )
-    scratch = np.empty(max(1, small), real_dtype(x.dtype)) if is_complex else None
+    scratch = Scratch(max(1, small), real_dtype(x.dtype)) if is_complex else None
 
     def run(name: str, batch: range, arrays: tuple[Any, ...]) -> Array:
         return call_with_workspace(f"{name}dd", x.dtype, batch, (mode, *arrays), (integers,), scratch)
@@ -167,7 +167,7 @@ def gesdd(call: CustomCall, x: Array) -> Results:
 def gesvd(call: CustomCall, x: Array) -> Results:
     """Singular values by QR iterations; results as those of gesdd."""
     mode, is_complex = letter(call, "mode"), x.dtype.kind == "c"
-    scratch = np.empty(max(1, 5 * min(x.shape[-2:])), real_dtype(x.dtype)) if is_complex else None
+    scratch = Scratch(max(1, 5 * min(x.shape[-2:])), real_dtype(x.dtype)) if is_complex else None
 
     def run(name: str, batch: range, arrays: tuple[Any, ...]) -> Array:
         return call_with_workspace(f"{name}vd", x.dtype, batch, (mode, mode, *arrays), (), scratch)
@@ -193,9 +193,9 @@ def syevd(call: CustomCall, x: Array) -> Results:
     is_complex, real = x.dtype.kind == "c", real_dtype(x.dtype)
     name = f"{prefix_of(x.dtype)}{'he' if is_complex else 'sy'}evd"
     # Sizes that LAPACK documents for all modes; a query would be needed for each kind of workspace.
-    work = np.empty(2 * n + n * n + 1 if is_complex else 1 + 6 * n + 2 * n * n, x.dtype)
-    reals = np.empty(1 + 5 * n + 2 * n * n, real)
-    integers = np.empty(3 + 5 * n, np.int32)
+    work = Scratch(2 * n + n * n + 1 if is_complex else 1 + 6 * n + 2 * n * n, x.dtype)
+    reals = Scratch(1 + 5 * n + 2 * n * n, real)
+    integers = Scratch(3 + 5 * n, np.int32)
     scratch = (work, work.size, *((reals, reals.size) if is_complex else ()), integers, integers.size)
     info = lapack(name, _all(call), mode, uplo, n, _matrices(vectors), max(1, n), _vectors(values), *scratch)
     return by_rows(vectors), values, _shaped(call, info)
@@ -213,7 +213,7 @@ def geev(call: CustomCall, x: Array) -> Results:
     copies, info = by_columns(x), np.full(len(_all(call)), NOT_FINITE, np.int32)
     is_complex = x.dtype.kind == "c"
     parts = [_new(call, index) for index in range(1 if is_complex else 2)]
-    scratch = np.empty(max(1, 2 * n), real_dtype(x.dtype)) if is_complex else None
+    scratch = Scratch(max(1, 2 * n), real_dtype(x.dtype)) if is_complex else None
     size = max(1, n)
     before = (*jobs, n, _matrices(copies), size, *map(_vectors, parts), _matrices(left), size, _matrices(right), size)
     for batch in _finite(x):
@@ -248,8 +248,8 @@ def gees(call: CustomCall, x: Array) -> Results:
     parts = [_new(call, 2 + index) for index in range(1 if is_complex else 2)]
     selected = np.zeros(batch_of(call), np.int32)
     n, mode = x.shape[-1], letter(call, "mode")
-    scratch = np.empty(max(1, n), real_dtype(x.dtype)) if is_complex else None
-    logicals, size = np.empty(max(1, n), np.int32), max(1, n)
+    scratch = Scratch(max(1, n), real_dtype(x.dtype)) if is_complex else None
+    logicals, size = Scratch(max(1, n), np.int32), max(1, n)
     before = (
         mode,
         "N",

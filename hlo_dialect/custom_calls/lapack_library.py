@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..types import Array
-from .batched_calls import Argument, Each, call_each
+from .batched_calls import Argument, Each, Scratch, call_each, most_threads
 
 LIBRARY = "LAPACK (scipy-openblas32)"
 _NAMES = ("libscipy_openblas.so", "libscipy_openblas.dylib", "libscipy_openblas.dll")
@@ -55,14 +55,6 @@ Elements of a matrix up to which a routine runs on the calling thread. OpenBLAS 
 QR take 1.5 times longer on two threads than on one, and many times longer where another process has one of the two.
 """
 
-_most_threads: int | None = None
-
-
-def use_threads(most: int) -> None:
-    """Let routines on large matrices run on up to `most` threads."""
-    global _most_threads
-    _most_threads = most
-
 
 @lru_cache(maxsize=1)
 def _default_threads() -> int:
@@ -70,11 +62,12 @@ def _default_threads() -> int:
     return int(_library().scipy_openblas_get_num_threads())
 
 
-def _set_threads(arguments: Sequence[Argument]) -> None:
-    """Set the number of threads, which is the library's own, for a call: by the size of its matrices alone."""
-    most = _default_threads() if _most_threads is None else min(_most_threads, _default_threads())
+def _set_threads(batch: range, arguments: Sequence[Argument]) -> None:
+    """Set the number of the library's threads for a call; the matrices of a batch have threads of their own."""
+    most = min(most_threads() or _default_threads(), _default_threads())
     sizes = (each.stride // each.array.itemsize for each in arguments if isinstance(each, Each))
-    _library().scipy_openblas_set_num_threads(most if max(sizes, default=0) > ONE_THREAD else 1)
+    alone = len(batch) > 1 or max(sizes, default=0) <= ONE_THREAD
+    _library().scipy_openblas_set_num_threads(1 if alone else most)
 
 
 _SCIPYS = frozenset(("cgees", "zgees"))
@@ -115,7 +108,7 @@ def call_without_info(name: str, batch: range, *arguments: Argument) -> None:
     if batch:
         function = routine(name)
         if name not in _SCIPYS:
-            _set_threads(arguments)
+            _set_threads(batch, arguments)
         call_each(function, batch, arguments)
 
 
@@ -125,12 +118,12 @@ def call_with_workspace(
     batch: range,
     before: Sequence[Argument],
     after: Sequence[Argument] = (),
-    real_work: Array | None = None,
+    real_work: Scratch | None = None,
 ) -> Array:
     """
     Call a routine that takes a workspace `work, lwork` between its other arguments, of the size it asks for.
 
-    `real_work`: the real array that routines on complex matrices take after them.
+    `real_work`: the real memory that routines on complex matrices take after them.
     """
     if not batch:
         return np.zeros(0, np.int32)
@@ -147,7 +140,7 @@ def call_with_workspace(
         if len(_sizes) >= _SIZES_KEPT:
             _sizes.clear()
         _sizes[stated] = size
-    return call(name, batch, *before, np.empty(size, dtype), size, *extra, *after)
+    return call(name, batch, *before, Scratch(size, dtype), size, *extra, *after)
 
 
 _sizes: dict[tuple[str | int | None, ...], int] = {}

@@ -18,7 +18,6 @@ import numpy as np
 
 from ...hlo_dialect.arrays import Array, ArrayType
 from ...hlo_dialect.custom_calls.batched_calls import compile_loops_with
-from ...hlo_dialect.custom_calls.lapack_library import use_threads
 from ...hlo_dialect.custom_calls.registry import CustomCallTarget, run_target
 from .thread_limits import default_thread_count
 
@@ -47,8 +46,7 @@ class Callbacks:
     def __init__(self, calls: Sequence[HostCall]):
         """Raises DiagnosticError for unknown targets."""
         if calls:
-            compile_loops_with(_compiled_loop)
-            use_threads(default_thread_count())
+            compile_loops_with(_compiled_loop, default_thread_count())
         self._functions: dict[str, Any] = {call.symbol: _CALLBACK(_entry(call)) for call in calls}
 
     def __bool__(self) -> bool:

@@ -11,7 +11,7 @@ import pytest
 
 import xhlo
 from hlo_programs import Program
-from xhlo.hlo_dialect.custom_calls import batched_calls
+from xhlo.hlo_dialect.custom_calls import batched_calls, lapack_library
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 jax: Any = pytest.importorskip("jax")
@@ -212,3 +212,32 @@ def test_loops_over_batches_without_a_compiler(monkeypatch: pytest.MonkeyPatch) 
     for ours, meant in zip(Program(text).results(x), compiled, strict=True):
         np.testing.assert_array_equal(ours, meant)
     assert not batched_calls._loops
+
+
+def test_threads_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of a batch have workspaces of their own: the same bits as matrix by matrix."""
+    x = numbers((37, 9, 7), np.complex64)
+    text = jax.jit(lambda x: (*jnp.linalg.svd(x), *jnp.linalg.qr(x), jnp.linalg.eigvals(x[:, :7]))).lower(x).as_text()
+    program = xhlo.compile(text)
+    alone = program(x)
+    monkeypatch.setattr(batched_calls, "PART", 1)
+    for ours, meant in zip(program(x), alone, strict=True):
+        np.testing.assert_array_equal(ours, meant)
+
+
+def test_threads_of_lapack_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only one large matrix gets the library's threads, as many as a program may use."""
+    library, x = lapack_library._library(), np.eye(3, dtype=np.float32)
+    text = jax.jit(lambda x: jnp.linalg.eigh(x)).lower(x).as_text()
+    program = xhlo.compile(text)
+
+    def threads() -> int:
+        program(x)
+        return int(library.scipy_openblas_get_num_threads())
+
+    assert threads() == 1
+    monkeypatch.setattr(lapack_library, "ONE_THREAD", 1)
+    monkeypatch.setattr(batched_calls, "_threads", 1)
+    assert threads() == 1
+    monkeypatch.setattr(batched_calls, "_threads", 2)
+    assert threads() == min(2, lapack_library._default_threads())
