@@ -115,12 +115,12 @@ def transposed_loop(nest: Nest, free: Sequence[int]) -> int | None:
     It is a loop along which an input is contiguous that the innermost loop strides through.
     """
     inner = free[-1]
-    if nest.sizes[inner] <= TILE:
-        return None
-    for access in nest.inputs:
+    for k, access in enumerate(nest.inputs):
         if isinstance(access, Access) and abs(access.strides[inner]) > 1:
             for loop in free[:-1]:
-                if abs(access.strides[loop]) == 1 and nest.sizes[loop] >= LEAST_TILED:
+                # The lines of few iterations stay in the cache by themselves, unless they collide.
+                few = LEAST_TILED if _lines_collide(nest, k, loop, inner) else TILE
+                if abs(access.strides[loop]) == 1 and nest.sizes[loop] >= LEAST_TILED and nest.sizes[inner] > few:
                     return loop
     return None
 
