@@ -22,6 +22,7 @@ from .epilogue import epilogue_of
 from .kernel import ProductEmitter
 from .row_products import convert_row_products, is_zero
 from .split import add_chunks, chunks_of, in_chunks
+from .together import columns_of, with_columns
 
 
 def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
@@ -38,15 +39,19 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
     builder = LoopBuilder(kernel)
     for op in marked:
         product = contraction_of(op)
-        if product is None or not is_worth_blocking(product):
+        columns = None if product is None else columns_of(product, machine)
+        if product is None or (columns is None and not is_worth_blocking(product)):
             continue
         fill = absorbed[op][0]
         # No tile of a sum in chunks is complete before the chunks are added.
-        epilogue = epilogue_of(op, fill, shared) if chunks_of(oriented(product, machine)) == 1 else None
+        whole = columns is None and chunks_of(oriented(product, machine)) == 1
+        epilogue = epilogue_of(op, fill, shared) if whole else None
         together = None if epilogue is None else contraction_of(op, epilogue)
         product, last = (product, op) if together is None or epilogue is None else (together, epilogue)
         overwrite = fill is not None and is_zero(fill.inputs[0])
         builder.insert_at(last)
+        if columns is not None:
+            product = with_columns(builder, product, columns)
         emit_product(builder, kernel, oriented(product, machine), machine, overwrite)
         unread = [value.owner for value in op.inputs[2:]]
         for dead in dict.fromkeys((last, op, fill if overwrite else None, *unread)):
@@ -98,7 +103,7 @@ class ConvertContractionsToVectorPass(HloPass):
     Assumes: the level after bufferize. Transposed, batched and strided operands are handled by packing; a factor with
              overlapping windows (a convolution's input), or in a product with few columns, is read in place. A row
              kernel with products is lowered as a whole, by tiles of rows. An elementwise generic that alone reads a
-             product is applied to each of its tiles.
+             product is applied to each of its tiles. Where few columns follow others in C, but not in B, B is copied.
     Factors are widened when they are packed: f16 and bf16 to f32, i8 and i16 to i32. Where the machine multiplies and
     adds groups of integers (byte-dots: four i8, pair-dots: two i16), neighbours along k are packed together instead.
     Leaves: small products, products of other integers and of few rows or columns to convert-linalg-to-scf.
