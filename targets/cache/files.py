@@ -77,7 +77,7 @@ def _existing(path: Path) -> Path:
     return next(each for each in (path, *path.parents) if each.exists())
 
 
-def fingerprint(root: Path, folders: Iterable[str]) -> str:
+def fingerprint(root: Path | str, folders: Iterable[str]) -> str:
     """A hash of the names, sizes and times of the Python files in folders of `root`."""
     found = hashlib.sha256()
     for folder in folders:
@@ -110,21 +110,31 @@ def kept(
 
     `load` raises ValueError for unusable contents; `to_bytes` returns None for a value that is not to be stored.
     """
-    folder = folder_of()
-    if folder is None:
-        return make()
-    path = folder / f"{hashlib.sha256(json.dumps(key).encode()).hexdigest()}{suffix}"
-    try:
-        contents = read(path)
-        if contents is not None:
-            return load(contents)
-    except ValueError as error:
-        _warn(f"{path} is not used and will be written anew: {error}")
+    path = place(key, suffix, folder_of)
+    found = None if path is None else stored(path, load)
+    if found is not None:
+        return found
     value = make()
-    contents = to_bytes(value)
-    if contents is not None:
+    contents = None if path is None else to_bytes(value)
+    if path is not None and contents is not None:
         write(path, contents)
     return value
+
+
+def place(key: Sequence[Any], suffix: str, folder_of: Callable[[], Path | None]) -> Path | None:
+    """The file of a key (of JSON types); None if nothing is kept."""
+    folder = folder_of()
+    return None if folder is None else folder / f"{hashlib.sha256(json.dumps(key).encode()).hexdigest()}{suffix}"
+
+
+def stored(path: Path, load: Callable[[bytes], T]) -> T | None:
+    """What a file holds; None, with a warning if it is unusable, if there is nothing to use."""
+    try:
+        contents = read(path)
+        return None if contents is None else load(contents)
+    except ValueError as error:
+        _warn(f"{path} is not used and will be written anew: {error}")
+        return None
 
 
 def read(path: Path) -> bytes | None:

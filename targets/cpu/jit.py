@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 try:
@@ -31,7 +32,7 @@ except ImportError as error:
     ) from error
 
 from ...dialects.support.vector_variants import VECTOR_VARIANTS
-from ..cache.files import cache_folder, kept
+from ..cache.files import cache_folder, fingerprint, kept, place, stored, write
 from .runtime.pool import FUNCTIONS, MAX_THREADS
 from .runtime.system import runtime_ir
 from .stops import GOES_ON_IR, STOPS
@@ -256,14 +257,21 @@ def _compile_alone(text: str, timings: Timings) -> bytes:
         _free_machines.append(machine)
 
 
+@lru_cache(maxsize=1)
+def _made_by() -> tuple[str, ...]:
+    """What determines an object file besides its text."""
+    files = fingerprint(os.path.dirname(os.path.dirname(__file__)), ("cpu",))
+    return files, llvm_version(), host_triple(), host_cpu(), host_features()
+
+
 def kept_object(key: Sequence[str], text: Callable[[], str]) -> bytes:
     """
     An object file of xhlo's own code, whose text follows from `key`: kept on disk, see targets/cache/files.py.
 
-    Other code follows from programs, and is kept with their executables.
+    So are the functions that programs share (`compile_units`); other code is kept with the programs' executables.
     """
     return kept(
-        [*key, llvm_version(), host_triple(), host_cpu(), host_features()],
+        [*key, *_made_by()],
         ".o",
         lambda: compile_to_object(text(), level=1),
         lambda code: code,
@@ -278,16 +286,27 @@ _shared: OrderedDict[str, bytes] = OrderedDict()
 _SHARED_KEPT = 1024
 
 
+def _shared_file(symbol: str) -> Path | None:
+    return place(("shared", symbol, LEVEL, *_made_by()), ".o", cache_folder)
+
+
 def compile_units(texts: Sequence[str], shared: Mapping[str, str], timings: Timings) -> tuple[bytes, ...]:
     """
-    Object files of a program: its own texts, and functions that many programs share, each compiled once per process.
+    Object files of a program: its own texts, and functions that many programs share, each compiled once, and kept.
 
     `shared`: LLVM IR by symbol, where the symbol is derived from the text (see `emit_units`).
     """
     with _lock:
+        places = {symbol: _shared_file(symbol) for symbol in shared if symbol not in _shared}
+        found = ((symbol, path and stored(path, bytes)) for symbol, path in places.items())
+        _shared.update((symbol, code) for symbol, code in found if code is not None)
         new = [symbol for symbol in shared if symbol not in _shared]
         made = compile_to_objects([*texts, *(shared[symbol] for symbol in new)], timings)
-        _shared.update(zip(new, made[len(texts) :], strict=True))
+        for symbol, code in zip(new, made[len(texts) :], strict=True):
+            _shared[symbol] = code
+            path = places[symbol]
+            if path is not None:
+                write(path, code)
         for symbol in shared:
             _shared.move_to_end(symbol)
         objects = (*made[: len(texts)], *(_shared[symbol] for symbol in shared))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from xhlo.targets.cache import files
+from xhlo.targets.cpu import jit
 
 
 def test_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -33,7 +35,6 @@ def test_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_own_code_is_read_from_its_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from xhlo.targets.cpu import jit
 
     monkeypatch.delenv(files.VARIABLE, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -86,3 +87,29 @@ def test_a_file_that_would_fill_the_folder_is_not_kept(monkeypatch: pytest.Monke
     files.write(tmp_path / name_of("1", 0), bytes(11_000))
     files.write(tmp_path / name_of("1", 1), bytes(10_000))
     assert [path.name for path in tmp_path.iterdir()] == [name_of("1", 1)]
+
+
+def test_functions_that_programs_share_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Another process compiles only what is the program's own; a damaged file is compiled anew."""
+    monkeypatch.setenv("XHLO_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(files, "_warned", set())
+    shared = {"xhlo_shared_0": "define i32 @xhlo_shared_0() {\n  ret i32 7\n}\n"}
+    compiled: list[str] = []
+    compile_ = jit.compile_to_objects
+
+    def recorded(texts: Sequence[str], timings: jit.Timings) -> list[bytes]:
+        compiled.extend(texts)
+        return compile_(texts, timings)
+
+    monkeypatch.setattr(jit, "compile_to_objects", recorded)
+    codes: list[bytes] = []
+    for damaged in (False, False, True):
+        jit._shared.clear()
+        if damaged:
+            (kept,) = tmp_path.glob("*.o")
+            kept.write_bytes(b"no object")
+            with pytest.warns(RuntimeWarning, match="written anew"):
+                codes += jit.compile_units((), shared, {})
+        else:
+            codes += jit.compile_units((), shared, {})
+    assert len(compiled) == 2 and len({*codes}) == 1
