@@ -108,3 +108,26 @@ func.func private @iota(%o: memref<1x8xi32>) attributes {hlo.kernel = "loop"} {
   }
   func.return
 }
+
+// Lines at multiples of 2 KiB push one another out of the cache: their tiles are copied first, though they are few.
+// CHECK-LABEL: func.func private @transpose_of_colliding_lines
+// CHECK:         %[[COPY:.*]] = memref.alloca() : memref<64x64xf32>
+// CHECK:         memref.store %{{.*}}, %[[COPY]]
+// CHECK:         memref.load %[[COPY]]
+// CHECK-LABEL: func.func private @transpose_of_few_lines
+// CHECK-NOT:     memref.alloca
+func.func private @transpose_of_colliding_lines(%a: memref<64x1024xf32>, %o: memref<1024x64xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<64x1024xf32>) outs(%o : memref<1024x64xf32>) {
+  ^bb(%x: f32, %z: f32):
+    linalg.yield %x : f32
+  }
+  func.return
+}
+
+func.func private @transpose_of_few_lines(%a: memref<64x1000xf32>, %o: memref<1000x64xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<64x1000xf32>) outs(%o : memref<1000x64xf32>) {
+  ^bb(%x: f32, %z: f32):
+    linalg.yield %x : f32
+  }
+  func.return
+}
