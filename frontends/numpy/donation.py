@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...targets.cpu.executable import CpuExecutable, address, can_be_given
+from ...hlo_dialect.arrays import address_of
+from ...targets.cpu.executable import CpuExecutable, can_be_given
 from ...targets.cpu.interrupts import StillRunning
 from ...targets.cpu.memory import new_array
 
@@ -45,7 +46,7 @@ class Donated:
             ]
         held = [*arrays, *outputs]
         try:
-            executable.run_at(list(map(address, held)))
+            executable.run_at(list(map(address_of, held)))
         except StillRunning as interrupt:
             interrupt.when_done(held.clear)
             raise
@@ -73,7 +74,7 @@ class Donated:
     def _same_memory(self, array: Any, type_: Any) -> Any:
         """Another array in the memory of `array`, which the caller gives: one that was there before, or a new one."""
         for number, one in enumerate(self._spare):
-            if address(one) == address(array) and (one.shape, one.dtype) == (type_.shape, type_.dtype):
+            if address_of(one) == address_of(array) and (one.shape, one.dtype) == (type_.shape, type_.dtype):
                 return self._spare.pop(number)
         return _another(array, type_)
 
@@ -86,7 +87,7 @@ class Donated:
 
 def _another(array: Any, type_: Any) -> Any:
     """An array in the memory of another, which it keeps alive: no view of it, so that it can be given too."""
-    memory: Any = (ctypes.c_char * array.nbytes).from_address(address(array))
+    memory: Any = (ctypes.c_char * array.nbytes).from_address(address_of(array))
     memory.owner = array
     return np.ndarray(type_.shape, type_.dtype, memory)
 

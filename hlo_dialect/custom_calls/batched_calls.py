@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, address_of
 
 Loader: TypeAlias = Callable[[str, str], int]
 """
@@ -113,13 +113,13 @@ def call_each(routine: Any, batch: range, arguments: Sequence[Argument]) -> None
             address = of_letters + index
         elif isinstance(argument, Each):
             stride = argument.stride
-            address = _address(argument.array) + batch.start * stride + argument.skipped * argument.array.itemsize
+            address = address_of(argument.array) + batch.start * stride + argument.skipped * argument.array.itemsize
         elif isinstance(argument, Scratch):
             part_stride = argument.stride
             memory.append(np.empty(parts * part_stride, np.uint8))
-            address = _address(memory[-1])
+            address = address_of(memory[-1])
         else:
-            address = 0 if argument is None else _address(argument)
+            address = 0 if argument is None else address_of(argument)
         addresses.append(address)
         strides.append(stride)
         part_strides.append(part_stride)
@@ -139,10 +139,6 @@ def _parts(count: int, arguments: Sequence[Argument]) -> int:
     elements = max((each.stride // each.array.itemsize for each in arguments if isinstance(each, Each)), default=0)
     cost = int(count * (_CALL + elements * math.sqrt(elements)))
     return max(1, min(_MOST_PARTS, count, cost // PART))
-
-
-def _address(array: Array) -> int:
-    return array.__array_interface__["data"][0]
 
 
 def _loop(pointers: int, lengths: int) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...dialects.support.donation import OVERWRITTEN, UNTOUCHED
-from ...hlo_dialect.arrays import Array
+from ...hlo_dialect.arrays import Array, address_of
 from ...hlo_dialect.errors import DiagnosticError
 from ..program.arguments import host_array
 from ..program.checks import check_results
@@ -44,7 +45,8 @@ class CpuExecutable(Executable):
         self._outputs = tuple((t.shape, t.dtype, t.nbytes) for t in facts.outputs)
         # Inputs, outputs, the profile if there is one, the arena (null if it is empty).
         count = len(facts.inputs) + len(facts.outputs) + facts.profiled + 1
-        self._pointers = ctypes.c_void_p * count
+        self._count = count
+        self._packed = struct.Struct(f"{count}N").pack
         self._profile = np.zeros((max(1, len(facts.kernels)), 2), np.int64)
         self.may_take_long = facts.loops or _estimated_seconds(facts) > LONG
         """Whether Ctrl-C during a run must be seen before it ends; cleared when a program with loops ends soon."""
@@ -62,7 +64,7 @@ class CpuExecutable(Executable):
         memory is in use until the run is done.
         """
         extra = [new_array(*output) for output in self._outputs[self.facts.result_count :]]
-        self._run([*addresses, *map(address, extra)], extra)
+        self._run([*addresses, *map(address_of, extra)], extra)
         check_results(self.facts, extra)
 
     @property
@@ -97,11 +99,11 @@ class CpuExecutable(Executable):
                     and (argument.dtype, argument.shape) == expected
                     and argument.flags.c_contiguous
                 ):
-                    pointers.append(address(argument))
+                    pointers.append(address_of(argument))
                 else:
                     return self.call(arguments, named)
             outputs = self._memory(arguments)
-            pointers.extend(map(address, outputs))
+            pointers.extend(map(address_of, outputs))
             self._run(pointers, (arguments, outputs))
             return self.results(outputs)
         except (DiagnosticError, TypeError) as error:
@@ -111,7 +113,7 @@ class CpuExecutable(Executable):
     def compute(self, arguments: Sequence[Any], memory: Sequence[Array] | None) -> Sequence[Array]:
         arrays = [host_array(argument, i, self.facts.inputs[i]) for i, argument in enumerate(arguments)]
         outputs = self._memory(arrays) if memory is None else self._memory_at(arrays, memory)
-        self._run([*map(address, arrays), *map(address, outputs)], (arrays, outputs))
+        self._run([*map(address_of, arrays), *map(address_of, outputs)], (arrays, outputs))
         for index, place in enumerate(memory or ()):
             if outputs[index] is not place:
                 np.copyto(place, outputs[index])
@@ -149,7 +151,7 @@ class CpuExecutable(Executable):
     def _is_updated(self, number: int, index: int, array: Array, place: Array | None) -> bool:
         """Whether an argument becomes a result in the memory `place`, which is its own."""
         donated = self.facts.donated
-        return place is not None and donated[number : number + 1] == (index,) and address(array) == address(place)
+        return place is not None and donated[number : number + 1] == (index,) and address_of(array) == address_of(place)
 
     def _settle(self, pointers: list[int]) -> list[Array]:
         """
@@ -163,7 +165,7 @@ class CpuExecutable(Executable):
             nbytes = self.facts.inputs[number].nbytes
             if place == OVERWRITTEN:
                 extra.append(new_array((nbytes,), np.dtype(np.uint8), nbytes))
-            target = address(extra[-1]) if place == OVERWRITTEN else pointers[len(self.facts.inputs) + place]
+            target = address_of(extra[-1]) if place == OVERWRITTEN else pointers[len(self.facts.inputs) + place]
             if pointers[number] != target:
                 ctypes.memmove(target, pointers[number], nbytes)
                 pointers[number] = target
@@ -192,11 +194,13 @@ class CpuExecutable(Executable):
 
     def _call(self, pointers: list[int], held: object) -> None:
         """Run on buffers at these addresses; `held` owns them, and lives as long as this call."""
+        if len(pointers) < self._count:
+            pointers.append(0)
         if self._callbacks is None:
-            self._function(self._pointers(*pointers))
+            self._function(self._packed(*pointers))
         else:
             with self._callbacks.run():
-                self._function(self._pointers(*pointers))
+                self._function(self._packed(*pointers))
 
 
 def can_be_given(arrays: Sequence[Array], number: int) -> bool:
@@ -209,7 +213,3 @@ def can_be_given(arrays: Sequence[Array], number: int) -> bool:
 def _estimated_seconds(facts: Facts) -> float:
     """The time of one run without loops, at the rates of a slow core: enough to tell milliseconds from seconds."""
     return sum(kernel.sites * (kernel.bytes / 4e9 + kernel.flops / 1e9) for kernel in facts.kernels)
-
-
-def address(array: Array) -> int:
-    return array.__array_interface__["data"][0]
