@@ -1,7 +1,8 @@
 """
 Compare the compile times of xhlo and XLA:CPU, in one process on the same text: `python benchmarks/compile_time.py`.
 
-Each program is compiled by both in turn, several times, without a cache; the figure is the ratio of the medians. The
+Each program is compiled by both in turn, several times, without a cache of programs (the micro-kernels that programs
+share are kept, as XLA's libraries are compiled); the figure is the ratio of the medians. The
 process is warm: both have compiled other programs before. `--write` puts the table into COMPILE.md.
 """
 
