@@ -25,6 +25,10 @@ class Hooks:
 
     call: Callable[[Target, Sequence[Any], dict[str, Any]], Any]
     """Record a call of NumPy, or run it."""
+    call_of_one: Callable[[Target, Any], Any]
+    call_of_two: Callable[[Target, Any, Any], Any]
+    call_in_place: Callable[[Target, Any, Any], Any]
+    """The same for one operand; for two; for two, the first of which is replaced."""
     fill: Callable[[Storage, bool, str], None]
     """Run what is recorded of a storage, for reading or (true) for writing, and why."""
 
@@ -41,20 +45,20 @@ def _operator(name: str, swapped: bool = False) -> Callable[..., Any]:
         kind = type(other)
         if kind is not ClusterArray and kind not in _OWN and getattr(kind, "__array_ufunc__", False) is None:
             return NotImplemented
-        return Hooks.call(target, (self, other), {})
+        return Hooks.call_of_two(target, self, other)
 
     def reflected(self: ClusterArray, other: Any) -> Any:
         kind = type(other)
         if kind not in _OWN and getattr(kind, "__array_ufunc__", False) is None:
             return NotImplemented
-        return Hooks.call(target, (other, self), {})
+        return Hooks.call_of_two(target, other, self)
 
     return reflected if swapped else method
 
 
 def _unary(name: str) -> Callable[..., Any]:
     target = ufunc_target(getattr(np, name))
-    return lambda self: Hooks.call(target, (self,), {})
+    return lambda self: Hooks.call_of_one(target, self)
 
 
 def _in_place(name: str) -> Callable[..., Any]:
@@ -62,8 +66,8 @@ def _in_place(name: str) -> Callable[..., Any]:
 
     def method(self: ClusterArray, other: Any) -> Any:
         if self.is_scalar:
-            return Hooks.call(target, (self, other), {})
-        return Hooks.call(target, (self, other), {"out": (self,)})
+            return Hooks.call_of_two(target, self, other)
+        return Hooks.call_in_place(target, self, other)
 
     return method
 

@@ -32,10 +32,15 @@ COMPILE_SECONDS = 0.02
 """A rough time to compile one operation, before any was compiled."""
 EAGER_SECONDS = 5e-7
 """A rough time that a call of NumPy costs on an array that records, beyond NumPy's."""
+SLOW_RECORDING = 8e-6
+"""The seconds that recording an operation takes at most, where the processor's caches hold none of what it needs."""
 MANY_TIMES = 100
 """How much longer than recording NumPy takes where recording for nothing does not matter."""
-TRIALS = 3, 6
-"""The runs of a program after which NumPy runs the cluster again, if it may be as fast: its first run is slow."""
+TRIALS = (3, 0.6), (6, 0.6), (20, 0.3), (60, 0.15)
+"""
+The runs of a program after which NumPy runs the cluster again, if the program takes more than this part of NumPy's
+time: its first run is slow, and others may have disturbed it.
+"""
 
 
 @dataclass
@@ -67,6 +72,8 @@ class Cluster:
     compile_seconds: float = 0.0
     runs: int = 0
     """Runs of the compiled program."""
+    recording_seconds: float = float("inf")
+    """The time that recording it took at least, with the user's own code between the calls."""
     numpy_seconds: float = float("inf")
     """The time that NumPy took for the operations, in the shortest run."""
     trials: int = 0
@@ -127,18 +134,20 @@ def run_trace(last: Step, storages: list[Storage], numbers: list[Any], reason: s
     cluster.ends[reason] += 1
     if last.depth >= 8:
         _each[0] = max(1e-6, min(_each[0], seconds / last.depth))
+    cluster.recording_seconds = min(cluster.recording_seconds, seconds)
     _note_numbers(cluster, [numbers[slot] for slot in end.numbers])
-    if cluster.executable is None or cluster.rejected or _is_trial(cluster):
+    is_trial = _is_trial(cluster)
+    if cluster.executable is None or cluster.rejected or is_trial:
         program = program or Program(last, storages, numbers, live)
         if cluster.executable is None and not cluster.rejected and _is_due(cluster, program):
             _compile(cluster, program)
-        if cluster.executable is None or cluster.rejected or _is_trial(cluster):
-            _replay(last, cluster, program)
+        if cluster.executable is None or cluster.rejected or is_trial:
+            _replay(last, storages, cluster, program)
             return
         program.recorded.clear()
     start = time.perf_counter()
     _run_compiled(end, cluster.executable, storages, numbers)
-    _note_run(last, cluster, time.perf_counter() - start)
+    _note_run(last, storages, cluster, time.perf_counter() - start)
 
 
 def _end_of(program: Program) -> _End:
@@ -165,7 +174,7 @@ def _run_compiled(end: _End, executable: Executable, storages: list[Storage], nu
         storages[slot].is_filled = True
 
 
-def _replay(last: Step, cluster: Cluster, program: Program) -> None:
+def _replay(last: Step, storages: list[Storage], cluster: Cluster, program: Program) -> None:
     """Let NumPy run it."""
     seconds = program.replay()
     cluster.numpy_seconds = min(cluster.numpy_seconds, seconds)
@@ -175,30 +184,33 @@ def _replay(last: Step, cluster: Cluster, program: Program) -> None:
     elif cluster.numpy_seconds < MANY_TIMES * last.depth * _each[0] and (
         cluster.rejected or len(cluster.operations) < SETTINGS.min_operations
     ):
-        _weigh(last, cluster, 0.0, cluster.seen)
+        _weigh(last, storages, cluster, 0.0, cluster.seen)
 
 
 def _is_trial(cluster: Cluster) -> bool:
     """Whether NumPy is to run a compiled cluster, to see how long it takes."""
-    if cluster.trials >= len(TRIALS) or cluster.runs < TRIALS[cluster.trials]:
+    if cluster.trials >= len(TRIALS) or cluster.runs < TRIALS[cluster.trials][0]:
         return False
-    recorded = len(cluster.operations) * _each[0]
-    return cluster.compiled_seconds + recorded > 0.6 * cluster.numpy_seconds
+    ours = cluster.compiled_seconds + len(cluster.operations) * _each[0]
+    if ours > TRIALS[cluster.trials][1] * cluster.numpy_seconds:
+        return True
+    cluster.trials += 1
+    return False
 
 
-def _weigh(last: Step, cluster: Cluster, gain: float, times: int) -> None:
+def _weigh(last: Step, storages: list[Storage], cluster: Cluster, gain: float, times: int) -> None:
     """Note what a run gained without the cost of recording; give recording up where it loses."""
     begin = last.first.signature()
-    _balance[begin] += gain - last.depth * (_each[0] - EAGER_SECONDS)
+    each = max(_each[0], min(cluster.recording_seconds / last.depth, SLOW_RECORDING))
+    _balance[begin] += gain - last.depth * (each - EAGER_SECONDS)
     if cluster.given_up or times < 4 or times.bit_count() != 1 or _balance[begin] >= 0:
         return
-    give_up(last, {each for each, seconds in _balance.items() if seconds > 0})
-    recorded = last.depth * _each[0] * 1e6
+    give_up(last, storages, {each for each, seconds in _balance.items() if seconds > 0})
     if cluster.runs:
         ways = f"and the program {cluster.compiled_seconds * 1e6:.0f}, NumPy {cluster.numpy_seconds * 1e6:.0f}"
     else:
         ways = f"for nothing: {cluster.rejected or 'so few operations are not compiled'}"
-    cluster.given_up = f"recording takes {recorded:.0f} us {ways}"
+    cluster.given_up = f"recording takes {last.depth * each * 1e6:.0f} us {ways}"
 
 
 def _new_cluster(program: Program) -> Cluster:
@@ -236,14 +248,14 @@ def _is_due(cluster: Cluster, program: Program) -> bool:
     return cluster.total_seconds > (1 if count >= SETTINGS.min_operations else 2) * each * count
 
 
-def _note_run(last: Step, cluster: Cluster, seconds: float) -> None:
+def _note_run(last: Step, storages: list[Storage], cluster: Cluster, seconds: float) -> None:
     cluster.runs += 1
     cluster.compiled_seconds = min(cluster.compiled_seconds, seconds)
     if cluster.numpy_seconds < float("inf"):
         cluster.saved_seconds += cluster.numpy_seconds - seconds
         if cluster.runs >= 3 and cluster.compiled_seconds > 1.1 * cluster.numpy_seconds:
             cluster.rejected = "slower than NumPy"
-        _weigh(last, cluster, cluster.numpy_seconds - cluster.compiled_seconds, cluster.runs)
+        _weigh(last, storages, cluster, cluster.numpy_seconds - cluster.compiled_seconds, cluster.runs)
 
 
 def _compile(cluster: Cluster, program: Program) -> None:

@@ -13,11 +13,11 @@ import numpy as np
 
 from ...hlo_dialect.types import element_type_of
 from ..numpy.entrances import TAKING, entering
-from . import dispatch, recorder, report  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from . import dispatch, following, recorder, report  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .arrays import ClusterArray
 from .calls import CREATING, creation_target, function_target, ufunc_target
 from .clusters import SETTINGS
-from .traces import PLACES_GIVEN_UP
+from .traces import GIVEN_UP
 
 _DISPATCHED = type(np.sum)
 """The type of NumPy's functions that arrays of other kinds may take over."""
@@ -28,8 +28,12 @@ def _enter(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if args and type(args[0]) is ClusterArray:
         # As NumPy's protocols would call it.
         if type(function) is np.ufunc and len(args) == function.nin and not kwargs:
-            return dispatch.call(ufunc_target(function), args, kwargs)
+            if len(args) == 1:
+                return following.call_of_one(ufunc_target(function), args[0])
+            return following.call_of_two(ufunc_target(function), *args)
         if type(function) is _DISPATCHED:
+            if len(args) == 1 and not kwargs:
+                return following.call_of_one(function_target(function), args[0])
             return dispatch.call(function_target(function), args, kwargs)
     if function in TAKING and type(args[0] if args else None) is ClusterArray and kwargs.keys() <= {"dtype"}:
         found, dtype = args[0], (*args[1:], kwargs.get("dtype"))[0]
@@ -45,9 +49,9 @@ def _enter(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     found = box[0]
     if type(found) is tuple or type(found) is list:
         return type(found)([dispatch.entered(found, number) for number in range(len(found))])
-    if PLACES_GIVEN_UP and type(found) is np.ndarray and found.nbytes <= dispatch.SMALL:
+    if GIVEN_UP and type(found) is np.ndarray and found.nbytes <= dispatch.SMALL:
         user = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
-        if (user.f_code, user.f_lasti) in PLACES_GIVEN_UP:
+        if (id(user.f_code), user.f_lasti) in GIVEN_UP:
             return found
     del found
     return dispatch.entered(box)

@@ -10,7 +10,7 @@ call returns, so that shapes, dtypes, views and errors are NumPy's own, and noth
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from .calls import (
 from .programs import refusal
 from .recorder import LOCAL, LONG_LIST, Recorder, fill
 from .storage import Number, Read, Storage, facts_of
-from .traces import At, NumberAt, Step
+from .traces import GIVEN_UP, ROOT, At, NumberAt, Step
 
 LIMIT = 320
 """The number of operations after which a cluster ends at the latest."""
@@ -52,6 +52,11 @@ _FLOATING_POINT_ERRORS: Any = getattr(umath, "_extobj_contextvar", None)
 """NumPy's np.errstate, whose object is compared faster than np.geterr() is called."""
 _OURS = (__name__.rpartition(".clusters.")[0], "numpy.")
 """The modules that stand between the user's code and a call."""
+_BETWEEN = frozenset(
+    f"{_OURS[0]}.{name}"
+    for name in ("clusters.arrays", "clusters.context", "clusters.dispatch", "clusters.following", "numpy.entrances")
+)
+"""Those of them that lead to a call that may be given up."""
 
 
 # Arguments.
@@ -264,7 +269,8 @@ _checked: list[Any] = [None, False]
 """The object of np.errstate that was looked at last, and what it said."""
 
 
-def _is_strict() -> bool:
+def is_strict() -> bool:
+    """Whether np.errstate asks for something at the line of an error, so that nothing is recorded."""
     if _FLOATING_POINT_ERRORS is None:
         return _raises_for_floats()
     state = _FLOATING_POINT_ERRORS.get()
@@ -275,9 +281,11 @@ def _is_strict() -> bool:
 
 def call(target: Target, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Record a call of NumPy, or let NumPy run it."""
-    if target.trace is not None and not _is_strict():
+    if target.trace is not None and not is_strict():
         recorder = LOCAL.recorder
         with recorder.lock:
+            if GIVEN_UP and recorder.last is ROOT and is_given_up((*args, *kwargs.values())):
+                return run_here(target, args, kwargs)
             storages, numbers = len(recorder.storages), len(recorder.numbers)
             try:
                 key = recorder.key(target, args, kwargs)
@@ -286,15 +294,36 @@ def call(target: Target, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
                 key = None
             step = recorder.last.next.get(key)
             if step is not None and step.is_fast and recorder.snapshots <= SNAPSHOTS:
-                if not step.given_up or _users_place() not in step.given_up:
+                if not step.given_up or users_place() not in step.given_up:
                     return recorder.advance(step, kwargs)
                 recorder.undo(storages, numbers)
-                return _run_here(target, args, kwargs)
+                return run_here(target, args, kwargs)
             recorder.undo(storages, numbers)
     return _call(target, args, kwargs)
 
 
-def _run_here(target: Target, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def is_given_up(operands: Iterable[Any]) -> bool:
+    """Whether NumPy is to run a call of these operands at the user's place, where recording such was given up."""
+    frame: Any = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+    while frame.f_globals.get("__name__") in _BETWEEN and frame.f_back is not None:
+        frame = frame.f_back
+    found = GIVEN_UP.get((id(frame.f_code), frame.f_lasti))
+    if found is None:
+        return False
+    for one in operands:
+        kind = type(one)
+        if kind is ClusterArray:
+            if one.storage.owner is not None or one.storage.facts.nbytes > found[0]:
+                return False
+        elif kind is np.ndarray:
+            if one.nbytes > found[0]:
+                return False
+        elif kind is tuple or kind is list or kind is dict:
+            return False
+    return True
+
+
+def run_here(target: Target, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Let NumPy run a call on operands that have their values, where recording does not pay."""
     given = [_plain(one, False) for one in args]
     stated = {name: _plain(one, False) for name, one in kwargs.items()} if kwargs else kwargs
@@ -314,7 +343,7 @@ def _call(target: Target, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return target.run(*[_plain(one, False) for one in args], **kwargs)
     if target.trace is None:
         return _eager(target, args, kwargs, f"{target.name} runs in NumPy")
-    if _is_strict():
+    if is_strict():
         return _eager(target, args, kwargs, "np.errstate asks for errors at their line")
     try:
         found = _Arguments(target, args, kwargs)
@@ -358,7 +387,7 @@ def _is_inside(array: ClusterArray, key: Any) -> bool:
 
 def _record(known: Known, found: _Arguments, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Record a call as a step that may be new."""
-    recorder, user = LOCAL.recorder, _users_place()
+    recorder, user = LOCAL.recorder, users_place()
     for one in found.reads:
         if one.storage.owner is not None and one.storage.owner is not recorder:
             fill(one.storage, True, "another thread works on it")
@@ -377,7 +406,7 @@ def _record(known: Known, found: _Arguments, args: Sequence[Any], kwargs: dict[s
                 recorder.last.next[key] = step
         if user in step.given_up:
             recorder.undo(storages, numbers)
-            return _run_here(known.target, args, kwargs)
+            return run_here(known.target, args, kwargs)
         return recorder.advance(step, kwargs)
 
 
@@ -405,7 +434,7 @@ def _new_step(recorder: Recorder, known: Known, found: _Arguments, user: Any, nu
     return Step(recorder.last, known, args, kwargs, reads, writes, user, known.target is not GET)
 
 
-def _users_place() -> Any:
+def users_place() -> Any:
     """The user's instruction: its code and where in it."""
     frame: Any = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_OURS):

@@ -20,6 +20,7 @@ from .traces import ROOT, Step
 LONG_LIST = 64
 """The length from which a list is no argument that is recorded."""
 _NUMBER = number_kind(0.0)
+_INTEGERS = {number: number_kind(number) for number in range(-256, 1025)}
 
 
 class Failed:
@@ -56,7 +57,7 @@ class Recorder:
         for value in args:
             kind = type(value)
             if kind is ClusterArray:
-                one = self._array(value)
+                one = self.array_key(value)
                 if one is None:
                     return None
                 key.append(one)
@@ -77,8 +78,8 @@ class Recorder:
             key.append((name, one))
         return tuple(key)
 
-    def _array(self, value: ClusterArray) -> Any:
-        """The key of an array; None if it is to be looked at closely."""
+    def array_key(self, value: ClusterArray) -> Any:
+        """The key of an array, which is noted; None if it is to be looked at closely."""
         storage = value.storage
         owner = storage.owner
         if owner is self:
@@ -92,10 +93,20 @@ class Recorder:
             return None
         return one if value.view is None else (one, value.place or value.found_place())
 
+    def operand_key(self, value: Any) -> Any:
+        """The key of an operand, array or number, which is noted; None if it is to be looked at closely."""
+        kind = type(value)
+        if kind is ClusterArray:
+            return self.array_key(value)
+        one = _NUMBER if kind is float else _INTEGERS.get(value) if kind is int else None
+        if one is not None:
+            self.numbers.append(value)
+        return one
+
     def _other(self, value: Any, kind: type, with_numbers: bool) -> Any:
         """The key of an argument; None if it is to be looked at closely."""
         if kind is ClusterArray:
-            return self._array(value)
+            return self.array_key(value)
         if kind is int and with_numbers:
             self.numbers.append(value)
             return number_kind(value)
@@ -105,7 +116,7 @@ class Recorder:
             if len(value) > LONG_LIST:
                 return None
             if len(value) == 1 and type(value[0]) is ClusterArray:
-                one = self._array(value[0])
+                one = self.array_key(value[0])
                 return one if one is None else (kind, one)
             parts = [self._other(item, type(item), False) for item in value]
             return None if None in parts else (kind, *parts)

@@ -9,6 +9,7 @@ allocated when a view of it is made, or when they run.
 # Arrays of any element type: the parameters of NumPy's types are unknown.
 from __future__ import annotations
 
+import math
 import sys
 import weakref
 from collections.abc import Sequence
@@ -26,13 +27,14 @@ MANY_FACTS = 20000
 class Facts:
     """The type of a storage. Equal types are one object while they are remembered, so that it is a key by identity."""
 
-    __slots__ = ("dtype", "is_scalar", "shape")
+    __slots__ = ("dtype", "is_scalar", "nbytes", "shape")
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], is_scalar: bool):
         self.shape = shape
         self.dtype = dtype
         self.is_scalar = is_scalar
         """Whether NumPy would have returned a scalar."""
+        self.nbytes = math.prod(shape) * dtype.itemsize
 
 
 class Place:
@@ -92,20 +94,21 @@ _NOTHING: np.ndarray[Any, Any] = np.empty(0)
 class Storage:
     """Held by the arrays of it, and while operations on it are recorded by the recorder, once."""
 
-    bounds: tuple[int, int] | None = None
-    """The known bounds of its elements, if they are indices."""
-    lease: weakref.ref[_Lease] | None = None
-    owner: Any = None
-    """The recorder that has operations on it which have not run, or the error that kept them from it."""
-    slot = 0
-    """Its number among the storages of the owner."""
-    is_filled = True
-    """Whether no recorded operation is to write to it."""
+    __slots__ = ("bounds", "facts", "is_filled", "lease", "memory", "owner", "slot")
 
     def __init__(self, facts: Facts, base: np.ndarray[Any, Any] | None = None):
         self.facts = facts
         self.memory = base
         """A row-major array: all of the memory. None until somebody asks for it."""
+        self.bounds: tuple[int, int] | None = None
+        """The known bounds of its elements, if they are indices."""
+        self.lease: weakref.ref[_Lease] | None = None
+        self.owner: Any = None
+        """The recorder that has operations on it which have not run, or the error that kept them from it."""
+        self.slot = 0
+        """Its number among the storages of the owner."""
+        self.is_filled = True
+        """Whether no recorded operation is to write to it."""
 
     @property
     def base(self) -> np.ndarray[Any, Any]:

@@ -44,7 +44,7 @@ class Step:
     """A recorded call, after the steps above it."""
 
     __slots__ = (
-        "above", "args", "depth", "ends", "first", "given_up", "is_fast", "known", "kwargs", "next", "reads", "user",
+        "above", "args", "depth", "ends", "first", "given_up", "is_fast", "is_whole", "known", "kwargs", "next", "reads", "user",
         "writes",
     )  # fmt: skip
 
@@ -73,6 +73,9 @@ class Step:
         """The user's code, and the instruction in it, where it was first met."""
         self.is_fast = is_fast
         """Whether the next such call needs no look at its elements."""
+        plain = is_fast and known.kind == "call" and known.container is None and known.bounds is None
+        self.is_whole = plain and known.results[0].order is None
+        """Whether its result is one row-major array of which no more is known."""
         self.next: dict[Any, Step] = {}
         self.ends: dict[Any, Any] = {}
         """The program to run when a trace ends here, by which storages somebody can ask for."""
@@ -105,8 +108,11 @@ class Step:
 _steps = [0]
 _given_up: dict[Any, set[Any]] = {}
 """The user's places that are given up, by the calls there: nothing is recorded there unless a trace is under way."""
-PLACES_GIVEN_UP: set[Any] = set()
-"""All of them, whatever the calls."""
+GIVEN_UP: dict[Any, tuple[int, Any]] = {}
+"""
+All of them, whatever the calls: by the code's identity and the instruction, the bytes of the largest operand for which
+recording lost there, and the code. A call on smaller ones would lose more.
+"""
 
 ROOT = Step(None, Known(ASSIGN, "write"), [], {}, [], [], None, False)
 
@@ -115,12 +121,14 @@ def _places_given_up(step: Step) -> set[Any]:
     return _given_up.setdefault((step.known.target, step.result_facts()), set())
 
 
-def give_up(last: Step, gaining: Container[Any]) -> None:
-    """Record no more at the places of a trace, but for those where traces begin that gain time."""
+def give_up(last: Step, storages: Sequence[Storage], gaining: Container[Any]) -> None:
+    """Record no more at the places of a trace on these storages, but for those where traces begin that gain time."""
     for step in last.path():
         if step.signature() not in gaining:
             _places_given_up(step).add(step.user)
-            PLACES_GIVEN_UP.add(step.user)
+            code, instruction = step.user
+            size = max([storages[at.slot].facts.nbytes for at in (*step.reads, *step.writes)], default=0)
+            GIVEN_UP[id(code), instruction] = max(size, GIVEN_UP.get((id(code), instruction), (0,))[0]), code
 
 
 def forget_if_many() -> None:
@@ -132,7 +140,7 @@ def forget_if_many() -> None:
 def forget() -> None:
     ROOT.next.clear()
     _given_up.clear()
-    PLACES_GIVEN_UP.clear()
+    GIVEN_UP.clear()
     _steps[0] = 0
 
 

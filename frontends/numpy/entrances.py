@@ -10,7 +10,6 @@ one), in the thread or task that asked for it. For all else a function is itself
 from __future__ import annotations
 
 import functools
-import operator
 import sys
 import sysconfig
 import threading
@@ -86,39 +85,44 @@ class _Entrance:
         return getattr, (sys.modules[self._function.__module__], self._function.__name__)
 
 
-class _Names:
-    """The public functions of a module by their names, and what stands in their place."""
+class _Name:
+    """The attribute of a module in whose place an entrance stands; another value that somebody gave it stays."""
 
-    def __init__(self, module: types.ModuleType):
-        self._names = vars(module)
-        self._functions = {
-            name: found
-            for name, found in list(self._names.items())
-            if not name.startswith("_") and isinstance(found, _KINDS)
-        }
-        self._entrances: dict[str, Any] = {name: _Entrance(found) for name, found in self._functions.items()}
-        self._all = operator.itemgetter(*self._functions)
+    def __init__(self, names: dict[str, Any], name: str):
+        self._names = names
+        self._name = name
+        self._function = names[name]
+        self._entrance = _Entrance(self._function)
 
-    def install(self) -> None:
-        """Put what stands for the functions in their place."""
-        self._replace(self._functions, self._entrances)
+    def __get__(self, module: types.ModuleType, kind: type | None = None) -> Any:
+        try:
+            found = self._names[self._name]
+        except KeyError:
+            raise AttributeError(f"module {module.__name__!r} has no attribute {self._name!r}") from None
+        return self._entrance if found is self._function else found
 
-    def restore(self) -> None:
-        """Put the functions back."""
-        self._replace(self._entrances, self._functions)
+    def __set__(self, module: types.ModuleType, value: Any) -> None:
+        self._names[self._name] = self._function if value is self._entrance else value
 
-    def _replace(self, old: dict[str, Any], new: dict[str, Any]) -> None:
-        """Names that somebody else has given another value keep it."""
-        # As a whole, if nobody did: this runs for each block.
-        if self._all(self._names) == tuple(old.values()):
-            self._names.update(new)
-        else:
-            self._names.update({name: one for name, one in new.items() if self._names[name] is old[name]})
+    def __delete__(self, module: types.ModuleType) -> None:
+        del self._names[self._name]
 
 
 @functools.cache
-def _names() -> list[_Names]:
-    return [_Names(module) for module in _MODULES]
+def _classes() -> list[tuple[types.ModuleType, type, type]]:
+    """
+    The modules, the class of each, and one that has entrances in place of the public functions.
+
+    A module is given that class while names are replaced: this takes no time, however many names there are, and what
+    the module holds is never touched.
+    """
+
+    def entrances(module: types.ModuleType) -> dict[str, _Name]:
+        names = vars(module)
+        public = [name for name, found in names.items() if not name.startswith("_") and isinstance(found, _KINDS)]
+        return {name: _Name(names, name) for name in public}
+
+    return [(module, type(module), type("module", (type(module),), entrances(module))) for module in _MODULES]
 
 
 @contextmanager
@@ -126,8 +130,8 @@ def entering(enter: Enter) -> Generator[None]:
     """In this block, calls of NumPy's public functions from the user's code go through `enter`."""
     with _lock:
         if not _depth[0]:
-            for one in _names():
-                one.install()
+            for module, _, replaced in _classes():
+                module.__class__ = replaced
         _depth[0] += 1
     token = _ENTER.set(enter)
     try:
@@ -137,5 +141,5 @@ def entering(enter: Enter) -> Generator[None]:
         with _lock:
             _depth[0] -= 1
             if not _depth[0]:
-                for one in _names():
-                    one.restore()
+                for module, original, _ in _classes():
+                    module.__class__ = original
