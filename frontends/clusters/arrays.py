@@ -236,6 +236,8 @@ class ClusterArray:
     # NumPy's protocols.
 
     def __array_ufunc__(self, ufunc: np.ufunc, how: str, *inputs: Any, **stated: Any) -> Any:
+        if len(inputs) == 2 and ufunc.nin == 2 and how == "__call__" and not stated:
+            return Hooks.call_of_two(ufunc_target(ufunc), inputs[0], inputs[1])
         return Hooks.call(ufunc_target(ufunc, how), inputs, stated)
 
     def __array_function__(self, function: Any, types: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -284,8 +284,9 @@ def call(target: Target, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     if target.trace is not None and not is_strict():
         recorder = LOCAL.recorder
         with recorder.lock:
-            if GIVEN_UP and recorder.last is ROOT and is_given_up((*args, *kwargs.values())):
-                return run_here(target, args, kwargs)
+            if GIVEN_UP and recorder.last is ROOT and (size := given_up_bytes()) >= 0:
+                if _are_small((*args, *kwargs.values()), size):
+                    return run_here(target, args, kwargs)
             storages, numbers = len(recorder.storages), len(recorder.numbers)
             try:
                 key = recorder.key(target, args, kwargs)
@@ -302,21 +303,24 @@ def call(target: Target, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return _call(target, args, kwargs)
 
 
-def is_given_up(operands: Iterable[Any]) -> bool:
-    """Whether NumPy is to run a call of these operands at the user's place, where recording such was given up."""
+def given_up_bytes() -> int:
+    """The bytes of operands up to which NumPy runs a call at the user's place, where recording was given up; else -1."""
     frame: Any = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
     while frame.f_globals.get("__name__") in _BETWEEN and frame.f_back is not None:
         frame = frame.f_back
     found = GIVEN_UP.get((id(frame.f_code), frame.f_lasti))
-    if found is None:
-        return False
+    return -1 if found is None else found[0]
+
+
+def _are_small(operands: Iterable[Any], size: int) -> bool:
+    """Whether the arrays among the operands have their values, and no more bytes than that; none is in a list."""
     for one in operands:
         kind = type(one)
         if kind is ClusterArray:
-            if one.storage.owner is not None or one.storage.facts.nbytes > found[0]:
+            if one.storage.owner is not None or one.storage.facts.nbytes > size:
                 return False
         elif kind is np.ndarray:
-            if one.nbytes > found[0]:
+            if one.nbytes > size:
                 return False
         elif kind is tuple or kind is list or kind is dict:
             return False

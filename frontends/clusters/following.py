@@ -12,9 +12,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import numpy as np
+
 from .arrays import ClusterArray, Hooks
 from .calls import Target
-from .dispatch import call, is_given_up, is_strict, run_here
+from .dispatch import SMALL, call, entered, given_up_bytes, is_strict
 from .recorder import LOCAL, Recorder
 from .storage import Storage
 from .traces import GIVEN_UP, ROOT, Step
@@ -42,12 +44,36 @@ def _result(recorder: Recorder, step: Step) -> ClusterArray:
     return found
 
 
+def _here(value: Any, size: int) -> Any:
+    """An operand for NumPy itself, which is to run the call at once; None if it has no values yet, or is larger."""
+    kind = type(value)
+    if kind is ClusterArray:
+        storage = value.storage
+        if storage.owner is not None or storage.facts.nbytes > size:
+            return None
+        found = value.view
+        if found is None:
+            found = storage.base
+        return found[()] if value.is_scalar else found
+    return None if kind is list or kind is tuple or (kind is np.ndarray and value.nbytes > size) else value
+
+
+def _entered(found: Any) -> Any:
+    """What NumPy gave where recording was given up: large arrays record."""
+    if type(found) is not np.ndarray or found.nbytes <= SMALL:
+        return found
+    box = [found]
+    del found
+    return entered(box)
+
+
 def call_of_one(target: Target, operand: Any) -> Any:
     """A call of a function of one array."""
     recorder = LOCAL.recorder
+    if GIVEN_UP and recorder.last is ROOT and (size := given_up_bytes()) >= 0:
+        if (given := _here(operand, size)) is not None:
+            return _entered(target.run(given))
     with recorder.lock:
-        if GIVEN_UP and recorder.last is ROOT and is_given_up((operand,)):
-            return run_here(target, (operand,), {})
         count = len(recorder.storages)
         step = recorder.last.next.get((target, recorder.array_key(operand)))
         if step is not None and step.is_whole and not step.given_up and not is_strict():
@@ -60,9 +86,11 @@ def call_of_one(target: Target, operand: Any) -> Any:
 def call_of_two(target: Target, left: Any, right: Any) -> Any:
     """A call of a function of two arrays, or of an array and a number."""
     recorder = LOCAL.recorder
+    if GIVEN_UP and recorder.last is ROOT and (size := given_up_bytes()) >= 0:
+        first, second = _here(left, size), _here(right, size)
+        if first is not None and second is not None:
+            return _entered(target.run(first, second))
     with recorder.lock:
-        if GIVEN_UP and recorder.last is ROOT and is_given_up((left, right)):
-            return run_here(target, (left, right), {})
         count, numbers = len(recorder.storages), len(recorder.numbers)
         key = target, recorder.operand_key(left), recorder.operand_key(right)
         step = recorder.last.next.get(key)
@@ -75,9 +103,13 @@ def call_of_two(target: Target, left: Any, right: Any) -> Any:
 def call_in_place(target: Target, left: Any, right: Any) -> Any:
     """A call of a function of two arrays, or of an array and a number, that replaces the first."""
     recorder = LOCAL.recorder
+    if GIVEN_UP and recorder.last is ROOT and (size := given_up_bytes()) >= 0:
+        replaced, given = _here(left, size), _here(right, size)
+        if replaced is not None and given is not None:
+            target.run(replaced, given, replaced)
+            left.storage.bounds = None
+            return left
     with recorder.lock:
-        if GIVEN_UP and recorder.last is ROOT and is_given_up((left, right)):
-            return run_here(target, (left, right), {"out": (left,)})
         count, numbers = len(recorder.storages), len(recorder.numbers)
         first, second = recorder.array_key(left), recorder.operand_key(right)
         key = target, first, second, ("out", (tuple, recorder.array_key(left)))

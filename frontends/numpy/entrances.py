@@ -10,12 +10,12 @@ one), in the thread or task that asked for it. For all else a function is itself
 from __future__ import annotations
 
 import functools
+import opcode
 import sys
 import sysconfig
 import threading
 import types
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,26 @@ class _Entrance:
         return getattr, (sys.modules[self._function.__module__], self._function.__name__)
 
 
+_LOADS = {opcode.opmap.get(name) for name in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM")}
+_MANY_PLACES = 20_000
+_PLACES: dict[tuple[int, int], tuple[bool, types.CodeType]] = {}
+"""Instructions, by their code's identity, whether each loads a name for the user's own code, and the code."""
+
+
+def _place(code: types.CodeType, instruction: int) -> tuple[bool, types.CodeType]:
+    """
+    Whether an instruction loads an attribute for the user's own code.
+
+    Where another kind of instruction is under way, such as a call, code in C that has no frame of its own asks for the
+    name: NumPy's generators of random numbers need NumPy's own functions.
+    """
+    if len(_PLACES) >= _MANY_PLACES:
+        _PLACES.clear()
+    found = _is_users(code.co_filename) and code.co_code[instruction] in _LOADS, code
+    _PLACES[id(code), instruction] = found
+    return found
+
+
 class _Name:
     """The attribute of a module in whose place an entrance stands; another value that somebody gave it stays."""
 
@@ -95,11 +115,16 @@ class _Name:
         self._entrance = _Entrance(self._function)
 
     def __get__(self, module: types.ModuleType, kind: type | None = None) -> Any:
+        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        code, instruction = frame.f_code, frame.f_lasti
+        place = _PLACES.get((id(code), instruction))
+        if place is None:
+            place = _place(code, instruction)
         try:
             found = self._names[self._name]
         except KeyError:
             raise AttributeError(f"module {module.__name__!r} has no attribute {self._name!r}") from None
-        return self._entrance if found is self._function else found
+        return self._entrance if found is self._function and place[0] else found
 
     def __set__(self, module: types.ModuleType, value: Any) -> None:
         self._names[self._name] = self._function if value is self._entrance else value
@@ -125,19 +150,22 @@ def _classes() -> list[tuple[types.ModuleType, type, type]]:
     return [(module, type(module), type("module", (type(module),), entrances(module))) for module in _MODULES]
 
 
-@contextmanager
-def entering(enter: Enter) -> Generator[None]:
+class entering:  # noqa: N801
     """In this block, calls of NumPy's public functions from the user's code go through `enter`."""
-    with _lock:
-        if not _depth[0]:
-            for module, _, replaced in _classes():
-                module.__class__ = replaced
-        _depth[0] += 1
-    token = _ENTER.set(enter)
-    try:
-        yield
-    finally:
-        _ENTER.reset(token)
+
+    def __init__(self, enter: Enter):
+        self._enter = enter
+
+    def __enter__(self) -> None:
+        with _lock:
+            if not _depth[0]:
+                for module, _, replaced in _classes():
+                    module.__class__ = replaced
+            _depth[0] += 1
+        self._token = _ENTER.set(self._enter)
+
+    def __exit__(self, *_: object) -> None:
+        _ENTER.reset(self._token)
         with _lock:
             _depth[0] -= 1
             if not _depth[0]:
