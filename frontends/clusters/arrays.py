@@ -29,6 +29,8 @@ class Hooks:
     call_of_two: Callable[[Target, Any, Any], Any]
     call_in_place: Callable[[Target, Any, Any], Any]
     """The same for one operand; for two; for two, the first of which is replaced."""
+    is_often: Callable[[Any], bool]
+    """Whether elements were assigned often at the user's place, by such an index."""
     fill: Callable[[Storage, bool, str], None]
     """Run what is recorded of a storage, for reading or (true) for writing, and why."""
 
@@ -88,7 +90,7 @@ def _fact(name: str) -> property:
 class ClusterArray:
     """An array of NumPy whose elements may still be to be computed. `isinstance(x, np.ndarray)` holds of it."""
 
-    __slots__ = ("__weakref__", "is_scalar", "place", "storage", "view")
+    __slots__ = ("__weakref__", "is_scalar", "place", "source", "storage", "view")
     __array_priority__ = 2000
 
     def __init__(self, storage: Storage, view: np.ndarray[Any, Any] | None = None, is_scalar: bool = False):
@@ -99,6 +101,8 @@ class ClusterArray:
         """Whether NumPy would have returned a scalar, which nothing changes."""
         self.place: Place | None = None
         """That of the view, once it was asked for."""
+        self.source: Any = None
+        """The place, or the type, of what the view was taken from by indexing, and the index."""
 
     @property
     def array(self) -> np.ndarray[Any, Any]:
@@ -108,7 +112,15 @@ class ClusterArray:
     def found_place(self) -> Place | None:
         """The place of the view in its storage; None for all of it."""
         if self.place is None and self.view is not None:
-            self.place = place_of(self.view, self.storage.base)
+            if self.source is None:
+                self.place = place_of(self.view, self.storage.base)
+            else:
+                short = self.source[0], _short(self.source[1])
+                if short not in _PLACES:
+                    if len(_PLACES) >= MANY_FACTS:
+                        _PLACES.clear()
+                    _PLACES[short] = place_of(self.view, self.storage.base)
+                self.place = _PLACES[short]
         return self.place
 
     def filled(self, reason: str, writing: bool = False) -> Any:
@@ -157,7 +169,7 @@ class ClusterArray:
     def shape(self, shape: Any) -> None:
         found = self.array.view()
         found.shape = shape  # pyright: ignore[reportDeprecated]
-        self.view, self.place = found, None
+        self.view, self.place, self.source = found, None, None
 
     @property
     def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -284,26 +296,25 @@ class ClusterArray:
     # Elements and views.
 
     def __getitem__(self, key: Any) -> Any:
-        short = _short(key)
-        if short is None:
+        kind = type(key)
+        if kind not in _BASIC and not (kind is tuple and _BASIC.issuperset(map(type, key))):
             return Hooks.call(GET, (self, key), {})
         view = self.array[key]
         if type(view) is not np.ndarray:
-            return self.filled("an element is read")[key]
+            return view if self.storage.owner is None else self.filled("an element is read")[key]
         found = ClusterArray(self.storage, view)
-        whole = self.storage.facts if self.view is None else self.place or self.found_place()
-        place = _PLACES.get((whole, short))
-        if place is None:
-            if len(_PLACES) >= MANY_FACTS:
-                _PLACES.clear()
-            place = _PLACES[whole, short] = found.found_place()
-        found.place = place
+        found.source = (self.storage.facts if self.view is None else self.place or self.found_place()), key
         return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if self.is_scalar:
             raise TypeError(f"'{self.dtype.type.__module__}.{self.dtype.name}' object does not support item assignment")
-        if _short(key) is not None:
+        storage = self.storage
+        if storage.owner is None and type(value) in _PLAIN_NUMBERS and _is_element(key) and Hooks.is_often(key):
+            # At once, as no call that is recorded reads it.
+            self.array[key] = value
+            storage.bounds = None
+        elif _short(key) is not None:
             # With an ellipsis an element is a view too.
             found = key if isinstance(key, tuple) else (key,)
             whole = found if any(one is Ellipsis for one in found) else (*found, Ellipsis)
@@ -353,6 +364,18 @@ for _name in dir(np.ndarray):
 
 _PLACES: dict[Any, Any] = {}
 """The places of parts of arrays, by the place of the whole, or its type, and the short key."""
+
+
+_BASIC = {int, slice, type(None), type(Ellipsis), *(np.dtype(one).type for one in "bhilqBHILQ")}
+"""The types of indices that denote a view or an element."""
+_INTEGERS = _BASIC - {slice, type(None), type(Ellipsis)}
+_PLAIN_NUMBERS = {int, float, complex, bool, *(np.dtype(one).type for one in "?bhilqBHILQefdFD")}
+
+
+def _is_element(key: Any) -> bool:
+    """Whether an index is made of integers."""
+    kind = type(key)
+    return kind in _INTEGERS or (kind is tuple and _INTEGERS.issuperset(map(type, key)))
 
 
 def _short(key: Any) -> Any:

@@ -36,6 +36,8 @@ SLOW_RECORDING = 8e-6
 """The seconds that recording an operation takes at most, where the processor's caches hold none of what it needs."""
 MANY_TIMES = 100
 """How much longer than recording NumPy takes where recording for nothing does not matter."""
+FEW_TIMES = 10
+"""The same for clusters that may be compiled when they come again, while others come where they began."""
 TRIALS = (3, 0.6), (6, 0.6), (20, 0.3), (60, 0.15)
 """
 The runs of a program after which NumPy runs the cluster again, if the program takes more than this part of NumPy's
@@ -48,6 +50,8 @@ class Settings:
     compile_after: int = 2
     """How often a cluster is recorded until it is compiled."""
     min_operations: int = 2
+    must_gain: bool = True
+    """Whether only what can gain time is compiled."""
 
 
 SETTINGS = Settings()
@@ -107,6 +111,8 @@ class _End:
 
 _balance: defaultdict[Any, float] = defaultdict(float)
 """The seconds that the clusters that begin with a call at a place of the user's gained over NumPy."""
+_begun: Counter[Any] = Counter()
+"""The clusters, equal or not, that began there."""
 _each: list[float] = [4e-6]
 """The seconds that recording an operation takes: the least that was seen."""
 
@@ -115,6 +121,7 @@ def forget_clusters() -> None:
     """Forget all clusters, and what leads to them."""
     CLUSTERS.clear()
     _balance.clear()
+    _begun.clear()
     forget()
 
 
@@ -139,7 +146,7 @@ def run_trace(last: Step, storages: list[Storage], numbers: list[Any], reason: s
     is_trial = _is_trial(cluster)
     if cluster.executable is None or cluster.rejected or is_trial:
         program = program or Program(last, storages, numbers, live)
-        if cluster.executable is None and not cluster.rejected and _is_due(cluster, program):
+        if cluster.executable is None and not cluster.rejected and _is_due(last, cluster, program):
             _compile(cluster, program)
         if cluster.executable is None or cluster.rejected or is_trial:
             _replay(last, storages, cluster, program)
@@ -182,9 +189,11 @@ def _replay(last: Step, storages: list[Storage], cluster: Cluster, program: Prog
     if cluster.executable is not None and not cluster.rejected:
         cluster.trials += 1
     elif cluster.numpy_seconds < MANY_TIMES * last.depth * _each[0] and (
-        cluster.rejected or len(cluster.operations) < SETTINGS.min_operations
+        cluster.rejected or len(cluster.operations) < SETTINGS.min_operations or _cannot_gain(last, cluster)
     ):
         _weigh(last, storages, cluster, 0.0, cluster.seen)
+    elif SETTINGS.must_gain and cluster.numpy_seconds < FEW_TIMES * last.depth * _each[0]:
+        _weigh(last, storages, cluster, 0.0, 0)
 
 
 def _is_trial(cluster: Cluster) -> bool:
@@ -203,13 +212,17 @@ def _weigh(last: Step, storages: list[Storage], cluster: Cluster, gain: float, t
     begin = last.first.signature()
     each = max(_each[0], min(cluster.recording_seconds / last.depth, SLOW_RECORDING))
     _balance[begin] += gain - last.depth * (each - EAGER_SECONDS)
-    if cluster.given_up or times < 4 or times.bit_count() != 1 or _balance[begin] >= 0:
+    _begun[begin] += 1
+    is_often = (times >= 4 and times.bit_count() == 1) or (_begun[begin] >= 16 and _begun[begin].bit_count() == 1)
+    if cluster.given_up or not is_often or _balance[begin] >= 0:
         return
     give_up(last, storages, {each for each, seconds in _balance.items() if seconds > 0})
     if cluster.runs:
         ways = f"and the program {cluster.compiled_seconds * 1e6:.0f}, NumPy {cluster.numpy_seconds * 1e6:.0f}"
     else:
-        ways = f"for nothing: {cluster.rejected or 'so few operations are not compiled'}"
+        few = len(cluster.operations) < SETTINGS.min_operations
+        why = "so few operations are not compiled" if few else f"and NumPy {cluster.numpy_seconds * 1e6:.0f}"
+        ways = f"for nothing: {cluster.rejected or why}"
     cluster.given_up = f"recording takes {last.depth * each * 1e6:.0f} us {ways}"
 
 
@@ -238,8 +251,13 @@ def _note_numbers(cluster: Cluster, values: list[Any]) -> None:
         cluster.executable = None
 
 
-def _is_due(cluster: Cluster, program: Program) -> bool:
-    if cluster.seen < SETTINGS.compile_after:
+def _cannot_gain(last: Step, cluster: Cluster) -> bool:
+    """Whether recording takes longer than NumPy, so that no program would be fast enough."""
+    return SETTINGS.must_gain and cluster.numpy_seconds < last.depth * _each[0]
+
+
+def _is_due(last: Step, cluster: Cluster, program: Program) -> bool:
+    if cluster.seen < SETTINGS.compile_after or _cannot_gain(last, cluster):
         return False
     count = len(program.recorded)
     if count >= SETTINGS.min_operations and _compiled[tuple(cluster.operations)] < MANY_SIZES:

@@ -45,6 +45,9 @@ def _enter(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return found.copy() if TAKING[function] == "copy" else found
     if function in CREATING:
         return dispatch.call(creation_target(function), args, kwargs)
+    if type(function) is not np.ufunc and type(function) is not _DISPATCHED:
+        # Code in C, which takes other kinds of arrays apart element by element.
+        args = tuple([one.shared("a function takes it") if type(one) is ClusterArray else one for one in args])
     box = [function(*args, **kwargs)]
     found = box[0]
     if type(found) is tuple or type(found) is list:

@@ -33,7 +33,7 @@ from .calls import (
 from .programs import refusal
 from .recorder import LOCAL, LONG_LIST, Recorder, fill
 from .storage import Number, Read, Storage, facts_of
-from .traces import GIVEN_UP, ROOT, At, NumberAt, Step
+from .traces import GIVEN_UP, LONG_WAYS, ROOT, At, NumberAt, Step
 
 LIMIT = 320
 """The number of operations after which a cluster ends at the latest."""
@@ -45,6 +45,9 @@ MANY_CALLS = 20000
 """The number of calls that are remembered."""
 SMALL = 1 << 16
 """Bytes of a result up to which an array that does not record is handed back where recording is given up."""
+
+OFTEN = 8
+"""How often NumPy runs a call on small arrays at a place, because it is new or has no compiled form."""
 
 _KNOWN: dict[Any, Known] = {}
 
@@ -281,12 +284,16 @@ def is_strict() -> bool:
 
 def call(target: Target, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Record a call of NumPy, or let NumPy run it."""
+    recorder = LOCAL.recorder
+    if (
+        GIVEN_UP
+        and recorder.last is ROOT
+        and (size := given_up_bytes()) >= 0
+        and _are_small((*args, *kwargs.values()), size)
+    ):
+        return run_here(target, args, kwargs)
     if target.trace is not None and not is_strict():
-        recorder = LOCAL.recorder
         with recorder.lock:
-            if GIVEN_UP and recorder.last is ROOT and (size := given_up_bytes()) >= 0:
-                if _are_small((*args, *kwargs.values()), size):
-                    return run_here(target, args, kwargs)
             storages, numbers = len(recorder.storages), len(recorder.numbers)
             try:
                 key = recorder.key(target, args, kwargs)
@@ -304,7 +311,7 @@ def call(target: Target, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 
 def given_up_bytes() -> int:
-    """The bytes of operands up to which NumPy runs a call at the user's place, where recording was given up; else -1."""
+    """The bytes of operands up to which NumPy runs a call at the user's place, as recording was given up; else -1."""
     frame: Any = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
     while frame.f_globals.get("__name__") in _BETWEEN and frame.f_back is not None:
         frame = frame.f_back
@@ -322,7 +329,7 @@ def _are_small(operands: Iterable[Any], size: int) -> bool:
         elif kind is np.ndarray:
             if one.nbytes > size:
                 return False
-        elif kind is tuple or kind is list or kind is dict:
+        elif kind is tuple or kind is list or kind is dict or (callable(one) and not isinstance(one, type)):
             return False
     return True
 
@@ -332,13 +339,43 @@ def run_here(target: Target, args: Sequence[Any], kwargs: dict[str, Any]) -> Any
     given = [_plain(one, False) for one in args]
     stated = {name: _plain(one, False) for name, one in kwargs.items()} if kwargs else kwargs
     found = target.run(*given, **stated)
+    if target.changes or kwargs:
+        for one in (*args, *kwargs.values()):
+            if type(one) is ClusterArray:
+                one.storage.bounds = None
     if "out" in kwargs:
         return kwargs["out"][0]
-    if type(found) is not np.ndarray or found.nbytes <= SMALL:
-        return found
-    box = [found]
-    del found
-    return entered(box)
+    if type(found) is np.ndarray:
+        if found.nbytes <= SMALL and found.base is None and not any(found is one for one in given):
+            return found
+        box = [found]
+        del found
+        return _wrapped(box, _arrays_in([*args, *kwargs.values()]))
+    if isinstance(found, tuple | list):
+        if all(type(one) is not np.ndarray or (one.nbytes <= SMALL and one.base is None) for one in found):
+            return found
+        return _wrapped([found], _arrays_in([*args, *kwargs.values()]))
+    return found
+
+
+def _is_often(_: Any) -> bool:
+    """Whether this was asked often at the user's place, two calls above."""
+    frame: Any = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+    place = id(frame.f_code), frame.f_lasti
+    times = LONG_WAYS[place] = LONG_WAYS.get(place, 0) + 1
+    return times >= OFTEN
+
+
+def _note_small(operands: Iterable[Any]) -> None:
+    """Give recording up at the user's place if calls on small arrays take a long way there again and again."""
+    arrays = [one for one in operands if type(one) is ClusterArray or type(one) is np.ndarray]
+    size = max([one.storage.facts.nbytes if type(one) is ClusterArray else one.nbytes for one in arrays], default=0)
+    if size <= SMALL:
+        code, instruction = users_place()
+        place = id(code), instruction
+        LONG_WAYS[place] = LONG_WAYS.get(place, 0) + 1
+        if LONG_WAYS[place] >= OFTEN:
+            GIVEN_UP[place] = max(size, GIVEN_UP.get(place, (0,))[0]), code
 
 
 def _call(target: Target, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -346,6 +383,7 @@ def _call(target: Target, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     if target.is_fact:
         return target.run(*[_plain(one, False) for one in args], **kwargs)
     if target.trace is None:
+        _note_small(args)
         return _eager(target, args, kwargs, f"{target.name} runs in NumPy")
     if is_strict():
         return _eager(target, args, kwargs, "np.errstate asks for errors at their line")
@@ -357,6 +395,7 @@ def _call(target: Target, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return _eager(target, args, kwargs, "code outside of NumPy's functions holds the array")
     known = _KNOWN.get(found.key)
     if known is None:
+        _note_small(args)
         return _learn(found, target, args, kwargs)
     if not known.is_checked:
         # Not before it is met again: code that never repeats does not pay for it.
@@ -368,6 +407,7 @@ def _call(target: Target, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         box = [target.run(*given, **{name: _plain(one, False) for name, one in kwargs.items()})]
         return _wrapped(box, found.arrays)
     if known.kind == "eager":
+        _note_small(args)
         return _eager(target, args, kwargs, known.reason)
     if target is GET and not _is_inside(args[0], args[1]):
         return _eager(target, args, kwargs, "the bounds of an index are checked")
@@ -447,3 +487,4 @@ def users_place() -> Any:
 
 
 Hooks.call = call
+Hooks.is_often = _is_often

@@ -16,7 +16,7 @@ import numpy as np
 
 from .arrays import ClusterArray, Hooks
 from .calls import Target
-from .dispatch import SMALL, call, entered, given_up_bytes, is_strict
+from .dispatch import SMALL, call, entered, given_up_bytes, is_strict, run_here
 from .recorder import LOCAL, Recorder
 from .storage import Storage
 from .traces import GIVEN_UP, ROOT, Step
@@ -39,7 +39,7 @@ def _result(recorder: Recorder, step: Step) -> ClusterArray:
     storages.append(storage)
     found: ClusterArray = _NEW(ClusterArray)
     found.storage = storage
-    found.view = found.place = None
+    found.view = found.place = found.source = None
     found.is_scalar = facts.is_scalar
     return found
 
@@ -58,21 +58,11 @@ def _here(value: Any, size: int) -> Any:
     return None if kind is list or kind is tuple or (kind is np.ndarray and value.nbytes > size) else value
 
 
-def _entered(found: Any) -> Any:
-    """What NumPy gave where recording was given up: large arrays record."""
-    if type(found) is not np.ndarray or found.nbytes <= SMALL:
-        return found
-    box = [found]
-    del found
-    return entered(box)
-
-
 def call_of_one(target: Target, operand: Any) -> Any:
     """A call of a function of one array."""
     recorder = LOCAL.recorder
-    if GIVEN_UP and recorder.last is ROOT and (size := given_up_bytes()) >= 0:
-        if (given := _here(operand, size)) is not None:
-            return _entered(target.run(given))
+    if GIVEN_UP and recorder.last is ROOT and (size := given_up_bytes()) >= 0 and _here(operand, size) is not None:
+        return run_here(target, (operand,), {})
     with recorder.lock:
         count = len(recorder.storages)
         step = recorder.last.next.get((target, recorder.array_key(operand)))
@@ -89,7 +79,12 @@ def call_of_two(target: Target, left: Any, right: Any) -> Any:
     if GIVEN_UP and recorder.last is ROOT and (size := given_up_bytes()) >= 0:
         first, second = _here(left, size), _here(right, size)
         if first is not None and second is not None:
-            return _entered(target.run(first, second))
+            found = target.run(first, second)
+            if type(found) is not np.ndarray or found.nbytes <= SMALL:
+                return found
+            box = [found]
+            del found
+            return entered(box)
     with recorder.lock:
         count, numbers = len(recorder.storages), len(recorder.numbers)
         key = target, recorder.operand_key(left), recorder.operand_key(right)

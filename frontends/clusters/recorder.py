@@ -215,6 +215,8 @@ def fill(storage: Storage, writing: bool, reason: str) -> None:
         if isinstance(owner, Failed):
             raise RuntimeError("this array has no values: the run that computes them ended early") from owner.error
         owner.flush(reason)
+    if writing:
+        storage.bounds = None
 
 
 def flush(reason: str) -> None:

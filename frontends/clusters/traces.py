@@ -44,8 +44,8 @@ class Step:
     """A recorded call, after the steps above it."""
 
     __slots__ = (
-        "above", "args", "depth", "ends", "first", "given_up", "is_fast", "is_whole", "known", "kwargs", "next", "reads", "user",
-        "writes",
+        "above", "args", "depth", "ends", "first", "given_up", "is_fast", "is_whole", "known", "kwargs", "next",
+        "reads", "user", "writes",
     )  # fmt: skip
 
     def __init__(
@@ -113,6 +113,8 @@ GIVEN_UP: dict[Any, tuple[int, Any]] = {}
 All of them, whatever the calls: by the code's identity and the instruction, the bytes of the largest operand for which
 recording lost there, and the code. A call on smaller ones would lose more.
 """
+LONG_WAYS: dict[Any, int] = {}
+"""How often NumPy ran a call on small arrays at a place of the user's, because it was new or has no compiled form."""
 
 ROOT = Step(None, Known(ASSIGN, "write"), [], {}, [], [], None, False)
 
@@ -141,6 +143,7 @@ def forget() -> None:
     ROOT.next.clear()
     _given_up.clear()
     GIVEN_UP.clear()
+    LONG_WAYS.clear()
     _steps[0] = 0
 
 

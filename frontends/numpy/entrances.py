@@ -150,7 +150,7 @@ def _classes() -> list[tuple[types.ModuleType, type, type]]:
     return [(module, type(module), type("module", (type(module),), entrances(module))) for module in _MODULES]
 
 
-class entering:  # noqa: N801
+class entering:
     """In this block, calls of NumPy's public functions from the user's code go through `enter`."""
 
     def __init__(self, enter: Enter):
@@ -164,7 +164,7 @@ class entering:  # noqa: N801
             _depth[0] += 1
         self._token = _ENTER.set(self._enter)
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
         _ENTER.reset(self._token)
         with _lock:
             _depth[0] -= 1

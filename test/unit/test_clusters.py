@@ -27,7 +27,9 @@ BENCHMARK = Path(__file__).resolve().parent.parent.parent / "benchmarks" / "nump
 
 
 @pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Small arrays are compiled too."""
+    monkeypatch.setattr(clusters.SETTINGS, "must_gain", False)
     clear_clusters()
     yield
     recorder.flush("the test ends")

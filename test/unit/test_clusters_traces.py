@@ -17,7 +17,9 @@ X = np.linspace(-2.0, 3.0, 12)
 
 
 @pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Small arrays are compiled too."""
+    monkeypatch.setattr(clusters.SETTINGS, "must_gain", False)
     clear_clusters()
     yield
     recorder.flush("the test ends")

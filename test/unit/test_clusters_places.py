@@ -1,0 +1,170 @@
+"""Places of the user's where nothing is recorded any more, and code in C that is called in a block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xhlo
+from xhlo.frontends.clusters import clusters, dispatch, recorder, traces
+from xhlo.frontends.clusters.arrays import ClusterArray
+from xhlo.frontends.clusters.report import clear_clusters
+
+X = np.linspace(-2.0, 3.0, 12)
+MANY = 2 * dispatch.OFTEN
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    clear_clusters()
+    yield
+    recorder.flush("the test ends")
+    clear_clusters()
+
+
+def agree(function: Callable[[Callable[[Any], Any]], list[Any]]) -> None:
+    """The function gives NumPy's results while places of it are learned, recorded and given up."""
+    wanted = function(np.array)
+    for _ in range(MANY):
+        with xhlo.autocluster():
+            found = function(lambda x: xhlo.asarray(np.array(x)))
+        for have, want in zip(found, wanted, strict=True):
+            assert np.asarray(have).dtype == np.asarray(want).dtype
+            np.testing.assert_allclose(np.asarray(have), want, rtol=1e-14, atol=1e-13)
+
+
+def test_small_arrays_are_not_compiled_and_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clusters, "_each", [1.0])
+    x = xhlo.asarray(X)
+
+    def function() -> Any:
+        y = np.sqrt(x * x) + 1
+        y += x
+        return y
+
+    for _ in range(MANY):
+        np.asarray(function())
+    found = function()
+    assert type(found) is np.ndarray and np.allclose(found, np.sqrt(X * X) + 1 + X)
+    known = list(clusters.CLUSTERS.values())
+    assert not any(one.compilations for one in known)
+    assert "for nothing: and NumPy" in xhlo.explain_clusters()
+    assert not recorder.LOCAL.recorder.storages
+
+
+def test_a_loop_over_elements() -> None:
+    def function(array: Any) -> list[Any]:
+        a, d = array(X + 5), array(X)
+        x = np.zeros(12)
+        x[0] = d[0] / a[0]
+        for i in range(1, 12):
+            x[i] = (d[i] - 0.5 * x[i - 1]) / (a[i] - x[i - 1])
+        total = x * 2
+        x[3] = 7
+        return [x, total, a]
+
+    agree(function)
+
+
+def test_rows_of_growing_size() -> None:
+    def function(array: Any) -> list[Any]:
+        a, b = array(np.arange(144.0).reshape(12, 12) / 12 + 99 * np.eye(12)), array(X)
+        x = np.zeros(12)
+        for i in range(12):
+            x[i] = (b[i] - a[i, :i] @ x[:i] - a[i, i + 1 :] @ x[i + 1 :]) / a[i, i]
+        return [x]
+
+    agree(function)
+    assert max(one.seen for one in clusters.CLUSTERS.values()) <= MANY
+
+
+def test_one_place_for_views_and_new_arrays() -> None:
+    """Where a call was given up, what shares memory with its operand still does, and records."""
+
+    def function(array: Any) -> list[Any]:
+        x = array(X)
+        results: list[Any] = []
+        for one in (np.abs, np.ravel, np.real, np.squeeze, np.atleast_2d, np.flip, np.diff, np.asarray):
+            y = one(x)
+            results.append(y.sum())
+            y[..., 0] = 2
+        return [*results, x]
+
+    agree(function)
+
+
+def test_functions_that_keep_their_operands_memory() -> None:
+    agree(lambda array: [np.apply_along_axis(lambda row: row / row.sum(), 0, array(X + 9)), np.split(array(X), 3)[1]])
+
+
+def test_results_in_place_and_in_tuples() -> None:
+    def function(array: Any) -> list[Any]:
+        x, out = array(X), np.zeros(12)
+        np.add(x, 1, out=out)
+        x *= out
+        x[2:] -= x[:-2]
+        q, r = np.linalg.qr(x.reshape(3, 4))
+        return [x, out, np.abs(q @ r), *np.modf(x)]
+
+    agree(function)
+
+
+def test_larger_operands_are_recorded_where_small_ones_were_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clusters, "_each", [1.0])
+
+    def function(x: Any) -> Any:
+        return x + 1
+
+    small, large = xhlo.asarray(X), xhlo.asarray(np.ones(1 << 12))
+    for _ in range(MANY):
+        np.asarray(function(small))
+    assert type(function(small)) is np.ndarray
+    assert {size for size, _ in traces.GIVEN_UP.values()} == {X.nbytes}
+    function(large)
+    found = function(large)
+    assert type(found) is ClusterArray and not found.storage.is_filled
+
+
+def test_indices_that_change_are_checked_again() -> None:
+    x = xhlo.asarray(X)
+    for change in ("fill", "element", "alias"):
+        for _ in range(MANY):
+            order = np.argsort(x)
+            np.testing.assert_array_equal(np.asarray(x[order]), X)
+            if change == "fill":
+                order.fill(100)
+            elif change == "element":
+                order[3] = 100
+            else:
+                np.asarray(order)[5] = 100
+            with pytest.raises(IndexError):
+                x[order]
+
+
+def test_random_generators_in_a_block(recwarn: pytest.WarningsRecorder) -> None:
+    """Code in C that has no frame asks for NumPy's functions, not for what stands for them in the user's code."""
+    found: list[Any] = []
+    for block in (xhlo.autocluster(), np.errstate()):
+        with block:
+            random = np.random.default_rng(3)
+            values = np.arange(6.0)
+            np.random.seed(5)
+            np.random.shuffle(values)
+            found.append((random.normal(size=3), random.choice(np.arange(9), 4), np.random.permutation(5), values))
+    for have, want in zip(*found, strict=True):
+        np.testing.assert_array_equal(np.asarray(have), want)
+    assert not recwarn.list
+
+
+def test_names_of_modules_are_never_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    sine = np.sin
+    with xhlo.autocluster():
+        assert vars(np)["sin"] is sine and getattr(np, "sin") is sine and np.sin is not sine  # noqa: B009
+        assert np.sin == sine and type(np).__name__ == "module"
+        monkeypatch.delattr(np, "sinc")
+        with pytest.raises(AttributeError, match="no attribute 'sinc'"):
+            np.sinc(0)
+    assert np.sin is sine
