@@ -77,7 +77,8 @@ def lanes_of(nest: Nest, inner: int) -> Lanes | None:
     tainted = _Taint(changing)
     if any(tainted.of(part) for part in own) or tainted.guards:
         return None
-    if own and any(result.first_use is not None and result not in varies for result in loop.results):
+    shared_results = any(result.first_use is not None and result not in varies for result in loop.results)
+    if own and shared_results:
         return None
     inside = [op for block in (before, after) for op in block.walk()]
     following = [op for op in body.ops if loop.is_before_in_block(op)]
@@ -86,7 +87,8 @@ def lanes_of(nest: Nest, inner: int) -> Lanes | None:
         value for op in (*inside, *following) for value in op.operands if value in varies and value not in computed
     )
     lanes = Lanes(loop, frozenset(varies), tuple(captured), tuple(shared), tuple(own), None, ())
-    return lanes if own else _with_guards(lanes, tainted)
+    # A result that all lanes share may go on changing when no lane does.
+    return lanes if own or shared_results else _with_guards(lanes, tainted)
 
 
 def _varying(nest: Nest, inner: int, loop: scf.WhileOp) -> set[SSAValue]:

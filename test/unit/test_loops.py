@@ -139,3 +139,33 @@ def test_a_loop_with_a_constant_of_different_elements() -> None:
     assert len(executable.kernels) == 1
     expected = 5 * (np.arange(1, 7).reshape(2, 3) + np.array([10, 20, 30]))
     np.testing.assert_array_equal(executable(np.zeros((2, 3), np.float32)), expected)
+
+
+SHARED = """
+func.func @main(%x: tensor<40xf32>) -> (tensor<40xf32>, tensor<40xf32>, tensor<40xf32>) {
+  %one = hlo.constant dense<1.0> : tensor<40xf32>
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %0:4 = hlo.while(%i = %zero, %a = %one, %b = %one, %y = %x)
+      : tensor<i32>, tensor<40xf32>, tensor<40xf32>, tensor<40xf32>
+    cond {
+      %last = hlo.constant dense<7> : tensor<i32>
+      %1 = hlo.compare LT, %i, %last : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    } do {
+      %step = hlo.constant dense<1> : tensor<i32>
+      %1 = hlo.add %i, %step : tensor<i32>
+      %2 = hlo.add %a, %b : tensor<40xf32>
+      %3 = hlo.abs %y : tensor<40xf32>
+      hlo.return %1, %b, %2, %3 : tensor<i32>, tensor<40xf32>, tensor<40xf32>, tensor<40xf32>
+    }
+  return %0#1, %0#2, RESULT : tensor<40xf32>, tensor<40xf32>, tensor<40xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("result", ["%0#3", "%x"])
+def test_values_that_all_elements_share_go_on_when_no_element_changes(result: str) -> None:
+    """With and without a state of each element, which is settled after the first iteration."""
+    text, x = SHARED.replace("RESULT", result), -np.arange(40, dtype=np.float32)
+    for actual, expected in zip(xhlo.compile(text)(x), Program(text).results(x), strict=True):
+        np.testing.assert_array_equal(actual, expected)
