@@ -21,9 +21,6 @@ from ..hlo_dialect.types import bit_width, element_of, shape_of
 from ..hlo_dialect.walking import operations_in
 from .unroll_loops import repeat_body
 
-MOST_OPERATIONS = 40
-"""Operations of a body, constants aside, that are worth compiling twice."""
-
 LARGE = 1 << 14
 """Bytes of a tensor whose copy takes longer than starting a kernel."""
 
@@ -39,12 +36,14 @@ class PairIterationsPass(HloPass):
     Before: `hlo.while(%i = .., %u = ..) .. do { %1 = stencil of %u  hlo.return .., %1 }`
     After:  `.. do { %1 = stencil of %u  %b = hlo.optimization_barrier %1  %2 = stencil of %b  hlo.return .., %2 }`
     Assumes: the level before fuse-hlo.
-    Leaves: the attribute xhlo.paired; as they are, loops whose tensors are small or updated in place, long bodies,
-            and bodies with control flow.
+    Leaves: the attribute xhlo.paired; as they are, loops whose tensors are small or updated in place,
+            and bodies with control flow, or of more than most-operations, constants aside.
     """
 
     name = "pair-iterations"
     works_on_functions = True
+
+    most_operations: int = 40
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         engine = engine_of(ctx)
@@ -52,26 +51,25 @@ class PairIterationsPass(HloPass):
             if not isinstance(function, func.FuncOp) or is_kernel(function):
                 continue
             for op in operations_in(function):
-                if isinstance(op, WhileOp) and not in_fusion(op) and _gains(op):
+                if isinstance(op, WhileOp) and not in_fusion(op) and self._gains(op):
                     text = "two iterations at a time: saves copies of the state"
                     engine.emit(Diagnostic("remark", text, op.location))
                     _pair(op)
 
-
-def _gains(op: WhileOp) -> bool:
-    loop = Loop(op)
-    count = None if PAIRED in op.attributes else loop.trip_count
-    if count is None or count < 4 or count % 2:
-        return False
-    ops = [each for each in loop.body.ops if each.name != "hlo.constant"]
-    if len(ops) > MOST_OPERATIONS or any(each.regions and not _combines(each) for each in ops):
-        return False
-    return any(
-        isinstance(value.owner, HloOp)
-        and value.owner.ROLE in _COMPUTED
-        and math.prod(shape_of(value)) * bit_width(element_of(value)) // 8 >= LARGE
-        for value in loop.returned
-    )
+    def _gains(self, op: WhileOp) -> bool:
+        loop = Loop(op)
+        count = None if PAIRED in op.attributes else loop.trip_count
+        if count is None or count < 4 or count % 2:
+            return False
+        ops = [each for each in loop.body.ops if each.name != "hlo.constant"]
+        if len(ops) > self.most_operations or any(each.regions and not _combines(each) for each in ops):
+            return False
+        return any(
+            isinstance(value.owner, HloOp)
+            and value.owner.ROLE in _COMPUTED
+            and math.prod(shape_of(value)) * bit_width(element_of(value)) // 8 >= LARGE
+            for value in loop.returned
+        )
 
 
 def _combines(op: Operation) -> bool:

@@ -17,10 +17,6 @@ from ..hlo_dialect.ops.control_flow import WhileOp
 from ..hlo_dialect.types import shape_of
 from ..hlo_dialect.walking import operations_in
 
-MOST_ITERATIONS = 8
-MOST_OPERATIONS = 400
-"""Operations of an unrolled loop, over all iterations, constants aside."""
-
 FEWEST_ELEMENTS = 4096
 """Elements of the largest carried tensor from which the time saved is worth compiling more code."""
 
@@ -36,34 +32,37 @@ class UnrollLoopsPass(HloPass):
     Before: `hlo.while(%i = %zero, %x = ..) cond { %i < 5 } do { .. }`
     After:  five copies of the body
     Assumes: the level after flatten-tuples.
-    Leaves: loops of an unknown number of iterations, of more than 8, of many operations, on few elements, or that hold
-            more than elementwise operations and movements. The rounds of JAX's random numbers are such a loop.
+    Leaves: loops of an unknown number of iterations, of more than most-iterations, of more than most-operations over
+            all iterations, constants aside, on few elements, or that hold more than elementwise operations and
+            movements. The rounds of JAX's random numbers are such a loop.
     """
 
     name = "unroll-loops"
     works_on_functions = True
 
+    most_iterations: int = 8
+    most_operations: int = 400
+
     def run(self, ctx: Context, module: ModuleOp) -> None:
         engine = engine_of(ctx)
         for op in reversed(operations_in(module)):
-            if isinstance(op, WhileOp) and (count := times(op)) is not None:
+            if isinstance(op, WhileOp) and (count := self._times(op)) is not None:
                 engine.emit(Diagnostic("remark", f"unrolled the {count} iterations of the loop", op.location))
                 unroll(op, count)
 
-
-def times(op: WhileOp) -> int | None:
-    """The number of iterations of a loop to unroll; None if it stays."""
-    loop = Loop(op)
-    count = loop.trip_count
-    if count is None or count > MOST_ITERATIONS:
-        return None
-    if count > 1 and max((math.prod(shape_of(value)) for value in op.operands), default=0) < FEWEST_ELEMENTS:
-        return None
-    ops = [each for each in loop.body.ops if each is not loop.body.last_op]
-    if not all(isinstance(each, HloOp) and each.ROLE in _FUSED and not each.regions for each in ops):
-        return None
-    work = sum(each.name != "hlo.constant" for each in ops)
-    return count if work * count <= MOST_OPERATIONS else None
+    def _times(self, op: WhileOp) -> int | None:
+        """The number of iterations of a loop to unroll; None if it stays."""
+        loop = Loop(op)
+        count = loop.trip_count
+        if count is None or count > self.most_iterations:
+            return None
+        if count > 1 and max((math.prod(shape_of(value)) for value in op.operands), default=0) < FEWEST_ELEMENTS:
+            return None
+        ops = [each for each in loop.body.ops if each is not loop.body.last_op]
+        if not all(isinstance(each, HloOp) and each.ROLE in _FUSED and not each.regions for each in ops):
+            return None
+        work = sum(each.name != "hlo.constant" for each in ops)
+        return count if work * count <= self.most_operations else None
 
 
 def unroll(op: WhileOp, count: int) -> None:

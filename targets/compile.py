@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..hlo_dialect.custom_calls.registry import REGISTRY
 from ..hlo_dialect.errors import DiagnosticError
 from ..hlo_dialect.garbage_collector import paused_gc
-from ..passes.manager.pipelines import MATH_MODES
+from ..passes.manager.pipelines import DEFAULT_OPT_LEVEL, MATH_MODES
 from ..passes.manager.places import Placement
 from ..passes.manager.timing import Timing
 from .cache.files import program_folder
@@ -40,6 +40,7 @@ _CACHE = ExecutableCache(CACHED)
 
 TargetName = Literal["cpu", "gpu", "nvptx", "simt"]
 MathMode = Literal["strict", "default", "fast"]
+OptLevel = Literal[0, 1, 2, 3]
 
 
 def compile(
@@ -49,6 +50,7 @@ def compile(
     profile: bool = False,
     math: MathMode = "default",
     guard: bool | Literal["start", "end"] | None = None,
+    opt_level: OptLevel = DEFAULT_OPT_LEVEL,
     pipeline: Placement | None = None,
     in_tree: Any = None,
     out_tree: Any = None,
@@ -68,14 +70,17 @@ def compile(
     "start" finds reads before their start too, but not all after their end. By default the environment variable
     XHLO_GUARD decides.
 
+    `opt_level` is 0 (each operation is a kernel, only constants are folded), 1 (simplified and fused), 2 (loops too) or
+    3 (and what takes long to compile). Every level computes the same but for the rounding of sums whose order is free.
+
     `pipeline` places passes: `{"before:fuse-hlo": "my-pass{limit=3}"}` (docs/extending.md). `in_tree`, a tuple with an
     example of each positional argument, and `out_tree`, an example of the result, make the executable take and return
     trees of tuples, lists, dicts and dataclasses; a PyTreeDef of JAX will do, and programs that JAX lowered or exported
     have theirs. With the environment variable XHLO_DUMP_TO set, every stage is written to that folder.
 
     Raises DiagnosticError for an invalid program, or one that the target does not support, ValueError for an unknown
-    target, place or pass, TypeError for a `program` of another kind. Equal programs are compiled once; they are kept in
-    the user's folder for caches, for later processes too (XHLO_CACHE_DIR, XHLO_CACHE_SIZE).
+    target, level, place or pass, TypeError for a `program` of another kind. Equal programs are compiled once; they are
+    kept in the user's folder for caches, for later processes too (XHLO_CACHE_DIR, XHLO_CACHE_SIZE).
 
     >>> import numpy as np
     >>> import xhlo
@@ -91,7 +96,9 @@ def compile(
     [array([-1., -1., -1., -1.], dtype=float32)]
     """
     try:
-        executable = compile_program(program, target, profile=profile, math=math, guard=guard, pipeline=pipeline)
+        executable = compile_program(
+            program, target, profile=profile, math=math, guard=guard, opt_level=opt_level, pipeline=pipeline
+        )
         return _with_trees(executable, signature_of(program), in_tree, out_tree)
     except (DiagnosticError, TypeError, ValueError) as error:
         hide_our_frames(error)
@@ -105,21 +112,23 @@ def compile_program(
     profile: bool = False,
     math: str = "default",
     guard: bool | str | None = None,
+    opt_level: int = DEFAULT_OPT_LEVEL,
     pipeline: Placement | None = None,
 ) -> Executable:
     """`compile` for options that are not checked yet, and without trees."""
     source = read_source(program)
     try:
-        backend = _configured(target, math, pipeline)
+        backend = _configured(target, math, opt_level, pipeline)
         side = guard_side(guard)
-        key = (source.text, backend.name, backend.machine, backend.places.key, profile, side, REGISTRY.version)
+        kind = (backend.name, backend.machine, backend.places.key, backend.opt_level)
+        key = (source.text, kind, profile, side, REGISTRY.version)
         return _CACHE.get_or_make(key, partial(_kept_or_compiled, source, backend, profile, side))
     except DiagnosticError as error:
         show_source(error, {source.filename: source.text})
         raise
 
 
-def _configured(target: str | Target, math: str, pipeline: Placement | None) -> Target:
+def _configured(target: str | Target, math: str, opt_level: int, pipeline: Placement | None) -> Target:
     """The target with its options. Raises ValueError."""
     try:
         backend = (target if isinstance(target, Target) else get_target(target)).present()
@@ -129,6 +138,8 @@ def _configured(target: str | Target, math: str, pipeline: Placement | None) -> 
         raise ValueError(f"no mode of math is named '{math}'; there are {', '.join(MATH_MODES)}")
     if math != "default" and "math" in backend.options:
         backend = backend.configured({"math": math})
+    if opt_level != DEFAULT_OPT_LEVEL:
+        backend = backend.at_level(opt_level)
     return backend if pipeline is None else backend.with_passes(pipeline)
 
 
@@ -159,7 +170,8 @@ def _kept_or_compiled(source: Source, target: Target, profile: bool, guard: str)
         return compile_()
     from .cache.executables import kept_executable
 
-    return kept_executable(source, target, profile, compile_, load_executable)
+    load = partial(load_executable, opt_level=target.opt_level)
+    return kept_executable(source, target, profile, compile_, load)
 
 
 def compile_source(
@@ -228,9 +240,9 @@ def deserialize(data: bytes) -> Executable:
     return load_executable(verified(data))
 
 
-def load_executable(data: bytes) -> Executable:
+def load_executable(data: bytes, opt_level: int = DEFAULT_OPT_LEVEL) -> Executable:
     """
-    The executable in bytes that are trusted already.
+    The executable in bytes that are trusted already; its text at later stages is that of a level of optimization.
 
     Raises ValueError for bytes that are not an executable, are damaged or were made for another version or machine, and
     DiagnosticError if the program calls host functions that are not registered in this process.
@@ -241,7 +253,7 @@ def load_executable(data: bytes) -> Executable:
     source = serialized.source
     with reading_fields():
         try:
-            target = get_target(serialized.target)
+            target = get_target(serialized.target).at_level(opt_level)
         except UnknownTargetError as error:
             raise ValueError(str(error)) from None
         executable = target.load(serialized, _no_text if source is None else partial(target.text_at, source))

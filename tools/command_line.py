@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ..passes.manager.pipelines import OPT_LEVELS
+
 Takes = Literal["nothing", "optional", "required"]
 
 
@@ -74,6 +76,13 @@ MAX_MEMORY = Option(
     takes="required",
     metavar="SIZE",
 )
+
+
+def opt_level_option(group: str) -> Option:
+    """`--opt-level`, among the options of a group."""
+    levels = tuple(map(str, OPT_LEVELS))
+    return Option("opt-level", "Optimize nothing (0), without loops (1), as usual (2, default), or for longer (3)",
+                  group, "required", "|".join(levels), choices=levels)  # fmt: skip
 
 
 _FORMATS = ("text", "json", "sarif")

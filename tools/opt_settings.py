@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..lowering.device.chips import CHIPS, DEFAULT_CHIP
-from ..passes.manager.pipelines import LIBRARIES, MATH_MODES, parse_specs
+from ..passes.manager.pipelines import DEFAULT_OPT_LEVEL, LIBRARIES, MATH_MODES, parse_specs
 from ..targets.program.target import Target, TargetOptionError
 from ..targets.registry import OWN_TARGETS, UnknownTargetError, get_target
-from .command_line import DIAGNOSTICS_OPTIONS, MAX_MEMORY, Arguments, Option, UsageError, limit_memory
+from .command_line import DIAGNOSTICS_OPTIONS, MAX_MEMORY, Arguments, Option, UsageError, limit_memory, opt_level_option
 from .completion import COMPLETION
 from .debug_settings import DEBUG_OPTIONS, DebugSettings, understand_debugging
 
@@ -20,6 +20,8 @@ FORMATS = ("hlo-text",)
 DEFAULT_ELISION = 16
 
 GENERAL, PASSES, PIPELINES, OUTPUT = "General", "Passes", "Pipelines", "Output"
+
+OPT_LEVEL = opt_level_option(PIPELINES)
 
 OPTIONS = (
     Option("help", "Print this, or all about a pass or an option, and stop", GENERAL, "optional", "NAME", short="h"),
@@ -54,6 +56,7 @@ OPTIONS = (
            PIPELINES, "required", "sm_NN[a]"),
     Option("math", "Elementary functions: with a GPU's own approximations (fast) or without", PIPELINES, "required",
            "|".join(MATH_MODES), choices=MATH_MODES),
+    OPT_LEVEL,
     Option("libraries", "Matrix products as calls of a GPU's library: those worth it (auto), or all", PIPELINES,
            "required", "|".join(LIBRARIES), choices=LIBRARIES),
     Option("fuse-remarks", "Say on standard error what was fused, what not, and why", PIPELINES),
@@ -175,7 +178,7 @@ def target_of(arguments: Arguments) -> Target:
         for flag in given:
             if flag not in target.options:
                 raise UsageError(f"--{flag} is about GPUs: give --target=nvptx")
-        return target.configured(given)
+        return target.configured(given).at_level(arguments.number(OPT_LEVEL.name, DEFAULT_OPT_LEVEL))
     except (UnknownTargetError, TargetOptionError) as error:
         raise UsageError(str(error)) from None
 

@@ -75,10 +75,12 @@ def _run(settings: Settings, program: Program, timing: Timing, process: ProcessT
         from .numerics.verifier import verify_lowering
 
         with timing.stage("verify numerics"):
-            verify_lowering(program.module, arguments)
+            verify_lowering(program.module, arguments, settings.opt_level)
     executable = None
     if settings.target != REFERENCE:
-        executable = program.compile(settings.target, settings.profile, settings.math, settings.guard)
+        executable = program.compile(
+            settings.target, settings.profile, settings.math, settings.guard, settings.opt_level
+        )
     runner = _runner(program, executable)
     given = arguments
     if executable is not None and executable.facts.donated:
@@ -97,7 +99,7 @@ def _run(settings: Settings, program: Program, timing: Timing, process: ProcessT
     if settings.memory:
         from .memory.report import memory_table
 
-        write_text(None, memory_table(program.module))
+        write_text(None, memory_table(program.module, settings.opt_level))
     if settings.timing:
         stages = executable.compile_stages if executable is not None else {}
         shown_stages = {"import": timing.seconds["import"], **(stages or {"read": timing.seconds["read"]})}

@@ -20,6 +20,7 @@ from ..hlo_dialect.dialect import make_context
 from ..hlo_dialect.limits import check_limits, check_memory
 from ..hlo_dialect.reading import parse_module
 from ..hlo_dialect.types import Array, numpy_dtype, tensor_type
+from ..passes.manager.pipelines import DEFAULT_OPT_LEVEL
 from ..passes.manager.timing import Timing
 from ..targets.program.entry import entry_of, entry_types
 from .arrays import ArrayType
@@ -130,10 +131,17 @@ class Program:
             fail(self.entry, f"has {what} of type {type_}, whose elements no array holds")
         return ArrayType(tuple(max(size, -1) for size in shape), dtype, str(tensor))
 
-    def compile(self, target: str, profile: bool, math: str = "default", guard: str | None = None) -> Executable:
+    def compile(
+        self,
+        target: str,
+        profile: bool,
+        math: str = "default",
+        guard: str | None = None,
+        opt_level: int = DEFAULT_OPT_LEVEL,
+    ) -> Executable:
         from ..targets.compile import compile_program
 
-        return compile_program(self._source, target, profile=profile, math=math, guard=guard)
+        return compile_program(self._source, target, profile=profile, math=math, guard=guard, opt_level=opt_level)
 
     def compile_replicated(self, replicas: int, partitions: int, guard: str | None) -> ReplicatedExecutable:
         """Compile the program for several devices of this CPU."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..dialects.support.guard_zones import END, SIDES
-from ..passes.manager.pipelines import MATH_MODES
+from ..passes.manager.pipelines import DEFAULT_OPT_LEVEL, MATH_MODES
 from ..targets.registry import ALIASES, OWN_TARGETS, target_names
 from .array_files import ARRAYS
-from .command_line import DIAGNOSTICS_OPTIONS, MAX_MEMORY, Arguments, Option, UsageError, limit_memory
+from .command_line import DIAGNOSTICS_OPTIONS, MAX_MEMORY, Arguments, Option, UsageError, limit_memory, opt_level_option
 from .completion import COMPLETION
 
 REFERENCE = "reference"
@@ -30,6 +30,7 @@ OPTIONS = (
            "|".join(MACHINES)),
     Option("math", "Elementary functions: with a GPU's own approximations (fast) or without", GENERAL, "required",
            "|".join(MATH_MODES), choices=MATH_MODES),
+    opt_level_option(GENERAL),
     Option("num-replicas", "Run on so many replicas: threads, or simulated by the reference", GENERAL, "required", "N"),
     Option("num-partitions", ".. of so many partitions each", GENERAL, "required", "N"),
     Option("entry", "Run this function instead of @main", GENERAL, "required", "NAME"),
@@ -81,6 +82,7 @@ class Settings:
     guard: str | None = None
     verify_numerics: bool = False
     memory: bool = False
+    opt_level: int = DEFAULT_OPT_LEVEL
     replicas: int = 1
     partitions: int = 1
 
@@ -130,6 +132,7 @@ def understand(arguments: Arguments) -> Settings:
         repeat=arguments.number("repeat", 0),
         timing=arguments.has("timing"),
         memory=arguments.has("memory"),
+        opt_level=arguments.number("opt-level", DEFAULT_OPT_LEVEL),
         verify_numerics=arguments.has("verify-numerics"),
         guard=(arguments.value("guard") or END) if arguments.has("guard") else None,
         replicas=replicas,
@@ -169,7 +172,7 @@ def _check_grid(arguments: Arguments, replicas: int, partitions: int, target: st
         raise UsageError(f"--num-replicas and --num-partitions are for the targets cpu and reference, not {target}")
     if not 0 < replicas * partitions <= MAX_PROCESSES:
         raise UsageError(f"--num-replicas times --num-partitions is from 1 to {MAX_PROCESSES}")
-    for flag in ("compare", "expect", "repeat", "timing", "profile"):
+    for flag in ("compare", "expect", "repeat", "timing", "profile", "opt-level"):
         if arguments.has(flag):
             raise UsageError(f"--{flag} is for programs of one process")
 

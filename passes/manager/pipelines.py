@@ -7,7 +7,7 @@ Each is a tuple of pass specs as `hlo-opt --pass-pipeline` takes them. Each targ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .nesting import MODULE, AnyPass, NestedPass, NestingError, Path, nested_text, split_pipeline
@@ -42,6 +42,26 @@ FUSE = ("fuse-loops", "pair-iterations", "fuse-hlo")
 FUSE_NONE = ("fuse-hlo{strategy=none}",)
 """Group operations into fusions, one per operation."""
 
+OPT_LEVELS = (0, 1, 2, 3)
+"""0: only constants are folded. 1: without loops. 2: the default. 3: also what takes long to compile."""
+
+DEFAULT_OPT_LEVEL = 2
+
+_OF_LOOPS: Mapping[str, str | None] = dict.fromkeys(
+    ("unroll-loops", "hoist-loop-invariants", "batch-step-products", "fuse-loops", "pair-iterations")
+)
+"""The passes that see loops, each replaced by nothing."""
+
+_AT_LEVEL: Mapping[int, Mapping[str, str | None]] = {
+    0: {**_OF_LOOPS, "simplify-hlo": "simplify-hlo{rules=false}", "cse": None, "fuse-hlo": FUSE_NONE[0]},
+    1: _OF_LOOPS,
+    3: {
+        "unroll-loops": "unroll-loops{most-iterations=32 most-operations=1600}",
+        "pair-iterations": "pair-iterations{most-operations=160}",
+    },
+}
+"""What replaces passes of the pipeline at a level, None for nothing."""
+
 LOWER_LINALG = ("outline-kernels", "convert-hlo-to-linalg", "fuse-linalg")
 """Fusions to kernels: private functions of linalg on tensors."""
 
@@ -75,6 +95,12 @@ LOWER_NVVM_TO_LLVM = ("convert-nvvm-to-llvm", "convert-to-llvm")
 
 LOWERING = frozenset((*LOWER_LINALG, *LOWER_LOOPS, *LOWER_LLVM, *LOWER_GPU_LOOPS, *LOWER_NVVM, *LOWER_NVVM_TO_LLVM))
 """The names of the passes that leave xhlo.after."""
+
+
+def specs_at(level: int, specs: Iterable[str]) -> tuple[str, ...]:
+    """The specs of a pipeline as they are at a level of optimization, of `OPT_LEVELS`."""
+    replaced = _AT_LEVEL.get(level, {})
+    return tuple(each for spec in specs if (each := replaced.get(spec, spec)) is not None)
 
 
 class PipelineError(ValueError):

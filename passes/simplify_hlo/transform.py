@@ -76,19 +76,25 @@ class SimplifyHloPass(HloPass):
     After:  `%2 = hlo.reshape %0`
     Assumes: the level after inline. Functions called from elsewhere keep their signature.
     Leaves: no constant expressions of up to 64 elements, no mergeable chains of movements, no dead code.
+
+    rules=false only folds constants and removes dead code.
     """
 
     name = "simplify-hlo"
     works_on_functions = True
 
+    rules: bool = True
+
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        Simplifier(module, applied_in(ctx)).run()
+        Simplifier(module, applied_in(ctx), self.rules).run()
 
 
 class Simplifier:
     """A worklist of operations; operations that a rewrite touches are visited again."""
 
-    def __init__(self, module: ModuleOp, applied: Counter[str]):
+    def __init__(self, module: ModuleOp, applied: Counter[str], rules: bool = True):
+        self.rules = rules
+        """Whether to apply rules, beside folding."""
         self.applied = applied
         """Counts the rules that are applied."""
         self.queue: deque[Operation] = deque(op for op in operations_in(module) if isinstance(op, HloOp))
@@ -122,7 +128,7 @@ class Simplifier:
         if isinstance(op, ConstantOp):
             return
         rewrite, name = self._fold(op), "fold"
-        if rewrite is None:
+        if rewrite is None and self.rules:
             for rule in simplifications.all(type(op)):
                 rewrite = rule(op)
                 if rewrite is not None:

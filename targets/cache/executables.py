@@ -51,7 +51,7 @@ def key_of(target: Target, has_custom_calls: bool) -> list[Any] | None:
         return None
     limit = asked_memory()  # a program that needs more is refused when it is compiled
     compiler = [FORMAT, compiler_fingerprint(), plugins_fingerprint()]
-    return [*compiler, environment, places, target.name, target.machine, limit]
+    return [*compiler, environment, places, target.name, target.machine, target.opt_level, limit]
 
 
 def _bytes_of(executable: Executable) -> bytes | None:

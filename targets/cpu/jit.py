@@ -219,21 +219,21 @@ def _object(module: Any, machine: Any, timings: Timings | None) -> bytes:
             library.LLVMPY_DisposeMemoryBuffer(buffer)
 
 
-def compile_to_objects(texts: Sequence[str], timings: Timings) -> list[bytes]:
+def compile_to_objects(texts: Sequence[str], timings: Timings, levels: Sequence[int]) -> list[bytes]:
     """
     Object files for this machine, made at the same time by as many threads as the process may use.
 
-    `timings` receives the share of each stage in the time that passed.
+    `levels`: that of LLVM's optimizer for each text. `timings` receives the share of each stage in the time passed.
     """
     threads = min(len(texts), default_thread_count())
     if threads <= 1:
-        return [compile_to_object(text, timings) for text in texts]
+        return [compile_to_object(text, timings, level) for text, level in zip(texts, levels, strict=True)]
     with _lock:
         _initialize()
         spent = [Timings() for _ in texts]
         start = time.perf_counter()
         with ThreadPoolExecutor(threads) as pool:
-            objects = list(pool.map(_compile_alone, texts, spent))
+            objects = list(pool.map(_compile_alone, texts, spent, levels))
         passed = time.perf_counter() - start
     whole = sum(seconds for each in spent for seconds in each.values())
     for each in spent:
@@ -246,13 +246,13 @@ _free_machines: list[Any] = []
 """Target machines that no thread of `compile_to_objects` uses now."""
 
 
-def _compile_alone(text: str, timings: Timings) -> bytes:
+def _compile_alone(text: str, timings: Timings, level: int) -> bytes:
     try:
         machine = _free_machines.pop()
     except IndexError:
         machine = _machine(host_triple(), host_cpu(), host_features())
     try:
-        return _object(_optimized(text, machine, timings, LEVEL), machine, timings)
+        return _object(_optimized(text, machine, timings, level), machine, timings)
     finally:
         _free_machines.append(machine)
 
@@ -290,9 +290,12 @@ def _shared_file(symbol: str) -> Path | None:
     return place(("shared", symbol, LEVEL, *_made_by()), ".o", cache_folder)
 
 
-def compile_units(texts: Sequence[str], shared: Mapping[str, str], timings: Timings) -> tuple[bytes, ...]:
+def compile_units(
+    texts: Sequence[str], shared: Mapping[str, str], timings: Timings, level: int = LEVEL
+) -> tuple[bytes, ...]:
     """
-    Object files of a program: its own texts, and functions that many programs share, each compiled once, and kept.
+    Object files of a program: its own texts, which LLVM optimizes at `level`, and functions that many programs share,
+    each compiled once, and kept.
 
     `shared`: LLVM IR by symbol, where the symbol is derived from the text (see `emit_units`).
     """
@@ -301,7 +304,8 @@ def compile_units(texts: Sequence[str], shared: Mapping[str, str], timings: Timi
         found = ((symbol, path and stored(path, bytes)) for symbol, path in places.items())
         _shared.update((symbol, code) for symbol, code in found if code is not None)
         new = [symbol for symbol in shared if symbol not in _shared]
-        made = compile_to_objects([*texts, *(shared[symbol] for symbol in new)], timings)
+        levels = [level] * len(texts) + [LEVEL] * len(new)
+        made = compile_to_objects([*texts, *(shared[symbol] for symbol in new)], timings, levels)
         for symbol, code in zip(new, made[len(texts) :], strict=True):
             _shared[symbol] = code
             path = places[symbol]

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import StringAttr
 
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.entry import ENTRY
+from ...passes.manager.pipelines import FRONT
 from ...passes.manager.places import Spec, pass_name
 from ...passes.manager.timing import Timing
 from .entry import entry_names, entry_of, entry_types
@@ -65,6 +66,11 @@ class Lowering:
         self._done: str | None = None
         """The name of the last pass that ran."""
 
+    @property
+    def opt_level(self) -> int:
+        """The level of optimization."""
+        return self._pipeline.opt_level
+
     def to(self, stage: str) -> None:
         """Run the passes up to the end of `stage`, which must be after the current stage. Raises DiagnosticError."""
         if self._done is None:
@@ -80,7 +86,7 @@ class Lowering:
         if not done:
             entry_of(self.module).sym_name = StringAttr(ENTRY)
             self._run(self._pipeline.front)
-            self._done = pass_name(self._pipeline.front[-1])
+            self._done = pass_name(FRONT[-1])
         else:
             self._resume(done)
         _read_entry(self.module, self.facts)

@@ -7,7 +7,7 @@ from copy import copy
 from functools import lru_cache
 from typing import TYPE_CHECKING, Self
 
-from ...passes.manager.pipelines import FRONT, FUSE, FUSE_NONE, build_passes
+from ...passes.manager.pipelines import DEFAULT_OPT_LEVEL, FRONT, FUSE, FUSE_NONE, OPT_LEVELS, build_passes, specs_at
 from ...passes.manager.places import Placement, Places, Spec, package_places, pass_name, read_places
 from ...passes.manager.timing import Timing
 
@@ -32,6 +32,19 @@ class Pipeline:
 
     places: Places = Places()
     """The passes that a compilation asks for beside those of the pipeline; see `with_passes`."""
+
+    opt_level: int = DEFAULT_OPT_LEVEL
+    """The level of optimization; see `at_level`."""
+
+    def at_level(self, level: int) -> Self:
+        """The same pipeline at a level of optimization, of `OPT_LEVELS`. Raises ValueError for any other."""
+        if level not in OPT_LEVELS:
+            raise ValueError(f"no level of optimization is {level!r}; there are {', '.join(map(str, OPT_LEVELS))}")
+        if level == self.opt_level:
+            return self
+        changed = copy(self)
+        object.__setattr__(changed, "opt_level", level)  # it may be frozen
+        return changed
 
     def with_passes(self, given: Placement) -> Self:
         """
@@ -65,29 +78,33 @@ class Pipeline:
     @property
     def front(self) -> tuple[str, ...]:
         """The passes from any program to the operations that fusion supports."""
-        return tuple(map(self.tune, FRONT))
+        return self._leveled(FRONT)
 
     def fusion(self, fuse: bool = True) -> tuple[str, ...]:
         """The passes from there to fusions; without `fuse`, one fusion per operation."""
-        return tuple(map(self.tune, FUSE if fuse else FUSE_NONE))
+        return self._leveled(FUSE if fuse else FUSE_NONE)
+
+    def _leveled(self, specs: Sequence[str]) -> tuple[str, ...]:
+        """The passes of the pipeline that run at its level of optimization, with options for this machine."""
+        return tuple(map(self.tune, specs_at(self.opt_level, specs)))
 
     def passes_between(self, done: str | None, wanted: str) -> tuple[str, ...]:
         """The passes from the end of stage `done` (None: from fusions) to the end of `wanted`."""
-        stages = list(self.lowering)
-        first = 0 if done is None else stages.index(done) + 1
-        between = stages[first : stages.index(wanted) + 1]
-        return tuple(self.tune(spec) for stage in between for spec in self.lowering[stage])
+        return self._leveled(self._written_between(done, wanted))
 
     def passes_after(self, done: str, wanted: str | None, fuse: bool = True) -> tuple[str, ...]:
         """
         The passes that follow `done`, a pass's name, up to the end of `wanted` (None: to fusions); all of them if it is
         empty. Raises DiagnosticError if `done` is none of this target's passes.
         """
-        specs = self.passes_to(wanted, fuse)
-        names = [pass_name(spec) for spec in specs]
-        if not done or done in names:
-            return specs[names.index(done) + 1 :] if done else specs
-        if done in map(pass_name, self.passes_to(self.last_stage)):
+        if not done:
+            return self.passes_to(wanted, fuse)
+        # The program may have been through passes that do not run at this level.
+        specs = self._written_to(wanted, fuse)
+        names = list(map(pass_name, specs))
+        if done in names:
+            return self._leveled(specs[names.index(done) + 1 :])
+        if done in map(pass_name, self._written_to(self.last_stage, True)):
             return ()
         from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 
@@ -96,8 +113,18 @@ class Pipeline:
 
     def passes_to(self, wanted: str | None, fuse: bool = True) -> tuple[str, ...]:
         """The passes from a parsed program to the end of `wanted` (None: to fusions)."""
-        lowering = () if wanted is None else self.passes_between(None, wanted)
-        return (*self.front, *self.fusion(fuse), *lowering)
+        return self._leveled(self._written_to(wanted, fuse))
+
+    def _written_to(self, wanted: str | None, fuse: bool) -> tuple[str, ...]:
+        """`passes_to` as the lists of the pipeline have it, whatever the level."""
+        return (*FRONT, *(FUSE if fuse else FUSE_NONE), *self._written_between(None, wanted))
+
+    def _written_between(self, done: str | None, wanted: str | None) -> tuple[str, ...]:
+        if wanted is None:
+            return ()
+        stages = list(self.lowering)
+        first = 0 if done is None else stages.index(done) + 1
+        return tuple(spec for stage in stages[first : stages.index(wanted) + 1] for spec in self.lowering[stage])
 
 
 def parse_source(source: Source, ctx: Context) -> ModuleOp:

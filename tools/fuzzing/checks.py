@@ -20,6 +20,7 @@ from ...hlo_dialect.reading import parse_module
 from ...hlo_dialect.reference import evaluate
 from ...hlo_dialect.types import Array, is_float_dtype
 from ...lowering.device.chips import get_chip
+from ...passes.manager.pipelines import DEFAULT_OPT_LEVEL, OPT_LEVELS
 from ...targets.cpu.target import CPU
 from ...targets.nvptx.emission import emit_cubin
 from ...targets.nvptx.target import nvptx
@@ -39,11 +40,16 @@ class Disagreement(Exception):
 
 
 def compiled_results(
-    text: str, inputs: Sequence[Array], fuse: bool = True, verify_each: bool = True, guard: str | None = None
+    text: str,
+    inputs: Sequence[Array],
+    fuse: bool = True,
+    verify_each: bool = True,
+    guard: str | None = None,
+    opt_level: int = DEFAULT_OPT_LEVEL,
 ) -> tuple[Array, ...]:
     """The CPU's results, with fusion or with one kernel per operation; verified after each pass, or in guard mode."""
     before = [array.tobytes() for array in inputs]
-    results = _run(CPU, text, inputs, fuse, verify_each, guard)
+    results = _run(CPU.at_level(opt_level), text, inputs, fuse, verify_each, guard)
     if before != [array.tobytes() for array in inputs]:
         raise Disagreement("the program wrote to its inputs")
     return results
@@ -96,6 +102,16 @@ def check_compiled(program: Program, fuse: bool, verify_each: bool = True, guard
     """Check that compiled code agrees with the reference; in guard mode, that it accesses no other memory."""
     want = reference_results(program.text, program.inputs)
     compare(program, compiled_results(program.text, program.inputs, fuse, verify_each, guard), want)
+
+
+def check_levels(program: Program) -> None:
+    """Check that compiled code agrees with the reference at every level of optimization."""
+    want = reference_results(program.text, program.inputs)
+    for level in OPT_LEVELS:
+        try:
+            compare(program, compiled_results(program.text, program.inputs, opt_level=level), want)
+        except Disagreement as error:
+            raise Disagreement(f"at level {level}: {error}") from None
 
 
 def check_simt(program: Program) -> None:
@@ -198,6 +214,7 @@ def check_text(program: Program, forms: Sequence[Mapping[str, Any]] = FORMS) -> 
 CHECKS: Mapping[str, Callable[[Program], None]] = {
     "fuse": lambda program: check_compiled(program, True),
     "guard": lambda program: check_compiled(program, True, guard=END),
+    "levels": check_levels,
     "none": lambda program: check_compiled(program, False),
     "ptx": check_ptx,
     "sharded": check_sharded,

@@ -34,6 +34,7 @@ from .movement import (
     write_transpose,
 )
 from .programs import SMALL, Builder, Profile, Program, Value
+from .recurrences import write_recurrence
 from .reductions import write_dot_general, write_normalization, write_reduce, write_softmax
 from .windows import write_convolution, write_reduce_window, write_select_and_scatter
 
@@ -64,6 +65,7 @@ WRITERS: tuple[tuple[Writer, int], ...] = (
     (write_softmax, 1),
     (write_normalization, 2),
     (write_while, 2),
+    (write_recurrence, 0),
     (write_if, 1),
     (write_case, 1),
     (write_gather, 2),
@@ -85,8 +87,8 @@ def write_operations(b: Builder, count: int) -> None:
     writers = [writer for writer, _ in WRITERS]
     weights = [weight for _, weight in WRITERS]
     if b.profile.favoured:
-        weights = [sum(weights) if w.__name__ == b.profile.favoured else weight for w, weight in WRITERS]
-    control_flow = (write_while, write_if, write_case)
+        weights = [sum(weights) if w.__name__ in b.profile.favoured else weight for w, weight in WRITERS]
+    control_flow = (write_while, write_recurrence, write_if, write_case)
     before = len(b.lines)
     attempts = 0
     while len(b.lines) - before < count and attempts < 4 * count:

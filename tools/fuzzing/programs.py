@@ -93,8 +93,8 @@ class Profile:
     """The maximum nesting depth of control flow."""
     shapes: tuple[Shape, ...] = ()
     """Shapes that are chosen half of the time, if there are any."""
-    favoured: str = ""
-    """A writer of operations.py that is chosen more often than all others together."""
+    favoured: tuple[str, ...] = ()
+    """Writers of operations.py that are each chosen more often than all others together."""
     portable: bool = False
     """
     Whether to generate only operations that every implementation computes alike. XLA:CPU flushes denormals, uses a
@@ -132,9 +132,17 @@ DOTS = replace(
     dtypes=("f32", "f32", "f64", "bf16", "f16", "i32", "i8", "i1"),
     sizes=(1, 2, 5, 8, 16, 17, 31, 33, 64, 100, 129),
     shapes=((128, 128), (129, 65), (4, 33, 64), (2, 3, 17, 40), (300,), (1, 300), (7, 1), (64, 257)),
-    favoured="write_dot_general",
+    favoured=("write_dot_general",),
 )
-REDUCTIONS = replace(LARGE, operations=(2, 6), favoured="write_reduce")
+REDUCTIONS = replace(LARGE, operations=(2, 6), favoured=("write_reduce",))
+LOOPS = replace(
+    SMALL,
+    operations=(3, 14),
+    sizes=(1, 2, 3, 5, 8, 13, 17),
+    dtypes=("f32", "f32", "f32", "f64", "i32", "i32", "i1", "bf16"),
+    favoured=("write_while", "write_recurrence", "write_dot_general", "write_reduce"),
+)
+"""Loops, with products and reductions in them and around them."""
 
 
 TYPES = replace(SMALL, dtypes=("f32", "i32", "i1", *NARROW_FLOATS, *SIGNED[4:], *UNSIGNED[4:], *COMPLEX, *COMPLEX))
@@ -156,6 +164,7 @@ PROFILES = {
     "large": LARGE,
     "dots": DOTS,
     "reductions": REDUCTIONS,
+    "loops": LOOPS,
     "types": TYPES,
     "sharded": SHARDED,
 }

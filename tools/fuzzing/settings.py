@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from ..command_line import Arguments, Option, UsageError
 from ..completion import COMPLETION
 
-CHECKS = ("fuse", "guard", "none", "ptx", "sharded", "simt", "sizes", "text", "xla")
+CHECKS = ("fuse", "guard", "levels", "none", "ptx", "sharded", "simt", "sizes", "text", "xla")
 MODES = ("programs", "grammar", "mutate", "pipelines")
-PROFILES = ("small", "shared", "large", "dots", "reductions", "types", "sharded")
+PROFILES = ("small", "shared", "large", "dots", "reductions", "loops", "types", "sharded")
 
 GENERAL, PROGRAMS = "General", "Programs"
 
@@ -21,9 +21,10 @@ OPTIONS = (
            "given or of random programs; pipelines: any passes after any part of the lowering",
            GENERAL, "required", "|".join(MODES), choices=MODES),
     Option("check", "fuse (default), none: the CPU agrees with the reference; guard: and accesses no memory outside of "
-           "buffers; sharded: so do devices that split the arrays at random; simt: so do kernels for GPUs, "
-           "interpreted; sizes: with sizes unknown or contradictory, each is refused or right; ptx: ptxas takes these; "
-           "text: it reads back as itself; xla: the reference agrees with XLA:CPU (needs jax)",
+           "buffers; levels: so it does at every --opt-level; sharded: so do devices that split the arrays at random; "
+           "simt: so do kernels for GPUs, interpreted; sizes: with sizes unknown or contradictory, each is refused or "
+           "right; ptx: ptxas takes these; text: it reads back as itself; xla: the reference agrees with XLA:CPU "
+           "(needs jax)",
            GENERAL, "required", "|".join(CHECKS), choices=CHECKS),
     Option("shrink", "Make failing programs small, and print what is left of them", GENERAL),
     Option("print", "Print the programs, check nothing", GENERAL),

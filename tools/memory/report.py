@@ -14,6 +14,7 @@ from ...dialects.support.kernel import entry_name
 from ...hlo_dialect.diagnostics import fail, file_location
 from ...hlo_dialect.dialect import make_context
 from ...hlo_dialect.limits import shown
+from ...passes.manager.pipelines import DEFAULT_OPT_LEVEL
 from ...passes.manager.places import pass_name
 from ...passes.plan_buffers import Interval, assign_offsets, hoist_kernel_buffers, live_intervals
 from ...targets.cpu.target import CPU
@@ -23,17 +24,17 @@ from ...targets.program.pipeline import run_passes
 PLANNER = "plan-buffers"
 
 
-def memory_table(module: ModuleOp) -> str:
+def memory_table(module: ModuleOp, opt_level: int = DEFAULT_OPT_LEVEL) -> str:
     """
     A table of the intermediate buffers of a module, which stays as it is. Raises DiagnosticError as a compilation does,
     and for a module whose buffers are planned already.
     """
-    ctx, copy = make_context(), module.clone()
-    specs = CPU.passes_after(level_of(copy), CPU.last_stage)
+    ctx, copy, cpu = make_context(), module.clone(), CPU.at_level(opt_level)
+    specs = cpu.passes_after(level_of(copy), cpu.last_stage)
     names = [pass_name(spec) for spec in specs]
     if PLANNER not in names:
         fail(module, f"is past {PLANNER}: its buffers have places, and their uses are not known any more")
-    run_passes(ctx, copy, CPU.placed(specs[: names.index(PLANNER)]))
+    run_passes(ctx, copy, cpu.placed(specs[: names.index(PLANNER)]))
     hoist_kernel_buffers(copy)
     entry = next(op for op in copy.ops if isinstance(op, func.FuncOp) and op.sym_name.data == entry_name(copy))
     intervals = live_intervals(entry)

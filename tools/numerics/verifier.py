@@ -22,6 +22,7 @@ from ...hlo_dialect.entry import find_entry
 from ...hlo_dialect.reference.programs import Recorded, evaluate
 from ...hlo_dialect.types import Array
 from ...passes.manager.pass_manager import PassManager, describe_operation
+from ...passes.manager.pipelines import DEFAULT_OPT_LEVEL
 from ...targets.cpu.target import CPU
 from ...targets.program.entry import entry_types
 from ...targets.program.level import level_of
@@ -114,14 +115,14 @@ class NumericsVerifier:
         return ""
 
 
-def verify_lowering(module: ModuleOp, inputs: Sequence[Array]) -> None:
+def verify_lowering(module: ModuleOp, inputs: Sequence[Array], opt_level: int = DEFAULT_OPT_LEVEL) -> None:
     """
-    Run all passes of the CPU on a copy of a module, from its level on. Raises NumericsError, and DiagnosticError as a
-    compilation does.
+    Run all passes of the CPU at a level of optimization on a copy of a module, from where it is on. Raises
+    NumericsError, and DiagnosticError as a compilation does.
     """
-    ctx, copy = make_context(), module.clone()
+    ctx, copy, cpu = make_context(), module.clone(), CPU.at_level(opt_level)
     verifier = NumericsVerifier(copy, inputs)
-    passes = cached_passes(CPU.placed(CPU.passes_after(level_of(copy), CPU.last_stage)))
+    passes = cached_passes(cpu.placed(cpu.passes_after(level_of(copy), cpu.last_stage)))
     PassManager(ctx, passes, watch=verifier.after).run(copy)
 
 
