@@ -1,0 +1,241 @@
+"""
+Rules for gather and scatter of single elements: what a loss over a vocabulary picks from each row, and its gradient.
+
+The picked elements are computed alone, and a gradient of one element a row is a comparison with the row's indices,
+which fuses: neither the tensor that is picked from nor one with mostly zeros is written.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import cast
+
+from xdsl.ir import Operation, SSAValue
+
+from ...hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
+from ...hlo_dialect.op import HloOp, is_elementwise
+from ...hlo_dialect.ops.comparison import CompareOp
+from ...hlo_dialect.ops.creation import ConstantOp, IotaOp
+from ...hlo_dialect.ops.gather import GatherOp
+from ...hlo_dialect.ops.index_dimensions import GatherDimensionNumbersAttr, IndexDimensions, ScatterDimensionNumbersAttr
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
+from ...hlo_dialect.ops.reduction import single_combiner
+from ...hlo_dialect.ops.scatter import ScatterOp
+from ...hlo_dialect.ops.slicing import ConcatenateOp
+from ...hlo_dialect.shapes import is_static
+from ...hlo_dialect.types import (
+    Array,
+    bit_width,
+    constant_array,
+    element_of,
+    is_integer,
+    is_splat,
+    is_unsigned,
+    make_tensor,
+    shape_of,
+    tensor_type,
+)
+from .rewrite import Rewrite, by, simplifications, start
+
+FEW, VERY_FEW = 1 / 2, 1 / 16
+"""The part of a tensor up to which the elements that a gather picks are computed alone: if nothing else needs it, or if
+something does."""
+
+
+# -- indices that count --------------------------------------------------------------------------------
+
+
+def _counted_dim(value: SSAValue) -> tuple[int, int] | None:
+    """(dimension, size): every element of the value is its index along that dimension; None for other values."""
+    owner = value.owner
+    if isinstance(owner, IotaOp):
+        dim = owner.iota_dimension.value.data
+        size = shape_of(value)[dim]
+        return (dim, size) if _holds_indices(value, size) else None
+    if isinstance(owner, (BroadcastInDimOp, ReshapeOp)):
+        found = _counted_dim(owner.operands[0])
+        if found is None:
+            return None
+        dim, size = found
+        if isinstance(owner, BroadcastInDimOp):
+            placed = owner.dims[dim]
+            return (placed, size) if shape_of(value)[placed] == size else None
+        source, shape = shape_of(owner.operands[0]), shape_of(value)
+        if [n for n in source if n != 1] != [n for n in shape if n != 1] or size == 1:
+            return None
+        wide = sum(n != 1 for n in source[:dim])
+        return [place for place, n in enumerate(shape) if n != 1][wide], size
+    return None
+
+
+def _holds_indices(value: SSAValue, size: int) -> bool:
+    """Whether the integer type of a value holds the indices below a size."""
+    element = element_of(value)
+    if not is_integer(element) or size < 1:
+        return False
+    return (size - 1).bit_length() <= bit_width(element) - (not is_unsigned(element))
+
+
+@simplifications.on(CompareOp)
+def compare_index(op: Operation) -> Rewrite | None:
+    """A comparison of an index along a dimension with a constant that it cannot reach is known."""
+    compare = cast(CompareOp, op)
+    bound = compare.rhs.owner
+    if not isinstance(bound, ConstantOp) or not is_splat(bound.dense):
+        return None
+    counted = _counted_dim(compare.lhs)
+    if counted is None:
+        return None
+    limit, last = int(constant_array(bound.dense).reshape(-1)[0]), counted[1] - 1
+    always = {"LT": last < limit, "LE": last <= limit, "GT": limit < 0, "GE": limit <= 0, "NE": not 0 <= limit <= last}
+    never = {"LT": limit <= 0, "LE": limit < 0, "GT": last <= limit, "GE": last < limit, "EQ": not 0 <= limit <= last}
+    known = True if always.get(compare.direction) else False if never.get(compare.direction) else None
+    return None if known is None else by(Builder().splat(known, tensor_type(op.results[0])))
+
+
+@simplifications.on(GatherOp, ScatterOp)
+def counted_index(op: Operation) -> Rewrite | None:
+    """An index that counts along a dimension of the indices (`x[arange(n), i]`) becomes a batching dimension."""
+    assert isinstance(op, (GatherOp, ScatterOp))
+    indices = op.start_indices if isinstance(op, GatherOp) else op.scatter_indices
+    dims, joined = op.dims, indices.owner
+    shape = shape_of(op.operands[0])
+    if not isinstance(joined, ConcatenateOp) or joined.dim != dims.vector_dim:
+        return None
+    if len(joined.operands) != len(dims.index_map) or not (is_static(shape) and is_static(shape_of(indices))):
+        return None
+    for number, (component, dim) in enumerate(zip(joined.operands, dims.index_map, strict=True)):
+        counted = _counted_dim(component)
+        if counted is None or dim not in dims.collapsed or counted[1] != shape[dim] or len(dims.index_map) == 1:
+            continue
+        along = counted[0]
+        if along == dims.vector_dim or along in dims.index_batching or (isinstance(op, GatherOp) and not op.sizes[dim]):
+            continue
+        pairs = sorted([*zip(dims.batching, dims.index_batching, strict=True), (dim, along)])
+        new = replace(
+            dims,
+            collapsed=tuple(each for each in dims.collapsed if each != dim),
+            batching=tuple(first for first, _ in pairs),
+            index_batching=tuple(second for _, second in pairs),
+            index_map=tuple(each for each in dims.index_map if each != dim),
+        )
+        builder = Builder()
+        left = builder.tensors([each for i, each in enumerate(joined.operands) if i != number])
+        rest = concatenate(left, dims.vector_dim) if len(left) > 1 else left[0]
+        return _indexed_by(op, builder, rest, new)
+    return None
+
+
+def _indexed_by(op: GatherOp | ScatterOp, builder: Builder, indices: Tensor, dims: IndexDimensions) -> Rewrite:
+    """The rewrite to the same operation with other indices, which are not sorted any more."""
+    properties = {name: value for name, value in op.properties.items() if name != "indices_are_sorted"}
+    if isinstance(op, GatherOp):
+        properties["dimension_numbers"] = GatherDimensionNumbersAttr.of(dims)
+        return by(builder.op(GatherOp, [op.operand, indices], op.results[0].type, **properties))
+    properties["scatter_dimension_numbers"] = ScatterDimensionNumbersAttr.of(dims)
+    operands = [indices.value if value is op.scatter_indices else value for value in op.operands]
+    new = ScatterOp.create(
+        operands=operands,
+        result_types=op.result_types,
+        properties=properties,
+        attributes=op.attributes,
+        regions=[op.detach_region(region) for region in list(op.regions)],
+    )
+    return Rewrite([*builder.ops, new], new.results)
+
+
+# -- picking elements ------------------------------------------------------------------------------------
+
+
+@simplifications.on(GatherOp)
+def gather_of_elementwise(op: Operation) -> Rewrite | None:
+    """Few elements picked from a result are computed from elements picked from the operands."""
+    assert isinstance(op, GatherOp)
+    inner, shape = op.operand.owner, shape_of(op.result)
+    if not isinstance(inner, HloOp) or not is_elementwise(inner) or len(inner.results) != 1 or inner.regions:
+        return None
+    whole = shape_of(op.operand)
+    if not is_static(whole) or not is_static(shape) or 0 in whole:
+        return None
+    most = FEW if op.operand.has_one_use() else VERY_FEW
+    if math.prod(shape) > most * math.prod(whole) or any(shape_of(x) not in ((), whole) for x in inner.operands):
+        return None
+    builder = Builder()
+    picked: list[Tensor | SSAValue] = []
+    for value in inner.operands:
+        owner = value.owner
+        if shape_of(value) != whole:
+            picked.append(value)
+        elif isinstance(owner, ConstantOp) and is_splat(owner.dense):
+            element = constant_array(owner.dense).reshape(-1)[:1]
+            picked.append(builder.constant(element, make_tensor(shape, element_of(value))))
+        else:
+            type_ = make_tensor(shape, element_of(value))
+            picked.append(builder.op(GatherOp, [value, op.start_indices], type_, **op.properties))
+    return by(builder.op(type(inner), picked, op.result.type, **inner.properties))
+
+
+@simplifications.on(GatherOp)
+def gather_of_broadcast(op: Operation) -> Rewrite | None:
+    """Elements picked from a broadcast along the dimension that repeats it are the operand's, broadcast."""
+    assert isinstance(op, GatherOp)
+    inner, dims = op.operand.owner, op.dims
+    if not isinstance(inner, BroadcastInDimOp) or dims.window:
+        return None
+    source, whole, shape = shape_of(inner.operands[0]), shape_of(op.operand), shape_of(op.result)
+    if not (is_static(source) and is_static(whole) and is_static(shape)) or 0 in whole or 0 in shape:
+        return None
+    places = dims.places(len(whole), len(shape))
+    kept = [(size, places[dim].batch) for size, dim in zip(source, inner.dims, strict=True) if size != 1]
+    if any(batch is None for _, batch in kept):
+        return None
+    x = start(inner.operands[0]).reshape([size for size, _ in kept])
+    return by(x.broadcast(tensor_type(op.result), [cast(int, batch) for _, batch in kept]))
+
+
+@simplifications.on(ScatterOp)
+def scatter_into_splat(op: Operation) -> Rewrite | None:
+    """
+    One element a row, combined into a constant: a selection by a comparison of the row's indices.
+
+    Indices outside of the row equal none of its own, so that their updates are dropped as by the scatter.
+    """
+    assert isinstance(op, ScatterOp)
+    dims = op.dims
+    if op.input_count != 1 or dims.window or len(dims.collapsed) != 1 or dims.index_map != dims.collapsed:
+        return None
+    base, (along,) = op.inputs[0], dims.collapsed
+    owner, shape = base.owner, shape_of(base)
+    batch = dims.batch_shape(shape_of(op.scatter_indices))
+    if not isinstance(owner, ConstantOp) or not is_splat(owner.dense) or not is_static(shape) or 0 in shape:
+        return None
+    places = [dim - (dim > dims.vector_dim) for dim in dims.index_batching]
+    one_each = all(size == 1 or dim in places for dim, size in enumerate(batch))
+    if len(dims.batching) != len(shape) - 1 or places != sorted(places) or not one_each:
+        return None
+    if not _holds_indices(op.scatter_indices, shape[along]) or op.results[0].type != base.type:
+        return None
+    rows = [shape[dim] for dim in dims.batching]
+    builder = Builder()
+    index, update = (each.reshape(rows) for each in builder.tensors([op.scatter_indices, op.updates[0]]))
+    combined = _combined(op, builder, constant_array(owner.dense).reshape(-1)[:1], update)
+    if combined is None:
+        return None
+    numbers = builder.iota(make_tensor(shape, index.element), along)
+    hit = numbers.compare("EQ", index.broadcast(shape, dims.batching))
+    return by(hit.select(combined.broadcast(shape, dims.batching), Tensor(builder, base)))
+
+
+def _combined(op: ScatterOp, builder: Builder, element: Array, update: Tensor) -> Tensor | None:
+    """What the scatter makes of an element of the constant and its update; None for functions that are no operation."""
+    block = op.update_computation.block
+    combiner = single_combiner(op.update_computation)
+    returned = cast(Operation, block.last_op).operands[0]
+    if combiner is None:
+        return update if returned is block.args[1] else None
+    if update.type.element_type != element_of(op.inputs[0]):
+        return None
+    first = builder.constant(element, update.type)
+    operands = [first if value is block.args[0] else update for value in combiner.operands]
+    return builder.op(type(combiner), operands, update.type, **combiner.properties)
