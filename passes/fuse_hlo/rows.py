@@ -20,7 +20,10 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from xdsl.dialects.builtin import TensorType
+
 from ...dialects.cost import F32_BYTES
+from ...hlo_dialect.op import CHEAP
 from ...hlo_dialect.types import shape_of
 from ...lowering.device.cpu import CPU
 from .clusters import Cluster, Clusters, Mode
@@ -119,8 +122,28 @@ class RowFusion:
             return
         trial = self._trial(self._connected(seeds))
         for cluster in trial.live.values():
-            if any(self.roles.get(i) == "expand" and self._is_fed(i, cluster) for i in cluster.ops):
+            fed = any(self.roles.get(i) == "expand" and self._is_fed(i, cluster) for i in cluster.ops)
+            if fed and self._saves(cluster):
                 self._commit(sorted(cluster.ops))
+
+    def _saves(self, cluster: Cluster) -> bool:
+        """
+        Whether the rows are read from memory, or what is reduced costs more than that.
+
+        Rows that are computed cheaply from broadcasts, such as differences of all pairs of points, are computed again
+        for each step, in loops over all rows.
+        """
+        shape = self.row.shape
+        if any(isinstance(value.type, TensorType) and shape_of(value) == shape for value in cluster.inputs):
+            return True
+        pending = [i for i in cluster.ops if self.roles.get(i) == "reduce"]
+        before = set(pending)
+        while pending:
+            for operand in self.nodes[pending.pop()].operands:
+                if operand in cluster.ops and operand not in before:
+                    before.add(operand)
+                    pending.append(operand)
+        return any(self.roles.get(i) == "full" and self.nodes[i].cost > CHEAP for i in before)
 
     def _comes_back(self, seed: int) -> bool:
         """Whether the reduction's result is broadcast back along its rows."""
