@@ -16,7 +16,7 @@ from xhlo.passes.manager.pipelines import FRONT, FUSE
 
 pytestmark = pytest.mark.skipif(not conformance.ROOT.is_dir(), reason=conformance.SKIP)
 
-NAMES = conformance.jax_programs() if conformance.ROOT.is_dir() else []
+NAMES = conformance.jax_programs()
 UP_TO_CSE = FRONT[: FRONT.index("cse") + 1]
 
 

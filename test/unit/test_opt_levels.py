@@ -34,7 +34,7 @@ def test_random_loops_at_every_level(seed: int) -> None:
 @pytest.mark.skipif(not conformance.ROOT.is_dir(), reason=conformance.SKIP)
 @pytest.mark.sample(9)
 @pytest.mark.parametrize("level", [0, 1, 3])
-@pytest.mark.parametrize("name", conformance.jax_programs() if conformance.ROOT.is_dir() else [])
+@pytest.mark.parametrize("name", conformance.jax_programs())
 def test_jax_programs_at_other_levels(name: str, level: OptLevel) -> None:
     program = conformance.jax_program(name)
     results: Array | tuple[Array, ...] = xhlo.compile(program.text, opt_level=level)(*program.inputs)
