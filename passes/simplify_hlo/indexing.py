@@ -20,7 +20,7 @@ from ...hlo_dialect.ops.creation import ConstantOp, IotaOp
 from ...hlo_dialect.ops.gather import GatherOp
 from ...hlo_dialect.ops.index_dimensions import GatherDimensionNumbersAttr, IndexDimensions, ScatterDimensionNumbersAttr
 from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
-from ...hlo_dialect.ops.reduction import single_combiner
+from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
 from ...hlo_dialect.ops.scatter import ScatterOp
 from ...hlo_dialect.ops.slicing import ConcatenateOp
 from ...hlo_dialect.shapes import is_static
@@ -38,9 +38,9 @@ from ...hlo_dialect.types import (
 )
 from .rewrite import Rewrite, by, simplifications, start
 
-FEW, VERY_FEW = 1 / 2, 1 / 16
+FEW, VERY_FEW = 1 / 8, 1 / 16
 """The part of a tensor up to which the elements that a gather picks are computed alone: if nothing else needs it, or if
-something does."""
+something does that may be fused."""
 
 
 # -- indices that count --------------------------------------------------------------------------------
@@ -158,7 +158,10 @@ def gather_of_elementwise(op: Operation) -> Rewrite | None:
     whole = shape_of(op.operand)
     if not is_static(whole) or not is_static(shape) or 0 in whole:
         return None
-    most = FEW if op.operand.has_one_use() else VERY_FEW
+    others = [use.operation for use in op.operand.uses if use.operation is not op]
+    if not all(is_elementwise(other) or isinstance(other, ReduceOp) for other in others):
+        return None  # It is in memory anyway.
+    most = VERY_FEW if others else FEW
     if math.prod(shape) > most * math.prod(whole) or any(shape_of(x) not in ((), whole) for x in inner.operands):
         return None
     builder = Builder()
