@@ -73,6 +73,24 @@ def test_qr_of_platforms_without_a_rule(dtype: Any) -> None:
     agree(text, [np.asarray(linalg.householder_product(vectors, tau))], (vectors, tau))
 
 
+@pytest.mark.parametrize("lower", [True, False])
+def test_eigenvalues_of_platforms_without_a_rule(lower: bool) -> None:
+    """XLA's own `Eigh`, which TensorFlow writes for all platforms."""
+    x = numbers((2, 4, 4), np.float32)
+
+    def eigh(x: Any) -> Any:
+        return lax.linalg.eigh(x, lower=lower, symmetrize_input=False)
+
+    text = jax.jit(eigh).trace(x).lower(lowering_platforms=("tpu",)).as_text()
+    assert "@Eigh(" in text
+    vectors, values = xhlo.compile(text)(x)
+    symmetric = (
+        np.tril(x) + np.swapaxes(np.tril(x, -1), 1, 2) if lower else np.triu(x) + np.swapaxes(np.triu(x, 1), 1, 2)
+    )
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(symmetric), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(symmetric @ vectors, vectors * values[:, None, :], atol=1e-4)
+
+
 def test_qr_of_what_lapack_does_not_know() -> None:
     text = """func.func @main(%x: tensor<4x4xf16>) -> (tensor<4x4xf16>, tensor<4xf16>) {
   %0:2 = stablehlo.custom_call @Qr(%x) : (tensor<4x4xf16>) -> (tensor<4x4xf16>, tensor<4xf16>)
