@@ -31,10 +31,11 @@ def make() -> tuple[Any, Any, Any]:
     return model, keras.optimizers.Adam(1e-3), keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
 
-def train(steps: int = 30) -> dict[str, list[float]]:
+def train(steps: int = 30, dtype: str = "float32") -> dict[str, list[float]]:
     """The losses by compiler."""
-    return compare(make, draws(steps, lambda rng: rng.normal(size=(64, 28, 28, 1)).astype("float32"), 10))
+    return compare(make, draws(steps, lambda rng: rng.normal(size=(64, 28, 28, 1)).astype("float32"), 10), dtype)
 
 
 if __name__ == "__main__":
     train()
+    train(dtype="float64")
