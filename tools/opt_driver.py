@@ -159,7 +159,7 @@ class _Session:
 
     def _transform(self) -> None:
         debug = self.settings.debug
-        ctx = make_context(self.settings.allow_unregistered)
+        ctx = self._context()
         ctx.diagnostics.handler = self._report
         with self.timing.stage("read"):
             module = self._read(ctx, verify=False)
@@ -180,7 +180,7 @@ class _Session:
             timing=self.timing,
             statistics=self.outcome.statistics,
             debugged=debug.debugged,
-            restore=partial(self._read, self._silent_context(), True),
+            restore=partial(self._read, self._context(), True),
             reproducer=debug.reproducer,
         )
         if debug.verify_numerics:
@@ -193,15 +193,17 @@ class _Session:
         automatic = any(step.automatic for step in self.settings.pipeline)
         return len(passes) <= MAX_VERIFIED_PASSES and not automatic and self.settings.emit == "mlir"
 
-    def _silent_context(self) -> HloContext:
-        return make_context(self.settings.allow_unregistered)
+    def _context(self) -> HloContext:
+        ctx = make_context(self.settings.allow_unregistered)
+        ctx.keep_fusions = self.settings.keep_fusions
+        return ctx
 
     def _read(self, ctx: HloContext, verify: bool) -> ModuleOp:
         return parse_module(self.part.text, self.part.filename, ctx, fast=self.settings.fast, verify=verify)
 
     def _verify_round_trip(self, module: ModuleOp) -> None:
         def read(text: str, name: str) -> ModuleOp:
-            return parse_module(text, name, self._silent_context(), fast=self.settings.fast)
+            return parse_module(text, name, self._context(), fast=self.settings.fast)
 
         verify_round_trip(module, self.part.filename, read)
 

@@ -44,6 +44,7 @@ OPTIONS = (
     Option("explain", "Print a constraint of the verifiers, with a wrong and a right program: dot_general_c3", GENERAL,
            "required", "CONSTRAINT"),
     Option("allow-unregistered-dialect", "Accept operations of unknown dialects", GENERAL),
+    Option("keep-fusions", "Keep the fusions of HLO text as hlo.fusion, instead of their operations", GENERAL),
     Option("no-fast-reader", "Read everything with the general parser", GENERAL),
     Option("pass-pipeline", "Passes as text: `a,b{option=1}`", PIPELINES, "required", "PIPELINE", short="p"),
     Option("load", "Load the passes that a Python file defines, before the other options are read", PIPELINES,
@@ -116,6 +117,7 @@ class Settings:
     verify_diagnostics: Literal["all", "only-expected"] | None
     allow_unregistered: bool
     fast: bool
+    keep_fusions: bool
     fuse_remarks: bool
     generic: bool
     locations: bool
@@ -154,6 +156,7 @@ def understand(arguments: Arguments) -> Settings:
         verify_diagnostics="only-expected" if verify == "only-expected" else "all" if verify else None,
         allow_unregistered=arguments.has("allow-unregistered-dialect"),
         fast=not arguments.has("no-fast-reader"),
+        keep_fusions=arguments.has("keep-fusions"),
         fuse_remarks=arguments.has("fuse-remarks"),
         generic=arguments.has("print-generic"),
         locations=arguments.has("print-locations"),

@@ -15,6 +15,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DictionaryAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...hlo_dialect.diagnostics import HloContext
 from ...hlo_dialect.entry import ENTRY
 from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.creation import ConstantOp
@@ -46,6 +47,7 @@ class Converter:
         self.program = program
         self.ctx = ctx
         self.opcodes = opcodes()
+        self.keeps_fusions = isinstance(ctx, HloContext) and ctx.keep_fusions
         self.functions: dict[str, func.FuncOp] = {}
         self.names = {ENTRY}
         self.top = Block()
@@ -93,9 +95,11 @@ class Converter:
         self.top.add_op(function)
         return function
 
-    def region(self, computation: Computation, step: Step) -> Region:
-        """A computation as a region that ends with hlo.return."""
+    def region(self, computation: Computation, step: Step, *, is_kernel: bool = True) -> Region:
+        """A computation as a region that ends with hlo.return. Fusions in a part of a kernel are inlined."""
+        outside, self.keeps_fusions = self.keeps_fusions, self.keeps_fusions and not is_kernel
         region, results = self._body(computation, step.depth + 1, step)
+        self.keeps_fusions = outside
         region.block.add_op(ReturnOp.create(operands=results, location=root_of(computation).location))
         return region
 

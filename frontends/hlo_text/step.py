@@ -59,8 +59,10 @@ class Conversion(Protocol):
     def program(self) -> Program: ...
     @property
     def ctx(self) -> Context: ...
+    @property
+    def keeps_fusions(self) -> bool: ...
     def function(self, computation: Computation, step: Step) -> FuncOp: ...
-    def region(self, computation: Computation, step: Step) -> Region: ...
+    def region(self, computation: Computation, step: Step, *, is_kernel: bool = True) -> Region: ...
     def inlined(self, computation: Computation, operands: Sequence[Value], step: Step) -> Value: ...
 
 
@@ -252,9 +254,9 @@ class Step:
         results = tuple(op.results)
         return results[0] if len(results) == 1 else results
 
-    def region(self, computation: Computation) -> Region:
-        """A computation as a region, whose arguments are its parameters."""
-        return self.converter.region(computation, self)
+    def region(self, computation: Computation, *, is_kernel: bool = True) -> Region:
+        """A computation as a region, whose arguments are its parameters; it is a part of a kernel, or has kernels."""
+        return self.converter.region(computation, self, is_kernel=is_kernel)
 
     def inlined(self, computation: Computation, operands: Sequence[Value]) -> Value:
         """The value of a computation for these operands, computed here."""

@@ -39,6 +39,8 @@ class HloContext(Context):
     def __init__(self, allow_unregistered: bool = False):
         super().__init__(allow_unregistered=allow_unregistered)
         self.diagnostics = DiagnosticEngine()
+        self.keep_fusions = False
+        """Whether fusions in the text of another compiler are kept, instead of their operations."""
         self.applied: Counter[str] = Counter()
         """How often the running pass applied each of its rules, for `--pass-statistics`."""
 

@@ -30,8 +30,10 @@ from ..types import Array, shape_of
 from .control_flow import all_agree, region_block, returned_types, types_text
 from .reduction import ReduceOp
 
-FusionKind = Literal["loop", "reduce", "row", "dot", "update", "concatenate", "custom"]
+FusionKind = Literal["loop", "reduce", "row", "dot", "update", "concatenate", "custom", "kept"]
 KINDS: tuple[str, ...] = get_args(FusionKind)
+KEPT_KIND = "mhlo.fusion_kind"
+"""The attribute of a kept fusion with its kind in HLO: kLoop, kInput, kOutput or kCustom."""
 
 _ROOTS = {
     "dot": ("hlo.dot_general", "hlo.convolution"),
@@ -48,7 +50,7 @@ class FusionOp(RegionOp):
 
     Kinds: `loop` (all results of one shape), `reduce` (reductions, results of the reduced shape), `row` (a chain that
     shares the first `row_dims` dimensions), `dot`, `update` (result 0 may reuse operand 0's buffer), `concatenate`,
-    `custom` (one operation of another package).
+    `custom` (one operation of another package), `kept` (any operations, as another compiler fused them).
 
     `%r = hlo.fusion loop (%a = %x : tensor<16xf32>) -> tensor<16xf32> { .. }`; `hlo.fusion row<1> (..)`.
 

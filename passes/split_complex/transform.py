@@ -23,6 +23,7 @@ from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.op import HloOp
 from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
 from ...hlo_dialect.ops.elementwise_binary import AddOp
+from ...hlo_dialect.ops.fusion import FusionOp
 from ...hlo_dialect.ops.mapping import MapOp
 from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
 from ...hlo_dialect.ops.scatter import ScatterOp
@@ -42,7 +43,7 @@ from .layout import (
 
 CARRIERS = (
     *(WhileOp, IfOp, CaseOp, OptimizationBarrierOp, ReturnOp, ReduceOp, ReduceWindowOp),
-    *(AllGatherOp, AllToAllOp, MapOp, ScatterOp, SortOp),
+    *(AllGatherOp, AllToAllOp, FusionOp, MapOp, ScatterOp, SortOp),
 )
 """Variadic operations, which can take both parts of a value."""
 

@@ -20,7 +20,7 @@ class Fusion:
     """Operations that run as one kernel."""
 
     kind: str
-    """loop, reduce, row, dot, update, concatenate or custom (docs/architecture.md)."""
+    """loop, reduce, row, dot, update, concatenate, custom or kept (docs/architecture.md)."""
     operations: tuple[str, ...]
     """Their names in order, constants included."""
     inputs: tuple[str, ...]

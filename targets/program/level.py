@@ -22,7 +22,7 @@ def level_of(module: ModuleOp) -> str:
     The name of the last pass that the module has been through; empty at the level of hlo.
 
     Passes from outline-kernels on leave it as an attribute. Without that, fusions and operations of linalg show the
-    level; a module of memrefs or of llvm without it is taken as it is.
+    level; a module of memrefs or of llvm without it is taken as it is. Fusions of another compiler show nothing.
     """
     after = module.attributes.get(AFTER)
     if isinstance(after, StringAttr):
@@ -31,6 +31,6 @@ def level_of(module: ModuleOp) -> str:
     for op in operations_in(module):
         if op.name.startswith(_LINALG):
             return "convert-hlo-to-linalg"
-        if isinstance(op, FusionOp):
+        if isinstance(op, FusionOp) and op.kind.data != "kept":
             level = FRONT[-1]
     return level

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
 from xdsl.ir import Block, Region
 
 from ....hlo_dialect.ops.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
+from ....hlo_dialect.ops.fusion import KEPT_KIND, FusionOp
 from ....hlo_dialect.types import i1, i32, make_tensor
 from ..program import Computation
 from ..registry import opcode
@@ -49,15 +50,19 @@ def call(step: Step) -> Value:
 
 @opcode("fusion", "kind calls output_to_operand_aliasing fusion_kind")
 def fusion(step: Step) -> Value:
-    """The instructions of the computation: what becomes one kernel is decided again."""
+    """The instructions of the computation: what becomes one kernel is decided again, unless fusions are kept."""
     kinds = ("kLoop", "kInput", "kOutput", "kCustom")
-    step.choice("kind", {kind: kind for kind in kinds})
-    return step.inlined(step.computation("calls"), step.operands)
+    kind, computation = step.choice("kind", {kind: kind for kind in kinds}), step.computation("calls")
+    if not step.converter.keeps_fusions:
+        return step.inlined(computation, step.operands)
+    value = step.op(FusionOp, step.flat(), [step.region(computation)], kind=StringAttr("kept"))
+    step.made[-1].attributes[KEPT_KIND] = StringAttr(kind)
+    return value
 
 
 @opcode("while", "condition body", 1)
 def while_(step: Step) -> Value:
-    regions = [step.region(step.computation(name)) for name in ("condition", "body")]
+    regions = [step.region(step.computation(name), is_kernel=False) for name in ("condition", "body")]
     return step.op(WhileOp, step.flat(), regions)
 
 

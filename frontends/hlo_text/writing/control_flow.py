@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects import func
+from xdsl.dialects.builtin import StringAttr
 
 from ....hlo_dialect.attributes import ints
 from ....hlo_dialect.ops.control_flow import CaseOp, IfOp, OptimizationBarrierOp, WhileOp
-from ....hlo_dialect.ops.fusion import FusionOp
+from ....hlo_dialect.ops.fusion import KEPT_KIND, FusionOp
 from ....hlo_dialect.ops.mapping import MapOp
 from ....hlo_dialect.ops.reduction import ReduceOp
 from ....hlo_dialect.ops.sort import SortOp
@@ -30,16 +31,21 @@ def _call(lines: Lines, op: Any) -> None:
 
 @writers.on(FusionOp)
 def _fusion(lines: Lines, op: Any) -> None:
-    """A fusion, or its operation itself if it is only one."""
+    """A fusion, or its operation itself if it is only one and the fusion is our own."""
     block = op.body.block
-    if len(block.ops) == 2 and list(block.first_op.results) == list(block.last_op.operands):
+    if op.kind.data != "kept" and len(block.ops) == 2 and list(block.first_op.results) == list(block.last_op.operands):
         inner, names = block.first_op, dict(zip(block.args, lines.operands(op), strict=True))
         lines.names |= names
         lines.operation(inner)
         lines.names |= {ours: lines.names[theirs] for ours, theirs in zip(op.results, inner.results, strict=True)}
         return
     computation = lines.region(op, op.body, "fused_computation")
-    lines.define(op, "fusion", f"kind={_KINDS.get(op.kind.data, 'kLoop')}", f"calls=%{computation}")
+    lines.define(op, "fusion", f"kind={_kind(op)}", f"calls=%{computation}")
+
+
+def _kind(op: Any) -> str:
+    kept = op.attributes.get(KEPT_KIND)
+    return kept.data if isinstance(kept, StringAttr) else _KINDS.get(op.kind.data, "kLoop")
 
 
 @writers.on(WhileOp)
