@@ -21,10 +21,10 @@ from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.types import HloTensor
 from .header import entry_attributes, module_attributes
-from .literals import LiteralError, read_literal
+from .literals import LiteralError, read_literal, tuple_parts
 from .opcode_classes import ELEMENTWISE
 from .program import Computation, Instruction, Program
-from .registry import COMMON, opcodes
+from .registry import COMMON, Opcode, opcodes
 from .shapes import Shape
 from .step import Step, Value, leaves, structured
 from .values import UnexpectedValueError, read_dictionary
@@ -171,15 +171,26 @@ class Converter:
             shapes[name] = shape if shape is not None else _shape_of(value)
         return values[root_of(computation).name]
 
-    def _constant(self, one: Instruction, block: Block) -> SSAValue:
+    def _constant(self, one: Instruction, block: Block) -> Value:
         if one.attributes:
             self._check_attributes(one, COMMON)
-        if one.shape is None or one.shape.type is None or one.shape.type.name != "tensor":
-            self._fail(one, "expected the shape of an array")
+        if one.shape is None:
+            self._fail(one, "expected a shape")
         try:
-            value = read_literal(one.operands[0], cast(HloTensor, one.shape.type))
+            return self._literal(one, one.operands[0], one.shape, block)
         except LiteralError as error:
             self._fail(one, str(error))
+
+    def _literal(self, one: Instruction, text: str, shape: Shape, block: Block) -> Value:
+        """An array, or a tuple of literals."""
+        if shape.type is None:
+            parts = tuple_parts(text)
+            if len(parts) != len(shape.parts):
+                raise LiteralError(f"expected {len(shape.parts)} literals in a tuple, got {len(parts)}")
+            return tuple(self._literal(one, *each, block) for each in zip(parts, shape.parts, strict=True))
+        if shape.type.name != "tensor":
+            raise LiteralError("expected the shape of an array")
+        value = read_literal(text, cast(HloTensor, shape.type))
         op = ConstantOp.create(
             result_types=[cast(Attribute, value.type)], properties={"value": value}, location=one.location
         )
@@ -191,11 +202,13 @@ class Converter:
         self, one: Instruction, values: dict[str, Value], shapes: dict[str, Shape], block: Block, depth: int
     ) -> Value:
         """The value of an instruction by the conversion of its opcode."""
-        found = self.opcodes.get(one.opcode) or self.opcodes.get(_asynchronous(one.opcode))
+        found = self.opcodes.get(one.opcode)
+        attributes = found.attributes if found is not None else frozenset[str]()
         if found is None:
-            self._fail(one, "unknown opcode")
+            inner, found = self._asynchronous(one)
+            attributes = found.attributes | inner.attributes
         if one.attributes:
-            self._check_attributes(one, found.attributes)
+            self._check_attributes(one, attributes)
         if found.operands is not None and len(one.operands) != found.operands:
             self._fail(one, f"it takes {found.operands} operands, there are {len(one.operands)}")
         operands = [values[each] for each in one.operands]
@@ -211,6 +224,14 @@ class Converter:
         if isinstance(value, SSAValue) and value.name_hint is None:
             value.name_hint = one.name
         return value
+
+    def _asynchronous(self, one: Instruction) -> tuple[Opcode, Opcode]:
+        """The opcode x of `x-start`, `x-update` or `x-done`, and how asynchronous ones are read at that point."""
+        inner, _, ending = one.opcode.rpartition("-")
+        found = self.opcodes.get(inner)
+        if found is None or ending not in ("start", "update", "done"):
+            self._fail(one, "unknown opcode")
+        return found, self.opcodes[f"async-{ending}"]
 
     def _check_attributes(self, one: Instruction, known: frozenset[str]) -> None:
         for name in one.attributes:
@@ -278,14 +299,6 @@ def _shape_of(value: Value) -> Shape:
     assert value is not None
     shape = cast(HloTensor, value.type).get_shape() if value.type.name == "tensor" else ()
     return Shape(value.type, dims=tuple(shape))
-
-
-def _asynchronous(opcode: str) -> str:
-    """The opcode under which `x-start`, `x-update` and `x-done` of any other opcode x are registered."""
-    for ending in ("start", "update", "done"):
-        if opcode.endswith(f"-{ending}"):
-            return f"async-{ending}"
-    return ""
 
 
 def root_of(computation: Computation) -> Instruction:

@@ -1,5 +1,6 @@
 """
-Literals in HLO text: `1`, `{{1, 2}, {3, 4}}`, `{true, false}`, `nan`, `-inf`, `(1, -2.5)` for a complex number.
+Literals in HLO text: `1`, `{{1, 2}, {3, 4}}`, `{true, false}`, `nan`, `-inf`, `0x1.8p3`, `(1, -2.5)` for a complex
+number; old texts repeat the shape, `f32[2] {1, 2}`.
 
 The text is checked against the braces that an array of the shape has; its numbers are then converted together.
 """
@@ -32,8 +33,12 @@ from ...hlo_dialect.types import (
 _COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*+")
 _BETWEEN = re.compile(r"[^{},]++")
 _FLOAT = re.compile(r"-?(?:[0-9]++\.?+[0-9]*+(?:[eE][+-]?[0-9]++)?|\.[0-9]++(?:[eE][+-]?[0-9]++)?|inf|nan)")
+_HEX_FLOAT = re.compile(
+    r"-?0[xX](?:[0-9a-fA-F]{1,32}(?:\.[0-9a-fA-F]{0,32})?|\.[0-9a-fA-F]{1,32})(?:[pP][+-]?[0-9]{1,5})?"
+)
 _NAN = re.compile(r"(-?)nan(?:\(0x([0-9a-fA-F]{1,16})\))?")
-_INT = re.compile(r"-?[0-9]{1,20}")
+_INT = re.compile(r"-?(?:[0-9]{1,20}|0[xX][0-9a-fA-F]{1,16})")
+_SHAPE = re.compile(r"\s*[a-z]\w*\[[^\]]*\](?:\{[0-9,]*\}(?=\s*[^\s]))?(?=[\s{(])")
 _PAIR = re.compile(r"\(([^(),]*),([^(),]*)\)")
 _LONGEST_KEPT = 200
 
@@ -47,6 +52,24 @@ def read_literal(text: str, type_: HloTensor) -> DenseIntOrFPElementsAttr[Any]:
     return _kept(text, type_) if len(text) <= _LONGEST_KEPT else _read(text, type_)
 
 
+def tuple_parts(text: str) -> list[str]:
+    """The literals in `(1, {2, 3}, (4, 5))`. Raises LiteralError."""
+    text = _COMMENT.sub("", text).strip()
+    if not (text.startswith("(") and text.endswith(")")):
+        raise LiteralError("expected a tuple of literals in parentheses")
+    parts, depth, start = list[str](), 0, 1
+    for at in range(1, len(text) - 1):
+        if text[at] in "({[":
+            depth += 1
+        elif text[at] in ")}]":
+            depth -= 1
+        elif text[at] == "," and depth == 0:
+            parts.append(text[start:at])
+            start = at + 1
+    last = text[start:-1]
+    return [*parts, last] if parts or last.strip() else []
+
+
 @lru_cache(maxsize=4096)
 def _kept(text: str, type_: HloTensor) -> DenseIntOrFPElementsAttr[Any]:
     return _read(text, type_)
@@ -54,7 +77,7 @@ def _kept(text: str, type_: HloTensor) -> DenseIntOrFPElementsAttr[Any]:
 
 def _read(text: str, type_: HloTensor) -> DenseIntOrFPElementsAttr[Any]:
     text = _COMMENT.sub("", text) if "/" in text else text
-    text = text.strip()
+    text = _SHAPE.sub("", text, count=1).strip()
     shape = type_.get_shape()
     element: Attribute = element_of(type_)
     if "..." in text:
@@ -117,6 +140,8 @@ def _floats(words: list[str], dtype: np.dtype[Any]) -> Array:
     for index, word in enumerate(words):
         if _FLOAT.fullmatch(word):
             numbers.append(float(word))
+        elif _HEX_FLOAT.fullmatch(word):
+            numbers.append(_hexadecimal(word))
         elif word in ("true", "false"):
             numbers.append(float(word == "true"))
         elif (match := _NAN.fullmatch(word)) is not None:
@@ -129,6 +154,13 @@ def _floats(words: list[str], dtype: np.dtype[Any]) -> Array:
     for index, value in special.items():
         values[index] = value
     return values
+
+
+def _hexadecimal(word: str) -> float:
+    try:
+        return float.fromhex(word)
+    except OverflowError:
+        return -math.inf if word.startswith("-") else math.inf
 
 
 def _nan(negative: bool, payload: int, dtype: np.dtype[Any]) -> Array:
@@ -150,7 +182,7 @@ def _integers(words: list[str], element: Attribute, dtype: np.dtype[Any]) -> Arr
     for word in words:
         if _INT.fullmatch(word) is None:
             raise LiteralError(f"'{word[:40]}' is no integer")
-        number = int(word)
+        number = int(word, 16 if "x" in word.lower() else 10)
         if not low <= number <= high:
             raise LiteralError(f"{number} does not fit into {'u' if unsigned else 's'}{width}")
         numbers.append(number)

@@ -37,6 +37,7 @@ _METADATA = re.compile(r',\s*metadata=(\{(?:[^"{}]++|"(?:[^"\\]++|\\.)*+"|\{[^{}
 _ATTRIBUTE = re.compile(r"([A-Za-z_][\w-]*+)\s*=\s*")
 _SIGNATURE_ARROW = re.compile(r"\s*->\s*")
 _MAX_DEPTH = 256
+_MAX_NESTED = 64
 
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 
@@ -57,6 +58,8 @@ class _Parser:
         self.pos = 0
         self.locations = Locations(text, metadata)
         self.found = Program(text)
+        self.nested: list[Instruction] = []
+        """The instructions among the operands of the one that is read, operands first."""
 
     # Characters and brackets ------------------------------------------------------------------------------------
 
@@ -190,22 +193,30 @@ class _Parser:
                 self.pos = at + 1
                 break
             is_root, one = self.instruction()
-            if one.name in known:
-                raise self.text.error(f"{into.name} has two instructions named {one.name}", at)
-            known[one.name] = one
-            into.instructions.append(one)
-            if one.opcode == "parameter":
-                self.parameter(into, one)
-            elif one.opcode != "constant":
-                for name in one.operands:
-                    if name not in known:
-                        raise self.text.error(f"'{one.opcode}': there is no instruction {name} before it", one.offset)
+            if self.nested:
+                for each in self.nested:
+                    self.add(each, into, known, each.offset)
+                self.nested = []
+            self.add(one, into, known, at)
             if is_root:
                 if root:
                     raise self.text.error(f"{into.name} has two instructions marked ROOT", at)
                 into.root, root = one, True
         if not root and into.instructions:
             into.root = into.instructions[-1]
+
+    def add(self, one: Instruction, into: Computation, known: dict[str, Instruction], at: int) -> None:
+        """Append an instruction, whose operands must be known."""
+        if one.name in known:
+            raise self.text.error(f"{into.name} has two instructions named {one.name}", at)
+        known[one.name] = one
+        into.instructions.append(one)
+        if one.opcode == "parameter":
+            self.parameter(into, one)
+        elif one.opcode != "constant":
+            for name in one.operands:
+                if name not in known:
+                    raise self.text.error(f"'{one.opcode}': there is no instruction {name} before it", one.offset)
 
     def parameter(self, into: Computation, one: Instruction) -> None:
         number = one.operands[0].strip()
@@ -251,49 +262,62 @@ class _Parser:
         match = _HEAD.match(content, self.pos)
         if match is None:
             raise self.text.error("expected an instruction, `name = shape opcode(operands)`, or '}'", self.pos)
-        at = self.skip(match.end())
-        shape: Shape | None = None
-        opcode = _OPCODE.match(content, at)
-        if opcode is None:
-            shape, at = self.shape_at(at)
-            opcode = _OPCODE.match(content, self.skip(at))
-        if opcode is None:
-            raise self.text.error("expected an opcode and its operands in parentheses", self.skip(at))
-        offset, first = opcode.start(1), opcode.end()
-        after = self.closing(first - 1)
-        text = content[first : after - 1]
-        if opcode[1] in ("parameter", "constant"):
-            names: tuple[str, ...] = (text,)
-        else:
-            names = self.operands(text, first)
+        shape, opcode, offset, names, after = self.right_side(self.skip(match.end()))
         end = self.attributes_end(after)
         attributes = dict(self.attributes(content[after:end], after))
         location = self.locations.location(attributes.pop("metadata", ""), offset)
         self.pos = end
-        return match[1] is not None, Instruction(match[2], shape, opcode[1], names, attributes, location, offset, after)
+        return match[1] is not None, Instruction(match[2], shape, opcode, names, attributes, location, offset, after)
 
-    def operands(self, text: str, offset: int) -> tuple[str, ...]:
-        """The names in `%a, f32[2]{0} %b, /*index=5*/%c`."""
+    def right_side(self, at: int, depth: int = 0) -> tuple[Shape | None, str, int, tuple[str, ...], int]:
+        """The shape, the opcode and its place, the operands, and the end of `f32[2]{0} add(%a, %b)`."""
+        shape: Shape | None = None
+        opcode = _OPCODE.match(self.content, at)
+        if opcode is None:
+            shape, at = self.shape_at(at)
+            opcode = _OPCODE.match(self.content, self.skip(at))
+        if opcode is None:
+            raise self.text.error("expected an opcode and its operands in parentheses", self.skip(at))
+        first = opcode.end()
+        after = self.closing(first - 1)
+        text = self.content[first : after - 1]
+        names = (text,) if opcode[1] in ("parameter", "constant") else self.operands(text, first, depth)
+        return shape, opcode[1], opcode.start(1), names, after
+
+    def operands(self, text: str, offset: int, depth: int = 0) -> tuple[str, ...]:
+        """The names in `%a, f32[2]{0} %b, /*index=5*/%c`; instructions in place of names get names."""
         names = _names(text)
         if names is not None:
             return names
         found: list[str] = []
         at, end = self.skip(offset), offset + len(text)
         while at < end:
-            match = _IDENTIFIER.match(self.content, at)
-            if match is None or self.content.startswith(("[", "("), match.end()):
-                if match is not None and self.content.startswith("(", match.end()):
-                    raise self.text.error("an operand is the name of an instruction; nested ones are not read", at)
-                _, at = self.shape_at(at)
-                at = self.skip(at)
-                match = _IDENTIFIER.match(self.content, at)
-            if match is None:
-                raise self.text.error("expected the name of an operand", at)
-            found.append(match[1])
-            at = self.skip(match.end())
+            name, at = self.operand(at, depth)
+            found.append(name)
             if at < end:
                 at = self.skip(self.expect(",", at, "between operands"))
         return tuple(found)
+
+    def operand(self, at: int, depth: int) -> tuple[str, int]:
+        """The name of an operand, after its shape if that is there, and where the next thing begins."""
+        start, match = at, _IDENTIFIER.match(self.content, at)
+        if match is None or self.content.startswith("[", match.end()):
+            at = self.skip(self.shape_at(at)[1])
+            match = _IDENTIFIER.match(self.content, at)
+        if match is None:
+            raise self.text.error("expected the name of an operand", at)
+        after = self.skip(match.end())
+        return self.inner(start, depth + 1) if self.content.startswith("(", after) else (match[1], after)
+
+    def inner(self, at: int, depth: int) -> tuple[str, int]:
+        """An instruction in place of an operand: it has no attributes, and gets a name here."""
+        if depth > _MAX_NESTED:
+            raise self.text.error(f"operands are nested more than {_MAX_NESTED} deep", at)
+        shape, opcode, offset, names, after = self.right_side(at, depth)
+        name = f"{opcode}.at.{offset}"
+        location = self.locations.location("", offset)
+        self.nested.append(Instruction(name, shape, opcode, names, {}, location, offset, after))
+        return name, self.skip(after)
 
     # Attributes -------------------------------------------------------------------------------------------------
 

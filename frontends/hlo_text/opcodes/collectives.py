@@ -272,11 +272,9 @@ def copy_done(step: Step) -> Value:
 _ASYNC = "calls async_execution_thread async_group_id output_to_operand_aliasing"
 
 
-@opcode("async-start", _ASYNC + " slice dimensions dynamic_slice_sizes custom_call_target to_apply replica_groups "
-        "channel_id use_global_device_ids constrain_layout api_version custom_call_has_side_effect "
-        "operand_layout_constraints source_target_pairs mode called_computations schedule")  # fmt: skip
+@opcode("async-start", _ASYNC)
 def async_start(step: Step) -> Value:
-    """`async-start(..), calls=f`, or `x-start(..)` with the attributes of x."""
+    """`async-start(..), calls=f`, or `x-start(..)` with the attributes of x, which the converter allows."""
     inner = step.instruction.opcode.removesuffix("-start")
     if inner == "async":
         value = step.inlined(step.computation("calls"), step.operands)
