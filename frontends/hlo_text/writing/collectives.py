@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.ir import Attribute, Operation
 
 from ....hlo_dialect.attributes import ints
 from ....hlo_dialect.collectives.asynchronous import AsyncDoneOp, AsyncStartOp
@@ -20,11 +22,11 @@ from ....hlo_dialect.collectives.host_transfers import InfeedOp, OutfeedOp, Recv
 from ....hlo_dialect.collectives.reductions import AllReduceOp, ReduceScatterOp
 from ....hlo_dialect.custom_calls.call import python_value
 from ....hlo_dialect.custom_calls.operations import CustomCallOp, Schedule
-from ....hlo_dialect.types import constant_array
+from ....hlo_dialect.types import constant_array, element_of, make_tensor, shape_of
 from .lines import Lines
 from .rules import writers
 from .runtime_calls import collective_of
-from .values import quoted, tuple_text, type_text
+from .values import braced, metadata_text, quoted, tuple_text, type_text
 
 
 def _devices(op: Any) -> list[str]:
@@ -60,14 +62,34 @@ def _all_gather(lines: Lines, op: Any) -> None:
 @writers.on(AllToAllOp)
 def _all_to_all(lines: Lines, op: Any) -> None:
     """
-    HLO splits and joins one dimension. Where they differ the parts are exchanged as a new first dimension, which is
-    then moved before the one along which they are joined.
+    HLO splits and joins one dimension of one array. Where they differ the parts are exchanged as a new first dimension,
+    which is then moved before the one along which they are joined.
     """
-    split, joined = op.split_dimension.value.data, op.concat_dimension.value.data
-    if split == joined:
-        lines.define(op, "all-to-all", *_devices(op), f"dimensions={{{split}}}")
-        return
-    lines.refuse(op, "splits and joins different dimensions, which HLO text cannot state")
+    split, joined, count = op.split, op.concat, op.count
+    split, joined, count = int(op.split), int(op.concat), int(op.count)
+    for value, name, result in zip(op.operands, lines.operands(op), op.results, strict=True):
+        emit = partial(_emit, lines, op, result.name_hint or "all-to-all")
+        if split == joined:
+            lines.names[result] = emit(result.type, "all-to-all", name, *_devices(op), f"dimensions={{{split}}}")
+            continue
+        shape, element = shape_of(value.type), element_of(value.type)
+        if min(shape) < 0:
+            lines.refuse(op, "splits and joins different dimensions of an array of unknown size, which HLO text lacks")
+        parts = (*shape[:split], count, shape[split] // count, *shape[split + 1 :])
+        first = (split, *(dim for dim in range(len(parts)) if dim != split))
+        rest = tuple(range(1, len(parts)))
+        last = (*rest[:joined], 0, *rest[joined:])
+        moved = make_tensor(tuple(parts[dim] for dim in first), element)
+        name = emit(make_tensor(parts, element), "reshape", name)
+        name = emit(moved, "transpose", name, f"dimensions={braced(first)}")
+        name = emit(moved, "all-to-all", name, *_devices(op), "dimensions={0}")
+        joinable = make_tensor(tuple(shape_of(moved)[dim] for dim in last), element)
+        name = emit(joinable, "transpose", name, f"dimensions={braced(last)}")
+        lines.names[result] = emit(result.type, "reshape", name)
+
+
+def _emit(lines: Lines, op: Operation, hint: str, type_: Attribute, opcode: str, operand: str, *attributes: str) -> str:
+    return lines.emit(lines.type(type_, op), opcode, [operand], attributes, metadata_text(op.location), hint)
 
 
 @writers.on(CollectiveBroadcastOp)
