@@ -13,12 +13,13 @@ from typing import NoReturn, cast
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DictionaryAttr, FunctionType, ModuleOp, StringAttr
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from ...hlo_dialect.diagnostics import HloContext
 from ...hlo_dialect.entry import ENTRY
 from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.reading.names import give_name
 from ...hlo_dialect.types import HloTensor
 from .header import entry_attributes, module_attributes
 from .literals import LiteralError, read_literal, tuple_parts
@@ -34,10 +35,14 @@ _MAX_GROWTH = 100
 _ALWAYS_ALLOWED = 200_000
 """Computations may be used several times; a program may so become larger by a factor, but not by any."""
 
+_ARRAYS = {OpResult, BlockArgument}
+"""The classes of values that are no tuples."""
 
-def convert(program: Program, ctx: Context) -> ModuleOp:
-    """The module of a program, not verified. Raises DiagnosticError."""
-    return Converter(program, ctx).module()
+
+def convert(program: Program, ctx: Context) -> tuple[ModuleOp, list[Operation]]:
+    """The module of a program, not verified, and its operations that are known to verify. Raises DiagnosticError."""
+    converter = Converter(program, ctx)
+    return converter.module(), converter.constants
 
 
 class Converter:
@@ -49,6 +54,8 @@ class Converter:
         self.opcodes = opcodes()
         self.keeps_fusions = isinstance(ctx, HloContext) and ctx.keep_fusions
         self.functions: dict[str, func.FuncOp] = {}
+        self.constants: list[Operation] = []
+        """Literals are read for their types, so that these constants verify."""
         self.names = {ENTRY}
         self.top = Block()
         written = sum(len(each.instructions) for each in program.computations.values())
@@ -112,7 +119,7 @@ class Converter:
         for number, parameter in computation.parameters.items():
             value = operands[number]
             if isinstance(value, SSAValue):
-                value.name_hint = parameter.name
+                give_name(value, parameter.name)
         root = self._run(computation, operands, block, depth)
         results = [value for value in leaves(root) if value is not None]
         if len(results) != sum(1 for _ in leaves(root)):
@@ -148,7 +155,7 @@ class Converter:
             simple = ELEMENTWISE.get(opcode)
             if simple is not None and shape is not None and not one.attributes and shape.type is not None:
                 arguments = [values[each] for each in one.operands]
-                if len(arguments) == simple[1] and not (None in arguments or any(map(_is_tuple, arguments))):
+                if len(arguments) == simple[1] and _ARRAYS.issuperset(map(type, arguments)):
                     op = simple[0].create(
                         operands=cast("list[SSAValue]", arguments),
                         result_types=(shape.type,),
@@ -156,7 +163,7 @@ class Converter:
                     )
                     block.add_op(op)
                     value: Value = op.results[0]
-                    value.name_hint = name
+                    give_name(value, name)
                     values[name], shapes[name] = value, shape
                     continue
             if opcode == "parameter":
@@ -195,7 +202,8 @@ class Converter:
             result_types=[cast(Attribute, value.type)], properties={"value": value}, location=one.location
         )
         block.add_op(op)
-        op.results[0].name_hint = one.name
+        self.constants.append(op)
+        give_name(op.results[0], one.name)
         return op.results[0]
 
     def _converted(
@@ -221,8 +229,8 @@ class Converter:
             step.fail("the shape of the result does not fit")
         if step.made and one.attributes:
             self._describe(step.made[-1], one)
-        if isinstance(value, SSAValue) and value.name_hint is None:
-            value.name_hint = one.name
+        if value is not None and not isinstance(value, tuple) and value.name_hint is None:
+            give_name(value, one.name)
         return value
 
     def _asynchronous(self, one: Instruction) -> tuple[Opcode, Opcode]:
@@ -262,13 +270,10 @@ class Converter:
         raise self.program.text.error(f"'{one.opcode}': {message}", one.offset)
 
 
-def _is_tuple(value: Value) -> bool:
-    return isinstance(value, tuple)
-
-
 def _fits(shape: Shape, value: Value) -> bool:
     """Whether a value has the types of a shape, where it has any."""
-    if isinstance(value, SSAValue):
+    # Values of xDSL are instances of an abstract class, of which `isinstance` is slow.
+    if not isinstance(value, tuple) and value is not None:
         return value.type is shape.type or value.type == shape.type
     return [leaf.type for leaf in leaves(value) if leaf is not None] == _types_where(shape, value)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, cast
 
-from xdsl.dialects.builtin import LocationAttr, NameLoc, StringAttr
+from xdsl.dialects.builtin import LocationAttr, StringAttr
 
-from ...hlo_dialect.reading.locations import make_file_location
+from ...hlo_dialect.reading.locations import make_file_location, make_name_location
 from .values import unquoted
 
 if TYPE_CHECKING:
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 _FIELD = re.compile(r'([\w-]+)=("(?:[^"\\]|\\.)*+"|\{[^{}]*+\}|[^\s{}]++)')
 _METADATA = re.compile(r'\{\s*(?:[\w-]+=(?:"(?:[^"\\]|\\.)*+"|\{[^{}]*+\}|[^\s{}]++),?\s*)*+\}')
+_PLAIN = re.compile(
+    r'\{(?:op_type="[^"\\]*+" )?+(?:op_name="([^"\\]*+)" )?+source_file="([^"\\]*+)" source_line=([0-9]{1,9})'
+    r"(?: source_end_line=[0-9]++)?+(?: source_column=([0-9]{1,9}))?+(?: source_end_column=[0-9]++)?+\}",
+    re.ASCII,
+)
+"""As XLA prints metadata that states a line."""
 _TABLE = re.compile(r"(FileNames|FunctionNames|FileLocations|StackFrames)\b")
 _ENTRY = re.compile(r'\s*([0-9]{1,9})\s+("(?:[^"\\]|\\.)*+"|\{[^{}]*+\})')
 _SPACE = re.compile(r"\s*")
@@ -28,6 +34,7 @@ class Locations:
         self.text = text
         self.stated = stated
         self.known: dict[str, LocationAttr | None] = {}
+        self.files: dict[str, StringAttr] = {}
         self.tables: dict[str, dict[int, str]] = {}
 
     def location(self, metadata: str, offset: int) -> LocationAttr:
@@ -42,6 +49,10 @@ class Locations:
         return self.text.positions.location(offset)
 
     def _stated(self, metadata: str, offset: int) -> LocationAttr | None:
+        plain = _PLAIN.fullmatch(metadata)
+        if plain is not None:
+            name, file, line, column = plain.groups()
+            return self._place(file, int(line), max(1, int(column or "1")), name or "")
         if _METADATA.fullmatch(metadata) is None:
             raise self.text.error("metadata is no list of `name=value`", offset)
         fields = _fields(metadata)
@@ -51,9 +62,16 @@ class Locations:
             file, line, column = self._frame(fields["stack_frame_id"])
         if file is None or not _number(line):
             return None
-        place = make_file_location(StringAttr(unquoted(file)), _number(line), max(1, _number(column)))
         name = unquoted(fields.get("op_name", '""'))
-        return NameLoc(StringAttr(name), place) if name else place
+        return self._place(unquoted(file), _number(line), max(1, _number(column)), name)
+
+    def _place(self, file: str, line: int, column: int, name: str) -> LocationAttr:
+        """A place in a file, and the name of the operation there if it has one."""
+        known = self.files.get(file)
+        if known is None:
+            known = self.files[file] = StringAttr(file)
+        place = make_file_location(known, line, column)
+        return make_name_location(name, place) if name else place
 
     def _frame(self, number: str) -> tuple[str | None, str, str]:
         """File, line and column of a frame of the module's tables."""

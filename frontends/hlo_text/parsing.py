@@ -23,7 +23,7 @@ _SHAPE = r"[a-z]\w*+\[[^\]\n]*+\](?:\{[^{}\n]*+\})?+"
 _SPACE = re.compile(r"(?:\s++|/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*+)*+")
 _COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*+")
 _LINE = re.compile(
-    rf"(ROOT )?%?({_NAME}) = ({_SHAPE}|\((?:{_SHAPE}|(?:, )?(?:/\*index=[0-9]+\*/)?)*+\)) ({_NAME})"
+    rf"\s*+(ROOT )?%?({_NAME}) = ({_SHAPE}|\((?:{_SHAPE}|(?:, )?(?:/\*index=[0-9]+\*/)?)*+\)) ({_NAME})"
     r'\(([^()\n"\']*+)\)((?:[^\n"/]++|"[^"\\\n]*+"|/(?![/*]))*+)(?:\n|\Z)',
     re.ASCII,
 )
@@ -35,10 +35,12 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"' + r"|'(?:[^'\\]|\\.)*+'", re.DOTALL)
 _VALUE = re.compile(r"""[^\s,(){}\[\]"'/]++""")
 _METADATA = re.compile(r',\s*metadata=(\{(?:[^"{}]++|"(?:[^"\\]++|\\.)*+"|\{[^{}]*+\})*+\})')
 _ATTRIBUTE = re.compile(r"([A-Za-z_][\w-]*+)\s*=\s*")
+_PARAMETERS = re.compile(r"""\((?:[^()"'/]++|\([^()"'/]*+\))*+\)""")
 _SIGNATURE_ARROW = re.compile(r"\s*->\s*")
 _MAX_DEPTH = 256
 _MAX_NESTED = 64
 
+_NONE: Mapping[str, str] = {}
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -169,9 +171,11 @@ class _Parser:
         at = self.skip(offset)
         if not self.content.startswith("(", at):
             return at, None, at
-        arrow = _SIGNATURE_ARROW.match(self.content, self.closing(at))
+        simple = _PARAMETERS.match(self.content, at)
+        end = self.closing(at) if simple is None else simple.end()
+        arrow = _SIGNATURE_ARROW.match(self.content, end)
         if arrow is None:
-            raise self.text.error(f"expected '->' and the shape that {name} returns", self.closing(at))
+            raise self.text.error(f"expected '->' and the shape that {name} returns", end)
         shape, end = self.shape_at(arrow.end())
         return end, shape, arrow.end()
 
@@ -188,28 +192,32 @@ class _Parser:
         content, known = self.content, dict[str, Instruction]()
         root = False
         while True:
-            at = self.pos = self.skip(self.pos)
-            if content.startswith("}", at):
-                self.pos = at + 1
-                break
-            is_root, one = self.instruction()
+            # Statements on one line first, with the space before them: the others are rare.
+            match = _LINE.match(content, self.pos)
+            if match is None:
+                self.pos = self.skip(self.pos)
+                if content.startswith("}", self.pos):
+                    self.pos += 1
+                    break
+                match = _LINE.match(content, self.pos)
+            at = self.pos
+            is_root, one = self.scanned() if match is None else self.instruction(match)
             if self.nested:
                 for each in self.nested:
-                    self.add(each, into, known, each.offset)
+                    self.add(each, into, known)
                 self.nested = []
-            self.add(one, into, known, at)
+            self.add(one, into, known)
             if is_root:
                 if root:
-                    raise self.text.error(f"{into.name} has two instructions marked ROOT", at)
+                    raise self.text.error(f"{into.name} has two instructions marked ROOT", self.skip(at))
                 into.root, root = one, True
         if not root and into.instructions:
             into.root = into.instructions[-1]
 
-    def add(self, one: Instruction, into: Computation, known: dict[str, Instruction], at: int) -> None:
+    def add(self, one: Instruction, into: Computation, known: dict[str, Instruction]) -> None:
         """Append an instruction, whose operands must be known."""
-        if one.name in known:
-            raise self.text.error(f"{into.name} has two instructions named {one.name}", at)
-        known[one.name] = one
+        if known.setdefault(one.name, one) is not one:
+            raise self.text.error(f"{into.name} has two instructions named {one.name}", one.offset)
         into.instructions.append(one)
         if one.opcode == "parameter":
             self.parameter(into, one)
@@ -228,11 +236,8 @@ class _Parser:
             raise self.text.error(f"'parameter': {into.name} has two parameters {number}", one.offset)
         into.parameters[int(number)] = one
 
-    def instruction(self) -> tuple[bool, Instruction]:
-        """One statement, from the current place on."""
-        match = _LINE.match(self.content, self.pos)
-        if match is None:
-            return self.scanned()
+    def instruction(self, match: re.Match[str]) -> tuple[bool, Instruction]:
+        """A statement on one line."""
         root, name, shape_text, opcode, operands, attributes = match.groups()
         try:
             shape = read_shape(shape_text)
@@ -249,8 +254,9 @@ class _Parser:
             if found is not None:
                 metadata = found[1]
                 attributes = attributes[:at] + attributes[found.end() :]
-        stated = _attributes_of_line(attributes.rstrip())
+        stated = _attributes_of_line(attributes.rstrip()) if attributes else _NONE
         if stated is None:
+            self.pos = self.skip(self.pos)
             return self.scanned()
         location = self.locations.location(metadata, offset)
         self.pos = match.end()

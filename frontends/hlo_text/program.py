@@ -29,7 +29,7 @@ class Text:
         return DiagnosticError(Diagnostic("error", message, place))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Instruction:
     """`name = shape opcode(operands), attribute=value, ..`"""
 

@@ -18,12 +18,12 @@ def read_module(text: str, filename: str, ctx: Context, *, verify: bool = True) 
     Raises DiagnosticError for what is no HLO text, for opcodes that hlo has no counterpart of, and for instructions
     that break a constraint of their operation; the errors are at their places in the text.
     """
-    module = convert(parse_program(text, filename), ctx)
+    module, verified = convert(parse_program(text, filename), ctx)
     if verify:
         try:
-            verify_module(module)
+            verify_module(module, verified)
         except DiagnosticError:
             # Once more, with places in the text instead of those of the program that it was made from.
-            verify_module(convert(parse_program(text, filename, metadata=False), ctx))
+            verify_module(convert(parse_program(text, filename, metadata=False), ctx)[0])
             raise
     return module

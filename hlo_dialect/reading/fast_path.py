@@ -28,6 +28,7 @@ from ..diagnostics import file_location, placed
 from .attributes import tensor_of_text
 from .literals import LiteralError, decode_literal
 from .locations import SourcePositions, make_file_location
+from .names import give_name
 from .parser import HloParser
 
 _SUFFIX = r"(?:[0-9]+|[a-zA-Z$._-][a-zA-Z0-9$._-]*)"
@@ -158,7 +159,7 @@ class FastReader:
         self.parser._scope.append(name)
         if not name[0].isdigit():
             for value in results:
-                value.name_hint = name
+                give_name(value, name)
 
     def _location(self, line: Line) -> LocationAttr | None:
         text = line.location_text

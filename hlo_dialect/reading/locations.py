@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from functools import lru_cache
 
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, NameLoc, StringAttr
 from xdsl.ir import Attribute, BuiltinAttribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.printer import Printer
@@ -64,6 +64,15 @@ def make_file_location(filename: StringAttr, line: int, column: int) -> FileLine
     assign(location, "filename", filename)
     assign(location, "line", _int_attr(line))
     assign(location, "column", _int_attr(column))
+    return location
+
+
+def make_name_location(name: str, place: LocationAttr) -> NameLoc:
+    """`NameLoc(..)` without its constructor's checks."""
+    location = NameLoc.__new__(NameLoc)
+    assign = object.__setattr__
+    assign(location, "desc", StringAttr(name))
+    assign(location, "location", place)
     return location
 
 

@@ -116,6 +116,10 @@ class _Kind:
         self.terminator = not known or op_type.has_trait(IsTerminator)
         self.without_terminators = not known or op_type.has_trait(NoTerminator)
         self.symbol_table = known and op_type.has_trait(SymbolTable)
+        # `isinstance` of xDSL's classes is slow, since they are abstract.
+        self.has_named_attributes = issubclass(op_type, (ModuleOp, FuncOp))
+        self.is_about_symbols = issubclass(op_type, (ModuleOp, CallOp))
+        self.calls = issubclass(op_type, (CallOp, CompositeOp))
 
 
 @cache
@@ -168,9 +172,9 @@ class _Verifier:
                 self.error(op, *_not_visible(op, index, operand))
 
     def own_constraints(self, op: Operation, kind: _Kind) -> None:
-        if isinstance(op, (ModuleOp, FuncOp)):
-            self._attribute_names(op)
-        if isinstance(op, (ModuleOp, CallOp)):
+        if kind.has_named_attributes:
+            self._attribute_names(cast("ModuleOp | FuncOp", op))
+        if kind.is_about_symbols:
             return  # their constraints are those on symbols
         facts = None
         if not op.attributes:
@@ -362,7 +366,7 @@ def _verify_calls(verifier: _Verifier, func: FuncOp, symbols: dict[str, Operatio
     """The functions that `func` calls, each call checked against its callee."""
     found: list[tuple[str, Operation]] = []
     for op in operations_in(func):
-        if not isinstance(op, (CallOp, CompositeOp)):
+        if not _kind(type(op)).calls:
             continue
         composite = isinstance(op, CompositeOp)
         callee = op.properties.get("decomposition" if composite else "callee")
@@ -380,7 +384,7 @@ def _verify_calls(verifier: _Verifier, func: FuncOp, symbols: dict[str, Operatio
             constraint = "composite_c2: " if composite else ""
             verifier.error(op, f"{constraint}calls '@{name}', which is no function but '{target.name}'")
         else:
-            _verify_signature(verifier, op, name, target)
+            _verify_signature(verifier, cast("CallOp | CompositeOp", op), name, target)
             found.append((name, op))
     return found
 
