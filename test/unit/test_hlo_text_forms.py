@@ -83,7 +83,10 @@ ENTRY main {
   x = f32[4]{0} parameter(0)
   a = ((f32[4]{0}), f32[4]{0}, s32[]) async-start(x), calls=half, async_execution_thread="main"
   b = ((f32[4]{0}), f32[4]{0}, s32[]) async-update(a), calls=half
-  c = f32[4]{0} async-done(b), calls=half
+  c.0 = f32[4]{0} async-done(b), calls=half
+  c.1 = ((f32[4]{0}), f32[4]{0}, s32[]) negate-start(c.0)
+  c.2 = f32[4]{0} negate-done(c.1)
+  c = f32[4]{0} negate(c.2)
   d = ((f32[4]{0}), f32[4]{0}, s32[]) fusion-start(c), kind=kLoop, calls=doubled
   e = ((f32[4]{0}), f32[4]{0}, s32[]) fusion-update(d)
   f = f32[4]{0} fusion-done(e)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from xdsl.dialects.builtin import BoolAttr, StringAttr, UnitAttr
@@ -195,14 +196,15 @@ def _started(step: Step, inner: str, shape: Shape) -> Value:
     found = opcodes().get(inner)
     if found is None:
         step.fail(f"'{inner}' is an unknown opcode")
-    return found.convert(_Inner(step, shape))
+    return found.convert(_Inner(step, inner, shape))
 
 
 class _Inner(Step):
     """The step of an operation that another one begins: the same operands, and a part of its shape."""
 
-    def __init__(self, step: Step, shape: Shape):
-        super().__init__(step.converter, step.block, step.instruction, step.operands, step.operand_shapes, step.depth)
+    def __init__(self, step: Step, opcode: str, shape: Shape):
+        instruction = replace(step.instruction, opcode=opcode)
+        super().__init__(step.converter, step.block, instruction, step.operands, step.operand_shapes, step.depth)
         self.made = step.made
         self._shape = shape
 
