@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, overload
+
+import numpy as np
 
 from ...targets.compile import MathMode, TargetName
 from ...targets.program.executable import Executable
 from ...targets.program.target import Target
 from ..stages import text_of
+from .by_value import ByValue, made
 from .gradients import run
 from .library import tensorflow
 from .programs import Options, Program
@@ -39,7 +42,7 @@ class CompiledFunction:
         """For functions that TensorFlow traces and that call this one."""
         self._signature = inspect.signature(called)
         self._options = options
-        self._programs: dict[Hashable, Program] = {}
+        self._programs: dict[Hashable, ByValue] = {}
         self._lock = threading.RLock()
         functools.update_wrapper(self, called)
 
@@ -62,17 +65,22 @@ class CompiledFunction:
         return program.packed(results)
 
     def _program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Program, list[Any]]:
+        """The program of a call, and the tensors and arrays that it takes."""
         arguments = Arguments(self._signature, args, kwargs)
         found = self._programs.get(arguments.key)
-        if found is None:
-            with self._lock:
-                found = self._programs.get(arguments.key)
-                if found is None:
-                    fill = tensorflow().autograph.experimental.do_not_convert(arguments.filled)
-                    called = functools.partial(_call, self._called, fill)
-                    found = Program(called, arguments.leaves, self._options, self._name)
-                    self._programs[arguments.key] = found
-        return found, arguments.leaves
+        if found is not None and found.takes_all:
+            return found.program(arguments.leaves)
+        with self._lock:
+            found = self._programs.get(arguments.key)
+            if found is None:
+                found = self._programs[arguments.key] = made(functools.partial(self._made, arguments), arguments.leaves)
+            return found.program(arguments.leaves)
+
+    def _made(self, arguments: Arguments, fixed: Mapping[int, Any]) -> Program:
+        """The program in which some leaves are constants."""
+        fill = tensorflow().autograph.experimental.do_not_convert(functools.partial(_filled, arguments, fixed))
+        leaves = [leaf for at, leaf in enumerate(arguments.leaves) if at not in fixed]
+        return Program(functools.partial(_call, self._called, fill), leaves, self._options, self._name)
 
     def executable(self, *args: Any, **kwargs: Any) -> Executable:
         """The executable for these arguments: its kernels, its stages as text."""
@@ -95,7 +103,8 @@ class CompiledFunction:
         """Each signature: its arguments, the seconds that tracing and compiling took, and its calls."""
         return "\n".join(
             f"{self._name}({program.described}): compiled in {program.seconds:.3f} s, {program.calls} calls"
-            for program in self._programs.values()
+            for each in self._programs.values()
+            for program in each.programs()
         )
 
 
@@ -103,6 +112,13 @@ def _call(function: Callable[..., Any], fill: Callable[..., inspect.BoundArgumen
     """Autograph rewrites this function, and the user's that it calls."""
     bound = fill(leaves)
     return function(*bound.args, **bound.kwargs)
+
+
+def _filled(arguments: Arguments, fixed: Mapping[int, Any], leaves: Sequence[Any]) -> inspect.BoundArguments:
+    """The arguments with these leaves, and constants in place of the fixed ones."""
+    tf, rest = tensorflow(), iter(leaves)
+    places = range(len(arguments.leaves))
+    return arguments.filled([tf.constant(np.asarray(fixed[at])) if at in fixed else next(rest) for at in places])
 
 
 @overload

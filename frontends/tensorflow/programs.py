@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from ...hlo_dialect.diagnostics import fail
@@ -22,6 +23,9 @@ from ...targets.program.source import Source
 from .constants import ELIDED, with_constants
 from .library import tensorflow
 from .tensors import aligned_array, to_tensor
+
+_NOTHING = (np.zeros((), np.bool_),)
+"""What a program of no arguments takes."""
 
 
 @dataclass
@@ -46,7 +50,14 @@ class Program:
         """`function` takes the leaves, the tensors and arrays among the arguments."""
         tf = tensorflow()
         self.options = options
+        self.described = ", ".join(f"{tf.dtypes.as_dtype(leaf.dtype).name}{list(leaf.shape)}" for leaf in leaves)
+        """The arguments as the user sees them."""
         self.specs = [tf.TensorSpec(leaf.shape, tf.dtypes.as_dtype(leaf.dtype)) for leaf in leaves]
+        if not self.specs:
+            # From arguments that are all shapes and types TensorFlow makes the program for any values of variables;
+            # from no arguments at all it would build in those that it needs as constants.
+            function = partial(_ignoring, function)
+            self.specs = [tf.TensorSpec((), tf.bool)]
         self.function = tf.function(function, jit_compile=True, autograph=autograph)
         start = time.perf_counter()
         concrete = self.function.get_concrete_function(*self.specs)
@@ -78,17 +89,15 @@ class Program:
     def values(self, leaves: Sequence[Any]) -> list[Any]:
         """The tensors and arrays of a call, read from the variables now."""
         tf = tensorflow()
-        return [*leaves, *(each.read_value() if isinstance(each, tf.Variable) else each for each in self.captured)]
+        return [
+            *(leaves or _NOTHING),
+            *(each.read_value() if isinstance(each, tf.Variable) else each for each in self.captured),
+        ]
 
     def assign(self, results: Sequence[Any]) -> None:
         """Give the variables their new values."""
         for result, parameter in self.updates:
             self.captured[parameter - len(self.specs)].assign(results[result])
-
-    @property
-    def described(self) -> str:
-        """The arguments as the user sees them."""
-        return ", ".join(f"{spec.dtype.name}{list(spec.shape)}" for spec in self.specs)
 
     def packed(self, results: Sequence[Any]) -> Any:
         """The results in the structure that the function returns them in."""
@@ -106,6 +115,10 @@ class Program:
         out = [aligned_array(each.shape, each.dtype) for each in executable.output_types]
         executable(*values, out=out)
         return [to_tensor(each) for each in out]
+
+
+def _ignoring(function: Callable[..., Any], _: Any) -> Any:
+    return function()
 
 
 def _without_aliases(source: Source) -> tuple[ModuleOp, tuple[tuple[int, int], ...]]:

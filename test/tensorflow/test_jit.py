@@ -243,11 +243,32 @@ def test_random_numbers_without_one_are_refused() -> None:
         jit(lambda: tf.random.normal((3,)))()
 
 
+def test_compile_time_constants_are_built_in() -> None:
+    """As `jit_compile=True` does: one program for each value of a shape."""
+
+    def counted(x: Any, shape: Any, k: Any) -> Any:
+        return tf.reshape(tf.cumsum(x), shape) * tf.cast(k, x.dtype)
+
+    f = jit(counted)
+    x, k = tf.range(6.0), np.int32(2)
+    for shape in ([2, 3], [3, 2], [2, 3]):
+        np.testing.assert_array_equal(f(x, np.array(shape), k), counted(x, shape, k))
+    np.testing.assert_array_equal(f(x + 1, np.array([2, 3]), np.int32(5)), counted(x + 1, [2, 3], 5))
+    assert len(f.explain().splitlines()) == 2
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        total = tf.reduce_sum(f(x, np.array([2, 3]), k))
+    np.testing.assert_array_equal(tape.gradient(total, x), [12, 10, 8, 6, 4, 2])
+
+
 def test_what_cannot_be_compiled_is_tensorflows_error() -> None:
     with pytest.raises(ValueError, match=r"(?s)AsString.*test_jit\.py"):
         jit(lambda x: tf.strings.as_string(x))(tf.constant(1.0))
     with pytest.raises(ValueError, match="must be a compile-time constant"):
-        jit(lambda x, n: tf.reshape(x, n))(tf.ones(4), np.array([2, 2]))
+        jit(lambda x: tf.reshape(x, tf.cast(x, tf.int32)))(tf.Variable([2.0, 1.0]))
+    sizes = tf.Variable([2, 3])
+    with pytest.raises(ValueError, match="must be a compile-time constant"):
+        jit(lambda: tf.reshape(tf.range(6.0), sizes))()
     with pytest.raises(TypeError, match=r"the argument x\['a'\] is a set"):
         jit(lambda x: x)({"a": {1}})
 

@@ -224,11 +224,13 @@ class Lines:
         self.bind(op, name)
 
     def bind(self, op: Operation, name: str) -> None:
-        """Make an instruction the value of an operation's results, its elements if there are several."""
+        """Make an instruction the value of an operation's results, its elements if there are several and it is used."""
         if len(op.results) == 1:
             self.names[op.results[0]] = name
             return
         for number, result in enumerate(op.results):
+            if result.first_use is None:
+                continue  # XLA refuses instructions without users in a fusion
             hint = result.name_hint or "get-tuple-element"
             shape = self.type(result.type, op)
             self.names[result] = self.emit(shape, "get-tuple-element", [name], [f"index={number}"], "", hint)
