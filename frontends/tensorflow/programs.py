@@ -10,11 +10,15 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.dialect import make_context
 from ...hlo_dialect.donation import keep_arguments, stated_donations
 from ...hlo_dialect.ops.algorithms.random import RngOp
+from ...hlo_dialect.shapes import is_static
+from ...hlo_dialect.types import shape_of
 from ...targets.compile import compile_program
 from ...targets.program.entry import entry_of
 from ...targets.program.executable import Executable
@@ -117,6 +121,21 @@ class Program:
         return [to_tensor(each) for each in out]
 
 
+def _check_sizes(main: FuncOp) -> None:
+    """Raise DiagnosticError for a result whose size depends on values, which XLA allows up to a bound."""
+    terminator = main.body.block.last_op
+    assert terminator is not None
+    for number, value in enumerate(terminator.operands):
+        shape = shape_of(value.type) if value.type.name == "tensor" else ()
+        if not is_static(shape):
+            at = value.owner if isinstance(value.owner, Operation) else terminator
+            fail(
+                at,
+                f"is result {number}, whose size depends on values (as of tf.unique, tf.where(x) and "
+                "tf.boolean_mask): compiled programs return tensors of known shapes, so do this part outside of the function",
+            )
+
+
 def _ignoring(function: Callable[..., Any], _: Any) -> Any:
     return function()
 
@@ -138,6 +157,7 @@ def _without_aliases(source: Source) -> tuple[ModuleOp, tuple[tuple[int, int], .
                 "tf.random.Generator, tf.random.stateless_normal and its like, or keras.random",
             )
     main = entry_of(module)
+    _check_sizes(main)
     pairs = [(result, parameter) for parameter, result in stated_donations(main).items() if result is not None]
     keep_arguments(main)
     return module, tuple(sorted(pairs))

@@ -1,5 +1,8 @@
 """Names of values, as hints for the printer."""
 
+# The setter of `name_hint` is what this avoids.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from xdsl.ir import SSAValue

@@ -266,6 +266,9 @@ def test_what_cannot_be_compiled_is_tensorflows_error() -> None:
         jit(lambda x: tf.strings.as_string(x))(tf.constant(1.0))
     with pytest.raises(ValueError, match="must be a compile-time constant"):
         jit(lambda x: tf.reshape(x, tf.cast(x, tf.int32)))(tf.Variable([2.0, 1.0]))
+    for sized_by_values in (lambda x: tf.unique(x)[0], lambda x: tf.where(x > 1), lambda x: tf.boolean_mask(x, x > 1)):
+        with pytest.raises(xhlo.DiagnosticError, match="is result 0, whose size depends on values"):
+            jit(sized_by_values)(tf.constant([1, 2, 2]))
     sizes = tf.Variable([2, 3])
     with pytest.raises(ValueError, match="must be a compile-time constant"):
         jit(lambda: tf.reshape(tf.range(6.0), sizes))()

@@ -35,7 +35,18 @@ _VERSIONS = {
     "API_VERSION_TYPED_FFI": 4,
 }
 _SCHEDULES = {f"SCHEDULE_{schedule.value}": schedule for schedule in Schedule}
-_PREFIXES = ("__onednn$", "__cpu$", "__cublas$", "__cudnn$", "__triton", "__xla_internal", "xla.gpu", "__gpu$")
+_PREFIXES = (
+    "SliceToDynamic",
+    "PadToStatic",
+    "__onednn$",
+    "__cpu$",
+    "__cublas$",
+    "__cudnn$",
+    "__triton",
+    "__xla_internal",
+    "xla.gpu",
+    "__gpu$",
+)
 """Calls of XLA's own runtime, whose meaning is not documented or belongs to a machine."""
 
 
