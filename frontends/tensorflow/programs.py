@@ -131,8 +131,8 @@ def _check_sizes(main: FuncOp) -> None:
             at = value.owner if isinstance(value.owner, Operation) else terminator
             fail(
                 at,
-                f"is result {number}, whose size depends on values (as of tf.unique, tf.where(x) and "
-                "tf.boolean_mask): compiled programs return tensors of known shapes, so do this part outside of the function",
+                f"is result {number}, whose size depends on values (as of tf.unique, tf.where(x) and tf.boolean_mask): "
+                "compiled programs return tensors of known shapes, so do this part outside of the function",
             )
 
 
