@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.buffers import memref_type
+from ...dialects.support.kernel import Kernel
 from ...dialects.support.scalar import Scalar
 from ..loop_nests.cost import body_cost, task_count, task_size
 from ..loop_nests.emission import Bounds, NestEmitter
@@ -54,21 +56,47 @@ def emit_iterated(builder: LoopBuilder, nest: Nest, lanes: Lanes) -> None:
             first, end = bounds.get(inner, (0, count))
             tile = min(TILE, count)
             with builder.loop(first, end, step=tile) as start, emitter.scope():
-                # The last tile overlaps the one before it, so that all are whole.
-                begin: Index = start if count % tile == 0 else builder.min(start, end - tile)
-                _Tile(builder, emitter, lanes, inner, begin, tile).emit()
+                begin: Index = start
+                width: Index = tile
+                if count % tile and _writes_over_arguments(nest):
+                    # An element that two tiles compute would begin at its own result.
+                    width = builder.min(end - start, tile)
+                elif count % tile:
+                    # The last tile overlaps the one before it, so that all are whole.
+                    begin = builder.min(start, end - tile)
+                _Tile(builder, emitter, lanes, inner, begin, tile, width).emit()
+
+
+def _writes_over_arguments(nest: Nest) -> bool:
+    """Whether results of the nest's kernel are written over arguments."""
+    function = nest.op.parent_op()
+    while function is not None and not isinstance(function, func.FuncOp):
+        function = function.parent_op()
+    if function is None:
+        return True
+    kernel = Kernel(function)
+    return bool(kernel.shared or kernel.tied)
 
 
 class _Tile:
-    """One tile: elements `begin` to `begin + size` along the inner loop of a nest."""
+    """One tile: elements `begin` to `begin + width` along the inner loop of a nest, at most `size`."""
 
-    def __init__(self, builder: LoopBuilder, emitter: NestEmitter, lanes: Lanes, inner: int, begin: Index, size: int):
+    def __init__(
+        self,
+        builder: LoopBuilder,
+        emitter: NestEmitter,
+        lanes: Lanes,
+        inner: int,
+        begin: Index,
+        size: int,
+        width: Index,
+    ):
         self.builder = builder
         self.emitter = emitter
         self.lanes = lanes
         self.inner = inner
         self.begin = begin
-        self.size = size
+        self.size, self.width = size, width
         self.loop = lanes.loop
         self.before, self.after = self.loop.before_region.block, self.loop.after_region.block
         self.own, self.shared = lanes.carried(lane=True), lanes.carried(lane=False)
@@ -109,7 +137,7 @@ class _Tile:
         self.emitter.clone([*ops, self.loop], values)
 
     def _over_lanes(self) -> Bounds:
-        return {self.inner: (self.begin, self.begin + self.size)}
+        return {self.inner: (self.begin, self.begin + self.width)}
 
     def _fill(self, shared: dict[SSAValue, SSAValue]) -> None:
         """Store the first values of the state, and what the loop reads."""
@@ -147,7 +175,7 @@ class _Tile:
             # After the condition its values are those of another region.
             self._copy(lanes.part(self.before, lane=False), values)
             self._copy(lanes.part(self.after, lane=False), values)
-            with builder.loop(0, self.size, carry=[false] * ends_early, attributes=PARALLEL) as (lane, flags):
+            with builder.loop(0, self.width, carry=[false] * ends_early, attributes=PARALLEL) as (lane, flags):
                 changes = self._lane_step(lane, dict(values))
                 builder.yield_(*([builder.on(flags[0]) | changes] if ends_early else ()))
             returned = cast(Operation, self.after.last_op).operands

@@ -81,6 +81,31 @@ def _bits(array: np.ndarray) -> bytes:
     )
 
 
+def test_elements_that_tiles_share_are_computed_once() -> None:
+    """The kernel writes over its arguments: a last tile that overlapped another would begin at that one's results."""
+    text = """
+    func.func @main(%x: tensor<130xf32>, %most: tensor<i64>) -> tensor<130xf32> {
+      %one = hlo.constant dense<1> : tensor<i64>
+      %0:2 = hlo.while(%i = %one, %now = %x) : tensor<i64>, tensor<130xf32>
+        cond {
+          %1 = hlo.compare LT, %i, %most : (tensor<i64>, tensor<i64>) -> tensor<i1>
+          hlo.return %1 : tensor<i1>
+        } do {
+          %1 = hlo.add %i, %one : tensor<i64>
+          %2 = hlo.add %now, %now : tensor<130xf32>
+          %3 = hlo.subtract %2, %x : tensor<130xf32>
+          hlo.return %1, %3 : tensor<i64>, tensor<130xf32>
+        }
+      return %0#1 : tensor<130xf32>
+    }
+    """
+    x = np.arange(130, dtype=np.float32) % 5
+    np.testing.assert_array_equal(xhlo.compile(text)(x + 1, np.int64(6)), x + 1)
+    x[:] = 1
+    text = text.replace("%2, %x", "%2, %now")
+    np.testing.assert_array_equal(xhlo.compile(text.replace("hlo.subtract", "hlo.add"))(x, np.int64(6)), x * 3**5)
+
+
 def test_threads_of_a_gpu_loop_for_their_elements() -> None:
     for seed in (0, 1):
         check_on_simt(random_loop(seed, (3, 50)), random_arrays(seed, (3, 50)))
