@@ -220,10 +220,22 @@ class Clusters:
         it.
         """
         del cluster.ops[number]
+        if number == cluster.number:
+            # The node's own cluster takes the number.
+            self._renumber(cluster, next((i for i in cluster.ops if i not in self.live), -1 - number))
         self.places[number].remove(cluster.number)
         if number not in self.places[number]:
             self.places[number].append(number)
             self.live[number] = single(self.graph.nodes[number])
+
+    def _renumber(self, cluster: Cluster, number: int) -> None:
+        del self.live[cluster.number]
+        # The node that is released is no longer among its operations.
+        for index in (*cluster.ops, cluster.number):
+            places = self.places[index]
+            places[places.index(cluster.number)] = number
+        cluster.number = number
+        self.live[number] = cluster
 
     def group(self, members: list[int]) -> Cluster:
         """Merge single-node clusters into the first; the caller has found them mergeable on a copy of this state."""

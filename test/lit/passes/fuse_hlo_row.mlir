@@ -33,3 +33,23 @@ func.func @columns(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
   %2 = hlo.subtract %x, %1 : tensor<8x16xf32>
   return %2 : tensor<8x16xf32>
 }
+
+// -----
+
+// The reshape that the row kernel begins with goes outside, where it is free; the kernel stays.
+
+// CHECK-LABEL: func.func @begins_with_a_reshape
+// CHECK-NEXT: %[[A:.*]] = hlo.reshape
+// CHECK-NEXT: %[[R:.*]] = hlo.fusion row<1> ({{.*}} = %[[A]] : tensor<5x1xf32>)
+// CHECK: func.return %[[R]]
+func.func @begins_with_a_reshape(%a: tensor<5xf32>, %x: tensor<5x5xf32>) -> tensor<5x5xf32> {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.reshape %a : (tensor<5xf32>) -> tensor<5x1xf32>
+  %1 = hlo.exponential %x : tensor<5x5xf32>
+  %2 = hlo.reduce(%1 init: %zero) applies hlo.add across dimensions = [1] : (tensor<5x5xf32>, tensor<f32>) -> tensor<5xf32>
+  %3 = hlo.reshape %2 : (tensor<5xf32>) -> tensor<5x1xf32>
+  %4 = hlo.divide %0, %3 : tensor<5x1xf32>
+  %5 = hlo.broadcast_in_dim %4, dims = [0, 1] : (tensor<5x1xf32>) -> tensor<5x5xf32>
+  %6 = hlo.multiply %5, %1 : tensor<5x5xf32>
+  func.return %6 : tensor<5x5xf32>
+}
