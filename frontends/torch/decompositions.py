@@ -8,7 +8,7 @@ from typing import Any
 
 from . import random_numbers
 from .api import required, torch
-from .registry import rules
+from .registry import compositions, rules
 
 _TENSORS = ("Tensor[]", "Tensor?[]")
 
@@ -30,8 +30,15 @@ def table() -> dict[Any, Callable[..., Any]]:
         if str(op) not in lowered and str(op) not in kept and isinstance(op, torch._ops.OpOverload)
     }
     found |= dict(_of_lists())
+    found |= {op: function for name, function in compositions().items() if (op := _overload(name)) is not None}
     found |= random_numbers.decompositions()
     return found
+
+
+def _overload(name: str) -> Any:
+    """The operation of a name, `aten.add.Tensor`; None if this version of torch does not have it."""
+    library, packet, overload = name.split(".")
+    return getattr(getattr(getattr(torch.ops, library), packet, None), overload, None)
 
 
 def _of_lists() -> list[tuple[Any, Callable[..., Any]]]:

@@ -51,6 +51,11 @@ def _location(node: Any) -> LocationAttr:
     return UNKNOWN_LOC if line is None else FileLineColLoc(StringAttr(line[0]), IntAttr(line[1]), IntAttr(1))
 
 
+def is_check(node: Any) -> bool:
+    """Whether a node raises an error for what a factorization reports, and does nothing else."""
+    return str(node.target) == "with_effects" and str(node.args[1]) == "aten._linalg_check_errors.default"
+
+
 def is_plain(fake: Any) -> bool:
     """Whether a value is a tensor that programs take: with strides, of a dtype that hlo has."""
     if not isinstance(fake, torch.Tensor) or fake.layout != torch.strided:
@@ -137,7 +142,8 @@ class GraphLowering:
 
         args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), value)
         arguments += [one for one in node.args if isinstance(one, bool | int | float | complex)]
-        results = rule(Step(self.builder, node.meta.get("val"), arguments), *args, **kwargs)
+        used = frozenset(user.args[1] for user in node.users if user.target is operator.getitem)
+        results = rule(Step(self.builder, node.meta.get("val"), arguments, used), *args, **kwargs)
         return _checked(results, node.meta.get("val"))
 
 

@@ -67,7 +67,7 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
 
 KEPT = frozenset(
     """
-    bernoulli.default bernoulli.p bernoulli.Tensor normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor
+    bernoulli.p bernoulli.Tensor
     normal.float_float normal_functional.default uniform.default exponential.default randn.default rand.default
     geometric.default cauchy.default log_normal.default native_dropout.default _fused_dropout.default randn_like.default
     dropout.default rrelu_with_noise.default rrelu_with_noise_functional.default alpha_dropout.default

@@ -4,6 +4,9 @@ How operations of torch become hlo: rules by the names of overloads, such as `at
 The files of `rules/` register theirs, and other packages through the entry point group `xhlo.torch_rules`, each a
 sequence of (names, rule). A rule takes a `Step` and the operation's arguments, with values of the program in place of
 tensors, and returns a value, or a tuple of them. It raises Unlowered for what it does not know.
+
+The files of `compositions/` register functions of tensors of torch that replace operations by simpler ones, where torch
+has no decomposition.
 """
 
 from __future__ import annotations
@@ -19,20 +22,37 @@ Rule = Callable[..., Any]
 """From a `Step` and the operation's arguments to its results."""
 
 _RULES: dict[str, Rule] = {}
+_COMPOSITIONS: dict[str, Callable[..., Any]] = {}
 
 
 def lowers(names: str) -> Callable[[Rule], Rule]:
     """A decorator: the function lowers these overloads, named with spaces between them; `.default` may be left out."""
 
-    def register(rule: Rule) -> Rule:
+    return _registers(_RULES, "rules", names)
+
+
+def composes(names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator: the function of tensors of torch takes the place of these overloads, named as for `lowers`."""
+    return _registers(_COMPOSITIONS, "compositions", names)
+
+
+def _registers(table: dict[str, Any], kind: str, names: str) -> Callable[[Any], Any]:
+    def register(function: Any) -> Any:
         for name in names.split():
             full = name if name.count(".") == 2 else f"{name}.default"
-            if full in _RULES:
-                raise ValueError(f"there are two rules for {full}")
-            _RULES[full] = rule
-        return rule
+            if full in table:
+                raise ValueError(f"there are two {kind} for {full}")
+            table[full] = function
+        return function
 
     return register
+
+
+@cache
+def compositions() -> Mapping[str, Callable[..., Any]]:
+    """All compositions, by the names of overloads."""
+    import_files(f"{(__package__ or '')}.compositions")
+    return _COMPOSITIONS
 
 
 @cache

@@ -25,6 +25,8 @@ class Step:
     """The fake tensor of the result, or a sequence of them."""
     operands: Sequence[Any] = ()
     """The fake tensors and the numbers among the operation's arguments, which decide by torch's type promotion."""
+    used: frozenset[int] = frozenset()
+    """The numbers of those of several results that the graph reads."""
 
     @property
     def dtype(self) -> Any:

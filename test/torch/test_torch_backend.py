@@ -33,7 +33,7 @@ def test_the_name_leads_to_the_backend() -> None:
 
 
 def unlowered(x: torch.Tensor) -> torch.Tensor:
-    return torch.linalg.inv(x * 2) + 1  # the line that is named
+    return torch.linalg.ldl_factor_ex(x * 2)[0] + 1  # the line that is named
 
 
 def test_torch_runs_what_is_not_lowered() -> None:
@@ -43,11 +43,11 @@ def test_torch_runs_what_is_not_lowered() -> None:
     torch.testing.assert_close(found, unlowered(x))
     message = str(said[0].message)
     place = f"({__file__}:{line_of('# the line that is named')})"
-    assert message == f"aten.linalg_inv_ex.default {place}: there is no rule for this operation; torch runs it"
+    assert message == f"aten.linalg_ldl_factor_ex.default {place}: there is no rule for this operation; torch runs it"
 
 
 def test_strict_refuses_it_at_its_line() -> None:
-    with pytest.raises(Exception, match=r"aten.linalg_inv_ex.default is not compiled") as caught:
+    with pytest.raises(Exception, match=r"aten.linalg_ldl_factor_ex.default is not compiled") as caught:
         torch.compile(unlowered, backend=backend, options={"strict": True})(torch.randn(3, 3))
     assert f"{__file__}:{line_of('# the line that is named')}:1: error: " in str(caught.value)
 

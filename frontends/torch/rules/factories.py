@@ -33,7 +33,8 @@ def fill(step: Step, _: Any, value: Any) -> Value:
 
 @lowers(
     "aten.zeros aten.zeros_like aten.new_zeros aten.empty.memory_format aten.empty_strided aten.empty_like "
-    "aten.new_empty aten.new_empty_strided prims.empty_strided prims.empty_permuted aten.empty_permuted aten.zero"
+    "aten.new_empty aten.new_empty_strided prims.empty_strided prims.empty_permuted aten.empty_permuted aten.zero "
+    "aten._efficientzerotensor"
 )
 def zeros(step: Step, *_: Any, **__: Any) -> Value:
     """Memory that is not initialized reads as zeros."""

@@ -158,7 +158,7 @@ def index_put(step: Step, x: Value, indices: Sequence[Any], values: Value, accum
     new = converted(values, dtype_of(x))
     masks = [one for one in indices if one is not None]
     if len(masks) == 1 and dtype_of(masks[0]) == torch.bool:
-        return _masked_put(x, indices, new, accumulate)
+        return _masked_put(step, x, indices, new, accumulate)
     dims, points, common = _placed(step, x.shape, indices)
     rest = [size for dim, size in enumerate(x.shape) if dim not in dims]
     order = _order(dims, len(x.shape), len(common))
@@ -168,13 +168,21 @@ def index_put(step: Step, x: Value, indices: Sequence[Any], values: Value, accum
     return _combined(step, x, points, rows, dims, "sum" if accumulate else None)
 
 
-def _masked_put(x: Value, indices: Sequence[Any], new: Value, accumulate: bool) -> Value:
+def _masked_put(step: Step, x: Value, indices: Sequence[Any], new: Value, accumulate: bool) -> Value:
+    """The values of a mask's elements in order; one with a single value, or none, along the mask is for all of them."""
     (place,) = [number for number, one in enumerate(indices) if one is not None]
     mask = indices[place]
-    if count(new.shape) != 1:
-        raise Unlowered("a mask is given several values")
-    shape = [1] * place + list(mask.shape) + [1] * (len(x.shape) - place - len(mask.shape))
-    chosen, value = broadcast(mask.reshape(shape), x.shape), broadcast(new.reshape(()), x.shape)
+    after = len(x.shape) - place - len(mask.shape)
+    shape = [1] * place + list(mask.shape) + [1] * after
+    split = max(0, len(new.shape) - after)
+    lead, last = new.shape[:split], new.shape[split:]
+    if lead and lead[-1] != 1:
+        flat = converted(mask, torch.int64).reshape((count(mask.shape),))
+        places = (cumulated(step, flat, 0, "sum") - 1).maximum(0)
+        shown = take_along(step, new, places, split - 1).reshape((*lead[:-1], *mask.shape, *last))
+    else:
+        shown = new.reshape((*lead[:-1], *[1] * len(mask.shape), *last)) if lead else new
+    chosen, value = broadcast(mask.reshape(shape), x.shape), broadcast(shown, x.shape)
     return chosen.select(x + value if accumulate else value, x)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...builder.builder import Value
 from ..api import torch
-from ..dtypes import Unlowered, converted, dtype_of, highest, lowest, parts, real_dtype, working_dtype
+from ..dtypes import Unlowered, converted, dtype_of, element_of_dtype, highest, lowest, parts, real_dtype, working_dtype
 from ..registry import lowers
 from ..step import Step, broadcast, count, dim_of, dims_of, keep_dims
 
@@ -86,6 +86,17 @@ def all_(step: Step, x: Value, dims: Any = None, *_: Any, **__: Any) -> Value:
 def _stated(dims: Any, rank: int) -> list[int]:
     """Dimensions of which an empty list names none."""
     return sorted(dim_of(one, rank) for one in dims) if rank else []
+
+
+@lowers("aten.hash_tensor")
+def hash_tensor(step: Step, x: Value, dims: Any = (), *, keepdim: bool = False, mode: int = 0) -> Value:
+    """The bits of all elements together, those of f64 or of i64."""
+    dtype = dtype_of(x)
+    if dtype.is_complex:
+        raise Unlowered("bits of complex numbers")
+    wide = converted(x, torch.float64 if dtype.is_floating_point else torch.int64)
+    bits = wide.bits_as(element_of_dtype(torch.uint64))
+    return _shaped(step, folded(step, bits, dims_of(dims, len(x.shape)), 0, lambda a, b: a ^ b))
 
 
 @lowers("prims.xor_sum")

@@ -1,0 +1,1 @@
+"""Operations as functions of simpler ones of torch, by family."""

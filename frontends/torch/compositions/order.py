@@ -1,0 +1,131 @@
+"""Medians, modes and histograms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..api import torch
+from ..registry import composes
+
+
+def _median(x: Any, dim: int, keepdim: bool, ignore_nan: bool) -> tuple[Any, Any]:
+    """The lower median and its place; with NaN among the elements NaN, unless they are ignored."""
+    if not x.dim():
+        return x.clone(), torch.zeros((), dtype=torch.int64, device=x.device)
+    size = x.shape[dim]
+    values, places = torch.sort(x, dim=dim, stable=True)
+    if not x.is_floating_point():
+        middle = torch.full_like(values.narrow(dim, 0, 1), (size - 1) // 2, dtype=torch.int64)
+    else:
+        # NaN are sorted to the end.
+        missing = x.isnan().sum(dim, keepdim=True)
+        if ignore_nan:
+            middle = ((size - missing - 1) // 2).clamp(min=0)
+        else:
+            middle = torch.where(missing > 0, size - missing, (size - 1) // 2)
+    found = values.gather(dim, middle), places.gather(dim, middle)
+    return found if keepdim else (found[0].squeeze(dim), found[1].squeeze(dim))
+
+
+@composes("aten.median.dim")
+def median_along(x: Any, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
+    return _median(x, dim, keepdim, False)
+
+
+@composes("aten.nanmedian.dim")
+def nanmedian_along(x: Any, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
+    return _median(x, dim, keepdim, True)
+
+
+def _whole(x: Any, ignore_nan: bool) -> Any:
+    if not x.numel():
+        return torch.full((), float("nan") if x.is_floating_point() else torch.iinfo(x.dtype).min, dtype=x.dtype)
+    return _median(x.reshape(-1), 0, False, ignore_nan)[0]
+
+
+@composes("aten.median")
+def median(x: Any) -> Any:
+    return _whole(x, False)
+
+
+@composes("aten.nanmedian")
+def nanmedian(x: Any) -> Any:
+    return _whole(x, True)
+
+
+@composes("aten.mode")
+def mode(x: Any, dim: int = -1, keepdim: bool = False) -> tuple[Any, Any]:
+    """The smallest of the most frequent elements, and its last place: the end of the first longest run in order."""
+    if not x.dim():
+        return x.clone(), torch.zeros((), dtype=torch.int64, device=x.device)
+    size = x.shape[dim]
+    values, places = torch.sort(x, dim=dim, stable=True)
+    shape = [1] * x.dim()
+    shape[dim] = size
+    numbers = torch.arange(size, device=x.device).view(shape).expand(x.shape)
+    before = values.roll(1, dim)
+    starts = torch.where((values != before) | (numbers == 0), numbers, 0)
+    run = numbers - starts.cummax(dim)[0]
+    end = run.argmax(dim, keepdim=True)
+    found = values.gather(dim, end), places.gather(dim, end)
+    return found if keepdim else (found[0].squeeze(dim), found[1].squeeze(dim))
+
+
+@composes("aten.kthvalue")
+def kth_value(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Any, Any]:
+    if not x.dim():
+        return x.clone(), torch.zeros((), dtype=torch.int64, device=x.device)
+    found = [one.narrow(dim, k - 1, 1) for one in torch.sort(x, dim=dim, stable=True)]
+    return (found[0], found[1]) if keepdim else (found[0].squeeze(dim), found[1].squeeze(dim))
+
+
+def _ends(x: Any, least: Any, most: Any, margin: float) -> tuple[Any, Any]:
+    """The ends of a histogram: those of the elements if none are stated, and apart by twice a margin at least."""
+    if least == most and x.numel():
+        low, high = x.amin(), x.amax()
+    else:
+        low, high = (torch.full((), one, dtype=x.dtype, device=x.device) for one in (least, most))
+    same = low == high
+    return torch.where(same, low - margin, low), torch.where(same, high + margin, high)
+
+
+def _added(flat: Any, place: Any, inside: Any, bins: int, weight: Any) -> Any:
+    """The sum of the weights in each bin."""
+    amount = inside.to(flat.dtype) if weight is None else torch.where(inside, weight.reshape(-1), 0)
+    return torch.zeros(bins, dtype=flat.dtype, device=flat.device).index_add(0, place.clamp(0, bins - 1), amount)
+
+
+def _bins(x: Any, low: Any, high: Any, bins: int, weight: Any) -> Any:
+    """Bins of one width; the last one includes its end."""
+    flat = x.reshape(-1)
+    place = ((flat - low) * bins / (high - low)).to(torch.int64)
+    return _added(flat, place, (flat >= low) & (flat <= high), bins, weight)
+
+
+@composes("aten.histc")
+def histc(x: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
+    if x.dtype in (torch.bfloat16, torch.float16):
+        return NotImplemented
+    wide = x if x.is_floating_point() else x.double()
+    return _bins(wide, *_ends(wide, min, max, 1), bins, None).to(x.dtype)
+
+
+@composes("aten.histogram.bin_ct")
+def histogram(
+    x: Any, bins: int = 100, *, range: Any = None, weight: Any = None, density: bool = False
+) -> tuple[Any, Any]:
+    least, most = range or (0, 0)
+    low, high = _ends(x, least, most, 0.5)
+    edges = low + (high - low) * torch.arange(bins + 1, dtype=x.dtype, device=x.device) / bins
+    # The last edge is the end itself, rounded no further.
+    edges = torch.cat([edges[:-1], high.reshape(1)])
+    found = _bins(x, low, high, bins, weight)
+    return (found / (found.sum() * (high - low) / bins) if density else found), edges
+
+
+@composes("aten.histogram.bins_tensor")
+def histogram_between(x: Any, bins: Any, *, weight: Any = None, density: bool = False) -> tuple[Any, Any]:
+    flat, number = x.reshape(-1), bins.shape[0] - 1
+    place = torch.searchsorted(bins, flat, right=True) - 1
+    found = _added(flat, place, (flat >= bins[0]) & (flat <= bins[-1]), number, weight)
+    return (found / (found.sum() * bins.diff()) if density else found), bins.clone()

@@ -1,0 +1,151 @@
+"""Samples of images and volumes at computed places: `grid_sample` of volumes, and its gradients."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from ..api import torch
+from ..registry import composes
+
+_BILINEAR, _NEAREST, _BICUBIC = 0, 1, 2
+_ZEROS, _BORDER, _REFLECTION = 0, 1, 2
+
+
+def _reflected(x: Any, low: float, high: float) -> Any:
+    """Places reflected into an interval as often as needed."""
+    if high <= low:
+        return torch.zeros_like(x)
+    span = high - low
+    away = (x - low).abs()
+    turns, rest = (away / span).floor(), torch.fmod(away, span)
+    return torch.where(turns % 2 == 0, rest + low, span - rest + low)
+
+
+def _place(x: Any, size: int, padding: int, align: bool) -> Any:
+    """From [-1, 1] to the places of elements."""
+    found = (x + 1) / 2 * (size - 1) if align else ((x + 1) * size - 1) / 2
+    if padding == _REFLECTION:
+        low, high = (0.0, size - 1.0) if align else (-0.5, size - 0.5)
+        found = _reflected(found, low, high)
+    return found if padding == _ZEROS else found.clamp(0, size - 1)
+
+
+def _slope(x: Any, size: int, padding: int, align: bool) -> Any:
+    """The gradient of `_place`, which is zero where the place is clipped, and turns with each reflection."""
+    scale = (size - 1) / 2 if align else size / 2
+    plain = (x + 1) / 2 * (size - 1) if align else ((x + 1) * size - 1) / 2
+    found = torch.full_like(x, scale)
+    if padding == _ZEROS:
+        return found
+    if padding == _REFLECTION:
+        low, high = (0.0, size - 1.0) if align else (-0.5, size - 0.5)
+        if high <= low:
+            return torch.zeros_like(x)
+        away = plain - low
+        turns = (away.abs() / (high - low)).floor()
+        found = torch.where((turns % 2 == 0) == (away >= 0), found, -found)
+        plain = _reflected(plain, low, high)
+    return torch.where((plain > 0) & (plain < size - 1), found, 0.0)
+
+
+class _Grid:
+    """The places of a grid: (N, *outputs, rank), the last dimension of the volume first."""
+
+    def __init__(self, x: Any, grid: Any, padding: int, align: bool):
+        self.shape = list(x.shape[2:])
+        self.rank = len(self.shape)
+        self.flat = x.flatten(2)
+        self.sizes = list(reversed(self.shape))
+        self.places = [_place(grid[..., dim], size, padding, align) for dim, size in enumerate(self.sizes)]
+
+    def chosen(self, corner: Any) -> tuple[Any, Any]:
+        """The flat place of whole coordinates, and whether they are inside."""
+        flat: Any = 0
+        inside: Any = None
+        step = 1
+        for place, size in zip(corner, self.sizes, strict=True):
+            here = (place >= 0) & (place < size)
+            inside = here if inside is None else inside & here
+            flat = flat + place.clamp(0, size - 1).to(torch.int64) * step
+            step *= size
+        return flat, inside
+
+    def values(self, flat: Any, inside: Any) -> Any:
+        """The elements of each channel at flat places, zero outside."""
+        number, channels, _ = self.flat.shape
+        places = flat.reshape(number, 1, -1).expand(-1, channels, -1)
+        found = self.flat.gather(2, places).reshape(number, channels, *flat.shape[1:])
+        return torch.where(inside.unsqueeze(1), found, 0.0)
+
+    def corners(self) -> Any:
+        """For each corner around the places: its coordinates, and for each dimension its share and that one's sign."""
+        floors = [place.floor() for place in self.places]
+        for ends in itertools.product((0, 1), repeat=self.rank):
+            coordinates = [floor + end for floor, end in zip(floors, ends, strict=True)]
+            parts = [place - floor for place, floor in zip(self.places, floors, strict=True)]
+            shares = [part if end else 1 - part for part, end in zip(parts, ends, strict=True)]
+            yield coordinates, shares, [1 if end else -1 for end in ends]
+
+
+def _product(shares: Any) -> Any:
+    found: Any = None
+    for one in shares:
+        found = one if found is None else found * one
+    return found
+
+
+@composes("aten.grid_sampler_3d")
+def grid_sampler_3d(x: Any, grid: Any, mode: int, padding: int, align: bool) -> Any:
+    found = _Grid(x, grid, padding, align)
+    if mode == _NEAREST:
+        return found.values(*found.chosen([place.round() for place in found.places]))
+    total: Any = 0
+    for corner, shares, _ in found.corners():
+        total = total + found.values(*found.chosen(corner)) * _product(shares).unsqueeze(1)
+    return total
+
+
+def _backward(gradient: Any, x: Any, grid: Any, mode: int, padding: int, align: bool, mask: Any) -> Any:
+    found = _Grid(x, grid, padding, align)
+    number, channels = x.shape[:2]
+    into = torch.zeros_like(found.flat)
+
+    def added(flat: Any, inside: Any, amount: Any) -> Any:
+        places = flat.reshape(number, 1, -1).expand(-1, channels, -1)
+        return into.scatter_add(2, places, torch.where(inside.unsqueeze(1), amount, 0.0).flatten(2))
+
+    if mode == _NEAREST:
+        flat, inside = found.chosen([place.round() for place in found.places])
+        return added(flat, inside, gradient).reshape(x.shape), torch.zeros_like(grid)
+    slopes: list[Any] = [0] * found.rank
+    for corner, shares, signs in found.corners():
+        flat, inside = found.chosen(corner)
+        if mask[0]:
+            into = added(flat, inside, gradient * _product(shares).unsqueeze(1))
+        if mask[1]:
+            pull = (found.values(flat, inside) * gradient).sum(1)
+            for dim in range(found.rank):
+                others = [share for one, share in enumerate(shares) if one != dim]
+                slopes[dim] = slopes[dim] + pull * _product(others) * signs[dim]
+    of_grid = None
+    if mask[1]:
+        steps = [_slope(grid[..., dim], size, padding, align) for dim, size in enumerate(found.sizes)]
+        of_grid = torch.stack([one * step for one, step in zip(slopes, steps, strict=True)], -1)
+    return (into.reshape(x.shape) if mask[0] else None), of_grid
+
+
+@composes("aten.grid_sampler_3d_backward")
+def grid_sampler_3d_backward(
+    gradient: Any, x: Any, grid: Any, mode: int, padding: int, align: bool, output_mask: Any
+) -> Any:
+    return _backward(gradient, x, grid, mode, padding, align, output_mask)
+
+
+@composes("aten.grid_sampler_2d_backward")
+def grid_sampler_2d_backward(
+    gradient: Any, x: Any, grid: Any, mode: int, padding: int, align: bool, output_mask: Any
+) -> Any:
+    if mode == _BICUBIC:
+        return NotImplemented
+    return _backward(gradient, x, grid, mode, padding, align, output_mask)

@@ -1,0 +1,223 @@
+"""Pooling over windows of different sizes, the gradients of maxima, and resizing without aliasing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..api import torch
+from ..registry import composes
+
+
+def _largest(x: Any, places: Sequence[Any], kept: Sequence[Any]) -> tuple[Any, Any]:
+    """
+    The largest element of each window and its place.
+
+    places, kept: for each dimension that is pooled (windows, most elements), the places along it and which of them are
+    part of the window. Those of `x` are the last ones.
+    """
+    rank = len(places)
+    lead = x.dim() - rank
+    shape = x.shape[lead:]
+    outputs, sizes = [one.shape[0] for one in places], [one.shape[1] for one in places]
+    flat: Any = None
+    mask: Any = None
+    for dim, (place, own) in enumerate(zip(places, kept, strict=True)):
+        view = [1] * (2 * rank)
+        view[dim], view[rank + dim] = place.shape
+        step = math.prod(shape[dim + 1 :])
+        here, inside = (place * step).view(view), own.view(view)
+        flat = here if flat is None else flat + here
+        mask = inside if mask is None else mask & inside
+    flat = flat.expand(*outputs, *sizes).reshape(*outputs, math.prod(sizes))
+    mask = mask.expand(*outputs, *sizes).reshape(*outputs, math.prod(sizes))
+    elements = x.flatten(lead)[..., flat]
+    low = float("-inf") if x.is_floating_point() else torch.iinfo(x.dtype).min
+    elements = torch.where(mask, elements, low)
+    best = elements.argmax(-1, keepdim=True)
+    where = flat.expand(elements.shape).gather(-1, best).squeeze(-1)
+    return elements.gather(-1, best).squeeze(-1), where
+
+
+def _adaptive(x: Any, output_size: Sequence[int]) -> tuple[Any, Any]:
+    places: list[Any] = []
+    kept: list[Any] = []
+    for size, windows in zip(x.shape[x.dim() - len(output_size) :], output_size, strict=True):
+        starts = [one * size // windows for one in range(windows)]
+        ends = [-(-(one + 1) * size // windows) for one in range(windows)]
+        most = max((end - start for start, end in zip(starts, ends, strict=True)), default=1)
+        begin = torch.arange(windows, device=x.device) * size // max(windows, 1)
+        end = -(-(torch.arange(windows, device=x.device) + 1) * size // max(windows, 1))
+        place = begin.unsqueeze(1) + torch.arange(most, device=x.device)
+        kept.append(place < end.unsqueeze(1))
+        places.append(place.clamp(max=size - 1))
+    return _largest(x, places, kept)
+
+
+@composes("aten.adaptive_max_pool2d")
+def adaptive_max_pool2d(x: Any, output_size: Sequence[int]) -> tuple[Any, Any]:
+    return _adaptive(x, output_size)
+
+
+@composes("aten.adaptive_max_pool3d")
+def adaptive_max_pool3d(x: Any, output_size: Sequence[int]) -> tuple[Any, Any]:
+    return _adaptive(x, output_size)
+
+
+def _fractional(
+    x: Any, kernel_size: Sequence[int], output_size: Sequence[int], samples: Any, order: Sequence[int]
+) -> tuple[Any, Any]:
+    """Windows whose beginnings are random; `samples` has a number for each channel and dimension, in that order."""
+    rank = len(output_size)
+    batched = x if x.dim() == rank + 2 else x.unsqueeze(0)
+    number, channels, *shape = batched.shape
+    flat: Any = 0
+    for dim in range(rank):
+        size, window, windows = shape[dim], kernel_size[dim], output_size[dim]
+        sample = samples[..., order[dim]].reshape(number, channels, 1)
+        steps = torch.arange(windows, device=x.device)
+        if windows > 1:
+            width = (size - window) / (windows - 1)
+            start = ((steps + sample) * width).to(torch.int64) - (sample * width).to(torch.int64)
+            start = torch.where(steps == windows - 1, size - window, start)
+        else:
+            start = torch.full((number, channels, 1), size - window, device=x.device)
+        place = start.unsqueeze(-1) + torch.arange(window, device=x.device)
+        view = [number, channels, *[1] * (2 * rank)]
+        view[2 + dim], view[2 + rank + dim] = windows, window
+        flat = flat + place.reshape(view) * math.prod(shape[dim + 1 :])
+    flat = flat.flatten(2 + rank)
+    elements = batched.flatten(2).gather(2, flat.flatten(2)).reshape(flat.shape)
+    best = elements.argmax(-1, keepdim=True)
+    found = elements.gather(-1, best).squeeze(-1), flat.gather(-1, best).squeeze(-1)
+    return found if batched is x else (found[0].squeeze(0), found[1].squeeze(0))
+
+
+@composes("aten.fractional_max_pool2d")
+def fractional_max_pool2d(x: Any, kernel_size: Any, output_size: Any, samples: Any) -> tuple[Any, Any]:
+    return _fractional(x, kernel_size, output_size, samples, (1, 0))
+
+
+@composes("aten.fractional_max_pool3d")
+def fractional_max_pool3d(x: Any, kernel_size: Any, output_size: Any, samples: Any) -> tuple[Any, Any]:
+    return _fractional(x, kernel_size, output_size, samples, (0, 1, 2))
+
+
+def _scattered(gradient: Any, x: Any, indices: Any, rank: int) -> Any:
+    """The gradients of the windows, at the places of their maxima."""
+    lead = x.dim() - rank
+    zeros = torch.zeros_like(x, memory_format=torch.contiguous_format).flatten(lead)
+    return zeros.scatter_add(lead, indices.flatten(lead), gradient.flatten(lead)).reshape(x.shape)
+
+
+@composes("aten.adaptive_max_pool2d_backward")
+def adaptive_max_pool2d_backward(gradient: Any, x: Any, indices: Any) -> Any:
+    return _scattered(gradient, x, indices, 2)
+
+
+@composes("aten.adaptive_max_pool3d_backward")
+def adaptive_max_pool3d_backward(gradient: Any, x: Any, indices: Any) -> Any:
+    return _scattered(gradient, x, indices, 3)
+
+
+@composes("aten.fractional_max_pool2d_backward")
+def fractional_max_pool2d_backward(gradient: Any, x: Any, kernel_size: Any, output_size: Any, indices: Any) -> Any:
+    return _scattered(gradient, x, indices, 2)
+
+
+@composes("aten.fractional_max_pool3d_backward")
+def fractional_max_pool3d_backward(gradient: Any, x: Any, kernel_size: Any, output_size: Any, indices: Any) -> Any:
+    return _scattered(gradient, x, indices, 3)
+
+
+@composes("aten.max_pool3d_with_indices_backward")
+def max_pool3d_backward(
+    gradient: Any, x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, indices: Any
+) -> Any:
+    return _scattered(gradient, x, indices, 3)
+
+
+def _replicated(rank: int) -> None:
+    @composes(f"aten.replication_pad{rank}d_backward")
+    def backward(gradient: Any, x: Any, padding: Any) -> Any:
+        """Elements beyond an edge add to the one at the edge."""
+        for number in range(rank):
+            dim = x.dim() - 1 - number
+            places = torch.arange(gradient.shape[dim], device=x.device) - padding[2 * number]
+            shape = list(gradient.shape)
+            shape[dim] = x.shape[dim]
+            zeros = torch.zeros(shape, dtype=gradient.dtype, device=x.device)
+            gradient = zeros.index_add(dim, places.clamp(0, x.shape[dim] - 1), gradient)
+        return gradient
+
+    del backward
+
+
+for _rank in (1, 2, 3):
+    _replicated(_rank)
+
+
+# Resizing without aliasing: a product with a matrix of weights for each dimension.
+
+
+def _triangle(x: Any) -> Any:
+    return (1 - x).clamp(min=0)
+
+
+def _cubic(x: Any) -> Any:
+    """Keys' kernel with a = -1/2."""
+    near = (1.5 * x - 2.5) * x * x + 1
+    far = ((-0.5 * x + 2.5) * x - 4) * x + 2
+    return torch.where(x < 1, near, torch.where(x < 2, far, 0.0))
+
+
+def _weights(size: int, outputs: int, align: bool, given: float | None, kernel: Any, reach: int, dtype: Any) -> Any:
+    """The weight of each element (second index) in each output; a window is as wide as a step where that is longer."""
+    if align:
+        scale = (size - 1) / (outputs - 1) if outputs > 1 else 0.0
+    else:
+        scale = 1 / given if given is not None and given > 0 else size / outputs
+    wide = max(scale, 1.0)
+    support = reach * wide
+    centre = (torch.arange(outputs, dtype=torch.float64) + 0.5).unsqueeze(1) * scale
+    place = torch.arange(size, dtype=torch.float64).unsqueeze(0)
+    first, last = (centre - support + 0.5).trunc().clamp(min=0), (centre + support + 0.5).trunc().clamp(max=size)
+    found = kernel(((place - centre + 0.5) / wide).abs())
+    found = torch.where((place >= first) & (place < last), found, 0.0)
+    total = found.sum(1, keepdim=True)
+    return (found / torch.where(total == 0, 1.0, total)).to(dtype)
+
+
+def _resized(x: Any, shape: Any, outputs: Any, align: bool, scales: Any, kernel: Any, reach: int, back: bool) -> Any:
+    dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
+    height, width = (
+        _weights(size, number, align, scale, kernel, reach, dtype)
+        for size, number, scale in zip(shape[2:], outputs, scales, strict=True)
+    )
+    if back:
+        height, width = height.t(), width.t()
+    return (height @ x.to(dtype) @ width.t()).to(x.dtype)
+
+
+def _antialiased(name: str, kernel: Callable[[Any], Any], reach: int) -> None:
+    @composes(f"aten._upsample_{name}2d_aa")
+    def forward(x: Any, output_size: Any, align_corners: bool, scales_h: Any = None, scales_w: Any = None) -> Any:
+        return _resized(x, x.shape, output_size, align_corners, (scales_h, scales_w), kernel, reach, False)
+
+    @composes(f"aten._upsample_{name}2d_aa_backward")
+    def backward(
+        gradient: Any,
+        output_size: Any,
+        input_size: Any,
+        align: bool,
+        scales_h: Any = None,
+        scales_w: Any = None,
+    ) -> Any:
+        return _resized(gradient, input_size, output_size, align, (scales_h, scales_w), kernel, reach, True)
+
+    del forward, backward
+
+
+_antialiased("bilinear", _triangle, 1)
+_antialiased("bicubic", _cubic, 2)

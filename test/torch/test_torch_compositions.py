@@ -1,0 +1,159 @@
+"""Operations that are composed of simpler ones, and special functions, compared with torch's eager mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from graph_programs import each, same_as_eager
+from xhlo.frontends.torch.backend import xhlo as backend
+
+S = torch.special
+
+
+def gradients_are_eagers(function: Callable[..., Any], *arguments: torch.Tensor) -> None:
+    """Compare the gradients of a weighted sum of the results."""
+    found: list[list[torch.Tensor]] = []
+    for run in (function, torch.compile(function, backend=backend, options={"strict": True})):
+        own = [x.clone().requires_grad_(x.is_floating_point()) for x in arguments]
+        results = run(*own)
+        total = sum((one * torch.arange(one.numel()).view(one.shape).cos()).sum() for one in results)
+        found.append(list(torch.autograd.grad(total, [x for x in own if x.requires_grad])))
+    torch.testing.assert_close(found[1], found[0], rtol=1e-4, atol=1e-5)
+
+
+def test_special_functions() -> None:
+    x = torch.cat([torch.linspace(-12, 12, 97), torch.tensor([0.0, -0.0, float("nan"), 2.0, 8.0, -8.0])])
+    same_as_eager(
+        each(
+            S.i0, S.i0e, S.i1, S.i1e, S.modified_bessel_k0, S.modified_bessel_k1, S.scaled_modified_bessel_k0,
+            S.scaled_modified_bessel_k1, S.bessel_j0, S.bessel_j1, S.bessel_y0, S.bessel_y1, S.spherical_bessel_j0,
+            S.erfcx, S.airy_ai, S.log_ndtr,
+        ),
+        x, rtol=2e-5, atol=2e-6,
+    )  # fmt: skip
+
+
+def test_bessel_functions_of_doubles() -> None:
+    """Values of tables; torch's own differ from them by 3e-7."""
+    x = torch.tensor([5.092262268066406], dtype=torch.float64)
+    found = torch.compile(lambda x: (S.bessel_j0(x), S.bessel_y0(x)), backend=backend)(x)
+    expected = [torch.tensor([one], dtype=torch.float64) for one in (-0.14694074650502251, -0.32071209512507516)]
+    torch.testing.assert_close(list(found), expected, rtol=1e-14, atol=0)
+
+
+def test_incomplete_gamma_functions() -> None:
+    a = torch.tensor([0.0, 0.0, 1.0, float("inf"), 2.0, 100.0, 150.0, -1.0, 0.3, 20.0])
+    x = torch.tensor([0.0, 1.0, 0.0, 1.0, float("inf"), 100.0, 50.0, 1.0, 0.01, 30.0])
+    same_as_eager(each(S.gammainc, S.gammaincc), a, x)
+
+
+def test_orthogonal_polynomials() -> None:
+    """130 elements: one loop for all, in tiles."""
+    torch.manual_seed(0)
+    x, n = torch.randn(130) * 2, torch.randn(130) * 6
+    x[:4] = torch.tensor([1.0, -1.0, 0.0, 1.0])
+    functions = [getattr(S, f"{shifted}chebyshev_polynomial_{kind}") for shifted in ("", "shifted_") for kind in "tuvw"]
+    functions += [S.hermite_polynomial_h, S.hermite_polynomial_he, S.laguerre_polynomial_l, S.legendre_polynomial_p]
+    same_as_eager(each(*functions), x, n, rtol=1e-3, atol=1e-3)
+
+
+def test_factorizations() -> None:
+    torch.manual_seed(0)
+    a, b = torch.randn(2, 4, 4, dtype=torch.float64), torch.randn(2, 4, 3, dtype=torch.float64)
+    functions = [
+        lambda a, b: torch.linalg.cholesky_ex(a @ a.mT + torch.eye(4)), lambda a, b: torch.linalg.lu(a),
+        lambda a, b: torch.linalg.qr(b), lambda a, b: torch.linalg.qr(b, mode="complete"), lambda a, b: torch.linalg.det(a),
+        lambda a, b: torch.linalg.slogdet(a), lambda a, b: torch.linalg.inv_ex(a), lambda a, b: torch.linalg.solve_ex(a, b),
+        lambda a, b: torch.linalg.svdvals(b), lambda a, b: torch.linalg.eigvalsh(a), lambda a, b: torch.matrix_exp(a),
+        lambda a, b: torch.linalg.lu_solve(*torch.linalg.lu_factor_ex(a)[:2], b, adjoint=True), torch.Tensor.matmul,
+        lambda a, b: torch.linalg.solve_triangular(a, b, upper=True), lambda a, b: torch.cholesky_solve(b, a),
+        lambda a, b: torch.ormqr(b, b[:, 0], b, transpose=True),
+    ]  # fmt: skip
+    same_as_eager(each(*functions), a, b, rtol=1e-9, atol=1e-9)
+    same_as_eager(each(torch.linalg.det, torch.linalg.inv_ex, torch.linalg.cholesky_ex), torch.eye(3) + 0j)
+
+
+def test_a_singular_matrix_is_an_error() -> None:
+    """The check is torch's; the parts around it are compiled."""
+    inverse = torch.compile(torch.linalg.inv, backend=backend, options={"strict": True})
+    torch.testing.assert_close(inverse(torch.eye(2) * 2), torch.eye(2) / 2)
+    with pytest.raises(RuntimeError, match="the input matrix is singular"):
+        inverse(torch.zeros(2, 2))
+
+
+def test_order_and_histograms() -> None:
+    torch.manual_seed(0)
+    x = torch.randint(0, 5, (7, 6)).float()
+    y = x.clone()
+    y[2, 3] = float("nan")
+    functions = [
+        lambda x, y: (x + torch.arange(6) / 10).median(0), lambda x, y: y.median(1)[0], lambda x, y: y.nanmedian(1)[0],
+        lambda x, y: (x.median(), y.median(), y.nanmedian()), lambda x, y: x.mode(1)[0], lambda x, y: x.kthvalue(3, 0)[0],
+        lambda x, y: torch.histc(x, 4), lambda x, y: torch.histc(x, 5, 1, 3), lambda x, y: torch.histogram(x, 3),
+        lambda x, y: torch.histogram(x, torch.tensor([0.0, 1.5, 4.0]), density=True),
+    ]  # fmt: skip
+    same_as_eager(each(*functions), x, y)
+
+
+def test_selection() -> None:
+    torch.manual_seed(0)
+    x, i, m = torch.randn(5, 3), torch.tensor([0, 4, 2, 4]), torch.tensor([True, False, True, False, True])
+    functions = [
+        *[lambda x, i, m, how=how: x.index_reduce(0, i, x[:4] * 2, how) for how in ("prod", "mean", "amax", "amin")],
+        lambda x, i, m: x.put(i, x[0, 0].expand(4), accumulate=True), lambda x, i, m: torch.nonzero_static(x > 0, size=4),
+        lambda x, i, m: x.index_put((m,), x[:3]), lambda x, i, m: x.index_put((m,), x[0]),
+        lambda x, i, m: F.embedding_bag(i, x, torch.tensor([0, 1, 1]), mode="mean"),
+        lambda x, i, m: F.embedding_bag(i, x, torch.tensor([0, 3]), mode="max"),
+        *[
+            lambda x, i, m, how=how: torch.segment_reduce(x, how, lengths=torch.tensor([2, 0, 3]), unsafe=True)
+            for how in ("sum", "mean", "max", "min", "prod")
+        ],
+        lambda x, i, m: torch.hash_tensor(x), lambda x, i, m: torch.addbmm(x[:, :2], x[None], x[None, :3, :2], beta=0),
+    ]  # fmt: skip
+    same_as_eager(each(*functions), x, i, m)
+
+
+def test_random_numbers_with_parameters_of_tensors() -> None:
+    p = torch.tensor([[0.1, 0.7, 0.2, 0.0], [0.25, 0.25, 0.25, 0.25]])
+    same_as_eager(
+        each(
+            torch.bernoulli, lambda p: torch.multinomial(p, 1), lambda p: torch.multinomial(p, 2),
+            lambda p: torch.multinomial(p, 5, replacement=True), lambda p: torch.normal(p, p + 1), lambda p: torch.normal(0.0, p),
+        ),
+        p,
+    )  # fmt: skip
+
+
+def test_gradients_of_windows_and_samples() -> None:
+    torch.manual_seed(0)
+    x, v = torch.randn(2, 3, 7, 6), torch.randn(1, 2, 4, 5, 3)
+    places, grid = torch.rand(2, 3, 4, 2) * 2.6 - 1.3, torch.rand(1, 3, 2, 2, 3) * 2.6 - 1.3
+
+    def function(x: Any, v: Any, places: Any, grid: Any) -> list[Any]:
+        found = [
+            F.adaptive_max_pool2d(x, (3, 4)), F.adaptive_max_pool3d(v, (2, 3, 2)), F.max_pool3d(v, 2, 1),
+            F.interpolate(x, (3, 9), mode="bilinear", antialias=True), F.interpolate(x, (3, 9), mode="bicubic", antialias=True),
+            F.pad(x, (2, 1, 0, 3), mode="replicate"), torch.cdist(x[0, 0], x[0, 1]), F.pdist(x[0, 0], 3.0),
+        ]  # fmt: skip
+        found += [F.grid_sample(x, places, padding_mode=how, align_corners=False) for how in ("zeros", "reflection")]
+        return [*found, F.grid_sample(v, grid, padding_mode="border", align_corners=True)]
+
+    gradients_are_eagers(function, x, v, places, grid)
+
+
+def test_gradients_of_selections() -> None:
+    torch.manual_seed(0)
+    x, i, m = torch.randn(5, 3), torch.tensor([0, 4, 2, 4]), torch.randn(5, 3) > 0
+
+    def function(x: Any, i: Any, m: Any) -> list[Any]:
+        lengths = torch.tensor([2, 0, 3])
+        found = [torch.segment_reduce(x, how, lengths=lengths, unsafe=True) for how in ("sum", "max")]
+        found += [F.embedding_bag(i, x, torch.tensor([0, 1]), mode=how) for how in ("sum", "mean", "max")]
+        return [*found, x.masked_scatter(m, x * 2), x.median(0)[0], torch.linalg.solve(x[:3], x[:3] + 1)]
+
+    gradients_are_eagers(function, x, i, m)
