@@ -13,6 +13,8 @@ from ..registry import composes
 @composes("aten.addbmm")
 def addbmm(x: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     total = torch.einsum("bij,bjk->ik", batch1, batch2)
+    if not x.is_floating_point() and not x.is_complex():
+        alpha, beta = int(alpha), int(beta)
     scaled = total if alpha == 1 else total * alpha
     # A factor of zero leaves out infinities and NaN.
     return scaled.to(x.dtype) if beta == 0 else (x if beta == 1 else x * beta) + scaled

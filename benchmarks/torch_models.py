@@ -1,0 +1,106 @@
+"""
+Models with random weights through `torch.compile(model, backend="xhlo")`, beside eager mode.
+
+    python benchmarks/torch_models.py check [--only=resnet18,T5]
+
+Prints for each model the largest error of the results and of the gradients of a training step, relative to the norm of
+each tensor of a float64 run, for the compiled model and for eager mode, and the operations that torch ran.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import time
+import warnings
+from typing import Any
+
+import torch
+from torch import nn
+
+from torch_zoo import Case, cases
+from xhlo.frontends.torch.backend import xhlo
+from xhlo.frontends.torch.errors import FallbackWarning
+
+
+def step(model: nn.Module, inputs: list[torch.Tensor]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """The results of a model and the gradients of a loss, from the same seed."""
+    torch.manual_seed(1)
+    model.zero_grad()
+    found = model(*inputs)
+    ((found * found).mean() + found.sin().mean()).backward()
+    gradients = {name: one.grad.clone() for name, one in model.named_parameters() if one.grad is not None}
+    return found.detach().clone(), gradients
+
+
+def error(found: torch.Tensor, exact: torch.Tensor, least: float) -> float:
+    """The norm of the difference to that of the exact tensor, or to `least` if that is larger."""
+    return ((found.double() - exact).norm() / max(exact.norm().item(), least)).item()
+
+
+def errors(found: Any, exact: Any) -> tuple[float, float]:
+    """The error of the results, and the largest one of a gradient. Gradients that cancel have no size of their own."""
+    total = torch.stack([one.norm() for one in exact[1].values()]).norm().item()
+    worst = max(error(one, exact[1][name], 1e-4 * total) for name, one in found[1].items())
+    return error(found[0], exact[0], 1e-30), worst
+
+
+def still(model: nn.Module) -> nn.Module:
+    """A model that draws nothing at random: its float64 run would draw others."""
+    for one in model.modules():
+        for name in ("p", "dropout", "drop_prob", "attention_dropout", "drop_path_rate", "dropout_p"):
+            if isinstance(getattr(one, name, None), float):
+                setattr(one, name, 0.0)
+        if type(one).__name__ == "StochasticDepth":
+            one.p = 0.0
+    return model
+
+
+def check(case: Case, backend: Any) -> str:
+    """One line about a model."""
+    torch.manual_seed(0)
+    model, inputs = still(case.build()).train(), case.inputs()
+    wide = [one.double() if one.is_floating_point() else one for one in inputs]
+    eager = step(copy.deepcopy(model), inputs)
+    try:
+        exact = step(copy.deepcopy(model).double(), wide)
+    except RuntimeError:
+        # Grouped products, of mixtures of experts, are not there in float64.
+        exact = (eager[0].double(), {name: one.double() for name, one in eager[1].items()})
+    torch._dynamo.reset()
+    compiled = torch.compile(copy.deepcopy(model), backend=backend)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", FallbackWarning)
+        before = time.perf_counter()
+        found = step(compiled, inputs)
+        took = time.perf_counter() - before
+    found = (found[0], {name.removeprefix("_orig_mod."): one for name, one in found[1].items()})
+    ours, theirs = errors(found, exact), errors(eager, exact)
+    ran = sorted({str(one.message).split()[0] for one in said if one.category is FallbackWarning})
+    # As near to the exact gradients as eager mode, or within 1e-4 of them.
+    good = all(mine <= max(1e-4, 2 * other) for mine, other in zip(ours, theirs, strict=True))
+    state = "ok" if good else "FAR"
+    shown = " ".join(f"{one:.1e}" for one in (*ours, *theirs))
+    return f"{state} results, gradients {shown} (xhlo xhlo eager eager) {took:.1f} s {' '.join(ran)}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("action", choices=["check"])
+    parser.add_argument("--only", default="")
+    parser.add_argument("--backend", default="xhlo")
+    stated = parser.parse_args()
+    backend = xhlo if stated.backend == "xhlo" else stated.backend
+    only = list(filter(None, stated.only.split(",")))
+    for case in cases():
+        if only and not any(one in case.name for one in only):
+            continue
+        try:
+            found = check(case, backend)
+        except Exception as reason:
+            found = f"FAILED {type(reason).__name__}: {' '.join(str(reason).split())[:300]}"
+        print(f"{case.name}: {found}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
