@@ -29,6 +29,12 @@ from .errors import TraceError
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 """The function that compiles each function of NumPy: `FUNCTIONS[np.sum](x, axis=0)`."""
 
+TRACED_ONLY: dict[Callable[..., Any], Callable[..., Any]] = {}
+"""
+Those that clusters leave to NumPy: they change an argument, give no arrays, or differ from NumPy where that decides by
+elements.
+"""
+
 METHODS: dict[str, Callable[..., Any]] = {}
 """The methods of arrays by name; the first argument is the array."""
 
@@ -58,12 +64,14 @@ def builder_errors(builder: Builder) -> list[TraceError]:
     return _errors.setdefault(builder, [])
 
 
-def implements(*functions: Callable[..., Any], method: str | None = None) -> Callable[[Any], Any]:
+def implements(
+    *functions: Callable[..., Any], method: str | None = None, in_clusters: bool = True
+) -> Callable[[Any], Any]:
     """A decorator: the function compiles these functions of NumPy, and the method of that name."""
 
     def register(function: Any) -> Any:
         for one in functions:
-            FUNCTIONS[one] = function
+            (FUNCTIONS if in_clusters else TRACED_ONLY)[one] = function
         if method is not None:
             METHODS[method] = function
         return function
@@ -248,7 +256,7 @@ class TracedArray:
         return namespace(api_version)
 
     def __array_function__(self, function: Any, types: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        found = FUNCTIONS.get(function)
+        found = FUNCTIONS.get(function) or TRACED_ONLY.get(function)
         if found is None:
             name = f"{function.__module__}.{function.__name__}".replace("numpy.", "np.", 1)
             raise TraceError(

@@ -36,14 +36,16 @@ from ..builder.builder import Builder
 from ..stages import text_of
 
 # Imported because they register the functions that they compile.
-from . import factorizations, fourier, signals, statistics  # noqa: F401  # pyright: ignore[reportUnusedImport]
-from .arrays import TRACE, TracedArray, builder_errors, holds_traced, lift
+from . import factorizations, fourier, padding, places, polynomials, signals, statistics  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from .arrays import TRACE, TracedArray, broadcast_to, builder_errors, holds_traced, lift
 from .autograph.rewriting import rewritten
 from .autograph.undefined import Undefined
 from .donation import Donated
 from .entrances import TAKING, entering
 from .errors import TraceError
+from .mapping import notations
 from .named_sizes import NamedSizes
+from .shapes import shape_argument
 from .shortcuts import Shortcuts
 from .ufuncs import call_ufunc
 from .unrolling import Repetitions
@@ -356,14 +358,15 @@ def _run(builder: Builder, function: Callable[..., Any], args: Sequence[Any], kw
             if TracedArray in kinds and kinds <= _KNOWN:
                 # As NumPy would call it.
                 return call_ufunc(called, *args)
-        if called in TAKING and len(args) == 1 and kwargs.keys() <= {"dtype"} and holds_traced(args):
-            found = lift(builder, args[0], kwargs.get("dtype"))
-            return found.like(found.value) if TAKING[called] == "copy" else found
+        if called in TAKING and args and holds_traced(args[:1]):
+            return _taken(builder, TAKING[called], *args, **kwargs)
+        if called in _GIVING and holds_traced([*args, *kwargs.values()]):
+            return _GIVING[called](builder, *args, **kwargs)
         result = called(*args, **kwargs)
         return lift(builder, result) if called in _FILLED_LATER and type(result) is np.ndarray else result
 
     try:
-        with entering(enter):
+        with entering(enter), notations():
             return function(*args, **kwargs)
     except TraceError:
         raise
@@ -373,6 +376,40 @@ def _run(builder: Builder, function: Callable[..., Any], args: Sequence[Any], kw
         raise
     finally:
         TRACE.reset(outside)
+
+
+def _taken(
+    builder: Builder,
+    how: str,
+    array: Any,
+    dtype: Any = None,
+    *,
+    copy: Any = True,
+    ndmin: int = 0,
+    order: Any = None,
+    subok: bool = False,
+    like: Any = None,
+    device: Any = None,
+) -> TracedArray:
+    """np.array, np.asarray and their like of what holds traced arrays."""
+    found = lift(builder, array, dtype)
+    if found.ndim < ndmin:
+        found = found.reshape((1,) * (ndmin - found.ndim) + found.shape)
+    return found.like(found.value) if how == "copy" and copy else found
+
+
+def _full(builder: Builder, shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **_: Any) -> TracedArray:
+    """np.full with a value that only the run knows."""
+    found = broadcast_to(lift(builder, fill_value, dtype), shape_argument(shape))
+    return found.like(found.value)
+
+
+# Functions that NumPy calls without its protocol.
+_GIVING: dict[Any, Callable[..., Any]] = {
+    np.full: _full,
+    np.isscalar: lambda builder, element: isinstance(element, NUMBERS) or not element.shape,
+    np.require: lambda builder, a, dtype=None, requirements=None, *, like=None: lift(builder, a, dtype),
+}
 
 
 def _parameters(builder: Builder, leaves: Sequence[Any], names: Sequence[str]) -> list[TracedArray]:

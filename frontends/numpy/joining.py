@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...hlo_dialect.expressions.tensor import concatenate as joined
-from .arrays import TracedArray, astype, axes_of, axis_of, broadcast_to, constant_index, implements, lift
-from .errors import TraceError
+from .arrays import TracedArray, axes_of, axis_of, broadcast_to, constant_index, implements, lift
 from .reductions import NO_VALUE
 from .shapes import expand_dims, moveaxis, reshape, shape_argument, swapaxes, together, widened
 from .ufuncs import call_ufunc
@@ -157,61 +156,6 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> TracedArray:
         constant_index(repeats, "the number of repeats")
     counts = np.broadcast_to(np.asarray(repeats), array.shape[dim])
     return array[(*(slice(None),) * dim, np.repeat(np.arange(array.shape[dim]), counts))]
-
-
-_EDGES = ("constant", "edge", "wrap", "reflect", "symmetric")
-
-
-MANY_RUNS = 16
-"""The number of slices up to which they are joined; more are a gather."""
-
-
-def _runs(places: np.ndarray[Any, Any]) -> list[slice]:
-    """Indices as slices, forwards and backwards."""
-    runs: list[slice] = []
-    first = 0
-    while first < len(places):
-        step = 0 if first + 1 == len(places) else int(places[first + 1] - places[first])
-        step = step if abs(step) == 1 else 1
-        last = first
-        while last + 1 < len(places) and places[last + 1] - places[last] == step:
-            last += 1
-        end = int(places[last]) + step
-        runs.append(slice(int(places[first]), None if end < 0 else end, step))
-        first = last + 1
-    return runs
-
-
-@implements(np.pad)
-def pad(array: Any, pad_width: Any, mode: Any = "constant", *, constant_values: Any = 0, **stated: Any) -> TracedArray:
-    if mode not in _EDGES or stated:
-        raise TraceError(f"np.pad: mode={mode!r} with {', '.join(stated) or 'these arguments'} is not compiled")
-    if isinstance(pad_width, dict):
-        pad_width = [pad_width.get(dim, (0, 0)) for dim in range(array.ndim)]
-    widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2))
-    if mode != "constant":
-        for dim, (low, high) in enumerate(widths):
-            places = np.pad(np.arange(array.shape[dim]), (low, high), mode)
-            runs = _runs(places)
-            before = (slice(None),) * dim
-            if len(runs) > MANY_RUNS:
-                array = array[(*before, places)]
-            else:
-                parts = [array[(*before, run)] for run in runs]
-                array = concatenate(parts, dim) if len(parts) > 1 else parts[0]
-        return array
-    traced = isinstance(constant_values, TracedArray)
-    values = constant_values if traced else np.asarray(constant_values)
-    if not values.ndim:
-        fill = astype(lift(array.builder, values), array.dtype).value
-        return array.like(array.value.pad(fill, [int(low) for low, _ in widths], [int(high) for _, high in widths]))
-    pairs = np.broadcast_to(np.asarray(constant_values), (array.ndim, 2))
-    for dim, (ends, fills) in enumerate(zip(widths, pairs, strict=True)):
-        for side in range(2):
-            widths_here = [(0, 0)] * array.ndim
-            widths_here[dim] = (int(ends[0]), 0) if side == 0 else (0, int(ends[1]))
-            array = pad(array, widths_here, constant_values=fills[side])
-    return array
 
 
 @implements(np.diff)

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import string
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -166,7 +167,7 @@ def cross(a: Any, b: Any, axis: Any = -1) -> TracedArray:
 def einsum(*operands: Any, out: Any = None, optimize: Any = True, dtype: Any = None, **stated: Any) -> TracedArray:
     """Pairs of operands are contracted in the order that NumPy's own planner chooses."""
     if not isinstance(operands[0], str):
-        raise TraceError("np.einsum with lists of axes is not compiled", "np.einsum('ij,jk->ik', a, b)")
+        operands = tuple(_named_axes(operands))
     arrays = together(list(operands[1:]), dtype)
     stands = [np.broadcast_to(np.empty((), np.bool_), one.shape) for one in arrays]
     _, contractions = np.einsum_path(operands[0], *stands, optimize=_planner(optimize), einsum_call=True)  # pyright: ignore
@@ -177,6 +178,28 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = True, dtype: Any = N
         inputs, output = equation.split("->")
         arrays.append(_summed(inputs.split(","), output, chosen))
     return arrays[0]
+
+
+def _named_axes(given: Sequence[Any]) -> list[Any]:
+    """Operands with lists of axes as a formula with letters, which are in the order of the axes' numbers."""
+    arrays, lists = given[: len(given) // 2 * 2 : 2], [list(one) for one in given[1::2]]
+    output = list(given[-1]) if len(given) % 2 else None
+    numbers = sorted({axis for one in [*lists, output or []] for axis in one if axis is not Ellipsis})
+    letters = dict(zip(numbers, string.ascii_letters, strict=False))
+    texts = ["".join("..." if axis is Ellipsis else letters[axis] for axis in one) for one in lists]
+    formula = ",".join(texts)
+    if output is not None:
+        formula += "->" + "".join("..." if axis is Ellipsis else letters[axis] for axis in output)
+    return [formula, *arrays]
+
+
+@implements(np.einsum_path, in_clusters=False)
+def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
+    """The plan depends on the shapes alone."""
+    if not isinstance(operands[0], str):
+        operands = tuple(_named_axes(operands))
+    stands = [np.broadcast_to(np.empty((), np.bool_), np.shape(one)) for one in operands[1:]]
+    return np.einsum_path(operands[0], *stands, optimize=optimize)
 
 
 def _planner(optimize: Any) -> Any:

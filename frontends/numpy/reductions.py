@@ -396,6 +396,29 @@ def _accumulate(ufunc: np.ufunc, a: Any, axis: Any = 0, dtype: Any = None, out: 
 METHODS_OF_UFUNCS["accumulate"] = _accumulate
 
 
+def _reduce_parts(
+    ufunc: np.ufunc, a: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
+) -> TracedArray:
+    """`ufunc.reduceat` for constant indices; a part that ends before it begins is its first element."""
+    if isinstance(indices, TracedArray):
+        raise TraceError(f"the indices of np.{ufunc.__name__}.reduceat must be constants", "np.bincount(groups, a)")
+    dim = axis_of(axis, a.ndim)
+    starts = np.asarray(indices).tolist()
+    size, before = a.shape[dim], (slice(None),) * dim
+    if any(not 0 <= start < size for start in starts):
+        raise IndexError(f"index out of bounds for np.{ufunc.__name__}.reduceat on an axis of size {size}")
+    ends = [*starts[1:], size]
+    parts = [
+        reduced(ufunc, a[(*before, slice(start, max(end, start + 1)))], dim, dtype, keepdims=True)
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    result = FUNCTIONS[np.concatenate](parts, dim)
+    return result if out is None else out.write(result)
+
+
+METHODS_OF_UFUNCS["reduceat"] = _reduce_parts
+
+
 def _cumulative(ufunc: np.ufunc) -> Callable[..., Any]:
     def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         return _accumulate(ufunc, a.reshape(-1) if axis is None else a, 0 if axis is None else axis, dtype, out)

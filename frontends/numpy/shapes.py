@@ -40,15 +40,18 @@ def shape_argument(shape: Any) -> tuple[int, ...]:
     return tuple(constant_index(size, "a shape") for size in found)
 
 
-def _check_order(order: Any) -> None:
-    if order not in ("C", "K", "A", None):
-        raise TraceError(f"order={order!r} is not compiled: arrays are row-major", "transpose before and after")
+def _is_column_major(order: Any) -> bool:
+    """Whether an order is Fortran's. Arrays of a program are row-major, so that "A" and "K" are "C"."""
+    if order not in ("C", "F", "K", "A", None):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    return order == "F"
 
 
 @implements(np.reshape)
 def reshape(a: Any, /, shape: Any = None, order: Any = "C", *, newshape: Any = None, copy: Any = None) -> TracedArray:
-    _check_order(order)
     array, sizes = _traced(a), list(shape_argument(newshape if shape is None else shape))
+    if _is_column_major(order):
+        return transpose(reshape(transpose(array), sizes[::-1]))
     if sizes.count(-1) == 1:
         rest = math.prod(size for size in sizes if size != -1)
         sizes[sizes.index(-1)] = array.size // rest if rest else 0
@@ -360,3 +363,12 @@ implements(np.result_type)(
 )
 implements(np.iscomplexobj)(lambda x: x.dtype.kind == "c")
 implements(np.isrealobj)(lambda x: x.dtype.kind != "c")
+implements(np.min_scalar_type, in_clusters=False)(lambda a: a.dtype)
+implements(np.common_type, in_clusters=False)(
+    lambda *arrays: np.common_type(*(np.empty(0, a.dtype) if isinstance(a, TracedArray) else a for a in arrays))
+)
+
+
+@implements(np.can_cast, in_clusters=False)
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+    return np.can_cast(from_.dtype, to, casting)

@@ -9,21 +9,16 @@ from typing import Any
 import numpy as np
 
 from ..builder.builder import Value
-from .arrays import METHODS, TracedArray, astype, axis_of, builder_of, constant_index, implements, lift
-from .errors import TraceError
+from .arrays import METHODS, TracedArray, astype, axis_of, builder_of, implements, lift
 from .indexing import take_along_axis
-from .joining import stack
-from .reductions import reduced
-from .selection import LEAST, MOST, ranked
-from .shapes import moveaxis, reshape, where
-from .ufuncs import call_ufunc
+from .shapes import reshape
 
 
 def sorted_with(array: TracedArray, others: list[TracedArray], axis: int) -> list[TracedArray]:
     """The array in order along an axis, stable, NaN last, and others along with it."""
     b = array.builder
     if array.dtype.kind == "c":
-        raise TraceError("complex numbers are not ordered", "sort their real parts or absolute values")
+        return _sorted_complex(array, others, axis)
     keys = astype(array, np.uint8) if array.dtype == np.bool_ else array
 
     def before(x: Value, y: Value, *rest: Value) -> Value:
@@ -36,6 +31,23 @@ def sorted_with(array: TracedArray, others: list[TracedArray], axis: int) -> lis
     found = b.sort(values, dimension=axis, is_stable=True, comparator=before)
     results = [array.like(value) for value in (found if isinstance(found, tuple) else (found,))]
     return [astype(results[0], array.dtype), *results[1:]]
+
+
+def _sorted_complex(array: TracedArray, others: list[TracedArray], axis: int) -> list[TracedArray]:
+    """By real parts, then by imaginary ones, NaN last in each."""
+    b = array.builder
+
+    def below(x: Value, y: Value) -> Value:
+        return b.or_(x < y, b.and_(y.compare("NE", y), x.compare("EQ", x)))
+
+    def before(x: Value, y: Value, u: Value, v: Value, *rest: Value) -> Value:
+        alike = b.not_(b.or_(below(x, y), below(y, x)))
+        return b.or_(below(x, y), b.and_(alike, below(u, v)))
+
+    parts = [b.real(array.value), b.imag(array.value)]
+    values = [*parts, *(one.value for one in others)]
+    first, second, *rest = b.sort(values, dimension=axis, is_stable=True, comparator=before)
+    return [array.like(b.complex(first, second)), *map(array.like, rest)]
 
 
 def _flat(a: Any, axis: Any) -> tuple[TracedArray, int]:
@@ -81,82 +93,3 @@ def lexsort(keys: Any, axis: Any = -1) -> TracedArray:
     for key in found[1:]:
         order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)
     return order
-
-
-@implements(np.median)
-def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    if isinstance(axis, tuple):
-        raise TraceError("np.median over several axes is not compiled", "reshape the axes into one")
-    array, dim = _flat(a if a.dtype.kind == "f" else astype(a, np.float64), axis)
-    size = array.shape[dim]
-    if not size:
-        return quantile(a, 0.5, axis, keepdims=keepdims)
-    middle = np.asarray((size - 1) // 2)
-    first, second, has_nan = _neighbours(array, dim, middle, middle + 1 - size % 2)
-    wide = np.float32 if array.dtype.itemsize == 2 else array.dtype
-    both = astype((astype(first, wide) + astype(second, wide)) / 2, array.dtype)
-    result = where(has_nan, np.asarray(np.nan, array.dtype), first if size % 2 else both)
-    return reshape(result, _kept(a, axis, dim)) if keepdims else result
-
-
-def _kept(a: TracedArray, axis: Any, dim: int) -> list[int]:
-    return [1] * a.ndim if axis is None else [1 if each == dim else size for each, size in enumerate(a.shape)]
-
-
-def _neighbours(array: TracedArray, dim: int, low: Any, high: Any) -> tuple[TracedArray, TracedArray, TracedArray]:
-    """The elements of these ranks along a dimension, each of the second the same or one more; whether there are NaN."""
-    ranks = np.unique(low).tolist()
-    if array.ndim == 1 and array.size >= LEAST and len(ranks) <= MOST and array.dtype.itemsize in (4, 8):
-        pairs = ranked(array, ranks)
-        if not low.ndim:
-            first, second = pairs[0]
-            second = second if high > low else first
-        else:
-            place = np.searchsorted(ranks, low)
-            first, following = (stack([pair[side] for pair in pairs])[place] for side in (0, 1))
-            second = where(high > low, following, first)
-        return first, second, reduced(np.logical_or, call_ufunc(np.isnan, array))
-    ordered = moveaxis(sorted_with(array, [], dim)[0], dim, 0)
-    return ordered[low], ordered[high], call_ufunc(np.isnan, ordered[-1])
-
-
-@implements(np.percentile)
-def percentile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, *rest: Any, keepdims: bool = False, **stated: Any
-) -> Any:
-    part = q / 100.0 if isinstance(q, TracedArray | int | float) else np.asarray(q) / 100.0
-    return quantile(a, part, axis, keepdims=keepdims, **stated)
-
-
-@implements(np.quantile)
-def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    **stated: Any,
-) -> Any:
-    if method != "linear" or stated:
-        raise TraceError(f"np.quantile with method={method!r} is not compiled", "method='linear'")
-    if isinstance(axis, tuple):
-        raise TraceError("np.quantile over several axes is not compiled", "reshape the axes into one")
-    wide = a if a.dtype.kind == "f" else astype(a, np.float64)
-    array, dim = _flat(wide, axis)
-    size = array.shape[dim]
-    if isinstance(q, TracedArray):
-        constant_index(q, "the quantile")
-    # A number of Python is of the array's type.
-    kind = array.dtype if isinstance(q, int | float) else np.result_type(array.dtype, np.asarray(q).dtype)
-    places = np.asarray(q, np.float64) * (size - 1)
-    low = np.floor(places).astype(int)
-    high = np.minimum(low + 1, size - 1)
-    rest = np.asarray(places - low, kind).reshape((*places.shape, *[1] * (array.ndim - 1)))
-    first, second, has_nan = _neighbours(array, dim, low, high)
-    result = first + (second - first) * rest
-    result = where(has_nan, np.asarray(np.nan, result.dtype), result)
-    if keepdims:
-        result = reshape(result, [*places.shape, *_kept(wide, axis, dim)])
-    return result

@@ -123,17 +123,22 @@ def _places_in_equal_bins(values: TracedArray, low: TracedArray, high: TracedArr
     return where(inside, place, -1)
 
 
+def _numbers_of_bins(values: TracedArray, bins: Any, range: Any, edges: TracedArray) -> TracedArray:
+    """The bin of each value, -1 or one more than the last for those outside."""
+    count = edges.shape[0] - 1
+    if np.ndim(bins) == 0 and values.size and values.dtype.kind in "iuf":
+        return _places_in_equal_bins(values, *_bounds(values.builder, values, range), count)
+    place = searchsorted(edges, values, "right") - 1
+    # The last bin has both of its edges.
+    return where(values == edges[-1], count - 1, place)
+
+
 @implements(np.histogram)
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     builder = builder_of(a, bins, weights)
     edges = histogram_bin_edges(a, bins, range)
     values, count = reshape(lift(builder, a), -1), edges.shape[0] - 1
-    if np.ndim(bins) == 0 and values.size and values.dtype.kind in "iuf":
-        place = _places_in_equal_bins(values, *_bounds(builder, values, range), count)
-    else:
-        place = searchsorted(edges, values, "right") - 1
-        # The last bin has both of its edges.
-        place = where(values == edges[-1], count - 1, place)
+    place = _numbers_of_bins(values, bins, range, edges)
     flat = None if weights is None else reshape(lift(builder, weights), -1)
     found = _counted(place, count, flat)
     if flat is not None and flat.dtype.kind in "iu":
@@ -142,6 +147,51 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
         widths = edges[1:] - edges[:-1]
         found = found / widths / reduced(np.add, found)
     return found, edges
+
+
+@implements(np.histogramdd)
+def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    builder = builder_of(sample, bins, weights)
+    if isinstance(sample, (tuple, list)):
+        columns = [reshape(lift(builder, one), -1) for one in sample]
+    else:
+        table = lift(builder, sample)
+        columns = [table[:, dim] for dim in np.arange(table.shape[1]).tolist()] if table.ndim == 2 else [table]
+    rank = len(columns)
+    each = list(bins) if isinstance(bins, (tuple, list)) else [bins] * rank
+    ranges = [None] * rank if range is None else list(range)
+    if len(each) != rank or len(ranges) != rank:
+        raise ValueError("bins and range must have an entry for each dimension of the sample")
+    edges = [histogram_bin_edges(*of_one) for of_one in zip(columns, each, ranges, strict=True)]
+    sizes = [len(one) - 1 for one in edges]
+    flat: Any = 0
+    inside: Any = True
+    for values, number, bounds, own, size in zip(columns, each, ranges, edges, sizes, strict=True):
+        place = _numbers_of_bins(values, number, bounds, own)
+        inside = (place >= 0) & (place < size) & inside
+        flat = flat * size + place
+    count = math.prod(sizes)
+    found = _counted(
+        where(inside, flat, count), count, None if weights is None else reshape(lift(builder, weights), -1)
+    )
+    found = astype(reshape(found, sizes), np.float64)
+    if density:
+        total = reduced(np.add, found)
+        for dim, own in enumerate(edges):
+            widths = own[1:] - own[:-1]
+            found = found / reshape(widths, [-1 if one == dim else 1 for one in np.arange(rank).tolist()])
+        found = found / total
+    return found, tuple(edges)
+
+
+@implements(np.histogram2d)
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[Any, ...]:
+    if np.ndim(bins) == 1 and not (isinstance(bins, (tuple, list)) and len(bins) == 2):
+        bins = [bins, bins]
+    found, (first, second) = histogramdd([x, y], bins, range, density, weights)
+    return found, first, second
 
 
 @implements(np.linspace)
