@@ -64,7 +64,8 @@ class Batcher:
     # Values.
 
     def value(self, old: SSAValue) -> Tensor:
-        return self._values.get(old) or Tensor(self.builder.inserter, old)
+        found = self._values.get(old)
+        return Tensor(self.builder.inserter, old) if found is None else found
 
     def set(self, old: SSAValue, new: Tensor) -> None:
         self._values[old] = new

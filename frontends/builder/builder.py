@@ -12,6 +12,7 @@ package is one as soon as the package is installed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -22,17 +23,19 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...hlo_dialect.diagnostics import op_error
 from ...hlo_dialect.dialect import make_context
 from ...hlo_dialect.expressions.tensor import Builder as Inserter
 from ...hlo_dialect.expressions.tensor import Tensor
 from ...hlo_dialect.op import RegionOp
+from ...hlo_dialect.ops.comparison import SelectOp
 from ...hlo_dialect.ops.control_flow import ReturnOp, WhileOp
-from ...hlo_dialect.types import HloTensor, element_of, make_tensor, numpy_dtype, shape_of
+from ...hlo_dialect.types import HloTensor, element_of, make_tensor, shape_of
 from ...hlo_dialect.verification import verify_module
 from .inserting import Inserting, set_results
 from .locations import callers_location
 from .signatures import Signature, signature
-from .types import is_shape, result_type, type_of
+from .types import fitted, is_element, is_shape, result_type, type_of
 
 Value: TypeAlias = Tensor
 """A value of a program. Operators work on it: `x * 2.0 + y`, for operands of one type, or a number."""
@@ -60,6 +63,14 @@ def _element(array: Value, index: Value) -> Value:
 
 def _set_element(array: Value, index: Value, element: Value) -> Value:
     return array.dynamic_update_slice(element.reshape((1, *element.shape)), _starts(array, index))
+
+
+def _two_lists(made: Any) -> tuple[list[Any], list[Any]]:
+    """What the body of a scan returns. Raises TypeError."""
+    parts = listed(made)
+    if len(parts) != 2 or not all(isinstance(one, tuple | list) for one in parts):
+        raise TypeError("scan: expected a body that returns two lists, the carries and the values to stack")
+    return listed(parts[0]), listed(parts[1])
 
 
 _CLASSES: dict[str, type[Operation]] = {}
@@ -133,16 +144,21 @@ class Builder:
         """
         The next argument of the program: `parameter("f32", (2, 3))`, `parameter("tensor<2x3xf32>")`, or like an array.
         """
+        if self._built:
+            raise ValueError("the program is built already: begin another xhlo.Builder()")
         value = self._entry.insert_arg(type_of(type_, shape), len(self._entry.args))
-        value.name_hint = name
+        if name is not None:
+            hint = re.sub(r"\W", "_", name, flags=re.ASCII)
+            value.name_hint = f"_{hint}" if hint[:1].isdigit() else hint or None
         return Tensor(self._inserter, value)
 
     def build(self, *results: Any) -> ModuleOp:
         """The verified program with these results. The builder adds nothing more. Raises DiagnosticError."""
         if self._built:
-            raise ValueError("the program is built already")
+            raise ValueError("the program is built already: begin another xhlo.Builder()")
         self._end(self._function, self._entry, self._values(results))
         self._built = True
+        self._inserter.end()
         verify_module(self._module, self._inserter.verified)
         return self._module
 
@@ -167,10 +183,18 @@ class Builder:
         return define
 
     def call(self, function: Function, *arguments: Any) -> Any:
-        """Call a function of the program."""
+        """Call a function of the program. Raises DiagnosticError for arguments of other types than it takes."""
         values = self._values(arguments)
-        results = function.op.function_type.outputs.data
-        return self._insert(func.CallOp(SymbolRefAttr(function.name), values, results))
+        stated = function.op.function_type
+        op = func.CallOp(SymbolRefAttr(function.name), values, stated.outputs.data)
+        op.location = callers_location()
+        wanted = stated.inputs.data
+        if len(values) != len(wanted):
+            raise op_error(op, f"has {len(values)} operands, but '@{function.name}' has {len(wanted)}")
+        for index, (value, type_) in enumerate(zip(values, wanted, strict=True)):
+            if value.type != type_:
+                raise op_error(op, f"operand #{index} has type {value.type}, but '@{function.name}' takes {type_}")
+        return self._insert(op)
 
     @contextmanager
     def inside(self, block: Block) -> Generator[None]:
@@ -184,18 +208,27 @@ class Builder:
     # Values.
 
     def constant(self, array: Any, type_: Any = None, shape: Sequence[int] | None = None) -> Value:
-        """An array as a constant; one element fills a larger `type_`."""
+        """
+        An array as a constant, of its own type or another: `constant([1, 2], "f32")`, `constant(0, ("f32", (2, 3)))`.
+
+        One element fills a larger type; floats are rounded. Raises ValueError for a number that the element type does
+        not have, and for another shape.
+        """
         if type_ is None:
             return self._inserter.constant(np.asarray(array))
+        values = np.asarray(array)
+        if shape is None and is_element(type_):
+            shape = values.shape
         made = cast(HloTensor, type_of(type_, shape))
         if type(array) in (bool, int, float):
             return self._inserter.splat(array, made)
-        values = np.asarray(array)
-        if values.size == 1 and values.dtype.kind != "c":
+        fills = values.size == 1 and values.ndim <= len(shape_of(made))
+        if not fills and values.shape != shape_of(made):
+            raise ValueError(f"constant: the array has shape {values.shape}, its type is {made}")
+        found = fitted(values, made.element_type)
+        if fills and values.dtype.kind in "biuf":
             return self._inserter.splat(values.item(), made)
-        if values.dtype.kind == "c":
-            values = values.astype(numpy_dtype(made.element_type), copy=False)
-        return self._inserter.constant(values, made)
+        return self._inserter.constant(found, made)
 
     def _values(self, given: Sequence[Any], filled: bool = False) -> list[SSAValue]:
         """
@@ -286,7 +319,9 @@ class Builder:
         return self._finish(op, types)
 
     def region(self, types: Sequence[Any], function: Callable[..., Any]) -> Region:
-        """The region that a function of arguments of these types denotes."""
+        """The region that a function of arguments of these types denotes. Raises TypeError."""
+        if not callable(function):
+            raise TypeError(f"expected a function that makes a region, got {type(function).__name__}")
         block = Block(arg_types=[type_of(one) for one in types])
         inserter = self._inserter
         outside = inserter.enter(block)
@@ -334,9 +369,14 @@ class Builder:
         Run `body` on each element along the first dimension of the inputs, and on the carries, which it returns anew.
 
         `body(carries, elements)` takes and returns two lists: the carries, and values that are stacked along a new
-        first dimension. Returns the last carries and the stacks. Raises ValueError without inputs of one length.
+        first dimension. Returns the last carries and the stacks. Raises ValueError without inputs of one length, and
+        TypeError for what are no lists.
         """
-        begin, given = self._values(carries), self._values(inputs)
+        for what, values in (("carries", carries), ("inputs", inputs)):
+            if not isinstance(values, list | tuple):
+                raise TypeError(f"scan: expected a list of {what}, got {type(values).__name__}")
+        both = self._values([*carries, *inputs])
+        begin, given = both[: len(carries)], both[len(carries) :]
         lengths = {shape_of(value)[:1] for value in given}
         if len(lengths) != 1 or () in lengths:
             raise ValueError("scan: expected inputs of one length along the first dimension, at least one")
@@ -347,7 +387,7 @@ class Builder:
             number, *values = self._inserter.tensors(step.args)
             index = number if not reverse else (length - 1) - number
             elements = [_element(value, index) for value in values[len(begin) :]]
-            carried, outputs = body(values[: len(begin)], elements)
+            carried, outputs = _two_lists(body(values[: len(begin)], elements))
             stacks = [self._stacked(step, index, output, length) for output in self._values(outputs)]
             results = [(number + 1).value, *self._values(carried), *step.args[1 + len(begin) : len(state)]]
             self._return([*results, *(stack.value for stack in stacks)])
@@ -382,6 +422,9 @@ class Builder:
                 flat += value if isinstance(value, Sequence) else [value]
             elif value is not None:
                 flat.append(value)
+        if stated.cls is SelectOp:
+            # Numbers are of the type of what is chosen, not of the predicate.
+            return [*self._values(flat[:1]), *self._values(flat[1:], filled=True)]
         return self._values(flat, getattr(stated.cls, "ROLE", None) == "elementwise")
 
     def _insert(self, op: Operation) -> Any:

@@ -4,9 +4,11 @@
 # Reads the tuple of operands, of which xDSL's public view is made anew for each look.
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
+import numpy as np
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.ir.core import SSAValues
@@ -15,8 +17,13 @@ from xdsl.utils.exceptions import VerifyException
 from ...hlo_dialect.diagnostics import op_error
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.op import HloOp, append
+from ...hlo_dialect.types import HloTensor, is_float, numpy_dtype
 from ...hlo_dialect.verification import facts_of, verify_constraints
 from .locations import callers_location
+from .types import fitted
+
+ALWAYS = 8.0
+"""The number up to which all types of floats go."""
 
 Scope: TypeAlias = tuple[Block, dict[Any, Tensor]]
 """A block, and the constants that are known in it."""
@@ -41,6 +48,12 @@ class Inserting(Builder):
     def place(self) -> LocationAttr:
         return callers_location()
 
+    def truth(self) -> bool:
+        raise TypeError(
+            "the truth of a value is not known while the program is built: select(condition, a, b), Builder.cond, "
+            "Builder.while_loop"
+        )
+
     def enter(self, block: Block) -> Scope:
         """
         Go on at the end of a block, as long as the scope is that of the block; return the one to go back to.
@@ -54,6 +67,10 @@ class Inserting(Builder):
     def leave(self, outside: Scope) -> None:
         """Go on where the work was before `enter`."""
         self.block, self._splats = outside
+
+    def end(self) -> None:
+        """Add nothing more."""
+        self._watch = _refuse
 
     def insert(self, op: Operation) -> None:
         if op.location is UNKNOWN_LOC:
@@ -69,6 +86,27 @@ class Inserting(Builder):
         self.insert(op)
         (result,) = op.results
         return Tensor(self, result)
+
+    def splat(self, number: Any, type_: HloTensor) -> Tensor:
+        """
+        A constant whose elements are all `number`, or an array of the type's shape. Raises ValueError and
+        OverflowError for a number that the element type does not have, TypeError.
+        """
+        kind = cast("type[Any]", type(number))
+        if kind is float or kind is int or kind is bool:
+            found = self._splats.get((number, math.copysign(1.0, number), type_))
+            if found is not None:
+                return found
+            floats = is_float(type_.element_type)
+            if kind is int and not floats:
+                # NumPy's own OverflowError, but for types that NumPy does not have.
+                np.asarray(number, numpy_dtype(type_.element_type))
+            if kind is int or (kind is float and (abs(number) > ALWAYS or not floats)):
+                fitted(np.asarray(number), type_.element_type)
+            return super().splat(number, type_)
+        if not isinstance(number, np.ndarray | np.generic):
+            raise TypeError(f"expected a value, an array or a number, got {kind.__name__}")
+        return self.constant(np.asarray(cast(Any, number)))
 
     def op(
         self,
@@ -108,6 +146,10 @@ class Inserting(Builder):
             set_results(op, known[0])
         if facts is not None:
             self.verified.append(op)
+
+
+def _refuse(op: Operation) -> None:
+    raise ValueError(f"the program is built already: {op.name} cannot be added; begin another xhlo.Builder()")
 
 
 _RESULTS = object()

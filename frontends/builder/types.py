@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, cast
@@ -10,8 +11,9 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, TypeAttribute
 
+from ...hlo_dialect.numbers.number_semantics import round_to
 from ...hlo_dialect.shapes import DYNAMIC
-from ...hlo_dialect.types import element_of, element_type_of, make_tensor, shape_of
+from ...hlo_dialect.types import element_of, element_type_of, is_float, make_tensor, numpy_dtype, shape_of
 from .properties import parse_text
 
 
@@ -26,7 +28,10 @@ def _named(text: str) -> Attribute:
         except TypeError:
             found = None
         if found is None:
-            raise
+            raise ValueError(
+                f'\'{text}\' is no type: an element type is "f32", np.float32 or "bf16", that of a value '
+                '("f32", (2, 3)) or "tensor<2x3xf32>"'
+            ) from None
         return found
 
 
@@ -47,16 +52,55 @@ def element_type(value: Any) -> Attribute:
         return value
     if isinstance(value, str):
         return _named(value)
-    dtype = np.dtype(value)
+    try:
+        dtype = np.dtype(value)
+    except TypeError:
+        raise TypeError(f'expected an element type, such as "f32" or np.float32, got {value!r}') from None
     found = element_type_of(dtype)
     if found is None:
         raise TypeError(f"there is no element type for {dtype}")
     return found
 
 
-def _dimensions(shape: Sequence[Any]) -> tuple[int, ...]:
-    """Sizes; None is an unknown one."""
-    return tuple(DYNAMIC if size is None else int(size) for size in shape)
+def _dimensions(shape: Any) -> tuple[int, ...]:
+    """Sizes; None is an unknown one. Raises TypeError, ValueError."""
+    if isinstance(shape, int | np.integer):
+        shape = (shape,)
+    try:
+        sizes = tuple(DYNAMIC if size is None else operator.index(size) for size in shape)
+    except TypeError:
+        raise TypeError(f"expected a shape, a sequence of sizes (None is an unknown one), got {shape!r}") from None
+    if any(size < 0 and size != DYNAMIC for size in sizes):
+        raise ValueError(f"a shape has a negative size: {tuple(shape)}")
+    return sizes
+
+
+def fitted(values: np.ndarray[Any, Any], element: Attribute) -> np.ndarray[Any, Any]:
+    """
+    Values as an element type: floats are rounded; those that the type does not have at all are refused.
+
+    Raises ValueError for a fraction, a sign or a size that would be lost, TypeError for what are no numbers.
+    """
+    dtype = numpy_dtype(element)
+    assert dtype is not None
+    if values.dtype == dtype:
+        return values
+    if element_type_of(values.dtype) is None:
+        raise TypeError(f"expected numbers, got {values.dtype}")
+    with np.errstate(all="ignore"):
+        found = round_to(values, dtype) if is_float(element) and values.dtype.kind == "f" else values.astype(dtype)
+        if values.dtype.kind == "c" and dtype.kind != "c":
+            lost = values.imag != 0
+        elif is_float(element) or dtype.kind == "c":
+            wide = np.complex128 if dtype.kind == "c" else np.float64
+            lost = np.isfinite(values.astype(wide)) & ~np.isfinite(found.astype(wide))
+        else:
+            lost = found.astype(values.dtype) != values
+            # A wide integer that wraps around comes back as itself.
+            lost |= (found.astype(np.float64) < 0) != (values.astype(np.float64) < 0)
+    if lost.any():
+        raise ValueError(f"{values[lost].flat[0]} is no {element}: state another type, or convert the array first")
+    return found
 
 
 def type_of(stated: Any, shape: Sequence[int | None] | None = None) -> Attribute:

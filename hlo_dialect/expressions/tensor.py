@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import UNKNOWN_LOC, IntegerType, LocationAttr, TensorType
@@ -88,6 +88,10 @@ class Builder:
     def place(self) -> LocationAttr:
         """The location of the operations in regions that a method makes."""
         return self.location
+
+    def truth(self) -> bool:
+        """The truth of a tensor in Python: that of any object."""
+        return True
 
     def add(self, op: Operation) -> Tensor:
         """Insert an operation with one result, and return the result."""
@@ -181,6 +185,12 @@ class Tensor:
 
     builder: Builder
     value: SSAValue
+
+    __array_ufunc__: ClassVar[None] = None
+    """NumPy's arrays leave operators to this class."""
+
+    def __bool__(self) -> bool:
+        return self.builder.truth()
 
     @property
     def type(self) -> HloTensor:

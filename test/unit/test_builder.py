@@ -234,7 +234,7 @@ def test_types_as_python_writes_them() -> None:
     ]
     assert {str(b.parameter(*one).type) for one in stated} == {"tensor<i8>"}
     assert str(b.parameter("bfloat16", (2, None)).type) == "tensor<2x?xbf16>"
-    with pytest.raises(ValueError, match="'float7' is no attribute"):
+    with pytest.raises(ValueError, match="'float7' is no type"):
         b.parameter("float7")
 
 
