@@ -2,7 +2,7 @@
 `TracedArray`: what a compiled function's arrays are while it is traced.
 
 It answers to NumPy by NumPy's own protocols (NEP 13, NEP 18 and the array API standard), with NumPy 2's promotion
-(NEP 50). A view is a value of its own: writing to it does not change the array that it came from.
+(NEP 50).
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -13,9 +13,7 @@ import math
 import operator
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
 from functools import lru_cache
-from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -24,59 +22,31 @@ import numpy as np
 from ...hlo_dialect.types import element_of, element_type_of, make_tensor, numpy_dtype, shape_of
 from ..builder.builder import Builder, Value
 from .constants import constant
-from .errors import TraceError
+from .errors import MissingAttribute, TraceError
+from .registry import (
+    CALL_UFUNC,
+    CHOSEN,
+    FUNCTIONS,
+    METHODS,
+    MUST_BE_KNOWN,
+    STANDARDS,
+    TRACE,
+    TRACED_ONLY,
+    WHY,
+    implements,
+    namespace,
+)
+from .views import VIEWING, base_of, detached, linked, written
 
-FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
-"""The function that compiles each function of NumPy: `FUNCTIONS[np.sum](x, axis=0)`."""
-
-TRACED_ONLY: dict[Callable[..., Any], Callable[..., Any]] = {}
-"""
-Those that clusters leave to NumPy: they change an argument, give no arrays, or differ from NumPy where that decides by
-elements.
-"""
-
-METHODS: dict[str, Callable[..., Any]] = {}
-"""The methods of arrays by name; the first argument is the array."""
-
-CALL_UFUNC: list[Callable[..., Any]] = []
-"""The one function that compiles ufuncs, set by ufuncs.py, which needs this file."""
-
+__all__ = ["STANDARDS", "TRACE", "implements"]
+"""What others find here too."""
 
 _errors: weakref.WeakKeyDictionary[Builder, list[TraceError]] = weakref.WeakKeyDictionary()
-
-
-TRACE: ContextVar[Builder | None] = ContextVar("TRACE", default=None)
-"""The program of the function that is being traced."""
-
-STANDARDS = ("2021.12", "2022.12", "2023.12", "2024.12")
-"""The versions of the array API standard that `xhlo.numpy` has."""
-
-
-def namespace(api_version: str | None = None) -> ModuleType:
-    """The array API standard's functions, `xhlo.numpy`, which are built on this package. Raises ValueError."""
-    if api_version not in (None, *STANDARDS):
-        raise ValueError(f"xhlo.numpy has the versions {', '.join(STANDARDS)} of the array API, not {api_version}")
-    return import_module("...numpy", __package__)
 
 
 def builder_errors(builder: Builder) -> list[TraceError]:
     """The errors of a trace about values that are not known, which NumPy may have replaced by its own."""
     return _errors.setdefault(builder, [])
-
-
-def implements(
-    *functions: Callable[..., Any], method: str | None = None, in_clusters: bool = True
-) -> Callable[[Any], Any]:
-    """A decorator: the function compiles these functions of NumPy, and the method of that name."""
-
-    def register(function: Any) -> Any:
-        for one in functions:
-            (FUNCTIONS if in_clusters else TRACED_ONLY)[one] = function
-        if method is not None:
-            METHODS[method] = function
-        return function
-
-    return register
 
 
 def _operate(ufunc: np.ufunc, *operands: Any) -> Any:
@@ -120,25 +90,16 @@ def _in_place(name: str) -> Callable[..., Any]:
         # A number of Python is not changed; the variable gets another.
         if self.weak is not None:
             return _operate(ufunc, self, other)
+        # Neither is a number that NumPy took from an array, or computed.
+        if not self.shape and self.block is self.builder.current_block:
+            return CALL_UFUNC[0](ufunc, self, other)
         return self.write(CALL_UFUNC[0](ufunc, self, other))
 
     return method
 
 
-_KEEP = "keep it as an array"
-_STATIC = "or make the argument static: xhlo.jit(static_argnames=..)"
-_MUST_BE_KNOWN = {
-    "__bool__": ("its truth", "np.where(condition, a, b), xhlo.cond(condition, f, g, x), or xhlo.jit(autograph=True)"),
-    "__float__": ("its value", f"{_KEEP}, with np.sqrt in place of math.sqrt; {_STATIC}"),
-    "__complex__": ("its value", f"{_KEEP}; {_STATIC}"),
-    "__int__": ("its value", "x.astype(int); or make the argument static: xhlo.jit(static_argnames=..)"),
-    "__index__": ("its value, as a size, an axis or a bound", "make the argument static: xhlo.jit(static_argnames=..)"),
-    "__hash__": ("its value, as a key", "make the argument static: xhlo.jit(static_argnames=..)"),
-}
-
-
 def _needs_value(name: str) -> Callable[..., NoReturn]:
-    wanted, remedy = _MUST_BE_KNOWN[name]
+    wanted, remedy = MUST_BE_KNOWN[name]
 
     def method(self: TracedArray) -> NoReturn:
         reason = f"{wanted} is needed here, which is not known while the function is compiled: {self!r}"
@@ -161,24 +122,45 @@ def _facts(type_: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
     return found
 
 
+def _refuse_shape(array: TracedArray, shape: Any) -> NoReturn:
+    raise TraceError("the shape of an array is assigned, which is not compiled", f"x = x.reshape({shape})")
+
+
+def _has_mask(key: Any) -> bool:
+    """Whether a key has a part that chooses by elements."""
+    for part in key if type(key) is tuple else (key,):
+        kind = type(part)
+        if kind is CHOSEN["type"] or (kind is TracedArray and part.dtype.kind == "b"):
+            return True
+    return False
+
+
 class TracedArray:
     """An array whose shape and dtype are known while a function is traced, and whose elements when it runs."""
 
-    __slots__ = ("block", "builder", "dtype", "is_argument", "shape", "value", "weak")
+    __slots__ = (
+        "__weakref__", "_shape", "block", "builder", "dtype", "is_argument", "source", "value", "views", "weak"
+    )  # fmt: skip
     __array_priority__ = 1000
 
     def __init__(self, builder: Builder, value: Value, is_argument: bool = False):
         self.builder = builder
         self.value = value
-        self.shape, self.dtype = _facts(value.value.type)
+        self._shape, self.dtype = _facts(value.value.type)
         self.is_argument = is_argument
         """Whether it is the caller's array, which the function must not change."""
         self.block = builder.current_block
         """The block of the function, loop or branch that made it; others must not change it."""
         self.weak: type | None = None
         """The type of Python's numbers that it is one of; None for an array."""
+        self.source: tuple[TracedArray, str, Any] | None = None
+        """The array of which it may be a view, and how it came from it (views.py)."""
+        self.views: list[weakref.ref[TracedArray]] | None = None
+        """The arrays that may be views of it."""
 
     # Facts.
+
+    shape: Any = property(operator.attrgetter("_shape"), _refuse_shape)
 
     @property
     def ndim(self) -> int:
@@ -229,6 +211,12 @@ class TracedArray:
         """An array of the same trace."""
         return TracedArray(self.builder, value)
 
+    def __copy__(self) -> TracedArray:
+        return self.like(self.value)
+
+    def __deepcopy__(self, memo: Any) -> TracedArray:
+        return self.like(self.value)
+
     # Values that only a run knows.
 
     __bool__ = _needs_value("__bool__")
@@ -256,14 +244,16 @@ class TracedArray:
         return namespace(api_version)
 
     def __array_function__(self, function: Any, types: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        found = FUNCTIONS.get(function) or TRACED_ONLY.get(function)
+        found = TRACED_ONLY.get(function) or FUNCTIONS.get(function)
         if found is None:
             name = f"{function.__module__}.{function.__name__}".replace("numpy.", "np.", 1)
-            raise TraceError(
-                f"{name} is not compiled", "call it outside of the compiled function, or write it with others"
+            reason, remedy = WHY.get(
+                function, ("", "call it outside of the compiled function, or write it with others")
             )
+            raise TraceError(f"{name} is not compiled{reason}", remedy)
         try:
-            return found(*args, **kwargs)
+            result = found(*args, **kwargs)
+            return result if function.__name__ in VIEWING else detached(result, tuple(args))
         except TypeError as error:
             if isinstance(error, TraceError) or "argument" not in str(error):
                 raise
@@ -272,8 +262,16 @@ class TracedArray:
     def __getattr__(self, name: str) -> Any:
         found = METHODS.get(name)
         if found is None:
+            if not name.startswith("__") and hasattr(np.ndarray, name):
+                raise MissingAttribute(
+                    f"the attribute '{name}' of arrays is not there while the function is compiled: it is of the "
+                    "array's memory",
+                    "use it outside of the compiled function",
+                )
             raise AttributeError(f"a traced array has no attribute '{name}'")
-        return lambda *args, **kwargs: found(self, *args, **kwargs)
+        if name in VIEWING:
+            return lambda *args, **kwargs: found(self, *args, **kwargs)
+        return lambda *args, **kwargs: detached(found(self, *args, **kwargs), (self,))
 
     # Operators.
 
@@ -298,29 +296,48 @@ class TracedArray:
 
     # Elements.
 
-    def __getitem__(self, key: Any) -> TracedArray:
+    def __getitem__(self, key: Any) -> Any:
+        if _has_mask(key):
+            chosen = CHOSEN["get"](self, key)
+            if chosen is not None:
+                return chosen
         return METHODS["__getitem__"](self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.write(METHODS["__setitem__"](self, key, value))
+        if type(value) is TracedArray and value.source is not None:
+            base, kind, of_view = value.source
+            if base is self and kind == "item" and of_view is key:
+                return  # `x[key] += y`, whose second step assigns what the first has written
+        self._check_own()
+        new = CHOSEN["set"](self, key, value) if _has_mask(key) else None
+        self.write(METHODS["__setitem__"](self, key, value) if new is None else new)
+
+    def _check_own(self) -> None:
+        """Raises TraceError where it, or the array of which it is a view, must not be changed."""
+        array: TracedArray | None = self
+        while array is not None:
+            if array.is_argument:
+                raise TraceError(
+                    "an argument is changed here; the caller's array would stay as it is"
+                    if array is self
+                    else "a view of an argument is changed here; the caller's array would stay as it is",
+                    "work on a copy, x = x.copy(), and return it",
+                )
+            if array.block is not self.builder.current_block:
+                raise TraceError(
+                    "an array from outside of a loop or branch is changed in it; it may run any number of times",
+                    "pass the array to the function of the loop or branch, and return the new one",
+                )
+            array = base_of(array)
 
     def write(self, new: TracedArray) -> TracedArray:
         """Give all elements anew, as item assignment and `+=` do. Raises TraceError for an argument."""
-        if self.is_argument:
-            raise TraceError(
-                "an argument is changed here; the caller's array would stay as it is",
-                "work on a copy, x = x.copy(), and return it",
-            )
-        if self.block is not self.builder.current_block:
-            raise TraceError(
-                "an array from outside of a loop or branch is changed in it; it may run any number of times",
-                "pass the array to the function of the loop or branch, and return the new one",
-            )
+        self._check_own()
         if not np.can_cast(new.dtype, self.dtype, "same_kind"):
             raise TraceError(f"elements of type {new.dtype} do not go into an array of {self.dtype}", "x = x + y")
         if new.shape != self.shape:
             raise TraceError(f"an array of shape {new.shape} does not go into one of {self.shape}")
-        self.value = astype(new, self.dtype).value
+        written(self, astype(new, self.dtype))
         return self
 
     @property
@@ -335,13 +352,21 @@ class TracedArray:
     def real(self) -> TracedArray:
         return METHODS["real"](self)
 
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
     @property
     def imag(self) -> TracedArray:
         return METHODS["imag"](self)
 
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag[...] = value
+
     @property
     def flat(self) -> Any:
-        return METHODS["ravel"](self)
+        return linked(self.like(METHODS["ravel"](self).value), self, "flat", None)
 
 
 # Between arrays ----------------------------------------------------------------------------------------------------
@@ -382,7 +407,7 @@ def element(dtype: Any) -> Any:
     """The element type of a dtype. Raises TraceError."""
     found = element_type_of(np.dtype(dtype))
     if found is None:
-        raise TraceError(f"arrays of {np.dtype(dtype)} are not compiled")
+        raise TraceError(f"arrays of {np.dtype(dtype)} are not compiled", "numbers or booleans in their place")
     return found
 
 

@@ -39,3 +39,7 @@ class TraceError(TypeError):
             lines.append(f"  instead: {remedy}")
         super().__init__("\n".join(lines))
         self.reason, self.remedy = reason, remedy
+
+
+class MissingAttribute(TraceError, AttributeError):
+    """An attribute of NumPy's arrays that arrays of a program do not have."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from .arrays import (
     METHODS,
+    WHY,
     TracedArray,
     astype,
     axis_of,
@@ -29,6 +30,7 @@ from .joining import concatenate
 from .reductions import choose
 from .shapes import reshape, where
 from .ufuncs import call_ufunc
+from .views import KINDS, Kind, Layout, linked
 
 
 @dataclass
@@ -216,7 +218,9 @@ def get(array: TracedArray, key: Any) -> TracedArray:
     part = _boxed(array, index.box)
     if not index.arrays:
         kept = [part.shape[one] if one is not None else 1 for one in index.layout]
-        return part.like(part.value.reshape(kept))
+        found = part.like(part.value.reshape(kept))
+        # One element is a number of its own.
+        return linked(found, array, "item", key) if index.layout else found
     points, shape = _indices(array, index)
     b, dims = array.builder, list(index.arrays)
     rest = [dim for dim in range(array.ndim) if dim not in dims]
@@ -239,7 +243,18 @@ def get(array: TracedArray, key: Any) -> TracedArray:
     stored = [*range(-len(shape), 0), *rest]
     moved = taken.like(taken.value.transpose([stored.index(one) for one in labels if one is not None]))
     found = iter(moved.shape)
-    return reshape(moved, [1 if one is None else next(found) for one in labels])
+    result = reshape(moved, [1 if one is None else next(found) for one in labels])
+    result.source = None
+    if not shape and labels:
+        # Integers that the run knows, beside slices.
+        return linked(result, array, "item", key)
+    return result
+
+
+def _known_layout(layout: Layout, key: Any) -> Layout:
+    """The layout of a part; where it begins does not matter."""
+    parts = key if isinstance(key, tuple) else (key,)
+    return layout[tuple(0 if isinstance(one, TracedArray) else one for one in parts)]
 
 
 def _labels(index: _Index, rank: int) -> list[int | None]:
@@ -333,6 +348,7 @@ def _scattered(array: TracedArray, index: _Index, new: TracedArray, combine: str
     return array.like(found)
 
 
+KINDS["item"] = Kind(get, lambda base, new, key: put(base, key, new), _known_layout)
 METHODS["__getitem__"] = get
 METHODS["__setitem__"] = put
 
@@ -368,16 +384,27 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> TracedArray:
     return array[tuple(key)]
 
 
-@implements(np.nonzero, np.flatnonzero, np.argwhere, np.extract, np.compress)
+@implements(np.nonzero, np.flatnonzero, np.argwhere, np.extract)
+@implements(np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d, np.trim_zeros)
 @implements(np.unique, np.unique_all, np.unique_counts, np.unique_inverse, np.unique_values)
 def size_depends_on_elements(*args: Any, **stated: Any) -> Any:
     raise TraceError(
         "the size of the result depends on the elements",
-        "np.where(mask, x, other), a sum with where=mask, xhlo.numpy.nonzero(x, size=..) or unique_values(x, size=..), "
-        "or this function outside of the compiled one",
+        "np.unique(x, size=..), which fills what is missing, or this function outside of the compiled one",
     )
 
 
+@implements(np.compress, in_clusters=False)
+def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> TracedArray:
+    if isinstance(condition, TracedArray):
+        return size_depends_on_elements()
+    builder = builder_of(a)
+    array, dim = (reshape(lift(builder, a), -1), 0) if axis is None else (a, axis_of(axis, a.ndim))
+    result = take(array, np.flatnonzero(np.asarray(condition)), dim)
+    return result if out is None else out.write(result)
+
+
+METHODS["compress"] = lambda a, condition, axis=None, out=None: compress(condition, a, axis, out)
 METHODS["nonzero"] = size_depends_on_elements
 
 
@@ -409,3 +436,15 @@ def _before(element: TracedArray, value: TracedArray, side: str) -> Any:
     if side == "left":
         return (element < value) | (no_number & ~call_ufunc(np.isnan, element))
     return (element <= value) | no_number
+
+
+_TEXT = "it makes text or a file of elements", "call it on the results, outside of the compiled function"
+_TYPE = "its dtype depends on the elements"
+_MEMORY = "it is of memory, and arrays of a program are values", "call it outside of the compiled function"
+for _function in (np.array2string, np.array_repr, np.array_str, np.save, np.savez, np.savetxt, np.savez_compressed):
+    WHY[_function] = f": {_TEXT[0]}", _TEXT[1]
+for _function in (np.shares_memory, np.may_share_memory):
+    WHY[_function] = f": {_MEMORY[0]}", _MEMORY[1]
+for _name in ("sqrt", "log", "log2", "log10", "logn", "power", "arccos", "arcsin", "arctanh"):
+    WHY[getattr(np.emath, _name)] = f": {_TYPE}", f"np.{_name} of x.astype(complex)"
+WHY[np.real_if_close] = f": {_TYPE}", "x.real"

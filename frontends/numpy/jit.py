@@ -36,30 +36,19 @@ from ..builder.builder import Builder
 from ..stages import text_of
 
 # Imported because they register the functions that they compile.
-from . import factorizations, fourier, padding, places, polynomials, signals, statistics  # noqa: F401  # pyright: ignore[reportUnusedImport]
-from .arrays import TRACE, TracedArray, broadcast_to, builder_errors, holds_traced, lift
+from . import factorizations, fourier, signals, statistics  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from .arrays import TracedArray, lift
 from .autograph.rewriting import rewritten
 from .autograph.undefined import Undefined
+from .calls import NUMBERS, traced_call
 from .donation import Donated
-from .entrances import TAKING, entering
-from .errors import TraceError
-from .mapping import notations
+from .functions import masks, padding, places, polynomials  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .named_sizes import NamedSizes
-from .shapes import shape_argument
 from .shortcuts import Shortcuts
-from .ufuncs import call_ufunc
 from .unrolling import Repetitions
 
 MANY = 8
 """The number of compilations of one function from which it warns."""
-
-_FILLED_LATER = {np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like}
-"""Functions whose arrays the traced function writes to, so that they are part of the trace."""
-
-NUMBERS = (bool, int, float, complex)
-
-_KNOWN = frozenset((TracedArray, np.ndarray, *NUMBERS))
-"""Types none of which but traced arrays takes part in NumPy's protocol."""
 
 
 class CacheInfo(NamedTuple):
@@ -248,10 +237,10 @@ class JitFunction:
         arguments = bound.arguments
         arguments.arguments.update(unflatten(bound.structure, given))
         static = [f"{name}={value!r}" for name, value in bound.fixed.items()]
-        tree = _run(builder, self._traceable, arguments.args, arguments.kwargs)
+        tree = traced_call(builder, self._traceable, arguments.args, arguments.kwargs)
         outputs, results = flatten(tree)
         for one in outputs:
-            if isinstance(one, Undefined):
+            if isinstance(one, Undefined | masks.Chosen):
                 one.fail()
         constants = [None if isinstance(one, TracedArray) else (one,) for one in outputs]
         values = [lift(builder, one).value for one in outputs if isinstance(one, TracedArray)]
@@ -347,71 +336,6 @@ class _Bound:
     """The others' leaves as they were given."""
 
 
-def _run(builder: Builder, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Trace a call. NumPy's C code hides the errors of its arguments' methods behind its own."""
-    hidden = builder_errors(builder)
-    outside = TRACE.set(builder)
-
-    def enter(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not kwargs and type(called) is np.ufunc:
-            kinds = {*map(type, args)}
-            if TracedArray in kinds and kinds <= _KNOWN:
-                # As NumPy would call it.
-                return call_ufunc(called, *args)
-        if called in TAKING and args and holds_traced(args[:1]):
-            return _taken(builder, TAKING[called], *args, **kwargs)
-        if called in _GIVING and holds_traced([*args, *kwargs.values()]):
-            return _GIVING[called](builder, *args, **kwargs)
-        result = called(*args, **kwargs)
-        return lift(builder, result) if called in _FILLED_LATER and type(result) is np.ndarray else result
-
-    try:
-        with entering(enter), notations():
-            return function(*args, **kwargs)
-    except TraceError:
-        raise
-    except TypeError:
-        if hidden:
-            raise hidden[-1] from None
-        raise
-    finally:
-        TRACE.reset(outside)
-
-
-def _taken(
-    builder: Builder,
-    how: str,
-    array: Any,
-    dtype: Any = None,
-    *,
-    copy: Any = True,
-    ndmin: int = 0,
-    order: Any = None,
-    subok: bool = False,
-    like: Any = None,
-    device: Any = None,
-) -> TracedArray:
-    """np.array, np.asarray and their like of what holds traced arrays."""
-    found = lift(builder, array, dtype)
-    if found.ndim < ndmin:
-        found = found.reshape((1,) * (ndmin - found.ndim) + found.shape)
-    return found.like(found.value) if how == "copy" and copy else found
-
-
-def _full(builder: Builder, shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **_: Any) -> TracedArray:
-    """np.full with a value that only the run knows."""
-    found = broadcast_to(lift(builder, fill_value, dtype), shape_argument(shape))
-    return found.like(found.value)
-
-
-# Functions that NumPy calls without its protocol.
-_GIVING: dict[Any, Callable[..., Any]] = {
-    np.full: _full,
-    np.isscalar: lambda builder, element: isinstance(element, NUMBERS) or not element.shape,
-    np.require: lambda builder, a, dtype=None, requirements=None, *, like=None: lift(builder, a, dtype),
-}
-
-
 def _parameters(builder: Builder, leaves: Sequence[Any], names: Sequence[str]) -> list[TracedArray]:
     """The arguments as the function sees them."""
     given: list[TracedArray] = []
@@ -453,8 +377,7 @@ def jit(
     Compile a function of NumPy code as a whole: a decorator, with or without arguments.
 
     Arguments are arrays, numbers, and tuples, lists, dicts and dataclasses of them. Results are NumPy arrays in the
-    structure that the function returns. Views are values of their own, and a random number drawn with NumPy is a
-    constant of the program.
+    structure that the function returns. A random number drawn with NumPy is a constant of the program.
 
     static_argnames: arguments that are known while the function is traced, so that it may decide by them; hashable.
     donate_argnames: arguments that the caller does not use afterwards: later results may be written to their memory.

@@ -14,6 +14,7 @@ from .arrays import TracedArray, axes_of, axis_of, broadcast_to, constant_index,
 from .reductions import NO_VALUE
 from .shapes import expand_dims, moveaxis, reshape, shape_argument, swapaxes, together, widened
 from .ufuncs import call_ufunc
+from .views import KINDS, Kind, linked
 
 
 @implements(np.concatenate, np.concat)
@@ -26,6 +27,17 @@ def concatenate(
     if not found[0].ndim:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
     dim = axis_of(axis, found[0].ndim)
+    for number, one in enumerate(found):
+        if len(one.shape) != len(found[0].shape):
+            raise ValueError(
+                f"all the input arrays must have same number of dimensions, but array 0 has {found[0].ndim} and array "
+                f"{number} has {one.ndim}"
+            )
+        if (*one.shape[:dim], *one.shape[dim + 1 :]) != (*found[0].shape[:dim], *found[0].shape[dim + 1 :]):
+            raise ValueError(
+                "all the input array dimensions except for the concatenation axis must match exactly: array 0 has "
+                f"shape {found[0].shape}, array {number} {one.shape}, axis {dim}"
+            )
     result = found[0].like(joined([one.value for one in found], dim)) if len(found) > 1 else found[0]
     return result if out is None else out.write(result)
 
@@ -97,7 +109,15 @@ implements(np.vsplit)(lambda ary, parts: split(ary, parts, 0))
 
 @implements(np.flip)
 def flip(m: Any, axis: Any = None) -> TracedArray:
-    return m.like(m.value.reverse(axes_of(axis, m.ndim)))
+    axes = axes_of(axis, m.ndim)
+    return linked(m.like(m.value.reverse(axes)), m, "flip", axes)
+
+
+KINDS["flip"] = Kind(
+    lambda base, axes: flip(base, axes),
+    lambda base, new, axes: flip(new, axes),
+    lambda layout, axes: np.flip(layout, axes),
+)
 
 
 implements(np.flipud)(lambda m: flip(m, 0))

@@ -28,6 +28,7 @@ from .arrays import (
 from .errors import TraceError
 from .reductions import choose
 from .ufuncs import call_ufunc
+from .views import KINDS, Kind, Layout, linked
 
 
 def _traced(a: Any) -> TracedArray:
@@ -57,12 +58,49 @@ def reshape(a: Any, /, shape: Any = None, order: Any = "C", *, newshape: Any = N
         sizes[sizes.index(-1)] = array.size // rest if rest else 0
     if math.prod(sizes) != array.size or -1 in sizes:
         raise ValueError(f"cannot reshape array of size {array.size} into shape {tuple(shape_argument(shape))}")
-    return array.like(array.value.reshape(sizes))
+    return linked(array.like(array.value.reshape(sizes)), array, "reshape", sizes)
 
 
 @implements(np.ravel, method="ravel")
 def ravel(a: Any, order: Any = "C") -> TracedArray:
-    return reshape(a, -1, order)
+    found = reshape(a, -1, order)
+    return found if found.source is None or order == "F" else linked(found, found.source[0], "ravel", None)
+
+
+def _raveled(layout: Layout, _: Any) -> Layout:
+    """NumPy's ravel copies what has gaps, even at equal distances."""
+    if not layout.flags.c_contiguous:
+        raise ValueError("a copy")
+    return layout.reshape(-1)
+
+
+KINDS["reshape"] = Kind(
+    lambda base, sizes: reshape(base, sizes),
+    lambda base, new, _: reshape(new, base.shape),
+    lambda layout, sizes: np.reshape(layout, sizes, copy=False),
+)
+KINDS["ravel"] = Kind(lambda base, _: reshape(base, -1), KINDS["reshape"].back, _raveled)
+KINDS["flat"] = Kind(lambda base, _: reshape(base, -1), KINDS["reshape"].back, lambda layout, _: layout.reshape(-1))
+KINDS["transpose"] = Kind(
+    lambda base, order: transpose(base, order),
+    lambda base, new, order: transpose(new, np.argsort(order).tolist()),
+    lambda layout, order: layout.transpose(order),
+)
+KINDS["real"] = Kind(
+    lambda base, _: real(base),
+    lambda base, new, _: base.like(base.builder.complex(new.value, imag(base).value)),
+    lambda layout, _: _spread(layout),
+)
+KINDS["imag"] = Kind(
+    lambda base, _: imag(base),
+    lambda base, new, _: base.like(base.builder.complex(real(base).value, new.value)),
+    lambda layout, _: _spread(layout),
+)
+
+
+def _spread(layout: Layout) -> Layout:
+    """Every other number."""
+    return np.lib.stride_tricks.as_strided(layout, layout.shape, [2 * stride for stride in layout.strides])
 
 
 METHODS["reshape"] = lambda a, *shape, order="C", copy=None: reshape(a, shape[0] if len(shape) == 1 else shape, order)
@@ -70,8 +108,26 @@ METHODS["flatten"] = ravel
 METHODS["copy"] = lambda a, order="C": a.like(a.value)
 METHODS["astype"] = lambda a, dtype, order="K", casting="unsafe", subok=True, copy=True: a.like(astype(a, dtype).value)
 METHODS["conj"] = METHODS["conjugate"] = lambda a: call_ufunc(np.conjugate, a)
-METHODS["fill"] = lambda a, value: a.write(astype(broadcast_to(lift(a.builder, value), a.shape), a.dtype)) and None
-METHODS["view"] = lambda a, dtype: a.like(a.builder.bitcast_convert(a.value, result_type=np.dtype(dtype)))
+
+
+def _fill(a: TracedArray, value: Any) -> None:
+    a.write(astype(broadcast_to(lift(a.builder, value), a.shape), a.dtype))
+
+
+METHODS["fill"] = _fill
+
+
+def _view(a: TracedArray, dtype: Any = None, type: Any = None) -> TracedArray:
+    """The same bits as another type, of the same size."""
+    if dtype is None:
+        return reshape(a, a.shape)
+    wanted = np.dtype(dtype)
+    if wanted.itemsize != a.dtype.itemsize:
+        raise TraceError(f"a view of {a.dtype} as {wanted} is not compiled: their sizes differ", "x.astype(..)")
+    return a.like(a.builder.bitcast_convert(a.value, result_type=wanted))
+
+
+METHODS["view"] = _view
 
 
 @implements(np.copy)
@@ -90,7 +146,7 @@ def transpose(a: Any, axes: Any = None) -> TracedArray:
     order = range(array.ndim)[::-1] if axes is None else [axis_of(axis, array.ndim) for axis in axes]
     if sorted(order) != list(range(array.ndim)):
         raise ValueError("axes don't match array")
-    return array.like(array.value.transpose(list(order)))
+    return linked(array.like(array.value.transpose(list(order))), array, "transpose", list(order))
 
 
 METHODS["transpose"] = lambda a, *axes: transpose(
@@ -257,13 +313,13 @@ def full_like(
 
 @implements(np.real, method="real")
 def real(val: Any) -> TracedArray:
-    return val.like(val.builder.real(val.value)) if val.dtype.kind == "c" else val
+    return linked(val.like(val.builder.real(val.value)), val, "real", None) if val.dtype.kind == "c" else val
 
 
 @implements(np.imag, method="imag")
 def imag(val: Any) -> TracedArray:
     if val.dtype.kind == "c":
-        return val.like(val.builder.imag(val.value))
+        return linked(val.like(val.builder.imag(val.value)), val, "imag", None)
     return val.like(val.value.like(0))
 
 

@@ -67,6 +67,7 @@ def _sort_in_place(a: TracedArray, axis: Any = -1, kind: Any = None, order: Any 
 
 
 METHODS["sort"] = _sort_in_place
+METHODS["partition"] = lambda a, kth, axis=-1, kind="introselect", order=None: _sort_in_place(a, axis)
 
 
 @implements(np.argsort, method="argsort")
@@ -81,7 +82,7 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order
     return sort(a, axis)
 
 
-@implements(np.argpartition)
+@implements(np.argpartition, method="argpartition")
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
     return argsort(a, axis)
 

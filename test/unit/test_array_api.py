@@ -156,12 +156,12 @@ def test_order() -> None:
 
 def test_what_is_not_compiled_runs_in_numpy(monkeypatch: Any) -> None:
     x = array([3.0, 1.0, 2.0])
-    same(np.packbits(x > 1), np.array([0b10100000], np.uint8))
+    assert np.array_repr(x > 1) == "array([ True, False,  True])"
     np.testing.assert_array_equal(xp.repeat(x, array([1, 0, 2])), [3, 2, 2])
     np.testing.assert_array_equal(x[x > 1], [3, 2])
     monkeypatch.setenv("XHLO_EAGER", "compile")
-    with pytest.raises(xhlo.TraceError, match=r"np\.packbits is not compiled"):
-        np.packbits(x > 1)
+    with pytest.raises(xhlo.TraceError, match=r"np\.array_repr is not compiled"):
+        np.array_repr(x > 1)
     np.testing.assert_array_equal(xp.nonzero(x > 1)[0], [0, 2])
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import FUNCTIONS, TracedArray, astype, axis_of, broadcast_to, builder_of, common_shape, implements, lift
-from .batched import vmap
-from .errors import TraceError
-from .shapes import moveaxis, reshape, together, transpose
+from ..arrays import FUNCTIONS, TracedArray, astype, axis_of, broadcast_to, builder_of, common_shape, implements, lift
+from ..batched import vmap
+from ..errors import TraceError
+from ..shapes import moveaxis, reshape, together, transpose
 
 
 @implements(np.apply_along_axis, in_clusters=False)

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import TracedArray, astype, axes_of, builder_of, constant_index, implements, lift
-from .errors import TraceError
-from .indexing import take_along_axis
-from .joining import stack
-from .reductions import NO_VALUE, reduced
+from ..arrays import TracedArray, astype, axes_of, builder_of, constant_index, implements, lift
+from ..errors import TraceError
+from ..indexing import take_along_axis
+from ..joining import stack
+from ..reductions import NO_VALUE, reduced
+from ..shapes import moveaxis, reshape, where
+from ..sorting import sorted_with
+from ..ufuncs import call_ufunc
 from .selection import LEAST, MOST, ranked
-from .shapes import moveaxis, reshape, where
-from .sorting import sorted_with
-from .ufuncs import call_ufunc
 
 
 def _lines(a: Any, axis: Any) -> tuple[TracedArray, list[int]]:

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import FUNCTIONS, TracedArray, astype, implements, lift
-from .errors import TraceError
-from .joining import concatenate, flip
+from ..arrays import FUNCTIONS, TracedArray, astype, implements, lift
+from ..errors import TraceError
+from ..joining import concatenate, flip
+from ..reductions import mean, reduced
+from ..ufuncs import call_ufunc
 from .quantiles import median
-from .reductions import mean, reduced
-from .ufuncs import call_ufunc
 
 _EDGES = ("edge", "wrap", "reflect", "symmetric")
 """The modes that repeat elements by their places."""

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import FUNCTIONS, TracedArray, astype, builder_of, constant_index, implements, lift
-from .factorizations import eigvals, inv, lstsq
-from .joining import concatenate
-from .reductions import reduced
-from .shapes import matrix_transpose, reshape, together, where
-from .signals import convolve, vander
-from .ufuncs import call_ufunc
+from ..arrays import FUNCTIONS, TracedArray, astype, builder_of, constant_index, implements, lift
+from ..factorizations import eigvals, inv, lstsq
+from ..joining import concatenate
+from ..reductions import reduced
+from ..shapes import matrix_transpose, reshape, together, where
+from ..signals import convolve, vander
+from ..ufuncs import call_ufunc
 
 
 def _coefficients(*given: Any) -> list[TracedArray]:

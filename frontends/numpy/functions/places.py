@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import (
+from ..arrays import (
     FUNCTIONS,
     METHODS,
     TracedArray,
@@ -28,13 +28,13 @@ from .arrays import (
     implements,
     lift,
 )
-from .errors import TraceError
-from .indexing import put as assigned
-from .indexing import take
-from .joining import concatenate
-from .reductions import choose, reduced
-from .shapes import moveaxis, reshape, shape_argument, together, where
-from .ufuncs import call_ufunc
+from ..errors import TraceError
+from ..indexing import put as assigned
+from ..indexing import take
+from ..joining import concatenate
+from ..reductions import choose, reduced
+from ..shapes import moveaxis, reshape, shape_argument, together, where
+from ..ufuncs import call_ufunc
 
 # Changes.
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..builder.builder import Value
-from .arrays import TracedArray, lift
-from .reductions import reduced
-from .shapes import where
-from .ufuncs import call_ufunc
+from ...builder.builder import Value
+from ..arrays import TracedArray, lift
+from ..reductions import reduced
+from ..shapes import where
+from ..ufuncs import call_ufunc
 
 LEAST = 1 << 13
 """The number of elements from which it is worth it."""
