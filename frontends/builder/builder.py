@@ -30,6 +30,8 @@ from ...hlo_dialect.expressions.tensor import Tensor
 from ...hlo_dialect.op import RegionOp
 from ...hlo_dialect.ops.comparison import SelectOp
 from ...hlo_dialect.ops.control_flow import ReturnOp, WhileOp
+from ...hlo_dialect.ops.elementwise import ElementwiseBinaryOp
+from ...hlo_dialect.ops.reduction import combiner_region
 from ...hlo_dialect.types import HloTensor, element_of, make_tensor, shape_of
 from ...hlo_dialect.verification import verify_module
 from .inserting import Inserting, set_results
@@ -275,6 +277,9 @@ class Builder:
         def method(*operands: Any, result_type: Any = None, **named: Any) -> Any:
             return self._operation(stated, operands, result_type, named)
 
+        if issubclass(cls, ElementwiseBinaryOp):
+            # A reduction's body as it is: `body=b.add`.
+            method.__dict__["combiner"] = cls
         method.__name__ = method.__qualname__ = name
         method.__doc__ = cls.__doc__
         # Found at once the next time.
@@ -322,8 +327,11 @@ class Builder:
         """The region that a function of arguments of these types denotes. Raises TypeError."""
         if not callable(function):
             raise TypeError(f"expected a function that makes a region, got {type(function).__name__}")
-        block = Block(arg_types=[type_of(one) for one in types])
         inserter = self._inserter
+        combiner = getattr(function, "combiner", None) if len(types) == 2 and types[0] == types[1] else None
+        if combiner is not None and shape_of(types[0]) == ():
+            return combiner_region(combiner, element_of(types[0]), callers_location())
+        block = Block(arg_types=[type_of(one) for one in types])
         outside = inserter.enter(block)
         try:
             self._return(self._values(listed(function(*inserter.tensors(block.args)))))

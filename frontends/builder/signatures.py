@@ -62,6 +62,11 @@ class Signature:
     """Whether the sizes of variadic operands are a property."""
 
     @cached_property
+    def _known(self) -> dict[tuple[Any, ...], dict[str, Attribute]]:
+        """Properties by what they were made from: a program states the same ones over and over."""
+        return {}
+
+    @cached_property
     def fixed(self) -> bool:
         """Whether the number of operands is."""
         return not any(operand.many or operand.optional for operand in self.operands)
@@ -81,6 +86,9 @@ class Signature:
     def sort(self, arguments: Sequence[Any], named: dict[str, Any]) -> Call:
         """Sort the arguments of a call. Raises TypeError, ValueError."""
         call = Call()
+        if len(arguments) == len(self.operands):
+            call.operands += arguments
+            return self._with_names(call, named)
         if len(arguments) > len(self.operands):
             raise TypeError(f"takes {len(self.operands)} operands by position, got {len(arguments)}: {self.text}")
         for index, operand in enumerate(self.operands):
@@ -95,11 +103,23 @@ class Signature:
             else:
                 raise TypeError(f"operand {operand.name} is missing: {self.text}")
             call.operands.append(value)
+        return self._with_names(call, named)
+
+    def _with_names(self, call: Call, named: dict[str, Any]) -> Call:
         for region in self.regions:
             if region.name not in named:
                 raise TypeError(f"region {region.name} is missing: {self.text}")
             call.regions.append(named.pop(region.name))
-        self._add_properties(call.properties, named)
+        facts = _facts(named)
+        known = None if facts is None else self._known.get(facts)
+        if known is not None:
+            call.properties.update(known)
+        else:
+            self._add_properties(call.properties, named)
+            if facts is not None:
+                if len(self._known) >= KEPT:
+                    self._known.clear()
+                self._known[facts] = dict(call.properties)
         if self.sized:
             sizes = [
                 len(value) if one.many else int(value is not None)
@@ -126,6 +146,28 @@ class Signature:
         missing = [name for name in self.required if name not in properties]
         if missing:
             raise TypeError(f"property {missing[0]} is missing: {self.text}")
+
+
+KEPT = 1024
+"""The number of calls whose properties are kept, for each operation."""
+
+_PLAIN = frozenset((int, bool, str, type(None)))
+_INTEGERS = frozenset((int,))
+
+
+def _facts(named: dict[str, Any]) -> tuple[Any, ...] | None:
+    """What properties are made from, hashable: numbers, words, and lists of integers; None for others."""
+    facts: list[Any] = []
+    for name, value in named.items():
+        kind = cast("type[Any]", type(value))
+        if kind is list or kind is tuple:
+            if not _INTEGERS.issuperset(map(type, value)):
+                return None
+            value = tuple(value)
+        elif kind not in _PLAIN:
+            return None
+        facts += (name, kind, value)
+    return tuple(facts)
 
 
 def _converted(name: str, convert: Convert, value: Any) -> Attribute:

@@ -227,11 +227,13 @@ class TracedArray:
     __hash__ = _needs_value("__hash__")  # pyright: ignore[reportAssignmentType]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        raise TraceError(
+        error = TraceError(
             f"its elements are needed here, which are not known while the function is compiled: {self!r}",
             "a function of NumPy that takes arrays; np.stack([..]) in place of np.array([..]), "
-            "np.take_along_axis(constant, i, 0) in place of constant[i]",
+            "np.take(constant, i, axis=0) in place of constant[i]",
         )
+        builder_errors(self.builder).append(error)
+        raise error
 
     item = tolist = __array__
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..builder.builder import Builder
-from .arrays import TRACE, TracedArray, broadcast_to, builder_errors, holds_traced, lift
+from .arrays import FUNCTIONS, TRACE, TracedArray, broadcast_to, builder_errors, holds_traced, lift
 from .entrances import TAKING, entering
 from .errors import TraceError
 from .functions import masks
@@ -21,7 +21,18 @@ from .ufuncs import call_ufunc
 
 NUMBERS = (bool, int, float, complex)
 
-_FILLED_LATER = {np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like}
+_FILLED_LATER = {
+    np.zeros,
+    np.ones,
+    np.empty,
+    np.full,
+    np.zeros_like,
+    np.ones_like,
+    np.empty_like,
+    np.full_like,
+    np.eye,
+    np.identity,
+}
 """Functions whose arrays the traced function writes to, so that they are part of the trace."""
 
 _KNOWN = frozenset((TracedArray, np.ndarray, *NUMBERS))
@@ -51,7 +62,7 @@ def traced_call(builder: Builder, function: Callable[..., Any], args: Sequence[A
             return function(*args, **kwargs)
     except TraceError:
         raise
-    except TypeError:
+    except (TypeError, ValueError):
         if hidden:
             raise hidden[-1] from None
         raise
@@ -114,6 +125,7 @@ def _arange(builder: Builder, *args: Any, **kwargs: Any) -> Any:
 # Functions that NumPy calls without its protocol.
 _GIVING: dict[Any, Callable[..., Any]] = {
     np.arange: _arange,
+    np.take: lambda builder, a, *args, **stated: FUNCTIONS[np.take](lift(builder, a), *args, **stated),
     np.full: _full,
     np.isscalar: lambda builder, element: isinstance(element, NUMBERS) or not element.shape,
     np.require: lambda builder, a, dtype=None, requirements=None, *, like=None: lift(builder, a, dtype),

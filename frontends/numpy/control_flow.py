@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -75,6 +75,8 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     if not isinstance(index, TracedArray):
         return branches[min(max(operator.index(index), 0), len(branches) - 1)](*operands)
     assert builder is not None
+    if index.shape:
+        raise TraceError(f"the index of a switch has shape {index.shape}", "one number: index[0], or np.choose")
     return _branched(
         builder, lambda functions: builder.switch(astype(index, np.int32).value, functions), branches, operands
     )
@@ -196,7 +198,12 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, *, revers
     outputs: list[Any] = []
 
     def step(carries: list[Value], elements: list[Value]) -> tuple[list[Value], list[Value]]:
-        carry, y = f(unflatten(structure, _arrays(builder, carries)), unflatten(inner, _arrays(builder, elements)))
+        made: Any = f(unflatten(structure, _arrays(builder, carries)), unflatten(inner, _arrays(builder, elements)))
+        if not isinstance(made, tuple | list) or len(cast("Sequence[Any]", made)) != 2:
+            raise TraceError(
+                "the function of a scan returns no pair of a carry and a value to stack", "return carry, None"
+            )
+        carry, y = made
         leaves, found = _lifted(builder, y)
         outputs.append(found)
         return _matching("the function of a scan", carry, start, structure, builder), [one.value for one in leaves]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import linecache
 
+from xdsl.dialects.builtin import LocationAttr
+
 from ...hlo_dialect.diagnostics import file_location
 from ..builder.locations import callers_location
 
@@ -26,8 +28,9 @@ class TraceError(TypeError):
     use np.where, xhlo.cond, or xhlo.jit(autograph=True)
     """
 
-    def __init__(self, reason: str, remedy: str = ""):
-        place = file_location(callers_location())
+    def __init__(self, reason: str, remedy: str = "", at: LocationAttr | None = None):
+        """`at` is the place, by default the line that is running."""
+        place = file_location(callers_location() if at is None else at)
         lines = [reason]
         if place is not None:
             name, line, column = place.filename.data, place.line.data, place.column.data

@@ -26,7 +26,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...hlo_dialect.donation import state_donations
+from ...hlo_dialect.errors import DiagnosticError
 from ...hlo_dialect.garbage_collector import paused_gc
+from ...hlo_dialect.types import element_type_of
 from ...targets.compile import compile_program
 from ...targets.cpu.executable import CpuExecutable
 from ...targets.program.entry import entry_of
@@ -42,6 +44,7 @@ from .autograph.rewriting import rewritten
 from .autograph.undefined import Undefined
 from .calls import NUMBERS, traced_call
 from .donation import Donated
+from .errors import TraceError
 from .functions import masks, padding, places, polynomials  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .named_sizes import NamedSizes
 from .shortcuts import Shortcuts
@@ -241,14 +244,14 @@ class JitFunction:
         outputs, results = flatten(tree)
         for one in outputs:
             if isinstance(one, Undefined | masks.Chosen):
-                one.fail()
+                one.returned()
         constants = [None if isinstance(one, TracedArray) else (one,) for one in outputs]
         values = [lift(builder, one).value for one in outputs if isinstance(one, TracedArray)]
         described += static
         return Compiled(
             described,
             self._reason(described),
-            builder.build(*values),
+            _built(builder, values),
             results,
             constants,
             self._options.target,
@@ -336,6 +339,22 @@ class _Bound:
     """The others' leaves as they were given."""
 
 
+def _built(builder: Builder, values: Sequence[Any]) -> Any:
+    """The program. Raises TraceError for an array that is used where the run may not have made it."""
+    try:
+        return builder.build(*values)
+    except DiagnosticError as error:
+        first = error.diagnostics[0]
+        if "does not dominate this use" not in first.message:
+            raise
+        raise TraceError(
+            "an array that was made in a loop or branch of the run is used outside of it",
+            "return it from the function of the loop or branch; with autograph, assign it to a variable that has a "
+            "value before, or to elements of an array: out[i] = x in place of out.append(x)",
+            first.location,
+        ) from None
+
+
 def _parameters(builder: Builder, leaves: Sequence[Any], names: Sequence[str]) -> list[TracedArray]:
     """The arguments as the function sees them."""
     given: list[TracedArray] = []
@@ -347,6 +366,8 @@ def _parameters(builder: Builder, leaves: Sequence[Any], names: Sequence[str]) -
             )
         hint = "".join(c if c.isalnum() else "_" for c in name).strip("_")
         array = _argument(leaf)
+        if element_type_of(array.dtype) is None:
+            raise TypeError(f"argument {name}: arrays of {array.dtype} are not compiled; numbers or booleans are")
         value = builder.parameter(array.dtype, array.shape, name=hint if hint[:1].isalpha() else None)
         made = TracedArray(builder, value, is_argument=True)
         if type(leaf) in NUMBERS:

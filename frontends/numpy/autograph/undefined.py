@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any, NoReturn
 
+from ...builder.locations import callers_location
 from ..errors import TraceError
 
 
@@ -13,6 +14,7 @@ class Undefined:
 
     def __init__(self, name: str, reason: str = "", remedy: str = ""):
         self.__dict__["_undefined"] = name, reason, remedy
+        self.__dict__["_place"] = callers_location() if reason else None
 
     @property
     def reason(self) -> str:
@@ -24,6 +26,13 @@ class Undefined:
         if not reason:
             raise UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value")
         raise TraceError(f"{name} is used here, and {reason}", remedy)
+
+    def returned(self) -> NoReturn:
+        """Raise the error of a function that returns it, at the control flow that left it without a value."""
+        name, reason, remedy = self.__dict__["_undefined"]
+        if not reason:
+            self.fail()
+        raise TraceError(f"{name} is returned, and {reason}", remedy, self.__dict__["_place"])
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__array") or not name.startswith("__"):

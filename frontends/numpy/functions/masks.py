@@ -79,8 +79,8 @@ class Chosen:
     def builder(self) -> Any:
         return self.whole.builder
 
-    def fail(self) -> NoReturn:
-        """Raise the error of the line that chose."""
+    def returned(self) -> NoReturn:
+        """Raise the error of a function that returns it, at the line that chose."""
         raise self._error
 
     def _unknown(self, *_: Any, **__: Any) -> NoReturn:
