@@ -25,7 +25,8 @@ def constant(builder: Builder, array: np.ndarray[Any, Any]) -> Tensor:
     """The value of an array of a type that programs have."""
     if array.size >= LEAST and array.dtype.kind in "iuf" and array.dtype.itemsize > 1 and array.dtype.isbuiltin == 1:
         # One element that fills an array is recognized by the builder; the second look at a few is cheap.
-        found = _along_one_dimension(builder, array) or _diagonal(builder, array)
+        found = _along_one_dimension(builder, array)
+        found = _diagonal(builder, array) if found is None else found
         if found is not None:
             return found
     return builder.constant(array) if array.ndim else builder.constant(array, array.dtype)
