@@ -34,10 +34,14 @@ class Format:
     """Whether a text is in this format; called for every text that is read."""
     read: Callable[[str, str, Context], ModuleOp]
     """(text, file name for diagnostics, context) to the verified module; raises DiagnosticError."""
-    write: Callable[[ModuleOp], str] | None = None
-    """A module's text; raises DiagnosticError for what the format lacks."""
+    write: Callable[[ModuleOp], str | bytes] | None = None
+    """A module in this format; raises DiagnosticError for what the format lacks."""
     take: Callable[[Any], ModuleOp | None] | None = None
     """The module of a program that is an object of another system; None for other objects. Raises DiagnosticError."""
+    magic: bytes = b""
+    """The first bytes of a program in a binary format; one of the first four is beyond ASCII, unlike those of text."""
+    decode: Callable[[bytes, str], str] | None = None
+    """(bytes that begin with `magic`, file name for diagnostics) to the text of the program. Raises DiagnosticError."""
 
 
 @cache
@@ -53,6 +57,16 @@ def formats() -> tuple[Format, ...]:
 def format_of(text: str) -> Format | None:
     """The format that recognizes a text; None for MLIR's."""
     return next((each for each in formats() if each.recognizes(text)), None)
+
+
+def text_of_binary(data: bytes, filename: str) -> str | None:
+    """The text of a program in a binary format; None if the bytes are in none. Raises DiagnosticError."""
+    if data[:4].isascii():
+        return None
+    for each in formats():
+        if each.decode is not None and each.magic and data.startswith(each.magic):
+            return each.decode(data, filename)
+    return None
 
 
 def module_of(program: Any) -> ModuleOp | None:

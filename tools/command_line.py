@@ -110,10 +110,8 @@ def limit_memory(arguments: Arguments) -> None:
 class CommandLine:
     """A tool's options."""
 
-    def __init__(self, options: Iterable[Option], refused: Mapping[str, str] | None = None):
-        """`refused`: the reasons why other options that users may try do not exist."""
+    def __init__(self, options: Iterable[Option]) -> None:
         self.options = tuple(options)
-        self._refused = refused or {}
         self._long = {name: option for option in self.options for name in (option.name, *option.aliases)}
         self._short = {option.short: option for option in self.options if option.short}
 
@@ -145,8 +143,6 @@ class CommandLine:
         option = self._long.get(bare)
         if option is None and not name.startswith("--"):
             option = self._short.get(bare)
-        if option is None and bare in self._refused:
-            raise UsageError(f"{name}: {self._refused[bare]}")
         if option is None:
             raise UsageError(f"unknown option '{name}'{self._similar(bare)}")
         return option, value if equals else None

@@ -16,7 +16,7 @@ from ..passes.manager.pipelines import PipelineError
 from ..passes.manager.registry import DuplicatePassError, PassFileError, list_passes, register_file
 from .command_line import Arguments, CommandLine, Option, UsageError
 from .completion import completion_script
-from .opt_settings import GENERAL, OPTIONS, PASSES, REFUSED, understand
+from .opt_settings import GENERAL, OPTIONS, PASSES, understand
 from .process_time import ProcessTime
 
 OVERVIEW = (
@@ -35,7 +35,7 @@ def command_line() -> CommandLine:
         if entry.name not in taken
     ]
     first = [option for option in OPTIONS if option.group == GENERAL]
-    return CommandLine([*first, *passes, *OPTIONS[len(first) :]], REFUSED)
+    return CommandLine([*first, *passes, *OPTIONS[len(first) :]])
 
 
 def main(argv: Sequence[str] | None = None) -> int:

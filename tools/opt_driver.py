@@ -101,8 +101,8 @@ def _run(settings: Settings, process: ProcessTime) -> int:
     outcome = Outcome(statistics=Statistics() if settings.debug.statistics else None)
     print_ir = settings.debug.print_ir()
     parts = [part for name in settings.files for part in _parts(settings, *read_text(name))]
-    if settings.emit in settings.target.binary and len(parts) != 1:
-        raise StreamError(f"--emit={settings.emit} makes one object file of one module")
+    if settings.emit in ("bytecode", *settings.target.binary) and len(parts) != 1:
+        raise StreamError(f"--emit={settings.emit} makes one file of one module")
     for part in parts:
         _Session(settings, part, timing, outcome, print_ir).run()
     if not (settings.output and outcome.status):
@@ -270,14 +270,22 @@ class _Session:
                 self.outcome.texts.append(self._text(module))
             return
         with self.timing.stage(f"emit {self.settings.emit}"):
-            written = format_named(self.settings.emit)
-            emit = self.settings.target.emitters[self.settings.emit] if written is None else written.write
-            assert emit is not None
-            emitted = emit(module)
+            emitted = self._emitted(module)
         if isinstance(emitted, bytes):
             self.outcome.binary = emitted
         else:
             self.outcome.texts.append(emitted)
+
+    def _emitted(self, module: ModuleOp) -> str | bytes:
+        settings = self.settings
+        if settings.emit == "bytecode":
+            from ..frontends.bytecode.writing import write_bytecode
+
+            return write_bytecode(module, "stablehlo" if settings.stablehlo else "hlo")
+        written = format_named(settings.emit)
+        emit = settings.target.emitters[settings.emit] if written is None else written.write
+        assert emit is not None
+        return emit(module)
 
     # Diagnostics -----------------------------------------------------------------------------------------------
 

@@ -14,8 +14,8 @@ from .completion import COMPLETION
 from .debug_settings import DEBUG_OPTIONS, DebugSettings, understand_debugging
 
 STAGES = ("linalg", "loops", "nvvm", "llvm")
-EMISSIONS = ("mlir", "hlo-text", "llvm", "asm", "obj", "ptx", "cubin")
-FORMATS = ("hlo-text",)
+EMISSIONS = ("mlir", "bytecode", "hlo-text", "llvm", "asm", "obj", "ptx", "cubin")
+FORMATS = ("bytecode", "hlo-text")
 """The emissions that are formats of programs (hlo_dialect/formats.py), written from the level that flags ask for."""
 DEFAULT_ELISION = 16
 
@@ -63,9 +63,10 @@ OPTIONS = (
     Option("fuse-remarks", "Say on standard error what was fused, what not, and why", PIPELINES),
     Option("o", "Write there instead of standard output", OUTPUT, "required", "FILE", short="o"),
     Option(
-        "emit", "mlir, HLO text, LLVM IR, assembly, an object file, PTX or GPU machine code", OUTPUT,
+        "emit", "mlir, MLIR's bytecode, HLO text, LLVM IR, assembly, an object file, PTX or GPU machine code", OUTPUT,
         "required", "|".join(EMISSIONS),
     ),
+    Option("emit-bytecode", "Write MLIR's bytecode, as --emit=bytecode does", OUTPUT),
     Option("ptx-version", "Write PTX of this version (default: one that fits the chip)", OUTPUT, "required", "X.Y"),
     Option("ptxas-info", "Print registers, spills and shared memory of GPU kernels to stderr", OUTPUT),
     Option("print-generic", "Print operations in generic form", OUTPUT, aliases=("mlir-print-op-generic",)),
@@ -81,12 +82,6 @@ OPTIONS = (
     ),
     *DEBUG_OPTIONS,
 )  # fmt: skip
-
-
-REFUSED = {
-    "emit-bytecode": "xhlo writes text only; `mlir-opt --emit-bytecode` makes bytecode of what hlo-opt prints",
-}
-"""Options of mlir-opt that hlo-opt does not have, and what to do instead."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +125,7 @@ def understand(arguments: Arguments) -> Settings:
     """Settings from flags. Raises UsageError."""
     limit_memory(arguments)
     target = target_of(arguments)
-    emit = arguments.value("emit") or "mlir"
+    emit = "bytecode" if arguments.has("emit-bytecode") else arguments.value("emit") or "mlir"
     if emit not in (*EMISSIONS, *target.emitters):
         raise UsageError(f"--emit is one of {', '.join(EMISSIONS)}, not '{emit}'")
     if emit not in ("mlir", *FORMATS, *target.emitters):

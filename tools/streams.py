@@ -10,8 +10,6 @@ from pathlib import Path
 
 STDIN = "<stdin>"
 
-_BYTECODE_MAGIC = b"ML\xefR"
-
 
 class StreamError(Exception):
     """Reading or writing a file or stream failed; the message is one line."""
@@ -30,9 +28,13 @@ def read_text(name: str) -> tuple[str, str]:
 
 
 def decode(data: bytes, shown: str) -> str:
-    """Decode UTF-8 text. Raises StreamError that says what the data is instead."""
-    if data.startswith(_BYTECODE_MAGIC):
-        raise StreamError(f"{shown} is MLIR bytecode; only text is read (mlir-opt or stablehlo-opt print it as text)")
+    """
+    The text of UTF-8, or of a program in a binary format, such as MLIR's bytecode.
+
+    Raises StreamError that says what the data is instead.
+    """
+    if (decoded := _decoded(data, shown)) is not None:
+        return decoded
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -40,6 +42,19 @@ def decode(data: bytes, shown: str) -> str:
     if "\0" in text:
         raise StreamError(f"{shown} is not text: byte {data.index(0)} is zero")
     return text
+
+
+def _decoded(data: bytes, shown: str) -> str | None:
+    if data[:4].isascii():
+        # Text, for which the formats need not be loaded.
+        return None
+    from ..hlo_dialect.errors import DiagnosticError
+    from ..hlo_dialect.formats import text_of_binary
+
+    try:
+        return text_of_binary(data, shown)
+    except DiagnosticError as error:
+        raise StreamError(error.diagnostics[0].message) from None
 
 
 def write_text(name: str | None, text: str) -> None:

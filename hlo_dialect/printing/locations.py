@@ -45,7 +45,7 @@ class LocationNames:
         waiting: list[LocationAttr] = [location]
         while waiting:
             inner = waiting[-1]
-            unnamed = [part for part in _parts(inner) if id(part) not in self._names]
+            unnamed = [part for part in parts_of(inner) if id(part) not in self._names]
             if unnamed:
                 waiting += reversed(unnamed)
             else:
@@ -65,7 +65,7 @@ class LocationNames:
         return name
 
     def _text(self, location: LocationAttr) -> str:
-        names = [self._names[id(part)][0] for part in _parts(location)]
+        names = [self._names[id(part)][0] for part in parts_of(location)]
         match location:
             case FileLineColLoc():
                 return f"{self._text_of(location.filename)}:{location.line.data}:{location.column.data}"
@@ -80,7 +80,7 @@ class LocationNames:
                 return "unknown"
 
 
-def _parts(location: LocationAttr) -> list[LocationAttr]:
+def parts_of(location: LocationAttr) -> list[LocationAttr]:
     """The locations that a location is made of."""
     match location:
         case NameLoc():

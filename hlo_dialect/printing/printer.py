@@ -209,9 +209,9 @@ class HloPrinter(Printer):
     def text_of(self, attribute: Attribute, kind: type[Printer] | None = None) -> str:
         """The text of an attribute as this printer writes it; its outermost level as a printer of class `kind` does."""
         stream = StringIO()
-        printer = HloPrinter(stream, spelling=self.spelling, elide_larger_than=self.elide_larger_than)
+        printer = type(self)(stream, spelling=self.spelling, elide_larger_than=self.elide_larger_than)
         printer.locations, printer.aliases, printer._groups = self.locations, self.aliases, self._groups
-        (kind or HloPrinter).print_attribute(printer, attribute)
+        (kind or type(self)).print_attribute(printer, attribute)
         return stream.getvalue()
 
     def _print_tensor_type(self, type_: HloTensor) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ...hlo_dialect.errors import Diagnostic, DiagnosticError
-from ...hlo_dialect.formats import module_of
+from ...hlo_dialect.formats import module_of, text_of_binary
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ def read_source(program: Any) -> Source:
     The text of a program given as
 
     * text: a str of several lines, or one that holds a `{`;
+    * bytes: text in UTF-8, or MLIR's bytecode;
     * a path: os.PathLike, or any other str;
     * a module of the hlo dialect, or a Source;
     * a module of MLIR's or JAX's Python bindings (`ir.Module`);
@@ -34,6 +35,8 @@ def read_source(program: Any) -> Source:
     """
     if isinstance(program, Source):
         return program
+    if isinstance(program, bytes):
+        return _from_bytes(program, "<bytes>")
     if isinstance(program, str) and ("\n" in program or "{" in program):
         return Source(program, "<text>")
     if isinstance(program, (str, os.PathLike)):
@@ -63,8 +66,15 @@ def read_source(program: Any) -> Source:
 
 def _read_file(path: Path) -> Source:
     try:
-        return Source(path.read_text(encoding="utf-8"), str(path))
+        data = path.read_bytes()
     except OSError as error:
         raise DiagnosticError(Diagnostic("error", f"cannot read {path}: {error.strerror}")) from error
+    return _from_bytes(data, str(path))
+
+
+def _from_bytes(data: bytes, name: str) -> Source:
+    text = text_of_binary(data, name)
+    try:
+        return Source(data.decode() if text is None else text, name)
     except UnicodeDecodeError as error:
-        raise DiagnosticError(Diagnostic("error", f"{path} is not UTF-8 text: {error.reason}")) from error
+        raise DiagnosticError(Diagnostic("error", f"{name} is not UTF-8 text: {error.reason}")) from error

@@ -51,7 +51,7 @@ def test_help_is_quick_and_loads_no_compiler():
     ("data", "message"),
     [
         (b"\xff\xfe\x00garbage", "input.mlir is not UTF-8 text: byte 0 is 0xff"),
-        (b"ML\xefR\x03rest", "input.mlir is MLIR bytecode; only text is read"),
+        (b"ML\xefR\x03rest", "input.mlir is no valid MLIR bytecode: a string has no end at byte 5"),
         (b"func.func\x00", "input.mlir is not text: byte 9 is zero"),
     ],
 )

@@ -6,7 +6,7 @@
 
 // LLVM: define {{.*}}@add(i64 %{{.*}}, i64 %{{.*}})
 // ASM:  add:
-// TWO:  hlo-opt: error: --emit=obj makes one object file of one module
+// TWO:  hlo-opt: error: --emit=obj makes one file of one module
 llvm.func @add(%a: i64, %b: i64) -> i64 {
   %0 = llvm.add %a, %b : i64
   llvm.return %0 : i64

@@ -7,7 +7,7 @@
 
 // CHECK:      kernel  registers  spill stores  spill loads  stack  shared  barriers
 // CHECK-NEXT: first {{ *[1-9][0-9]* +}}0            0      0     256         1
-// TWO: hlo-opt: error: --emit=cubin makes one object file of one module
+// TWO: hlo-opt: error: --emit=cubin makes one file of one module
 llvm.mlir.global internal @shared() {addr_space = 3 : i32} : !llvm.array<64 x i32>
 
 llvm.func @first(%out: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 64, 1, 1>} {
