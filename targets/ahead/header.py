@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .interface import Interface, Port
+from .threads import Threads
 
 ARENA_ALIGNMENT = 64
 """Bytes; the widest vector."""
@@ -34,6 +35,7 @@ def c_header(interface: Interface, made_for: str) -> str:
         f"#define {upper}_ARENA_ALIGNMENT {ARENA_ALIGNMENT}u",
         "",
         *_constants(interface),
+        *_parallel_for(interface),
         "enum {",
         f"    {upper}_OK = 0,",
         f"    {upper}_NULL_POINTER = 1,    /* an argument, a result or the arena is null */",
@@ -42,7 +44,7 @@ def c_header(interface: Interface, made_for: str) -> str:
         "",
         "/*",
         " * Run the program. Arrays are row-major and aligned to their elements; results do not overlap arguments, the",
-        " * arena or each other. Allocates nothing and has no state: calls on different arenas and results may run at",
+        " * arena or each other. Allocates nothing and keeps nothing: calls on different arenas and results may run at",
         f" * once. Returns {upper}_OK, or another value of the enumeration, and then has written nothing.",
         " */",
         f"int {name}_run(const {name}_args *args, const {name}_results *results, void *arena);",
@@ -61,6 +63,28 @@ def c_header(interface: Interface, made_for: str) -> str:
         "#endif",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _parallel_for(interface: Interface) -> list[str]:
+    """The declarations for programs whose loops the caller's threads run."""
+    if interface.threads is Threads.NONE:
+        return []
+    name = interface.name
+    return [
+        "/* A loop: its iterations from begin to end, on any thread. */",
+        f"typedef void (*{name}_range)(void *context, int64_t begin, int64_t end);",
+        "/*",
+        " * Runs a loop: calls range on parts of [0, count) that cover each iteration once, from any threads, and",
+        " * returns when all are done. However it is divided, the results have the same bits.",
+        " */",
+        f"typedef void (*{name}_parallel_for)({name}_range range, void *context, int64_t count, void *user);",
+        "/*",
+        " * Let the loops of all later runs be run by function, which gets user; by the calling thread if it is null.",
+        " * The only state of the library: set it while no run goes on.",
+        " */",
+        f"void {name}_set_parallel_for({name}_parallel_for function, void *user);",
+        "",
+    ]
 
 
 def _literal(number: int) -> str:

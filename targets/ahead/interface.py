@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ...hlo_dialect.types import ArrayType
 from ..program.facts import Facts
+from .threads import Threads
 
 C_KEYWORDS = frozenset(
     """
@@ -64,6 +65,7 @@ class Interface:
     arguments: tuple[Port, ...]
     results: tuple[Port, ...]
     arena_bytes: int
+    threads: Threads = Threads.NONE
 
     @property
     def upper(self) -> str:
@@ -73,14 +75,15 @@ class Interface:
     @property
     def symbols(self) -> tuple[str, ...]:
         """The functions that the object file defines."""
-        return (f"{self.name}_run",)
+        set_parallel_for = (f"{self.name}_set_parallel_for",) if self.threads is Threads.CALLBACK else ()
+        return (f"{self.name}_run", *set_parallel_for)
 
     def c_type(self, port: Port) -> str:
         """The type of a port's elements in the header."""
         return f"{self.name}_{port.element}" if port.element.startswith("complex") else port.element
 
 
-def interface_of(name: str, facts: Facts) -> Interface:
+def interface_of(name: str, facts: Facts, threads: Threads = Threads.NONE) -> Interface:
     """The interface of a program; arguments have the names of its text, those without are numbered."""
     results = [f"result{number}" for number in range(facts.result_count)]
     results += [f"check{number}" for number in range(len(facts.outputs) - facts.result_count)]
@@ -91,6 +94,7 @@ def interface_of(name: str, facts: Facts) -> Interface:
         _ports(facts.inputs, arguments),
         _ports(facts.outputs, results),
         facts.arena_bytes,
+        threads,
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ...hlo_dialect.dialect import make_context
@@ -20,11 +20,17 @@ from ..program.lowering import Lowering
 from ..program.pipeline import parse_source
 from ..program.source import Source, read_source
 from .archive import archive
+from .bindings import cmake_config, pkg_config, python_module, rust_module
 from .header import c_header, cpp_header
 from .interface import Interface, LibraryNameError, identifier, interface_of
+from .linking import shared_library
 from .machine import Machine
 from .pipeline import AheadPipeline
 from .run_function import with_run_function
+from .threads import Threads, parallel_for, without_declaration
+
+Extra = Literal["shared", "python", "rust", "cmake", "pkg-config"]
+"""What is written besides the object file, the static library and the headers."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,11 @@ class Library:
     @property
     def header(self) -> str:
         """The C header, for C99 and C++."""
-        return c_header(self.interface, f"{self.machine.triple}, {self.machine.cpu}")
+        return c_header(self.interface, self._made_for)
+
+    @property
+    def _made_for(self) -> str:
+        return f"{self.machine.triple}, {self.machine.cpu}"
 
     @property
     def cpp_header(self) -> str:
@@ -67,28 +77,56 @@ class Library:
         return cpp_header(self.interface)
 
     @property
+    def shared_library(self) -> bytes:
+        """The shared library, made by a linker of the system. Raises LinkError."""
+        return shared_library(self.object, f"lib{self.name}.so", self.interface.symbols, self.machine)
+
+    @property
+    def python_module(self) -> str:
+        """A Python module that runs the shared library beside it on NumPy arrays."""
+        return python_module(self.interface, self._made_for)
+
+    @property
+    def rust_module(self) -> str:
+        """A Rust module over the static library."""
+        return rust_module(self.interface, self._made_for)
+
+    @property
     def undefined_symbols(self) -> list[str]:
         """The functions that the object file needs: those of libc and libm that LLVM calls."""
         found = set(symbols(self.object))
         return sorted(name for name, defined in found if not defined and (name, True) not in found)
 
-    def files(self) -> Mapping[str, bytes]:
-        """The files that `write` makes: content by name."""
-        return {
-            f"{self.name}.o": self.object,
-            f"lib{self.name}.a": self.archive,
-            f"{self.name}.h": self.header.encode(),
-            f"{self.name}.hpp": self.cpp_header.encode(),
+    def files(self, extras: Collection[Extra] = ()) -> Mapping[str, bytes]:
+        """The files that `write` makes: content by name. Raises LinkError."""
+        name = self.name
+        found = {
+            f"{name}.o": self.object,
+            f"lib{name}.a": self.archive,
+            f"{name}.h": self.header.encode(),
+            f"{name}.hpp": self.cpp_header.encode(),
         }
+        if "shared" in extras or "python" in extras:
+            found[f"lib{name}.so"] = self.shared_library
+        if "python" in extras:
+            found[f"{name}.py"] = self.python_module.encode()
+        if "rust" in extras:
+            found[f"{name}.rs"] = self.rust_module.encode()
+        if "cmake" in extras:
+            found[f"{name}-config.cmake"] = cmake_config(self.interface).encode()
+        if "pkg-config" in extras:
+            found[f"{name}.pc"] = pkg_config(self.interface).encode()
+        return found
 
-    def write(self, folder: str | os.PathLike[str] = ".") -> list[Path]:
+    def write(self, folder: str | os.PathLike[str] = ".", extras: Collection[Extra] = ()) -> list[Path]:
         """
         Write the object file, the static library and the headers into a folder, which is made if need be; return the
-        paths. Raises OSError. No file is left half-written.
+        paths. `extras`: "shared" for the shared library, "python" for it with a module of Python, "rust", "cmake",
+        "pkg-config". Raises OSError, LinkError. No file is left half-written.
         """
         made: list[Path] = []
         Path(folder).mkdir(parents=True, exist_ok=True)
-        for name, content in self.files().items():
+        for name, content in self.files(extras).items():
             path = Path(folder, name)
             with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
                 file.write(content)
@@ -104,6 +142,7 @@ def compile_ahead(
     *,
     triple: str | None = None,
     cpu: str | None = None,
+    threads: Threads | str = Threads.NONE,
     timing: Timing | None = None,
 ) -> Library:
     """
@@ -111,7 +150,8 @@ def compile_ahead(
 
     `program`: as for `xhlo.compile`. `name`: the prefix of all symbols. `triple`: LLVM's name of the machine and
     system, such as "aarch64-linux-gnu"; this machine's by default. `cpu`: LLVM's name of the CPU, "x86-64-v3" where
-    the machine is x86_64 and none is named, or "host". The code runs on one thread.
+    the machine is x86_64 and none is named, or "host". `threads`: "none", or "callback" for a library whose loops are
+    run by the function that is given to `NAME_set_parallel_for`.
 
     Raises DiagnosticError for an invalid program, or one that calls functions of the host program, MachineError for a
     machine that is not supported, LibraryNameError; both are ValueErrors. `timing` receives the seconds of each stage.
@@ -128,23 +168,25 @@ def compile_ahead(
     machine = Machine.named(triple, cpu)
     if identifier(name) != name:
         raise LibraryNameError(f"'{name}' cannot begin the names of C functions: take letters, digits and underscores")
-    return _compile(read_source(program), name, machine, timing or Timing())
+    return _compile(read_source(program), name, machine, Threads(threads), timing or Timing())
 
 
-def _compile(source: Source, name: str, machine: Machine, timing: Timing) -> Library:
+def _compile(source: Source, name: str, machine: Machine, threads: Threads, timing: Timing) -> Library:
     with paused_gc():
         ctx = make_context()
         with timing.stage("read"):
             module = parse_source(source, ctx)
-        lowering = Lowering(ctx, module, AheadPipeline(machine), timing)
+        lowering = Lowering(ctx, module, AheadPipeline(machine, threads), timing)
         lowering.to_the_end()
         facts = lowering.facts
         for call in facts.host_calls:
             message = f"the program calls '{call.target}', which only a process with xhlo has: it is not compiled ahead"
             raise DiagnosticError(Diagnostic("error", message, call.location))
-        interface = interface_of(name, facts)
+        interface = interface_of(name, facts, threads)
         with timing.stage("emit LLVM IR"):
             text = machine.header + with_run_function(emit_llvm_ir(lowering.module), interface)
+            if threads is Threads.CALLBACK:
+                text = without_declaration(text) + parallel_for(name)
     llvm: dict[str, float] = {}
     code = compile_to_object(text, llvm, machine=machine.target_machine)
     timing.seconds.update((f"LLVM {stage}", seconds) for stage, seconds in llvm.items())

@@ -29,6 +29,25 @@ _NOT_ELF = ("windows", "mingw", "apple", "darwin", "macos")
 
 _REGISTERS = {"zmm": 512, "ymm": 256}
 
+_DOTS_PROBE = """
+define i32 @bytes(ptr %p, ptr %q) "prefer-vector-width"="512" {
+  %a = load <64 x i8>, ptr %p
+  %b = load <64 x i8>, ptr %q
+  %x = zext <64 x i8> %a to <64 x i32>
+  %y = sext <64 x i8> %b to <64 x i32>
+  %m = mul <64 x i32> %x, %y
+  %r = call i32 @llvm.vector.reduce.add.v64i32(<64 x i32> %m)
+  ret i32 %r
+}
+define void @words(ptr %p) "prefer-vector-width"="512" {
+  %x = load <32 x i16>, ptr %p
+  %y = add <32 x i16> %x, %x
+  store <32 x i16> %y, ptr %p
+  ret void
+}
+declare i32 @llvm.vector.reduce.add.v64i32(<64 x i32>)
+"""
+
 _VECTOR_PROBE = """
 define void @probe(ptr %p) "prefer-vector-width"="512" {
   %x = load <16 x float>, ptr %p
@@ -89,6 +108,17 @@ class Machine:
         """The width of the vector registers that LLVM uses for this CPU: 128, 256 or 512."""
         return _vector_bits(self)
 
+    @property
+    def is_host_kind(self) -> bool:
+        """Whether this machine's own tools make programs for it."""
+        kinds = [triple.partition("-")[0] for triple in (self.triple, jit.host_triple())]
+        return kinds[0].replace("amd64", "x86_64").replace("arm64", "aarch64") == kinds[1]
+
+    @property
+    def dots(self) -> tuple[str, ...]:
+        """The options of convert-contractions-to-vector for the dot products of integers that this CPU has."""
+        return _dots(self)
+
 
 def _with_vendor(triple: str) -> str:
     """LLVM takes the second part for the vendor: aarch64-linux-gnu would have no system and no convention of calls."""
@@ -121,3 +151,15 @@ def _vector_bits(machine: Machine) -> int:
     """LLVM's tables of CPUs are not open to Python, so that its code for an addition of 512 bits has to tell."""
     text = jit.compile_to_assembly(_VECTOR_PROBE, machine=machine.target_machine)
     return next((bits for register, bits in _REGISTERS.items() if register in text), 128)
+
+
+@lru_cache(maxsize=64)
+def _dots(machine: Machine) -> tuple[str, ...]:
+    """LLVM's own code for such a sum tells whether the CPU has the instruction, as for the width of vectors."""
+    if not machine.triple.startswith(("x86_64", "amd64")):
+        return ()
+    text = jit.compile_to_assembly(_DOTS_PROBE, machine=machine.target_machine)
+    words = text.partition("words:")[2]
+    found = ["byte-dots"] if "vpdpbusd" in text else []
+    # AVX-512 multiplies 16-bit integers only with BW; SSE2 and AVX2 always do.
+    return tuple([*found, "pair-dots"] if machine.vector_bits < 512 or "zmm" in words else found)

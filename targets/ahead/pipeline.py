@@ -1,4 +1,4 @@
-"""The CPU pipeline for a program that runs without the JIT's runtime: one thread, and nobody who could stop it."""
+"""The CPU pipeline for a program that runs without the JIT's runtime: without its threads, and nobody could stop it."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from ...passes.manager.pipelines import LOWER_LINALG, LOWER_LLVM, LOWER_LOOPS
 from ..cpu.target import NATIVE_CALLS, SIZED_BY_VECTORS
 from ..program.pipeline import Pipeline
 from .machine import Machine
+from .threads import Threads
 
-_RUNTIME = ("outline-parallel-loops", "place-safepoints")
+_PARALLEL = "outline-parallel-loops"
+_RUNTIME = (_PARALLEL, "place-safepoints")
 """Passes that leave calls of the runtime."""
 
 
 class AheadPipeline(Pipeline):
     """The passes of the CPU, with the vector width of the machine."""
 
-    lowering: Mapping[str, tuple[str, ...]] = {
-        "linalg": LOWER_LINALG,
-        "loops": tuple(name for name in LOWER_LOOPS if name not in _RUNTIME),
-        "llvm": tuple(name for name in LOWER_LLVM if name not in _RUNTIME),
-    }
-
-    def __init__(self, machine: Machine):
+    def __init__(self, machine: Machine, threads: Threads = Threads.NONE):
         self.machine = machine
+        left_out = [name for name in _RUNTIME if name != _PARALLEL or threads is Threads.NONE]
+        self.lowering: Mapping[str, tuple[str, ...]] = {
+            "linalg": LOWER_LINALG,
+            "loops": tuple(name for name in LOWER_LOOPS if name not in left_out),
+            "llvm": tuple(name for name in LOWER_LLVM if name not in left_out),
+        }
 
     def tune(self, spec: str) -> str:
         """
@@ -33,5 +35,8 @@ class AheadPipeline(Pipeline):
         if spec == "bufferize":
             return "bufferize{in-place=true}"
         if spec in SIZED_BY_VECTORS:
-            return f"{spec}{{vector-bits={self.machine.vector_bits}}}"
+            options = [f"vector-bits={self.machine.vector_bits}"]
+            if spec == "convert-contractions-to-vector":
+                options += [f"{name}=true" for name in self.machine.dots]
+            return f"{spec}{{{' '.join(options)}}}"
         return NATIVE_CALLS.get(spec, spec)

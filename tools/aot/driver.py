@@ -11,6 +11,7 @@ from ...passes.manager.timing import Timing
 from ...targets.ahead.c_programs import benchmark_program, test_program
 from ...targets.ahead.interface import LibraryNameError
 from ...targets.ahead.library import Library, compile_ahead
+from ...targets.ahead.linking import LinkError
 from ...targets.ahead.machine import MachineError
 from ...targets.program.source import Source
 from ..arrays import RTOL, random_arrays
@@ -30,7 +31,7 @@ def run(settings: Settings) -> int:
         sources.update(program.sources)
         _run(settings, program, timing)
         return 0
-    except (StreamError, MachineError, LibraryNameError) as error:
+    except (StreamError, MachineError, LibraryNameError, LinkError) as error:
         print(f"hlo-aot: error: {error}", file=sys.stderr)
         return EXIT_INPUT
     except (Exception, KeyboardInterrupt) as error:
@@ -39,8 +40,10 @@ def run(settings: Settings) -> int:
 
 def _run(settings: Settings, program: Program, timing: Timing) -> None:
     source = Source(program.text, program.filename)
-    library = compile_ahead(source, settings.name, triple=settings.triple, cpu=settings.cpu, timing=timing)
-    contents = dict(library.files())
+    library = compile_ahead(
+        source, settings.name, triple=settings.triple, cpu=settings.cpu, threads=settings.threads, timing=timing
+    )
+    contents = dict(library.files(settings.extras))
     if settings.test:
         contents[f"{library.name}_test.c"] = _test(settings, program, library).encode()
     if settings.benchmark:

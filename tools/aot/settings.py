@@ -5,10 +5,22 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..command_line import MAX_MEMORY, Arguments, Option, UsageError, limit_memory
 
-GENERAL, MACHINE, PROGRAMS = "General", "Machine", "C programs"
+if TYPE_CHECKING:
+    from ...targets.ahead.library import Extra
+
+GENERAL, MACHINE, BINDINGS, PROGRAMS = "General", "Machine", "Other languages and build systems", "C programs"
+
+EXTRAS: dict[Extra, str] = {
+    "shared": "Write libPATH.so, by the system's linker",
+    "python": "Write PATH.py, which runs libPATH.so on NumPy arrays",
+    "rust": "Write PATH.rs, a module over libPATH.a",
+    "cmake": "Write PATH-config.cmake, for find_package",
+    "pkg-config": "Write PATH.pc",
+}
 
 OPTIONS = (
     Option("help", "Print this and stop", GENERAL, short="h"),
@@ -20,6 +32,9 @@ OPTIONS = (
     Option("target", "The machine and its system, as LLVM names them (this one)", MACHINE, "required", "TRIPLE",
            aliases=("triple",)),
     Option("cpu", "The CPU as LLVM names it (x86-64-v3, or a generic one), or host", MACHINE, "required", "NAME"),
+    Option("threads", "Run loops on the caller's thread (none, the default), or by its function: "
+           "NAME_set_parallel_for", MACHINE, "required", "none|callback", choices=("none", "callback")),
+    *(Option(name, summary, BINDINGS) for name, summary in EXTRAS.items()),
     Option("emit-test", "Write PATH_test.c, which checks the results for inputs of a file, or random ones", PROGRAMS,
            "optional", "PATH"),
     Option("seed", "Random inputs by this seed (0)", PROGRAMS, "required", "N"),
@@ -37,6 +52,8 @@ class Settings:
     """The prefix of files and symbols."""
     triple: str | None
     cpu: str | None
+    threads: str
+    extras: tuple[Extra, ...]
     test: bool
     inputs: str | None
     seed: int
@@ -64,6 +81,8 @@ def understand(arguments: Arguments) -> Settings:
         name=name,
         triple=arguments.value("target"),
         cpu=arguments.value("cpu"),
+        threads=arguments.value("threads") or "none",
+        extras=tuple(name for name in EXTRAS if arguments.has(name)),
         test=arguments.has("emit-test"),
         inputs=arguments.value("emit-test"),
         seed=arguments.number("seed", 0),
