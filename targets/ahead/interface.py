@@ -66,6 +66,8 @@ class Interface:
     results: tuple[Port, ...]
     arena_bytes: int
     threads: Threads = Threads.NONE
+    levels: tuple[str, ...] = ()
+    """The CPUs of its versions, from the least to the greatest; none for a library of one."""
 
     @property
     def upper(self) -> str:

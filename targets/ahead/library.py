@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ...hlo_dialect.dialect import make_context
 from ...hlo_dialect.garbage_collector import paused_gc
+from ...lowering.convert_to_llvm.cpu import PARALLEL_FOR
 from ...passes.manager.timing import Timing
 from ..cpu.c_library import symbols
-from ..cpu.jit import compile_to_object
+from ..cpu.jit import compile_to_object, link_texts
 from ..llvm_text.module import emit_llvm_ir
 from ..program.lowering import Lowering
 from ..program.pipeline import parse_source
@@ -24,10 +25,11 @@ from .bindings import cmake_config, pkg_config, python_module, rust_module
 from .header import c_header, cpp_header
 from .interface import Interface, LibraryNameError, identifier, interface_of
 from .linking import shared_library
-from .machine import Machine
+from .machine import Machine, MachineError
+from .multiversion import LEVELS, checked_levels, combined
 from .pipeline import AheadPipeline
 from .run_function import with_run_function
-from .threads import Threads, parallel_for, without_declaration
+from .threads import Threads, parallel_for
 
 Extra = Literal["shared", "python", "rust", "cmake", "pkg-config"]
 """What is written besides the object file, the static library and the headers."""
@@ -48,6 +50,7 @@ class Library:
 
     interface: Interface
     machine: Machine
+    """The machine; that of the least level of several."""
     object: bytes = field(repr=False)
     """The relocatable object file, position-independent."""
 
@@ -69,7 +72,7 @@ class Library:
 
     @property
     def _made_for(self) -> str:
-        return f"{self.machine.triple}, {self.machine.cpu}"
+        return f"{self.machine.triple}, {', '.join(self.interface.levels) or self.machine.cpu}"
 
     @property
     def cpp_header(self) -> str:
@@ -141,7 +144,7 @@ def compile_ahead(
     name: str = "model",
     *,
     triple: str | None = None,
-    cpu: str | None = None,
+    cpu: str | Sequence[str] | None = None,
     threads: Threads | str = Threads.NONE,
     timing: Timing | None = None,
 ) -> Library:
@@ -150,11 +153,13 @@ def compile_ahead(
 
     `program`: as for `xhlo.compile`. `name`: the prefix of all symbols. `triple`: LLVM's name of the machine and
     system, such as "aarch64-linux-gnu"; this machine's by default. `cpu`: LLVM's name of the CPU, "x86-64-v3" where
-    the machine is x86_64 and none is named, or "host". `threads`: "none", or "callback" for a library whose loops are
-    run by the function that is given to `NAME_set_parallel_for`.
+    the machine is x86_64 and none is named, or "host"; or several of "x86-64", "x86-64-v2" to "x86-64-v4", for a
+    library that chooses at its first run. `threads`: "none", or "callback" for a library whose loops are run by the
+    function that is given to `NAME_set_parallel_for`.
 
     Raises DiagnosticError for an invalid program, or one that calls functions of the host program, MachineError for a
-    machine that is not supported, LibraryNameError; both are ValueErrors. `timing` receives the seconds of each stage.
+    machine that is not supported, LevelError, LibraryNameError; all are ValueErrors. `timing` receives the seconds of
+    each stage.
 
     >>> import xhlo
     >>> library = xhlo.compile_ahead('''
@@ -165,13 +170,39 @@ def compile_ahead(
     >>> "int twice_run(const twice_args *args, const twice_results *results, void *arena);" in library.header
     True
     """
-    machine = Machine.named(triple, cpu)
+    levels = () if cpu is None or isinstance(cpu, str) else checked_levels(cpu)
+    machines = [Machine.named(triple, level) for level in levels or (cast("str | None", cpu),)]
+    if levels and not machines[0].triple.startswith("x86_64"):
+        raise MachineError(f"several levels are of x86_64, not of '{machines[0].triple}'")
     if identifier(name) != name:
         raise LibraryNameError(f"'{name}' cannot begin the names of C functions: take letters, digits and underscores")
-    return _compile(read_source(program), name, machine, Threads(threads), timing or Timing())
+    source, timing = read_source(program), timing or Timing()
+    versions = [_version(source, name, machine, Threads(threads), timing) for machine in machines]
+    # What is common to the versions, the choice among them, runs on every CPU.
+    machine = Machine.named(triple, LEVELS[0]) if levels else machines[0]
+    interface = versions[0].interface
+    text = versions[0].text
+    if levels:
+        arena_bytes = max(version.interface.arena_bytes for version in versions)
+        interface = replace(interface, arena_bytes=arena_bytes, levels=levels)
+        text = combined(name, {level: version.text for level, version in zip(levels, versions, strict=True)})
+    if interface.threads is Threads.CALLBACK:
+        text = link_texts([text.replace(f"@{PARALLEL_FOR}(", f"@{name}_share("), machine.header + parallel_for(name)])
+    llvm: dict[str, float] = {}
+    code = compile_to_object(text, llvm, machine=machine.target_machine)
+    timing.seconds.update((f"LLVM {stage}", seconds) for stage, seconds in llvm.items())
+    return Library(interface, machine, code)
 
 
-def _compile(source: Source, name: str, machine: Machine, threads: Threads, timing: Timing) -> Library:
+@dataclass(frozen=True)
+class _Version:
+    """The program for one CPU."""
+
+    interface: Interface
+    text: str
+
+
+def _version(source: Source, name: str, machine: Machine, threads: Threads, timing: Timing) -> _Version:
     with paused_gc():
         ctx = make_context()
         with timing.stage("read"):
@@ -185,9 +216,4 @@ def _compile(source: Source, name: str, machine: Machine, threads: Threads, timi
         interface = interface_of(name, facts, threads)
         with timing.stage("emit LLVM IR"):
             text = machine.header + with_run_function(emit_llvm_ir(lowering.module), interface)
-            if threads is Threads.CALLBACK:
-                text = without_declaration(text) + parallel_for(name)
-    llvm: dict[str, float] = {}
-    code = compile_to_object(text, llvm, machine=machine.target_machine)
-    timing.seconds.update((f"LLVM {stage}", seconds) for stage, seconds in llvm.items())
-    return Library(interface, machine, code)
+    return _Version(interface, text)

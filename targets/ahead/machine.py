@@ -19,6 +19,9 @@ _DEFAULT_CPU = {"x86_64": "x86-64-v3", "armv7": "cortex-a7", "riscv64": "generic
 _FEATURES = {"riscv64": "+m,+a,+f,+d,+c"}
 """The features of a generic CPU of the machine, as its Linux distributions assume them."""
 
+_WITHOUT = {"x86_64": ",".join(f"-{name}" for name in jit.EXCLUDED_FEATURES)}
+"""The features that no CPU of the machine uses, because they change results."""
+
 _MACHINES = ("x86_64", "aarch64", "armv7", "riscv64")
 """The machines whose code is tested: little-endian."""
 
@@ -87,7 +90,8 @@ class Machine:
             if kind != host.partition("-")[0]:
                 raise MachineError(f"the CPU 'host' is none of '{triple}': name one")
             return Machine(triple, jit.host_cpu(), jit.host_features())
-        machine = Machine(triple, cpu or _DEFAULT_CPU.get(kind, "generic"), "" if cpu else _FEATURES.get(kind, ""))
+        features = _WITHOUT.get(kind, "" if cpu else _FEATURES.get(kind, ""))
+        machine = Machine(triple, cpu or _DEFAULT_CPU.get(kind, "generic"), features)
         if cpu is not None and cpu not in _KNOWN_CPUS:
             _check_cpu(machine)
         return machine

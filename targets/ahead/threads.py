@@ -16,39 +16,30 @@ class Threads(Enum):
 
 def parallel_for(name: str) -> str:
     """
-    LLVM IR of the function that parallel loops call, and of `NAME_set_parallel_for`.
+    LLVM IR of `NAME_share`, which parallel loops call, and of `NAME_set_parallel_for`.
 
     The two words that it sets are the only state of the library.
     """
     return f"""
-@xhlo_parallel_function = internal global ptr null
-@xhlo_parallel_user = internal global ptr null
+@{name}_parallel_function = internal global ptr null
+@{name}_parallel_user = internal global ptr null
 
 define void @{name}_set_parallel_for(ptr %function, ptr %user) nounwind {{
-  store ptr %user, ptr @xhlo_parallel_user
-  store ptr %function, ptr @xhlo_parallel_function
+  store ptr %user, ptr @{name}_parallel_user
+  store ptr %function, ptr @{name}_parallel_function
   ret void
 }}
 
-define internal void @xhlo_parallel_for(ptr %body, ptr %context, i64 %count) nounwind {{
-  %function = load ptr, ptr @xhlo_parallel_function
+define hidden void @{name}_share(ptr %body, ptr %context, i64 %count) nounwind {{
+  %function = load ptr, ptr @{name}_parallel_function
   %none = icmp eq ptr %function, null
   br i1 %none, label %here, label %share
 here:
   call void %body(ptr %context, i64 0, i64 %count)
   ret void
 share:
-  %user = load ptr, ptr @xhlo_parallel_user
+  %user = load ptr, ptr @{name}_parallel_user
   call void %function(ptr %body, ptr %context, i64 %count, ptr %user)
   ret void
 }}
 """
-
-
-def without_declaration(text: str) -> str:
-    """LLVM IR of a program without its declaration of the function that `parallel_for` defines."""
-    return "".join(
-        line
-        for line in text.splitlines(keepends=True)
-        if not (line.startswith("declare ") and "@xhlo_parallel_for(" in line)
-    )

@@ -47,7 +47,7 @@ Timings = dict[str, float]
 LEVEL = 2
 """The level of LLVM's optimizer. Level 3 takes a tenth longer and does not make kernels faster."""
 
-_EXCLUDED_FEATURES = ("avx512bf16", "avxneconvert", "avx10.2")
+EXCLUDED_FEATURES = ("avx512bf16", "avxneconvert", "avx10.2")
 """Features whose conversions to bfloat flush denormals to zero."""
 
 _lock = threading.RLock()
@@ -72,7 +72,7 @@ def host_cpu() -> str:
 def host_features() -> str:
     """This machine's features in LLVM's spelling, without those that change results: "+avx2,+fma,-..."."""
     features: Any = llvm.get_host_cpu_features()
-    for name in _EXCLUDED_FEATURES:
+    for name in EXCLUDED_FEATURES:
         if name in features:
             features[name] = False
     return str(features.flatten())
@@ -120,6 +120,8 @@ def _machine(triple: str, cpu: str, features: str) -> Any:
 def _initialize_all() -> None:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
+    # Libraries of several versions ask the CPU in inline assembly, of this machine's kind only.
+    llvm.initialize_native_asmparser()
 
 
 def target_machine(triple: str, cpu: str, features: str) -> Any:
@@ -217,6 +219,16 @@ def _object(module: Any, machine: Any, timings: Timings | None) -> bytes:
             return ctypes.string_at(library.LLVMPY_GetBufferStart(buffer), library.LLVMPY_GetBufferSize(buffer))
         finally:
             library.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+def link_texts(texts: Sequence[str]) -> str:
+    """One text of LLVM IR from several, whose internal functions may have the same names."""
+    with _lock:
+        context: Any = llvm.create_context()
+        whole: Any = llvm.parse_assembly(texts[0], context=context)
+        for text in texts[1:]:
+            whole.link_in(llvm.parse_assembly(text, context=context))
+        return str(whole)
 
 
 def compile_to_objects(texts: Sequence[str], timings: Timings, levels: Sequence[int]) -> list[bytes]:

@@ -12,7 +12,9 @@ import pytest
 
 from xhlo.targets.ahead.library import compile_ahead
 from xhlo.targets.ahead.linking import LinkError
-from xhlo.targets.ahead.machine import Machine
+from xhlo.targets.ahead.machine import Machine, MachineError
+from xhlo.targets.ahead.multiversion import LevelError, levels_of
+from xhlo.targets.cpu import jit
 from xhlo.tools import hlo_aot
 
 PROGRAM = """
@@ -202,3 +204,46 @@ def test_the_integer_dots_of_a_named_cpu() -> None:
         "cascadelake": ("byte-dots", "pair-dots"),
     }
     assert Machine.named("aarch64-linux-gnu", None).dots == ()
+
+
+# Several levels ------------------------------------------------------------------------------------------------------
+
+
+def test_versions_for_several_levels(tmp_path: Path) -> None:
+    if shutil.which("gcc") is None or jit.host_triple().partition("-")[0] != "x86_64":
+        pytest.skip("gcc for x86-64 is not installed")
+    make(tmp_path, "--multiversion=v3,x86-64-v2", "--threads=callback", "--emit-test")
+    header = (tmp_path / "model.h").read_text()
+    assert "xhlo for" in header and "x86-64-v2, x86-64-v3. */" in header
+    run(tmp_path, "gcc", "-std=c99", "-Wall", "-Werror", "model_test.c", "libmodel.a", "-lm", "-o", "test")
+    assert run(tmp_path, "./test") == "all results agree\n"
+    if (emulator := shutil.which("qemu-x86_64")) is None:
+        return
+    assert run(tmp_path, emulator, "-cpu", "Nehalem", "./test") == "all results agree\n"
+    make(tmp_path, "--multiversion=v3,v4", "--emit-test")
+    run(tmp_path, "gcc", "-std=c99", "model_test.c", "model.o", "-lm", "-o", "test")
+    done = subprocess.run([emulator, "-cpu", "Nehalem", "./test"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1 and "no version for this CPU" in done.stdout + done.stderr
+
+
+def test_levels_are_checked() -> None:
+    assert levels_of("x86-64-v4,v2") == ("x86-64-v2", "x86-64-v4")
+    for wrong, message in (("v2", "two levels"), ("v2,v2", "two levels"), ("v3,znver4", "not for 'znver4'")):
+        with pytest.raises(LevelError, match=message):
+            levels_of(wrong)
+    with pytest.raises(MachineError, match="several levels are of x86_64"):
+        compile_ahead(PROGRAM, triple="aarch64-linux-gnu", cpu=("x86-64-v2", "x86-64-v3"))
+
+
+def test_no_conversion_of_a_named_cpu_flushes_subnormals() -> None:
+    convert = """
+func.func @main(%x: tensor<64xf32>) -> tensor<64xbf16> {
+  %0 = stablehlo.convert %x : (tensor<64xf32>) -> tensor<64xbf16>
+  return %0 : tensor<64xbf16>
+}
+"""
+    for cpu in ("znver4", "sapphirerapids"):
+        # The machine code of the program for a CPU with vcvtneps2bf16 is that for one without.
+        assert "-avx512bf16" in Machine.named("x86_64-linux-gnu", cpu).features
+    codes = [compile_ahead(convert, triple="x86_64-linux-gnu", cpu=cpu).object for cpu in ("cascadelake", "cooperlake")]
+    assert codes[0] == codes[1]

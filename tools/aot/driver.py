@@ -13,6 +13,7 @@ from ...targets.ahead.interface import LibraryNameError
 from ...targets.ahead.library import Library, compile_ahead
 from ...targets.ahead.linking import LinkError
 from ...targets.ahead.machine import MachineError
+from ...targets.ahead.multiversion import LevelError, levels_of
 from ...targets.program.source import Source
 from ..arrays import RTOL, random_arrays
 from ..failures import EXIT_INPUT, report
@@ -31,7 +32,7 @@ def run(settings: Settings) -> int:
         sources.update(program.sources)
         _run(settings, program, timing)
         return 0
-    except (StreamError, MachineError, LibraryNameError, LinkError) as error:
+    except (StreamError, MachineError, LibraryNameError, LevelError, LinkError) as error:
         print(f"hlo-aot: error: {error}", file=sys.stderr)
         return EXIT_INPUT
     except (Exception, KeyboardInterrupt) as error:
@@ -40,8 +41,9 @@ def run(settings: Settings) -> int:
 
 def _run(settings: Settings, program: Program, timing: Timing) -> None:
     source = Source(program.text, program.filename)
+    cpu = settings.cpu if settings.levels is None else levels_of(settings.levels)
     library = compile_ahead(
-        source, settings.name, triple=settings.triple, cpu=settings.cpu, threads=settings.threads, timing=timing
+        source, settings.name, triple=settings.triple, cpu=cpu, threads=settings.threads, timing=timing
     )
     contents = dict(library.files(settings.extras))
     if settings.test:

@@ -32,6 +32,8 @@ OPTIONS = (
     Option("target", "The machine and its system, as LLVM names them (this one)", MACHINE, "required", "TRIPLE",
            aliases=("triple",)),
     Option("cpu", "The CPU as LLVM names it (x86-64-v3, or a generic one), or host", MACHINE, "required", "NAME"),
+    Option("multiversion", "Versions for these levels of x86-64 in one library, the best chosen at the first run",
+           MACHINE, "required", "x86-64-v2,v3,v4"),
     Option("threads", "Run loops on the caller's thread (none, the default), or by its function: "
            "NAME_set_parallel_for", MACHINE, "required", "none|callback", choices=("none", "callback")),
     *(Option(name, summary, BINDINGS) for name, summary in EXTRAS.items()),
@@ -52,6 +54,7 @@ class Settings:
     """The prefix of files and symbols."""
     triple: str | None
     cpu: str | None
+    levels: str | None
     threads: str
     extras: tuple[Extra, ...]
     test: bool
@@ -65,6 +68,8 @@ class Settings:
 def understand(arguments: Arguments) -> Settings:
     """Settings from flags. Raises UsageError."""
     limit_memory(arguments)
+    if arguments.has("cpu") and arguments.has("multiversion"):
+        raise UsageError("--multiversion names the CPUs: it goes without --cpu")
     if len(arguments.words) > 1:
         raise UsageError(f"one file at a time, not {', '.join(arguments.words)}")
     file = arguments.words[0] if arguments.words else "-"
@@ -81,6 +86,7 @@ def understand(arguments: Arguments) -> Settings:
         name=name,
         triple=arguments.value("target"),
         cpu=arguments.value("cpu"),
+        levels=arguments.value("multiversion"),
         threads=arguments.value("threads") or "none",
         extras=tuple(name for name in EXTRAS if arguments.has(name)),
         test=arguments.has("emit-test"),
