@@ -19,7 +19,7 @@
 // IR: gpu.module @kernels
 // IR: gpu.func @
 
-// EMIT: hlo-opt: error: target simt does not emit ptx; it emits mlir, hlo-text
+// EMIT: hlo-opt: error: target simt does not emit ptx; it emits mlir, bytecode, hlo-text
 
 func.func @main(%x: tensor<33x257xf32>) -> (tensor<33x257xf32>, tensor<33xf32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>

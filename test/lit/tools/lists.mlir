@@ -15,7 +15,7 @@
 // HELP:      --target=NAME {{.*}} cpu, nvptx{{.*}} (default cpu)
 // HELP:      --chip=sm_NN[a] {{.*}} (default sm_90)
 // HELP:    Output:
-// HELP:      --emit=mlir|hlo-text|llvm|asm|obj|ptx|cubin
+// HELP:      --emit=mlir|bytecode|hlo-text|llvm|asm|obj|ptx|cubin
 // HELP:      --ptxas-info {{.*}}registers, spills and shared memory
 // HELP:    Debugging:
 // VERSION: xhlo {{.*}}xdsl

@@ -30,12 +30,12 @@
 // ORDER:    --fuse stands before --lower
 // STAGE:    --lower is one of linalg, loops, llvm, not 'nowhere'
 // TARGET:   no target is named 'abacus'; there are: cpu, nvptx
-// EMIT:     --emit is one of mlir, hlo-text, llvm, asm, obj, ptx, cubin, not 'poem'
-// CPU-PTX:     target cpu does not emit ptx; it emits mlir, hlo-text, llvm, asm, obj
+// EMIT:     --emit is one of mlir, bytecode, hlo-text, llvm, asm, obj, ptx, cubin, not 'poem'
+// CPU-PTX:     target cpu does not emit ptx; it emits mlir, bytecode, hlo-text, llvm, asm, obj
 // CPU-CHIP:    --chip is about GPUs: give --target=nvptx
 // CPU-VERSION: --ptx-version is about GPUs: give --target=nvptx
 // CPU-INFO:    --ptxas-info is about GPUs: give --target=nvptx
-// GPU-ASM:     target nvptx does not emit asm; it emits mlir, hlo-text, llvm, ptx, cubin
+// GPU-ASM:     target nvptx does not emit asm; it emits mlir, bytecode, hlo-text, llvm, ptx, cubin
 // CHIP:        no chip is named 'H200'; there are: sm_75, {{.*}}sm_90, sm_90a, {{.*}}; H200 is sm_90
 // OLD-PTX:     PTX 8.0 does not know sm_100: it is known from PTX 8.6 on
 // NO-PTX:      PTX 12 is not a version that LLVM writes; for sm_90 there are 7.8, 8.0, {{.*}}9.0
