@@ -433,6 +433,8 @@ def test_dumps(tmp_path):
 
 INTERRUPTED = """
 import os, signal, threading
+# A shell's background job ignores SIGINT, and its children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import jax
 from jax import lax
 from xhlo.frontends.jax import entries, plugin

@@ -259,7 +259,12 @@ def test_a_failure_of_a_pass_of_xdsl_is_no_failure_of_ours() -> None:
 
 # Interrupts ----------------------------------------------------------------------------------------------------------
 
-ENDLESS = """import threading
+# A shell's background job ignores SIGINT, and its children inherit that.
+LISTEN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+ENDLESS = (
+    LISTEN
+    + """import threading
 import numpy as np, xhlo
 from xhlo.targets.cpu.interrupts import StillRunning
 text = '''
@@ -287,6 +292,7 @@ except KeyboardInterrupt as interrupt:
         ended.wait()
 print("ended", flush=True)
 """
+)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -303,7 +309,7 @@ def test_an_interrupt_ends_a_run_and_leaves_the_process_usable() -> None:
 def test_an_interrupt_while_reading_is_reported_without_a_traceback(tmp_path: Path) -> None:
     pipe = tmp_path / "program.mlir"
     os.mkfifo(pipe)
-    script = "from xhlo.tools.hlo_opt import main; import sys; sys.exit(main(sys.argv[1:]))"
+    script = f"{LISTEN}from xhlo.tools.hlo_opt import main; import sys; sys.exit(main(sys.argv[1:]))"
     process = subprocess.Popen(
         [sys.executable, "-c", script, str(pipe), "-o", str(tmp_path / "out.mlir")], stderr=subprocess.PIPE, text=True
     )
