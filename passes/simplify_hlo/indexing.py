@@ -85,7 +85,7 @@ def compare_index(op: Operation) -> Rewrite | None:
     if not isinstance(bound, ConstantOp) or not is_splat(bound.dense):
         return None
     counted = _counted_dim(compare.lhs)
-    if counted is None:
+    if counted is None or 0 in shape_of(compare.lhs):
         return None
     limit, last = int(constant_array(bound.dense).reshape(-1)[0]), counted[1] - 1
     always = {"LT": last < limit, "LE": last <= limit, "GT": limit < 0, "GE": limit <= 0, "NE": not 0 <= limit <= last}

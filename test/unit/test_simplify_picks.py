@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import xhlo
 from hlo_programs import Program
 
 GATHERS = [
@@ -118,3 +119,15 @@ def test_comparisons_of_indices(direction: str, bound: int) -> None:
       %3 = hlo.compare {direction}, %1, %2 : (tensor<5x3xi8>, tensor<5x3xi8>) -> tensor<5x3xi1>
       return %3 : tensor<5x3xi1>
     }}""").after("simplify-hlo").same_bits()
+
+
+def test_comparisons_of_no_indices() -> None:
+    text = """
+func.func @main() -> tensor<2x0xi1> {
+  %i = stablehlo.iota dim = 0 : tensor<2x0xi32>
+  %c = stablehlo.constant dense<0> : tensor<2x0xi32>
+  %0 = stablehlo.compare LT, %i, %c : (tensor<2x0xi32>, tensor<2x0xi32>) -> tensor<2x0xi1>
+  return %0 : tensor<2x0xi1>
+}
+"""
+    assert xhlo.compile(text)().shape == (2, 0)
