@@ -289,7 +289,10 @@ def test_its_target_lowers_and_emits(site: Path):
     done = hlo_opt(site, "program.mlir", "--fuse", "--target=abacus", "--emit=beads", "--math=fast")
     assert (done.returncode, done.stdout.strip()) == (0, "ooofast"), done.stderr
     done = hlo_opt(site, "program.mlir", "--target=abacus", "--emit=ptx")
-    assert done.returncode == 2 and "target abacus does not emit ptx; it emits mlir, hlo-text, beads" in done.stderr
+    assert (
+        done.returncode == 2
+        and "target abacus does not emit ptx; it emits mlir, bytecode, hlo-text, beads" in done.stderr
+    )
 
 
 def test_its_target_runs(site: Path):

@@ -97,9 +97,9 @@ def test_functions_that_programs_share_are_kept(monkeypatch: pytest.MonkeyPatch,
     compiled: list[str] = []
     compile_ = jit.compile_to_objects
 
-    def recorded(texts: Sequence[str], timings: jit.Timings) -> list[bytes]:
+    def recorded(texts: Sequence[str], timings: jit.Timings, levels: Sequence[int]) -> list[bytes]:
         compiled.extend(texts)
-        return compile_(texts, timings)
+        return compile_(texts, timings, levels)
 
     monkeypatch.setattr(jit, "compile_to_objects", recorded)
     codes: list[bytes] = []
