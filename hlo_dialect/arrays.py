@@ -67,7 +67,7 @@ def _stated_address(array: Array) -> int:
 
 def _read_address(array: Array) -> int:
     """As `_stated_address`, which makes a dictionary of everything else and takes ten times longer."""
-    # What is no array, whatever it says of itself, has something else there.
+    # An object that is no array, whatever it says of itself, has something else there.
     return _word(id(array) + _DATA).value if isinstance(array, np.ndarray) else _stated_address(array)  # pyright: ignore
 
 

@@ -68,7 +68,7 @@ def _set_element(array: Value, index: Value, element: Value) -> Value:
 
 
 def _two_lists(made: Any) -> tuple[list[Any], list[Any]]:
-    """What the body of a scan returns. Raises TypeError."""
+    """The carried values and outputs that the body of a scan returns. Raises TypeError."""
     parts = listed(made)
     if len(parts) != 2 or not all(isinstance(one, tuple | list) for one in parts):
         raise TypeError("scan: expected a body that returns two lists, the carries and the values to stack")

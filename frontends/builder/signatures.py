@@ -156,7 +156,7 @@ _INTEGERS = frozenset((int,))
 
 
 def _facts(named: dict[str, Any]) -> tuple[Any, ...] | None:
-    """What properties are made from, hashable: numbers, words, and lists of integers; None for others."""
+    """A hashable form of values that make properties: numbers, words, lists of integers; None for others."""
     facts: list[Any] = []
     for name, value in named.items():
         kind = cast("type[Any]", type(value))

@@ -62,7 +62,7 @@ class _Reader:
     """The tables of a file, and the state of reading its operations."""
 
     def __init__(self, data: bytes) -> None:
-        # What is repeated by number is repeated in the text; a file that would make an endless one is refused.
+        # Attributes repeated by number are repeated in the text; a file that would make an endless one is refused.
         self._allowed = 64 * len(data) + (64 << 20)
         head = Cursor(data, len(MAGIC))
         self._version = head.varint()

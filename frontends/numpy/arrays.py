@@ -39,7 +39,7 @@ from .registry import (
 from .views import VIEWING, base_of, detached, linked, written
 
 __all__ = ["STANDARDS", "TRACE", "implements"]
-"""What others find here too."""
+"""Names that other modules import from here too."""
 
 _errors: weakref.WeakKeyDictionary[Builder, list[TraceError]] = weakref.WeakKeyDictionary()
 

@@ -80,4 +80,4 @@ MUST_BE_KNOWN = {
     ),
     "__hash__": ("its value, as a key,", "make the argument static: xhlo.jit(static_argnames=..)"),
 }
-"""What is needed, and what to write instead, by the method that asks for it."""
+"""The value that is needed, and the code to write instead, by the method that asks for it."""

@@ -29,7 +29,7 @@ from .library import tensorflow
 from .tensors import aligned_array, to_tensor
 
 _NOTHING = (np.zeros((), np.bool_),)
-"""What a program of no arguments takes."""
+"""The placeholder that a program without arguments is given."""
 
 
 @dataclass

@@ -60,7 +60,7 @@ _AT_LEVEL: Mapping[int, Mapping[str, str | None]] = {
         "pair-iterations": "pair-iterations{most-operations=160}",
     },
 }
-"""What replaces passes of the pipeline at a level, None for nothing."""
+"""The passes that replace others of the pipeline at a level, None for no pass."""
 
 LOWER_LINALG = ("outline-kernels", "convert-hlo-to-linalg", "fuse-linalg")
 """Fusions to kernels: private functions of linalg on tensors."""

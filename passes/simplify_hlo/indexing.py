@@ -231,7 +231,7 @@ def scatter_into_splat(op: Operation) -> Rewrite | None:
 
 
 def _combined(op: ScatterOp, builder: Builder, element: Array, update: Tensor) -> Tensor | None:
-    """What the scatter makes of an element of the constant and its update; None for functions that are no operation."""
+    """The scatter's function of an element of the constant and its update; None if it is no single operation."""
     block = op.update_computation.block
     combiner = single_combiner(op.update_computation)
     returned = cast(Operation, block.last_op).operands[0]

@@ -32,7 +32,7 @@ from .run_function import with_run_function
 from .threads import Threads, parallel_for
 
 Extra = Literal["shared", "python", "rust", "cmake", "pkg-config"]
-"""What is written besides the object file, the static library and the headers."""
+"""A file that is written besides the object file, the static library and the headers."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def compile_ahead(
         raise LibraryNameError(f"'{name}' cannot begin the names of C functions: take letters, digits and underscores")
     source, timing = read_source(program), timing or Timing()
     versions = [_version(source, name, machine, Threads(threads), timing) for machine in machines]
-    # What is common to the versions, the choice among them, runs on every CPU.
+    # The choice among the versions runs on every CPU.
     machine = Machine.named(triple, LEVELS[0]) if levels else machines[0]
     interface = versions[0].interface
     text = versions[0].text

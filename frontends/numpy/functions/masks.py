@@ -309,7 +309,7 @@ def _parsed(array: TracedArray, key: Any) -> tuple[list[Any], TracedArray, int] 
     parts = list(key) if isinstance(key, tuple) else [key]
     found = [one for one in parts if isinstance(one, Chosen) and one.place is not None]
     if found:
-        # What np.nonzero gives: an array of numbers for each dimension of the mask.
+        # As np.nonzero gives them: an array of numbers for each dimension of the mask.
         mask, sizes = found[0].mask, found[0].sizes
         if [one.place for one in found] != list(range(len(sizes))) or not all(_same(one.mask, mask) for one in found):
             raise TraceError("the results of np.nonzero are an index all together only", _REMEDY)
