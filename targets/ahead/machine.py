@@ -81,13 +81,13 @@ class Machine:
         """
         host = jit.host_triple()
         triple = triple or host
-        kind = triple.partition("-")[0].replace("amd64", "x86_64").replace("arm64", "aarch64")
+        kind = _kind(triple)
         if kind not in _MACHINES:
             raise MachineError(f"programs are not compiled for '{triple}': the machines are {', '.join(_MACHINES)}")
         if any(system in triple for system in _NOT_ELF):
             raise MachineError(f"programs are not compiled for '{triple}': object files are in ELF")
         if cpu == HOST:
-            if kind != host.partition("-")[0]:
+            if kind != _kind(host):
                 raise MachineError(f"the CPU 'host' is none of '{triple}': name one")
             return Machine(triple, jit.host_cpu(), jit.host_features())
         features = _WITHOUT.get(kind, "" if cpu else _FEATURES.get(kind, ""))
@@ -115,13 +115,17 @@ class Machine:
     @property
     def is_host_kind(self) -> bool:
         """Whether this machine's own tools make programs for it."""
-        kinds = [triple.partition("-")[0] for triple in (self.triple, jit.host_triple())]
-        return kinds[0].replace("amd64", "x86_64").replace("arm64", "aarch64") == kinds[1]
+        return _kind(self.triple) == _kind(jit.host_triple())
 
     @property
     def dots(self) -> tuple[str, ...]:
         """The options of convert-contractions-to-vector for the dot products of integers that this CPU has."""
         return _dots(self)
+
+
+def _kind(triple: str) -> str:
+    """The machine of a triple, by LLVM's name of it."""
+    return triple.partition("-")[0].replace("amd64", "x86_64").replace("arm64", "aarch64")
 
 
 def _with_vendor(triple: str) -> str:
@@ -160,7 +164,7 @@ def _vector_bits(machine: Machine) -> int:
 @lru_cache(maxsize=64)
 def _dots(machine: Machine) -> tuple[str, ...]:
     """LLVM's own code for such a sum tells whether the CPU has the instruction, as for the width of vectors."""
-    if not machine.triple.startswith(("x86_64", "amd64")):
+    if _kind(machine.triple) != "x86_64":
         return ()
     text = jit.compile_to_assembly(_DOTS_PROBE, machine=machine.target_machine)
     words = text.partition("words:")[2]
