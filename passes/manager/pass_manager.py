@@ -116,6 +116,7 @@ class PassManager:
             raise self._user_error(one, module, error) from error
         except Exception as error:
             dumps.after_failure(one.name, path_to(target))
+            self._verify_each_again()
             raise self._failure(index, error, module, where=operation_in(error.__traceback__)) from error
         if one.name in LOWERING and PROGRAM in module.attributes:
             module.attributes[AFTER] = StringAttr(one.name)
@@ -155,15 +156,18 @@ class PassManager:
             raise self._failure(index, error, module, where=None, invalid=True) from error
 
     def _verify_end(self, module: ModuleOp) -> None:
-        """Trace an invalid result to the pass that produced it, by running again with verification after each pass."""
         try:
             verify_module(module)
         except DiagnosticError as error:
-            if self.restore is not None:
-                again = PassManager(self.ctx, self.passes, verify_each=True, restore=self.restore)
-                again.reproducer = self.reproducer
-                again.run(self.restore())
+            self._verify_each_again()
             raise self._failure(len(self.passes) - 1, error, module, where=None, invalid=True) from error
+
+    def _verify_each_again(self) -> None:
+        """Run the pipeline again, to report the first pass that leaves an invalid module."""
+        if self.restore is not None and not self.verify_each:
+            again = PassManager(self.ctx, self.passes, verify_each=True, restore=self.restore)
+            again.reproducer = self.reproducer
+            again.run(self.restore())
 
     # Failures --------------------------------------------------------------------------------------------------
 

@@ -132,6 +132,15 @@ def test_an_invalid_module_is_traced_to_its_pass(run_hlo_opt, flags: tuple[str, 
     assert "// xhlo-pipeline: test-break,dce\n" in reproducer.read_text()
 
 
+def test_a_crash_on_an_invalid_module_is_traced_to_the_pass_that_left_it(run_hlo_opt):
+    """The pass that fails is not to blame."""
+    done = run_hlo_opt(PROGRAM, "--cse", "--test-break", "--test-crash", "--dce", "--verify-each=false")
+    assert done.status == 3
+    assert "internal error: the module is invalid after pass 'test-break'" in done.err
+    (reproducer,) = _reproducers()
+    assert "// xhlo-pipeline: test-break,test-crash,dce\n" in reproducer.read_text()
+
+
 def test_reproducer_where_the_directory_is_read_only(run_hlo_opt, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     import tempfile
 
