@@ -67,7 +67,7 @@ def _fuse(op: WhileOp) -> str:
     limit = found.most_iterations
     work = len(found.loop.body.ops) * found.size
     if limit is None or limit * work > MOST_WORK:
-        if found.goes_on is not None and found.scalars:
+        if found.stopping is not None and found.scalars:
             return "not made a kernel: its number of iterations has no known bound"
         count = min(max(MOST_WORK // 16 // max(work, 1), FEWEST_AT_A_TIME), MOST_AT_A_TIME)
         _fuse(_divide(op, count))

@@ -5,13 +5,14 @@ Such a loop over whole tensors equals one loop for each element, which can keep 
 elementwise if all carried tensors have one shape or are scalars, the body computes elementwise, and the condition is
 
 * of scalars alone: every element takes the same number of iterations; or
-* that any element goes on (`reduce .. or`), perhaps beside scalars: then the body must leave the elements alone that do
-  not, as `jax.vmap` of a while_loop makes it do, so that an element may stop before the others.
+* that any element goes on (`reduce .. or`, or not `reduce .. and`), perhaps beside scalars: then the body must leave
+  the elements alone that do not (stopping.py), so that an element may stop before the others.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -22,11 +23,13 @@ from ..ops.comparison import CompareOp, SelectOp
 from ..ops.control_flow import ReturnOp
 from ..ops.creation import ConstantOp, constant_of, is_splat_of, splat_of
 from ..ops.elementwise_binary import AddOp, AndOp, OrOp
+from ..ops.elementwise_unary import NotOp
 from ..ops.movement import BroadcastInDimOp
 from ..ops.reduction import ReduceOp, single_combiner
 from ..shapes import is_static
 from ..types import element_of, is_integer, is_splat, shape_of
 from .analysis import MIRRORED, Loop, count_iterations
+from .stopping import Stopping
 
 _REPEATABLE = frozenset({"elementwise", "broadcast", "movement", "iota", "reshape", "constant"})
 """Roles of invariant operations that are computed for each element before its loop."""
@@ -41,8 +44,8 @@ class ElementwiseLoop:
     """The shape of all carried tensors; () if all values are scalars."""
     before: tuple[Operation, ...]
     """The operations of the regions that do not depend on carried values, other than splat constants."""
-    goes_on: SSAValue | None
-    """In the condition, whether an element goes on; None if scalars alone decide."""
+    stopping: Stopping | None
+    """When an element stops; None if scalars alone decide."""
 
     @property
     def size(self) -> int:
@@ -52,7 +55,7 @@ class ElementwiseLoop:
     def most_iterations(self) -> int | None:
         """A number that the iterations of no element exceed, if one is known."""
         bounds = [self.loop.most_iterations]
-        for part in _conjuncts(self.goes_on) if self.goes_on is not None else ():
+        for part in _conjuncts(self.stopping.value) if self.stopping is not None and not self.stopping.when else ():
             bounds.append(self._iterations(part))
         return min((bound for bound in bounds if bound is not None), default=None)
 
@@ -98,17 +101,16 @@ def elementwise_loop(loop: Loop) -> ElementwiseLoop | str:
                 continue
             if _is_invariant(op, loop, before):
                 before[op] = None
-            elif block is loop.cond and isinstance(op, ReduceOp) and _is_any(op):
+            elif block is loop.cond and isinstance(op, ReduceOp) and _quantifier(op) is not None:
                 reductions.append(op)
             elif not _acts_elementwise(op, shape):
                 return f"{op.name} is not elementwise"
-    goes_on = None
+    stopping = None
     if reductions:
-        conjuncts = _conjuncts(loop.condition)
-        if len(reductions) > 1 or reductions[0].outs[0] not in conjuncts or not reductions[0].outs[0].has_one_use():
+        stopping = _stopping(loop, reductions)
+        if stopping is None:
             return "its condition is not that any element goes on"
-        goes_on = reductions[0].inputs[0]
-        reason = _moves_on(loop, goes_on, shape)
+        reason = _moves_on(loop, stopping, shape)
         if reason is not None:
             return reason
     captured = [
@@ -120,7 +122,7 @@ def elementwise_loop(loop: Loop) -> ElementwiseLoop | str:
     ]
     if any(shape_of(value) not in (shape, ()) for value in captured):
         return "it reads a tensor of another shape"
-    return ElementwiseLoop(loop, shape, tuple(before), goes_on)
+    return ElementwiseLoop(loop, shape, tuple(before), stopping)
 
 
 def _truth(value: SSAValue) -> SSAValue:
@@ -157,17 +159,27 @@ def _is_splat_value(value: SSAValue) -> bool:
     return isinstance(value.owner, Operation) and _is_splat(value.owner)
 
 
-def _is_any(op: ReduceOp) -> bool:
-    """Whether a reduction tests that any element of a tensor is true."""
-    init = constant_of(op.init_values[0])
-    return (
-        op.input_count == 1
-        and isinstance(single_combiner(op.body), OrOp)
-        and shape_of(op.outs[0]) == ()
-        and init is not None
-        and init.dtype == bool
-        and not init
-    )
+def _quantifier(op: ReduceOp) -> type[AndOp] | type[OrOp] | None:
+    """OrOp if a reduction tests that any element of a tensor is true, AndOp if that all are."""
+    init, combiner = constant_of(op.init_values[0]), single_combiner(op.body)
+    if op.input_count != 1 or shape_of(op.outs[0]) != () or init is None or init.dtype != bool:
+        return None
+    if isinstance(combiner, OrOp):
+        return None if init else OrOp
+    return AndOp if isinstance(combiner, AndOp) and init else None
+
+
+def _stopping(loop: Loop, reductions: Sequence[ReduceOp]) -> Stopping | None:
+    """When an element stops, for a loop that goes on while any element does: any of a tensor, or not all of one."""
+    if len(reductions) != 1 or not reductions[0].outs[0].has_one_use():
+        return None
+    (reduction,) = reductions
+    of_any = _quantifier(reduction) is OrOp
+    for part in _conjuncts(loop.condition):
+        value = part.owner.operand if not of_any and isinstance(part.owner, NotOp) else part
+        if value is reduction.outs[0] and (value is part) == of_any:
+            return Stopping(loop, reduction.inputs[0], when=not of_any)
+    return None
 
 
 def _acts_elementwise(op: Operation, shape: tuple[int, ...]) -> bool:
@@ -196,16 +208,12 @@ def _conjuncts(value: SSAValue) -> list[SSAValue]:
     return found
 
 
-def _moves_on(loop: Loop, goes_on: SSAValue, shape: tuple[int, ...]) -> str | None:
+def _moves_on(loop: Loop, stopping: Stopping, shape: tuple[int, ...]) -> str | None:
     """Why an element may change after it stopped, or go on again; None if it cannot."""
-    if any(shape_of(argument) != shape for argument in _arguments_behind(goes_on, loop.cond)):
+    if any(shape_of(argument) != shape for argument in _arguments_behind(stopping.value, loop.cond)):
         return "a scalar that changes decides which elements go on"
-    same = _Equality(loop)
-    for argument, value in zip(loop.body.args, loop.returned, strict=True):
-        if shape_of(argument) != shape or value is argument:
-            continue
-        select = value.owner
-        if not isinstance(select, SelectOp) or select.on_false is not argument or not same(goes_on, select.pred):
+    for i, argument in enumerate(loop.body.args):
+        if shape_of(argument) == shape and not stopping.keeps(i):
             return "its body changes elements that do not go on"
     used = [i for i, result in enumerate(loop.op.results) if result.first_use and shape_of(result) != shape]
     return "its number of iterations is used" if used else None
@@ -225,44 +233,3 @@ def _arguments_behind(value: SSAValue, block: Block) -> list[BlockArgument]:
         else:
             pending += cast(Operation, value.owner).operands
     return list(found)
-
-
-class _Equality:
-    """Whether a value of the condition and one of the body are computed alike from the carried values."""
-
-    def __init__(self, loop: Loop):
-        self.loop = loop
-        self.known: dict[tuple[SSAValue, SSAValue], bool] = {}
-
-    def __call__(self, one: SSAValue, other: SSAValue) -> bool:
-        one, other = _source(one), _source(other)
-        found = self.known.get((one, other))
-        if found is None:
-            found = self.known[one, other] = self._compare(one, other)
-        return found
-
-    def _compare(self, one: SSAValue, other: SSAValue) -> bool:
-        if one is other:
-            return True
-        if self.loop.is_outside(one) and not _is_splat_value(one):
-            return False
-        if isinstance(one, BlockArgument) or isinstance(other, BlockArgument):
-            if not isinstance(one, BlockArgument) or not isinstance(other, BlockArgument):
-                return False
-            return one.block is self.loop.cond and other.block is self.loop.body and one.index == other.index
-        left, right = cast(Operation, one.owner), cast(Operation, other.owner)
-        return (
-            type(left) is type(right)
-            and not left.regions
-            and one.type == other.type
-            and left.properties == right.properties
-            and len(left.operands) == len(right.operands)
-            and all(self(a, b) for a, b in zip(left.operands, right.operands, strict=True))
-        )
-
-
-def _source(value: SSAValue) -> SSAValue:
-    """The value that pointwise broadcasts of one shape pass on."""
-    while isinstance(value.owner, BroadcastInDimOp) and value.type == value.owner.operand.type:
-        value = value.owner.operand
-    return value

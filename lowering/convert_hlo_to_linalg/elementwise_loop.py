@@ -87,7 +87,7 @@ def _scalar_loop(
 
 
 def _inline(source: Block, target: Block, values: dict[SSAValue, SSAValue]) -> list[SSAValue]:
-    """Emit the operations of a region for one element; that any goes on becomes that this one does."""
+    """Emit the operations of a region for one element; that any or not all go on becomes that this one does."""
     for op in source.ops:
         for value in op.operands:
             if value not in values and isinstance(value.owner, ConstantOp):
