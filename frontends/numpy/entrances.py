@@ -40,9 +40,11 @@ _depth = [0]
 _ROOT = Path(__file__).resolve().parent.parent.parent
 _OTHERS = (
     f"{Path(sysconfig.get_path('stdlib')).resolve()}/",
+    # It may be in a folder of any name: `pip install --target`.
+    f"{Path(np.__file__).resolve().parent}/",
     *(f"{_ROOT / name}/" for name in FLOORS),
 )
-"""The folders of Python and of this package."""
+"""The folders of Python, of NumPy and of this package."""
 
 
 @functools.cache
@@ -142,10 +144,15 @@ def _classes() -> list[tuple[types.ModuleType, type, type]]:
     the module holds is never touched.
     """
 
-    def entrances(module: types.ModuleType) -> dict[str, _Name]:
+    def missing(module: types.ModuleType, name: str) -> Any:
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+
+    def entrances(module: types.ModuleType) -> dict[str, Any]:
         names = vars(module)
         public = [name for name, found in names.items() if not name.startswith("_") and isinstance(found, _KINDS)]
-        return {name: _Name(names, name) for name in public}
+        # Python 3.14 reads a module's names past its class where neither has a __getattr__.
+        more = {} if "__getattr__" in names else {"__getattr__": missing}
+        return {name: _Name(names, name) for name in public} | more
 
     return [(module, type(module), type("module", (type(module),), entrances(module))) for module in _MODULES]
 

@@ -255,7 +255,9 @@ def test_compiled_when_seen_twice_and_explained() -> None:
     line = function.__code__.co_firstlineno + 1
     assert f"5 operations at test_clusters.py:{line}, seen 3 times" in text
     assert "np.multiply, np.add, np.sqrt, np.cos, np.subtract" in text
-    assert "compiled once in" in text and "ran 2 times" in text and "code outside of NumPy's functions" in text
+    assert "compiled once in" in text and "ran 2 times" in text
+    # NumPy's tests of equality ask for an array, from Python 3.12 on for a buffer.
+    assert "code outside of NumPy's functions" in text or "code outside takes its buffer" in text
 
 
 def test_numbers_that_change_become_parameters() -> None:
