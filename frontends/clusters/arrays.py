@@ -87,6 +87,10 @@ def _fact(name: str) -> property:
     return property(lambda self: getattr(self.array, name))
 
 
+def _of_memory(name: str) -> property:
+    return property(lambda self: getattr(self.shared(f"its attribute {name}"), name))
+
+
 class ClusterArray:
     """An array of NumPy whose elements may still be to be computed. `isinstance(x, np.ndarray)` holds of it."""
 
@@ -258,14 +262,9 @@ class ClusterArray:
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         return np
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
-        found = getattr(self.array, name)
-        if not callable(found):
-            return getattr(self.shared(f"its attribute {name}"), name)
-        target = method_target(name)
-        return lambda *args, **kwargs: Hooks.call(target, (self, *args), kwargs)
+    # `__getattr__` would make each attribute slower to look up. NumPy's methods are set below.
+
+    base, ctypes, data = map(_of_memory, ("base", "ctypes", "data"))
 
     # Operators.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,10 +109,6 @@ class _End:
     numbers: list[int]
 
 
-_balance: defaultdict[Any, float] = defaultdict(float)
-"""The seconds that the clusters that begin with a call at a place of the user's gained over NumPy."""
-_begun: Counter[Any] = Counter()
-"""The clusters, equal or not, that began there."""
 _each: list[float] = [4e-6]
 """The seconds that recording an operation takes: the least that was seen."""
 
@@ -120,8 +116,6 @@ _each: list[float] = [4e-6]
 def forget_clusters() -> None:
     """Forget all clusters, and what leads to them."""
     CLUSTERS.clear()
-    _balance.clear()
-    _begun.clear()
     forget()
 
 
@@ -209,14 +203,15 @@ def _is_trial(cluster: Cluster) -> bool:
 
 def _weigh(last: Step, storages: list[Storage], cluster: Cluster, gain: float, times: int) -> None:
     """Note what a run gained without the cost of recording; give recording up where it loses."""
-    begin = last.first.signature()
+    begin = last.first.beginning
+    assert begin is not None
     each = max(_each[0], min(cluster.recording_seconds / last.depth, SLOW_RECORDING))
-    _balance[begin] += gain - last.depth * (each - EAGER_SECONDS)
-    _begun[begin] += 1
-    is_often = (times >= 4 and times.bit_count() == 1) or (_begun[begin] >= 16 and _begun[begin].bit_count() == 1)
-    if cluster.given_up or not is_often or _balance[begin] >= 0:
+    begin.gain += gain - last.depth * (each - EAGER_SECONDS)
+    begin.times += 1
+    is_often = (times >= 4 and times.bit_count() == 1) or (begin.times >= 16 and begin.times.bit_count() == 1)
+    if cluster.given_up or not is_often or begin.gain >= 0:
         return
-    give_up(last, storages, {each for each, seconds in _balance.items() if seconds > 0})
+    give_up(last, storages)
     if cluster.runs:
         ways = f"and the program {cluster.compiled_seconds * 1e6:.0f}, NumPy {cluster.numpy_seconds * 1e6:.0f}"
     else:

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ContextDecorator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,26 +15,33 @@ from ...hlo_dialect.types import element_type_of
 from ..numpy.entrances import TAKING, entering
 from . import dispatch, following, recorder, report  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .arrays import ClusterArray
-from .calls import CREATING, creation_target, function_target, ufunc_target
+from .calls import CREATING, Target, creation_target, function_target, ufunc_target
 from .clusters import SETTINGS
 from .traces import GIVEN_UP
 
-_DISPATCHED = type(np.sum)
-"""The type of NumPy's functions that arrays of other kinds may take over."""
+_UFUNC, _DISPATCHED = np.ufunc, type(np.sum)
+"""The types of NumPy's functions that arrays of other kinds may take over. In a block, to ask NumPy takes long."""
+
+
+@cache
+def _target(function: Any) -> tuple[Target | None, int]:
+    """A function that takes arrays that record, and the number of its operands, any for -1; None for others."""
+    if type(function) is _UFUNC:
+        return ufunc_target(function), function.nin
+    return (function_target(function), -1) if type(function) is _DISPATCHED else (None, -1)
 
 
 def _enter(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """New arrays record; np.asarray and its like give an array that records as it is, or a copy."""
     if args and type(args[0]) is ClusterArray:
         # As NumPy's protocols would call it.
-        if type(function) is np.ufunc and len(args) == function.nin and not kwargs:
-            if len(args) == 1:
-                return following.call_of_one(ufunc_target(function), args[0])
-            return following.call_of_two(ufunc_target(function), *args)
-        if type(function) is _DISPATCHED:
+        target, operands = _target(function)
+        if target is not None and (operands < 0 or (len(args) == operands and not kwargs)):
             if len(args) == 1 and not kwargs:
-                return following.call_of_one(function_target(function), args[0])
-            return dispatch.call(function_target(function), args, kwargs)
+                return following.call_of_one(target, args[0])
+            if operands == 2:
+                return following.call_of_two(target, *args)
+            return dispatch.call(target, args, kwargs)
     if function in TAKING and type(args[0] if args else None) is ClusterArray and kwargs.keys() <= {"dtype"}:
         found, dtype = args[0], (*args[1:], kwargs.get("dtype"))[0]
         if not found.is_scalar and len(args) < 3:
@@ -45,7 +52,7 @@ def _enter(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return found.copy() if TAKING[function] == "copy" else found
     if function in CREATING:
         return dispatch.call(creation_target(function), args, kwargs)
-    if type(function) is not np.ufunc and type(function) is not _DISPATCHED:
+    if type(function) is not _UFUNC and type(function) is not _DISPATCHED:
         # Code in C, which takes other kinds of arrays apart element by element.
         args = tuple([one.shared("a function takes it") if type(one) is ClusterArray else one for one in args])
     box = [function(*args, **kwargs)]
@@ -60,8 +67,7 @@ def _enter(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return dispatch.entered(box)
 
 
-@contextmanager
-def autocluster(*, compile_after: int = 2, min_operations: int = 2) -> Generator[None]:
+class autocluster(ContextDecorator):
     """
     NumPy's functions called from your code in this block give arrays that record: clusters of operations are compiled.
 
@@ -76,14 +82,30 @@ def autocluster(*, compile_after: int = 2, min_operations: int = 2) -> Generator
     >>> float(y.sum())
     5.573132...
     """
-    before = SETTINGS.compile_after, SETTINGS.min_operations
-    SETTINGS.compile_after, SETTINGS.min_operations = compile_after, min_operations
-    try:
-        with entering(_enter):
-            yield
-        recorder.flush("the block ends")
-    finally:
-        SETTINGS.compile_after, SETTINGS.min_operations = before
+
+    def __init__(self, *, compile_after: int = 2, min_operations: int = 2):
+        self._settings = compile_after, min_operations
+        self._entered: list[tuple[entering, int, int]] = []
+
+    def _recreate_cm(self) -> autocluster:
+        """As a decorator: a block of its own for each call."""
+        compile_after, min_operations = self._settings
+        return autocluster(compile_after=compile_after, min_operations=min_operations)
+
+    def __enter__(self) -> None:
+        block = entering(_enter)
+        block.__enter__()
+        self._entered.append((block, SETTINGS.compile_after, SETTINGS.min_operations))
+        SETTINGS.compile_after, SETTINGS.min_operations = self._settings
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        block, *before = self._entered.pop()
+        try:
+            block.__exit__()
+            if kind is None:
+                recorder.flush("the block ends")
+        finally:
+            SETTINGS.compile_after, SETTINGS.min_operations = before
 
 
 def asarray(x: Any, dtype: Any = None) -> Any:

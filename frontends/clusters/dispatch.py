@@ -300,7 +300,7 @@ def call(target: Target, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
             except NotRecordable:
                 # NumPy runs it, below.
                 key = None
-            step = recorder.last.next.get(key)
+            step = recorder.last.following(key)
             if step is not None and step.is_fast and recorder.snapshots <= SNAPSHOTS:
                 if not step.given_up or users_place() not in step.given_up:
                     return recorder.advance(step, kwargs)
@@ -443,11 +443,11 @@ def _record(known: Known, found: _Arguments, args: Sequence[Any], kwargs: dict[s
             recorder.flush("it is long enough")
         storages, numbers = len(recorder.storages), len(recorder.numbers)
         key = recorder.key(known.target, args, kwargs)
-        step = recorder.last.next.get(key)
+        step = recorder.last.following(key)
         if step is None:
             step = _new_step(recorder, known, found, user, numbers)
             if key is not None:
-                recorder.last.next[key] = step
+                recorder.last.follow(key, step)
         if user in step.given_up:
             recorder.undo(storages, numbers)
             return run_here(known.target, args, kwargs)

@@ -21,17 +21,17 @@ from .recorder import LOCAL, Recorder
 from .storage import Storage
 from .traces import GIVEN_UP, ROOT, Step
 
-_NEW = object.__new__
+_NEW, _CLOCK = object.__new__, time.perf_counter
 
 
 def _result(recorder: Recorder, step: Step) -> ClusterArray:
     """Record a call of one whole result, which is returned; as `Recorder.advance` does, without calls."""
-    if not recorder.last.depth:
-        recorder.started = time.perf_counter()
+    if step.depth == 1:
+        recorder.started = _CLOCK()
     recorder.last = step
     storages = recorder.storages
     storage: Storage = _NEW(Storage)
-    storage.facts = facts = step.known.results[0].facts
+    storage.facts = facts = step.facts
     storage.memory = storage.lease = storage.bounds = None
     storage.owner = recorder
     storage.slot = len(storages)
@@ -64,8 +64,14 @@ def call_of_one(target: Target, operand: Any) -> Any:
     if GIVEN_UP and recorder.last is ROOT and (size := given_up_bytes()) >= 0 and _here(operand, size) is not None:
         return run_here(target, (operand,), {})
     with recorder.lock:
-        count = len(recorder.storages)
-        step = recorder.last.next.get((target, recorder.array_key(operand)))
+        count, last = len(recorder.storages), recorder.last
+        if operand.view is None and (storage := operand.storage).owner is recorder:
+            key = target, storage.slot
+        else:
+            key = target, recorder.array_key(operand)
+        step = last.likely
+        if step.key != key:
+            step = last.following(key)
         if step is not None and step.is_whole and not step.given_up and not is_strict():
             return _result(recorder, step)
         if len(recorder.storages) > count:
@@ -86,9 +92,20 @@ def call_of_two(target: Target, left: Any, right: Any) -> Any:
             del found
             return entered(box)
     with recorder.lock:
+        last = recorder.last
         count, numbers = len(recorder.storages), len(recorder.numbers)
-        key = target, recorder.operand_key(left), recorder.operand_key(right)
-        step = recorder.last.next.get(key)
+        if type(left) is ClusterArray and left.view is None and (storage := left.storage).owner is recorder:
+            first = storage.slot
+        else:
+            first = recorder.operand_key(left)
+        if type(right) is ClusterArray and right.view is None and (storage := right.storage).owner is recorder:
+            second = storage.slot
+        else:
+            second = recorder.operand_key(right)
+        key = target, first, second
+        step = last.likely
+        if step.key != key:
+            step = last.following(key)
         if step is not None and step.is_whole and not step.given_up and not is_strict():
             return _result(recorder, step)
         recorder.undo(count, numbers)
@@ -108,10 +125,12 @@ def call_in_place(target: Target, left: Any, right: Any) -> Any:
         count, numbers = len(recorder.storages), len(recorder.numbers)
         first, second = recorder.array_key(left), recorder.operand_key(right)
         key = target, first, second, ("out", (tuple, recorder.array_key(left)))
-        step = recorder.last.next.get(key)
+        step = recorder.last.likely
+        if step.key != key:
+            step = recorder.last.following(key)
         if step is not None and not step.given_up and not is_strict():
-            if not recorder.last.depth:
-                recorder.started = time.perf_counter()
+            if step.depth == 1:
+                recorder.started = _CLOCK()
             recorder.last = step
             left.storage.is_filled, left.storage.bounds = False, None
             return left

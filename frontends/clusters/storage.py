@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-EMPTY = np.empty
-"""The function of NumPy itself, also in a block of autocluster."""
+EMPTY, _AS_ARRAY = np.empty, np.asarray
+"""NumPy's own functions, also in a block of autocluster."""
 
 MANY_FACTS = 20000
 """The number of types, and of views, whose facts are remembered."""
@@ -81,11 +81,14 @@ def place_of(view: np.ndarray[Any, Any], base: np.ndarray[Any, Any]) -> Place:
 
 
 class _Lease:
-    """The owner, for NumPy, of memory that code outside may read and write; it dies with the last such array."""
+    """A memoryview of elements that Python's buffers do not have, such as bfloat16."""
 
     def __init__(self, array: np.ndarray[Any, Any]):
         self._array = array
         self.__array_interface__ = array.__array_interface__
+
+
+_ELEMENTS_OF_BUFFERS = frozenset("?bhilqBHILQefdFD")
 
 
 _NOTHING: np.ndarray[Any, Any] = np.empty(0)
@@ -102,7 +105,8 @@ class Storage:
         """A row-major array: all of the memory. None until somebody asks for it."""
         self.bounds: tuple[int, int] | None = None
         """The known bounds of its elements, if they are indices."""
-        self.lease: weakref.ref[_Lease] | None = None
+        self.lease: weakref.ref[Any] | None = None
+        """The owner, for NumPy, of memory that code outside may read and write; it dies with the last such array."""
         self.owner: Any = None
         """The recorder that has operations on it which have not run, or the error that kept them from it."""
         self.slot = 0
@@ -140,9 +144,9 @@ class Storage:
 
     def share(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """An alias for code outside of an array of this memory."""
-        lease = _Lease(array)
-        self.lease = weakref.ref(lease)
-        shared = np.asarray(lease)
+        shared = _AS_ARRAY(memoryview(array) if array.dtype.char in _ELEMENTS_OF_BUFFERS else _Lease(array))
+        # NumPy makes a memoryview of its own.
+        self.lease = weakref.ref(shared.base)
         if not array.flags.writeable:
             shared.flags.writeable = False
         return shared

@@ -10,7 +10,7 @@ again; what ran after the last step is remembered there too.
 # Arrays of any element type: the parameters of NumPy's types are unknown.
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,12 +40,29 @@ class NumberAt:
         self.slot = slot
 
 
+class Beginning:
+    """The facts of the traces that begin with a call at a place of the user's."""
+
+    __slots__ = ("gain", "times")
+
+    def __init__(self) -> None:
+        self.gain = 0.0
+        """The seconds that their clusters gained over NumPy."""
+        self.times = 0
+        """The clusters, equal or not, that began there."""
+
+
+BEGINNINGS: dict[Any, Beginning] = {}
+"""By the signatures of first steps."""
+_NOWHERE: frozenset[Any] = frozenset()
+
+
 class Step:
     """A recorded call, after the steps above it."""
 
     __slots__ = (
-        "above", "args", "depth", "ends", "first", "given_up", "is_fast", "is_whole", "known", "kwargs", "next",
-        "reads", "user", "writes",
+        "above", "args", "beginning", "depth", "ends", "facts", "first", "given_up", "is_fast", "is_whole", "key", "known",
+        "kwargs", "likely", "next", "reads", "user", "writes",
     )  # fmt: skip
 
     def __init__(
@@ -76,14 +93,35 @@ class Step:
         plain = is_fast and known.kind == "call" and known.container is None and known.bounds is None
         self.is_whole = plain and known.results[0].order is None
         """Whether its result is one row-major array of which no more is known."""
+        self.facts = known.results[0].facts if self.is_whole else None
+        """Those of that array."""
+        self.key: Any = None
+        """The key of the call among the steps that follow the one above."""
+        self.likely: Step = self if above is None else ROOT
+        """The step that followed last, the one to look at first; the root, which has no key, if there is none."""
         self.next: dict[Any, Step] = {}
         self.ends: dict[Any, Any] = {}
         """The program to run when a trace ends here, by which storages somebody can ask for."""
-        self.given_up: set[Any] = set()
+        self.given_up: Set[Any] = _NOWHERE
         """Places of the user's where it is not recorded, as the first step of a trace."""
+        self.beginning: Beginning | None = None
+        """The facts of the traces that begin here, if it is a first step."""
         if self.depth == 1:
             self.given_up = _places_given_up(self)
+            self.beginning = BEGINNINGS.setdefault(self.signature(), Beginning())
         _steps[0] += 1
+
+    def following(self, key: Any) -> Step | None:
+        """The next step of that key."""
+        found = self.next.get(key)
+        if found is not None:
+            self.likely = found
+        return found
+
+    def follow(self, key: Any, step: Step) -> None:
+        """Add a next step."""
+        self.next[key] = self.likely = step
+        step.key = key
 
     def path(self) -> list[Step]:
         """The steps of the trace that ends here."""
@@ -123,10 +161,11 @@ def _places_given_up(step: Step) -> set[Any]:
     return _given_up.setdefault((step.known.target, step.result_facts()), set())
 
 
-def give_up(last: Step, storages: Sequence[Storage], gaining: Container[Any]) -> None:
+def give_up(last: Step, storages: Sequence[Storage]) -> None:
     """Record no more at the places of a trace on these storages, but for those where traces begin that gain time."""
     for step in last.path():
-        if step.signature() not in gaining:
+        begun = BEGINNINGS.get(step.signature())
+        if begun is None or begun.gain <= 0:
             _places_given_up(step).add(step.user)
             code, instruction = step.user
             size = max([storages[at.slot].facts.nbytes for at in (*step.reads, *step.writes)], default=0)
@@ -141,6 +180,8 @@ def forget_if_many() -> None:
 
 def forget() -> None:
     ROOT.next.clear()
+    ROOT.likely = ROOT
+    BEGINNINGS.clear()
     _given_up.clear()
     GIVEN_UP.clear()
     LONG_WAYS.clear()
