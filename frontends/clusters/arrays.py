@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -263,6 +263,9 @@ class ClusterArray:
         return np
 
     # `__getattr__` would make each attribute slower to look up. NumPy's methods are set below.
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
     base, ctypes, data = map(_of_memory, ("base", "ctypes", "data"))
 

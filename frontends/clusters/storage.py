@@ -13,7 +13,7 @@ import math
 import sys
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -144,7 +144,8 @@ class Storage:
 
     def share(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """An alias for code outside of an array of this memory."""
-        shared = _AS_ARRAY(memoryview(array) if array.dtype.char in _ELEMENTS_OF_BUFFERS else _Lease(array))
+        is_buffer = array.dtype.char in _ELEMENTS_OF_BUFFERS
+        shared = _AS_ARRAY(memoryview(cast(Any, array)) if is_buffer else _Lease(array))
         # NumPy makes a memoryview of its own.
         self.lease = weakref.ref(shared.base)
         if not array.flags.writeable:

@@ -61,8 +61,8 @@ class Step:
     """A recorded call, after the steps above it."""
 
     __slots__ = (
-        "above", "args", "beginning", "depth", "ends", "facts", "first", "given_up", "is_fast", "is_whole", "key", "known",
-        "kwargs", "likely", "next", "reads", "user", "writes",
+        "above", "args", "beginning", "depth", "ends", "facts", "first", "given_up", "is_fast", "is_whole", "key",
+        "known", "kwargs", "likely", "next", "reads", "user", "writes",
     )  # fmt: skip
 
     def __init__(
@@ -93,7 +93,7 @@ class Step:
         plain = is_fast and known.kind == "call" and known.container is None and known.bounds is None
         self.is_whole = plain and known.results[0].order is None
         """Whether its result is one row-major array of which no more is known."""
-        self.facts = known.results[0].facts if self.is_whole else None
+        self.facts: Any = known.results[0].facts if self.is_whole else None
         """Those of that array."""
         self.key: Any = None
         """The key of the call among the steps that follow the one above."""

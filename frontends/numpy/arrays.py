@@ -15,14 +15,14 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from ...hlo_dialect.types import element_of, element_type_of, make_tensor, numpy_dtype, shape_of
 from ..builder.builder import Builder, Value
 from .constants import constant
-from .errors import MissingAttribute, TraceError
+from .errors import TraceError
 from .registry import (
     CALL_UFUNC,
     CHOSEN,
@@ -36,7 +36,7 @@ from .registry import (
     implements,
     namespace,
 )
-from .views import VIEWING, base_of, detached, linked, written
+from .views import VIEWING, attribute, base_of, detached, linked, written
 
 __all__ = ["STANDARDS", "TRACE", "implements"]
 """Names that other modules import from here too."""
@@ -142,6 +142,10 @@ class TracedArray:
         "__weakref__", "_shape", "block", "builder", "dtype", "is_argument", "source", "value", "views", "weak"
     )  # fmt: skip
     __array_priority__ = 1000
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, builder: Builder, value: Value, is_argument: bool = False):
         self.builder = builder
@@ -261,20 +265,6 @@ class TracedArray:
                 raise
             raise TraceError(f"np.{function.__name__}: {error}") from None
 
-    def __getattr__(self, name: str) -> Any:
-        found = METHODS.get(name)
-        if found is None:
-            if not name.startswith("__") and hasattr(np.ndarray, name):
-                raise MissingAttribute(
-                    f"the attribute '{name}' of arrays is not there while the function is compiled: it is of the "
-                    "array's memory",
-                    "use it outside of the compiled function",
-                )
-            raise AttributeError(f"a traced array has no attribute '{name}'")
-        if name in VIEWING:
-            return lambda *args, **kwargs: found(self, *args, **kwargs)
-        return lambda *args, **kwargs: detached(found(self, *args, **kwargs), (self,))
-
     # Operators.
 
     __add__, __radd__, __iadd__ = _ufunc("add"), _reflected("add"), _in_place("add")
@@ -369,6 +359,11 @@ class TracedArray:
     @property
     def flat(self) -> Any:
         return linked(self.like(METHODS["ravel"](self).value), self, "flat", None)
+
+
+for _name in dir(np.ndarray):
+    if not _name.startswith("__") and not hasattr(TracedArray, _name):
+        setattr(TracedArray, _name, attribute(_name))
 
 
 # Between arrays ----------------------------------------------------------------------------------------------------

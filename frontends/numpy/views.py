@@ -16,6 +16,9 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from .errors import MissingAttribute
+from .registry import METHODS
+
 Traced: TypeAlias = Any
 """A TracedArray; arrays.py needs this file."""
 
@@ -122,3 +125,22 @@ VIEWING = frozenset(
     broadcast_arrays view""".split()
 )
 """The names of functions and methods that give views."""
+
+
+def attribute(name: str) -> property:
+    """A method of arrays, if it is compiled. With `__getattr__` each attribute would be slower to look up."""
+    is_view = name in VIEWING
+
+    def bound(self: Traced) -> Callable[..., Any]:
+        found = METHODS.get(name)
+        if found is None:
+            raise MissingAttribute(
+                f"the attribute '{name}' of arrays is not there while the function is compiled: it is of the "
+                "array's memory",
+                "use it outside of the compiled function",
+            )
+        if is_view:
+            return lambda *args, **kwargs: found(self, *args, **kwargs)
+        return lambda *args, **kwargs: detached(found(self, *args, **kwargs), (self,))
+
+    return property(bound)
