@@ -8,12 +8,28 @@ from typing import Any
 import numpy as np
 
 import xhlo
+from xhlo.hlo_dialect.reference import evaluate
 
 
-def check(function: Callable[..., Any], *arrays: Any, rtol: float = 1e-6) -> None:
+def interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The program of a function, run by the reference interpreter: for what few elements show, without compiling."""
+
+    def run(*arrays: Any) -> Any:
+        lowered = xhlo.jit(function).lower(*arrays)
+        return lowered.tree(evaluate(lowered.module, arrays))
+
+    return run
+
+
+def check(
+    function: Callable[..., Any],
+    *arrays: Any,
+    rtol: float = 1e-6,
+    how: Callable[[Callable[..., Any]], Callable[..., Any]] = xhlo.jit,
+) -> None:
     with np.errstate(all="ignore"):
         wanted = function(*[one.copy() if isinstance(one, np.ndarray) else one for one in arrays])
-    actual = xhlo.jit(function)(*arrays)
+    actual = how(function)(*arrays)
     wanted, actual = (list(one) if isinstance(one, (tuple, list)) else [one] for one in (wanted, actual))
     assert len(wanted) == len(actual)
     for want, have in zip(wanted, actual, strict=True):
