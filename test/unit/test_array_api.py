@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,19 +42,22 @@ def same(found: Any, expected: Any) -> None:
 @pytest.mark.skipif(not SUITE.is_dir(), reason=f"the conformance suite is not there: {SUITE}")
 @pytest.mark.skipif(not all(map(find_spec, NEEDED)), reason=f"needs {', '.join(NEEDED)}: pip install xhlo[test]")
 @pytest.mark.parametrize(
-    ("how", "files"),
+    ("namespace", "how", "files"),
     [
-        ("", "inspection_functions set_functions signatures statistical_functions"),
-        ("compile", "sorting_functions utility_functions"),
+        ("xhlo.numpy", "", "inspection_functions set_functions signatures statistical_functions"),
+        ("xhlo.numpy", "compile", "sorting_functions utility_functions"),
+        ("cluster_namespace", "", "indexing_functions linalg manipulation_functions searching_functions"),
+        ("cluster_namespace", "compile", "sorting_functions statistical_functions utility_functions"),
     ],
 )
-def test_sample_of_the_conformance_suite(tmp_path: Any, how: str, files: str) -> None:
+def test_sample_of_the_conformance_suite(tmp_path: Any, namespace: str, how: str, files: str) -> None:
     environment = {
         **os.environ,
-        "ARRAY_API_TESTS_MODULE": "xhlo.numpy",
+        "ARRAY_API_TESTS_MODULE": namespace,
         "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONPATH": str(SUITE),
+        "PYTHONPATH": os.pathsep.join([str(SUITE), str(Path(__file__).parent)]),
         "XHLO_EAGER": how,
+        "XHLO_CLUSTERS": how,
     }
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore", "-c", f"{SUITE}/pytest.ini"]
     options += ["--disable-deadline", "--derandomize", "--max-examples", "1", "--tb", "short"]
