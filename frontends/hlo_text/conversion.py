@@ -15,6 +15,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DictionaryAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
+from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import HloContext
 from ...hlo_dialect.entry import ENTRY
 from ...hlo_dialect.ops.control_flow import ReturnOp
@@ -26,7 +27,7 @@ from .literals import LiteralError, read_literal, tuple_parts
 from .opcode_classes import ELEMENTWISE
 from .program import Computation, Instruction, Program
 from .registry import COMMON, Opcode, opcodes
-from .shapes import Shape
+from .shapes import SHAPE, Shape, shape_text
 from .step import Step, Value, leaves, structured
 from .values import UnexpectedValueError, read_dictionary
 
@@ -162,6 +163,8 @@ class Converter:
                         location=one.location,
                     )
                     block.add_op(op)
+                    if shape.stated:
+                        op.attributes[SHAPE] = StringAttr(shape_text(shape))
                     value: Value = op.results[0]
                     give_name(value, name)
                     values[name], shapes[name] = value, shape
@@ -202,6 +205,8 @@ class Converter:
             result_types=[cast(Attribute, value.type)], properties={"value": value}, location=one.location
         )
         block.add_op(op)
+        if shape.stated:
+            op.attributes[SHAPE] = StringAttr(shape_text(shape))
         self.constants.append(op)
         give_name(op.results[0], one.name)
         return op.results[0]
@@ -227,8 +232,11 @@ class Converter:
                 step.fail("its shape is not stated, and is not inferred for this opcode")
         elif not _fits(one.shape, value):
             step.fail("the shape of the result does not fit")
-        if step.made and one.attributes:
-            self._describe(step.made[-1], one)
+        if step.made:
+            if one.attributes:
+                self._describe(step.made[-1], one)
+            if one.shape is not None and not one.shape.is_plain:
+                _keep_layout(step.made[-1], one.shape)
         if value is not None and not isinstance(value, tuple) and value.name_hint is None:
             give_name(value, one.name)
         return value
@@ -268,6 +276,12 @@ class Converter:
 
     def _fail(self, one: Instruction, message: str) -> NoReturn:
         raise self.program.text.error(f"'{one.opcode}': {message}", one.offset)
+
+
+def _keep_layout(op: Operation, shape: Shape) -> None:
+    """State the layout of an operation whose results are the arrays of a shape."""
+    if [result.type for result in op.results] == shape.types() and not isinstance(op, CustomCallOp):
+        op.attributes[SHAPE] = StringAttr(shape_text(shape))
 
 
 def _fits(shape: Shape, value: Value) -> bool:

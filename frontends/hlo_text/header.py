@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DenseIntOrFPElementsAttr,
-    DictionaryAttr,
-    IndexType,
-    StringAttr,
-    TensorType,
-    UnitAttr,
-)
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, UnitAttr
 from xdsl.ir import Attribute
 
 from ...hlo_dialect.attributes import int_attr
 from ...hlo_dialect.donation import ALIAS, DONOR
 from ...hlo_dialect.types import i32
 from .program import Computation, Instruction, Program
-from .shapes import Shape, ShapeError, read_shape, shape_at
+from .shapes import SHAPE, Shape, ShapeError, order_attribute, read_shape, shape_at, shape_text
 from .values import UnexpectedValueError, read_aliases, read_bool, read_dictionary, read_donors, read_int
 
 T = TypeVar("T")
@@ -75,8 +67,8 @@ def module_attributes(program: Program) -> dict[str, Attribute]:
     return found | _entry_layouts(program)
 
 
-def _entry_layouts(program: Program) -> dict[str, Attribute]:
-    """The layouts of the entry's arguments and results, if one is not row-major; programs compute on row-major ones."""
+def _entry_shapes(program: Program) -> tuple[list[Shape], Shape] | None:
+    """The shapes of the entry's parameters and result, with the layouts that they have at a call, where stated."""
 
     def read(text: str) -> tuple[list[Shape], Shape]:
         try:
@@ -87,14 +79,35 @@ def _entry_layouts(program: Program) -> dict[str, Attribute]:
             raise UnexpectedValueError("{(shapes of parameters)->shape of the result}") from None
 
     stated = _value(program, "entry_computation_layout", read, None)
-    if stated is None:
+    if stated is not None:
+        _check_entry(program, *stated)
+        return stated
+    entry = program.entry
+    assert entry is not None and entry.root is not None
+    own = [entry.parameters[number].shape for number in range(len(entry.parameters))]
+    if entry.root.shape is None:
+        return None
+    # As XLA's parser has it: without the attribute, the shapes of the instructions.
+    return [shape for shape in own if shape is not None], entry.root.shape
+
+
+def _entry_layouts(program: Program) -> dict[str, Attribute]:
+    """The layouts of the entry's arguments and results, if one is not row-major; programs compute on row-major ones."""
+    shapes = _entry_shapes(program)
+    if shapes is None:
         return {}
-    parameters, result = stated
-    _check_entry(program, parameters, result)
-    arrays = [leaf for shape in parameters for leaf in shape.leaves()], list(result.leaves())
+    arrays = [leaf for shape in shapes[0] for leaf in shape.leaves()], list(shapes[1].leaves())
     if all(leaf.layout is None for leaves in arrays for leaf in leaves):
         return {}
-    return {name: ArrayAttr(list(map(_layout, leaves))) for name, leaves in zip(LAYOUTS, arrays, strict=True)}
+    return {name: ArrayAttr(list(map(order_attribute, leaves))) for name, leaves in zip(LAYOUTS, arrays, strict=True)}
+
+
+def _tiled(shapes: Iterable[Shape], entries: list[dict[str, Attribute]]) -> None:
+    """State the shapes of arrays whose layouts have more than an order of dimensions."""
+    arrays = (leaf for shape in shapes for leaf in shape.leaves())
+    for array, each in zip(arrays, entries, strict=True):
+        if ":" in array.stated:
+            each[SHAPE] = StringAttr(shape_text(array))
 
 
 def _check_entry(program: Program, parameters: list[Shape], result: Shape) -> None:
@@ -105,11 +118,6 @@ def _check_entry(program: Program, parameters: list[Shape], result: Shape) -> No
     if not fits or not (entry.root.shape is None or result.matches(entry.root.shape)):
         place = _place(program, "entry_computation_layout")
         raise program.text.error("entry_computation_layout has other shapes than the entry", place)
-
-
-def _layout(shape: Shape) -> Attribute:
-    order = shape.layout or tuple(reversed(range(len(shape.dims))))
-    return DenseIntOrFPElementsAttr.from_list(TensorType(IndexType(), [len(order)]), order)
 
 
 # The entry's arguments and results --------------------------------------------------------------------------------
@@ -137,6 +145,11 @@ def entry_attributes(
     if entry.root.opcode == "tuple":
         _describe(program, entry.root, results)
     arguments = [each for entries in found for each in entries]
+    shapes = _entry_shapes(program)
+    if shapes is not None:
+        _tiled(shapes[0], arguments)
+        if results:
+            _tiled([shapes[1]], results)
     return _dictionaries(arguments), _dictionaries(results)
 
 

@@ -1,29 +1,44 @@
 """
 Shapes in HLO text: `f32[2,<=3]{1,0:T(8,128)}`, `token[]`, `(s32[], (f32[2]{0}, pred[]))`.
 
-A layout lists the dimensions from minor to major. Arrays of hlo are row-major; other layouts matter only where an
-instruction reinterprets memory.
+A layout lists the dimensions from minor to major, then the tiles in which a machine stores them. Arrays of hlo have no
+layout: it matters only where an instruction reinterprets memory. Elsewhere the attribute `mhlo.xla_shape` keeps it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ComplexType, IntegerType, Signedness, TensorType
+from xdsl.dialects.builtin import (
+    ComplexType,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerType,
+    Signedness,
+    StringAttr,
+    TensorType,
+)
 from xdsl.ir import Attribute
 
 from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.collectives.host_transfers import TokenType
-from ...hlo_dialect.ops.dynamism.dimension_sizes import BoundsAttr
+from ...hlo_dialect.ops.dynamism.dimension_sizes import BoundsAttr, bounds_of
 from ...hlo_dialect.shapes import DYNAMIC
-from ...hlo_dialect.types import DTYPES, element_type_of, f32, f64, make_tensor
+from ...hlo_dialect.types import DTYPES, element_type_of, f32, f64, make_tensor, tensor_type
 
 Layout = tuple[int, ...]
 """Dimensions from minor to major."""
+
+Tile = tuple[int, ...]
+"""The sizes of a tile, from major to minor; `COMBINED` for a dimension that is a part of the next one."""
+
+COMBINED = -1
+SHAPE = "mhlo.xla_shape"
+"""The attribute of operations, arguments and results whose layout is not row-major: their shape in HLO's spelling."""
 
 _FLOATS = {
     "f8e3m4": "float8_e3m4", "f8e4m3": "float8_e4m3", "f8e4m3fn": "float8_e4m3fn", "f8e4m3fnuz": "float8_e4m3fnuz",
@@ -50,6 +65,9 @@ TOKEN = TokenType()
 _ARRAY = re.compile(r"([a-z]\w*)\[([^\]]*)\](?:\{((?:[^{}]|\{[^{}]*\})*)\})?")
 _SPACE = re.compile(r"(?:\s++|/\*.*?\*/|//[^\n]*+)*+", re.DOTALL)
 _SIZE = re.compile(r"(<=)?([0-9]{1,19})|\?|<=\?")
+_EXTRAS = re.compile(r"(?:[A-Z]+|[#*])(?:\([^()]*\))+")
+_TILES = re.compile(r"T((?:\([^()]*\))+)")
+_TILE_SIZE = re.compile(r"\*|[1-9][0-9]{0,8}")
 _MAX_DEPTH = 64
 
 
@@ -71,6 +89,12 @@ class Shape:
     """None for row-major arrays, and for what has no layout."""
     parts: tuple[Shape, ...] = ()
     dims: tuple[int, ...] = ()
+    tiles: tuple[Tile, ...] = ()
+    """Each divides the minor dimensions of what the ones before it made."""
+    stated: str = ""
+    """The layout as stated, without braces, if there is more to it than the row-major order."""
+    is_plain: bool = True
+    """Whether nothing is stated, of no part either."""
 
     @property
     def is_tuple(self) -> bool:
@@ -125,7 +149,7 @@ def shape_at(text: str, offset: int, depth: int = 0) -> tuple[Shape, int]:
         part, offset = shape_at(text, offset, depth + 1)
         parts.append(part)
         offset = cast(Any, _SPACE.match(text, offset)).end()
-    return Shape(None, parts=tuple(parts)), offset + 1
+    return Shape(None, parts=tuple(parts), is_plain=all(part.is_plain for part in parts)), offset + 1
 
 
 def _array(text: str, offset: int) -> Shape:
@@ -161,19 +185,88 @@ def _array_shape(text: str) -> Shape:
     type_: Attribute = make_tensor(tuple(dims), element)
     if any(bound != DYNAMIC for bound in bounds):
         type_ = TensorType(element, dims, BoundsAttr(int_array(bounds)))
-    order = _layout(layout, len(dims), match.start(3))
-    return Shape(type_, order, dims=tuple(dims))
+    order, tiles, stated = _layout(layout, len(dims), match.start(3))
+    return Shape(type_, order, (), tuple(dims), tiles, stated, not stated)
 
 
-def _layout(text: str | None, rank: int, offset: int) -> Layout | None:
-    """`1,0:T(8,128)`: only the order of dimensions means something to programs; tiles are how a machine stores it."""
+def _layout(text: str | None, rank: int, offset: int) -> tuple[Layout | None, tuple[Tile, ...], str]:
+    """`1,0:T(8,128)(2,1)S(1)`: the order unless it is row-major, the tiles, and the text if there is any of both."""
     if text is None or not text.strip():
-        return None
-    order = text.partition(":")[0].strip()
-    if not order:
-        return None
-    numbers = [number.strip() for number in order.split(",")]
-    if sorted(numbers) != sorted(map(str, range(rank))):
+        return None, (), ""
+    stated = "".join(text.split())
+    order, _, extras = stated.partition(":")
+    numbers = order.split(",") if order else []
+    if order and sorted(numbers) != sorted(map(str, range(rank))):
         raise ShapeError(f"the layout {{{order}}} does not order {rank} dimensions", offset)
+    tiles = _tiles(extras, offset) if extras else ()
     found = tuple(map(int, numbers))
-    return None if found == tuple(reversed(range(rank))) else found
+    if not order or found == tuple(reversed(range(rank))):
+        return None, tiles, stated if extras else ""
+    return found, tiles, stated
+
+
+def _tiles(extras: str, offset: int) -> tuple[Tile, ...]:
+    """The tiles in `T(8,128)(2,1)E(4)S(1)`; what else is there, such as the space of memory, has no meaning here."""
+    if "".join(match[0] for match in _EXTRAS.finditer(extras)) != extras:
+        raise ShapeError(f"'{extras}' is no list of tiles and the like, such as T(8,128)S(1)", offset)
+    tiles: list[Tile] = []
+    for match in _TILES.finditer(extras):
+        for tile in match[1][1:-1].split(")("):
+            sizes = tile.split(",")
+            if not all(_TILE_SIZE.fullmatch(size) for size in sizes) or sizes[-1] == "*":
+                raise ShapeError(f"({tile}) is no tile, such as (8,128)", offset)
+            tiles.append(tuple(COMBINED if size == "*" else int(size) for size in sizes))
+    return tuple(tiles)
+
+
+def order_attribute(shape: Shape) -> Attribute:
+    """The order of dimensions as `operand_layouts` and the like have it: `dense<[1, 0]> : tensor<2xindex>`."""
+    order = shape.layout or tuple(reversed(range(len(shape.dims))))
+    return DenseIntOrFPElementsAttr.from_list(TensorType(IndexType(), [len(order)]), order)
+
+
+# Text -------------------------------------------------------------------------------------------------------------
+
+
+def type_text(type_: Attribute, layout: str = "") -> str | None:
+    """`f32[2,3]{1,0}`, or `token[]`; None for types that HLO lacks. The layout is row-major unless given."""
+    if type_ == TOKEN:
+        return "token[]"
+    if not isinstance(type_, TensorType):
+        return None
+    tensor = tensor_type(cast(Attribute, type_))
+    name = NAMES.get(tensor.element_type)
+    if name is None:
+        return None
+    shape = tensor.get_shape()
+    bounds = bounds_of(tensor) or (DYNAMIC,) * len(shape)
+    sizes = [
+        str(size) if size != DYNAMIC else "?" if bound == DYNAMIC else f"<={bound}"
+        for size, bound in zip(shape, bounds, strict=True)
+    ]
+    layout = layout or order_text(reversed(range(len(shape))))
+    return f"{name}[{','.join(sizes)}]" + (f"{{{layout}}}" if layout else "")
+
+
+def order_text(order: Iterable[int]) -> str:
+    """`1,0`"""
+    return ",".join(map(str, order))
+
+
+def shape_text(shape: Shape) -> str:
+    """A shape as HLO spells it, with its layouts."""
+    if shape.type is None:
+        return f"({', '.join(map(shape_text, shape.parts))})"
+    return type_text(shape.type, shape.stated) or ""
+
+
+def layouts_of(stated: Attribute | None, types: Sequence[Attribute]) -> list[str]:
+    """The layouts that an attribute `mhlo.xla_shape` states for values of these types; empty where it states none."""
+    if isinstance(stated, StringAttr):
+        try:
+            found = list(read_shape(stated.data).leaves())
+        except ShapeError:
+            found = []
+        if [leaf.type for leaf in found] == list(types):
+            return [leaf.stated for leaf in found]
+    return [""] * len(types)

@@ -161,7 +161,7 @@ def test_headers_and_locations() -> None:
         "HloModule test, input_output_alias={ {0}: (0, {}, may-alias) }, buffer_donor={ (1, {}) }, "
         "entry_computation_layout={(f32[2,3]{0,1}, f32[2]{0})->(f32[2,3]{0,1}, f32[2]{0})}, num_partitions=2, "
         'frontend_attributes={k="v"}',
-        "%a = f32[2,3]{1,0} parameter(0), sharding={devices=[2,1]<=[2]}",
+        "%a = f32[2,3]{0,1} parameter(0), sharding={devices=[2,1]<=[2]}",
         'metadata={op_name="jit(f)/neg" source_file="model.py" source_line=7 source_column=1}',
     ):
         assert expected in written, written

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    BoolAttr,
-    DenseIntOrFPElementsAttr,
-    DictionaryAttr,
-    IndexType,
-    StringAttr,
-    SymbolRefAttr,
-    TensorType,
-)
+from xdsl.dialects.builtin import ArrayAttr, BoolAttr, DictionaryAttr, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import ParseError, VerifyException
 
@@ -23,7 +14,7 @@ from ....hlo_dialect.reading.locations import SourcePositions
 from ....hlo_dialect.reading.parser import HloParser
 from ....hlo_dialect.types import i32
 from ..registry import opcode
-from ..shapes import Shape
+from ..shapes import Shape, order_attribute
 from ..step import Step, Value
 from ..values import UnexpectedValueError, read_aliases, unquoted
 from .reductions import top_k
@@ -134,14 +125,9 @@ def _layouts(step: Step) -> dict[str, Attribute]:
         step.fail("the constraints are of other shapes than the operands", "operand_layout_constraints")
     operands = [leaf for shape in constraints for leaf in shape.leaves()]
     return {
-        "operand_layouts": ArrayAttr(list(map(_layout, operands))),
-        "result_layouts": ArrayAttr(list(map(_layout, step.shape.leaves()))),
+        "operand_layouts": ArrayAttr(list(map(order_attribute, operands))),
+        "result_layouts": ArrayAttr(list(map(order_attribute, step.shape.leaves()))),
     }
-
-
-def _layout(shape: Shape) -> Attribute:
-    order = shape.layout or tuple(reversed(range(len(shape.dims))))
-    return DenseIntOrFPElementsAttr.from_list(TensorType(IndexType(), [len(order)]), order)
 
 
 def _aliases(step: Step) -> Attribute | None:

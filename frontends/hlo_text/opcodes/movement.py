@@ -1,15 +1,12 @@
-"""Opcodes that move elements: reshape, slice, pad, gather, dynamic slices, bitcast, .."""
+"""Opcodes that move elements: reshape, slice, pad, gather, dynamic slices, .."""
 
 from __future__ import annotations
 
-import math
-
 from xdsl.dialects.builtin import BoolAttr
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from ....hlo_dialect.attributes import int_array, int_attr
-from ....hlo_dialect.expressions.tensor import Tensor, concatenate
-from ....hlo_dialect.ops.conversion import BitcastConvertOp
+from ....hlo_dialect.expressions.tensor import concatenate
 from ....hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ....hlo_dialect.ops.dynamism.dimension_sizes import GetDimensionSizeOp, SetDimensionSizeOp
 from ....hlo_dialect.ops.dynamism.dynamic_shapes import DynamicReshapeOp
@@ -23,9 +20,8 @@ from ....hlo_dialect.ops.movement import ReshapeOp, ReverseOp, TransposeOp
 from ....hlo_dialect.ops.scatter import ScatterOp
 from ....hlo_dialect.ops.slicing import ConcatenateOp, PadOp, SliceOp
 from ....hlo_dialect.shapes import is_static
-from ....hlo_dialect.types import bit_width, is_boolean, is_complex, is_integer, make_tensor, shape_of
+from ....hlo_dialect.types import shape_of
 from ..registry import opcode
-from ..shapes import Layout
 from ..step import Step, Value
 from ..values import read_padding, read_ranges
 
@@ -150,65 +146,3 @@ def set_dimension_size(step: Step) -> Value:
         # XLA states the type without a bound where the size is known to be the whole dimension.
         return x.value
     return step.op(SetDimensionSizeOp, step.flat(), dimension=int_attr(dimension))
-
-
-# bitcast ----------------------------------------------------------------------------------------------------------
-
-
-@opcode("bitcast", "", 1)
-def bitcast(step: Step) -> Value:
-    """The same bytes in memory as another array: both layouts say where its elements lie."""
-    if isinstance(step.operands[0], tuple):
-        return step.operands[0]
-    x, target = step.tensor(0), step.tensor_type
-    if x.type == target and step.operand_shapes[0].layout == step.shape.layout:
-        return x.value
-    if not (is_static(x.shape) and is_static(target.get_shape())):
-        step.fail("arrays of unknown sizes have no bytes to reinterpret")
-    element = target.element_type
-    before = math.prod(x.shape) * _stored_bits(x.element)
-    if before != math.prod(target.get_shape()) * _stored_bits(element):
-        step.fail(f"{x.type} and {target} do not take the same number of bytes")
-    same = x.shape == target.get_shape() and step.operand_shapes[0].layout == step.shape.layout
-    if same and not _is_opaque(x.element) and not _is_opaque(element):
-        return x.bits_as(element).value
-    row_major = x.transpose(_order(step.operand_shapes[0].layout, len(x.shape)))
-    if x.element != element:
-        row_major = _reinterpreted(step, row_major, element)
-    order = _order(step.shape.layout, len(target.get_shape()))
-    there = row_major.reshape(tuple(target.get_shape()[dim] for dim in order))
-    return there.transpose([order.index(dim) for dim in range(len(order))]).value
-
-
-def _order(layout: Layout | None, rank: int) -> list[int]:
-    """The dimensions from major to minor."""
-    return list(range(rank)) if layout is None else list(reversed(layout))
-
-
-def _is_opaque(element: Attribute) -> bool:
-    """Whether bitcast_convert does not take the type as it is in memory."""
-    return is_boolean(element) or is_complex(element)
-
-
-def _stored_bits(element: Attribute) -> int:
-    """The bits that an element takes in memory: a byte for a boolean."""
-    return max(8, bit_width(element)) if is_boolean(element) else bit_width(element)
-
-
-def _reinterpreted(step: Step, x: Tensor, element: Attribute) -> Tensor:
-    """The elements of an array, one after the other, as those of another type."""
-    target = step.tensor_type.element_type
-    x = x.reshape((math.prod(x.shape),))
-    if is_complex(x.element) or is_complex(target):
-        step.fail(f"reinterpreting {x.element} as {target} is not supported: use real, imag and complex")
-    if is_boolean(x.element) or is_boolean(target):
-        other = target if is_boolean(x.element) else x.element
-        if not (is_boolean(other) or (is_integer(other) and bit_width(other) == 8)):
-            step.fail(f"reinterpreting {x.element} as {target} is not supported: use convert or compare")
-        return x.convert(target)
-    ours, theirs = bit_width(x.element), bit_width(target)
-    count = x.shape[0] * ours // theirs
-    if ours < theirs:
-        x = x.reshape((count, theirs // ours))
-    shape = (x.shape[0], ours // theirs) if ours > theirs else (count,)
-    return x.builder.op(BitcastConvertOp, [x], make_tensor(shape, target)).reshape((count,))

@@ -23,10 +23,11 @@ from ....hlo_dialect.collectives.reductions import AllReduceOp, ReduceScatterOp
 from ....hlo_dialect.custom_calls.call import python_value
 from ....hlo_dialect.custom_calls.operations import CustomCallOp, Schedule
 from ....hlo_dialect.types import constant_array, element_of, make_tensor, shape_of
+from ..shapes import order_text, type_text
 from .lines import Lines
 from .rules import writers
 from .runtime_calls import collective_of
-from .values import braced, metadata_text, quoted, tuple_text, type_text
+from .values import braced, metadata_text, quoted, tuple_text
 
 
 def _devices(op: Any) -> list[str]:
@@ -251,8 +252,8 @@ def _layouts(lines: Lines, op: Any) -> tuple[str, list[str]]:
     return result, [f"operand_layout_constraints={{{', '.join(stated)}}}"]
 
 
-def _order(layout: Any) -> tuple[int, ...]:
-    return tuple(int(number) for number in layout.get_values())
+def _order(layout: Any) -> str:
+    return order_text(layout.get_values())
 
 
 def _aliases(op: Any) -> list[str]:

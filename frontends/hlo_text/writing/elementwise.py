@@ -12,9 +12,10 @@ from ....hlo_dialect.ops.creation import ConstantOp, IotaOp
 from ....hlo_dialect.ops.result_accuracy import ResultAccuracyAttr, ResultAccuracyMode
 from ....hlo_dialect.types import constant_array, dense_constant, element_of, is_splat, make_tensor, shape_of
 from ..opcode_classes import ELEMENTWISE
+from ..shapes import type_text
 from .lines import Lines
 from .rules import writers
-from .values import literal_text, type_text
+from .values import literal_text
 
 _LONGEST_SPLAT = 8
 """Elements of the longest constant of equal elements that is written out."""

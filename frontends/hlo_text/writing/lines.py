@@ -16,9 +16,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....hlo_dialect.diagnostics import fail
 from ....hlo_dialect.ops.creation import ConstantOp
-from ..shapes import Layout
+from ..shapes import SHAPE, layouts_of, type_text
 from .rules import writers
-from .values import listed, metadata_text, tuple_text, type_text
+from .values import listed, metadata_text, tuple_text
 
 Sharding = Callable[[Mapping[str, Attribute], Operation, Attribute], str]
 """The text of the sharding that attributes of a value of a type state; empty without."""
@@ -98,22 +98,22 @@ class Module:
 class Lines:
     """The instructions of one computation."""
 
-    def __init__(self, module: Module, layouts: Sequence[Layout | None] = ()):
+    def __init__(self, module: Module):
         self.module = module
         self.names: dict[SSAValue, str] = {}
         self.shapes: dict[str, str] = {}
         self.lines: list[tuple[str, str]] = []
         self.parameters: list[str] = []
-        self.layouts = layouts
 
     # The computation --------------------------------------------------------------------------------------------
 
-    def take(self, parameters: Sequence[SSAValue], as_tuple: bool = False) -> None:
-        """The parameters, or one that is a tuple of them."""
+    def take(self, parameters: Sequence[SSAValue], as_tuple: bool = False, layouts: Sequence[str] = ()) -> None:
+        """The parameters, or one that is a tuple of them. `layouts` are row-major unless given."""
         if not as_tuple:
             for number, value in enumerate(parameters):
                 hint = value.name_hint or f"Arg_{number}"
-                self.names[value] = self._parameter(hint, self.type(value.type, value.owner), number)
+                layout = layouts[number] if layouts else ""
+                self.names[value] = self._parameter(hint, self.type(value.type, value.owner, layout), number)
             return
         texts = [self.type(value.type, value.owner) for value in parameters]
         whole = self._parameter("arg_tuple", tuple_text(texts), 0)
@@ -164,14 +164,20 @@ class Lines:
 
     # Values -----------------------------------------------------------------------------------------------------
 
-    def type(self, type_: Attribute, owner: Operation | Block) -> str:
+    def type(self, type_: Attribute, owner: Operation | Block, layout: str = "") -> str:
         """A type's text. Raises DiagnosticError, at the operation that has such a value, for one that HLO lacks."""
-        text = type_text(type_)
+        text = type_text(type_, layout)
         if text is None:
             op = owner.parent_op() if isinstance(owner, Block) else owner
             assert op is not None
             fail(op, f"has a value of type {type_}, which HLO text has no counterpart of")
         return text
+
+    def results(self, op: Operation) -> list[str]:
+        """The shapes of an operation's results, with the layouts that it states."""
+        types = [result.type for result in op.results]
+        layouts = layouts_of(op.attributes.get(SHAPE), types)
+        return [self.type(type_, op, layout) for type_, layout in zip(types, layouts, strict=True)]
 
     def name(self, value: SSAValue, user: Operation) -> str:
         """The instruction of a value; constants from outside of the computation are written again."""
@@ -215,7 +221,7 @@ class Lines:
         `operands` are the operation's unless given; `text` stands between the parentheses instead of them.
         """
         names = self.operands(op) if operands is None else operands
-        types = [self.type(result.type, op) for result in op.results]
+        types = self.results(op)
         shape = types[0] if len(types) == 1 else tuple_text(types)
         hint = (op.results[0].name_hint or opcode) if len(types) == 1 else opcode
         name = self.emit(shape, opcode, names, attributes, metadata_text(op.location), hint)
@@ -228,11 +234,10 @@ class Lines:
         if len(op.results) == 1:
             self.names[op.results[0]] = name
             return
-        for number, result in enumerate(op.results):
+        for number, (result, shape) in enumerate(zip(op.results, self.results(op), strict=True)):
             if result.first_use is None:
                 continue  # XLA refuses instructions without users in a fusion
             hint = result.name_hint or "get-tuple-element"
-            shape = self.type(result.type, op)
             self.names[result] = self.emit(shape, "get-tuple-element", [name], [f"index={number}"], "", hint)
 
     def region(self, op: Operation, region: Region, hint: str) -> str:

@@ -8,21 +8,22 @@ from typing import Any, cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute
 
 from ....hlo_dialect.diagnostics import HloContext, fail
 from ....hlo_dialect.dialect import make_context
 from ....hlo_dialect.donation import ALIAS, DONOR
 from ....hlo_dialect.entry import find_entry
 from ....hlo_dialect.ops.control_flow import ReturnOp
+from ....hlo_dialect.types import shape_of
 from ....passes.manager.pass_manager import PassManager
 from ....passes.manager.pipelines import build_passes
 from ..header import LAYOUTS
-from ..shapes import Layout
+from ..shapes import SHAPE, layouts_of, order_text, type_text
 from .lines import Lines, Module
 from .rules import writers
 from .shardings import sharding_text
-from .values import quoted, tuple_text, type_text
+from .values import quoted, tuple_text
 
 _DECOMPOSED = "inline,resolve-dynamic-shapes,flatten-tuples,convert-quantized-to-integer,convert-chlo-to-hlo"
 """The passes that leave no operations that HLO lacks, as far as there are such passes."""
@@ -44,13 +45,14 @@ def write_module(module: ModuleOp) -> str:
     found.symbols = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
     lines = Lines(found)
     block = entry.body.block
-    lines.take(block.args)
+    layouts = _layouts(module, entry)
+    lines.take(block.args, layouts=layouts[0])
     for number, (value, stated) in enumerate(zip(block.args, _entries(entry.arg_attrs, len(block.args)), strict=True)):
         lines.append(number, found.sharding(stated, entry, value.type))
     root = lines.block(block)
     name = found.unique(entry.sym_name.data)
     text = lines.text(f"ENTRY %{name}", _root(lines, entry, root))
-    header = ", ".join((f"HloModule {_name(module)}", *_header(module, entry)))
+    header = ", ".join((f"HloModule {_name(module)}", *_header(module, entry, layouts)))
     return "\n\n".join((header, *found.texts, text)) + "\n"
 
 
@@ -101,11 +103,11 @@ def _count(module: ModuleOp, name: str) -> int:
     return count.value.data if isinstance(count, IntegerAttr) else 1
 
 
-def _header(module: ModuleOp, entry: func.FuncOp) -> list[str]:
+def _header(module: ModuleOp, entry: func.FuncOp, layouts: Sequence[Sequence[str]]) -> list[str]:
     """The attributes of the module."""
     types = entry.function_type
     inputs, outputs = list(types.inputs.data), list(types.outputs.data)
-    found = [*_donations(entry, len(inputs), len(outputs)), _layout(module, inputs, outputs, entry)]
+    found = [*_donations(entry, len(inputs), len(outputs)), _entry_layout(entry, layouts)]
     for stated, name in (("mhlo.num_replicas", "replica_count"), ("mhlo.num_partitions", "num_partitions")):
         if (count := _count(module, stated)) != 1:
             found.append(f"{name}={count}")
@@ -116,19 +118,38 @@ def _header(module: ModuleOp, entry: func.FuncOp) -> list[str]:
     return found
 
 
-def _layout(module: ModuleOp, inputs: Sequence[Attribute], outputs: Sequence[Attribute], user: Operation) -> str:
+def _layouts(module: ModuleOp, entry: func.FuncOp) -> tuple[list[str], list[str]]:
+    """The layouts of the entry's arguments and of its results, as the module states them; empty for row-major ones."""
+    sides = entry.function_type.inputs.data, entry.function_type.outputs.data
+    found: list[list[str]] = []
+    for name, types, attributes in zip(LAYOUTS, sides, (entry.arg_attrs, entry.res_attrs), strict=True):
+        shapes = _stated(attributes, SHAPE, len(types))
+        texts = [layouts_of(each, [type_])[0] for each, type_ in zip(shapes, types, strict=True)]
+        orders = module.attributes.get(name)
+        if isinstance(orders, ArrayAttr) and len(cast(Any, orders).data) == len(types):
+            stated = [list(each.get_values()) for each in cast(Any, orders).data]
+            # Passes change the rank of arrays that they split.
+            texts = [
+                text or (order_text(order) if len(order) == _rank(type_) else "")
+                for text, order, type_ in zip(texts, stated, types, strict=True)
+            ]
+        found.append(texts)
+    return found[0], found[1]
+
+
+def _rank(type_: Attribute) -> int:
+    return len(shape_of(type_)) if type_.name == "tensor" else 0
+
+
+def _entry_layout(entry: func.FuncOp, layouts: Sequence[Sequence[str]]) -> str:
     """`entry_computation_layout={(f32[2]{0})->f32[2]{0}}`"""
     texts: list[list[str]] = []
-    for name, types in zip(LAYOUTS, (inputs, outputs), strict=True):
-        orders: list[Layout | None] = [None] * len(types)
-        stated = module.attributes.get(name)
-        if isinstance(stated, ArrayAttr) and len(cast(Any, stated).data) == len(types):
-            orders = [tuple(int(n) for n in each.get_values()) for each in cast(Any, stated).data]
-        found = [type_text(type_, order) for type_, order in zip(types, orders, strict=True)]
+    for types, stated in zip((entry.function_type.inputs.data, entry.function_type.outputs.data), layouts, strict=True):
+        found = [type_text(type_, layout) for type_, layout in zip(types, stated, strict=True)]
         if None in found:
-            fail(user, f"has an argument or result of type {types[found.index(None)]}, which HLO text lacks")
+            fail(entry, f"has an argument or result of type {types[found.index(None)]}, which HLO text lacks")
         texts.append([text for text in found if text is not None])
-    result = texts[1][0] if len(outputs) == 1 else tuple_text(texts[1])
+    result = texts[1][0] if len(texts[1]) == 1 else tuple_text(texts[1])
     return f"entry_computation_layout={{{tuple_text(texts[0])}->{result}}}"
 
 

@@ -17,9 +17,10 @@ from ....hlo_dialect.ops.scatter import ScatterOp
 from ....hlo_dialect.ops.slicing import ConcatenateOp, PadOp, SliceOp
 from ....hlo_dialect.types import element_of, make_tensor, shape_of
 from ..opcodes.movement import GATHER_LISTS, SCATTER_LISTS
+from ..shapes import type_text
 from .lines import Lines
 from .rules import writers
-from .values import braced, type_text
+from .values import braced
 
 
 def _shaped(lines: Lines, op: Any, shape: Sequence[int]) -> str:

@@ -1,42 +1,18 @@
-"""Types, constants and locations in HLO's spelling."""
+"""Constants, lists and locations in HLO's spelling."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, LocationAttr, NameLoc, TensorType
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, LocationAttr, NameLoc
 
 from ....hlo_dialect.errors import file_location
-from ....hlo_dialect.ops.dynamism.dimension_sizes import bounds_of
-from ....hlo_dialect.shapes import DYNAMIC
-from ....hlo_dialect.types import Array, constant_array, tensor_type
-from ..shapes import NAMES, TOKEN, Layout
-
-
-def type_text(type_: Attribute, layout: Layout | None = None) -> str | None:
-    """`f32[2,3]{1,0}`, or `token[]`; None for types that HLO lacks."""
-    if type_ == TOKEN:
-        return "token[]"
-    if not isinstance(type_, TensorType):
-        return None
-    tensor = tensor_type(cast(Attribute, type_))
-    name = NAMES.get(tensor.element_type)
-    if name is None:
-        return None
-    shape = tensor.get_shape()
-    bounds = bounds_of(tensor) or (DYNAMIC,) * len(shape)
-    sizes = [
-        str(size) if size != DYNAMIC else "?" if bound == DYNAMIC else f"<={bound}"
-        for size, bound in zip(shape, bounds, strict=True)
-    ]
-    order = tuple(reversed(range(len(shape)))) if layout is None else layout
-    return f"{name}[{','.join(sizes)}]" + (f"{{{','.join(map(str, order))}}}" if shape else "")
+from ....hlo_dialect.types import Array, constant_array
 
 
 def tuple_text(texts: Sequence[str]) -> str:
