@@ -257,7 +257,7 @@ ERRORS: dict[str, tuple[str, int, str]] = {
         "  ROOT b = u32[] negate(c)", 7, "operand 0 is a tuple" ,
     ),
     "runtime call": (
-        A + '  ROOT b = f32[4] custom-call(a), custom_call_target="__onednn$softmax"', 5, "a call of XLA's own runtime",
+        A + '  ROOT b = f32[4] custom-call(a), custom_call_target="__cpu$softmax"', 5, "a call of XLA's own runtime",
     ),
     "unclosed": (A + "  ROOT b = f32[4] negate(a", 5, "'(' is not closed before '}'"),
     "window": (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from xdsl.dialects.builtin import ArrayAttr, BoolAttr, DictionaryAttr, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import ParseError, VerifyException
@@ -17,7 +15,7 @@ from ..registry import opcode
 from ..shapes import Shape, order_attribute
 from ..step import Step, Value
 from ..values import UnexpectedValueError, read_aliases, unquoted
-from .reductions import top_k
+from .runtime_calls import MEANINGS
 
 _VERSIONS = {
     "API_VERSION_ORIGINAL": 1,
@@ -27,8 +25,6 @@ _VERSIONS = {
 }
 _SCHEDULES = {f"SCHEDULE_{schedule.value}": schedule for schedule in Schedule}
 _PREFIXES = (
-    "SliceToDynamic",
-    "PadToStatic",
     "__onednn$",
     "__cpu$",
     "__cublas$",
@@ -41,17 +37,6 @@ _PREFIXES = (
 """Calls of XLA's own runtime, whose meaning is not documented or belongs to a machine."""
 
 
-def _xla_top_k(step: Step) -> Value:
-    """XLA:CPU's name of a sort by a called computation `>`, cut off after k elements."""
-    parts = step.shape.parts
-    if len(step.operands) != 1 or len(parts) != 2 or not parts[0].dims:
-        step.fail("the call of TopK takes an array and returns values and indices")
-    return top_k(step, parts[0].dims[-1], True)
-
-
-_MEANINGS: dict[str, Callable[[Step], Value]] = {"TopK": _xla_top_k}
-
-
 @opcode(
     "custom-call",
     "custom_call_target window dim_labels feature_group_count batch_group_count operand_layout_constraints "
@@ -60,8 +45,8 @@ _MEANINGS: dict[str, Callable[[Step], Value]] = {"TopK": _xla_top_k}
 )
 def custom_call(step: Step) -> Value:
     target = unquoted(step.text("custom_call_target"))
-    if target in _MEANINGS:
-        return _MEANINGS[target](step)
+    if target in MEANINGS:
+        return MEANINGS[target](step)
     if target.startswith(_PREFIXES):
         step.fail(f"'{target}' is a call of XLA's own runtime: give the program as it was before XLA optimized it")
     for name in ("window", "dim_labels", "literal"):
