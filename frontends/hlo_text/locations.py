@@ -24,6 +24,15 @@ _PLAIN = re.compile(
 _TABLE = re.compile(r"(FileNames|FunctionNames|FileLocations|StackFrames)\b")
 _ENTRY = re.compile(r'\s*([0-9]{1,9})\s+("(?:[^"\\]|\\.)*+"|\{[^{}]*+\})')
 _SPACE = re.compile(r"\s*")
+_LIBRARY = re.compile(
+    r"(?:^|[/\\])(?:site-packages|dist-packages|lib[/\\]python3\.[0-9]+)[/\\]|^(?:tensorflow|keras|jax)/|^<"
+)
+"""Files of installed packages; TensorFlow's are named from the folder of packages on."""
+
+
+def is_library(file: str) -> bool:
+    """Whether a file belongs to an installed package or to Python, and not to the user."""
+    return _LIBRARY.search(file) is not None
 
 
 class Locations:
@@ -36,6 +45,9 @@ class Locations:
         self.known: dict[str, LocationAttr | None] = {}
         self.files: dict[str, StringAttr] = {}
         self.tables: dict[str, dict[int, str]] = {}
+        self.frames: dict[int, dict[str, str]] | None = None
+        self.added = 0
+        """What was added to the numbers of parents in the table of frames."""
 
     def location(self, metadata: str, offset: int) -> LocationAttr:
         """The location that `{op_name=".." source_file=".." source_line=3}` states, else that of the offset."""
@@ -74,11 +86,32 @@ class Locations:
         return make_name_location(name, place) if name else place
 
     def _frame(self, number: str) -> tuple[str | None, str, str]:
-        """File, line and column of a frame of the module's tables."""
-        frame = _fields(self.tables.get("StackFrames", {}).get(_number(number), ""))
-        place = _fields(self.tables.get("FileLocations", {}).get(_number(frame.get("file_location_id", "0")), ""))
-        file = self.tables.get("FileNames", {}).get(_number(place.get("file_name_id", "0")))
-        return file, place.get("line", "0"), place.get("column", "1")
+        """
+        File, line and column of the user's frame in a stack of the module's tables: the innermost one outside of
+        installed packages, or the innermost of all.
+        """
+        first: tuple[str | None, str, str] | None = None
+        frames = self._frames()
+        at, left = _number(number), len(frames)
+        while at in frames and left:
+            frame, left = frames[at], left - 1
+            place = _fields(self.tables.get("FileLocations", {}).get(_number(frame.get("file_location_id", "0")), ""))
+            file = self.tables.get("FileNames", {}).get(_number(place.get("file_name_id", "0")))
+            found = file, place.get("line", "0"), place.get("column", "1")
+            if file is not None and not is_library(unquoted(file)):
+                return found
+            first = first or found
+            at = _number(frame.get("parent_frame_id", "0")) - self.added
+        return first or (None, "0", "1")
+
+    def _frames(self) -> dict[int, dict[str, str]]:
+        """The table of frames. XLA prints the numbers of parents with one added; then that of the outermost is 1."""
+        if self.frames is None:
+            table = self.tables.get("StackFrames", {})
+            self.frames = {number: _fields(text) for number, text in table.items()}
+            parents = [_number(frame.get("parent_frame_id", "0")) for frame in self.frames.values()]
+            self.added = 0 if 0 in parents else 1
+        return self.frames
 
     def read_tables(self, offset: int) -> int:
         """Read the tables after the module's header; their end."""

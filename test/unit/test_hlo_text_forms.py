@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -103,3 +104,81 @@ ENTRY main {
         parse_module(text.replace("slice={[1:3]}", "slice={[1:3]}, kind=kLoop"), "x.hlo")
     with pytest.raises(DiagnosticError, match="'unknown-start': unknown opcode"):
         parse_module(text.replace("slice-start", "unknown-start"), "x.hlo")
+
+
+FRAMES = """HloModule jit_f
+
+FileNames
+1 "train.py"
+2 "/usr/lib/python3/site-packages/nets/layers.py"
+3 "/venv/lib/python3.12/functools.py"
+
+FunctionNames
+1 "f"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=9 end_line=9 column=2 end_column=9}
+2 {file_name_id=1 function_name_id=1 line=31 end_line=31 column=4 end_column=9}
+3 {file_name_id=2 function_name_id=1 line=500 end_line=500 column=1 end_column=2}
+4 {file_name_id=3 function_name_id=1 line=80 end_line=80 column=1 end_column=2}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=1}
+2 {file_location_id=2 parent_frame_id=2}
+3 {file_location_id=3 parent_frame_id=3}
+4 {file_location_id=4 parent_frame_id=4}
+5 {file_location_id=3 parent_frame_id=1}
+6 {file_location_id=4 parent_frame_id=1}
+
+ENTRY main {
+  x = f32[2]{0} parameter(0)
+  a = f32[2]{0} negate(x), metadata={op_name="jit(f)/neg" stack_frame_id=4}
+  b = f32[2]{0} negate(a), metadata={op_name="jit(f)/neg" stack_frame_id=5}
+  ROOT c = f32[2]{0} negate(b), metadata={op_name="jit(f)/neg" stack_frame_id=2}
+}
+"""
+
+
+def test_the_users_frame_of_a_stack() -> None:
+    """The innermost one outside of installed packages; if there is none, the innermost. Parents are numbered from 1."""
+    plain = re.sub(r"parent_frame_id=(\d)", lambda match: f"parent_frame_id={int(match[1]) - 1}", FRAMES)
+    for text in (FRAMES, plain):
+        places = [str(op.location) for op in parse_module(text, "x.hlo").walk() if op.name == "hlo.negate"]
+        assert places == [
+            'loc("jit(f)/neg"("train.py":31:4))',
+            'loc("jit(f)/neg"("/usr/lib/python3/site-packages/nets/layers.py":500:1))',
+            'loc("jit(f)/neg"("train.py":31:4))',
+        ]
+    endless = FRAMES.replace("4 {file_location_id=4 parent_frame_id=4}", "4 {file_location_id=4 parent_frame_id=5}")
+    (first, *_) = [op for op in parse_module(endless, "x.hlo").walk() if op.name == "hlo.negate"]
+    assert "functools.py" in str(first.location)
+
+
+def test_calls_of_the_runtime() -> None:
+    text = """HloModule runtime
+ENTRY main {
+  x = f32[<=5,2]{1,0} parameter(0)
+  p = (f32[5,2]{1,0}, s32[], s32[]) custom-call(x), custom_call_target="PadToStatic"
+  y = f32[5,2]{1,0} get-tuple-element(p), index=0
+  n = s32[] get-tuple-element(p), index=1
+  m = s32[] get-tuple-element(p), index=2
+  empty = f32[2,2]{1,0} custom-call(), custom_call_target="AllocateBuffer"
+  twice = f32[5,2]{1,0} add(y, y)
+  z = f32[<=5,2]{1,0} custom-call(twice, n, m), custom_call_target="SliceToDynamic"
+  ROOT t = (f32[<=5,2]{1,0}, f32[5,2]{1,0}, s32[], f32[2,2]{1,0}) tuple(z, y, n, empty)
+}"""
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    z, y, n, empty = _run(text, x)
+    np.testing.assert_array_equal(z, 2 * x)
+    np.testing.assert_array_equal(y, np.pad(x, ((0, 2), (0, 0))))
+    assert n == 3 and not empty.any()
+    for call, message in (
+        ('custom-call(x), custom_call_target="SliceToDynamic"', "the size of each"),
+        ('custom-call(), custom_call_target="SliceToDynamic"', "the size of each"),
+        ('custom-call(x), custom_call_target="AllocateBuffer"', "takes no operands"),
+        ('custom-call(x), custom_call_target="PadToStatic"', "expected one array"),
+        ('custom-call(x), custom_call_target="TopK"', "returns values and indices"),
+    ):
+        wrong = f"ENTRY e {{\n  x = f32[5] parameter(0)\n  ROOT y = f32[5] {call}\n}}"
+        with pytest.raises(DiagnosticError, match=f"x.hlo:3:.*{message}"):
+            parse_module(wrong, "x.hlo")
