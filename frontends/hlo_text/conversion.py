@@ -7,7 +7,8 @@ fusions and branches are inlined where they are used, others become regions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NoReturn, cast
 
 from xdsl.context import Context
@@ -18,13 +19,14 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import HloContext
 from ...hlo_dialect.entry import ENTRY
+from ...hlo_dialect.op import append
 from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.reading.names import give_name
 from ...hlo_dialect.types import HloTensor
+from .direct import DIRECT
 from .header import entry_attributes, module_attributes
 from .literals import LiteralError, read_literal, tuple_parts
-from .opcode_classes import ELEMENTWISE
 from .program import Computation, Instruction, Program
 from .registry import COMMON, Opcode, opcodes
 from .shapes import SHAPE, Shape, shape_text
@@ -95,11 +97,12 @@ class Converter:
         region, results = self._body(computation, 0 if step is None else step.depth + 1, step)
         block = region.block
         types = FunctionType.from_lists([each.type for each in block.args], [each.type for each in results])
-        end = func.ReturnOp(*results)
-        end.location = root_of(computation).location
-        block.add_op(end)
-        function = func.FuncOp(name, types, region)
-        function.location = self.program.text.positions.location(computation.offset)
+        append(block, func.ReturnOp.create(operands=results, location=root_of(computation).location))
+        function = func.FuncOp.create(
+            properties={"sym_name": StringAttr(name), "function_type": types},
+            regions=[region],
+            location=self.program.text.positions.location(computation.offset),
+        )
         self.top.add_op(function)
         return function
 
@@ -108,19 +111,19 @@ class Converter:
         outside, self.keeps_fusions = self.keeps_fusions, self.keeps_fusions and not is_kernel
         region, results = self._body(computation, step.depth + 1, step)
         self.keeps_fusions = outside
-        region.block.add_op(ReturnOp.create(operands=results, location=root_of(computation).location))
+        append(region.block, ReturnOp.create(operands=results, location=root_of(computation).location))
         return region
 
     def _body(self, computation: Computation, depth: int, step: Step | None) -> tuple[Region, list[SSAValue]]:
         """A region with the computation's instructions, without a terminator, and the values that it returns."""
         self._check_depth(depth, computation)
-        block = Block(arg_types=[type_ for shape in parameter_shapes(computation) for type_ in shape.types()])
+        block = Block(arg_types=[type_ for shape in computation.shapes for type_ in shape.types()])
         arguments: Iterator[SSAValue] = iter(block.args)
-        operands = [structured(shape, arguments) for shape in parameter_shapes(computation)]
+        operands = [structured(shape, arguments) for shape in computation.shapes]
         for number, parameter in computation.parameters.items():
             value = operands[number]
-            if isinstance(value, SSAValue):
-                give_name(value, parameter.name)
+            if type(value) in _ARRAYS:
+                give_name(cast(SSAValue, value), parameter.name)
         root = self._run(computation, operands, block, depth)
         results = [value for value in leaves(root) if value is not None]
         if len(results) != sum(1 for _ in leaves(root)):
@@ -129,9 +132,7 @@ class Converter:
 
     def inlined(self, computation: Computation, operands: Sequence[Value], step: Step) -> Value:
         """The value of a computation, computed at the end of the step's block."""
-        shapes = parameter_shapes(computation)
-        given = [[None if value is None else value.type for value in leaves(operand)] for operand in operands]
-        if given != [shape.types() for shape in shapes]:
+        if len(operands) != len(computation.shapes) or not all(map(_takes, computation.shapes, operands)):
             step.fail(f"computation {computation.name} takes other parameters than these {len(operands)} operands")
         self._check_depth(step.depth + 1, computation)
         return self._run(computation, operands, step.block, step.depth + 1)
@@ -153,18 +154,25 @@ class Converter:
             raise self.program.text.error(message, computation.offset)
         for one in computation.instructions:
             name, opcode, shape = one.name, one.opcode, one.shape
-            simple = ELEMENTWISE.get(opcode)
-            if simple is not None and shape is not None and not one.attributes and shape.type is not None:
+            direct = DIRECT.get(opcode)
+            if direct is not None and shape is not None and shape.type is not None:
+                cls, count, read = direct
                 arguments = [values[each] for each in one.operands]
-                if len(arguments) == simple[1] and _ARRAYS.issuperset(map(type, arguments)):
-                    op = simple[0].create(
+                properties = read(one.attributes)
+                if (
+                    properties is not None
+                    and (len(arguments) == count or count < 0)
+                    and _ARRAYS.issuperset(map(type, arguments))
+                ):
+                    op = cls.create(
                         operands=cast("list[SSAValue]", arguments),
                         result_types=(shape.type,),
+                        properties=properties,
                         location=one.location,
                     )
-                    block.add_op(op)
+                    append(block, op)
                     if shape.stated:
-                        op.attributes[SHAPE] = StringAttr(shape_text(shape))
+                        op.attributes[SHAPE] = _string(shape_text(shape))
                     value: Value = op.results[0]
                     give_name(value, name)
                     values[name], shapes[name] = value, shape
@@ -175,6 +183,8 @@ class Converter:
                     self._check_attributes(one, COMMON)
             elif opcode == "constant":
                 value = self._constant(one, block)
+            elif opcode == "get-tuple-element" and (part := _element(one, values)) is not None:
+                value = part
             else:
                 value = self._converted(one, values, shapes, block, depth)
             values[name] = value
@@ -204,9 +214,9 @@ class Converter:
         op = ConstantOp.create(
             result_types=[cast(Attribute, value.type)], properties={"value": value}, location=one.location
         )
-        block.add_op(op)
+        append(block, op)
         if shape.stated:
-            op.attributes[SHAPE] = StringAttr(shape_text(shape))
+            op.attributes[SHAPE] = _string(shape_text(shape))
         self.constants.append(op)
         give_name(op.results[0], one.name)
         return op.results[0]
@@ -225,7 +235,7 @@ class Converter:
         if found.operands is not None and len(one.operands) != found.operands:
             self._fail(one, f"it takes {found.operands} operands, there are {len(one.operands)}")
         operands = [values[each] for each in one.operands]
-        step = Step(self, block, one, operands, [shapes[each] for each in one.operands], depth)
+        step = Step(self, block, one, operands, shapes, depth)
         value = cast("Value", found.convert(step))
         if one.shape is None:
             if None in leaves(value):
@@ -261,12 +271,12 @@ class Converter:
         """Keep the attributes that mean nothing to the operation itself."""
         sharding, frontend = one.attributes.get("sharding"), one.attributes.get("frontend_attributes")
         if sharding is not None:
-            op.attributes["mhlo.sharding"] = StringAttr(sharding)
+            op.attributes["mhlo.sharding"] = _string(sharding)
         if frontend is not None:
             op.attributes["mhlo.frontend_attributes"] = self._dictionary(one, frontend)
         config = one.attributes.get("backend_config")
         if config is not None and one.opcode != "custom-call":
-            op.attributes["mhlo.backend_config"] = StringAttr(config)
+            op.attributes["mhlo.backend_config"] = _string(config)
 
     def _dictionary(self, one: Instruction, text: str) -> DictionaryAttr:
         try:
@@ -278,10 +288,40 @@ class Converter:
         raise self.program.text.error(f"'{one.opcode}': {message}", one.offset)
 
 
+@lru_cache(maxsize=4096)
+def _string(text: str) -> StringAttr:
+    """An attribute that many operations share: those that are equal are verified once."""
+    return StringAttr(text)
+
+
 def _keep_layout(op: Operation, shape: Shape) -> None:
     """State the layout of an operation whose results are the arrays of a shape."""
     if [result.type for result in op.results] == shape.types() and not isinstance(op, CustomCallOp):
-        op.attributes[SHAPE] = StringAttr(shape_text(shape))
+        op.attributes[SHAPE] = _string(shape_text(shape))
+
+
+def _element(one: Instruction, values: Mapping[str, Value]) -> Value:
+    """The array that a get-tuple-element as XLA prints it takes; None for any other form."""
+    index = one.attributes.get("index", "")
+    if len(one.attributes) != 1 or len(one.operands) != 1 or not (index.isascii() and index.isdigit()):
+        return None
+    whole, at = values[one.operands[0]], int(index) if len(index) < 10 else 0
+    if not isinstance(whole, tuple) or at >= len(whole) or one.shape is None:
+        return None
+    part = whole[at]
+    if type(part) not in _ARRAYS or cast(SSAValue, part).type is not one.shape.type:
+        return None
+    value = cast(SSAValue, part)
+    if value.name_hint is None:
+        give_name(value, one.name)
+    return value
+
+
+def _takes(shape: Shape, value: Value) -> bool:
+    """Whether a parameter of this shape takes a value."""
+    if type(value) in _ARRAYS and cast(SSAValue, value).type is shape.type:
+        return True
+    return [None if leaf is None else leaf.type for leaf in leaves(value)] == shape.types()
 
 
 def _fits(shape: Shape, value: Value) -> bool:
@@ -324,9 +364,3 @@ def root_of(computation: Computation) -> Instruction:
     """The instruction whose value the computation returns."""
     assert computation.root is not None
     return computation.root
-
-
-def parameter_shapes(computation: Computation) -> list[Shape]:
-    """The shapes of the parameters in order."""
-    found = [computation.parameters[number].shape for number in range(len(computation.parameters))]
-    return [shape for shape in found if shape is not None]

@@ -84,11 +84,10 @@ def _entry_shapes(program: Program) -> tuple[list[Shape], Shape] | None:
         return stated
     entry = program.entry
     assert entry is not None and entry.root is not None
-    own = [entry.parameters[number].shape for number in range(len(entry.parameters))]
     if entry.root.shape is None:
         return None
     # As XLA's parser has it: without the attribute, the shapes of the instructions.
-    return [shape for shape in own if shape is not None], entry.root.shape
+    return list(entry.shapes), entry.root.shape
 
 
 def _entry_layouts(program: Program) -> dict[str, Attribute]:
@@ -113,8 +112,7 @@ def _tiled(shapes: Iterable[Shape], entries: list[dict[str, Attribute]]) -> None
 def _check_entry(program: Program, parameters: list[Shape], result: Shape) -> None:
     entry = program.entry
     assert entry is not None and entry.root is not None
-    own = [entry.parameters[number].shape for number in range(len(entry.parameters))]
-    fits = Shape(None, parts=tuple(parameters)).matches(Shape(None, parts=tuple(s for s in own if s is not None)))
+    fits = Shape(None, parts=tuple(parameters)).matches(Shape(None, parts=tuple(entry.shapes)))
     if not fits or not (entry.root.shape is None or result.matches(entry.root.shape)):
         place = _place(program, "entry_computation_layout")
         raise program.text.error("entry_computation_layout has other shapes than the entry", place)

@@ -151,6 +151,8 @@ class _Parser:
         if sorted(found.parameters) != list(range(len(found.parameters))):
             numbers = ", ".join(map(str, sorted(found.parameters)))
             raise self.text.error(f"the parameters of {found.name} are not numbered 0, 1, ..: {numbers}", found.offset)
+        stated = [found.parameters[number].shape for number in range(len(found.parameters))]
+        found.shapes = [shape for shape in stated if shape is not None]
         if result is not None and found.root.shape is not None and not result.matches(found.root.shape):
             raise self.text.error(f"computation {found.name} does not return its root's shape", place)
         end = self.attributes_end(self.pos)

@@ -6,7 +6,7 @@ Nothing here knows opcodes: an instruction has a name, a shape, an opcode, opera
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import LocationAttr
@@ -56,8 +56,8 @@ class Computation:
     instructions: list[Instruction] = field(default_factory=list[Instruction])
     root: Instruction | None = None
     parameters: dict[int, Instruction] = field(default_factory=dict[int, Instruction])
-    size: int = 0
-    """The number of instructions, with those of the computations that it calls, as often as it does."""
+    shapes: Sequence[Shape] = ()
+    """Those of the parameters in order."""
 
 
 @dataclass(slots=True)

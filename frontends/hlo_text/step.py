@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
 
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
-from ...hlo_dialect.op import HloOp
+from ...hlo_dialect.op import HloOp, append
 from ...hlo_dialect.types import HloTensor
 from .program import Computation, Instruction, Program
 from .shapes import Shape, ShapeError, read_shape
@@ -31,6 +31,8 @@ _INFERRED = frozenset(
 """.split()
 )
 """Opcodes whose shape may be left out."""
+
+_NO_PROPERTIES: Mapping[str, Attribute] = {}
 
 Value: TypeAlias = "SSAValue | tuple[Value, ...] | None"
 """An instruction's value: tuples are Python's; None for what programs cannot use, such as an asynchronous context."""
@@ -78,14 +80,15 @@ class Step:
         block: Block,
         instruction: Instruction,
         operands: Sequence[Value],
-        shapes: Sequence[Shape],
+        shapes: Mapping[str, Shape],
         depth: int,
     ):
+        """`shapes` are those of the instructions so far by name."""
         self.converter = converter
         self.block = block
         self.instruction = instruction
         self.operands = operands
-        self.operand_shapes = shapes
+        self._shapes = shapes
         self.depth = depth
         self.made: list[Operation] = []
 
@@ -97,6 +100,10 @@ class Step:
             found = text.content.find(f"{attribute}=", one.attributes_offset)
             offset = found if found >= 0 else offset
         raise text.error(f"'{one.opcode}': {message}", offset)
+
+    @property
+    def operand_shapes(self) -> list[Shape]:
+        return [self._shapes[name] for name in self.instruction.operands]
 
     # Operands and the result ------------------------------------------------------------------------------------
 
@@ -221,7 +228,7 @@ class Step:
 
     def insert(self, op: Operation) -> Operation:
         op.location = self.instruction.location
-        self.block.add_op(op)
+        append(self.block, op)
         self.made.append(op)
         return op
 
@@ -234,7 +241,9 @@ class Step:
         **properties: Attribute | None,
     ) -> Value:
         """An operation whose results are the instruction's; properties that are None are left out."""
-        given = {name: value for name, value in properties.items() if value is not None}
+        given = (
+            {name: value for name, value in properties.items() if value is not None} if properties else _NO_PROPERTIES
+        )
         if self.instruction.shape is None:
             return self._inferred(cls, operands, regions, given)
         shape = self.shape

@@ -87,6 +87,7 @@ def read_words(text: str) -> tuple[str, ...]:
     return read_names(text)
 
 
+@lru_cache(maxsize=4096)
 def read_ranges(text: str) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """Starts, limits and strides of `{[0:4], [1:8:2]}`."""
     inner = text[1:-1].strip() if text.startswith("{") and text.endswith("}") else "?"

@@ -176,16 +176,16 @@ class _Verifier:
             self._attribute_names(cast("ModuleOp | FuncOp", op))
         if kind.is_about_symbols:
             return  # their constraints are those on symbols
-        facts = None
-        if not op.attributes:
-            # A terminator is in the right place or not, which is no fact of its own.
-            ends = kind.terminator and type(op) is ReturnOp and op._next_op is None
-            facts = (
-                (ReturnOp, *[id(value._type) for value in op._operands])
-                if ends
-                else facts_of(type(op), op._operands, op.properties, op.regions)
-            )
+        # A terminator is in the right place or not, which is no fact of its own.
+        ends = kind.terminator and type(op) is ReturnOp and op._next_op is None
+        facts = (
+            (ReturnOp, *[id(value._type) for value in op._operands])
+            if ends
+            else facts_of(type(op), op._operands, op.properties, op.regions)
+        )
         key = None if facts is None else (*facts, *[id(result._type) for result in op.results])
+        if key is not None and op.attributes:
+            key = (*key, *op.attributes, *[id(attribute) for attribute in op.attributes.values()])
         if key is not None and key in self.good:
             return
         try:

@@ -204,7 +204,8 @@ class _Inner(Step):
 
     def __init__(self, step: Step, opcode: str, shape: Shape):
         instruction = replace(step.instruction, opcode=opcode)
-        super().__init__(step.converter, step.block, instruction, step.operands, step.operand_shapes, step.depth)
+        shapes = dict(zip(instruction.operands, step.operand_shapes, strict=True))
+        super().__init__(step.converter, step.block, instruction, step.operands, shapes, step.depth)
         self.made = step.made
         self._shape = shape
 

@@ -41,7 +41,11 @@ def call(step: Step) -> Value:
     types, operands = function.function_type, step.flat()
     if [value.type for value in operands] != list(types.inputs.data):
         step.fail("the computation takes other parameters than these operands", "to_apply")
-    op = func.CallOp(SymbolRefAttr(function.sym_name.data), operands, types.outputs.data)
+    op = func.CallOp.create(
+        operands=operands,
+        result_types=types.outputs.data,
+        properties={"callee": SymbolRefAttr(function.sym_name.data)},
+    )
     step.insert(op)
     if step.shape.types() != list(types.outputs.data):
         step.fail("the computation returns another shape than the call's")

@@ -6,19 +6,18 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 
 from ....hlo_dialect.attributes import int_array, int_attr
 from ....hlo_dialect.chlo.special import ErfOp
-from ....hlo_dialect.ops.comparison import CompareOp, comparison_direction, comparison_type
+from ....hlo_dialect.ops.comparison import CompareOp
 from ....hlo_dialect.ops.conversion import ReducePrecisionOp
 from ....hlo_dialect.ops.creation import IotaOp
 from ....hlo_dialect.ops.movement import BroadcastInDimOp
 from ....hlo_dialect.ops.result_accuracy import ResultAccuracyAttr, ResultAccuracyMode, ResultAccuracyModeAttr
 from ....hlo_dialect.types import f64, i32, i64, shape_of
+from ..direct import COMPARISONS, DIRECTIONS
 from ..opcode_classes import ELEMENTWISE
 from ..registry import opcode
 from ..step import Step, Value
 from ..values import UnexpectedValueError, read_dictionary, read_float, read_int
 
-_DIRECTIONS = {name: comparison_direction(name) for name in ("EQ", "NE", "GE", "GT", "LE", "LT")}
-_TYPES = {name: comparison_type(name) for name in ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")}
 _UNSTATED = ("erf",)
 
 
@@ -50,8 +49,8 @@ def _accuracy(text: str) -> ResultAccuracyAttr:
 
 @opcode("compare", "direction type", 2)
 def compare(step: Step) -> Value:
-    direction = step.choice("direction", _DIRECTIONS)
-    kind = step.choice("type", _TYPES) if step.has("type") else None
+    direction = step.choice("direction", DIRECTIONS)
+    kind = step.choice("type", COMPARISONS) if step.has("type") else None
     operands = [step.value(0), step.value(1)]
     return step.op(CompareOp, operands, comparison_direction=direction, compare_type=kind)
 
