@@ -1,4 +1,4 @@
-"""Rules for elementwise operations: exact conversions, neutral infinities, reshapes sunk below them."""
+"""Elementwise operations: exact conversions, neutral infinities, comparisons of clamped values, sunk reshapes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from functools import cache
 from typing import Any, cast
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...hlo_dialect.expressions.tensor import Builder
 from ...hlo_dialect.op import HloOp, is_elementwise
+from ...hlo_dialect.ops.comparison import CompareOp
 from ...hlo_dialect.ops.conversion import ConvertOp
 from ...hlo_dialect.ops.creation import ConstantOp, is_splat_of
 from ...hlo_dialect.ops.elementwise_binary import MaximumOp, MinimumOp
@@ -107,6 +108,61 @@ def maximum_with_least(op: Operation) -> Rewrite | None:
 def minimum_with_greatest(op: Operation) -> Rewrite | None:
     """`minimum(inf, x)` is x."""
     return _without_infinity(op, float("inf"))
+
+
+@simplifications.on(CompareOp)
+def compare_clamped(op: Operation) -> Rewrite | None:
+    """
+    `x > c` becomes `max(x, c) > c`, and `x < c` `min(x, c) < c`, if nothing else needs x.
+
+    The gradient of a relu then reads the relu's result, and the product before it need not be kept.
+    """
+    assert isinstance(op, CompareOp)
+    for index, direction in enumerate((op.direction, _MIRRORED.get(op.direction))):
+        x, bound = op.operands[index], op.operands[1 - index]
+        if direction not in _CLAMPS or op.is_total_order or op.is_weak_order or not _is_splat_constant(bound):
+            continue
+        clamped = _only_clamped(op, x, bound, direction)
+        if clamped is None:
+            continue
+        touched = [x.owner, clamped]
+        if not clamped.is_before_in_block(op):
+            clamped.operands = [x, bound]
+            clamped.detach()
+            cast(Block, op.parent).insert_op_before(clamped, op)
+        op.operands[index] = clamped.results[0]
+        return Rewrite(touched=touched)
+    return None
+
+
+_MIRRORED = {"LT": "GT", "GT": "LT"}
+_CLAMPS: dict[str, type[Operation]] = {"GT": MaximumOp, "LT": MinimumOp}
+
+
+def _is_splat_constant(value: SSAValue) -> bool:
+    return isinstance(value.owner, ConstantOp) and is_splat(value.owner.dense)
+
+
+def _only_clamped(op: Operation, x: SSAValue, bound: SSAValue, direction: str) -> Operation | None:
+    """The maximum, or minimum, of x and the bound, if besides it only such comparisons use x, in the block of `op`."""
+    clamped: Operation | None = None
+    for use in x.uses:
+        user = use.operation
+        if isinstance(user, CompareOp):
+            if (_MIRRORED.get(user.direction) if use.index else user.direction) != direction:
+                return None
+        elif isinstance(user, _CLAMPS[direction]):
+            clamped = user
+        else:
+            return None
+        if user.parent is not op.parent or not _same_splat(user.operands[1 - use.index], bound):
+            return None
+    return clamped
+
+
+def _same_splat(one: SSAValue, other: SSAValue) -> bool:
+    a, b = one.owner, other.owner
+    return one is other or (isinstance(a, ConstantOp) and isinstance(b, ConstantOp) and a.dense == b.dense)
 
 
 @simplifications.on(HloOp)

@@ -69,3 +69,60 @@ func.func @through_floats(%x: tensor<i16>) -> (tensor<ui32>, tensor<i32>) {
   %2 = hlo.convert %0 : (tensor<f32>) -> tensor<i32>
   return %1, %2 : tensor<ui32>, tensor<i32>
 }
+
+// -----
+
+// The gradient of a relu reads the relu, which is there already, wherever the comparison is written.
+
+// CHECK-LABEL: func.func @relu
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf32>, %[[G:.*]]: tensor<4xf32>)
+// CHECK: %[[A:.*]] = hlo.tanh %[[X]]
+// CHECK: %[[H:.*]] = hlo.maximum %[[A]]
+// CHECK: hlo.compare GT, %[[H]]
+// CHECK: %[[B:.*]] = hlo.tanh %[[Y]]
+// CHECK: %[[L:.*]] = hlo.minimum %{{.*}}, %[[B]]
+// CHECK: hlo.compare GT, %{{.*}}, %[[L]]
+func.func @relu(%x: tensor<4xf32>, %y: tensor<4xf32>, %g: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %zero = hlo.constant dense<0.0> : tensor<4xf32>
+  %a = hlo.tanh %x : tensor<4xf32>
+  %p = hlo.compare GT, %a, %zero, FLOAT : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %h = hlo.maximum %a, %zero : tensor<4xf32>
+  %d = hlo.select %p, %g, %zero : tensor<4xi1>, tensor<4xf32>
+  %b = hlo.tanh %y : tensor<4xf32>
+  %six = hlo.constant dense<6.0> : tensor<4xf32>
+  %l = hlo.minimum %six, %b : tensor<4xf32>
+  %q = hlo.compare GT, %six, %b, FLOAT : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %e = hlo.select %q, %g, %zero : tensor<4xi1>, tensor<4xf32>
+  return %h, %d, %l, %e : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Another bound, the total order, in which NaN may be above it, and other uses of the operand: as it was.
+
+// CHECK-LABEL: func.func @not_relu
+// CHECK: %[[A:.*]] = hlo.tanh
+// CHECK: hlo.compare GT, %[[A]]
+// CHECK: %[[B:.*]] = hlo.tanh
+// CHECK: hlo.compare GT, %[[B]]
+// CHECK: %[[C:.*]] = hlo.tanh
+// CHECK: hlo.compare GT, %[[C]]
+// CHECK: %[[D:.*]] = hlo.tanh
+// CHECK: hlo.compare GE, %[[D]]
+func.func @not_relu(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>, %w: tensor<4xf32>) -> (tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %zero = hlo.constant dense<0.0> : tensor<4xf32>
+  %one = hlo.constant dense<1.0> : tensor<4xf32>
+  %a = hlo.tanh %x : tensor<4xf32>
+  %p = hlo.compare GT, %a, %one : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %g = hlo.maximum %a, %zero : tensor<4xf32>
+  %b = hlo.tanh %y : tensor<4xf32>
+  %q = hlo.compare GT, %b, %zero, TOTALORDER : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %h = hlo.maximum %b, %zero : tensor<4xf32>
+  %c = hlo.tanh %z : tensor<4xf32>
+  %r = hlo.compare GT, %c, %zero : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %i = hlo.maximum %c, %zero : tensor<4xf32>
+  %d = hlo.tanh %w : tensor<4xf32>
+  %s = hlo.compare GE, %d, %zero : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %j = hlo.maximum %d, %zero : tensor<4xf32>
+  return %p, %q, %r, %s, %g, %h, %i, %c, %j : tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
