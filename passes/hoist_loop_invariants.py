@@ -26,6 +26,8 @@ SMALL = 64
 
 _MOVERS = frozenset({"movement", "gather", "concatenate", "update"})
 _KERNELS = frozenset({"dot", "reduce", "custom"})
+_FROM_MEMORY = frozenset({"dot", "custom"})
+"""Roles of operations whose operands are in memory: an operand of theirs is written in each iteration."""
 _FREE = frozenset({"constant", "iota", "broadcast", "reshape"})
 
 
@@ -37,8 +39,8 @@ class HoistLoopInvariantsPass(HloPass):
     Before: `hlo.while(..) .. do { %t = hlo.transpose %w, ..  %1 = hlo.dot_general %x, %t, .. }`
     After:  `%t = hlo.transpose %w, ..` before `hlo.while(..) .. do { %1 = hlo.dot_general %x, %t, .. }`
     Assumes: the level after simplify-hlo: invariant values are not carried.
-    Leaves: cheap elementwise operations, broadcasts and constants where they are: repeated in a fusion they cost less
-            than memory. They move only together with what needs them.
+    Leaves: cheap elementwise operations, broadcasts and constants where they are, unless a product needs them in
+            memory: repeated in a fusion they cost less than memory. They move only together with what needs them.
     """
 
     name = "hoist-loop-invariants"
@@ -124,6 +126,9 @@ def _worth(invariant: dict[Operation, None]) -> list[Operation]:
             value.owner in found and math.prod(shape_of(value)) == size for value in op.operands
         )
         costly = role == "elementwise" and op.COST >= DIVISION
-        if small or instead or costly or role in _KERNELS or role in _MOVERS or isinstance(op, WhileOp):
+        written = role == "elementwise" and any(
+            isinstance(use.operation, HloOp) and use.operation.ROLE in _FROM_MEMORY for use in op.results[0].uses
+        )
+        if small or instead or costly or written or role in _KERNELS or role in _MOVERS or isinstance(op, WhileOp):
             found[op] = None
     return list(found)

@@ -110,3 +110,29 @@ func.func @may_hang(%x: tensor<f32>, %n: tensor<i32>) -> tensor<f32> {
     }
   return %0#1 : tensor<f32>
 }
+
+// -----
+
+// A product reads its operands from memory: what is computed for it would be written in each iteration.
+
+// CHECK-LABEL: func.func @for_a_product
+// CHECK: %[[M:.*]] = hlo.multiply %{{.*}}, %{{.*}} : tensor<80x80xf32>
+// CHECK: hlo.while
+// CHECK: hlo.dot_general %{{.*}}, %[[M]]
+func.func @for_a_product(%w: tensor<80x80xf32>, %x: tensor<80x80xf32>) -> tensor<80x80xf32> {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %0:2 = hlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<80x80xf32>
+    cond {
+      %n = hlo.constant dense<9> : tensor<i32>
+      %1 = hlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    } do {
+      // expected-remark@+1 {{hlo.multiply is computed once, before the loop}}
+      %m = hlo.multiply %w, %w : tensor<80x80xf32>
+      %2 = hlo.dot_general %v, %m, contracting_dims = [1] x [0] : (tensor<80x80xf32>, tensor<80x80xf32>) -> tensor<80x80xf32>
+      %one = hlo.constant dense<1> : tensor<i32>
+      %3 = hlo.add %i, %one : tensor<i32>
+      hlo.return %3, %2 : tensor<i32>, tensor<80x80xf32>
+    }
+  return %0#1 : tensor<80x80xf32>
+}
