@@ -23,7 +23,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, RecursiveMemoryEffect
 
 from ..attributes import int_attr
-from ..op import RegionOp, RegionRunner, Role, reject
+from ..op import HloOp, RegionOp, RegionRunner, Role, is_elementwise, reject
 from ..shapes import shape_text, shapes_agree, verify_results_agree
 from ..syntax.structural import print_attributes, print_types, split_attributes
 from ..types import Array, shape_of
@@ -50,7 +50,8 @@ class FusionOp(RegionOp):
 
     Kinds: `loop` (all results of one shape), `reduce` (reductions, results of the reduced shape), `row` (a chain that
     shares the first `row_dims` dimensions), `dot`, `update` (result 0 may reuse operand 0's buffer), `concatenate`,
-    `custom` (one operation of another package), `kept` (any operations, as another compiler fused them).
+    `custom` (another operation, and those of a loop that follows), `kept` (any operations, as another compiler fused
+    them).
 
     `%r = hlo.fusion loop (%a = %x : tensor<16xf32>) -> tensor<16xf32> { .. }`; `hlo.fusion row<1> (..)`.
 
@@ -171,9 +172,11 @@ class FusionOp(RegionOp):
         elif kind in _ROOTS and roots != 1:
             reject(f"fusion_c5: a {kind} fusion holds exactly one {' or '.join(_ROOTS[kind])}")
         if kind == "custom":
-            computed = [name for name in names if name != "hlo.constant"]
-            if len(computed) != 2:
-                reject("fusion_c5: a custom fusion holds one operation, constants and hlo.return")
+            computed = [op for op in self.regions[0].block.ops if op.name not in ("hlo.constant", "hlo.return")]
+            if len(computed) > 1:
+                computed = [op for op in computed if not _is_in_loops(op)]
+            if len(computed) != 1:
+                reject("fusion_c5: a custom fusion holds one operation, those of a loop that follows, and hlo.return")
         if kind == "loop" and "hlo.reduce" in names:
             reject("fusion_c5: a loop fusion holds no hlo.reduce")
         if kind == "reduce" and "hlo.reduce" not in names:
@@ -192,6 +195,14 @@ class FusionOp(RegionOp):
 
     def reference_with_regions(self, run: RegionRunner, *operands: Array) -> tuple[Array, ...]:
         return run(self.regions[0], *operands)
+
+
+def _is_in_loops(op: Operation) -> bool:
+    """Whether a loop fusion may hold the operation."""
+    return is_elementwise(op) or (isinstance(op, HloOp) and op.ROLE in _LOOP_ROLES)
+
+
+_LOOP_ROLES: tuple[Role, ...] = ("broadcast", "movement", "gather", "iota", "reshape")
 
 
 def _is_part(op: Operation) -> bool:

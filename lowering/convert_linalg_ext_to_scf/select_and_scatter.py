@@ -5,22 +5,90 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, cast
 
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr, i1, i32
-from xdsl.ir import Block, SSAValue
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects.linalg_ext.window import SelectAndScatterOp
 from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import Index, Value, value_of
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from ..loop_nests.windows import is_tiled, takes_columns
 from .conversion import patterns
 
-MAX_UNROLLED = 16
-"""Most elements of a window that is processed at once for many neighbouring columns."""
+
+@dataclass(frozen=True)
+class Epilogue:
+    """The elementwise operation that follows, if the windows tile the operand: applied to each element once."""
+
+    initial: SSAValue
+    """The scalar that the target is filled with."""
+    following: GenericOp | None
+    """What reads the target, which is in memory only without it."""
+
+    def store(self, builder: LoopBuilder, value: SSAValue, target: SSAValue, place: Sequence[Index]) -> None:
+        """Store the element at `place`, or the results computed from it."""
+        op = self.following
+        if op is None:
+            builder.store(value, target, place)
+            return
+        maps = [attribute.data for attribute in op.indexing_maps.data]
+        arguments = [
+            value if source is target else builder.load(source, [_index(e, place) for e in map_.results])
+            for source, map_ in zip(op.inputs, maps[: len(op.inputs)], strict=True)
+        ]
+        # The elements of the outputs are arguments of the body, which does not use them.
+        results = builder.inline(op.body.block, [*arguments, *[value] * len(op.outputs)])
+        for result, output in zip(results, op.outputs, strict=True):
+            builder.store(result, output, place)
+
+
+def _index(expr: AffineExpr, place: Sequence[Index]) -> Index:
+    return place[expr.position] if isinstance(expr, AffineDimExpr) else cast(AffineConstantExpr, expr).value
+
+
+def _epilogue(selection: Selection, op: SelectAndScatterOp) -> tuple[Epilogue, list[Operation]] | None:
+    """The epilogue, and the operations that it replaces; None if the target must be in memory before the loops."""
+    if not selection.takes_columns or not is_tiled(
+        selection.shape, selection.counts, selection.sizes, selection.strides, selection.low
+    ):
+        return None
+    fill = op.prev_op
+    if not isinstance(fill, FillOp) or fill.outputs[0] is not selection.target:
+        return None
+    made, following = selection.target.owner, op.next_op
+    users = {use.operation for use in selection.target.uses} - {fill, op}
+    if not users:
+        return Epilogue(fill.inputs[0], None), [fill]
+    if not isinstance(made, memref.AllocOp) or users != {following} or not isinstance(following, GenericOp):
+        return None
+    if not _is_pointwise(following, selection.target):
+        return None
+    return Epilogue(fill.inputs[0], following), [fill, following, made]
+
+
+def _is_pointwise(op: GenericOp, target: SSAValue) -> bool:
+    """Whether a generic reads the target at its own index, and other inputs at an index that follows from that."""
+    maps = [attribute.data for attribute in op.indexing_maps.data]
+    identity = AffineMap.identity(len(op.iterator_types.data))
+    own = [map_ for value, map_ in zip((*op.inputs, *op.outputs), maps, strict=True) if value is target]
+    simple = all(isinstance(expr, (AffineDimExpr, AffineConstantExpr)) for map_ in maps for expr in map_.results)
+    unread = all(not argument.uses for argument in op.body.block.args[len(op.inputs) :])
+    return (
+        simple
+        and unread
+        and all(map_ == identity for map_ in (*own, *maps[len(op.inputs) :]))
+        and all(kind.data is IteratorType.PARALLEL for kind in op.iterator_types.data)
+        and not any(isinstance(inner, IndexOp) for inner in op.body.block.ops)
+    )
 
 
 @dataclass(frozen=True)
@@ -36,6 +104,7 @@ class Selection:
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
     low: tuple[int, ...]
+    epilogue: Epilogue | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -48,14 +117,8 @@ class Selection:
     @property
     def takes_columns(self) -> bool:
         """Whether windows of neighbouring columns can be processed together, without branches."""
-        rank = len(self.sizes)
-        return (
-            rank > 0
-            and self.sizes[-1] == self.strides[-1] == 1
-            and self.counts[-1] >= 4
-            and math.prod(self.sizes) <= MAX_UNROLLED
-            and all(self.is_inside(dim) for dim in range(rank))
-        )
+        inside = all(self.is_inside(dim) for dim in range(len(self.sizes)))
+        return inside and takes_columns(self.sizes, self.strides, self.counts)
 
     def is_inside(self, dim: int) -> bool:
         """Whether no window extends beyond the operand in this dimension."""
@@ -135,9 +198,14 @@ class Selection:
                 best = kept.select(best, self._number(number))
             update = builder.load(self.source, [*window, column])
             for number, place in enumerate(places):
-                old = builder.load(self.target, place)
+                after = self.epilogue
+                old = builder.load(self.target, place) if after is None else after.initial
                 new = builder.inline(self.scatter, [old, update])[0]
-                builder.store(best.compare("eq", self._number(number)).select(new, old), self.target, place)
+                result = best.compare("eq", self._number(number)).select(new, old).value
+                if after is None:
+                    builder.store(result, self.target, place)
+                else:
+                    after.store(builder, result, self.target, place)
 
     def _number(self, value: int) -> SSAValue:
         return self.builder.scalar(IntegerAttr(value, i32))
@@ -167,8 +235,24 @@ def _select_and_scatter(op: SelectAndScatterOp, builder: LoopBuilder) -> None:
     `linalg_ext.select_and_scatter` becomes loops over the windows, each with a loop over its elements.
 
     Windows that share elements are visited in order by one task; tasks divide a dimension in which windows share none.
+    If they tile the operand, the fill before them and the elementwise operation after them become part of the loops.
     """
     selection = selection_of(op, builder)
+    found = _epilogue(selection, op)
+    if found is None:
+        _emit(selection, builder)
+        return
+    epilogue, replaced = found
+    if epilogue.following is not None:
+        builder.insert_at(epilogue.following)
+    _emit(replace(selection, epilogue=epilogue), builder)
+    op.operands = [*op.inputs, epilogue.initial]
+    for each in replaced:
+        each.detach()
+        each.erase()
+
+
+def _emit(selection: Selection, builder: LoopBuilder) -> None:
     counts, shape = selection.counts, selection.shape
     if 0 in counts or 0 in shape:
         return

@@ -1,5 +1,6 @@
 """
-Fuse elementwise operations into the matrix product or convolution that they follow: bias, activation, residual.
+Fuse elementwise operations into the matrix product or convolution that they follow: bias, activation, residual; and
+into the gradient of a pooling whose windows tile its operand.
 
 A kernel applies the epilogue to a tile of sums that is in registers or in the cache, so that the product itself never
 goes to memory. The fusion must be the product's only user, and read each element at that element's own index.
@@ -17,7 +18,9 @@ from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.convolution import ConvolutionOp
 from ...hlo_dialect.ops.fusion import FusionOp
+from ...hlo_dialect.ops.window import SelectAndScatterOp
 from ...hlo_dialect.types import shape_of
+from ...lowering.loop_nests.windows import is_tiled, takes_columns
 from .clusters import MAX_INPUTS, MAX_OPS
 from .decisions import Decision, Verdict
 from .graph import bytes_of, role_of
@@ -46,8 +49,19 @@ def _product_in(op: Operation, convolutions: bool) -> Operation | None:
     """The product of a fusion that holds one."""
     if not isinstance(op, FusionOp) or op.kind.data not in ("dot", "custom"):
         return None
-    kinds = (DotGeneralOp, ConvolutionOp) if convolutions else DotGeneralOp
-    return next((inner for inner in op.body.block.ops if isinstance(inner, kinds)), None)
+    return next((inner for inner in op.body.block.ops if _has_epilogues(inner, convolutions)), None)
+
+
+def _has_epilogues(op: Operation, convolutions: bool) -> bool:
+    """Whether the operation's kernel makes each element once: a product, or windows that tile their operand."""
+    if isinstance(op, DotGeneralOp):
+        return True
+    if isinstance(op, SelectAndScatterOp) and convolutions:
+        window, shape, counts = op.window, shape_of(op.operand), shape_of(op.source)
+        sizes, strides = window.dimensions, window.strides
+        whole = not any(window.high) and is_tiled(shape, counts, sizes, strides, window.low)
+        return whole and takes_columns(sizes, strides, counts)
+    return isinstance(op, ConvolutionOp) and convolutions
 
 
 def _operand_number(product: FusionOp, loop: FusionOp) -> int:
@@ -113,11 +127,12 @@ def _join(product: FusionOp, loop: FusionOp) -> None:
     (local[product.outs[0]],) = _copy_into(block, product, local)
     returned = _copy_into(block, loop, local)
     location = loop.location
+    kind = "dot" if any(isinstance(op, (DotGeneralOp, ConvolutionOp)) for op in block.ops) else "custom"
     block.add_op(ReturnOp.create(operands=returned, location=location))
     fusion = FusionOp.create(
         operands=inputs,
         result_types=[result.type for result in loop.outs],
-        properties={"kind": StringAttr("dot")},
+        properties={"kind": StringAttr(kind)},
         regions=[Region([block])],
         location=location,
     )

@@ -52,7 +52,7 @@ func.func @result_of_another_type(%x: tensor<4xf32>) {
 // -----
 
 func.func @custom_of_two_operations(%x: tensor<4xf32>) {
-  // expected-error@+1 {{fusion_c5: a custom fusion holds one operation, constants and hlo.return}}
+  // expected-error@+1 {{fusion_c5: a custom fusion holds one operation, those of a loop that follows, and hlo.return}}
   %0 = hlo.fusion custom (%a = %x : tensor<4xf32>) -> tensor<4xf32> {
     %1 = hlo.negate %a : tensor<4xf32>
     %2 = hlo.abs %1 : tensor<4xf32>

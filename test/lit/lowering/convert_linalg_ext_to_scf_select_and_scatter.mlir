@@ -39,3 +39,59 @@ func.func private @columns(%x: memref<4x8xf32>, %s: memref<2x8xf32>, %y: memref<
   })
   return
 }
+
+// Windows that tile the operand: the fill and the elementwise operation after them are in the loops.
+// CHECK-LABEL: @tiled
+// CHECK-SAME:    (%[[X:.*]]: memref<4x8xf32>, %{{.*}}: memref<2x8xf32>, %[[B:.*]]: memref<8xf32>, %[[Y:.*]]: memref<4x8xf32>)
+// CHECK-NOT:     memref.alloc
+// CHECK-NOT:     linalg.
+// CHECK:         memref.load %[[B]][%[[COLUMN:.*]]]
+// CHECK:         %[[Z:.*]] = arith.mulf
+// CHECK:         memref.store %[[Z]], %[[Y]]
+// CHECK-NOT:     linalg.
+func.func private @tiled(%x: memref<4x8xf32>, %s: memref<2x8xf32>, %b: memref<8xf32>, %y: memref<4x8xf32>) attributes {hlo.kernel = "custom"} {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<4x8xf32>
+  linalg.fill ins(%zero : f32) outs(%t : memref<4x8xf32>)
+  linalg_ext.select_and_scatter {low = array<i64: 0, 0>, sizes = array<i64: 2, 1>, strides = array<i64: 2, 1>} ins(%x, %s : memref<4x8xf32>, memref<2x8xf32>) outs(%t : memref<4x8xf32>) ({
+  ^bb0(%a: f32, %c: f32):
+    %p = arith.cmpf oge, %a, %c : f32
+    linalg.yield %p : i1
+  }, {
+  ^bb1(%d: f32, %e: f32):
+    %m = arith.addf %d, %e : f32
+    linalg.yield %m : f32
+  })
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%t, %b : memref<4x8xf32>, memref<8xf32>) outs(%y : memref<4x8xf32>) {
+  ^bb2(%f: f32, %g: f32, %h: f32):
+    %z = arith.mulf %f, %g : f32
+    linalg.yield %z : f32
+  }
+  return
+}
+
+// A target that is read elsewhere, too, or at another index, is filled and written first.
+// CHECK-LABEL: @transposed
+// CHECK:         linalg.fill
+// CHECK:         scf.for
+// CHECK:         linalg.generic
+func.func private @transposed(%x: memref<4x4xf32>, %s: memref<2x4xf32>, %y: memref<4x4xf32>) attributes {hlo.kernel = "custom"} {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<4x4xf32>
+  linalg.fill ins(%zero : f32) outs(%t : memref<4x4xf32>)
+  linalg_ext.select_and_scatter {low = array<i64: 0, 0>, sizes = array<i64: 2, 1>, strides = array<i64: 2, 1>} ins(%x, %s : memref<4x4xf32>, memref<2x4xf32>) outs(%t : memref<4x4xf32>) ({
+  ^bb0(%a: f32, %c: f32):
+    %p = arith.cmpf oge, %a, %c : f32
+    linalg.yield %p : i1
+  }, {
+  ^bb1(%d: f32, %e: f32):
+    %m = arith.addf %d, %e : f32
+    linalg.yield %m : f32
+  })
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%t : memref<4x4xf32>) outs(%y : memref<4x4xf32>) {
+  ^bb2(%f: f32, %h: f32):
+    %z = arith.negf %f : f32
+    linalg.yield %z : f32
+  }
+  return
+}

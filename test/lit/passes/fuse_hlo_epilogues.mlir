@@ -73,3 +73,40 @@ func.func @convolution(%x: tensor<1x10x4xf32>, %w: tensor<3x4x8xf32>, %b: tensor
   %2 = hlo.add %0, %1 : tensor<1x8x8xf32>
   func.return %2 : tensor<1x8x8xf32>
 }
+
+// The gradient of a pooling whose windows tile its operand makes each element once, too; windows that overlap do not.
+
+// CONVOLUTION-LABEL: func.func @pooling
+// CONVOLUTION:         hlo.fusion custom
+// CONVOLUTION:           select_and_scatter
+// CONVOLUTION:           hlo.broadcast_in_dim
+// CONVOLUTION:           hlo.multiply
+// CONVOLUTION:         hlo.fusion custom
+// CONVOLUTION:           select_and_scatter
+// CONVOLUTION:         hlo.fusion loop
+// CONVOLUTION:           hlo.multiply
+func.func @pooling(%x: tensor<4x8xf32>, %g: tensor<2x8xf32>, %o: tensor<3x8xf32>, %b: tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = "hlo.select_and_scatter"(%x, %g, %zero) <{window_dimensions = array<i64: 2, 1>, window_strides = array<i64: 2, 1>}> ({
+  ^bb0(%a: tensor<f32>, %c: tensor<f32>):
+    %p = hlo.compare GE, %a, %c, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    hlo.return %p : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %c: tensor<f32>):
+    %s = hlo.add %a, %c : tensor<f32>
+    hlo.return %s : tensor<f32>
+  }) : (tensor<4x8xf32>, tensor<2x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %1 = hlo.broadcast_in_dim %b, dims = [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %2 = hlo.multiply %0, %1 : tensor<4x8xf32>
+  %3 = "hlo.select_and_scatter"(%x, %o, %zero) <{window_dimensions = array<i64: 2, 1>, window_strides = array<i64: 1, 1>}> ({
+  ^bb0(%a: tensor<f32>, %c: tensor<f32>):
+    %p = hlo.compare GE, %a, %c, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    hlo.return %p : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %c: tensor<f32>):
+    %s = hlo.add %a, %c : tensor<f32>
+    hlo.return %s : tensor<f32>
+  }) : (tensor<4x8xf32>, tensor<3x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %4 = hlo.multiply %3, %3 : tensor<4x8xf32>
+  func.return %2, %4 : tensor<4x8xf32>, tensor<4x8xf32>
+}

@@ -1,0 +1,90 @@
+"""Gradients of poolings whose windows tile their operand: the loops with what follows agree with the reference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cpu_programs import run
+from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.reading import parse_module
+from xhlo.hlo_dialect.reference import evaluate
+
+SCATTER = """\
+  %{name} = "hlo.select_and_scatter"({x}, {g}, {init}) <{{window_dimensions = array<i64: 1, 2, {width}, 1>,
+      window_strides = array<i64: 1, 2, {width}, 1>}}> ({{
+  ^bb0(%a: tensor<{type}>, %c: tensor<{type}>):
+    %p = hlo.compare {direction}, %a, %c : (tensor<{type}>, tensor<{type}>) -> tensor<i1>
+    hlo.return %p : tensor<i1>
+  }}, {{
+  ^bb0(%a: tensor<{type}>, %c: tensor<{type}>):
+    %s = hlo.{scatter} %a, %c : tensor<{type}>
+    hlo.return %s : tensor<{type}>
+  }}) : (tensor<{whole}x{type}>, tensor<{parts}x{type}>, tensor<{type}>) -> tensor<{whole}x{type}>
+"""
+
+
+def program(type_: str, columns: int, width: int) -> str:
+    """Four gradients: followed by a relu's, by two results, by what reads another index, and by nothing."""
+    whole, parts = f"2x4x{2 * width}x{columns}", f"2x2x2x{columns}"
+    tensor = f"tensor<{whole}x{type_}>"
+    given = {"x": "%x", "g": "%g", "type": type_, "whole": whole, "parts": parts, "width": width}
+    first = SCATTER.format(name="0", init="%zero", direction="GE", scatter="add", **given)
+    second = SCATTER.format(name="1", init="%one", direction="LT", scatter="multiply", **given)
+    third = SCATTER.format(name="2", init="%zero", direction="GT", scatter="add", **given)
+    fourth = SCATTER.format(name="3", init="%one", direction="GE", scatter="subtract", **given)
+    return f"""
+func.func @main(%x: {tensor}, %g: tensor<{parts}x{type_}>, %b: tensor<{columns}x{type_}>)
+    -> ({tensor}, {tensor}, tensor<{whole}xi1>, {tensor}, {tensor}) {{
+  %zero = hlo.constant dense<0> : tensor<{type_}>
+  %one = hlo.constant dense<1> : tensor<{type_}>
+  %zeros = hlo.constant dense<0> : {tensor}
+{first}  %4 = hlo.compare GT, %x, %zeros : ({tensor}, {tensor}) -> tensor<{whole}xi1>
+  %5 = hlo.select %4, %0, %zeros : tensor<{whole}xi1>, {tensor}
+{second}  %6 = hlo.broadcast_in_dim %b, dims = [3] : (tensor<{columns}x{type_}>) -> {tensor}
+  %7 = hlo.add %1, %6 : {tensor}
+  %8 = hlo.compare LT, %7, %x : ({tensor}, {tensor}) -> tensor<{whole}xi1>
+{third}  %9 = hlo.reverse %2, dims = [1] : {tensor}
+  %10 = hlo.add %9, %x : {tensor}
+{fourth}  func.return %5, %7, %8, %10, %3 : {tensor}, {tensor}, tensor<{whole}xi1>, {tensor}, {tensor}
+}}
+""".replace("dense<0>", "dense<0.0>" if type_ == "f32" else "dense<0>").replace(
+        "dense<1>", "dense<1.0>" if type_ == "f32" else "dense<1>"
+    )
+
+
+@pytest.mark.parametrize(("type_", "columns", "width"), [("f32", 8, 2), ("f32", 5, 1), ("i32", 17, 3)])
+def test_gradients_of_poolings(type_: str, columns: int, width: int) -> None:
+    random = np.random.default_rng(columns)
+    dtype = np.dtype(np.float32 if type_ == "f32" else np.int32)
+    # Few values, so that windows hold equal ones.
+    x = random.integers(-2, 3, (2, 4, 2 * width, columns)).astype(dtype)
+    if type_ == "f32":
+        x[0, 0, 0, :3] = np.nan, -0.0, np.inf
+    inputs = [x, random.integers(-9, 9, (2, 2, 2, columns)).astype(dtype), np.arange(columns, dtype=dtype)]
+    text = program(type_, columns, width)
+    wanted = evaluate(parse_module(text, "pooling.mlir", make_context()), inputs)
+    for got, want in zip(run(text, inputs), wanted, strict=True):
+        assert got.tobytes() == want.tobytes()
+
+
+def test_relu_of_special_values() -> None:
+    """The comparison of a clamped value gives what that of the value gave: for NaN, zeros of both signs, infinities."""
+    text = """
+func.func @main(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xi1>, tensor<8xf32>, tensor<8xi1>) {
+  %zero = hlo.constant dense<0.0> : tensor<8xf32>
+  %nan = hlo.constant dense<0x7FC00000> : tensor<8xf32>
+  %a = hlo.negate %x : tensor<8xf32>
+  %p = hlo.compare GT, %a, %zero : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+  %h = hlo.maximum %a, %zero : tensor<8xf32>
+  %b = hlo.sine %x : tensor<8xf32>
+  %q = hlo.compare LT, %b, %nan : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+  %l = hlo.minimum %nan, %b : tensor<8xf32>
+  func.return %h, %p, %l, %q : tensor<8xf32>, tensor<8xi1>, tensor<8xf32>, tensor<8xi1>
+}
+"""
+    x = np.array([np.nan, -0.0, 0.0, 1e-45, -1e-45, np.inf, -np.inf, 1.5], np.float32)
+    h, p, low, q = run(text, [x])
+    np.testing.assert_array_equal(h, np.maximum(-x, np.float32(0)))
+    np.testing.assert_array_equal(p, -x > 0)
+    assert np.isnan(low).all() and not q.any()
