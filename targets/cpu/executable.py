@@ -6,7 +6,7 @@ import ctypes
 import struct
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,10 +18,12 @@ from ..program.checks import check_results
 from ..program.errors import hide_our_frames
 from ..program.executable import Executable, overlaps
 from ..program.facts import Facts, Kernel
+from ..program.signature import Signature
 from .callbacks import Callbacks
+from .direct_calls import direct_call
 from .image import Image
 from .interrupts import run_interruptibly
-from .memory import POOL, Block, new_array
+from .memory import POOL, Block, array_maker, new_array
 
 LONG = 0.1
 """Seconds: runs that are expected to take longer are waited for on the main thread, where Ctrl-C is seen."""
@@ -50,11 +52,30 @@ class CpuExecutable(Executable):
         self._profile = np.zeros((max(1, len(facts.kernels)), 2), np.int64)
         self.may_take_long = facts.loops or _estimated_seconds(facts) > LONG
         """Whether Ctrl-C during a run must be seen before it ends; cleared when a program with loops ends soon."""
+        self._new = tuple(array_maker(*output) for output in self._outputs)
+        self._new_result = self._new[0] if len(self._new) == 1 else None
+        """Makes the memory of the result of a call that returns one array."""
+        self._direct = self._direct_call()
+
+    def _direct_call(self) -> Callable[..., bool] | None:
+        """The function of direct calls, for a program whose run only calls the entry."""
+        from .jit import engine  # llvmlite takes a while to load, but whoever has machine code has loaded it
+
+        function = engine().direct_call
+        if function is None or not self.runs_alone or self.facts.donated:
+            return None
+        return direct_call(function, self.entry, (*self.facts.inputs, *self.facts.outputs), self.facts.arena_bytes)
 
     @property
     def runs_alone(self) -> bool:
         """Whether a run only calls the entry: no checks after it, no host functions, no wait for an interrupt."""
         return not self.may_take_long and not self.facts.checks and self._callbacks is None and not self.facts.profiled
+
+    def called_as(self, signature: Signature) -> Self:
+        other = super().called_as(signature)
+        if other._unflatten is not None:
+            other._new_result = None
+        return other
 
     def run_at(self, addresses: Sequence[int]) -> None:
         """
@@ -89,8 +110,18 @@ class CpuExecutable(Executable):
         return serialize(self.image, self.source)
 
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
+        direct = self._direct
+        if direct is not None and out is None and not named:
+            if self._new_result is not None:
+                result = self._new_result()
+                if direct(*arguments, result):
+                    return result
+            else:
+                outputs = [new() for new in self._new]
+                if direct(*arguments, *outputs):
+                    return self.results(outputs)
         try:
-            if named or out is not None or len(arguments) != len(self._expected):
+            if direct is not None or named or out is not None or len(arguments) != len(self._expected):
                 return self.call(arguments, named, out)
             pointers: list[int] = []
             for argument, expected in zip(arguments, self._expected, strict=True):
@@ -185,6 +216,7 @@ class CpuExecutable(Executable):
             run_interruptibly(lambda: self._call(pointers, held), arena)
             if self.facts.loops and time.monotonic() - start < LONG / 10:
                 self.may_take_long = _estimated_seconds(self.facts) > LONG
+                self._direct = self._direct_call()
             return
         try:
             self._call(pointers, held)

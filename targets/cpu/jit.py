@@ -33,6 +33,9 @@ except ImportError as error:
 
 from ...dialects.support.vector_variants import VECTOR_VARIANTS
 from ..cache.files import cache_folder, fingerprint, kept, place, stored, write
+from . import direct_calls
+from .runtime.direct_call import SYMBOL as DIRECT_CALL
+from .runtime.direct_call import direct_call_ir
 from .runtime.pool import FUNCTIONS, MAX_THREADS
 from .runtime.system import runtime_ir
 from .stops import GOES_ON_IR, STOPS
@@ -360,10 +363,15 @@ class Engine:
         self.jit: Any = llvm.create_lljit_compiler(_target_machine(), use_jit_link=sys.platform.startswith("linux"))
         self._numbers = itertools.count()
         self.imports: dict[str, int] = {}
-        text = runtime_ir(host_triple()) + GOES_ON_IR
+        text, symbols, imports = runtime_ir(host_triple()) + GOES_ON_IR, (*RUNTIME_FUNCTIONS, *FUNCTIONS), STOPS.symbols
+        if direct_calls.are_possible():
+            text, symbols = text + direct_call_ir(), (*symbols, DIRECT_CALL)
+            imports = {**imports, **direct_calls.python_functions()}
         code = kept_object((text,), lambda: text)
-        self.runtime = self.link([code], (*RUNTIME_FUNCTIONS, *FUNCTIONS), STOPS.symbols)
+        self.runtime = self.link([code], symbols, imports)
         self.imports = {name: self.runtime.address(name) for name in RUNTIME_FUNCTIONS}
+        self.direct_call = self.runtime.addresses.get(DIRECT_CALL)
+        """The address of the machine code of direct calls, where they are possible."""
         self._start_threads(threads)
 
     def function(self, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:

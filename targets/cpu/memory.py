@@ -13,6 +13,8 @@ import mmap
 import os
 import threading
 from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -121,3 +123,8 @@ def new_array(shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> Arra
         return np.empty(shape, dtype)
     array = np.asarray(_Owner(POOL.take(nbytes), shape, dtype))
     return array if array.dtype == dtype else array.view(dtype)
+
+
+def array_maker(shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> Callable[[], Array]:
+    """A function that does what `new_array` does, with nothing between the caller and NumPy for small arrays."""
+    return partial(np.empty, shape, dtype) if nbytes < SMALL else partial(new_array, shape, dtype, nbytes)
