@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -14,6 +14,23 @@ OpT = TypeVar("OpT", bound=Operation)
 def set_type(value: SSAValue, type_: Attribute) -> None:
     """Change the type of a value in place; the caller is responsible for its uses."""
     value._type = type_  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+
+
+def set_arguments(block: Block, arguments: Sequence[BlockArgument]) -> None:
+    """
+    Give a block these arguments, some of which it may have already, all at once: xDSL counts the others again for each
+    that is inserted or erased.
+    """
+    block._args = tuple(arguments)  # pyright: ignore[reportPrivateUsage]
+    for index, argument in enumerate(arguments):
+        argument.index = index
+
+
+def add_arguments(block: Block, types: Sequence[Attribute]) -> list[BlockArgument]:
+    """New arguments at the end of a block."""
+    added = [BlockArgument(type_, block, 0) for type_ in types]
+    set_arguments(block, [*block.args, *added])
+    return added
 
 
 def like(
@@ -50,5 +67,8 @@ class Replaced:
         for op in reversed(self.operations):
             op.detach()
             op.erase()
-        for argument in reversed(self.arguments):
-            argument.block.erase_arg(argument)
+        gone = set(self.arguments)
+        for block in dict.fromkeys(argument.block for argument in self.arguments):
+            set_arguments(block, [argument for argument in block.args if argument not in gone])
+        for argument in self.arguments:
+            argument.erase()

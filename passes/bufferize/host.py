@@ -8,7 +8,8 @@ reuses the operand's buffer when nothing reads the old value afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, cast
@@ -25,7 +26,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from ...dialects.support.buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, take_block_arguments
 from ...dialects.support.buffers import Buffer
 from ...dialects.support.donation import OVERWRITTEN, UNTOUCHED
-from ...dialects.support.rewriting import Replaced, like
+from ...dialects.support.rewriting import Replaced, add_arguments, like, set_arguments
 from ...dialects.support.views import root_buffer
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ...hlo_dialect.diagnostics import fail
@@ -61,6 +62,24 @@ class Storage:
     """Whether it was overwritten by a value that is in `values` too."""
 
 
+class Bases:
+    """The values that results of one operation may be placed over, by their root buffers."""
+
+    def __init__(self, taken: set[SSAValue], free: Mapping[SSAValue, SSAValue] = MappingProxyType({})):
+        self.taken = taken
+        """The root buffers of other results of the operation."""
+        self._free = free
+
+    def over(self, root: SSAValue) -> SSAValue | None:
+        """The value in a root buffer."""
+        return None if root in self.taken else self._free.get(root)
+
+    def first_but(self, roots: Collection[SSAValue]) -> SSAValue | None:
+        """The first value whose buffer is none of `roots`."""
+        found = (value for root, value in self._free.items() if root not in roots and root not in self.taken)
+        return next(found, None)
+
+
 class HostBufferizer:
     """Rewrites one host function in place."""
 
@@ -88,14 +107,18 @@ class HostBufferizer:
         """The root buffers of `hints`, which are kept free for the values that are to be computed there."""
         self.liveness = Liveness()
         self.replaced = Replaced()
+        self._counted: tuple[Operation, Counter[SSAValue]] | None = None
 
     def run(self) -> list[int]:
         """Returns what becomes of each argument's memory, as the attribute DONATED states it."""
         block = self.function.body.block
-        arguments = [self.parameter(argument, number) for number, argument in enumerate(list(block.args))]
+        arguments = [self.parameter(argument, number) for number, argument in enumerate(block.args)]
+        set_arguments(
+            block, [*dict.fromkeys(each for pair in zip(arguments, block.args, strict=True) for each in pair)]
+        )
         terminator = cast(Operation, block.last_op)
         returned = list(terminator.operands)
-        outputs = [block.insert_arg(buffer_type(value.type), len(block.args)) for value in returned]
+        outputs = add_arguments(block, [buffer_type(value.type) for value in returned])
         self.liveness.number(list(block.ops))
         for number, output in self.donations.items():
             if output is not None:
@@ -114,11 +137,11 @@ class HostBufferizer:
         self.function.properties.pop("res_attrs", None)
         return places
 
-    def parameter(self, argument: BlockArgument, number: int) -> SSAValue:
-        """The buffer of an argument of the function, a parameter that takes its place."""
+    def parameter(self, argument: BlockArgument, number: int) -> BlockArgument:
+        """The buffer of an argument of the function, a parameter that is to take its place."""
         if not is_tensor(argument):
             return argument
-        buffer = argument.block.insert_arg(buffer_type(argument.type), argument.index)
+        buffer = BlockArgument(buffer_type(argument.type), argument.block, number)
         buffer.name_hint = argument.name_hint
         buffer.location = argument.location
         self.place(argument, buffer, Storage(number in self.donations))
@@ -172,9 +195,9 @@ class HostBufferizer:
             self.requested.add(root_buffer(buffer))
             # The value that a loop or an update starts from is best there too.
             if isinstance(op, scf.WhileOp):
-                value = op.arguments[value.index]
+                value = op.operands[value.index]
             elif isinstance(op, func.CallOp) and value.index < len(tied := self.tied(op)):
-                value = op.arguments[tied[value.index]]
+                value = op.operands[tied[value.index]]
             else:
                 return
             if self.liveness.needed_after(value, op):
@@ -185,38 +208,47 @@ class HostBufferizer:
         facts = self.kernels.get(call.callee.root_reference.data)
         return () if facts is None else facts.kernel.tied
 
-    def buffer_for(
-        self, value: SSAValue, op: Operation, bases: Sequence[SSAValue] = (), taken: Sequence[SSAValue] = ()
-    ) -> SSAValue | None:
+    def buffer_for(self, value: SSAValue, op: Operation, bases: Bases) -> SSAValue | None:
         """
-        Place `value`, a result of `op`: in a buffer that was requested for it, over one of `bases`, which `op` is the
-        last to need, or in a new one; never in those `taken`, views of which hold other results of `op`. Returns the
-        value that it is placed over.
+        Place `value`, a result of `op`: in a buffer that was requested for it, over one of `bases`, or in a new one;
+        never in those that other results of `op` have taken. Returns the value that it is placed over.
 
         A kernel leaves buffers free that were requested for others; a loop or a branch would copy to a new one.
         """
-        avoided = [root_buffer(buffer) for buffer in taken]
-        free = [base for base in bases if root_buffer(self.buffers[base]) not in avoided]
+        found = self._place_for(value, op, bases)
+        bases.taken.add(root_buffer(self.buffers[value]))
+        return found
+
+    def _place_for(self, value: SSAValue, op: Operation, bases: Bases) -> SSAValue | None:
         for hinted in self.hints.get(value, ()):
             root = root_buffer(hinted)
-            over = next((base for base in free if root_buffer(self.buffers[base]) is root), None)
+            over = bases.over(root)
             if over is not None:
                 self.update(value, over)
                 return over
-            if root not in avoided and not self.in_use(hinted, op):
+            if root not in bases.taken and not self.in_use(hinted, op):
                 self.place(value, self.shaped(hinted, value, op), Storage(True))
                 return None
         if isinstance(op, func.CallOp):
-            kept = value in self.hints
-            free = [base for base in free if not kept and root_buffer(self.buffers[base]) not in self.requested]
-        if free:
-            self.update(value, free[0])
-            return free[0]
+            over = None if value in self.hints else bases.first_but(self.requested)
+        else:
+            over = bases.first_but(())
+        if over is not None:
+            self.update(value, over)
+            return over
         fresh = alloc(buffer_type(value.type))
         fresh.memref.name_hint = value.name_hint
         cast(Block, op.parent).insert_op_before(fresh, op)
         self.place(value, fresh.memref, Storage(True))
         return None
+
+    def bases(self, values: Iterable[SSAValue], op: Operation, taken: set[SSAValue], inside: bool = True) -> Bases:
+        """Those of `values` that results of `op` may be placed over; see `overwritable`."""
+        free: dict[SSAValue, SSAValue] = {}
+        for value in values:
+            if self.overwritable(value, op, inside):
+                free.setdefault(root_buffer(self.buffers[value]), value)
+        return Bases(taken, free)
 
     def shaped(self, buffer: SSAValue, value: SSAValue, before: Operation) -> SSAValue:
         """A buffer under the shape of `value`, which has as many elements."""
@@ -229,8 +261,9 @@ class HostBufferizer:
 
     def in_use(self, buffer: SSAValue, op: Operation) -> bool:
         """Whether `op`, or anything after it, reads the current contents of `buffer`."""
+        reads = self.reads(op)
         return any(
-            any(operand is value for operand in op.operands) or self.liveness.needed_after(value, op)
+            value in reads or self.liveness.needed_after(value, op)
             for storage in self.contents.get(root_buffer(buffer), ())
             for value in storage.values
         )
@@ -243,8 +276,16 @@ class HostBufferizer:
         storage = self.storage[value]
         if not storage.overwritable:
             return False
-        reads = sum(any(operand is alias for alias in storage.values) for operand in op.operands)
-        return reads <= 1 and not any(self.liveness.needed_after(alias, op, inside) for alias in storage.values)
+        reads = self.reads(op)
+        return sum(reads[alias] for alias in storage.values) <= 1 and not any(
+            self.liveness.needed_after(alias, op, inside) for alias in storage.values
+        )
+
+    def reads(self, op: Operation) -> Counter[SSAValue]:
+        """How often `op` has each value as an operand; asked for of one operation after the other."""
+        if self._counted is None or self._counted[0] is not op:
+            self._counted = op, Counter(op.operands)
+        return self._counted[1]
 
     def copy_all(self, values: Sequence[SSAValue], targets: Sequence[SSAValue], before: Operation) -> None:
         """Parallel copy of the values to the targets: a source that is also a target is saved first."""
@@ -300,35 +341,43 @@ class HostBufferizer:
 
     def call(self, op: func.CallOp) -> None:
         facts, tied = self.kernels.get(op.callee.root_reference.data), self.tied(op)
-        arguments = [self.buffers.get(operand, operand) for operand in op.arguments]
+        operands = list(op.operands)
+        arguments = [self.buffers.get(operand, operand) for operand in operands]
         block = cast(Block, op.parent)
-        taken: list[SSAValue] = []
+        taken: set[SSAValue] = set()
+        shared: set[int] = set()
+        over: dict[Sequence[int], Bases] = {}
         for index, result in enumerate(op.results):
             if index < len(tied):
-                base = op.arguments[tied[index]]
+                base = operands[tied[index]]
                 if self.overwritable(base, op):
                     self.update(result, base)
+                    taken.add(root_buffer(self.buffers[result]))
                 else:
-                    self.buffer_for(result, op, taken=taken)
+                    self.buffer_for(result, op, Bases(taken))
                     block.insert_op_before(copy(self.buffers[base], self.buffers[result]), op)
                     arguments[tied[index]] = self.buffers[result]
             else:
-                bases = {} if facts is None else {op.arguments[number]: number for number in facts.updated(index)}
-                found = self.buffer_for(result, op, [base for base in bases if self.overwritable(base, op)], taken)
-                if found is not None and facts is not None:
-                    facts.kernel.shared = {*facts.kernel.shared, bases[found], len(arguments)}
+                numbers = () if facts is None else facts.updated(index)
+                if numbers not in over:
+                    over[numbers] = self.bases(dict.fromkeys(operands[number] for number in numbers), op, taken)
+                found = self.buffer_for(result, op, over[numbers])
+                if found is not None:
+                    shared |= {max(number for number in numbers if operands[number] is found), len(arguments)}
                 arguments.append(self.buffers[result])
-            taken.append(self.buffers[result])
+        if facts is not None and shared:
+            facts.kernel.shared = {*facts.kernel.shared, *shared}
         block.insert_op_before(like(op, arguments, ()), op)
         self.replaced.operations.append(op)
 
     def branch(self, op: scf.IfOp | scf.IndexSwitchOp) -> None:
         """A branch stores its results to buffers of the parent, or leaves them where all branches may update them."""
         targets: list[SSAValue] = []
+        taken: set[SSAValue] = set()
         for index, result in enumerate(op.results):
             sources = (self.source(cast(Operation, region.block.last_op).operands[index], op) for region in op.regions)
             bases = [source for source in dict.fromkeys(sources) if source is not None and source.type == result.type]
-            self.buffer_for(result, op, [base for base in bases if self.overwritable(base, op, False)], targets)
+            self.buffer_for(result, op, self.bases(bases, op, taken, inside=False))
             targets.append(self.buffers[result])
         for region in op.regions:
             block = region.block
@@ -349,7 +398,7 @@ class HostBufferizer:
         """The value from outside of `op` in whose buffer a branch of `op` may compute `value`, if it is overwritten."""
         while isinstance(value, OpResult) and op.is_ancestor(owner := value.op):
             if isinstance(owner, scf.WhileOp):
-                value = owner.arguments[value.index]
+                value = owner.operands[value.index]
             elif isinstance(owner, func.CallOp) and (base := self.tied_operand(owner, value)) is not None:
                 value = base
             else:
@@ -360,7 +409,7 @@ class HostBufferizer:
         """The argument of a kernel that a result updates, or may be written over."""
         facts = self.kernels.get(call.callee.root_reference.data)
         updated = () if facts is None else facts.updated(result.index)
-        return call.arguments[updated[0]] if updated else None
+        return call.operands[updated[0]] if updated else None
 
     def replace_terminator(self, block: Block, new: Operation) -> None:
         old = cast(Operation, block.last_op)
@@ -375,9 +424,11 @@ class HostBufferizer:
         condition = before.last_op
         if not isinstance(condition, scf.ConditionOp) or list(condition.args) != list(before.args):
             fail(op, "has a condition that does not pass the loop's state on unchanged")
-        state: list[SSAValue] = []
-        for index, value in enumerate(op.arguments):
-            state.append(self.loop_buffer(value, op.results[index], op, state))
+        taken: set[SSAValue] = set()
+        state = [
+            self.loop_buffer(value, result, op, taken)
+            for value, result in zip(list(op.operands), op.results, strict=True)
+        ]
         for block in (before, after):
             for argument, buffer in zip(block.args, state, strict=True):
                 self.place(argument, buffer, Storage(block is after))
@@ -397,10 +448,9 @@ class HostBufferizer:
         self.replaced.arguments += [*before.args, *after.args]
         self.replaced.operations.append(op)
 
-    def loop_buffer(self, value: SSAValue, result: SSAValue, op: scf.WhileOp, taken: Sequence[SSAValue]) -> SSAValue:
+    def loop_buffer(self, value: SSAValue, result: SSAValue, op: scf.WhileOp, taken: set[SSAValue]) -> SSAValue:
         """The buffer of one state value, holding its initial value; the initial value's own buffer if it is free."""
-        bases = [value] if self.overwritable(value, op) else []
-        if self.buffer_for(result, op, bases, taken) is None:
+        if self.buffer_for(result, op, self.bases([value], op, taken)) is None:
             cast(Block, op.parent).insert_op_before(copy(self.buffers[value], self.buffers[result]), op)
         return self.buffers[result]
 

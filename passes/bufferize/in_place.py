@@ -54,44 +54,75 @@ def in_place(function: func.FuncOp) -> InPlace:
         return {}
     order = {op: position for position, op in enumerate(block.ops)}
     kernel = Kernel(function)
-    found: dict[int, list[int]] = {}
+    maps = _Maps()
+    found: dict[int, Sequence[int]] = {}
+    # Results that one operation writes at the same indices may be written over the same arguments.
+    known: dict[tuple[object, ...], Sequence[int]] = {}
     for number, value in enumerate(terminator.operands):
-        if number < len(kernel.tied) or not _is_written_once(value, terminator):
+        if number < len(kernel.tied) or not _is_written_once(value, terminator, maps):
             continue
-        arguments = [
-            argument.index
-            for argument in block.args
-            if argument.type == value.type and _is_dead_when_written(argument, value, order, kernel.rows)
-        ]
-        if arguments:
-            found[number] = arguments
+        key = (value.owner, maps.written(value), value.type)
+        if key not in known:
+            known[key] = tuple(
+                argument.index
+                for argument in block.args
+                if argument.type == value.type and _is_dead_when_written(argument, value, order, kernel.rows, maps)
+            )
+        if known[key]:
+            found[number] = known[key]
     return found
 
 
-def _is_written_once(value: SSAValue, terminator: Operation) -> bool:
+class _Maps:
+    """The indexing maps of operations, each read once."""
+
+    def __init__(self) -> None:
+        self._maps: dict[GenericOp, list[AffineMap]] = {}
+        self._inputs: dict[GenericOp, int] = {}
+
+    def inputs(self, op: GenericOp) -> int:
+        """The number of operands that the operation reads, which come before those that it writes."""
+        if op not in self._inputs:
+            self._inputs[op] = len(op.inputs)
+        return self._inputs[op]
+
+    def of(self, op: GenericOp) -> list[AffineMap]:
+        if op not in self._maps:
+            self._maps[op] = [attribute.data for attribute in op.indexing_maps.data]
+        return self._maps[op]
+
+    def written(self, value: SSAValue) -> AffineMap:
+        """The indices at which the operation that computes `value` writes it."""
+        assert isinstance(value, OpResult) and isinstance(value.op, GenericOp)
+        return self.of(value.op)[self.inputs(value.op) + value.index]
+
+
+def _is_written_once(value: SSAValue, terminator: Operation, maps: _Maps) -> bool:
     """Whether each iteration of one operation writes an element of a result of its own."""
     writer = value.owner
     return (
         isinstance(writer, GenericOp)
         and isinstance(value, OpResult)
-        and _is_permutation(_written(value, writer))
+        and _is_permutation(maps.written(value))
         and CONTRACTION not in writer.attributes
         and all(kind.data is IteratorType.PARALLEL for kind in writer.iterator_types.data)
-        and isinstance(writer.outputs[value.index].owner, tensor.EmptyOp)
+        and isinstance(writer.operands[maps.inputs(writer) + value.index].owner, tensor.EmptyOp)
         and is_tensor(value)
-        and sum(operand is value for operand in terminator.operands) == 1
+        and [use.operation for use in value.uses].count(terminator) == 1
     )
 
 
-def _is_dead_when_written(argument: SSAValue, value: SSAValue, order: Mapping[Operation, int], rows: int) -> bool:
+def _is_dead_when_written(
+    argument: SSAValue, value: SSAValue, order: Mapping[Operation, int], rows: int, maps: _Maps
+) -> bool:
     writer = value.owner
     assert isinstance(writer, GenericOp)
-    written = _written(value, writer)
+    written = maps.written(value)
     for use in argument.uses:
         user = use.operation
-        if not isinstance(user, GenericOp) or user not in order or use.index >= len(user.inputs):
+        if not isinstance(user, GenericOp) or user not in order or use.index >= maps.inputs(user):
             return False
-        read = _maps(user)[use.index]
+        read = maps.of(user)[use.index]
         if user is writer:
             safe = read == written
         else:
@@ -102,15 +133,6 @@ def _is_dead_when_written(argument: SSAValue, value: SSAValue, order: Mapping[Op
     return True
 
 
-def _written(value: SSAValue, writer: GenericOp) -> AffineMap:
-    assert isinstance(value, OpResult)
-    return _maps(writer)[len(writer.inputs) + value.index]
-
-
 def _is_permutation(map_: AffineMap) -> bool:
     dims = {expr.position for expr in map_.results if isinstance(expr, AffineDimExpr)}
     return len(dims) == len(map_.results) == map_.num_dims
-
-
-def _maps(op: GenericOp) -> list[AffineMap]:
-    return [attribute.data for attribute in op.indexing_maps.data]
