@@ -20,7 +20,7 @@ from ...dialects.support.scalar import Scalar, scalar_attr, width_of
 from ..loop_nests.kernel_builder import Index
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from .blocking import Blocking
-from .shared_function import call_shared
+from .shared_function import call_known
 from .vectors import VectorBuilder
 
 LINE = 64
@@ -242,21 +242,33 @@ class MicroKernel:
                 builder.store(value, row, [j])
 
 
+@dataclass(frozen=True)
+class _Facts:
+    """The facts on which a micro-kernel depends."""
+
+    blocking: Blocking
+    a: PanelOfA
+    target: Target
+
+
 def call_micro_kernel(
     builder: LoopBuilder, kernel: func.FuncOp, blocking: Blocking, a: PanelOfA, target: Target, given: Arguments
 ) -> None:
     """Define a micro-kernel next to `kernel` and call it at the builder's insertion point."""
+    # It is one block; how many there are is nothing to it.
+    of_block = replace(blocking, kc=0, m_panels=0, n_panels=0, tile_m=0, tile_n=0)
+    call_known(builder, kernel, "block", given.values(), _Facts(of_block, a, target), _emit)
 
-    def emit(inside: LoopBuilder, parameters: Sequence[SSAValue]) -> None:
-        a_value, a_at, b_value, b_at, b_step, c_value, *numbers = parameters
-        begin_a, begin_b, step_b = map(inside.index, (a_at, b_at, b_step))
-        received = Arguments(a_value, begin_a, b_value, begin_b, step_b, c_value, *map(inside.index, numbers))
-        if target.b_packed:
-            received = replace(received, b_step=blocking.nr * blocking.group)
-        if not target.rows_vary:
-            received = replace(received, rows=blocking.mr)
-        if not target.columns_vary:
-            received = replace(received, columns=blocking.nr)
-        MicroKernel(inside, blocking, a, target, received).emit()
 
-    call_shared(builder, kernel, "block", given.values(), emit)
+def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
+    blocking, target = facts.blocking, facts.target
+    a_value, a_at, b_value, b_at, b_step, c_value, *numbers = parameters
+    begin_a, begin_b, step_b = map(builder.index, (a_at, b_at, b_step))
+    received = Arguments(a_value, begin_a, b_value, begin_b, step_b, c_value, *map(builder.index, numbers))
+    if target.b_packed:
+        received = replace(received, b_step=blocking.nr * blocking.group)
+    if not target.rows_vary:
+        received = replace(received, rows=blocking.mr)
+    if not target.columns_vary:
+        received = replace(received, columns=blocking.nr)
+    MicroKernel(builder, blocking, facts.a, target, received).emit()

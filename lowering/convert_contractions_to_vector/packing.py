@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from xdsl.dialects import func
 from xdsl.ir import SSAValue
@@ -24,7 +24,7 @@ from ..loop_nests.loop_builder import LoopBuilder
 from ..loop_nests.nest import Access
 from .blocking import Blocking
 from .panel import Packed, Panel
-from .shared_function import call_shared
+from .shared_function import call_known
 
 
 @dataclass(frozen=True)
@@ -164,29 +164,49 @@ class Packer:
         along_k = operand.stride != 1
         moving = operand.stride if along_k else operand.k_stride
         arguments = (operand.access.root, source, self.buffer, target_at, moving, count, filled)
+        facts = _Facts(
+            width=operand.width,
+            group=operand.group,
+            lanes=self.lanes,
+            bias=self.bias,
+            even=even,
+            along_k=(rows, operand.k_stride) if along_k else None,
+        )
+        call_known(builder, self.kernel, "pack", arguments, facts, _emit)
 
-        def emit(inside: LoopBuilder, parameters: Sequence[SSAValue]) -> None:
-            source, source_at, target, *numbers = parameters
-            at, moved, steps, inside_matrix = map(inside.index, numbers)
-            panel = Panel(
-                builder=inside,
-                source=source,
-                source_at=inside.index(source_at),
-                target=target,
-                target_at=at,
-                moving=moved,
-                count=steps,
-                filled=inside_matrix,
-                width=operand.width,
-                group=operand.group,
-                lanes=self.lanes,
-                bias=self.bias,
-            )
-            if even:
-                panel = replace(panel, filled=operand.width)
-            if along_k:
-                panel.copy_along_k(rows, operand.k_stride)
-            else:
-                panel.copy_across()
 
-        call_shared(builder, self.kernel, "pack", arguments, emit)
+@dataclass(frozen=True)
+class _Facts:
+    """The facts on which a function that packs a panel depends."""
+
+    width: int
+    group: int
+    lanes: int
+    bias: int
+    even: bool
+    """Whether every panel is full."""
+    along_k: tuple[int, int] | None
+    """The most elements along k and their stride, of a source that is copied along k."""
+
+
+def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
+    source, source_at, target, *numbers = parameters
+    at, moved, steps, filled = map(builder.index, numbers)
+    panel = Panel(
+        builder=builder,
+        source=source,
+        source_at=builder.index(source_at),
+        target=target,
+        target_at=at,
+        moving=moved,
+        count=steps,
+        filled=facts.width if facts.even else filled,
+        width=facts.width,
+        group=facts.group,
+        lanes=facts.lanes,
+        bias=facts.bias,
+    )
+    if facts.along_k is not None:
+        panel.copy_along_k(*facts.along_k)
+    else:
+        panel.copy_across()

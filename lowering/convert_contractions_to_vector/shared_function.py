@@ -1,10 +1,18 @@
-"""Functions next to a kernel that other programs are likely to contain too."""
+"""
+Functions next to a kernel that other programs are likely to contain too.
+
+A process keeps the texts of those whose facts are stated (`KnownFunctions`). Where a compilation uses them, a function
+that is known is only declared, because most of a product's code, and of the time to lower it, is in such functions.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import itertools
-from collections.abc import Callable, Sequence
-from typing import cast
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar, cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, StringAttr, UnitAttr
@@ -13,6 +21,79 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from ...dialects.cpu import SHARED
 from ..loop_nests.loop_builder import Index, LoopBuilder
 
+FactsT = TypeVar("FactsT")
+
+
+class KnownFunctions:
+    """
+    What one compilation knows of shared functions: the symbols and texts of those that others have compiled, by key,
+    and the keys of those in its own module.
+    """
+
+    def __init__(self, texts: Callable[[str], tuple[str, str] | None]):
+        """`texts`: the symbol and text of a key."""
+        self._texts = texts
+        self.found: dict[str, tuple[str, str]] = {}
+        """Those that the compilation uses, and those that it makes itself."""
+        self._own: set[str] = set()
+
+    def has(self, key: str) -> bool:
+        """Whether a function is known, or in the module; if not, it will be."""
+        if key in self._own or key in self.found:
+            return True
+        known = self._texts(key)
+        if known is None:
+            self._own.add(key)
+            return False
+        self.found[key] = known
+        return True
+
+
+_known: ContextVar[KnownFunctions | None] = ContextVar("known shared functions", default=None)
+
+
+@contextmanager
+def knowing(known: KnownFunctions | None) -> Generator[None]:
+    """A compilation that leaves out the bodies of known functions."""
+    token = _known.set(known)
+    try:
+        yield
+    finally:
+        _known.reset(token)
+
+
+def call_known(
+    builder: LoopBuilder,
+    kernel: func.FuncOp,
+    suffix: str,
+    arguments: Sequence[Index | SSAValue],
+    facts: FactsT,
+    emit: Callable[[LoopBuilder, Sequence[SSAValue], FactsT], None],
+) -> None:
+    """
+    As `call_shared`, for a body that depends on nothing but `facts`, whose representation states them, and the types of
+    the parameters. `emit` is a function of a module, which captures nothing.
+    """
+    known = _known.get()
+    if known is None:
+        call_shared(builder, kernel, suffix, arguments, lambda inside, parameters: emit(inside, parameters, facts))
+        return
+    operands = _values(builder, arguments)
+    types = [value.type for value in operands]
+    stated = (emit.__module__, emit.__qualname__, repr(facts), *map(str, types))
+    key = hashlib.sha256("\n".join(stated).encode()).hexdigest()
+    if known.has(key):
+        name = _free_name(kernel, suffix)
+        function = func.FuncOp(name, FunctionType.from_lists(types, []), Region(), StringAttr("private"))
+        function.location = builder.location
+        cast(Block, kernel.parent).insert_ops_after([function], kernel)
+        builder.insert(func.CallOp(name, operands, []))
+    else:
+        function = call_shared(
+            builder, kernel, suffix, operands, lambda inside, parameters: emit(inside, parameters, facts)
+        )
+    function.attributes[SHARED] = StringAttr(key)
+
 
 def call_shared(
     builder: LoopBuilder,
@@ -20,15 +101,15 @@ def call_shared(
     suffix: str,
     arguments: Sequence[Index | SSAValue],
     emit: Callable[[LoopBuilder, Sequence[SSAValue]], None],
-) -> str:
+) -> func.FuncOp:
     """
     Define a function next to `kernel`, named by the kernel and the suffix, and call it at the builder's insertion
-    point. Returns its name.
+    point.
 
     `emit` writes its body from its parameters. For programs to share it, the body should depend on few numbers that are
     not parameters.
     """
-    operands = [value if isinstance(value, SSAValue) else builder.index(value).value for value in arguments]
+    operands = _values(builder, arguments)
     block = Block(arg_types=[value.type for value in operands])
     block.add_op(func.ReturnOp())
     type_ = FunctionType.from_lists(list(block.arg_types), [])
@@ -40,7 +121,11 @@ def call_shared(
     inside.location = builder.location
     emit(inside, block.args)
     builder.insert(func.CallOp(function.sym_name.data, operands, []))
-    return function.sym_name.data
+    return function
+
+
+def _values(builder: LoopBuilder, arguments: Sequence[Index | SSAValue]) -> list[SSAValue]:
+    return [value if isinstance(value, SSAValue) else builder.index(value).value for value in arguments]
 
 
 class SharedFunctions:
@@ -58,12 +143,12 @@ class SharedFunctions:
         emit: Callable[[LoopBuilder, Sequence[SSAValue]], None],
     ) -> None:
         """As `call_shared`; a suffix with arguments of the same types names the same function again."""
-        operands = [value if isinstance(value, SSAValue) else self.builder.index(value).value for value in arguments]
+        operands = _values(self.builder, arguments)
         key = suffix, tuple(value.type for value in operands)
         if key in self._names:
             self.builder.insert(func.CallOp(self._names[key], operands, []))
         else:
-            self._names[key] = call_shared(self.builder, self.kernel, suffix, arguments, emit)
+            self._names[key] = call_shared(self.builder, self.kernel, suffix, arguments, emit).sym_name.data
 
 
 def _free_name(kernel: func.FuncOp, suffix: str) -> str:

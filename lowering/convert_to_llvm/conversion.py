@@ -155,7 +155,7 @@ class ModuleConversion:
         elif (shared := independent.get(op.sym_name.data)) is not None:
             made.properties["arg_attrs"] = _no_alias(op.function_type.inputs.data, shared)
         if SHARED in op.attributes:
-            made.attributes[SHARED] = UNIT
+            made.attributes[SHARED] = op.attributes[SHARED]
         traits = _function_traits(op)
         if self.device and INLINE not in op.attributes and nvvm.KERNEL not in op.attributes:
             # It may contain barriers: its calls must not become dependent on more conditions (convergent).

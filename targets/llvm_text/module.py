@@ -8,12 +8,12 @@ uses; block arguments become phis. Names and numbers depend on the order of the 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.cpu import SHARED
@@ -65,15 +65,19 @@ class Units:
     """Large constants by symbol: as text they would take longer than everything else."""
 
 
-def emit_units(module: ModuleOp, guarded: bool = False) -> Units:
+def emit_units(
+    module: ModuleOp, guarded: bool = False, known: MutableMapping[str, tuple[str, str]] | None = None
+) -> Units:
     """
     The module as LLVM IR, in parts; if it is `guarded`, with no constants in the text, of which only the alignment of
     elements is known. Raises DiagnosticError for operations outside the llvm dialect.
+
+    `known`: the symbols and texts of shared functions by key, which the module only declares; receives those that it
+    has.
     """
     named = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, llvm.FuncOp | llvm.GlobalOp)}
-    shared = [name for name, op in named.items() if SHARED in op.attributes]
-    apart: dict[str, str] = {}
-    symbols = {name: _set_apart(module, name, apart) for name in shared}
+    shared = {name: op for name, op in named.items() if SHARED in op.attributes}
+    apart, symbols = _set_all_apart(module, shared, {} if known is None else known)
     parts = divide(named, frozenset(shared))
     symbols |= {name: f"{_EXPORTED}{name}" for part in parts for name in part.exported}
     texts: list[str] = []
@@ -85,13 +89,31 @@ def emit_units(module: ModuleOp, guarded: bool = False) -> Units:
     return Units(tuple(texts), apart, data)
 
 
-def _set_apart(module: ModuleOp, name: str, texts: dict[str, str]) -> str:
-    """Write a function as a text of its own; return its symbol, which is derived from the text."""
+def _set_all_apart(
+    module: ModuleOp, shared: Mapping[str, llvm.FuncOp | llvm.GlobalOp], known: MutableMapping[str, tuple[str, str]]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The texts of the shared functions by symbol, and their symbols by name."""
+    apart: dict[str, str] = {}
+    symbols: dict[str, str] = {}
+    keys = {name: key.data for name, op in shared.items() if isinstance(key := op.attributes[SHARED], StringAttr)}
+    for name, op in shared.items():
+        if isinstance(op, llvm.FuncOp) and op.body.blocks:
+            symbols[name], text = _set_apart(module, name)
+            apart[symbols[name]] = text
+            if name in keys:
+                known[keys[name]] = symbols[name], text
+    for name, key in keys.items():
+        symbols[name], text = known[key]
+        apart[symbols[name]] = text
+    return apart, symbols
+
+
+def _set_apart(module: ModuleOp, name: str) -> tuple[str, str]:
+    """The symbol of a function, which is derived from its text, and the text, in which it is alone."""
     alone = Part(frozenset({name}), frozenset({name}), frozenset({name}), frozenset())
     text = ModuleWriter([module], part=alone, symbols={name: _UNNAMED}).text()
     symbol = f"xhlo_shared_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
-    texts[symbol] = text.replace(_UNNAMED, symbol)
-    return symbol
+    return symbol, text.replace(_UNNAMED, symbol)
 
 
 def emit_device_llvm_ir(module: ModuleOp, *, triple: str | None = None) -> str:
@@ -291,7 +313,9 @@ class FunctionWriter:
         blocks = self.op.attributes.get(nvvm.MIN_BLOCKS)
         if isinstance(blocks, IntegerAttr):
             found.append(f'"{nvvm.MIN_BLOCKS}"="{blocks.value.data}"')
-        return [*found, "#0"] if self.op.body.blocks and self.module.target else found
+        # A shared function is declared in the same way whether the module has its body or not.
+        is_ours = self.op.body.blocks or SHARED in self.op.attributes
+        return [*found, "#0"] if is_ours and self.module.target else found
 
     def _parameter_marks(self, count: int) -> list[str]:
         """Attributes after each parameter's type: ` noalias align 16`."""

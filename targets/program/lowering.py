@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import StringAttr
 
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.entry import ENTRY
-from ...passes.manager.pipelines import FRONT
+from ...passes.manager.pipelines import DEFAULT_OPT_LEVEL, FRONT
 from ...passes.manager.places import Spec, pass_name
 from ...passes.manager.timing import Timing
 from .entry import entry_names, entry_of, entry_types
@@ -70,6 +70,13 @@ class Lowering:
     def opt_level(self) -> int:
         """The level of optimization."""
         return self._pipeline.opt_level
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the target's own passes run and no others, at the default level, without guards and profile."""
+        own = self._pipeline.passes_to(self._pipeline.last_stage)
+        plain = self.facts.guard is None and not self.facts.profiled and self.opt_level == DEFAULT_OPT_LEVEL
+        return plain and self._pipeline.placed(own) == own
 
     def to(self, stage: str) -> None:
         """Run the passes up to the end of `stage`, which must be after the current stage. Raises DiagnosticError."""

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp
 
-from ...dialects.cpu import HostCallOp
+from ...dialects.cpu import SHARED, HostCallOp
 from ...dialects.support.kernel import ARENA_SIZE, CHECKS, DONATED, HOST_CALLS, PROGRAM, RESULT_COUNT, is_kernel
 from ...hlo_dialect.walking import operations_in
 from .facts import Check, HostCall, Kernel
@@ -90,7 +90,7 @@ def has_loops(module: ModuleOp) -> bool:
     return any(
         isinstance(op, (scf.ForOp, scf.WhileOp))
         for function in module.body.block.ops
-        if isinstance(function, FuncOp) and not is_kernel(function)
+        if isinstance(function, FuncOp) and not is_kernel(function) and SHARED not in function.attributes
         for op in operations_in(function)
     )
 
