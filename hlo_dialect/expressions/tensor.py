@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
-from xdsl.dialects.builtin import UNKNOWN_LOC, IntegerType, LocationAttr, TensorType
+from xdsl.dialects.builtin import UNKNOWN_LOC, IntegerType, LocationAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 from xdsl.ir.core import SSAValues
 from xdsl.rewriter import InsertPoint
 
+from ...dialects.support.kernel import MAY_FUSE
 from ..attributes import DotDimensionNumbersAttr, int_array, int_attr
 from ..numbers.number_semantics import round_to
 from ..op import HloOp, append, replace_op
@@ -262,12 +263,21 @@ class Tensor:
     tan = _unary(unary.TanOp)
 
     def polynomial(self, coefficients: Sequence[float]) -> Tensor:
-        """c0 + c1 x + c2 x**2 + .., by Horner's rule."""
+        """c0 + c1 x + c2 x**2 + .., by Horner's rule in multiply-adds."""
         last, *rest = reversed(coefficients)
-        result = self * last + rest[0]
+        result = self.multiply_add(last, rest[0])
         for coefficient in rest[1:]:
-            result = result * self + coefficient
+            result = result.multiply_add(self, coefficient)
         return result
+
+    def multiply_add(self, factor: Tensor | float, addend: Tensor | float) -> Tensor:
+        """self * factor + addend, rounded twice or, where the machine has such an instruction, once."""
+        product = self * factor
+        total = product + addend
+        for each in (product, total):
+            if isinstance(each.value, OpResult):
+                each.value.op.attributes[MAY_FUSE] = UnitAttr()
+        return total
 
     def copysign(self, sign: Tensor) -> Tensor:
         """The magnitude of this tensor with the sign of the other, of zeros and NaN too."""

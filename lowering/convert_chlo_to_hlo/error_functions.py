@@ -152,7 +152,7 @@ def _tables(x: Tensor) -> ErrorFunctionTables:
 
 def near_zero(x: Tensor, tables: ErrorFunctionTables) -> Tensor:
     """erf(x) for |x| <= 1."""
-    return x + x * (x * x).polynomial(tables.near)
+    return x.multiply_add((x * x).polynomial(tables.near), x)
 
 
 def tail(a: Tensor, tables: ErrorFunctionTables) -> Tensor:

@@ -6,16 +6,21 @@ x / 0 = -1 (all ones), x % 0 = x, INT_MIN / -1 = INT_MIN, a shift by the width o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects import arith, math
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Operation
 
 from ...dialects.arith_ops import RemFOp
+from ...dialects.support.kernel import MAY_FUSE
 from ...dialects.support.scalar import Scalar, width_of
 from ...hlo_dialect.ops import elementwise_binary as hlo
 from ...hlo_dialect.types import element_of, is_boolean, is_unsigned
 from .emission import scalar_patterns
 from .narrow import in_single
+
+CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 
 
 def _unsigned(op: Any) -> bool:
@@ -27,12 +32,19 @@ def _boolean(x: Scalar) -> bool:
     return not x.is_float and width_of(x.type) == 1
 
 
+def _may_fuse(op: Any, result: Scalar) -> Scalar:
+    """The result of a product or sum, which a multiply-add may compute where the operation allows it."""
+    if MAY_FUSE in op.attributes:
+        cast(Operation, result.value.owner).properties["fastmath"] = CONTRACT
+    return result
+
+
 def _add(op: Any, x: Scalar, y: Scalar) -> Scalar:
-    return x | y if _boolean(x) else x + y
+    return x | y if _boolean(x) else _may_fuse(op, x + y)
 
 
 def _multiply(op: Any, x: Scalar, y: Scalar) -> Scalar:
-    return x & y if _boolean(x) else x * y
+    return x & y if _boolean(x) else _may_fuse(op, x * y)
 
 
 def _subtract(op: Any, x: Scalar, y: Scalar) -> Scalar:

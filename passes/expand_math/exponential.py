@@ -99,16 +99,19 @@ def exp(x: Scalar) -> Scalar:
     """
     e^x. Error below 1 ulp in f32 and f64; denormal results are rounded twice.
 
-    If the result is 0, as for masked attention scores, 1 is computed and replaced by 0: a product that underflows costs
-    a hundred cycles.
+    Where the result is small it is computed 2^64 times as large. If it is 0, as for masked attention scores, the larger
+    one is 0 too: a product that underflows costs a hundred cycles.
     """
-    low, high, coefficients = (-746.0, 710.0, EXP_64) if is_double(x) else (-104.5, 89.0, EXP_32)
-    vanishes = x.compare("lt", low)
-    n, r = _reduce(vanishes.select(x.constant(0.0), x.compare("gt", high).select(high, x)))
-    mantissa = (r * r).fma(polynomial(r, coefficients), r) + 1.0
-    half = n >> 1
-    result = mantissa * power_of_two(half, x.type) * power_of_two(n - half, x.type)
-    return vanishes.select(x.constant(0.0), result)
+    # e^x is 0 below the first bound, its exponent nearly the least below the second, and finite up to the third.
+    zero, small, finite = (-746.0, -707.5, 709.782712893384) if is_double(x) else (-104.5, -86.5, 88.72283)
+    n, r = _reduce(x)
+    is_small = x.compare("lt", small)
+    mantissa = polynomial(r, (1.0, 1.0, *(EXP_64 if is_double(x) else EXP_32)))
+    bits = mantissa.bits() + (is_small.select(n + 64, n) << (52 if is_double(x) else 23))
+    scaled = x.compare("lt", zero).select(0, bits).bitcast(x.type)
+    result = scaled * is_small.select(x.constant(2.0**-64), 1.0)
+    # The sum is infinite, or NaN.
+    return x.compare("le", finite).select(result, x + math.inf)
 
 
 def expm1(x: Scalar) -> Scalar:
@@ -125,15 +128,14 @@ def expm1(x: Scalar) -> Scalar:
 
 
 def tanh(x: Scalar) -> Scalar:
-    """t / (t + 2) with t = e^(2|x|) - 1. Error below 3 ulp."""
+    """t / (t + 2) with t = e^(2|x|) - 1, which is 2|x| for tiny x. Error below 3 ulp."""
     limit, coefficients = (20.0, EXP_64) if is_double(x) else (9.5, EXP_32)
     size = x.abs()
     clamped = size.compare("gt", limit).select(limit, size)
     n, r = _reduce(clamped + clamped)
     scale = power_of_two(n, x.type)
     t = scale.fma((r * r).fma(polynomial(r, coefficients), r), scale - 1.0)
-    result = (t / (t + 2.0)).copysign(x)
-    return size.compare("lt", 1e-15 if is_double(x) else 1e-8).select(x, result)
+    return (t / (t + 2.0)).copysign(x)
 
 
 def _log_parts(x: Scalar) -> tuple[Scalar, Scalar]:
