@@ -25,6 +25,8 @@ MOST_ROWS = 14
 TASKS = 64
 """The number of output tiles to aim for, so that many cores have work."""
 
+HIGH, NARROW = 8, 4
+"""Panels of A in a tile, and of B in a tile with more of A, where B is too large for the caches nearby."""
 
 DEEP = 64 << 10
 """Bytes of a panel of B for one pass: it streams through the L1 cache, and shorter passes would write C more often."""
@@ -104,17 +106,22 @@ def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTO
     passes = max(1, -(-k * nr * bytes_each // DEEP))
     kc = -(-k // passes)
     m_panels, n_panels = -(-m // mr), -(-n // nr)
-    tile_m = min(m_panels, max(1, machine.l2_bytes // 4 // (kc * mr * bytes_each)), 8)
+    # A tile's panels of A stay in the L2 cache. More of them pay where panels of B come from afar.
+    far = n * k * bytes_each > 4 * machine.l2_bytes
+    tile_m = min(m_panels, max(1, machine.l2_bytes // (2 if far else 4) // (kc * mr * bytes_each)))
+    tile_m = tile_m if far else min(tile_m, HIGH)
     tile_n = min(n_panels, 16)
     around = 1
     for loop in product.outer:
         around *= loop.size
     # Narrow tiles first: while a tile is as high as C, no other tile needs its panels of B.
     while tile_m * tile_n > 4 and around * -(-m_panels // tile_m) * -(-n_panels // tile_n) < TASKS:
-        if tile_n > 2:
+        if tile_n > (2 if tile_m <= HIGH else NARROW):
             tile_n = -(-tile_n // 2)
         else:
             tile_m = -(-tile_m // 2)
+    # Tiles of equal height.
+    tile_m = -(-m_panels // -(-m_panels // tile_m))
     return Blocking(lanes, mr, nr, kc, m_panels, n_panels, tile_m, tile_n, group)
 
 

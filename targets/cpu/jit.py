@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
+import re
 import sys
 import threading
 import time
@@ -87,6 +88,17 @@ def host_vector_bits() -> int:
     if "+avx512f" in features:
         return 512
     return 256 if "+avx2" in features else 128
+
+
+@lru_cache(maxsize=1)
+def host_l2_bytes() -> int | None:
+    """The size of a processor's L2 cache, where the system states it: Linux."""
+    try:
+        text = Path("/sys/devices/system/cpu/cpu0/cache/index2/size").read_text().strip()
+    except OSError:
+        return None
+    found = re.fullmatch(r"(\d+)([KM])", text)
+    return int(found[1]) << {"K": 10, "M": 20}[found[2]] if found else None
 
 
 def host_dots() -> list[str]:

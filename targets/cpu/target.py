@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from ...lowering.device.cpu import CPU as MACHINE
 from ...passes.manager.pipelines import LOWER_LINALG, LOWER_LLVM, LOWER_LOOPS
 from ..program.target import Emitter, Target, TextAt
 
@@ -45,8 +46,8 @@ class Cpu(Target):
 
     def tune(self, spec: str) -> str:
         """
-        Let bufferize overwrite what is not needed any more, and state what this machine's vectors are and can to the
-        passes that depend on it, where it is no default.
+        Let bufferize overwrite what is not needed any more, and state this machine's vectors, instructions and caches to
+        the passes that depend on them, where they are no defaults.
         """
         if spec == "bufferize":
             return DONATING
@@ -55,13 +56,16 @@ class Cpu(Target):
         from ...hlo_dialect.diagnostics import DiagnosticError
 
         try:
-            from .jit import host_dots, host_vector_bits
+            from .jit import host_dots, host_l2_bytes, host_vector_bits
         except DiagnosticError:
             return spec  # without llvmlite there is only IR, and no code for this machine
         bits = host_vector_bits()
         options = [] if bits == 512 else [f"vector-bits={bits}"]
         if spec == "convert-contractions-to-vector":
             options += [f"{name}=true" for name in host_dots()]
+            l2_bytes = host_l2_bytes()
+            if l2_bytes not in (None, MACHINE.l2_bytes):
+                options.append(f"l2-bytes={l2_bytes}")
         return f"{spec}{{{' '.join(options)}}}" if options else spec
 
     def build(self, lowering: Lowering, text_at: TextAt) -> Executable:
