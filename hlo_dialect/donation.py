@@ -7,11 +7,12 @@ compiler. JAX writes both, for `donate_argnums`; `input_output_alias` and `buffe
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import Any, cast
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, UnitAttr, i32
+from xdsl.ir import Attribute
 
 DONOR, ALIAS = "jax.buffer_donor", "tf.aliasing_output"
 
@@ -23,14 +24,18 @@ def is_donated(attributes: DictionaryAttr) -> bool:
     return ALIAS in attributes.data or (donor is not None and not refused)
 
 
-def state_donations(function: func.FuncOp, numbers: Collection[int]) -> None:
-    """State that the arguments of these numbers are donated; which results are in their memory is left open."""
+def state_donations(function: func.FuncOp, places: Mapping[int, int | None]) -> None:
+    """State which arguments are donated, by number: with the result for their memory, or None to leave it open."""
     count = len(function.function_type.inputs.data)
     known = [DictionaryAttr({})] * count if function.arg_attrs is None else function.arg_attrs.data
     function.arg_attrs = ArrayAttr(
-        DictionaryAttr({**each.data, DONOR: UnitAttr()}) if number in numbers else each
+        DictionaryAttr({**each.data, **_stated(places[number])}) if number in places else each
         for number, each in enumerate(known)
     )
+
+
+def _stated(place: int | None) -> dict[str, Attribute]:
+    return {DONOR: UnitAttr()} if place is None else {ALIAS: IntegerAttr(place, i32)}
 
 
 def keep_arguments(function: func.FuncOp) -> None:

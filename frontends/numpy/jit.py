@@ -92,7 +92,7 @@ class Compiled:
         if self.executable is None:
             start = time.perf_counter()
             if self.donated:
-                state_donations(entry_of(self.module), self.donated)
+                state_donations(entry_of(self.module), dict.fromkeys(self.donated))
             self.executable = found = compile_program(self.module, self.target)
             self.seconds = time.perf_counter() - start
             self.run = found

@@ -11,11 +11,14 @@ from .decompositions import table
 from .graphs import compile_graph
 from .options import Options
 from .specializing import Specializing, has_symbols
+from .updates import take_updates
 
 
 def _compiled(graph_module: Any, example_inputs: Sequence[Any], options: Options) -> Callable[..., Any]:
     """The compiler of forward, backward and inference graphs that AOTAutograd calls."""
-    run = Specializing(graph_module, options) if has_symbols(graph_module) else compile_graph(graph_module, options)
+    changed = take_updates(graph_module)
+    specialized = Specializing if has_symbols(graph_module) else compile_graph
+    run = specialized(graph_module, options, changed)
 
     def boxed(args: list[Any]) -> list[Any]:
         found = run(args)
@@ -51,5 +54,6 @@ def xhlo(
         inference_compiler=compiler,
         decompositions=table,
         partition_fn=functorch.min_cut_rematerialization_partition,
+        keep_inference_input_mutations=True,
     )
     return backend(graph_module, example_inputs)

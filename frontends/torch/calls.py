@@ -12,6 +12,7 @@ from ...targets.cpu.memory import POOL
 from ...targets.program.executable import Executable
 from .api import required, torch
 from .results import Computed, Constant, View, order_of
+from .updates import write
 
 _guards: Any = required("torch._C._dynamo.guards")
 _empty: Callable[..., Any] = _guards._empty_strided_cpu
@@ -47,7 +48,10 @@ class Plan:
     """Random numbers, the program's last arguments, and how they lie in memory."""
     drawn: list[Argument]
     results: list[Result]
+    """The new values of the arguments `changed`, then what outputs are computed from."""
     outputs: list[Constant | View | Computed]
+    changed: list[int]
+    """The numbers of the graph's arguments that the first results are written to."""
 
 
 def _laid_out(tensor: Any, wanted: Argument) -> Any:
@@ -64,7 +68,7 @@ def _outputs(plan: Plan) -> Callable[[Sequence[Any], list[Any]], list[Any]] | No
     steps = plan.outputs
     if all(isinstance(one, Computed) for one in steps):
         numbers = [one.number for one in steps if isinstance(one, Computed)]
-        if numbers == list(range(len(plan.results))):
+        if numbers == list(range(len(plan.results) - len(plan.changed))):
             return None
 
     def listed(args: Sequence[Any], computed: list[Any]) -> list[Any]:
@@ -95,24 +99,27 @@ def caller(executable: Executable | None, plan: Plan) -> Callable[[Sequence[Any]
 
 
 def _on_cpu(executable: CpuExecutable, plan: Plan) -> Callable[[Sequence[Any]], list[Any]]:
-    """By addresses; results are written to new tensors."""
+    """By addresses; results are written to new tensors, or to the arguments that they are the new values of."""
     entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(executable.entry)
     numbers, strides = [one.number for one in plan.arguments], [one.strides for one in plan.arguments]
-    results = [(one.shape, one.strides, one.dtype) for one in plan.results]
+    changed, memory = plan.changed, _Memory(executable, plan)
     draws = list(zip(plan.draws, plan.drawn, strict=True))
     arena = executable.facts.arena_bytes
-    pointers = ctypes.c_void_p * (len(numbers) + len(draws) + len(results) + bool(arena))
+    pointers = ctypes.c_void_p * (len(numbers) + len(draws) + len(plan.results) + bool(arena))
     careful = any(one.conjugated for one in plan.arguments)
-
+    results = [(one.shape, one.strides, one.dtype) for one in plan.results]
     alone = executable.runs_alone
 
     def compute(args: Sequence[Any]) -> list[Any]:
         held = [args[number] for number in numbers]
         if careful or [one.stride() for one in held] != strides:
             held = [_laid_out(one, wanted) for one, wanted in zip(held, plan.arguments, strict=True)]
+        if memory.is_shared:
+            found = memory.of_results(args, held)
+        else:
+            found = [_empty(shape, stride, dtype) for shape, stride, dtype in results]
         for draw, wanted in draws:
             held.append(_laid_out(draw(), wanted))
-        found = [_empty(shape, stride, dtype) for shape, stride, dtype in results]
         addresses = [one.data_ptr() for one in (*held, *found)]
         if not alone:
             executable.run_at(addresses)
@@ -122,9 +129,50 @@ def _on_cpu(executable: CpuExecutable, plan: Plan) -> Callable[[Sequence[Any]], 
             POOL.give_back(block)
         else:
             entry(pointers(*addresses))
-        return found
+        if not changed:
+            return found
+        for number, value in zip(changed, found, strict=False):
+            if value is not args[number]:
+                write([args[number]], [value])
+        return found[len(changed) :]
 
     return compute
+
+
+class _Memory:
+    """Memory for the results of a program, some of which are in that of its arguments."""
+
+    def __init__(self, executable: CpuExecutable, plan: Plan):
+        self._results, self._changed = plan.results, plan.changed
+        read = {one.number: index for index, one in enumerate(plan.arguments)}
+        self._places = {place: index for index, place in enumerate(executable.facts.donated) if place >= 0}
+        """The program's arguments that it puts results in, by the numbers of these."""
+        own = {place: read.get(number) for place, number in enumerate(plan.changed)}
+        self._copied = [index for place, index in self._places.items() if own.get(place) != index]
+        """Arguments whose memory is not meant to have that result: copies take their place."""
+        self._unread = {place for place, index in own.items() if index is None}
+        self.is_shared = bool(self._places or self._unread)
+
+    def of_results(self, args: Sequence[Any], held: list[Any]) -> list[Any]:
+        """Memory for a call with these arguments of the graph, and of the program, among which copies are put."""
+        for index in self._copied:
+            held[index] = held[index].clone()
+        found: list[Any] = []
+        for place, result in enumerate(self._results):
+            index = self._places.get(place)
+            if index is not None:
+                same = held[index].stride() == result.strides
+                found.append(held[index] if same else torch.as_strided(held[index], result.shape, result.strides))
+            elif place in self._unread and _is_laid_out(args[self._changed[place]], result):
+                # The program does not read it.
+                found.append(args[self._changed[place]])
+            else:
+                found.append(_empty(result.shape, result.strides, result.dtype))
+        return found
+
+
+def _is_laid_out(tensor: Any, result: Result) -> bool:
+    return tensor.stride() == result.strides and not tensor.is_conj() and not tensor.is_neg()
 
 
 def _by_dlpack(executable: Executable, plan: Plan) -> Callable[[Sequence[Any]], list[Any]]:
@@ -136,7 +184,10 @@ def _by_dlpack(executable: Executable, plan: Plan) -> Callable[[Sequence[Any]], 
         stored = [_row_major(one).detach() for one in held]
         found: Any = executable(*stored)
         each: Any = found if len(plan.results) != 1 else (found,)
-        return [_tensor(one, wanted) for one, wanted in zip(each, plan.results, strict=True)]
+        tensors = [_tensor(one, wanted) for one, wanted in zip(each, plan.results, strict=True)]
+        count = len(plan.changed)
+        write([args[number] for number in plan.changed], tensors[:count])
+        return tensors[count:]
 
     return compute
 

@@ -7,21 +7,26 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ...hlo_dialect.donation import state_donations
 from ...hlo_dialect.garbage_collector import paused_gc
 from ...targets.compile import compile_program
 from ...targets.program.dump import dump
+from ...targets.program.entry import entry_of
 from ...targets.program.executable import Executable
 from ...targets.program.source import read_source
 from ...targets.registry import get_target
 from ..builder.builder import listed
 from . import errors
 from .calls import Argument, Plan, Result, caller
+from .dtypes import converted
 from .lowering import GraphLowering, is_check, is_plain
 from .memory import memory_order
 from .options import Options
 from .partitions import partitioned
 from .random_numbers import drawing, draws
-from .results import Computed, dense_strides, order_of, sources
+from .results import dense_strides, order_of, sources
+from .step import broadcast
+from .updates import apart, write
 
 Run = Callable[[Sequence[Any]], list[Any]]
 
@@ -35,11 +40,16 @@ def outputs_of(graph: Any) -> list[Any]:
 class Lowering:
     """A graph on the way to a program."""
 
-    def __init__(self, graph_module: Any):
+    def __init__(self, graph_module: Any, changed: Sequence[int] = ()):
+        """`changed`: the numbers of the arguments whose new values are the last outputs."""
         graph = graph_module.graph
         self.inputs = [node for node in graph.nodes if node.op == "placeholder"]
-        self.sources, self.computed = sources(outputs_of(graph), self.inputs)
-        used = _needed(self.computed)
+        self.changed = [self.inputs[number] for number in changed]
+        outputs = outputs_of(graph)
+        count = len(outputs) - len(changed)
+        self.sources, self.computed = sources(outputs[:count], self.inputs, self.changed)
+        self.values = outputs[count:]
+        used = _needed([*self.computed, *self.values])
         self.draws = [node for node in graph.nodes if node.op == "call_function" and node in used and draws(node)]
         self.lowering = lowering = GraphLowering(graph_module, lambda node: order_of(node.meta["val"]))
         for node in self.inputs:
@@ -56,12 +66,24 @@ class Lowering:
                 lowering.operation(node)
 
     def module(self) -> ModuleOp:
-        """The program, whose results lie in memory as the graph states."""
+        """
+        The program: new values of arguments, which lie in memory as these do, then what outputs are computed from.
+        """
         results: list[Any] = []
+        for argument, node in zip(self.changed, self.values, strict=True):
+            fake = argument.meta["val"]
+            value, order = converted(self.lowering.values[node], fake.dtype), order_of(fake)
+            value = broadcast(value, tuple(map(int, fake.shape)))
+            results.append(value if order is None else value.transpose(order))
         for node in self.computed:
             value, order = self.lowering.values[node], order_of(node.meta["val"])
             results.append(value if order is None else value.transpose(order))
-        return self.lowering.builder.build(*results)
+        module = self.lowering.builder.build(*results)
+        numbers = {node: number for number, node in enumerate(self.lowering.arguments)}
+        places = {numbers[node]: place for place, node in enumerate(self.changed) if node in numbers}
+        if places:
+            state_donations(entry_of(module), places)
+        return module
 
     def plan(self) -> Plan:
         """How tensors are passed to the program."""
@@ -71,8 +93,9 @@ class Lowering:
             [_argument(places[node], node.meta["val"]) for node in given],
             [drawing(node) for node in self.draws],
             [_argument(-1, node.meta["val"]) for node in self.draws],
-            [_result(node.meta["val"]) for node in self.computed],
+            [_result(node.meta["val"]) for node in (*self.changed, *self.computed)],
             self.sources,
+            [places[node] for node in self.changed],
         )
 
 
@@ -114,13 +137,15 @@ def executable_of(module: ModuleOp, options: Options) -> Executable:
 
 
 @paused_gc()
-def compile_graph(graph_module: Any, options: Options) -> Run:
+def compile_graph(graph_module: Any, options: Options, changed: Sequence[int] = ()) -> Run:
     """
     Compile a graph whose nodes know their types and shapes.
 
+    The arguments of the numbers `changed` take the values of the last outputs, which are not returned.
+
     Raises DiagnosticError for an operation that is not lowered if the options are strict.
     """
-    lowered = Lowering(graph_module)
+    lowered = Lowering(graph_module, changed)
     refusals = lowered.lowering.causes
     if refusals:
         # A check computes nothing: torch raises its error, between two parts of the program.
@@ -128,8 +153,20 @@ def compile_graph(graph_module: Any, options: Options) -> Run:
         if missed and options.strict:
             raise errors.refuse(missed)
         errors.tell(missed)
-        return partitioned(graph_module, {one.node for one in refusals}, lambda part: compile_graph(part, options))
+        run = partitioned(graph_module, {one.node for one in refusals}, lambda part: compile_graph(part, options))
+        return _writing(run, changed) if changed else run
     plan = lowered.plan()
-    if not any(isinstance(one, Computed) for one in plan.outputs):
-        return caller(None, plan)
-    return caller(executable_of(lowered.module(), options), plan)
+    return caller(executable_of(lowered.module(), options) if plan.results else None, plan)
+
+
+def _writing(run: Run, changed: Sequence[int]) -> Run:
+    """The function that copies the last outputs to arguments."""
+
+    def written(args: Sequence[Any]) -> list[Any]:
+        targets = [args[number] for number in changed]
+        found = apart(run(args), targets)
+        count = len(found) - len(targets)
+        write(targets, found[count:])
+        return found[:count]
+
+    return written

@@ -49,9 +49,15 @@ def _base(node: Any) -> Any:
     return node
 
 
-def sources(outputs: Sequence[Any], arguments: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """The source of each output, and the nodes that the program computes."""
-    places = {node: number for number, node in enumerate(arguments)}
+def sources(
+    outputs: Sequence[Any], arguments: Sequence[Any], changed: Sequence[Any] = ()
+) -> tuple[list[Any], list[Any]]:
+    """
+    The source of each output, and the nodes that the program computes.
+
+    Memory of the arguments `changed` has other values when the program is done.
+    """
+    places = {node: number for number, node in enumerate(arguments) if node not in changed}
     computed: dict[Any, int] = {}
     found: list[Any] = []
     for one in outputs:

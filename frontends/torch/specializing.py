@@ -30,9 +30,11 @@ def has_symbols(graph_module: Any) -> bool:
 class Specializing:
     """Runs a graph of symbolic sizes, whose guards Dynamo has checked."""
 
-    def __init__(self, graph_module: Any, options: Options):
+    def __init__(self, graph_module: Any, options: Options, changed: Sequence[int] = ()):
+        """`changed`: as of `compile_graph`."""
         self._module = graph_module
         self._options = options
+        self._changed = changed
         self._known: dict[Any, Callable[[Sequence[Any]], list[Any]]] = {}
         self._lock = threading.Lock()
 
@@ -56,4 +58,4 @@ class Specializing:
 
         with torch.no_grad(), preserved():
             traced = make_fx(run, decomposition_table=table(), tracing_mode="fake")(*args)
-        return compile_graph(traced, self._options)
+        return compile_graph(traced, self._options, self._changed)

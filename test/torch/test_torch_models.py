@@ -34,25 +34,6 @@ def test_language_model() -> None:
     trained(Language(1), [words], partial(cross_entropy, labels=labels), partial(torch.optim.SGD, lr=0.1))
 
 
-def test_compiled_optimizer() -> None:
-    """A step of Adam changes parameters and its own state in place."""
-    from xhlo.frontends.torch.backend import xhlo
-
-    found: list[list[torch.Tensor]] = []
-    for is_compiled in (False, True):
-        torch.manual_seed(0)
-        parameters = [nn.Parameter(torch.randn(3, 2)), nn.Parameter(torch.randn(4))]
-        optimizer = torch.optim.Adam(parameters, lr=0.1)
-        step = torch.compile(optimizer.step, backend=xhlo, options={"strict": True}) if is_compiled else optimizer.step
-        for _ in range(3):
-            for one in parameters:
-                one.grad = one.detach() * 2 + 1
-            step()
-        found.append([*parameters, *(state["exp_avg"] for state in optimizer.state.values())])
-    for x, y in zip(*found, strict=True):
-        torch.testing.assert_close(x, y, rtol=1e-5, atol=1e-6)
-
-
 CONFIGURATION = {
     "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32, "vocab_size": 50,
 }  # fmt: skip
