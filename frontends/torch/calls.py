@@ -44,9 +44,6 @@ class Plan:
     """The use of tensors by a call of a graph."""
 
     arguments: list[Argument]
-    draws: list[Callable[[], Any]]
-    """Random numbers, the program's last arguments, and how they lie in memory."""
-    drawn: list[Argument]
     results: list[Result]
     """The new values of the arguments `changed`, then what outputs are computed from."""
     outputs: list[Constant | View | Computed]
@@ -103,9 +100,8 @@ def _on_cpu(executable: CpuExecutable, plan: Plan) -> Callable[[Sequence[Any]], 
     entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(executable.entry)
     numbers, strides = [one.number for one in plan.arguments], [one.strides for one in plan.arguments]
     changed, memory = plan.changed, _Memory(executable, plan)
-    draws = list(zip(plan.draws, plan.drawn, strict=True))
     arena = executable.facts.arena_bytes
-    pointers = ctypes.c_void_p * (len(numbers) + len(draws) + len(plan.results) + bool(arena))
+    pointers = ctypes.c_void_p * (len(numbers) + len(plan.results) + bool(arena))
     careful = any(one.conjugated for one in plan.arguments)
     results = [(one.shape, one.strides, one.dtype) for one in plan.results]
     alone = executable.runs_alone
@@ -118,8 +114,6 @@ def _on_cpu(executable: CpuExecutable, plan: Plan) -> Callable[[Sequence[Any]], 
             found = memory.of_results(args, held)
         else:
             found = [_empty(shape, stride, dtype) for shape, stride, dtype in results]
-        for draw, wanted in draws:
-            held.append(_laid_out(draw(), wanted))
         addresses = [one.data_ptr() for one in (*held, *found)]
         if not alone:
             executable.run_at(addresses)
@@ -180,7 +174,6 @@ def _by_dlpack(executable: Executable, plan: Plan) -> Callable[[Sequence[Any]], 
 
     def compute(args: Sequence[Any]) -> list[Any]:
         held = [_laid_out(args[one.number], one) for one in plan.arguments]
-        held += [_laid_out(draw(), wanted) for draw, wanted in zip(plan.draws, plan.drawn, strict=True)]
         stored = [_row_major(one).detach() for one in held]
         found: Any = executable(*stored)
         each: Any = found if len(plan.results) != 1 else (found,)

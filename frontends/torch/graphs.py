@@ -23,7 +23,7 @@ from .lowering import GraphLowering, is_check, is_plain
 from .memory import memory_order
 from .options import Options
 from .partitions import partitioned
-from .random_numbers import drawing, draws
+from .random_numbers import take_draws
 from .results import dense_strides, order_of, sources
 from .step import broadcast
 from .updates import apart, write
@@ -50,13 +50,10 @@ class Lowering:
         self.sources, self.computed = sources(outputs[:count], self.inputs, self.changed)
         self.values = outputs[count:]
         used = _needed([*self.computed, *self.values])
-        self.draws = [node for node in graph.nodes if node.op == "call_function" and node in used and draws(node)]
         self.lowering = lowering = GraphLowering(graph_module, lambda node: order_of(node.meta["val"]))
         for node in self.inputs:
             if node in used and is_plain(node.meta.get("val")):
                 lowering.parameter(node)
-        for node in self.draws:
-            lowering.parameter(node)
         for node in graph.nodes:
             if node not in used or node in lowering.values:
                 continue
@@ -88,11 +85,8 @@ class Lowering:
     def plan(self) -> Plan:
         """How tensors are passed to the program."""
         places = {node: number for number, node in enumerate(self.inputs)}
-        given = self.lowering.arguments[: len(self.lowering.arguments) - len(self.draws)]
         return Plan(
-            [_argument(places[node], node.meta["val"]) for node in given],
-            [drawing(node) for node in self.draws],
-            [_argument(-1, node.meta["val"]) for node in self.draws],
+            [_argument(places[node], node.meta["val"]) for node in self.lowering.arguments],
             [_result(node.meta["val"]) for node in (*self.changed, *self.computed)],
             self.sources,
             [places[node] for node in self.changed],
@@ -124,8 +118,7 @@ def _needed(nodes: Sequence[Any]) -> set[Any]:
         if node in found:
             continue
         found.add(node)
-        if not draws(node):
-            waiting += node.all_input_nodes
+        waiting += node.all_input_nodes
     return found
 
 
@@ -145,6 +138,12 @@ def compile_graph(graph_module: Any, options: Options, changed: Sequence[int] = 
 
     Raises DiagnosticError for an operation that is not lowered if the options are strict.
     """
+    drawn = take_draws(graph_module)
+    run = _compiled(graph_module, options, changed)
+    return (lambda args: run([*args, *(one for draw in drawn for one in draw(args))])) if drawn else run
+
+
+def _compiled(graph_module: Any, options: Options, changed: Sequence[int]) -> Run:
     lowered = Lowering(graph_module, changed)
     refusals = lowered.lowering.causes
     if refusals:

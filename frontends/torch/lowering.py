@@ -6,6 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,11 +71,16 @@ def is_plain(fake: Any) -> bool:
 class GraphLowering:
     """Lowers the nodes of one graph, in order."""
 
-    def __init__(self, graph_module: Any, orders: Callable[[Any], Sequence[int] | None]):
-        """`orders`: the order of a placeholder's dimensions in memory, None if it is row-major."""
+    def __init__(
+        self, graph_module: Any, orders: Callable[[Any], Sequence[int] | None], builder: Builder | None = None
+    ):
+        """
+        `orders`: the order of a placeholder's dimensions in memory, None if it is row-major. `builder`: that of the
+        program that the graph is a part of.
+        """
         self._module = graph_module
         self._orders = orders
-        self.builder = Builder()
+        self.builder = builder or Builder()
         self.values: dict[Any, Any] = {}
         self.refusals: list[Refusal] = []
         self.arguments: list[Any] = []
@@ -98,11 +104,27 @@ class GraphLowering:
         self.arguments.append(node)
 
     def constant(self, node: Any) -> None:
-        """A tensor that belongs to the graph."""
+        """A tensor that belongs to the graph, or a graph within it, which becomes a function of values."""
         owner: Any = self._module
         for part in node.target.split("."):
             owner = getattr(owner, part)
-        self.values[node] = self.tensor(owner)
+        self.values[node] = self.tensor(owner) if isinstance(owner, torch.Tensor) else partial(self._within, owner)
+
+    def _within(self, graph_module: Any, *given: Any) -> list[Any]:
+        """The results of a graph within this one, whose operations go where the builder is. Raises Unlowered."""
+        inner = GraphLowering(graph_module, lambda node: None, self.builder)
+        values = iter(given)
+        for node in graph_module.graph.nodes:
+            if node.op == "placeholder":
+                inner.values[node] = next(values)
+            elif node.op == "get_attr":
+                inner.constant(node)
+            elif node.op == "call_function":
+                inner.operation(node)
+        for one in inner.refusals:
+            raise Unlowered(f"{one.node.target}, which it runs, is not compiled: {one.reason}")
+        (output,) = (node for node in graph_module.graph.nodes if node.op == "output")
+        return [inner.values[one] if isinstance(one, torch.fx.Node) else one for one in listed(output.args[0])]
 
     def tensor(self, tensor: Any) -> Value:
         """A tensor of torch as a constant."""

@@ -22,23 +22,77 @@ _DRAWS = frozenset(
 """Operations whose results depend on the shapes and the numbers among their arguments, never on elements."""
 
 
+_SAVES, _RESTORES = "run_and_save_rng_state", "run_with_rng_state"
+"""Draws of `torch.utils.checkpoint`: the generator's state and the draw, and the draw from that state, once more."""
+
+
 def draws(node: Any) -> bool:
     """Whether a node is a draw of random numbers that the program is given."""
-    return str(node.target).removeprefix("aten.") in _DRAWS
+    name = str(node.target)
+    if name == _SAVES:
+        return _is_known(node.args[0])
+    if name == _RESTORES:
+        return _is_known(node.args[1]) and node.args[0].op == "placeholder"
+    return _is_known(name)
 
 
-def drawing(node: Any) -> Callable[[], Any]:
-    """The draw of a node. Tensors among its arguments only lend their shape."""
+def _is_known(op: Any) -> bool:
+    return str(op).removeprefix("aten.") in _DRAWS
+
+
+def take_draws(graph_module: Any) -> list[Callable[[Sequence[Any]], Sequence[Any]]]:
+    """
+    Take the draws out of a graph: their results become its last arguments.
+
+    Returns functions that draw these, in order, from the graph's own arguments.
+    """
+    graph = graph_module.graph
+    places = {node: number for number, node in enumerate(node for node in graph.nodes if node.op == "placeholder")}
+    found: list[Callable[[Sequence[Any]], Sequence[Any]]] = []
+    taken = [node for node in graph.nodes if node.op == "call_function" and draws(node)]
+    first = next(node for node in graph.nodes if node not in places)
+    for node in taken:
+        found.append(_drawing(node, places))
+        if str(node.target) == _SAVES:
+            parts = [_argument(graph, first, f"{node.name}_{part}", None) for part in range(2)]
+            for user in list(node.users):
+                part = parts[user.args[1]]
+                part.meta["val"] = user.meta["val"]
+                user.replace_all_uses_with(part)
+                graph.erase_node(user)
+        else:
+            node.replace_all_uses_with(_argument(graph, first, f"{node.name}_drawn", node.meta["val"]))
+        graph.erase_node(node)
+    if taken:
+        graph_module.recompile()
+    return found
+
+
+def _argument(graph: Any, first: Any, name: str, fake: Any) -> Any:
+    """A new last argument of a graph, before its first operation."""
+    with graph.inserting_before(first):
+        node = graph.placeholder(name)
+    node.meta["val"] = fake
+    return node
+
+
+def _drawing(node: Any, places: Mapping[Any, int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """The draw of a node. Tensors among its arguments only lend their shape, except for a generator's state."""
 
     def template(one: Any) -> Any:
         fake = one.meta["val"]
         return _Template(tuple(map(int, fake.shape)), tuple(map(int, fake.stride())), fake.dtype)
 
     target = node.target
-    args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), template)
+    restores = str(target) == _RESTORES
+    state = places[node.args[0]] if restores else 0
+    args, kwargs = torch.fx.node.map_arg((node.args[restores:], node.kwargs), template)
+    saves = str(target) == _SAVES
 
-    def draw() -> Any:
-        return target(*[_made(one) for one in args], **kwargs)
+    def draw(given: Sequence[Any]) -> Sequence[Any]:
+        stated = [_made(one) for one in args]
+        found = target(given[state], *stated, **kwargs) if restores else target(*stated, **kwargs)
+        return found if saves else (found,)
 
     return draw
 

@@ -26,7 +26,10 @@ _COMPOSITIONS: dict[str, Callable[..., Any]] = {}
 
 
 def lowers(names: str) -> Callable[[Rule], Rule]:
-    """A decorator: the function lowers these overloads, named with spaces between them; `.default` may be left out."""
+    """
+    A decorator: the function lowers these overloads, named with spaces between them; `.default` may be left out.
+    Operations that run graphs have one name, `cond`.
+    """
 
     return _registers(_RULES, "rules", names)
 
@@ -39,7 +42,7 @@ def composes(names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def _registers(table: dict[str, Any], kind: str, names: str) -> Callable[[Any], Any]:
     def register(function: Any) -> Any:
         for name in names.split():
-            full = name if name.count(".") == 2 else f"{name}.default"
+            full = name if name.count(".") in (0, 2) else f"{name}.default"
             if full in table:
                 raise ValueError(f"there are two {kind} for {full}")
             table[full] = function

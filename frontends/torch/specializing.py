@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,6 +28,10 @@ def has_symbols(graph_module: Any) -> bool:
     return False
 
 
+KEPT = 256
+"""The number of combinations of sizes whose programs a graph keeps."""
+
+
 class Specializing:
     """Runs a graph of symbolic sizes, whose guards Dynamo has checked."""
 
@@ -35,7 +40,8 @@ class Specializing:
         self._module = graph_module
         self._options = options
         self._changed = changed
-        self._known: dict[Any, Callable[[Sequence[Any]], list[Any]]] = {}
+        self._known: OrderedDict[Any, Callable[[Sequence[Any]], list[Any]]] = OrderedDict()
+        """The one used first is the first to go."""
         self._lock = threading.Lock()
 
     def __call__(self, args: Sequence[Any]) -> list[Any]:
@@ -46,6 +52,8 @@ class Specializing:
                 run = self._known.get(key)
                 if run is None:
                     run = self._known[key] = self._compiled(args)
+                    if len(self._known) > KEPT:
+                        self._known.popitem(last=False)
         return run(args)
 
     def _compiled(self, args: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:

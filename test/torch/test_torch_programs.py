@@ -1,0 +1,123 @@
+"""What Dynamo hands over besides plain graphs: checkpoints, graphs within graphs, autocast, hooks, parametrizations."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from xhlo.frontends.torch.backend import xhlo
+from xhlo.frontends.torch.errors import FallbackWarning
+
+
+class Layers(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second, self.norm = nn.Linear(6, 8), nn.Linear(8, 6), nn.LayerNorm(6)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.norm(self.second(F.gelu(self.first(x))))
+
+
+def same_training(model: nn.Module, rough: float = 1e-5, dtype: torch.dtype | None = None) -> None:
+    """A step's loss and gradients, from the same seed; with arithmetic in `dtype` if one is given."""
+    other = copy.deepcopy(model)
+    found: list[Any] = []
+    x = torch.randn(3, 6)
+    for own, run in ((model, model), (other, torch.compile(other, backend=xhlo))):
+        torch.manual_seed(1)
+        with torch.autocast("cpu", dtype=dtype, enabled=dtype is not None):
+            y = run(x)
+        y.float().exp().sum().backward()
+        found.append([y.detach(), *(one.grad for one in own.parameters())])
+    torch.testing.assert_close(found[1], found[0], rtol=rough, atol=rough)
+
+
+def test_checkpoints_draw_the_same_numbers_again() -> None:
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.one, self.two, self.drop = Layers(), Layers(), nn.Dropout(0.3)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            x = checkpoint(lambda y: self.drop(self.one(y)), x, use_reentrant=False)
+            return checkpoint(lambda y: self.drop(self.two(y)), self.drop(x), use_reentrant=False)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FallbackWarning)
+        same_training(Twice())
+
+
+def test_autocast() -> None:
+    same_training(Layers(), rough=0.1, dtype=torch.bfloat16)
+
+
+def test_hooks_and_parametrizations() -> None:
+    model = Layers()
+    model.first.register_forward_hook(lambda module, given, found: found * 2)
+    model.second.register_forward_pre_hook(lambda module, given: (given[0] + 1,))
+    model.second.register_full_backward_hook(lambda module, inward, outward: (inward[0] * 3,))
+    nn.utils.parametrizations.weight_norm(model.first)
+    nn.utils.parametrizations.spectral_norm(model.second)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FallbackWarning)
+        same_training(model, rough=1e-4)
+
+
+def test_encoders_without_gradients() -> None:
+    """In inference torch takes whole layers and attentions as one operation."""
+    layer = nn.TransformerEncoderLayer(8, 2, 16, activation="gelu", norm_first=True, batch_first=True)
+    models = [
+        nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2).eval(),
+        layer.eval(),
+        nn.MultiheadAttention(8, 2, batch_first=True).eval(),
+    ]
+    x, padding = torch.randn(2, 3, 8), torch.tensor([[False, False, True], [False, False, False]])
+
+    def function(x: torch.Tensor, padding: torch.Tensor) -> Any:
+        return (
+            models[0](x), models[1](x, src_key_padding_mask=padding),
+            models[2](x, x, x, key_padding_mask=padding), models[2](x, x, x, need_weights=False)[0],
+        )  # fmt: skip
+
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("error", FallbackWarning)
+        torch.testing.assert_close(torch.compile(function, backend=xhlo)(x, padding), function(x, padding))
+
+
+def test_norms_of_lists() -> None:
+    model = Layers()
+    model(torch.randn(3, 6)).sum().backward()
+    clip = torch.compile(lambda: nn.utils.clip_grad_norm_(model.parameters(), 0.1), backend=xhlo)
+    expected = torch.cat([one.grad.flatten() for one in model.parameters()]).norm()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FallbackWarning)
+        torch.testing.assert_close(clip(), expected)
+    total = torch.cat([one.grad.flatten() for one in model.parameters()]).norm()
+    torch.testing.assert_close(total, torch.tensor(0.1), rtol=1e-4, atol=0)
+
+
+def test_graphs_within_graphs() -> None:
+    from torch._higher_order_ops.scan import scan
+    from torch._higher_order_ops.while_loop import while_loop
+
+    def choose(x: torch.Tensor) -> Any:
+        return torch.cond(x.sum() > 0, lambda x: (x * 2, x[0] + 1), lambda x: (x - y, x.sum()), (x,))
+
+    def repeat(x: torch.Tensor) -> Any:
+        return while_loop(lambda i, x: i < 5, lambda i, x: (i + 1, x * 2 + y), (torch.tensor(0), x))
+
+    def function(x: torch.Tensor) -> Any:
+        return choose(x), repeat(x), scan(lambda c, x: (c + x, c * x), x * 0, x.tile(4, 1))
+
+    y = torch.ones(3)
+    compiled = torch.compile(function, backend=xhlo)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FallbackWarning)
+        for x in (torch.ones(3), -torch.ones(3)):
+            torch.testing.assert_close(compiled(x), function(x))
