@@ -55,6 +55,9 @@ OPTIONS = (
     Option("target", f"Machine to lower for: {', '.join(OWN_TARGETS)} (default cpu)", PIPELINES, "required", "NAME"),
     Option("chip", f"NVIDIA GPU to lower for, {next(iter(CHIPS))} to {list(CHIPS)[-1]} (default {DEFAULT_CHIP})",
            PIPELINES, "required", "sm_NN[a]"),
+    Option("triple", "Machine and system that the target cpu lowers for, as LLVM names them (this one)", PIPELINES,
+           "required", "TRIPLE"),
+    Option("cpu", "CPU that the target cpu lowers for, as LLVM names it (this one)", PIPELINES, "required", "NAME"),
     Option("math", "Elementary functions: with a GPU's own approximations (fast) or without", PIPELINES, "required",
            "|".join(MATH_MODES), choices=MATH_MODES),
     OPT_LEVEL,
@@ -169,13 +172,14 @@ def target_of(arguments: Arguments) -> Target:
     """The machine that the flags describe. Raises UsageError."""
     try:
         target = get_target(arguments.value("target") or "cpu")
-        flags = ("chip", "ptx-version", "math", "libraries")
+        flags = ("chip", "ptx-version", "math", "libraries", "triple", "cpu")
         given = {flag: value for flag in flags if (value := arguments.value(flag)) is not None}
         if "math" not in target.options:
             given.pop("math", None)  # It states the minimum accuracy of results.
         for flag in given:
             if flag not in target.options:
-                raise UsageError(f"--{flag} is about GPUs: give --target=nvptx")
+                about = "the target cpu" if flag in ("triple", "cpu") else "GPUs: give --target=nvptx"
+                raise UsageError(f"--{flag} is about {about}")
         return target.configured(given).at_level(arguments.number(OPT_LEVEL.name, DEFAULT_OPT_LEVEL))
     except (UnknownTargetError, TargetOptionError) as error:
         raise UsageError(str(error)) from None

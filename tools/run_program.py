@@ -23,8 +23,8 @@ from ..hlo_dialect.types import Array, numpy_dtype, tensor_type
 from ..passes.manager.pipelines import DEFAULT_OPT_LEVEL
 from ..passes.manager.timing import Timing
 from ..targets.program.entry import entry_of, entry_types
+from ..targets.program.entry_choice import choose_entry
 from .arrays import ArrayType
-from .entry_choice import choose_entry
 from .streams import STDIN, StreamError, read_text
 
 if TYPE_CHECKING:

@@ -117,8 +117,16 @@ class ConvertContractionsToVectorPass(HloPass):
     l2_bytes: int = CPU.l2_bytes
     byte_dots: bool = CPU.byte_dots
     pair_dots: bool = CPU.pair_dots
+    registers: int = CPU.vector_registers
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        machine = Machine(self.vector_bits, self.byte_dots, self.pair_dots, self.l1_bytes, self.l2_bytes)
+        machine = Machine(
+            self.vector_bits,
+            self.byte_dots,
+            self.pair_dots,
+            self.l1_bytes,
+            self.l2_bytes,
+            vector_registers=self.registers,
+        )
         for kernel in list(kernels_of(module)):
             convert_contractions(kernel, machine)

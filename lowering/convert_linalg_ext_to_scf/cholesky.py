@@ -22,7 +22,7 @@ from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder
 from .conversion import patterns
 from .fourier_passes import Vec, Vectors
-from .matrices import MatrixFunctions, divided
+from .matrices import MOST_WIDE, MatrixFunctions, divided
 
 ROWS = 4
 """Rows of a column that are computed at once."""
@@ -106,16 +106,39 @@ class Driver(MatrixFunctions):
         with builder.loop(0, n) as j:
             start = builder.index(at + j * padded)
             pivot = _root(vectors.splat(vectors.element_at(scratch, start + j)))
-            row = [divided(vectors.load(scratch, start + k), pivot) for k in range(0, padded, self.lanes)]
-            for number, part in enumerate(row):
-                vectors.store(part, scratch, start + number * self.lanes)
-            with builder.loop(j + 1, n) as i:
-                factor = -vectors.splat(vectors.element_at(scratch, start + i))
-                for number, part in enumerate(row):
-                    place = at + i * padded + number * self.lanes
-                    vectors.store(vectors.load(scratch, place).plus_product(factor, part), scratch, place)
+            if n > MOST_WIDE:
+                self.long_row(vectors, scratch, at, j, pivot)
+            else:
+                self.short_row(vectors, scratch, at, j, pivot)
         with builder.loop(0, n) as i, builder.loop(i, n) as j:
             builder.store(builder.load(whole, [i, j]), made, [i, j])
+
+    def short_row(self, vectors: Vectors, scratch: SSAValue, at: IndexValue, j: IndexValue, pivot: Vec) -> None:
+        """Divide row j by its pivot and take its multiples from the rows after it: it stays in registers."""
+        builder, padded = self.builder, self.padded
+        start = builder.index(at + j * padded)
+        row = [divided(vectors.load(scratch, start + k), pivot) for k in range(0, padded, self.lanes)]
+        for number, part in enumerate(row):
+            vectors.store(part, scratch, start + number * self.lanes)
+        with builder.loop(j + 1, self.n) as i:
+            factor = -vectors.splat(vectors.element_at(scratch, start + i))
+            for number, part in enumerate(row):
+                place = at + i * padded + number * self.lanes
+                vectors.store(vectors.load(scratch, place).plus_product(factor, part), scratch, place)
+
+    def long_row(self, vectors: Vectors, scratch: SSAValue, at: IndexValue, j: IndexValue, pivot: Vec) -> None:
+        """The same for rows that do not fit, of which what is left of the diagonal is left out."""
+        builder, padded, lanes = self.builder, self.padded, self.lanes
+        start = builder.index(at + j * padded)
+        with builder.loop(j // lanes, padded // lanes) as part:
+            place = builder.index(start + part * lanes)
+            vectors.store(divided(vectors.load(scratch, place), pivot), scratch, place)
+        with builder.loop(j + 1, self.n) as i:
+            factor = -vectors.splat(vectors.element_at(scratch, start + i))
+            row = builder.index(at + i * padded)
+            with builder.loop(i // lanes, padded // lanes) as part:
+                place, own = row + part * lanes, vectors.load(scratch, start + part * lanes)
+                vectors.store(vectors.load(scratch, place).plus_product(factor, own), scratch, place)
 
 
 class _Lanes:

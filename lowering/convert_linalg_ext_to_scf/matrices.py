@@ -23,6 +23,9 @@ from .fourier_passes import Vec, Vectors
 from .fourier_plan import lanes_of
 from .vector_functions import VectorFunctions
 
+MOST_WIDE = 64
+"""The most rows or columns of matrices in lanes."""
+
 
 def divided(x: Vec, y: Vec) -> Vec:
     op = arith.DivfOp.create(
@@ -43,8 +46,8 @@ class MatrixFunctions(VectorFunctions):
 
     @property
     def wide(self) -> bool:
-        """Whether there are enough matrices for one in each lane."""
-        return self.count * 2 >= self.lanes
+        """Whether there are enough matrices for one in each lane, and they are small enough for the caches."""
+        return self.count * 2 >= self.lanes and max(self.shape[-2:]) <= MOST_WIDE
 
     def flat(self, array: SSAValue) -> SSAValue:
         return self.builder.strided_view(array, 0, (math.prod(shape_of(array)),), (1,))

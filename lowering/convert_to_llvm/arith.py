@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import IntegerAttr, f32, i32
+from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.arith_ops import RemFOp
@@ -14,7 +14,7 @@ from ...dialects.llvm_ops import FCmpOp, FPToSIOp, FPToUIOp, SelectOp, UIToFPOp
 from ...dialects.support.llvm_layout import bit_width, integer
 from .builder import LlvmBuilder, Pattern, flags_of, patterns
 from .conventions import I64
-from .narrow import extend, float_intrinsic, in_single, is_bfloat, truncate
+from .narrow import extend, float_intrinsic, in_single, is_soft, truncate, widened
 
 # Tables: one row per operation that becomes a single operation.
 
@@ -123,8 +123,7 @@ def _from_float(op_class: type[Operation]) -> Pattern:
     """Float to integer; from bf16 via f32."""
 
     def convert(op: Operation, to: LlvmBuilder) -> None:
-        value = to.operand(op.operands[0])
-        wide = extend(to, value, to.like(value.type, f32)) if is_bfloat(value.type) else value
+        wide = widened(to, to.operand(op.operands[0]))
         to.define(op.results[0], to.emit(op_class, (wide,), to.type(op.results[0].type)))
 
     return convert
@@ -134,7 +133,7 @@ def _from_float(op_class: type[Operation]) -> Pattern:
 def _negate(op: arith.NegfOp, to: LlvmBuilder) -> None:
     """Flip the sign, without rounding."""
     (value,), properties = to.operands(op), {"fastmathFlags": flags_of(op)}
-    if is_bfloat(value.type):
+    if is_soft(to, value.type):
         bits_type = to.like(value.type, integer(16))
         bits = to.emit(llvm.BitcastOp, (value,), bits_type)
         bits = to.emit(llvm.XOrOp, (bits, to.constant_like(-0x8000, bits_type)), bits_type)
@@ -165,9 +164,7 @@ def _compare_integers(op: arith.CmpiOp, to: LlvmBuilder) -> None:
 @patterns.on(arith.CmpfOp)
 def _compare_floats(op: arith.CmpfOp, to: LlvmBuilder) -> None:
     properties = {"predicate": IntegerAttr(op.predicate.value.data, I64), "fastmathFlags": flags_of(op)}
-    operands = [
-        extend(to, value, to.like(value.type, f32)) if is_bfloat(value.type) else value for value in to.operands(op)
-    ]
+    operands = [widened(to, value) for value in to.operands(op)]
     to.define(op.result, to.emit(FCmpOp, operands, to.mask(operands[0].type), properties))
 
 

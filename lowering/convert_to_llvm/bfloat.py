@@ -1,7 +1,7 @@
 """
-Represent bf16 values of a converted function by the i16 of their bits.
+Represent bf16 values of a converted function by the i16 of their bits; f16 values on CPUs that cannot convert them.
 
-By then nothing computes on bf16 any more (`narrow.py`): values are loaded, stored, selected and moved between lanes.
+By then nothing computes on them any more (`narrow.py`): values are loaded, stored, selected and moved between lanes.
 LLVM may do even that via f32, whose rounding back is a call to a compiler runtime library; it cannot for integers.
 """
 
@@ -16,6 +16,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     BFloat16Type,
     DenseIntOrFPElementsAttr,
+    Float16Type,
     FloatAttr,
     IntegerAttr,
     StringAttr,
@@ -31,52 +32,56 @@ BITS = integer(16)
 
 
 @lru_cache(maxsize=1024)
-def bits_type(type_: Attribute) -> Attribute:
-    """The type with i16 in place of bf16, also inside vectors, arrays, structures and functions."""
+def bits_type(type_: Attribute, half: bool) -> Attribute:
+    """The type with i16 in place of bf16, and of f16 if `half`, also inside vectors, arrays, structures, functions."""
     match type_:
         case BFloat16Type():
             return BITS
+        case Float16Type() if half:
+            return BITS
         case VectorType():
             vector = cast(Vector, type_)
-            return VectorType(cast(Any, bits_type(vector.element_type)), vector.get_shape())
+            return VectorType(cast(Any, bits_type(vector.element_type, half)), vector.get_shape())
         case llvm.LLVMArrayType():
-            return llvm.LLVMArrayType(type_.size, bits_type(type_.type))
+            return llvm.LLVMArrayType(type_.size, bits_type(type_.type, half))
         case llvm.LLVMStructType():
-            return llvm.LLVMStructType.from_type_list([cast(Any, bits_type(inner)) for inner in type_.types.data])
+            return llvm.LLVMStructType.from_type_list([cast(Any, bits_type(inner, half)) for inner in type_.types.data])
         case llvm.LLVMFunctionType():
-            inputs = [bits_type(inner) for inner in type_.inputs]
-            return llvm.LLVMFunctionType(inputs, bits_type(type_.output), type_.is_variadic)
+            inputs = [bits_type(inner, half) for inner in type_.inputs]
+            return llvm.LLVMFunctionType(inputs, bits_type(type_.output, half), type_.is_variadic)
         case _:
             return type_
 
 
-def _bits_attribute(attr: Attribute) -> Attribute:
+def _bits_attribute(attr: Attribute, half: bool) -> Attribute:
     """A constant becomes its bits, a type `bits_type`, an intrinsic's name has i16; other attributes are unchanged."""
     if isinstance(attr, FloatAttr):
         number = cast("FloatAttr[Any]", attr)
-        if not isinstance(number.type, BFloat16Type):
+        if bits_type(number.type, half) != BITS:
             return number
-        bits = np.asarray(number.value.data, ml_dtypes.bfloat16).view(np.int16)
-        return IntegerAttr(int(bits), BITS)
+        dtype = ml_dtypes.bfloat16 if isinstance(number.type, BFloat16Type) else np.float16
+        with np.errstate(over="ignore"):
+            return IntegerAttr(int(np.asarray(number.value.data, dtype).view(np.int16)), BITS)
     if isinstance(attr, DenseIntOrFPElementsAttr):
         dense = cast("DenseIntOrFPElementsAttr[Any]", attr)
-        return DenseIntOrFPElementsAttr(cast(Any, bits_type(dense.type)), dense.data)
-    if isinstance(attr, StringAttr) and attr.data.startswith("llvm.") and "bf16" in attr.data:
-        return StringAttr(attr.data.replace("bf16", "i16"))
-    return bits_type(attr) if isinstance(attr, TypeAttribute) else attr
+        return DenseIntOrFPElementsAttr(cast(Any, bits_type(dense.type, half)), dense.data)
+    if isinstance(attr, StringAttr) and attr.data.startswith("llvm."):
+        name = attr.data.replace("bf16", "i16")
+        return StringAttr(name.replace("f16", "i16") if half else name)
+    return bits_type(attr, half) if isinstance(attr, TypeAttribute) else attr
 
 
-def bfloat_as_bits(function: Operation) -> None:
-    """Rewrite a function of the llvm dialect in place; bitcasts between bf16 and i16 are removed."""
+def floats_as_bits(function: Operation, half: bool) -> None:
+    """Rewrite a function of the llvm dialect in place; bitcasts that change nothing then are removed."""
     for op in operations_in(function):
         for region in op.regions:
             for block in region.blocks:
                 for argument in block.args:
-                    set_type(argument, bits_type(argument.type))
+                    set_type(argument, bits_type(argument.type, half))
         for result in op.results:
-            set_type(result, bits_type(result.type))
+            set_type(result, bits_type(result.type, half))
         for name, attr in op.properties.items():
-            op.properties[name] = _bits_attribute(attr)
+            op.properties[name] = _bits_attribute(attr, half)
         if isinstance(op, llvm.BitcastOp) and op.operands[0].type == op.results[0].type:
             op.results[0].replace_all_uses_with(op.operands[0])
             op.detach()

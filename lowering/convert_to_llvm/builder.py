@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    Float16Type,
     FloatAttr,
     IndexType,
     IntAttr,
@@ -103,8 +104,8 @@ class LlvmBuilder:
         """Stack slots allocated in each iteration of a parallel loop: accesses to them are not independent."""
         self.op: Operation
         """The operation under conversion, the location of errors."""
-        self.has_bfloat = False
-        """Whether the function contains bf16, so that `bfloat_as_bits` is needed."""
+        self.has_soft_floats = False
+        """Whether the function contains bf16, or f16 that is converted by integers: `floats_as_bits` is needed."""
         self._constants: dict[Any, SSAValue] = {}
         self._prologue: list[Operation] = []
         self._allocas: list[Operation] = []
@@ -273,7 +274,8 @@ class LlvmBuilder:
                 element = self.type(vector.element_type)
                 return vector if element is vector.element_type else vector_of(vector.get_shape()[0], element)
         elif type(type_) in FLOAT_NAMES or type_.name.startswith("llvm."):
-            self.has_bfloat = self.has_bfloat or isinstance(type_, BFloat16Type)
+            if isinstance(type_, BFloat16Type) or (self.conventions.soft_half and isinstance(type_, Float16Type)):
+                self.has_soft_floats = True
             return type_
         fail(self.op, f"has a value of type {type_}, which has no llvm type")
 

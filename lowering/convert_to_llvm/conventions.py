@@ -27,6 +27,10 @@ class Conventions:
     """The integer type of index."""
     device: bool
     """Whether the functions are for a GPU: it rounds to bf16 in hardware and has shared memory, but no C library."""
+    soft_half: bool = False
+    """Whether f16 is converted by integer arithmetic, for CPUs without instructions that do it."""
+    soft_fma: bool = False
+    """Whether the CPU has no fused multiply-add."""
 
 
 def _pointer(space: int) -> llvm.LLVMPointerType:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from xdsl.context import Context
@@ -42,7 +42,7 @@ from ..device.parts import device_modules, lowered_parts
 from . import cpu
 from . import func as func_patterns
 from . import memref as memref_patterns
-from .bfloat import bfloat_as_bits
+from .bfloat import floats_as_bits
 from .builder import UNIT, LlvmBuilder, access_group_attributes, patterns
 from .conventions import CPU, GPU_32, GPU_64, INDEX_BITWIDTH, PTR, Conventions
 from .kernels import mark_kernel
@@ -64,18 +64,24 @@ class ConvertToLlvmPass(HloPass):
     `xhlo.index_bitwidth = 32`; those with `nvvm.kernel` keep that attribute. Operations of llvm are unchanged.
     Assumes: static shapes and strides; no loops (convert-loops-to-cf) and no memref.alloc (plan-buffers).
     Leaves: only llvm in converted functions; the attribute xhlo.host_calls if the host program calls functions.
+
+    soft-half=true converts f16 by integer arithmetic, for CPUs without instructions that do; soft-fma=true does without
+    a fused multiply-add.
     """
 
     name = "convert-to-llvm"
     takes_branches = True
     illegal = ("func.*", "cf.*", "arith.*", "math.*", "memref.*", "vector.*", "scf.*", "cpu.*")
 
+    soft_half: bool = False
+    soft_fma: bool = False
+
     def run(self, ctx: Context, module: ModuleOp) -> None:
         calls = [op.description for op in operations_in(module) if isinstance(op, HostCallOp)]
         if calls and not device_modules(module):
             module.attributes[HOST_CALLS] = ArrayAttr(calls)
         for part in lowered_parts(module):
-            ModuleConversion(part).run()
+            ModuleConversion(part, replace(CPU, soft_half=self.soft_half, soft_fma=self.soft_fma)).run()
 
     def parts(self, module: ModuleOp) -> Sequence[Operation]:
         return lowered_parts(module)
@@ -84,8 +90,10 @@ class ConvertToLlvmPass(HloPass):
 class ModuleConversion:
     """Replaces a module's functions and globals one by one."""
 
-    def __init__(self, module: ModuleOp | GpuModuleOp):
+    def __init__(self, module: ModuleOp | GpuModuleOp, cpu: Conventions = CPU):
+        """`cpu`: the conventions of functions that are no device's."""
         self.module = module
+        self.cpu = cpu
         self.device = isinstance(module, GpuModuleOp)
         self.main = "" if isinstance(module, GpuModuleOp) else entry_name(module)
         self.declared: dict[str, llvm.LLVMFunctionType] = {}
@@ -127,7 +135,7 @@ class ModuleConversion:
 
     def _conventions(self, op: Operation) -> Conventions:
         if not self.device:
-            return CPU
+            return self.cpu
         width = op.attributes.get(INDEX_BITWIDTH)
         return GPU_32 if isinstance(width, IntegerAttr) and width.value.data == 32 else GPU_64
 
@@ -146,8 +154,8 @@ class ModuleConversion:
             body=body,
         )
         made.location = op.location
-        if to.has_bfloat and not self.device:
-            bfloat_as_bits(made)
+        if to.has_soft_floats and not self.device:
+            floats_as_bits(made, self.cpu.soft_half)
         if nvvm.KERNEL in op.attributes:
             mark_kernel(made, op)
         elif is_kernel(op) or SHARED in op.attributes:
@@ -215,8 +223,8 @@ class ModuleConversion:
         captures = [to.type(type_) for type_ in op.function_type.inputs.data[:-2]]
         made = cpu.make_thunk(op.sym_name.data, captures, to)
         made.location = op.location
-        if to.has_bfloat:
-            bfloat_as_bits(made)
+        if to.has_soft_floats:
+            floats_as_bits(made, self.cpu.soft_half)
         return made
 
     def _entry(self, main: func.FuncOp) -> llvm.FuncOp:

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float6
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from .builder import I1, LlvmBuilder, Pattern, flags_of, patterns
+from .fused import fused_multiply_add
 from .narrow import element_of, extend, float_intrinsic, in_single, truncate
 
 _F32, _F64 = Float32Type(), Float64Type()
@@ -17,7 +18,6 @@ _F32, _F64 = Float32Type(), Float64Type()
 _INTRINSICS: dict[type[Operation], str] = {
     math.SqrtOp: "sqrt",
     math.AbsFOp: "fabs",
-    math.FmaOp: "fma",
     math.FloorOp: "floor",
     math.CeilOp: "ceil",
     math.RoundEvenOp: "roundeven",
@@ -86,6 +86,19 @@ def _reciprocal_root(op: math.RsqrtOp, to: LlvmBuilder) -> None:
         root = to.intrinsic("sqrt", operands, type_, (type_,), flags)
         one = to.splat_like(to.float_constant(1.0, element_of(type_)), type_)
         return to.emit(llvm.FDivOp, (one, root), type_, {"fastmathFlags": flags})
+
+    to.define(op.result, in_single(to, to.operands(op), to.type(op.result.type), compute))
+
+
+@patterns.on(math.FmaOp)
+def _fma(op: math.FmaOp, to: LlvmBuilder) -> None:
+    """`llvm.fma`, or arithmetic that rounds once as well."""
+    flags = flags_of(op)
+
+    def compute(operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
+        if to.conventions.soft_fma:
+            return fused_multiply_add(to, operands, type_)
+        return to.intrinsic("fma", operands, type_, (type_,), flags)
 
     to.define(op.result, in_single(to, to.operands(op), to.type(op.result.type), compute))
 

@@ -1,6 +1,7 @@
 """
 bf16, and rounding to bf16 and f16, for which LLVM would call a compiler runtime library or flush denormals.
 
+f16 is treated as bf16 is where the CPU cannot convert it (`Conventions.soft_half`).
 LLVM computes bf16 via f32 and rounds the result by a call or, with AVX512-BF16, by an instruction that flushes
 denormals. Here an operation on bf16 becomes one on f32 whose result is rounded by integer arithmetic.
 """
@@ -39,6 +40,15 @@ def is_bfloat(type_: Attribute) -> bool:
     return isinstance(element_of(type_), BFloat16Type)
 
 
+def is_half(type_: Attribute) -> bool:
+    return isinstance(element_of(type_), Float16Type)
+
+
+def is_soft(to: LlvmBuilder, type_: Attribute) -> bool:
+    """Whether it is a float of 16 bits that is converted by integer arithmetic, and that nothing else computes on."""
+    return is_bfloat(type_) or (to.conventions.soft_half and is_half(type_))
+
+
 def in_single(
     to: LlvmBuilder,
     operands: Sequence[SSAValue],
@@ -46,11 +56,14 @@ def in_single(
     compute: Callable[[Sequence[SSAValue], Attribute], SSAValue],
 ) -> SSAValue:
     """`compute(operands, type)`; for bf16, on f32 operands and with the result rounded."""
-    if not is_bfloat(type_):
+    if not is_soft(to, type_):
         return compute(operands, type_)
-    single = to.like(type_, _F32)
-    wide = [extend(to, value, to.like(value.type, _F32)) if is_bfloat(value.type) else value for value in operands]
-    return truncate(to, compute(wide, single), type_)
+    return truncate(to, compute([widened(to, value) for value in operands], to.like(type_, _F32)), type_)
+
+
+def widened(to: LlvmBuilder, value: SSAValue) -> SSAValue:
+    """The value, as f32 if it is a float that nothing computes on."""
+    return extend(to, value, to.like(value.type, _F32)) if is_soft(to, value.type) else value
 
 
 def extend(to: LlvmBuilder, value: SSAValue, type_: Attribute) -> SSAValue:
@@ -66,6 +79,8 @@ def extend(to: LlvmBuilder, value: SSAValue, type_: Attribute) -> SSAValue:
         bits = to.emit(llvm.ZExtOp, (half,), bits_type)
         bits = to.emit(llvm.ShlOp, (bits, to.constant_like(16, bits_type)), bits_type)
         value = to.emit(llvm.BitcastOp, (bits,), to.like(value.type, _F32))
+    elif is_soft(to, value.type):
+        value = _half_to_single(to, value)
     return value if value.type == type_ else to.emit(llvm.FPExtOp, (value,), type_)
 
 
@@ -84,10 +99,12 @@ def float_intrinsic(name: str) -> Pattern:
 def truncate(to: LlvmBuilder, value: SSAValue, type_: Attribute) -> SSAValue:
     """Round a float to a narrower type, to nearest even, denormals included."""
     double = isinstance(element_of(value.type), Float64Type)
-    if double and (is_bfloat(type_) or (isinstance(element_of(type_), Float16Type) and not to.conventions.device)):
+    if double and (is_bfloat(type_) or (is_half(type_) and not to.conventions.device)):
         value = _round_to_odd(to, value)
     if is_bfloat(type_) and not to.conventions.device:
         return _round_to_bfloat(to, value, type_)
+    if is_half(type_) and to.conventions.soft_half:
+        return _round_to_half(to, value, type_)
     return to.emit(llvm.FPTruncOp, (value,), type_)
 
 
@@ -127,6 +144,84 @@ def _round_to_bfloat(to: LlvmBuilder, value: SSAValue, type_: Attribute) -> SSAV
     quiet = to.emit(llvm.OrOp, (upper, to.constant_like(0x40, bits_type)), bits_type)
     chosen = _select(to, _compare(to, "uno", value, value), quiet, rounded)
     return to.emit(llvm.BitcastOp, (to.emit(llvm.TruncOp, (chosen,), half_type),), type_)
+
+
+_HALF_REBIAS = 112 << 23
+"""What the exponent of an f32 has more than that of an f16 of the same value."""
+
+
+def _half_to_single(to: LlvmBuilder, value: SSAValue) -> SSAValue:
+    """
+    An f16 as f32: its exponent and mantissa in the places of f32's, with the bias made up for; a subnormal by a
+    subtraction of the least normal number. A NaN is made quiet.
+    """
+    single, bits_type = to.like(value.type, _F32), to.like(value.type, I32)
+    half = to.emit(llvm.BitcastOp, (value,), to.like(value.type, _I16))
+    bits = to.emit(llvm.ZExtOp, (half,), bits_type)
+
+    def number(n: int) -> SSAValue:
+        return to.constant_like(n, bits_type)
+
+    def binary(kind: type[Operation], x: SSAValue, y: SSAValue) -> SSAValue:
+        return to.emit(kind, (x, y), bits_type)
+
+    def as_float(x: SSAValue) -> SSAValue:
+        return to.emit(llvm.BitcastOp, (x,), single)
+
+    sign = binary(llvm.ShlOp, binary(llvm.AndOp, bits, number(0x8000)), number(16))
+    size = binary(llvm.AndOp, bits, number(0x7FFF))
+    moved = binary(llvm.ShlOp, size, number(13))
+    normal = binary(llvm.AddOp, moved, number(_HALF_REBIAS))
+    # Infinities and NaNs have the largest exponent in both.
+    special = binary(llvm.AddOp, normal, number(_HALF_REBIAS))
+    quiet = binary(llvm.OrOp, special, number(0x400000))
+    special = _select(to, _ordered(to, "ugt", size, number(0x7C00)), quiet, special)
+    least = number(113 << 23)
+    properties = {"fastmathFlags": _NO_FLAGS}
+    scaled = as_float(binary(llvm.AddOp, moved, least))
+    subnormal = to.emit(llvm.FSubOp, (scaled, as_float(least)), single, properties)
+    small = _select(
+        to, _ordered(to, "ult", size, number(0x400)), to.emit(llvm.BitcastOp, (subnormal,), bits_type), normal
+    )
+    found = _select(to, _ordered(to, "uge", size, number(0x7C00)), special, small)
+    return as_float(binary(llvm.OrOp, found, sign))
+
+
+def _round_to_half(to: LlvmBuilder, value: SSAValue, type_: Attribute) -> SSAValue:
+    """
+    An f32 as f16, to nearest even: half an ulp is added to the bits; a sum with 0.5 rounds what is subnormal. A NaN
+    keeps the upper bits of its payload, with its quiet bit set.
+    """
+    single, bits_type = to.like(type_, _F32), to.like(type_, I32)
+    bits = to.emit(llvm.BitcastOp, (value,), bits_type)
+
+    def number(n: int) -> SSAValue:
+        return to.constant_like(n, bits_type)
+
+    def binary(kind: type[Operation], x: SSAValue, y: SSAValue) -> SSAValue:
+        return to.emit(kind, (x, y), bits_type)
+
+    size = binary(llvm.AndOp, bits, number(0x7FFFFFFF))
+    sign = binary(llvm.AndOp, binary(llvm.LShrOp, bits, number(16)), number(0x8000))
+    last = binary(llvm.AndOp, binary(llvm.LShrOp, size, number(13)), number(1))
+    rounded = binary(llvm.AddOp, binary(llvm.AddOp, size, number(0xFFF)), last)
+    normal = binary(llvm.LShrOp, binary(llvm.SubOp, rounded, number(_HALF_REBIAS)), number(13))
+    half = number(126 << 23)
+    operands = [to.emit(llvm.BitcastOp, (x,), single) for x in (size, half)]
+    total = to.emit(llvm.FAddOp, operands, single, {"fastmathFlags": _NO_FLAGS})
+    subnormal = binary(llvm.SubOp, to.emit(llvm.BitcastOp, (total,), bits_type), half)
+    found = _select(to, _ordered(to, "ult", size, number(113 << 23)), subnormal, normal)
+    found = _select(to, _ordered(to, "uge", size, number(143 << 23)), number(0x7C00), found)
+    payload = binary(llvm.OrOp, binary(llvm.LShrOp, size, number(13)), number(0x7E00))
+    payload = binary(llvm.AndOp, payload, number(0x7FFF))
+    found = _select(to, _ordered(to, "ugt", size, number(0xFF << 23)), payload, found)
+    whole = binary(llvm.OrOp, found, sign)
+    return to.emit(llvm.BitcastOp, (to.emit(llvm.TruncOp, (whole,), to.like(type_, _I16)),), type_)
+
+
+def _ordered(to: LlvmBuilder, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    number = llvm.ICmpPredicateFlag(predicate).to_int()
+    return to.emit(llvm.ICmpOp, (lhs, rhs), to.mask(lhs.type), {"predicate": IntegerAttr(number, I64)})
 
 
 def _equal() -> int:

@@ -26,6 +26,7 @@ from ...dialects.support.llvm_layout import Vector
 from ...hlo_dialect.diagnostics import fail
 from .builder import LlvmBuilder, flags_of, patterns, vector_of
 from .conventions import I32, I64
+from .fused import multiply_add
 from .memref import from_memory, is_nontemporal, to_memory
 from .narrow import in_single
 
@@ -138,6 +139,8 @@ def _broadcast(op: vector.BroadcastOp, to: LlvmBuilder) -> None:
 @patterns.on(vector.FMAOp)
 def _fma(op: vector.FMAOp, to: LlvmBuilder) -> None:
     def compute(operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
+        if to.conventions.soft_fma:
+            return multiply_add(to, operands, type_)
         return to.intrinsic("fma", operands, type_, (type_,))
 
     to.define(op.res, in_single(to, to.operands(op), to.type(op.res.type), compute))

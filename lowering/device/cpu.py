@@ -28,11 +28,13 @@ class Machine:
     """The cost of one more kernel."""
     fork_ns: int = 1024
     """The cost of starting the threads of a parallel loop and waiting for them."""
+    vector_registers: int = 0
+    """Where x86 does not say how many: see `registers`."""
 
     @property
     def registers(self) -> int:
-        """Vector registers: AVX-512 has 32, AVX2 and SSE 16."""
-        return 32 if self.vector_bits >= 512 else 16
+        """Vector registers: where none are stated, those of x86, of which AVX-512 has 32, AVX2 and SSE 16."""
+        return self.vector_registers or (32 if self.vector_bits >= 512 else 16)
 
     def operations_in(self, ns: int) -> int:
         """The operations of one thread in `ns` nanoseconds."""

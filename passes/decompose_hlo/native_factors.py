@@ -1,9 +1,11 @@
-"""Factorizations of small matrices that become calls of targets with loops of their own."""
+"""Factorizations that become calls of targets with loops of their own: of small matrices, or of all."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import BoolAttr
@@ -18,7 +20,7 @@ from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.ops.algorithms.linear_algebra import CholeskyOp, TriangularSolveOp
 from ...hlo_dialect.types import element_of, f32, f64, i32, make_tensor, shape_of
 from .native_calls import native_call
-from .transform import native_decompositions
+from .transform import any_size_decompositions, native_decompositions
 
 MOST_ROWS = 64
 """Larger matrices are left to LAPACK."""
@@ -26,9 +28,9 @@ MOST_ROWS = 64
 _ROUTINES = {f"lapack_{type_}{name}_ffi": name for type_ in "sd" for name in ("potrf", "getrf", "trsm")}
 
 
-def _is_small(matrices: SSAValue) -> bool:
+def _is_native(matrices: SSAValue, most_rows: int) -> bool:
     shape = shape_of(matrices)
-    return 0 not in shape and max(shape[-2:]) <= MOST_ROWS and element_of(matrices) in (f32, f64)
+    return 0 not in shape and max(shape[-2:]) <= most_rows and element_of(matrices) in (f32, f64)
 
 
 def _potrf(op: Operation, matrices: SSAValue, lower: bool) -> CustomCallOp:
@@ -36,11 +38,10 @@ def _potrf(op: Operation, matrices: SSAValue, lower: bool) -> CustomCallOp:
     return native_call(op, POTRF, [matrices], types, {"lower": BoolAttr.from_bool(lower)})
 
 
-@native_decompositions.on(CustomCallOp)
-def _custom_call(op: CustomCallOp) -> Sequence[Operation]:
-    """LAPACK's potrf, getrf and trsm of small matrices become `xhlo.potrf`, .."""
+def _custom_call(op: CustomCallOp, most_rows: int) -> Sequence[Operation]:
+    """LAPACK's potrf, getrf and trsm become `xhlo.potrf`, .."""
     name = _ROUTINES.get(op.call_target_name.data)
-    if name is None or not all(map(_is_small, op.operands)):
+    if name is None or not all(_is_native(operand, most_rows) for operand in op.operands):
         return ()
     letters = {key: chr(value) for key, value in describe_call(op).attributes.items() if isinstance(value, int)}
     if name == "potrf":
@@ -59,9 +60,8 @@ def _trsm(op: Operation, flags: Sequence[bool]) -> CustomCallOp:
     return native_call(op, TRSM, list(op.operands), list(op.result_types), stated)
 
 
-@native_decompositions.on(TriangularSolveOp)
-def _triangular_solve(op: TriangularSolveOp) -> Sequence[Operation]:
-    if not all(map(_is_small, op.operands)):
+def _triangular_solve(op: TriangularSolveOp, most_rows: int) -> Sequence[Operation]:
+    if not all(_is_native(operand, most_rows) for operand in op.operands):
         return ()
     unit = bool(op.unit_diagonal.value.data)
     call = _trsm(op, (op.is_left, op.is_lower, op.transpose.value != "NO_TRANSPOSE", unit))
@@ -69,13 +69,12 @@ def _triangular_solve(op: TriangularSolveOp) -> Sequence[Operation]:
     return [call]
 
 
-@native_decompositions.on(CholeskyOp)
-def _cholesky(op: CholeskyOp) -> Sequence[Operation]:
+def _cholesky(op: CholeskyOp, most_rows: int) -> Sequence[Operation]:
     """
-    Before: `cholesky %a, lower` of small matrices
+    Before: `cholesky %a, lower`
     After:  `custom_call @xhlo.potrf(%a)`, zeros in the other triangle, NaN in matrices that are not positive-definite
     """
-    if not _is_small(op.a):
+    if not _is_native(op.a, most_rows):
         return ()
     call = _potrf(op, op.a, op.is_lower)
     Rewriter.insert_op(call, InsertPoint.before(op))
@@ -89,3 +88,12 @@ def _cholesky(op: CholeskyOp) -> Sequence[Operation]:
     good = info.equals(0).broadcast(shape, range(len(shape) - 2))
     zero, none = (builder.splat(value, factor.type) for value in (0.0, math.nan))
     return [call, *builder.replace(op, good.select(kept.select(factor, zero), none))]
+
+
+_RULES: Mapping[type[Operation], Callable[[Any, int], Sequence[Operation]]] = {
+    CustomCallOp: _custom_call,
+    TriangularSolveOp: _triangular_solve,
+    CholeskyOp: _cholesky,
+}
+native_decompositions.add({op: partial(rule, most_rows=MOST_ROWS) for op, rule in _RULES.items()})
+any_size_decompositions.add({op: partial(rule, most_rows=1 << 31) for op, rule in _RULES.items()})

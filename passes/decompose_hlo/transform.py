@@ -20,6 +20,8 @@ from ...hlo_dialect.walking import operations_in
 decompositions = Rules[Decomposition]("decompose-hlo", __package__, "xhlo.decompositions")
 short_float_decompositions = Rules[Decomposition]("decompose-hlo{short-floats=true}", __package__)
 """The decomposition for targets that multiply f16 and bf16 directly."""
+any_size_decompositions = Rules[Decomposition]("decompose-hlo{any-size=true}", __package__)
+"""Those of `native_decompositions` that depend on sizes, for any."""
 native_decompositions = Rules[Decomposition]("decompose-hlo{native-calls=true}", __package__)
 """
 Operations as calls of targets that convert-hlo-to-linalg lowers to loops, where they can be; else the operation stays,
@@ -37,13 +39,15 @@ class DecomposeHloPass(HloPass):
     Leaves: no operation that has a decomposition, unless the decomposition keeps it unchanged.
 
     short-floats=true keeps f16/bf16 convolutions, for targets that multiply these types directly.
-    native-calls=true makes calls of fft and of sorts whose first elements are used, for targets with loops for these.
+    native-calls=true makes calls of fft, of sorts whose first elements are used, and of factorizations of small
+    matrices, for targets with loops for these; with any-size=true of all matrices, for programs without LAPACK.
     """
 
     name = "decompose-hlo"
 
     short_floats: bool = False
     native_calls: bool = False
+    any_size: bool = False
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         def rule_of(op: Operation) -> Decomposition | None:
@@ -54,7 +58,10 @@ class DecomposeHloPass(HloPass):
         waiting.reverse()  # in the order of the program, so that the first operation is the one that is refused
         while waiting:
             op = waiting.pop()
-            for rule in (native_decompositions.get(type(op)) if self.native_calls else None, rule_of(op)):
+            native = native_decompositions.get(type(op)) if self.native_calls else None
+            if self.any_size:
+                native = any_size_decompositions.get(type(op)) or native
+            for rule in (native, rule_of(op)):
                 if rule is None or op.parent is None:
                     continue
                 if not all(map(_is_known, (*op.operand_types, *op.result_types))):

@@ -6,7 +6,7 @@ import keyword
 from collections.abc import Callable, Sequence
 
 from .header import ARENA_ALIGNMENT
-from .interface import Interface, Port
+from .interface import Entry, Interface, Port
 from .threads import Threads
 
 _SIZES = (8, 16, 32, 64)
@@ -32,33 +32,22 @@ _RUST_KEYWORDS = frozenset(
     typeof unsafe unsized use virtual where while yield
     """.split()
 )
-_RESERVED = frozenset(("arena", "np", "ctypes", "run"))
+_RESERVED = frozenset(("arena", "np", "ctypes", "run", "given"))
 """Names that the modules use themselves."""
 
 
 def python_module(interface: Interface, made_for: str) -> str:
-    """`model.py`: the shared library beside it as a function of NumPy arrays, by ctypes."""
-    arguments = _names(interface.arguments, keyword.iskeyword)
-    tables = [
-        f"{title} = ({' '.join(f'({port.name!r}, {_dtype(port)!r}, {port.shape!r}),' for port in ports)})"
-        for title, ports in (("ARGUMENTS", interface.arguments), ("RESULTS", interface.results))
-    ]
+    """`model.py`: the shared library beside it as functions of NumPy arrays, by ctypes."""
     lines = [
-        f'"""The program {interface.name}, compiled by xhlo for {made_for}: `run` on NumPy arrays."""',
+        f'"""The program {interface.name}, compiled by xhlo for {made_for}: {_listed(interface)} on NumPy arrays."""',
         "",
         "import ctypes",
         "from pathlib import Path",
         "",
         "import numpy as np",
         "",
-        *tables,
-        '"""(name, element type, shape) of each; narrow floats are unsigned integers of their size."""',
-        f"ARENA_BYTES = {max(interface.arena_bytes, 1)}",
-        "",
         f'_library = ctypes.CDLL(str(Path(__file__).with_name("lib{interface.name}.so")))',
-        f"_run = _library.{interface.name}_run",
-        "_run.argtypes = [ctypes.c_void_p] * 3",
-        "_run.restype = ctypes.c_int",
+        *_python_weights(interface),
         "",
         "",
         "def _checked(value, name, dtype, shape):",
@@ -72,27 +61,67 @@ def python_module(interface: Interface, made_for: str) -> str:
         "    return (ctypes.c_void_p * max(len(arrays), 1))(*(array.ctypes.data for array in arrays))",
         "",
         "",
-        f"def run({', '.join(arguments)}):",
-        f'    """{_signature(interface)}',
-        "",
-        '    Raises TypeError for an array of another type or shape. Runs on several threads may go on at once."""',
-        f"    given = ({''.join(f'{name}, ' for name in arguments)})",
-        "    arrays = [_checked(value, *port) for value, port in zip(given, ARGUMENTS, strict=True)]",
-        "    results = [np.empty(shape, dtype) for _, dtype, shape in RESULTS]",
-        f"    memory = np.empty(ARENA_BYTES + {ARENA_ALIGNMENT}, np.uint8)",
+        "def _called(function, given, arguments, results, arena_bytes):",
+        "    arrays = [_checked(value, *port) for value, port in zip(given, arguments, strict=True)]",
+        "    made = [np.empty(shape, dtype) for _, dtype, shape in results]",
+        f"    memory = np.empty(arena_bytes + {ARENA_ALIGNMENT}, np.uint8)",
         f"    arena = -(-memory.ctypes.data // {ARENA_ALIGNMENT}) * {ARENA_ALIGNMENT}",
-        "    pointers = [_addresses(arrays), _addresses(results)]",
-        "    code = _run(*map(ctypes.addressof, pointers), arena)",
+        "    function.argtypes = [ctypes.c_void_p] * 3",
+        "    pointers = [_addresses(arrays), _addresses(made)]",
+        "    code = function(*map(ctypes.addressof, pointers), arena)",
         "    if code:",
-        f'        raise RuntimeError(f"{interface.name}_run returned {{code}}")',
-        "    return results[0] if len(results) == 1 else tuple(results)",
+        '        raise RuntimeError(f"{function.__name__} returned {code}")',
+        "    return made[0] if len(made) == 1 else tuple(made)",
     ]
+    for entry in interface.entries:
+        lines += ["", "", *_python_function(interface, entry)]
     return "\n".join(lines) + "\n"
 
 
-def _signature(interface: Interface) -> str:
-    results = ", ".join(port.type for port in interface.results)
-    return f"({', '.join(f'{port.name}: {port.type}' for port in interface.arguments)}) -> ({results})."
+def _listed(interface: Interface) -> str:
+    return ", ".join(f"`{interface.short(entry)}`" for entry in interface.entries)
+
+
+def _python_weights(interface: Interface) -> list[str]:
+    if interface.weights is None:
+        return []
+    return [
+        f"_weights = np.memmap(Path(__file__).parent / {interface.weights.file!r}, np.uint8, 'r')",
+        f"_set_weights = _library.{interface.name}_set_weights",
+        "_set_weights.argtypes = [ctypes.c_void_p, ctypes.c_uint64]",
+        "if _set_weights(_weights.ctypes.data, _weights.size):",
+        f"    raise ImportError(f'{{_weights.filename}} does not have the weights of {interface.name}')",
+    ]
+
+
+def _python_function(interface: Interface, entry: Entry) -> list[str]:
+    arguments = _names(entry.arguments, keyword.iskeyword)
+    name = interface.short(entry)
+    name += "_" * keyword.iskeyword(name)
+    several = len(interface.entries) > 1
+    tables = [
+        f"{f'{entry.prefix.upper()}_' if several else ''}{title} = "
+        f"({' '.join(f'({port.name!r}, {_dtype(port)!r}, {port.shape!r}),' for port in ports)})"
+        for title, ports in (("ARGUMENTS", entry.arguments), ("RESULTS", entry.results))
+    ]
+    used = [table.partition(" = ")[0] for table in tables]
+    return [
+        *tables,
+        '"""(name, element type, shape) of each; narrow floats are unsigned integers of their size."""',
+        "",
+        "",
+        f"def {name}({', '.join(arguments)}):",
+        f'    """{_signature(entry)}',
+        "",
+        '    Raises TypeError for an array of another type or shape. Runs on several threads may go on at once."""',
+        f"    given = ({''.join(f'{each}, ' for each in arguments)})",
+        f"    return _called(_library.{entry.prefix}_run, given, {used[0]}, {used[1]}, {max(entry.arena_bytes, 1)})",
+    ]
+
+
+def _signature(entry: Entry) -> str:
+    results = ", ".join(port.type for port in entry.results)
+    return f"({', '.join(f'{port.name}: {port.type}' for port in entry.arguments)}) -> ({results})."
 
 
 def _dtype(port: Port) -> str:
@@ -102,13 +131,10 @@ def _dtype(port: Port) -> str:
 
 
 def rust_module(interface: Interface, made_for: str) -> str:
-    """`model.rs`: a safe function over the static library, which `cargo` or `rustc -L` finds."""
+    """`model.rs`: safe functions over the static library, which `cargo` or `rustc -L` finds."""
     name = interface.name
-    arguments = _names(interface.arguments, _RUST_KEYWORDS.__contains__)
-    results = _names(interface.results, _RUST_KEYWORDS.__contains__, arguments)
-    ports = [*zip(arguments, interface.arguments, strict=True), *zip(results, interface.results, strict=True)]
-    parameters = [f"{shown}: &[{_RUST[port.element]}]" for shown, port in ports[: len(arguments)]]
-    parameters += [f"{shown}: &mut [{_RUST[port.element]}]" for shown, port in ports[len(arguments) :]]
+    several = len(interface.entries) > 1
+    run = "(args: *const *const c_void, results: *const *mut c_void, arena: *mut c_void) -> c_int;"
     lines = [
         f"//! The program {name}, compiled by xhlo for {made_for}.",
         "#![allow(dead_code, clippy::too_many_arguments)]",
@@ -117,16 +143,43 @@ def rust_module(interface: Interface, made_for: str) -> str:
         "",
         f'#[link(name = "{name}", kind = "static")]',
         'extern "C" {',
-        f"    fn {name}_run(args: *const *const c_void, results: *const *mut c_void, arena: *mut c_void) -> c_int;",
+        *(f"    fn {entry.prefix}_run{run}" for entry in interface.entries),
         *_rust_threads(interface),
+        *([f"    fn {name}_set_weights(weights: *const c_void, size: u64) -> c_int;"] if interface.weights else []),
         "}",
         "",
-        "/// Bytes of the memory that a run uses for its intermediate values.",
-        f"pub const ARENA_BYTES: usize = {max(interface.arena_bytes, 1)};",
-        "",
+        *_rust_weights(interface),
         f"#[repr(C, align({ARENA_ALIGNMENT}))]",
         "#[derive(Clone, Copy)]",
         f"struct Block([u8; {ARENA_ALIGNMENT}]);",
+        "",
+    ]
+    for entry in interface.entries:
+        inner = _rust_entry(entry)
+        if several:
+            word = interface.short(entry)
+            word += "_" * (word in _RUST_KEYWORDS)
+            inner = [
+                f"pub mod {word} {{",
+                "    use super::*;",
+                "",
+                *(f"    {line}".rstrip() for line in inner),
+                "}",
+                "",
+            ]
+        lines += inner
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _rust_entry(entry: Entry) -> list[str]:
+    arguments = _names(entry.arguments, _RUST_KEYWORDS.__contains__)
+    results = _names(entry.results, _RUST_KEYWORDS.__contains__, arguments)
+    ports = [*zip(arguments, entry.arguments, strict=True), *zip(results, entry.results, strict=True)]
+    parameters = [f"{shown}: &[{_RUST[port.element]}]" for shown, port in ports[: len(arguments)]]
+    parameters += [f"{shown}: &mut [{_RUST[port.element]}]" for shown, port in ports[len(arguments) :]]
+    return [
+        "/// Bytes of the memory that a run uses for its intermediate values.",
+        f"pub const ARENA_BYTES: usize = {max(entry.arena_bytes, 1)};",
         "",
         "/// The memory of a run; one for each thread.",
         "pub struct Arena(Vec<Block>);",
@@ -156,11 +209,25 @@ def rust_module(interface: Interface, made_for: str) -> str:
         f"[{', '.join(f'{shown}.as_ptr().cast()' for shown in arguments) or 'std::ptr::null()'}];",
         f"    let results: [*mut c_void; {max(len(results), 1)}] = "
         f"[{', '.join(f'{shown}.as_mut_ptr().cast()' for shown in results) or 'std::ptr::null_mut()'}];",
-        f"    let code = unsafe {{ {name}_run(args.as_ptr(), results.as_ptr(), arena.0.as_mut_ptr().cast()) }};",
-        '    if code == 0 { Ok(()) } else { Err("arena") }',
+        "    let memory = arena.0.as_mut_ptr().cast();",
+        f"    let code = unsafe {{ {entry.prefix}_run(args.as_ptr(), results.as_ptr(), memory) }};",
+        '    if code == 0 { Ok(()) } else { Err("the library refuses to run") }',
         "}",
+        "",
     ]
-    return "\n".join(lines) + "\n"
+
+
+def _rust_weights(interface: Interface) -> list[str]:
+    if interface.weights is None:
+        return []
+    return [
+        f"/// Take the constants from the file's content, aligned to {ARENA_ALIGNMENT} bytes, before the first run.",
+        "pub fn set_weights(weights: &'static [u8]) -> Result<(), &'static str> {",
+        f"    let code = unsafe {{ {interface.name}_set_weights(weights.as_ptr().cast(), weights.len() as u64) }};",
+        '    if code == 0 { Ok(()) } else { Err("weights") }',
+        "}",
+        "",
+    ]
 
 
 def _rust_threads(interface: Interface) -> list[str]:

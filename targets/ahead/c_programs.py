@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import ml_dtypes
 import numpy as np
 
 from ...hlo_dialect.types import Array
-from .interface import Interface, Port
+from .header import ARENA_ALIGNMENT
+from .interface import Entry, Interface, Port
 
 _KINDS = {"float": "FLOAT", "double": "DOUBLE"}
 _KINDS_OF_DTYPES = {np.dtype(np.float16): "HALF", np.dtype(ml_dtypes.bfloat16): "BFLOAT"}
 
 _COMPARE = """
 enum kind { EXACT, FLOAT, DOUBLE, HALF, BFLOAT };
+
+static uint16_t word(const unsigned char *bytes)
+{
+    uint16_t bits;
+    memcpy(&bits, bytes, 2);
+    return bits;
+}
 
 static double element(const void *data, size_t i, enum kind kind)
 {
@@ -30,12 +39,12 @@ static double element(const void *data, size_t i, enum kind kind)
         if (kind == FLOAT)
             memcpy(&bits, bytes + 4 * i, 4);
         else
-            bits = ((uint32_t)bytes[2 * i] | (uint32_t)bytes[2 * i + 1] << 8) << 16;
+            bits = (uint32_t)word(bytes + 2 * i) << 16;
         memcpy(&value, &bits, 4);
         return (double)value;
     }
     if (kind == HALF) {
-        const unsigned bits = (unsigned)bytes[2 * i] | (unsigned)bytes[2 * i + 1] << 8;
+        const unsigned bits = word(bytes + 2 * i);
         const int exponent = (int)(bits >> 10 & 31u);
         const double mantissa = (double)(bits & 1023u);
         const double sign = bits >> 15 ? -1.0 : 1.0;
@@ -75,11 +84,17 @@ static size_t differences(const char *name, const void *actual, const void *expe
 """
 
 
-def test_program(
-    interface: Interface, inputs: Sequence[Array], expected: Sequence[Array], tolerances: Mapping[str, float]
-) -> str:
+@dataclass(frozen=True)
+class Recorded:
+    """Inputs of an entry, and the results for them."""
+
+    inputs: Sequence[Array]
+    expected: Sequence[Array]
+
+
+def test_program(interface: Interface, recorded: Sequence[Recorded], tolerances: Mapping[str, float]) -> str:
     """
-    A C99 `main` that runs the program on recorded inputs, compares with recorded results, and exits with 0 or 1.
+    A C99 `main` that runs each entry on recorded inputs, compares with recorded results, and exits with 0 or 1.
 
     `tolerances`: relative, by NumPy's name of the element type; types that are not in it must agree to the bit.
     """
@@ -89,32 +104,65 @@ def test_program(
         "#include <stdio.h>",
         "#include <string.h>",
         "",
-        f'#include "{interface.name}.h"',
+        *_includes(interface),
         _COMPARE,
-        *_data("in", inputs),
-        *_data("expected", expected),
-        *_memory(interface),
-        "int main(void)",
-        "{",
-        *_calls(interface, "in", constant=True),
-        "    size_t found = 0;",
-        f"    const int code = {interface.name}_run(&args, &results, arena_start(arena));",
-        f"    if (code != {interface.upper}_OK) {{",
-        f'        printf("%s\\n", {interface.name}_message(code));',
-        "        return 1;",
-        "    }",
+        _ARENA_START.format(upper=interface.upper),
     ]
-    for number, (port, array) in enumerate(zip(interface.results, expected, strict=True)):
-        kind, count, tolerance = _comparison(port, array, tolerances)
-        lines.append(
-            f'    found += differences("{port.name}", out{number}, expected{number}, {count}u, {kind}, {tolerance!r});'
-        )
+    for entry, data in zip(interface.entries, recorded, strict=True):
+        lines += _test_of(interface, entry, data, tolerances)
     lines += [
+        "int main(int argc, char **argv)",
+        "{",
+        "    size_t found = 0;",
+        *_map_weights(interface),
+        *(f"    found += test_{entry.prefix}();" for entry in interface.entries),
         '    printf(found ? "%lu elements differ\\n" : "all results agree\\n", (unsigned long)found);',
         "    return found ? 1 : 0;",
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _test_of(interface: Interface, entry: Entry, recorded: Recorded, tolerances: Mapping[str, float]) -> list[str]:
+    """The data of an entry, and a function that returns the number of elements that differ."""
+    prefix = entry.prefix
+    lines = [
+        *_data(f"{prefix}_in", recorded.inputs),
+        *_data(f"{prefix}_expected", recorded.expected),
+        *_memory(entry),
+        f"static size_t test_{prefix}(void)",
+        "{",
+        *_calls(interface, entry, constant=True),
+        "    size_t found = 0;",
+        f"    const int code = {prefix}_run(&args, &results, arena_start({prefix}_arena));",
+        f"    if (code != {interface.upper}_OK) {{",
+        f'        printf("%s\\n", {interface.name}_message(code));',
+        "        return 1;",
+        "    }",
+    ]
+    for number, (port, array) in enumerate(zip(entry.results, recorded.expected, strict=True)):
+        kind, count, tolerance = _comparison(port, array, tolerances)
+        arrays = f"{prefix}_out{number}, {prefix}_expected{number}"
+        lines.append(f'    found += differences("{port.name}", {arrays}, {count}u, {kind}, {tolerance!r});')
+    return [*lines, "    return found;", "}", ""]
+
+
+def _includes(interface: Interface) -> list[str]:
+    weights = [f'#include "{interface.name}_weights.h"'] if interface.weights is not None else []
+    return [f'#include "{interface.name}.h"', *weights]
+
+
+def _map_weights(interface: Interface) -> list[str]:
+    """Statements of `main` that map the file of weights, which an argument may name."""
+    if interface.weights is None:
+        return ["    (void)argc;", "    (void)argv;"]
+    return [
+        f'    const int mapped = {interface.name}_map_weights(argc > 1 ? argv[1] : "{interface.weights.file}");',
+        f"    if (mapped != {interface.upper}_OK) {{",
+        f'        printf("%s\\n", {interface.name}_message(mapped));',
+        "        return 1;",
+        "    }",
+    ]
 
 
 def _comparison(port: Port, array: Array, tolerances: Mapping[str, float]) -> tuple[str, int, float]:
@@ -128,17 +176,16 @@ def _comparison(port: Port, array: Array, tolerances: Mapping[str, float]) -> tu
 
 
 def benchmark_program(interface: Interface) -> str:
-    """A C99 `main` that runs the program on zeros, `argv[1]` times (100), and prints the least and the mean time."""
+    """A C99 `main` that runs each entry on zeros, `argv[1]` times (100), and prints the least and the mean time."""
     lines = [
         f"/* Measures {interface.name} on arguments that are zero. */",
         "#include <stdio.h>",
         "#include <stdlib.h>",
         "#include <time.h>",
         "",
-        f'#include "{interface.name}.h"',
+        *_includes(interface),
         "",
-        *[f"static uint64_t in{n}[{_words(port)}];" for n, port in enumerate(interface.arguments)],
-        *_memory(interface),
+        _ARENA_START.format(upper=interface.upper),
         "static double seconds(void)",
         "{",
         "    struct timespec now;",
@@ -146,15 +193,36 @@ def benchmark_program(interface: Interface) -> str:
         "    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;",
         "}",
         "",
+    ]
+    for entry in interface.entries:
+        lines += _benchmark_of(interface, entry)
+    named = _map_weights(interface) if interface.weights is not None else []
+    lines += [
         "int main(int argc, char **argv)",
         "{",
-        *_calls(interface, "in", constant=False),
         "    const long runs = argc > 1 ? strtol(argv[1], NULL, 10) : 100;",
+        *(line.replace("argc > 1 ? argv[1]", "argc > 2 ? argv[2]") for line in named),
+        "    return " + " || ".join(f"bench_{entry.prefix}(runs)" for entry in interface.entries) + ";",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _benchmark_of(interface: Interface, entry: Entry) -> list[str]:
+    """A function that measures an entry. Returns 0, or 1 for an error."""
+    prefix = entry.prefix
+    title = f"{interface.short(entry)}: " if len(interface.entries) > 1 else ""
+    return [
+        *(f"static {_storage(port)[0]} {prefix}_in{n}[{_storage(port)[1]}];" for n, port in enumerate(entry.arguments)),
+        *_memory(entry),
+        f"static int bench_{prefix}(long runs)",
+        "{",
+        *_calls(interface, entry, constant=False),
         "    double least = 1e30, total = 0.0;",
         "    long i;",
         "    for (i = 0; i < runs; i++) {",
         "        const double start = seconds();",
-        f"        const int code = {interface.name}_run(&args, &results, arena_start(arena));",
+        f"        const int code = {prefix}_run(&args, &results, arena_start({prefix}_arena));",
         "        const double taken = seconds() - start;",
         f"        if (code != {interface.upper}_OK) {{",
         f'            printf("%s\\n", {interface.name}_message(code));',
@@ -164,56 +232,60 @@ def benchmark_program(interface: Interface) -> str:
         "        least = taken < least ? taken : least;",
         "    }",
         "    if (runs > 0)",
-        '        printf("least %.3f us, mean %.3f us of %ld runs\\n", 1e6 * least, 1e6 * total / (double)runs, runs);',
+        f'        printf("{title}least %.3f us, mean %.3f us of %ld runs\\n",',
+        "               1e6 * least, 1e6 * total / (double)runs, runs);",
         "    return 0;",
         "}",
+        "",
     ]
-    return "\n".join(lines) + "\n"
 
 
-def _words(port: Port) -> int:
-    return max(1, -(-port.nbytes // 8))
+_ARENA_START = """static void *arena_start(unsigned char *memory)
+{{
+    return memory + ({upper}_ARENA_ALIGNMENT - (uintptr_t)memory % {upper}_ARENA_ALIGNMENT) % {upper}_ARENA_ALIGNMENT;
+}}
+"""
+
+
+def _storage(port: Port) -> tuple[str, int]:
+    """The C type of an array's words, unsigned integers that align it to its elements, and their number."""
+    parts = 2 if port.element.startswith("complex") else 1
+    count = max(1, port.count * parts)
+    return f"uint{8 * (port.nbytes // count if port.nbytes else 1)}_t", count
 
 
 def _data(prefix: str, arrays: Sequence[Array]) -> list[str]:
-    """Arrays as words of 64 bits, which aligns them to any element."""
+    """Arrays as unsigned integers of their elements' size, whose bytes each machine puts in its own order."""
     lines: list[str] = []
     for number, array in enumerate(arrays):
-        content = np.ascontiguousarray(array).tobytes()
-        words = np.frombuffer(content.ljust(max(8, -(-len(content) // 8) * 8), b"\0"), "<u8").tolist()
-        lines.append(f"static const uint64_t {prefix}{number}[{len(words)}] = {{")
-        for start in range(0, len(words), 6):
-            lines.append("    " + " ".join(f"0x{word:x}u," for word in words[start : start + 6]))
+        size = array.dtype.itemsize // (2 if array.dtype.kind == "c" else 1)
+        words = np.frombuffer(np.ascontiguousarray(array).tobytes(), f"<u{size}").tolist() or [0]
+        lines.append(f"static const uint{8 * size}_t {prefix}{number}[{len(words)}] = {{")
+        per_line = 24 // size
+        for start in range(0, len(words), per_line):
+            lines.append("    " + " ".join(f"0x{word:x}u," for word in words[start : start + per_line]))
         lines.append("};")
     return lines
 
 
-def _memory(interface: Interface) -> list[str]:
+def _memory(entry: Entry) -> list[str]:
     """The results and the arena, static, so that a program of any size fits."""
-    lines = [f"static uint64_t out{n}[{_words(port)}];" for n, port in enumerate(interface.results)]
-    upper = interface.upper
-    return [
-        *lines,
-        f"static unsigned char arena[{upper}_ARENA_BYTES + {upper}_ARENA_ALIGNMENT];",
-        "",
-        "static void *arena_start(unsigned char *memory)",
-        "{",
-        f"    return memory + ({upper}_ARENA_ALIGNMENT - (uintptr_t)memory % {upper}_ARENA_ALIGNMENT)"
-        f" % {upper}_ARENA_ALIGNMENT;",
-        "}",
-        "",
+    lines = [
+        f"static {_storage(port)[0]} {entry.prefix}_out{n}[{_storage(port)[1]}];"
+        for n, port in enumerate(entry.results)
     ]
+    return [*lines, f"static unsigned char {entry.prefix}_arena[{entry.upper}_ARENA_BYTES + {ARENA_ALIGNMENT}];", ""]
 
 
-def _calls(interface: Interface, prefix: str, constant: bool) -> list[str]:
+def _calls(interface: Interface, entry: Entry, constant: bool) -> list[str]:
     """The structures of a call."""
     const = "const " if constant else ""
-    name = interface.name
+    prefix = entry.prefix
     arguments = [
-        f"(const {interface.c_type(port)} *)({const}void *){prefix}{n}" for n, port in enumerate(interface.arguments)
+        f"(const {interface.c_type(port)} *)({const}void *){prefix}_in{n}" for n, port in enumerate(entry.arguments)
     ]
-    results = [f"({interface.c_type(p)} *)(void *)out{n}" for n, p in enumerate(interface.results)]
+    results = [f"({interface.c_type(port)} *)(void *){prefix}_out{n}" for n, port in enumerate(entry.results)]
     return [
-        f"    const {name}_args args = {{ {', '.join(arguments) or 'NULL'} }};",
-        f"    const {name}_results results = {{ {', '.join(results) or 'NULL'} }};",
+        f"    const {prefix}_args args = {{ {', '.join(arguments) or 'NULL'} }};",
+        f"    const {prefix}_results results = {{ {', '.join(results) or 'NULL'} }};",
     ]

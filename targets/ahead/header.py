@@ -1,14 +1,26 @@
-"""The C header of a program (C99 and C++), and the C++ class around it (C++17)."""
+"""The C header of a library (C99 and C++)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from .interface import Interface, Port
+from .interface import Entry, Interface, Port
 from .threads import Threads
 
 ARENA_ALIGNMENT = 64
-"""Bytes; the widest vector."""
+"""Bytes; the widest vector. That of weights, too."""
+
+CODES: Mapping[str, tuple[int, str]] = {
+    "OK": (0, "success"),
+    "NULL_POINTER": (1, "an argument, a result or the arena is null"),
+    "MISALIGNED_ARENA": (2, "the arena is not aligned"),
+    "UNSUPPORTED_CPU": (3, "the library has no version for this CPU"),
+    "NO_WEIGHTS": (4, "the weights have not been set"),
+    "WRONG_WEIGHTS": (5, "the weights are not those of the library"),
+    "MISALIGNED_WEIGHTS": (6, "the weights are not aligned"),
+    "UNREADABLE_WEIGHTS": (7, "the file of weights cannot be read"),
+}
+"""The error codes, and what they mean."""
 
 
 def c_header(interface: Interface, made_for: str) -> str:
@@ -23,39 +35,38 @@ def c_header(interface: Interface, made_for: str) -> str:
         "#include <stddef.h>",
         "#include <stdint.h>",
         "",
+        f"/* Define {upper}_DLL where the library is a DLL of Windows. */",
+        f"#if defined(_WIN32) && defined({upper}_DLL)",
+        f"#define {upper}_API __declspec(dllimport)",
+        "#else",
+        f"#define {upper}_API",
+        "#endif",
+        "",
         "#ifdef __cplusplus",
         'extern "C" {',
         "#endif",
         "",
         *_complex_types(interface),
-        *_structure(interface, "args", interface.arguments, "const "),
-        *_structure(interface, "results", interface.results, ""),
-        "/* Bytes of the memory that a run uses for its intermediate values, and their alignment. */",
-        f"#define {upper}_ARENA_BYTES {_literal(max(interface.arena_bytes, 1))}",
-        f"#define {upper}_ARENA_ALIGNMENT {ARENA_ALIGNMENT}u",
-        "",
-        *_constants(interface),
-        *_parallel_for(interface),
         "enum {",
-        f"    {upper}_OK = 0,",
-        f"    {upper}_NULL_POINTER = 1,    /* an argument, a result or the arena is null */",
-        f"    {upper}_MISALIGNED_ARENA = 2, /* the arena is not aligned to {upper}_ARENA_ALIGNMENT */",
-        f"    {upper}_UNSUPPORTED_CPU = 3   /* this CPU has none of the levels of a library of several */",
+        *(f"    {upper}_{code} = {number}, /* {text} */" for code, (number, text) in list(CODES.items())[:-1]),
+        *(f"    {upper}_{code} = {number}  /* {text} */" for code, (number, text) in list(CODES.items())[-1:]),
         "};",
         "",
-        "/*",
-        " * Run the program. Arrays are row-major and aligned to their elements; results do not overlap arguments, the",
-        " * arena or each other. Allocates nothing and keeps nothing: calls on different arenas and results may run at",
-        f" * once. Returns {upper}_OK, or another value of the enumeration, and then has written nothing.",
-        " */",
-        f"int {name}_run(const {name}_args *args, const {name}_results *results, void *arena);",
+        "/* The alignment in bytes of the memory that a run uses, and of weights. */",
+        f"#define {upper}_ARENA_ALIGNMENT {ARENA_ALIGNMENT}u",
         "",
+        *_parallel_for(interface),
+        *_weights(interface),
+    ]
+    for entry in interface.entries:
+        lines += _entry(interface, entry)
+    lines += [
         f"static inline const char *{name}_message(int code)",
         "{",
-        f'    return code == {upper}_OK ? "success"',
-        f'         : code == {upper}_NULL_POINTER ? "an argument, a result or the arena is null"',
-        f'         : code == {upper}_MISALIGNED_ARENA ? "the arena is not aligned"',
-        f'         : code == {upper}_UNSUPPORTED_CPU ? "the library has no version for this CPU"',
+        *(
+            f'    {"     :" if number else "return"} code == {upper}_{code} ? "{text}"'
+            for code, (number, text) in CODES.items()
+        ),
         '         : "unknown error";',
         "}",
         "",
@@ -65,6 +76,26 @@ def c_header(interface: Interface, made_for: str) -> str:
         "#endif",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _entry(interface: Interface, entry: Entry) -> list[str]:
+    """The declarations of a function of the program."""
+    prefix, upper = entry.prefix, interface.upper
+    return [
+        *_structure(interface, entry, "args", entry.arguments, "const "),
+        *_structure(interface, entry, "results", entry.results, ""),
+        "/* Bytes of the memory that a run uses for its intermediate values. */",
+        f"#define {entry.upper}_ARENA_BYTES {literal(max(entry.arena_bytes, 1))}",
+        "",
+        *_constants(entry),
+        "/*",
+        " * Run the program. Arrays are row-major and aligned to their elements; results do not overlap arguments, the",
+        " * arena or each other. Allocates nothing and keeps nothing: calls on different arenas and results may run at",
+        f" * once. Returns {upper}_OK, or another value of the enumeration, and then has written nothing.",
+        " */",
+        f"{upper}_API int {prefix}_run(const {prefix}_args *args, const {prefix}_results *results, void *arena);",
+        "",
+    ]
 
 
 def _parallel_for(interface: Interface) -> list[str]:
@@ -82,14 +113,34 @@ def _parallel_for(interface: Interface) -> list[str]:
         f"typedef void (*{name}_parallel_for)({name}_range range, void *context, int64_t count, void *user);",
         "/*",
         " * Let the loops of all later runs be run by function, which gets user; by the calling thread if it is null.",
-        " * The only state of the library: set it while no run goes on.",
+        " * It is state of the library: set it while no run goes on.",
         " */",
-        f"void {name}_set_parallel_for({name}_parallel_for function, void *user);",
+        f"{interface.upper}_API void {name}_set_parallel_for({name}_parallel_for function, void *user);",
         "",
     ]
 
 
-def _literal(number: int) -> str:
+def _weights(interface: Interface) -> list[str]:
+    """The declarations for programs whose constants are in a file."""
+    weights = interface.weights
+    if weights is None:
+        return []
+    name, upper = interface.name, interface.upper
+    return [
+        f"/* The constants are in a file of so many bytes, whose XXH64 is this; {name}_weights.h maps it. */",
+        f"#define {upper}_WEIGHTS_FILE_BYTES {literal(weights.nbytes)}",
+        f"#define {upper}_WEIGHTS_FILE_HASH 0x{weights.digest:016x}ull",
+        "/*",
+        " * Let all later runs take their constants from this memory, which holds the file, is aligned to",
+        f" * {upper}_ARENA_ALIGNMENT, stays as it is and is only read. Compares size and hash. It is state of the",
+        " * library: set it while no run goes on.",
+        " */",
+        f"{upper}_API int {name}_set_weights(const void *weights, uint64_t size);",
+        "",
+    ]
+
+
+def literal(number: int) -> str:
     """An unsigned constant that C99 takes."""
     return f"{number}u" if number < 1 << 32 else f"{number}ull"
 
@@ -97,81 +148,28 @@ def _literal(number: int) -> str:
 def _complex_types(interface: Interface) -> list[str]:
     lines: list[str] = []
     for element, part in (("complex64", "float"), ("complex128", "double")):
-        if any(port.element == element for port in (*interface.arguments, *interface.results)):
+        if any(port.element == element for entry in interface.entries for port in entry.ports):
             lines += [f"typedef struct {{ {part} re, im; }} {interface.name}_{element};", ""]
     return lines
 
 
-def _structure(interface: Interface, what: str, ports: Sequence[Port], const: str) -> list[str]:
+def _structure(interface: Interface, entry: Entry, what: str, ports: Sequence[Port], const: str) -> list[str]:
     """A structure of pointers; C has no empty ones."""
     fields = [f"    {const}{interface.c_type(port)} *{port.name}; /* {port.type} */" for port in ports]
     if not fields:
         fields = [f"    {const}void *unused; /* there are none */"]
-    return ["typedef struct {", *fields, f"}} {interface.name}_{what};", ""]
+    return ["typedef struct {", *fields, f"}} {entry.prefix}_{what};", ""]
 
 
-def _constants(interface: Interface) -> list[str]:
+def _constants(entry: Entry) -> list[str]:
     lines: list[str] = []
-    for port in (*interface.arguments, *interface.results):
-        prefix = f"{interface.upper}_{port.name.upper()}"
+    for port in entry.ports:
+        prefix = f"{entry.upper}_{port.name.upper()}"
         lines += [
             f"#define {prefix}_RANK {len(port.shape)}",
             f"#define {prefix}_SHAPE {{ {', '.join(map(str, port.shape)) or '1'} }}",
-            f"#define {prefix}_ELEMENTS {_literal(port.count)}",
-            f"#define {prefix}_BYTES {_literal(port.nbytes)}",
+            f"#define {prefix}_ELEMENTS {literal(port.count)}",
+            f"#define {prefix}_BYTES {literal(port.nbytes)}",
             "",
         ]
     return lines
-
-
-def cpp_header(interface: Interface) -> str:
-    """`model.hpp`: a class that owns the arena, and arrays of the right sizes."""
-    name, upper = interface.name, interface.upper
-    lines = [
-        f"// The program {name} for C++17.",
-        "#pragma once",
-        "",
-        "#include <cstdlib>",
-        "#include <memory>",
-        "#include <new>",
-        "#include <stdexcept>",
-        "#include <vector>",
-        "",
-        f'#include "{name}.h"',
-        "",
-        f"namespace {name} {{",
-        "",
-        "/// The results of a run, row-major.",
-        "struct Results {",
-        *[
-            f"    std::vector<{interface.c_type(port)}> {port.name} ="
-            f" std::vector<{interface.c_type(port)}>({port.count});  // {port.type}"
-            for port in interface.results
-        ],
-        "};",
-        "",
-        "/// Runs the program on an arena of its own: one object for each thread.",
-        "class Program {",
-        "public:",
-        f"    Program() : arena_(::operator new({upper}_ARENA_BYTES, std::align_val_t({upper}_ARENA_ALIGNMENT))) {{}}",
-        "",
-        "    /// Run on arrays of the sizes that the header states, into `results`. Throws std::invalid_argument.",
-        f"    void run(const {name}_args &args, Results &results) {{",
-        f"        {name}_results out{{}};",
-        *[f"        out.{port.name} = results.{port.name}.data();" for port in interface.results],
-        f"        const int code = {name}_run(&args, &out, arena_.get());",
-        f"        if (code != {upper}_OK) throw std::invalid_argument({name}_message(code));",
-        "    }",
-        "",
-        "private:",
-        "    struct Free {",
-        "        void operator()(void *p) const noexcept {",
-        f"            ::operator delete(p, std::align_val_t({upper}_ARENA_ALIGNMENT));",
-        "        }",
-        "    };",
-        "    std::unique_ptr<void, Free> arena_;",
-        "};",
-        "",
-        f"}}  // namespace {name}",
-    ]
-    return "\n".join(lines) + "\n"

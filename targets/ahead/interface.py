@@ -1,4 +1,4 @@
-"""The C interface of a program: names of its arguments and results, and their C types."""
+"""The C interface of a library: the names of arguments and results, and their C types."""
 
 from __future__ import annotations
 
@@ -33,6 +33,10 @@ _ELEMENTS = {
 """C's types by NumPy's names; those of the complex types are structures that the header declares."""
 
 
+_TAKEN = ("arena", "weights_file")
+"""Words of the header's own macros, NAME_ARENA_BYTES and the like."""
+
+
 class LibraryNameError(ValueError):
     """A name that no C function can begin with."""
 
@@ -57,52 +61,98 @@ class Port:
 
 
 @dataclass(frozen=True)
-class Interface:
-    """A compiled program as C sees it."""
+class Entry:
+    """A function of the program that C can call."""
 
-    name: str
-    """The prefix of all symbols, a C identifier."""
+    prefix: str
+    """The beginning of its symbols: the library's name, with the function's if there are several."""
     arguments: tuple[Port, ...]
     results: tuple[Port, ...]
     arena_bytes: int
-    threads: Threads = Threads.NONE
-    levels: tuple[str, ...] = ()
-    """The CPUs of its versions, from the least to the greatest; none for a library of one."""
 
     @property
     def upper(self) -> str:
-        """The prefix of the macros."""
+        """The prefix of its macros."""
+        return self.prefix.upper()
+
+    @property
+    def ports(self) -> tuple[Port, ...]:
+        """The arguments, then the results."""
+        return (*self.arguments, *self.results)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The file of a library's large constants."""
+
+    file: str
+    """Its path from the folder of the library's other files."""
+    nbytes: int
+    digest: int
+    """XXH64 of the whole file."""
+
+
+@dataclass(frozen=True)
+class Interface:
+    """A library as C sees it."""
+
+    name: str
+    """The prefix of all symbols, a C identifier."""
+    entries: tuple[Entry, ...]
+    threads: Threads = Threads.NONE
+    levels: tuple[str, ...] = ()
+    """The CPUs of its versions, from the least to the greatest; none for a library of one."""
+    weights: Weights | None = None
+    """None if the constants are part of the object file."""
+
+    @property
+    def arguments(self) -> tuple[Port, ...]:
+        """The arguments of the first entry."""
+        return self.entries[0].arguments
+
+    @property
+    def results(self) -> tuple[Port, ...]:
+        """The results of the first entry."""
+        return self.entries[0].results
+
+    @property
+    def arena_bytes(self) -> int:
+        """The arena of the first entry."""
+        return self.entries[0].arena_bytes
+
+    @property
+    def upper(self) -> str:
+        """The prefix of the macros that all entries share."""
         return self.name.upper()
 
     @property
     def symbols(self) -> tuple[str, ...]:
         """The functions that the object file defines."""
         set_parallel_for = (f"{self.name}_set_parallel_for",) if self.threads is Threads.CALLBACK else ()
-        return (f"{self.name}_run", *set_parallel_for)
+        set_weights = (f"{self.name}_set_weights",) if self.weights is not None else ()
+        return (*(f"{entry.prefix}_run" for entry in self.entries), *set_parallel_for, *set_weights)
+
+    def short(self, entry: Entry) -> str:
+        """The name of an entry without the library's: `run` for the only one."""
+        return entry.prefix[len(self.name) + 1 :] or "run"
 
     def c_type(self, port: Port) -> str:
         """The type of a port's elements in the header."""
         return f"{self.name}_{port.element}" if port.element.startswith("complex") else port.element
 
 
-def interface_of(name: str, facts: Facts, threads: Threads = Threads.NONE) -> Interface:
+def entry_interface(prefix: str, facts: Facts) -> Entry:
     """The interface of a program; arguments have the names of its text, those without are numbered."""
     results = [f"result{number}" for number in range(facts.result_count)]
     results += [f"check{number}" for number in range(len(facts.outputs) - facts.result_count)]
     names = facts.names or ("",) * len(facts.inputs)
     arguments = [given or f"arg{number}" for number, given in enumerate(names)]
-    return Interface(
-        name,
-        _ports(facts.inputs, arguments),
-        _ports(facts.outputs, results),
-        facts.arena_bytes,
-        threads,
-    )
+    return Entry(prefix, _ports(facts.inputs, arguments), _ports(facts.outputs, results), facts.arena_bytes)
 
 
 def _ports(types: Sequence[ArrayType], names: Sequence[str]) -> tuple[Port, ...]:
     ports: list[Port] = []
-    used: set[str] = set()
+    used: set[str] = set(_TAKEN)
     for type_, given in zip(types, names, strict=True):
         name = identifier(given)
         while name in used:

@@ -14,24 +14,29 @@ from ...hlo_dialect.dialect import make_context
 from ...hlo_dialect.garbage_collector import paused_gc
 from ...lowering.convert_to_llvm.cpu import PARALLEL_FOR
 from ...passes.manager.timing import Timing
-from ..cpu.c_library import symbols
 from ..cpu.jit import compile_to_object, link_texts
 from ..llvm_text.module import emit_llvm_ir
+from ..program.entry_choice import choose_entry, public_functions
 from ..program.lowering import Lowering
 from ..program.pipeline import parse_source
 from ..program.source import Source, read_source
 from .archive import archive
 from .bindings import cmake_config, pkg_config, python_module, rust_module
-from .header import c_header, cpp_header
-from .interface import Interface, LibraryNameError, identifier, interface_of
+from .cpp_header import cpp_header
+from .header import c_header
+from .interface import Entry, Interface, LibraryNameError, entry_interface, identifier
+from .javascript import javascript_module
 from .linking import shared_library
-from .machine import Machine, MachineError
+from .machine import Format, Machine, MachineError
 from .multiversion import LEVELS, checked_levels, combined
+from .object_symbols import undefined_symbols
 from .pipeline import AheadPipeline
 from .run_function import with_run_function
 from .threads import Threads, parallel_for
+from .weights import WeightsFile, address_declaration, set_weights
+from .weights_header import weights_header
 
-Extra = Literal["shared", "python", "rust", "cmake", "pkg-config"]
+Extra = Literal["shared", "python", "rust", "javascript", "cmake", "pkg-config"]
 """A file that is written besides the object file, the static library and the headers."""
 
 
@@ -53,6 +58,8 @@ class Library:
     """The machine; that of the least level of several."""
     object: bytes = field(repr=False)
     """The relocatable object file, position-independent."""
+    weights: bytes = field(default=b"", repr=False)
+    """The file of large constants; empty if they are part of the object file."""
 
     @property
     def name(self) -> str:
@@ -63,7 +70,7 @@ class Library:
     def archive(self) -> bytes:
         """The object file as a static library."""
         member = f"{self.name[:13]}.o"
-        return archive({member: self.object}, {member: self.interface.symbols})
+        return archive({member: self.object}, {member: self.interface.symbols}, self.machine.format)
 
     @property
     def header(self) -> str:
@@ -81,8 +88,8 @@ class Library:
 
     @property
     def shared_library(self) -> bytes:
-        """The shared library, made by a linker of the system. Raises LinkError."""
-        return shared_library(self.object, f"lib{self.name}.so", self.interface.symbols, self.machine)
+        """The shared library, or module of WebAssembly, made by a linker of the system. Raises LinkError."""
+        return shared_library(self.object, self._file("shared"), self.interface.symbols, self.machine)
 
     @property
     def python_module(self) -> str:
@@ -95,24 +102,49 @@ class Library:
         return rust_module(self.interface, self._made_for)
 
     @property
+    def javascript_module(self) -> str:
+        """A JavaScript module that runs the module of WebAssembly on typed arrays."""
+        return javascript_module(self.interface, self._made_for)
+
+    @property
     def undefined_symbols(self) -> list[str]:
         """The functions that the object file needs: those of libc and libm that LLVM calls."""
-        found = set(symbols(self.object))
-        return sorted(name for name, defined in found if not defined and (name, True) not in found)
+        return undefined_symbols(self.object, self.machine.format)
+
+    def _file(self, what: str) -> str:
+        """The name of a file, by the habits of the system: of the "object", the "static" or "shared" library."""
+        windows, wasm = "windows-msvc" in self.machine.triple, self.machine.format is Format.WASM
+        if what == "object":
+            return f"{self.name}.obj" if windows else f"{self.name}.o"
+        if what == "static":
+            return f"{self.name}.lib" if windows else f"lib{self.name}.a"
+        return f"{self.name}.wasm" if wasm else f"lib{self.name}.so"
 
     def files(self, extras: Collection[Extra] = ()) -> Mapping[str, bytes]:
-        """The files that `write` makes: content by name. Raises LinkError."""
-        name = self.name
+        """
+        The files that `write` makes: content by name. Raises LinkError, MachineError for a file that the machine's
+        programs have no use for.
+        """
+        name, wasm = self.name, self.machine.format is Format.WASM
         found = {
-            f"{name}.o": self.object,
-            f"lib{name}.a": self.archive,
+            self._file("object"): self.object,
+            self._file("static"): self.archive,
             f"{name}.h": self.header.encode(),
             f"{name}.hpp": self.cpp_header.encode(),
         }
-        if "shared" in extras or "python" in extras:
-            found[f"lib{name}.so"] = self.shared_library
+        if self.interface.weights is not None:
+            found[self.interface.weights.file] = self.weights
+            found[f"{name}_weights.h"] = weights_header(self.interface).encode()
+        if "shared" in extras or "python" in extras or "javascript" in extras:
+            found[self._file("shared")] = self.shared_library
         if "python" in extras:
+            if wasm:
+                raise MachineError(f"Python loads no code for {self.machine.triple}: take --javascript")
             found[f"{name}.py"] = self.python_module.encode()
+        if "javascript" in extras:
+            if not wasm:
+                raise MachineError(f"JavaScript loads code for wasm32, not for {self.machine.triple}")
+            found[f"{name}.mjs"] = self.javascript_module.encode()
         if "rust" in extras:
             found[f"{name}.rs"] = self.rust_module.encode()
         if "cmake" in extras:
@@ -124,8 +156,8 @@ class Library:
     def write(self, folder: str | os.PathLike[str] = ".", extras: Collection[Extra] = ()) -> list[Path]:
         """
         Write the object file, the static library and the headers into a folder, which is made if need be; return the
-        paths. `extras`: "shared" for the shared library, "python" for it with a module of Python, "rust", "cmake",
-        "pkg-config". Raises OSError, LinkError. No file is left half-written.
+        paths. `extras`: "shared" for the shared library, "python" for it with a module of Python, "javascript", "rust",
+        "cmake", "pkg-config". Raises OSError, LinkError, MachineError. No file is left half-written.
         """
         made: list[Path] = []
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -146,6 +178,8 @@ def compile_ahead(
     triple: str | None = None,
     cpu: str | Sequence[str] | None = None,
     threads: Threads | str = Threads.NONE,
+    entries: Sequence[str] | None = None,
+    weights: str | None = None,
     timing: Timing | None = None,
 ) -> Library:
     """
@@ -153,13 +187,16 @@ def compile_ahead(
 
     `program`: as for `xhlo.compile`. `name`: the prefix of all symbols. `triple`: LLVM's name of the machine and
     system, such as "aarch64-linux-gnu"; this machine's by default. `cpu`: LLVM's name of the CPU, "x86-64-v3" where
-    the machine is x86_64 and none is named, or "host"; or several of "x86-64", "x86-64-v2" to "x86-64-v4", for a
-    library that chooses at its first run. `threads`: "none", or "callback" for a library whose loops are run by the
-    function that is given to `NAME_set_parallel_for`.
+    the machine is x86_64 and none is named, or "host", with features after plus signs ("generic-rv64+v"); or several
+    of "x86-64", "x86-64-v2" to "x86-64-v4", for a library that chooses at its first run. `threads`: "none", or
+    "callback" for a library whose loops are run by the function that is given to `NAME_set_parallel_for`. `entries`:
+    the functions of the program that C can call, or "all" for the public ones; @main by default. One is called
+    `NAME_run`, several `NAME_FUNCTION_run`. `weights`: a file for the large constants, by its path from the folder of
+    the other files, which C gives to `NAME_set_weights` before the first run.
 
     Raises DiagnosticError for an invalid program, or one that calls functions of the host program, MachineError for a
-    machine that is not supported, LevelError, LibraryNameError; all are ValueErrors. `timing` receives the seconds of
-    each stage.
+    machine that is not supported, LevelError, LibraryNameError, NoWeightsError; all are ValueErrors. `timing` receives
+    the seconds of each stage.
 
     >>> import xhlo
     >>> library = xhlo.compile_ahead('''
@@ -177,43 +214,91 @@ def compile_ahead(
     if identifier(name) != name:
         raise LibraryNameError(f"'{name}' cannot begin the names of C functions: take letters, digits and underscores")
     source, timing = read_source(program), timing or Timing()
-    versions = [_version(source, name, machine, Threads(threads), timing) for machine in machines]
     # The choice among the versions runs on every CPU.
     machine = Machine.named(triple, LEVELS[0]) if levels else machines[0]
-    interface = versions[0].interface
-    text = versions[0].text
-    if levels:
-        arena_bytes = max(version.interface.arena_bytes for version in versions)
-        interface = replace(interface, arena_bytes=arena_bytes, levels=levels)
-        text = combined(name, {level: version.text for level, version in zip(levels, versions, strict=True)})
-    if interface.threads is Threads.CALLBACK:
-        text = link_texts([text.replace(f"@{PARALLEL_FOR}(", f"@{name}_share("), machine.header + parallel_for(name)])
-    llvm: dict[str, float] = {}
-    code = compile_to_object(text, llvm, machine=machine.target_machine)
-    timing.seconds.update((f"LLVM {stage}", seconds) for stage, seconds in llvm.items())
-    return Library(interface, machine, code)
+    file = None if weights is None else WeightsFile(weights, machine.kind.big_endian)
+    made = _Compilation(source, name, machines, levels, Threads(threads), file, timing)
+    texts, found = made.entries(_prefixes(source, name, entries))
+    interface = Interface(name, tuple(found), Threads(threads), levels, None if file is None else file.described())
+    code = _linked(interface, machine, texts, timing)
+    return Library(interface, machine, code, b"" if file is None else file.content)
+
+
+def _prefixes(source: Source, name: str, entries: Sequence[str] | None) -> Mapping[str | None, str]:
+    """The beginnings of symbols by entry, None for @main. Raises LibraryNameError, DiagnosticError."""
+    if entries is None:
+        return {None: name}
+    chosen = [entries] if isinstance(entries, str) else list(entries)
+    if chosen == ["all"]:
+        chosen = public_functions(parse_source(source, make_context()))
+    if len(chosen) == 1:
+        return {chosen[0]: name}
+    prefixes: dict[str | None, str] = {entry: f"{name}_{identifier(entry.removeprefix('@'))}" for entry in chosen}
+    if not chosen or len(set(prefixes.values())) < len(chosen):
+        raise LibraryNameError(f"the functions {', '.join(chosen)} cannot be told apart by their names in C")
+    return prefixes
 
 
 @dataclass(frozen=True)
-class _Version:
-    """The program for one CPU."""
+class _Compilation:
+    """What all functions and versions of a library are made with."""
 
-    interface: Interface
-    text: str
+    source: Source
+    name: str
+    machines: Sequence[Machine]
+    levels: Sequence[str]
+    threads: Threads
+    file: WeightsFile | None
+    timing: Timing
+
+    def entries(self, prefixes: Mapping[str | None, str]) -> tuple[list[str], list[Entry]]:
+        """The LLVM IR and the interface of each entry."""
+        texts: list[str] = []
+        found: list[Entry] = []
+        for function, prefix in prefixes.items():
+            versions = [self._version(function, prefix, machine) for machine in self.machines]
+            text, entry = versions[0]
+            if self.levels:
+                entry = replace(entry, arena_bytes=max(each.arena_bytes for _, each in versions))
+                text = combined(prefix, dict(zip(self.levels, (text for text, _ in versions), strict=True)))
+            texts.append(text)
+            found.append(entry)
+        return texts, found
+
+    def _version(self, function: str | None, prefix: str, machine: Machine) -> tuple[str, Entry]:
+        """An entry for one CPU."""
+        with paused_gc():
+            ctx = make_context()
+            with self.timing.stage("read"):
+                module = parse_source(self.source, ctx)
+                if function is not None:
+                    choose_entry(module, function)
+            lowering = Lowering(ctx, module, AheadPipeline(machine, self.threads), self.timing)
+            lowering.to_the_end()
+            facts = lowering.facts
+            for call in facts.host_calls:
+                message = (
+                    f"the program calls '{call.target}', which only a process with xhlo has: it is not compiled ahead"
+                )
+                raise DiagnosticError(Diagnostic("error", message, call.location))
+            entry = entry_interface(prefix, facts)
+            with self.timing.stage("emit LLVM IR"):
+                taken = self.file is not None and self.file.take(lowering.module, self.name)
+                text = emit_llvm_ir(lowering.module, big_endian=machine.kind.big_endian)
+                text = with_run_function(text, entry, self.name, taken)
+        return machine.header + (address_declaration(self.name) if taken else "") + text, entry
 
 
-def _version(source: Source, name: str, machine: Machine, threads: Threads, timing: Timing) -> _Version:
-    with paused_gc():
-        ctx = make_context()
-        with timing.stage("read"):
-            module = parse_source(source, ctx)
-        lowering = Lowering(ctx, module, AheadPipeline(machine, threads), timing)
-        lowering.to_the_end()
-        facts = lowering.facts
-        for call in facts.host_calls:
-            message = f"the program calls '{call.target}', which only a process with xhlo has: it is not compiled ahead"
-            raise DiagnosticError(Diagnostic("error", message, call.location))
-        interface = interface_of(name, facts, threads)
-        with timing.stage("emit LLVM IR"):
-            text = machine.header + with_run_function(emit_llvm_ir(lowering.module), interface)
-    return _Version(interface, text)
+def _linked(interface: Interface, machine: Machine, texts: list[str], timing: Timing) -> bytes:
+    """The object file of all entries, with the functions that they share."""
+    name = interface.name
+    if interface.threads is Threads.CALLBACK:
+        texts = [text.replace(f"@{PARALLEL_FOR}(", f"@{name}_share(") for text in texts]
+        texts.append(machine.header + parallel_for(name))
+    if interface.weights is not None:
+        texts.append(machine.header + set_weights(name, interface.weights, machine.kind.big_endian))
+    text = link_texts(texts) if len(texts) > 1 else texts[0]
+    llvm: dict[str, float] = {}
+    code = compile_to_object(text, llvm, machine=machine.target_machine)
+    timing.seconds.update((f"LLVM {stage}", seconds) for stage, seconds in llvm.items())
+    return code

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -13,24 +15,79 @@ from ..cpu import jit
 HOST = "host"
 """The CPU of this machine, with the features that the JIT uses."""
 
-_DEFAULT_CPU = {"x86_64": "x86-64-v3", "armv7": "cortex-a7", "riscv64": "generic-rv64"}
-"""The CPU of a triple where none is named; "generic" for other machines."""
 
-_FEATURES = {"riscv64": "+m,+a,+f,+d,+c"}
-"""The features of a generic CPU of the machine, as its Linux distributions assume them."""
+@dataclass(frozen=True)
+class Kind:
+    """A kind of machine: what is assumed of its CPUs, and what LLVM's code for a probe cannot tell."""
 
-_WITHOUT = {"x86_64": ",".join(f"-{name}" for name in jit.EXCLUDED_FEATURES)}
-"""The features that no CPU of the machine uses, because they change results."""
+    cpu: str = "generic"
+    """The CPU where none is named."""
+    features: str = ""
+    """The features of a generic CPU, as the systems for the machine assume them."""
+    without: str = ""
+    """The features that no CPU uses, because they change results."""
+    registers: int = 0
+    """The vector registers; 0 if they follow from the width of vectors, as on x86."""
+    big_endian: bool = False
+    pointer_bits: int = 64
 
-_MACHINES = ("x86_64", "aarch64", "armv7", "riscv64")
-"""The machines whose code is tested: little-endian."""
 
-_KNOWN_CPUS = ("generic", "generic-rv64", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "cortex-a7")
+KINDS: Mapping[str, Kind] = {
+    "x86_64": Kind("x86-64-v3", without=",".join(f"-{name}" for name in jit.EXCLUDED_FEATURES)),
+    "aarch64": Kind(registers=32),
+    "armv7": Kind("cortex-a7", pointer_bits=32),
+    "riscv64": Kind("generic-rv64", features="+m,+a,+f,+d,+c", registers=32),
+    "s390x": Kind("z14", registers=32, big_endian=True),
+    "wasm32": Kind(features="+simd128,+bulk-memory,+nontrapping-fptoint,+sign-ext,+mutable-globals", pointer_bits=32),
+    "wasm64": Kind(features="+simd128,+bulk-memory,+nontrapping-fptoint,+sign-ext,+mutable-globals"),
+}
+"""The machines whose code is tested, by LLVM's names."""
 
-_NOT_ELF = ("windows", "mingw", "apple", "darwin", "macos")
-"""Systems with object files of another format, whose archives and symbols differ."""
+_KNOWN_CPUS = ("generic", "generic-rv64", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "cortex-a7", "z14")
+
+
+class Format(Enum):
+    """A format of object files."""
+
+    ELF = "ELF"
+    MACH_O = "Mach-O"
+    COFF = "COFF"
+    WASM = "WebAssembly"
+
+
+_FORMATS = {
+    "apple": Format.MACH_O,
+    "darwin": Format.MACH_O,
+    "macos": Format.MACH_O,
+    "windows": Format.COFF,
+    "mingw": Format.COFF,
+    "wasm": Format.WASM,
+}
+"""The formats by words of triples; all other systems have ELF."""
 
 _REGISTERS = {"zmm": 512, "ymm": 256}
+
+_HALF_PROBE = """
+define float @extended(half %x) {
+  %y = fpext half %x to float
+  ret float %y
+}
+define half @rounded(float %x) {
+  %y = fptrunc float %x to half
+  ret half %y
+}
+"""
+
+_FMA_PROBE = """
+define float @fused(float %x, float %y, float %z) {
+  %r = call float @llvm.fma.f32(float %x, float %y, float %z)
+  ret float %r
+}
+declare float @llvm.fma.f32(float, float, float)
+"""
+
+_HALF_CALLS = ("hfsf2", "sfhf2", "h2f", "f2h")
+"""Parts of the names of the compiler's own functions for these."""
 
 _DOTS_PROBE = """
 define i32 @bytes(ptr %p, ptr %q) "prefer-vector-width"="512" {
@@ -77,35 +134,46 @@ class Machine:
     def named(triple: str | None = None, cpu: str | None = None) -> Machine:
         """
         The machine of a triple such as "aarch64-linux-gnu" (this machine's by default) and a CPU such as "x86-64-v3",
-        "znver4", or "host". Raises MachineError.
+        "znver4", "generic-rv64+v" with a feature more, or "host". Raises MachineError.
         """
         host = jit.host_triple()
         triple = triple or host
-        kind = _kind(triple)
-        if kind not in _MACHINES:
-            raise MachineError(f"programs are not compiled for '{triple}': the machines are {', '.join(_MACHINES)}")
-        if any(system in triple for system in _NOT_ELF):
-            raise MachineError(f"programs are not compiled for '{triple}': object files are in ELF")
+        name = kind_of(triple)
+        kind = KINDS.get(name)
+        if kind is None:
+            raise MachineError(f"programs are not compiled for '{triple}': the machines are {', '.join(KINDS)}")
         if cpu == HOST:
-            if kind != _kind(host):
+            if name != kind_of(host):
                 raise MachineError(f"the CPU 'host' is none of '{triple}': name one")
             return Machine(triple, jit.host_cpu(), jit.host_features())
-        features = _WITHOUT.get(kind, "" if cpu else _FEATURES.get(kind, ""))
-        machine = Machine(triple, cpu or _DEFAULT_CPU.get(kind, "generic"), features)
-        if cpu is not None and cpu not in _KNOWN_CPUS:
+        chosen, *more = (cpu or kind.cpu).split("+")
+        generic = kind.features if not cpu or chosen.startswith("generic") else ""
+        features = ",".join(filter(None, (generic, kind.without, *(f"+{feature}" for feature in more))))
+        machine = Machine(triple, chosen, features)
+        if more or chosen not in _KNOWN_CPUS:
             _check_cpu(machine)
         return machine
+
+    @property
+    def kind(self) -> Kind:
+        """What all machines of its kind have in common."""
+        return KINDS[kind_of(self.triple)]
+
+    @property
+    def format(self) -> Format:
+        """The format of its object files."""
+        return next((found for word, found in _FORMATS.items() if word in self.triple), Format.ELF)
 
     @cached_property
     def target_machine(self) -> Any:
         """LLVM's description of the machine; used by one thread at a time."""
-        return jit.target_machine(_with_vendor(self.triple), self.cpu, self.features)
+        return jit.target_machine(full_triple(self.triple), self.cpu, self.features)
 
     @property
     def header(self) -> str:
         """The first lines of LLVM IR for the machine: the optimizer, too, must know the size of pointers."""
         layout = str(self.target_machine.target_data)
-        return f'target datalayout = "{layout}"\ntarget triple = "{_with_vendor(self.triple)}"\n'
+        return f'target datalayout = "{layout}"\ntarget triple = "{full_triple(self.triple)}"\n'
 
     @property
     def vector_bits(self) -> int:
@@ -113,35 +181,71 @@ class Machine:
         return _vector_bits(self)
 
     @property
+    def soft_half(self) -> bool:
+        """Whether the CPU has no instructions that convert f16, so that LLVM would call the compiler's own library."""
+        return _soft_half(self)
+
+    @property
+    def soft_fma(self) -> bool:
+        """Whether the CPU has no fused multiply-add, so that LLVM would call libm's."""
+        return _soft_fma(self)
+
+    @property
     def is_host_kind(self) -> bool:
         """Whether this machine's own tools make programs for it."""
-        return _kind(self.triple) == _kind(jit.host_triple())
+        return kind_of(self.triple) == kind_of(jit.host_triple()) and self.format is Format.ELF
 
     @property
     def dots(self) -> tuple[str, ...]:
         """The options of convert-contractions-to-vector for the dot products of integers that this CPU has."""
         return _dots(self)
 
+    @property
+    def registers(self) -> int:
+        """The vector registers; 0 if they follow from the width."""
+        return self.kind.registers
 
-def _kind(triple: str) -> str:
+
+def kind_of(triple: str) -> str:
     """The machine of a triple, by LLVM's name of it."""
     return triple.partition("-")[0].replace("amd64", "x86_64").replace("arm64", "aarch64")
 
 
-def _with_vendor(triple: str) -> str:
-    """LLVM takes the second part for the vendor: aarch64-linux-gnu would have no system and no convention of calls."""
-    parts = triple.split("-")
-    return "-".join([parts[0], "unknown", *parts[1:]]) if len(parts) == 3 and parts[1] == "linux" else triple
+_VERSIONS = {"aarch64": "11.0", "x86_64": "10.13"}
+"""The first macOS on each machine that linkers of today support."""
+
+
+def full_triple(triple: str) -> str:
+    """
+    The triple with all of its parts, as LLVM reads them by place: in aarch64-linux-gnu the system would be the vendor.
+    """
+    machine, *rest = triple.split("-")
+    if not rest:
+        return f"{machine}-unknown-unknown"
+    if rest[0] == "linux" and len(rest) == 2:
+        rest = ["unknown", *rest]
+    elif rest[0] == "windows":
+        rest = ["pc", *rest]
+    elif rest[-1].startswith("mingw"):
+        rest = ["w64", "windows", "gnu"]
+    elif rest[0].startswith("wasi"):
+        rest = ["unknown", *rest]
+    elif rest[-1] in ("macos", "macosx", "darwin"):
+        rest = ["apple", f"macosx{_VERSIONS.get(kind_of(triple), '')}"]
+    return "-".join([machine, *rest])
 
 
 @lru_cache(maxsize=64)
 def _check_cpu(machine: Machine) -> None:
     """
-    Check that LLVM knows the CPU. Raises MachineError.
+    Check that LLVM knows the CPU and its features. Raises MachineError.
 
     LLVM says it on standard error only, and may end the process that compiles for an unknown CPU: another one asks.
     """
-    found = subprocess.run([sys.executable, "-c", _ASK, machine.triple, machine.cpu], capture_output=True, text=True)
+    words = [full_triple(machine.triple), machine.cpu, machine.features]
+    found = subprocess.run([sys.executable, "-c", _ASK, *words], capture_output=True, text=True)
+    if "not a recognized feature" in found.stderr:
+        raise MachineError(f"LLVM knows no feature {found.stderr.split()[0]} of '{machine.triple}'")
     if "not a recognized processor" in found.stderr or found.returncode:
         raise MachineError(f"LLVM knows no CPU '{machine.cpu}' of '{machine.triple}'")
 
@@ -150,21 +254,34 @@ _ASK = """
 import sys
 import llvmlite.binding as llvm
 llvm.initialize_all_targets()
-llvm.Target.from_triple(sys.argv[1]).create_target_machine(cpu=sys.argv[2])
+llvm.Target.from_triple(sys.argv[1]).create_target_machine(cpu=sys.argv[2], features=sys.argv[3])
 """
 
 
 @lru_cache(maxsize=64)
 def _vector_bits(machine: Machine) -> int:
     """LLVM's tables of CPUs are not open to Python, so that its code for an addition of 512 bits has to tell."""
+    if kind_of(machine.triple) != "x86_64":
+        return 128
     text = jit.compile_to_assembly(_VECTOR_PROBE, machine=machine.target_machine)
     return next((bits for register, bits in _REGISTERS.items() if register in text), 128)
 
 
 @lru_cache(maxsize=64)
+def _soft_half(machine: Machine) -> bool:
+    text = jit.compile_to_assembly(_HALF_PROBE, machine=machine.target_machine)
+    return any(call in text for call in _HALF_CALLS)
+
+
+@lru_cache(maxsize=64)
+def _soft_fma(machine: Machine) -> bool:
+    return "fmaf" in jit.compile_to_assembly(_FMA_PROBE, machine=machine.target_machine)
+
+
+@lru_cache(maxsize=64)
 def _dots(machine: Machine) -> tuple[str, ...]:
     """LLVM's own code for such a sum tells whether the CPU has the instruction, as for the width of vectors."""
-    if _kind(machine.triple) != "x86_64":
+    if kind_of(machine.triple) != "x86_64":
         return ()
     text = jit.compile_to_assembly(_DOTS_PROBE, machine=machine.target_machine)
     words = text.partition("words:")[2]

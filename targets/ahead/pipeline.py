@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...passes.manager.pipelines import LOWER_LINALG, LOWER_LLVM, LOWER_LOOPS
-from ..cpu.target import NATIVE_CALLS, SIZED_BY_VECTORS
+from ..cpu.target import tuned_for
 from ..program.pipeline import Pipeline
 from .machine import Machine
 from .threads import Threads
@@ -16,7 +16,7 @@ _RUNTIME = (_PARALLEL, "place-safepoints")
 
 
 class AheadPipeline(Pipeline):
-    """The passes of the CPU, with the vector width of the machine."""
+    """The passes of the CPU, as the machine needs them."""
 
     def __init__(self, machine: Machine, threads: Threads = Threads.NONE):
         self.machine = machine
@@ -29,14 +29,11 @@ class AheadPipeline(Pipeline):
 
     def tune(self, spec: str) -> str:
         """
-        Let kernels overwrite what is not needed any more, and state the width of the machine's vectors to the passes
-        that depend on it.
+        Let kernels overwrite what is not needed any more, factor matrices of any size without LAPACK, and state what
+        the machine's vectors are and can to the passes that depend on it.
         """
         if spec == "bufferize":
             return "bufferize{in-place=true}"
-        if spec in SIZED_BY_VECTORS:
-            options = [f"vector-bits={self.machine.vector_bits}"]
-            if spec == "convert-contractions-to-vector":
-                options += [f"{name}=true" for name in self.machine.dots]
-            return f"{spec}{{{' '.join(options)}}}"
-        return NATIVE_CALLS.get(spec, spec)
+        if spec == "decompose-hlo":
+            return "decompose-hlo{native-calls=true any-size=true}"
+        return tuned_for(self.machine, spec)

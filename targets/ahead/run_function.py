@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from .header import ARENA_ALIGNMENT
-from .interface import Interface
+from .header import ARENA_ALIGNMENT, CODES
+from .interface import Entry
+from .weights import ADDRESS
 
 _ENTRY = "define void @xhlo_entry("
 """The entry that the JIT calls, with an array of addresses of 64 bits."""
 
 
-def with_run_function(text: str, interface: Interface) -> str:
+def with_run_function(text: str, entry: Entry, library: str, has_weights: bool) -> str:
     """The program's LLVM IR with the JIT's entry made private, so that it vanishes, and with `model_run`."""
     assert _ENTRY in text, "convert-to-llvm makes the entry"
-    return f"{text.replace(_ENTRY, _ENTRY.replace('void', 'internal void'), 1)}\n{_run_function(interface)}"
+    made = _run_function(entry, library if has_weights else None)
+    return f"{text.replace(_ENTRY, _ENTRY.replace('void', 'internal void'), 1)}\n{made}"
 
 
-def _run_function(interface: Interface) -> str:
+def _run_function(entry: Entry, weights_of: str | None) -> str:
     """
     `int model_run(args, results, arena)`: check the pointers and call @main with them.
 
     Arguments and results are structures of pointers, so that each is an array of addresses already.
     """
-    ports = [("%args", n, port) for n, port in enumerate(interface.arguments)]
-    ports += [("%results", n, port) for n, port in enumerate(interface.results)]
+    ports = [("%args", n, port) for n, port in enumerate(entry.arguments)]
+    ports += [("%results", n, port) for n, port in enumerate(entry.results)]
     lines = [
-        f"define i32 @{interface.name}_run(ptr %args, ptr %results, ptr %arena) nounwind {{",
+        f"define i32 @{entry.prefix}_run(ptr %args, ptr %results, ptr %arena) nounwind {{",
         "  %no.args = icmp eq ptr %args, null",
         "  %no.results = icmp eq ptr %results, null",
         "  %no.arena = icmp eq ptr %arena, null",
@@ -50,16 +52,25 @@ def _run_function(interface: Interface) -> str:
                 f"  %missing.{number} = or i1 {missing}, %is.null.{number}",
             ]
             missing = f"%missing.{number}"
+    lines.append(f"  br i1 {missing}, label %null, label %{'weights' if weights_of else 'run'}")
+    if weights_of:
+        lines += [
+            "weights:",
+            f"  %constants = load ptr, ptr @{weights_of}{ADDRESS}",
+            "  %no.weights = icmp eq ptr %constants, null",
+            "  br i1 %no.weights, label %unset, label %run",
+            "unset:",
+            f"  ret i32 {CODES['NO_WEIGHTS'][0]}",
+        ]
     pointers = ", ".join([*(f"ptr %p.{number}" for number in range(len(ports))), "ptr %arena"])
     lines += [
-        f"  br i1 {missing}, label %null, label %run",
         "run:",
         f"  call void @main({pointers})",
-        "  ret i32 0",
+        f"  ret i32 {CODES['OK'][0]}",
         "null:",
-        "  ret i32 1",
+        f"  ret i32 {CODES['NULL_POINTER'][0]}",
         "alignment:",
-        "  ret i32 2",
+        f"  ret i32 {CODES['MISALIGNED_ARENA'][0]}",
         "}",
     ]
     return "\n".join(lines) + "\n"

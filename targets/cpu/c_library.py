@@ -41,7 +41,7 @@ C_FUNCTIONS = frozenset(
 
 @dataclass(frozen=True)
 class _Elf:
-    """The structures of object files in ELF, little-endian."""
+    """The structures of object files in ELF."""
 
     file: struct.Struct
     """The header: offset, entry size and number of sections."""
@@ -54,8 +54,9 @@ class _Elf:
 _ELF = {
     b"\x7fELF\x01\x01": _Elf(struct.Struct("<32xI10xHH2x"), struct.Struct("<4xI8xIII12x"), struct.Struct("<I10xH")),
     b"\x7fELF\x02\x01": _Elf(struct.Struct("<40xQ10xHH2x"), struct.Struct("<4xI16xQQI20x"), struct.Struct("<I2xH16x")),
+    b"\x7fELF\x02\x02": _Elf(struct.Struct(">40xQ10xHH2x"), struct.Struct(">4xI16xQQI20x"), struct.Struct(">I2xH16x")),
 }
-"""Those of 32 and of 64 bits, by the first bytes of a file."""
+"""Those of 32 and of 64 bits, and of 64 bits big-endian, by the first bytes of a file."""
 
 _SYMBOL_TABLE = 2
 

@@ -113,6 +113,15 @@ def host_dots() -> list[str]:
     return found
 
 
+def host_soft() -> list[str]:
+    """The options of convert-to-llvm for what this machine has no instructions for."""
+    if not host_triple().startswith("x86_64"):
+        return []
+    features = host_features().split(",")
+    options = {"+f16c": "soft-half=true", "+fma": "soft-fma=true"}
+    return [option for feature, option in options.items() if feature not in features]
+
+
 @lru_cache(maxsize=1)
 def _initialize() -> None:
     llvm.initialize_native_target()

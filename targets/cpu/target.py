@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
 
+from ...hlo_dialect.diagnostics import DiagnosticError, fail
 from ...lowering.device.cpu import CPU as MACHINE
 from ...passes.manager.pipelines import LOWER_LINALG, LOWER_LLVM, LOWER_LOOPS
-from ..program.target import Emitter, Target, TextAt
+from ..program.target import Emitter, Target, TargetOptionError, TextAt
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from ..ahead.machine import Machine
     from ..program.container import Serialized
     from ..program.executable import Executable
     from ..program.lowering import Lowering
@@ -20,14 +23,52 @@ if TYPE_CHECKING:
 SIZED_BY_VECTORS = ("convert-contractions-to-vector", "expand-math")
 """The passes that depend on the width of vectors."""
 
+
+class Vectors(Protocol):
+    """A machine, as far as passes depend on it."""
+
+    @property
+    def vector_bits(self) -> int: ...
+
+    @property
+    def dots(self) -> tuple[str, ...]: ...
+
+    @property
+    def registers(self) -> int: ...
+
+    @property
+    def soft_half(self) -> bool: ...
+
+    @property
+    def soft_fma(self) -> bool: ...
+
+
+def tuned_for(machine: Vectors, spec: str) -> str:
+    """A pass with the options that state what a machine's vectors are and can."""
+    if spec == "convert-to-llvm":
+        soft = ["soft-half=true"] * machine.soft_half + ["soft-fma=true"] * machine.soft_fma
+        return f"{spec}{{{' '.join(soft)}}}" if soft else spec
+    if spec not in SIZED_BY_VECTORS:
+        return NATIVE_CALLS.get(spec, spec)
+    options = [f"vector-bits={machine.vector_bits}"]
+    if spec == "convert-contractions-to-vector":
+        options += [f"{name}=true" for name in machine.dots]
+        options += [f"registers={machine.registers}"] * (machine.registers > 0)
+    return f"{spec}{{{' '.join(options)}}}"
+
+
 NATIVE_CALLS = {"decompose-hlo": "decompose-hlo{native-calls=true}"}
 """Specs of passes for targets that run the loops of convert-linalg-ext-to-scf."""
 
 DONATING = "bufferize{in-place=true donate=true}"
 
 
+@dataclass(frozen=True)
 class Cpu(Target):
     """Machine code through LLVM, on all cores."""
+
+    named: Machine | None = None
+    """The machine to lower for; this computer if it is None."""
 
     name = "cpu"
     summary = "machine code of this computer through LLVM, on all its cores"
@@ -38,11 +79,45 @@ class Cpu(Target):
         "plan-buffers": ("plan-buffers{guard=SIDE}",),
         "convert-loops-to-cf": ("convert-loops-to-cf", "guard-kernels"),
     }
+    options = ("triple", "cpu")
     binary = frozenset({"obj"})
 
     @property
+    def machine(self) -> str:
+        return "" if self.named is None else f"{self.named.triple} {self.named.cpu} {self.named.features}".strip()
+
+    @property
     def emitters(self) -> Mapping[str, Emitter]:
-        return {"llvm": _llvm_text, "asm": _assembly, "obj": _object}
+        return {"llvm": self._llvm_text, "asm": self._assembly, "obj": self._object}
+
+    def configured(self, options: Mapping[str, str]) -> Target:
+        known = {name: value for name, value in options.items() if name in self.options}
+        super().configured({name: value for name, value in options.items() if name not in known})
+        if not known:
+            return self
+        from ..ahead.machine import Machine, MachineError
+
+        try:
+            return replace(self, named=Machine.named(known.get("triple"), known.get("cpu")))
+        except MachineError as error:
+            raise TargetOptionError(str(error)) from None
+
+    def _llvm_text(self, module: ModuleOp) -> str:
+        from ..llvm_text.module import emit_llvm_ir
+
+        if self.named is None:
+            return emit_llvm_ir(module)
+        return self.named.header + emit_llvm_ir(module, big_endian=self.named.kind.big_endian)
+
+    def _assembly(self, module: ModuleOp) -> str:
+        from .jit import compile_to_assembly
+
+        return compile_to_assembly(self._llvm_text(module), machine=self.named and self.named.target_machine)
+
+    def _object(self, module: ModuleOp) -> bytes:
+        from .jit import compile_to_object
+
+        return compile_to_object(self._llvm_text(module), machine=self.named and self.named.target_machine)
 
     def tune(self, spec: str) -> str:
         """
@@ -51,14 +126,16 @@ class Cpu(Target):
         """
         if spec == "bufferize":
             return DONATING
-        if spec not in SIZED_BY_VECTORS:
+        if self.named is not None:
+            return tuned_for(self.named, spec)
+        if spec not in (*SIZED_BY_VECTORS, "convert-to-llvm"):
             return NATIVE_CALLS.get(spec, spec)
-        from ...hlo_dialect.diagnostics import DiagnosticError
-
         try:
-            from .jit import host_dots, host_l2_bytes, host_vector_bits
+            from .jit import host_dots, host_l2_bytes, host_soft, host_vector_bits
         except DiagnosticError:
             return spec  # without llvmlite there is only IR, and no code for this machine
+        if spec == "convert-to-llvm":
+            return f"{spec}{{{' '.join(host_soft())}}}" if host_soft() else spec
         bits = host_vector_bits()
         options = [] if bits == 512 else [f"vector-bits={bits}"]
         if spec == "convert-contractions-to-vector":
@@ -69,6 +146,8 @@ class Cpu(Target):
         return f"{spec}{{{' '.join(options)}}}" if options else spec
 
     def build(self, lowering: Lowering, text_at: TextAt) -> Executable:
+        if self.named is not None:
+            fail(lowering.module, f"was lowered for {self.machine}: programs run on this computer only")
         from .build import build_image
         from .loading import load_image
 
@@ -83,24 +162,6 @@ class Cpu(Target):
         from .serialization import environment
 
         return environment()
-
-
-def _llvm_text(module: ModuleOp) -> str:
-    from ..llvm_text.module import emit_llvm_ir
-
-    return emit_llvm_ir(module)
-
-
-def _assembly(module: ModuleOp) -> str:
-    from .jit import compile_to_assembly
-
-    return compile_to_assembly(_llvm_text(module))
-
-
-def _object(module: ModuleOp) -> bytes:
-    from .jit import compile_to_object
-
-    return compile_to_object(_llvm_text(module))
 
 
 CPU = Cpu()

@@ -92,8 +92,8 @@ def _vector_literal(attr: DenseIntOrFPElementsAttr[Any], type_: VectorType[Any])
 _BYTES = [chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in range(256)]
 
 
-def global_data(op: llvm.GlobalOp) -> bytes | None:
-    """The bytes of a global; None for zeros. A splat in the module is written out."""
+def global_data(op: llvm.GlobalOp, big_endian: bool = False) -> bytes | None:
+    """The bytes of a global in the machine's order; None for zeros. A splat in the module is written out."""
     type_ = op.global_type
     if not isinstance(type_, llvm.LLVMArrayType):
         fail(op, "is a global of another type than an array, which the LLVM IR writer does not support")
@@ -105,7 +105,10 @@ def global_data(op: llvm.GlobalOp) -> bytes | None:
     data: bytes = cast("DenseIntOrFPElementsAttr[Any]", value).data.data
     if not any(data):
         return None
-    return data * type_.size.data if len(data) == _element_bytes(type_.type) else data
+    size = _element_bytes(type_.type)
+    if big_endian and size > 1:
+        data = np.frombuffer(data, f"u{size}").byteswap().tobytes()
+    return data * type_.size.data if len(data) == size else data
 
 
 def global_initializer(op: llvm.GlobalOp, data: bytes | None) -> str:

@@ -38,16 +38,21 @@ _UNNAMED = "xhlo_unnamed"
 
 
 def emit_llvm_ir(
-    module: ModuleOp, *, triple: str | None = None, cpu: str | None = None, features: str | None = None
+    module: ModuleOp,
+    *,
+    triple: str | None = None,
+    cpu: str | None = None,
+    features: str | None = None,
+    big_endian: bool = False,
 ) -> str:
     """
     The module as LLVM IR.
 
     `triple`, `cpu` and `features` (comma-separated, `+avx2,-avx512bf16`) are written into the module and the functions'
-    attributes, if given; without them the text is independent of the machine. Raises DiagnosticError for operations
-    outside the llvm dialect.
+    attributes, if given; without them the text is independent of the machine, but for the order of the bytes of
+    constants. Raises DiagnosticError for operations outside the llvm dialect.
     """
-    return ModuleWriter([module], triple, cpu, features).text()
+    return ModuleWriter([module], triple, cpu, features, big_endian=big_endian).text()
 
 
 @dataclass(frozen=True)
@@ -141,6 +146,7 @@ class ModuleWriter:
         large: int | None = None,
         part: Part | None = None,
         symbols: Mapping[str, str] | None = None,
+        big_endian: bool = False,
     ):
         """
         `large`: bytes from which a constant is kept out of the text; None for none. `part`: what the text has of the
@@ -149,6 +155,7 @@ class ModuleWriter:
         self.modules = modules
         self.part = part
         self.large = large
+        self.big_endian = big_endian
         self.triple = triple
         device = any(isinstance(module, GpuModuleOp) for module in modules)
         self.target = "" if device else _target_attributes(cpu, features)
@@ -203,7 +210,7 @@ class ModuleWriter:
         return "\n".join(lines) + "\n"
 
     def _global(self, op: llvm.GlobalOp) -> None:
-        data = global_data(op)
+        data = global_data(op, self.big_endian)
         name = op.sym_name.data
         align = f", align {op.alignment.value.data}" if op.alignment is not None else ""
         if op.constant is not None and self.large is not None and data is not None and len(data) >= self.large:

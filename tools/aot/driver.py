@@ -8,12 +8,14 @@ from typing import cast
 
 from ...hlo_dialect.types import Array
 from ...passes.manager.timing import Timing
-from ...targets.ahead.c_programs import benchmark_program, test_program
+from ...targets.ahead.c_programs import Recorded, benchmark_program, test_program
 from ...targets.ahead.interface import LibraryNameError
 from ...targets.ahead.library import Library, compile_ahead
 from ...targets.ahead.linking import LinkError
 from ...targets.ahead.machine import MachineError
 from ...targets.ahead.multiversion import LevelError, levels_of
+from ...targets.ahead.weights import NoWeightsError
+from ...targets.program.entry_choice import public_functions
 from ...targets.program.source import Source
 from ..arrays import RTOL, random_arrays
 from ..failures import EXIT_INPUT, report
@@ -32,7 +34,7 @@ def run(settings: Settings) -> int:
         sources.update(program.sources)
         _run(settings, program, timing)
         return 0
-    except (StreamError, MachineError, LibraryNameError, LevelError, LinkError) as error:
+    except (StreamError, MachineError, LibraryNameError, LevelError, LinkError, NoWeightsError) as error:
         print(f"hlo-aot: error: {error}", file=sys.stderr)
         return EXIT_INPUT
     except (Exception, KeyboardInterrupt) as error:
@@ -43,7 +45,14 @@ def _run(settings: Settings, program: Program, timing: Timing) -> None:
     source = Source(program.text, program.filename)
     cpu = settings.cpu if settings.levels is None else levels_of(settings.levels)
     library = compile_ahead(
-        source, settings.name, triple=settings.triple, cpu=cpu, threads=settings.threads, timing=timing
+        source,
+        settings.name,
+        triple=settings.triple,
+        cpu=cpu,
+        threads=settings.threads,
+        entries=settings.entries,
+        weights=settings.weights,
+        timing=timing,
     )
     contents = dict(library.files(settings.extras))
     if settings.test:
@@ -64,13 +73,23 @@ def _run(settings: Settings, program: Program, timing: Timing) -> None:
 
 def _test(settings: Settings, program: Program, library: Library) -> str:
     """The C program that checks what this machine's CPU computes."""
+    entries = settings.entries
+    if entries == ("all",):
+        entries = tuple(public_functions(program.module))
+    programs = [program] if entries is None else [Program(settings.file, Timing(), entry) for entry in entries]
+    recorded = [_recorded(settings, each) for each in programs]
+    for entry, data in zip(library.interface.entries, recorded, strict=True):
+        if len(data.expected) != len(entry.results):
+            raise StreamError("--emit-test is for programs without checks of their own")
+    return test_program(library.interface, recorded, RTOL)
+
+
+def _recorded(settings: Settings, program: Program) -> Recorded:
+    """Inputs of an entry, and what this machine's CPU computes from them."""
     if settings.inputs is None:
         inputs = random_arrays(program.inputs(), settings.seed)
     else:
         inputs = stored_arguments(settings.inputs, program)
     executable = program.compile("cpu", profile=False)
     results = cast("Array | tuple[Array, ...]", executable(*inputs))
-    expected = results if isinstance(results, tuple) else (results,)
-    if len(expected) != len(library.interface.results):
-        raise StreamError("--emit-test is for programs without checks of their own")
-    return test_program(library.interface, inputs, expected, RTOL)
+    return Recorded(inputs, results if isinstance(results, tuple) else (results,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
 GENERAL, MACHINE, BINDINGS, PROGRAMS = "General", "Machine", "Other languages and build systems", "C programs"
 
 EXTRAS: dict[Extra, str] = {
-    "shared": "Write libPATH.so, by the system's linker",
+    "shared": "Write libPATH.so, or PATH.wasm, by the system's linker",
     "python": "Write PATH.py, which runs libPATH.so on NumPy arrays",
+    "javascript": "Write PATH.mjs, which runs PATH.wasm on typed arrays",
     "rust": "Write PATH.rs, a module over libPATH.a",
     "cmake": "Write PATH-config.cmake, for find_package",
     "pkg-config": "Write PATH.pc",
@@ -27,6 +29,10 @@ OPTIONS = (
     MAX_MEMORY,
     Option("output", "Write PATH.o, libPATH.a, PATH.h and PATH.hpp (the input's name)", GENERAL, "required", "PATH",
            short="o"),
+    Option("entry", "The functions that C can call (main), as NAME_run or, if several, NAME_FUNCTION_run; all for the "
+           "public ones", GENERAL, "required", "FUNCTION,.."),
+    Option("weights", "Write large constants to a file (PATH.weights), which the program maps at its start", GENERAL,
+           "optional", "FILE"),
     Option("print-symbols", "Print the functions that the object file needs from libc and libm", GENERAL),
     Option("timing", "Print the time of each stage of the compilation", GENERAL),
     Option("target", "The machine and its system, as LLVM names them (this one)", MACHINE, "required", "TRIPLE",
@@ -56,6 +62,10 @@ class Settings:
     cpu: str | None
     levels: str | None
     threads: str
+    entries: tuple[str, ...] | None
+    """The functions to compile; None for @main."""
+    weights: str | None
+    """The file of weights, by its path from `folder`."""
     extras: tuple[Extra, ...]
     test: bool
     inputs: str | None
@@ -88,6 +98,8 @@ def understand(arguments: Arguments) -> Settings:
         cpu=arguments.value("cpu"),
         levels=arguments.value("multiversion"),
         threads=arguments.value("threads") or "none",
+        entries=_entries(arguments),
+        weights=_weights(arguments, path),
         extras=tuple(name for name in EXTRAS if arguments.has(name)),
         test=arguments.has("emit-test"),
         inputs=arguments.value("emit-test"),
@@ -96,3 +108,22 @@ def understand(arguments: Arguments) -> Settings:
         print_symbols=arguments.has("print-symbols"),
         timing=arguments.has("timing"),
     )
+
+
+def _entries(arguments: Arguments) -> tuple[str, ...] | None:
+    text = arguments.value("entry")
+    if text is None:
+        return None
+    names = tuple(name.strip().removeprefix("@") for name in text.split(","))
+    if not all(names):
+        raise UsageError(f"--entry takes names of functions with commas between them, not '{text}'")
+    if arguments.value("emit-test") is not None and names != names[:1]:
+        raise UsageError("--emit-test takes inputs of one function: give it no file, for random ones")
+    return names
+
+
+def _weights(arguments: Arguments, path: Path) -> str | None:
+    if not arguments.has("weights"):
+        return None
+    given = arguments.value("weights")
+    return f"{path.name}.weights" if not given else os.path.relpath(given, path.parent)

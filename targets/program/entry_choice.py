@@ -1,4 +1,4 @@
-"""`hlo-run --entry`: another function of the module in the place of @main."""
+"""Another function of a module in the place of @main: `hlo-run --entry`, `hlo-aot --entry`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,18 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute
 
-from ..dialects.support.kernel import PROGRAM
-from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError
-from ..hlo_dialect.entry import ENTRY
+from ...dialects.support.kernel import PROGRAM
+from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+from ...hlo_dialect.entry import ENTRY
+
+
+def public_functions(module: ModuleOp) -> list[str]:
+    """The names of the functions that other modules may call, in order. Raises DiagnosticError if there are none."""
+    found = [op for op in module.body.block.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
+    names = [op.sym_name.data for op in found if op.sym_visibility is None or op.sym_visibility.data == "public"]
+    if not names:
+        raise DiagnosticError(Diagnostic("error", "the program has no public function", module.location))
+    return names
 
 
 def choose_entry(module: ModuleOp, name: str) -> None:
