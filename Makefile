@@ -5,6 +5,7 @@
 # make lint         only the source checks; `make format` fixes what it can
 # make conformance  only the programs of ../shared/conformance: on the reference, on the CPU and as text
 # make torch-test   the backend for PyTorch: operations, training of small models, export; a large download
+# make aot-test     programs compiled ahead of time: the conformance programs in C, 60 on each emulated machine there is
 # make gpu-test     the conformance programs, the examples and the exchange of arrays on a GPU; skipped without one
 # make gpu-sanitize the same with each access to memory checked, by compute-sanitizer of the CUDA toolkit
 # make tensorflow-test  xhlo.tensorflow beside TensorFlow, which it installs (0.3 GB)
@@ -21,7 +22,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test test-all test-quick conformance torch-test tensorflow-test test-oldest wheels gpu-test gpu-sanitize lint format bench docs clean
+.PHONY: demo test test-all test-quick conformance torch-test tensorflow-test aot-test test-oldest wheels gpu-test gpu-sanitize lint format bench docs clean
 
 demo: .venv/.for-use
 	@$(BIN)/python examples/demo.py
@@ -54,6 +55,15 @@ tensorflow-test: .venv/.for-tests
 
 torch-test: .venv/.for-torch
 	@$(BIN)/pytest -q -n 2 --all-cases test/torch
+
+AOT_MACHINES := aarch64 armv7 riscv64 riscv64+v s390x wasm32
+
+aot-test: .venv/.for-tests
+	@$(BIN)/pytest -q -n 2 --all-cases test/unit/test_ahead*.py
+	@$(BIN)/python test/ahead_conformance.py
+	@for machine in $(AOT_MACHINES); do $(BIN)/python test/ahead_conformance.py --machine=$$machine || exit 1; done
+	@$(BIN)/python test/ahead_conformance.py --sanitize
+	@$(BIN)/python test/ahead_conformance.py --warnings
 
 gpu-test: .venv/.for-gpu
 	@$(BIN)/pytest -q -n 0 test/gpu
