@@ -69,6 +69,13 @@ class UIToFPOp(llvm.GenericCastOp):
 
 
 @irdl_op_definition
+class AddrSpaceCastOp(llvm.GenericCastOp):
+    """A pointer to the same memory in another address space: `!llvm.ptr<5> to !llvm.ptr`."""
+
+    name = "llvm.addrspacecast"
+
+
+@irdl_op_definition
 class PoisonOp(IRDLOperation):
     """A poison value, from which insertions start; reading an element that was never written is undefined."""
 
@@ -393,6 +400,59 @@ class AtomicRMWOp(IRDLOperation):
         printer.print_list([operand.type for operand in self.operands], printer.print_attribute)
 
 
+_FENCES = {"acquire": 4, "release": 5, "acq_rel": 6, "seq_cst": 7}
+"""The orderings of a fence, with their values in the enum AtomicOrdering."""
+
+
+@irdl_op_definition
+class FenceOp(IRDLOperation):
+    """
+    Order the memory accesses before it and after it for the threads of a scope:
+    `llvm.fence syncscope("workgroup") release`.
+    """
+
+    name = "llvm.fence"
+
+    ordering = prop_def(IntegerAttr)
+    syncscope = opt_prop_def(StringAttr)
+
+    def __init__(self, ordering: str, scope: str | None = None):
+        properties: dict[str, Attribute] = {"ordering": IntegerAttr(_FENCES[ordering], i64)}
+        if scope is not None:
+            properties["syncscope"] = StringAttr(scope)
+        super().__init__(properties=properties)
+
+    @property
+    def order(self) -> str:
+        """The ordering's name."""
+        number = cast("IntegerAttr[Any]", self.ordering).value.data
+        return next(name for name, value in _FENCES.items() if value == number)
+
+    def verify_(self) -> None:
+        if cast("IntegerAttr[Any]", self.ordering).value.data not in _FENCES.values():
+            raise VerifyException(f"a fence is one of {', '.join(_FENCES)}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> FenceOp:
+        scope: str | None = None
+        if parser.parse_optional_keyword("syncscope"):
+            with parser.in_parens():
+                scope = parser.parse_str_literal()
+        start = parser.pos
+        ordering = parser.parse_identifier()
+        if ordering not in _FENCES:
+            parser.raise_error(f"expected one of {', '.join(_FENCES)}", start, parser.pos)
+        op = cls(ordering, scope)
+        op.attributes.update(parser.parse_optional_attr_dict())
+        return op
+
+    def print(self, printer: Printer) -> None:
+        if self.syncscope is not None:
+            printer.print_string(f' syncscope("{self.syncscope.data}")')
+        printer.print_string(f" {self.order}")
+        printer.print_op_attributes(self.attributes)
+
+
 _MONOTONIC = 2
 """The value of monotonic in the enum AtomicOrdering: accesses to other memory may be reordered."""
 
@@ -405,7 +465,9 @@ def mask_type(compared: Attribute) -> Attribute:
 
 
 OPS: tuple[type[Operation], ...] = (
+    AddrSpaceCastOp,
     AtomicRMWOp,
+    FenceOp,
     FPToSIOp,
     FPToUIOp,
     UIToFPOp,

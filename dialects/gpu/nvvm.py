@@ -7,11 +7,11 @@ Names, operands and syntax are MLIR's (mlir/include/mlir/Dialect/LLVMIR/NVVMOps.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import ClassVar
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, StringAttr, UnitAttr, i32
-from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue
+from xdsl.dialects.builtin import IntegerType, StringAttr, UnitAttr
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -20,14 +20,12 @@ from xdsl.irdl import (
     opt_prop_def,
     prop_def,
     result_def,
-    traits_def,
 )
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..support.buffers import i32_array
+from .registers import ChipTargetAttr, RegisterOp, register_class
 
 I32 = IntegerType(32)
 
@@ -54,78 +52,24 @@ SHUFFLES = ("bfly", "up", "down", "idx")
 
 
 @irdl_attr_definition
-class TargetAttr(ParametrizedAttribute):
+class TargetAttr(ChipTargetAttr):
     """`#nvvm.target<chip = "sm_90">`, on a gpu.module: the chip that its functions are compiled for."""
 
     name = "nvvm.target"
     chip: StringAttr
 
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
-        with parser.in_angle_brackets():
-            parser.parse_keyword("chip")
-            parser.parse_punctuation("=")
-            return [StringAttr(parser.parse_str_literal())]
-
-    def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f'<chip = "{self.chip.data}">')
-
 
 _PREFIX = "nvvm.read.ptx.sreg."
 
 
-class SpecialRegisterOp(IRDLOperation):
-    """
-    A special register of a thread: `%t = nvvm.read.ptx.sreg.tid.x range <i32, 0, 256> : i32`.
+class SpecialRegisterOp(RegisterOp):
+    """A special register of a thread: `%t = nvvm.read.ptx.sreg.tid.x range <i32, 0, 256> : i32`."""
 
-    `range` states that the value is in [first, second), which every launch must guarantee.
-    """
-
-    range = opt_prop_def(DenseArrayBase.constr(i32))
-    result = result_def(I32)
-    traits = traits_def(Pure())
-
-    @property
-    def register(self) -> str:
-        """The PTX name, without the %."""
-        return self.name.removeprefix(_PREFIX)
-
-    def __init__(self, bounds: tuple[int, int] | None = None):
-        properties = {} if bounds is None else {"range": i32_array(bounds)}
-        super().__init__(result_types=[I32], properties=properties)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> SpecialRegisterOp:
-        bounds = None
-        if parser.parse_optional_keyword("range"):
-            with parser.in_angle_brackets():
-                parser.parse_type()
-                parser.parse_punctuation(",")
-                low = parser.parse_integer()
-                parser.parse_punctuation(",")
-                bounds = (low, parser.parse_integer())
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        parser.parse_type()
-        op = cls(bounds)
-        op.attributes.update(attributes)
-        return op
-
-    def print(self, printer: Printer) -> None:
-        if self.range is not None:
-            low, high = self.range.get_values()
-            printer.print_string(f" range <i32, {low}, {high}>")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : i32")
+    PREFIX: ClassVar[str] = _PREFIX
 
 
 def _register(register: str, class_name: str, what: str) -> type[SpecialRegisterOp]:
-    members: dict[str, Any] = {
-        "__doc__": f"{what}: `%{register}`.",
-        "__module__": __name__,
-        "name": f"{_PREFIX}{register}",
-    }
-    return irdl_op_definition(type(class_name, (SpecialRegisterOp,), members))
+    return register_class(SpecialRegisterOp, register, class_name, f"{what}: `%{register}`.", __name__)
 
 
 THREAD_IDS = {

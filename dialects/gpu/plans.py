@@ -26,7 +26,9 @@ PLAN = "gpu.plan"
 JOINED = "gpu.joined"
 """Marks an operation that runs in the same launch as the operation before it."""
 
-WARP = 32
+WARP, MOST_WARP = 32, 64
+"""Threads of a warp, depending on the chip."""
+
 MAX_BLOCK_THREADS = 1024
 MAX_VECTOR = 16
 """Maximum elements of a vector: one access moves 16 bytes."""
@@ -164,7 +166,7 @@ class Rows(Plan):
             _check_powers_of_two(threads=self.threads)
         if self.rows > 1 or self.threads > WARP:
             _check_whole_warps(self.block)
-        _require(self.rows == 1 or self.threads <= WARP, "a row of more than a warp has a block of its own")
+        _require(self.rows == 1 or self.threads <= MOST_WARP, "a row of more than a warp has a block of its own")
         _require(not (self.keep and self.part), "values are kept in registers only where rows are not cut")
         _require(not (self.part and self.rows > 1), "a block of several rows does not cut them")
 

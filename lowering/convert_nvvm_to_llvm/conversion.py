@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.rewriter import Rewriter
 
 from ...dialects.gpu import nvvm
 from ...dialects.llvm_ops import RANGE
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.rules import Rules
 from ...hlo_dialect.walking import operations_in
+from ..device.intrinsics import replace_by_intrinsic
 from ..device.parts import device_modules, lowered_parts
 
 
@@ -58,11 +57,7 @@ def call_intrinsic(
     attributes: Mapping[str, Attribute] = {},
 ) -> None:
     """Replace an operation by a call of `llvm.nvvm.INTRINSIC`, with its own operands unless others are given."""
-    types = [result.type for result in op.results]
-    call = llvm.CallIntrinsicOp(f"llvm.nvvm.{intrinsic}", list(op.operands if operands is None else operands), types)
-    call.attributes.update(attributes)
-    call.location = op.location
-    Rewriter.replace_op(op, call)
+    replace_by_intrinsic(op, f"llvm.nvvm.{intrinsic}", operands, attributes)
 
 
 @patterns.on(nvvm.SpecialRegisterOp)

@@ -34,7 +34,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.gpu.functions import WORKGROUP
 from ...dialects.llvm_loops import ACCESS_GROUPS, AccessGroupAttr
-from ...dialects.llvm_ops import ExtractElementOp, PoisonOp
+from ...dialects.llvm_ops import AddrSpaceCastOp, ExtractElementOp, PoisonOp
 from ...dialects.support.buffers import Buffer, i32_array, row_major
 from ...dialects.support.llvm_layout import FLOAT_NAMES, Integer, Layout, Vector, bit_width, byte_width, mangled
 from ...dialects.support.views import root_buffer
@@ -374,11 +374,14 @@ class LlvmBuilder:
         """A stack slot, allocated once at the function's entry wherever the old allocation was."""
         op = llvm.AllocaOp.create(
             operands=(self.constant(count),),
-            result_types=(PTR,),
+            result_types=(self.conventions.stack,),
             properties={"elem_type": element, "alignment": _alignment(alignment)},
             location=self.location,
         )
         self._allocas.append(op)
+        if self.conventions.stack != PTR:
+            op = AddrSpaceCastOp.create(operands=op.results, result_types=(PTR,), location=self.location)
+            self._allocas.append(op)
         return op.results[0]
 
     # Calls

@@ -8,6 +8,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntAttr, IntegerType
 
 from ...dialects.gpu.nvvm import GLOBAL_SPACE, SHARED_SPACE
+from ...dialects.gpu.rocdl import PRIVATE_SPACE
 
 PTR = llvm.LLVMPointerType()
 I32 = IntegerType(32)
@@ -31,6 +32,10 @@ class Conventions:
     """Whether f16 is converted by integer arithmetic, for CPUs without instructions that do it."""
     soft_fma: bool = False
     """Whether the CPU has no fused multiply-add."""
+    stack: llvm.LLVMPointerType = PTR
+    """The type of an address of the stack."""
+    scope: str = "device"
+    """LLVM's name of the scope of all threads of a GPU."""
 
 
 def _pointer(space: int) -> llvm.LLVMPointerType:
@@ -41,3 +46,6 @@ SHARED_PTR = _pointer(SHARED_SPACE)
 CPU = Conventions(PTR, I64, device=False)
 GPU_32 = Conventions(_pointer(GLOBAL_SPACE), I32, device=True)
 GPU_64 = Conventions(_pointer(GLOBAL_SPACE), I64, device=True)
+_AMD_STACK = _pointer(PRIVATE_SPACE)
+AMD_32 = Conventions(_pointer(GLOBAL_SPACE), I32, device=True, stack=_AMD_STACK, scope="agent")
+AMD_64 = Conventions(_pointer(GLOBAL_SPACE), I64, device=True, stack=_AMD_STACK, scope="agent")

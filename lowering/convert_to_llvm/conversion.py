@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from ...dialects.cpu import SHARED, GuardOp, HostCallOp, ParallelForOp
-from ...dialects.gpu import nvvm
 from ...dialects.gpu.functions import GpuModuleOp
 from ...dialects.support.kernel import (
     HOST_CALLS,
@@ -38,14 +37,14 @@ from ...dialects.support.views import root_buffer
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
-from ..device.parts import device_modules, lowered_parts
+from ..device.parts import device_modules, is_amd, lowered_parts
 from . import cpu
 from . import func as func_patterns
 from . import memref as memref_patterns
 from .bfloat import floats_as_bits
 from .builder import UNIT, LlvmBuilder, access_group_attributes, patterns
-from .conventions import CPU, GPU_32, GPU_64, INDEX_BITWIDTH, PTR, Conventions
-from .kernels import mark_kernel
+from .conventions import AMD_32, AMD_64, CPU, GPU_32, GPU_64, INDEX_BITWIDTH, PTR, Conventions
+from .kernels import is_launched, mark_kernel
 
 ENTRY = "xhlo_entry"
 
@@ -61,7 +60,7 @@ class ConvertToLlvmPass(HloPass):
     internal ones, as does @main: @xhlo_entry(ptr) loads the pointers of its parameters in order and calls it. In a
     module with a gpu.module only its functions are converted: their memrefs are pointers to global memory,
     `!llvm.ptr<1>`, or in the workgroup's space to shared memory, `!llvm.ptr<3>`; index is i32 in a function with
-    `xhlo.index_bitwidth = 32`; those with `nvvm.kernel` keep that attribute. Operations of llvm are unchanged.
+    `xhlo.index_bitwidth = 32`; those with `nvvm.kernel` or `rocdl.kernel` keep it. Operations of llvm are unchanged.
     Assumes: static shapes and strides; no loops (convert-loops-to-cf) and no memref.alloc (plan-buffers).
     Leaves: only llvm in converted functions; the attribute xhlo.host_calls if the host program calls functions.
 
@@ -95,6 +94,7 @@ class ModuleConversion:
         self.module = module
         self.cpu = cpu
         self.device = isinstance(module, GpuModuleOp)
+        self.amd = isinstance(module, GpuModuleOp) and is_amd(module)
         self.main = "" if isinstance(module, GpuModuleOp) else entry_name(module)
         self.declared: dict[str, llvm.LLVMFunctionType] = {}
         self.groups = 0
@@ -137,7 +137,10 @@ class ModuleConversion:
         if not self.device:
             return self.cpu
         width = op.attributes.get(INDEX_BITWIDTH)
-        return GPU_32 if isinstance(width, IntegerAttr) and width.value.data == 32 else GPU_64
+        narrow = isinstance(width, IntegerAttr) and width.value.data == 32
+        if self.amd:
+            return AMD_32 if narrow else AMD_64
+        return GPU_32 if narrow else GPU_64
 
     def _declare(self, name: str, type_: llvm.LLVMFunctionType) -> None:
         self.declared[name] = type_
@@ -156,7 +159,7 @@ class ModuleConversion:
         made.location = op.location
         if to.has_soft_floats and not self.device:
             floats_as_bits(made, self.cpu.soft_half)
-        if nvvm.KERNEL in op.attributes:
+        if is_launched(op):
             mark_kernel(made, op)
         elif is_kernel(op) or SHARED in op.attributes:
             made.properties["arg_attrs"] = _no_alias(op.function_type.inputs.data, Kernel(op).shared)
@@ -165,7 +168,7 @@ class ModuleConversion:
         if SHARED in op.attributes:
             made.attributes[SHARED] = op.attributes[SHARED]
         traits = _function_traits(op)
-        if self.device and INLINE not in op.attributes and nvvm.KERNEL not in op.attributes:
+        if self.device and INLINE not in op.attributes and not is_launched(op):
             # It may contain barriers: its calls must not become dependent on more conditions (convergent).
             traits = ["convergent", *traits]
         if traits:

@@ -6,7 +6,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Operation
 
-from ...dialects.llvm_ops import ExtractElementOp, SelectOp
+from ...dialects.llvm_ops import AddrSpaceCastOp, ExtractElementOp, FenceOp, SelectOp
 from ...hlo_dialect.diagnostics import fail
 from .builder import LlvmBuilder, patterns
 
@@ -25,7 +25,11 @@ _KEPT: tuple[type[Operation], ...] = (
     llvm.StoreOp,
     llvm.UndefOp,
     llvm.ZeroOp,
+    llvm.UDivOp,
+    llvm.ZExtOp,
+    AddrSpaceCastOp,
     ExtractElementOp,
+    FenceOp,
     SelectOp,
 )
 

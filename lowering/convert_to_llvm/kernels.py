@@ -13,6 +13,7 @@ from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, MemRefType
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.gpu import nvvm, rocdl
 from ...dialects.llvm_ops import AtomicRMWOp
 from ...hlo_dialect.walking import operations_in
 from ..device.parts import MATH_FUNCTION
@@ -34,7 +35,12 @@ def mark_kernel(made: llvm.FuncOp, op: func.FuncOp) -> None:
             for argument, type_ in zip(made.body.blocks[0].args, op.function_type.inputs.data, strict=True)
         ]
     )
-    made.attributes.update({name: attr for name, attr in op.attributes.items() if name.startswith("nvvm.")})
+    made.attributes.update({name: attr for name, attr in op.attributes.items() if name.startswith(("nvvm.", "rocdl."))})
+
+
+def is_launched(op: func.FuncOp) -> bool:
+    """Whether the host launches a function of the device."""
+    return nvvm.KERNEL in op.attributes or rocdl.KERNEL in op.attributes
 
 
 def _exchanged(function: llvm.FuncOp) -> set[SSAValue]:
@@ -62,8 +68,8 @@ def _exchanged(function: llvm.FuncOp) -> set[SSAValue]:
 def _waits(op: Operation) -> bool:
     """Whether the threads of a block may wait for each other at the operation."""
     if isinstance(op, llvm.CallIntrinsicOp):
-        name = op.intrin.data.removeprefix("llvm.nvvm.")
-        return name.startswith(("barrier", "bar.", "mbarrier", "fence", "membar"))
+        name = op.intrin.data.removeprefix("llvm.nvvm.").removeprefix("llvm.amdgcn.")
+        return name.startswith(("barrier", "bar.", "mbarrier", "fence", "membar", "s.barrier"))
     if isinstance(op, llvm.CallOp) and op.callee is not None:
         return not op.callee.string_value().startswith(MATH_FUNCTION)
     return isinstance(op, (llvm.InlineAsmOp, llvm.CallOp, AtomicRMWOp))

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.gpu.nvvm import DYNAMIC
+from ...dialects.gpu import nvvm, rocdl
 from ...dialects.llvm_ops import AtomicRMWOp
 from ...dialects.support.buffers import Buffer
 from ...dialects.support.llvm_layout import Layout, integer
@@ -181,7 +181,7 @@ def convert_global(op: memref.GlobalOp, to: LlvmBuilder) -> llvm.GlobalOp:
     wanted = op.alignment.value.data if op.alignment is not None else 0
     array = llvm.LLVMArrayType(layout.nbytes // layout.itemsize, layout.element)
     space = cast(llvm.LLVMPointerType, to.type(op.type)).addr_space
-    dynamic = DYNAMIC in op.attributes
+    dynamic = nvvm.DYNAMIC in op.attributes or rocdl.DYNAMIC in op.attributes
     made = llvm.GlobalOp(
         llvm.LLVMArrayType(0, layout.element) if dynamic else array,
         op.sym_name,
@@ -282,6 +282,6 @@ def _atomic(op: memref.AtomicRMWOp, to: LlvmBuilder) -> None:
     if isinstance(layout.element, BFloat16Type) and not to.conventions.device:
         fail(op, "changes elements of bf16: CPUs have no atomic operations on them")
     pointer = to.address(op.memref, op.indices)
-    scope = "device" if to.conventions.device else None
+    scope = to.conventions.scope if to.conventions.device else None
     made = to.add(AtomicRMWOp(operation, pointer, to.operand(op.value), scope))
     to.define(op.result, made.res)

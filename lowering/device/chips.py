@@ -10,7 +10,14 @@ sizes, never results.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr
+from xdsl.ir import Attribute
+
+from ...dialects.gpu import nvvm
+from .gpu import GpuChip, UnknownChipError, chip_of_name
 
 WARP = 32
 """Threads of a warp."""
@@ -43,32 +50,27 @@ PTX_WRITTEN = 78
 DEFAULT_CHIP = "sm_90"
 
 
-class UnknownChipError(LookupError):
-    """There is no chip of this name."""
-
-
 class PtxVersionError(ValueError):
     """A PTX version that LLVM does not emit, or that does not support the chip."""
 
 
 @dataclass(frozen=True)
-class Chip:
-    """A chip family's limits; sizes in bytes."""
+class Chip(GpuChip):
+    """A chip of NVIDIA: `sm_90`; `sm_90a` has instructions that no other chip supports."""
 
-    name: str
-    """The name used by LLVM and ptxas: `sm_90`; `sm_90a` has instructions that no other chip supports."""
-    part: str
-    """The part that the counts below belong to."""
     oldest_ptx: int
     """The first PTX version that supports it: 78 is 7.8."""
-    shared_per_block: int
-    """Maximum shared memory of one block, with an opt-in from the driver."""
-    shared_per_multiprocessor: int
-    threads_per_multiprocessor: int
-    blocks_per_multiprocessor: int
-    multiprocessors: int
-    l2_bytes: int
-    registers_per_multiprocessor: int = 65536
+
+    @property
+    def warp(self) -> int:
+        return WARP
+
+    @property
+    def target(self) -> Attribute:
+        return nvvm.TargetAttr(StringAttr(self.name))
+
+    def launch_bounds(self, blocks: int, threads: int) -> Mapping[str, Attribute]:
+        return {nvvm.MIN_BLOCKS: IntegerAttr(blocks, IntegerType(32))}
 
     @property
     def capability(self) -> int:
@@ -91,6 +93,18 @@ class Chip:
     def has_async_copies(self) -> bool:
         """`cp.async`: copies from global to shared memory that need no registers."""
         return self.capability >= 80
+
+    @property
+    def has_tensor_cores(self) -> bool:
+        return True
+
+    @property
+    def has_deep_tensor_cores(self) -> bool:
+        return self.capability >= 80
+
+    @property
+    def has_library(self) -> bool:
+        return True
 
     @property
     def has_bf16_tensor_cores(self) -> bool:
@@ -128,34 +142,29 @@ _KB, _MB = 1024, 1024 * 1024
 CHIPS = {
     chip.name: chip
     for chip in (
-        #     name        part           PTX  a block,   an SM     threads blocks  SMs  L2
-        Chip("sm_75",    "T4",           63, 64 * _KB,  64 * _KB,  1024,   16,     40,  4 * _MB),
-        Chip("sm_80",    "A100",         70, 163 * _KB, 164 * _KB, 2048,   32,     108, 40 * _MB),
-        Chip("sm_86",    "A10",          71, 99 * _KB,  100 * _KB, 1536,   16,     72,  6 * _MB),
-        Chip("sm_87",    "AGX Orin",     74, 163 * _KB, 164 * _KB, 1536,   16,     16,  4 * _MB),
-        Chip("sm_89",    "L40S",         78, 99 * _KB,  100 * _KB, 1536,   24,     142, 96 * _MB),
-        Chip("sm_90",    "H100, H200",   78, 227 * _KB, 228 * _KB, 2048,   32,     132, 50 * _MB),
-        Chip("sm_90a",   "H100, H200",   80, 227 * _KB, 228 * _KB, 2048,   32,     132, 50 * _MB),
-        Chip("sm_100",   "B200",         86, 227 * _KB, 228 * _KB, 2048,   32,     148, 126 * _MB),
-        Chip("sm_100a",  "B200",         86, 227 * _KB, 228 * _KB, 2048,   32,     148, 126 * _MB),
-        Chip("sm_103",   "B300",         88, 227 * _KB, 228 * _KB, 2048,   32,     148, 126 * _MB),
-        Chip("sm_103a",  "B300",         88, 227 * _KB, 228 * _KB, 2048,   32,     148, 126 * _MB),
-        Chip("sm_120",   "RTX 5090",     87, 99 * _KB,  100 * _KB, 1536,   24,     170, 96 * _MB),
-        Chip("sm_120a",  "RTX 5090",     87, 99 * _KB,  100 * _KB, 1536,   24,     170, 96 * _MB),
-        Chip("sm_121",   "GB10",         88, 99 * _KB,  100 * _KB, 1536,   24,     48,  24 * _MB),
-        Chip("sm_121a",  "GB10",         88, 99 * _KB,  100 * _KB, 1536,   24,     48,  24 * _MB),
+        #     name        part           a block,   an SM     threads blocks  SMs  L2         PTX
+        Chip("sm_75",    "T4",           64 * _KB,  64 * _KB,  1024,   16,     40,  4 * _MB,      63),
+        Chip("sm_80",    "A100",         163 * _KB, 164 * _KB, 2048,   32,     108, 40 * _MB,     70),
+        Chip("sm_86",    "A10",          99 * _KB,  100 * _KB, 1536,   16,     72,  6 * _MB,      71),
+        Chip("sm_87",    "AGX Orin",     163 * _KB, 164 * _KB, 1536,   16,     16,  4 * _MB,      74),
+        Chip("sm_89",    "L40S",         99 * _KB,  100 * _KB, 1536,   24,     142, 96 * _MB,     78),
+        Chip("sm_90",    "H100, H200",   227 * _KB, 228 * _KB, 2048,   32,     132, 50 * _MB,     78),
+        Chip("sm_90a",   "H100, H200",   227 * _KB, 228 * _KB, 2048,   32,     132, 50 * _MB,     80),
+        Chip("sm_100",   "B200",         227 * _KB, 228 * _KB, 2048,   32,     148, 126 * _MB,    86),
+        Chip("sm_100a",  "B200",         227 * _KB, 228 * _KB, 2048,   32,     148, 126 * _MB,    86),
+        Chip("sm_103",   "B300",         227 * _KB, 228 * _KB, 2048,   32,     148, 126 * _MB,    88),
+        Chip("sm_103a",  "B300",         227 * _KB, 228 * _KB, 2048,   32,     148, 126 * _MB,    88),
+        Chip("sm_120",   "RTX 5090",     99 * _KB,  100 * _KB, 1536,   24,     170, 96 * _MB,     87),
+        Chip("sm_120a",  "RTX 5090",     99 * _KB,  100 * _KB, 1536,   24,     170, 96 * _MB,     87),
+        Chip("sm_121",   "GB10",         99 * _KB,  100 * _KB, 1536,   24,     48,  24 * _MB,     88),
+        Chip("sm_121a",  "GB10",         99 * _KB,  100 * _KB, 1536,   24,     48,  24 * _MB,     88),
     )
 }  # fmt: skip
 
 
 def get_chip(name: str) -> Chip:
     """The chip of that name. Raises UnknownChipError, which lists the known names."""
-    chip = CHIPS.get(name)
-    if chip is None:
-        meant = next((one for one in CHIPS.values() if name.lower() in one.part.lower().split(", ")), None)
-        hint = "" if meant is None else f"; {name} is {meant.name}"
-        raise UnknownChipError(f"no chip is named '{name}'; there are: {', '.join(CHIPS)}{hint}")
-    return chip
+    return chip_of_name(CHIPS, name)
 
 
 def chip_of_capability(major: int, minor: int) -> Chip:

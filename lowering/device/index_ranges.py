@@ -14,7 +14,7 @@ from xdsl.dialects import arith, cf, memref
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType, StridedLayoutAttr, VectorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...dialects.gpu.nvvm import SpecialRegisterOp
+from ...dialects.gpu.registers import RegisterOp
 from ...dialects.support.buffers import Buffer, row_major
 from ...hlo_dialect.walking import reverse_postorder
 
@@ -125,7 +125,7 @@ class IndexRanges:
         found: Range | None = None
         if isinstance(op, arith.ConstantOp):
             found = _constant(op)
-        elif isinstance(op, SpecialRegisterOp) and op.range is not None:
+        elif isinstance(op, RegisterOp) and op.range is not None:
             low, high = op.range.get_values()
             found = int(low), int(high) - 1
         elif isinstance(op, memref.DimOp):

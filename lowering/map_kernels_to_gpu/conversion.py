@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, MemRefType, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, MemRefType, ModuleOp, UnitAttr
 from xdsl.ir import Operation
 
 from ...dialects.cpu import HostCallOp
 from ...dialects.gpu.functions import GpuLaunchFuncOp, GpuModuleOp
 from ...dialects.gpu.library import MatmulOp
-from ...dialects.gpu.nvvm import TargetAttr
 from ...dialects.gpu.plans import (
     Columns,
     Elementwise,
@@ -38,8 +37,10 @@ from ...dialects.support.kernel import kernels_of
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
-from ..device.chips import DEFAULT_CHIP, Chip, UnknownChipError, get_chip
+from ..device.chips import DEFAULT_CHIP
+from ..device.gpu import GpuChip, UnknownChipError
 from ..device.parts import device_modules
+from ..device.vendors import find_chip
 from ..loop_nests.fills import is_reduction
 from .elementwise.mapping import map_elementwise
 from .elementwise.transpose import map_transpose
@@ -109,7 +110,7 @@ MAPPINGS: dict[type[Plan], Mapping] = {
 }
 
 
-def map_kernel(kernel: func.FuncOp, device: GpuModuleOp, chip: Chip) -> None:
+def map_kernel(kernel: func.FuncOp, device: GpuModuleOp, chip: GpuChip) -> None:
     """Replace a kernel's operations by launches and library calls."""
     mapper, old = KernelMapper(kernel, device, chip), list(kernel.body.block.ops)
     for phase in planned_phases(kernel):
@@ -151,11 +152,11 @@ class MapKernelsToGpuPass(HloPass):
     illegal = ("linalg.*", "linalg_ext.*")
 
     chip: str = DEFAULT_CHIP
-    """The chip's name, as in `lowering/device/chips.py`."""
+    """The chip's name, as in `lowering/device/vendors.py`."""
 
     def __post_init__(self) -> None:
         try:
-            get_chip(self.chip)
+            find_chip(self.chip)
         except UnknownChipError as error:
             raise ValueError(str(error)) from None
 
@@ -166,9 +167,9 @@ class MapKernelsToGpuPass(HloPass):
             fail(known[0], f"is there already: {self.name} takes a module whose kernels are not mapped")
         if known:
             return
-        chip = get_chip(self.chip)
+        chip = find_chip(self.chip)
         device = GpuModuleOp(DEVICE)
-        device.targets = ArrayAttr([TargetAttr(StringAttr(chip.name))])
+        device.targets = ArrayAttr([chip.target])
         for kernel in kernels:
             map_kernel(kernel, device, chip)
         if device.body.block.first_op is not None or any(isinstance(op, MatmulOp) for op in operations_in(module)):

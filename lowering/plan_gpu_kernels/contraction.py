@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...dialects.gpu.plans import Plan, RegisterTile, TensorTile, Tile
-from ..device.chips import WARP, Chip
+from ..device.chips import WARP
+from ..device.gpu import GpuChip
 from ..map_kernels_to_gpu.contraction.block import bytes_of
 from ..map_kernels_to_gpu.contraction.epilogue import FusedProduct, fused_product_of
 from ..map_kernels_to_gpu.contraction.form import Product, split_depth
@@ -31,7 +32,7 @@ MOST_COPIES = 24
 """Asynchronous copies of a thread for a tile of both factors: each needs address registers."""
 
 
-def plan_contraction(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
+def plan_contraction(phase: Phase, chip: GpuChip) -> tuple[Plan, ...]:
     """The plan of a contraction, alone or with elementwise operations after it; none for any other phase."""
     fused = fused_product_of(phase)
     if fused is None or not _is_worth_tiles(fused):
@@ -73,7 +74,7 @@ def _is_worth_tiles(fused: FusedProduct) -> bool:
     return product.batches * product.rows * product.columns * product.depth >= LEAST_PRODUCTS
 
 
-def _raster(product: Product, tile: Tile, chip: Chip) -> int:
+def _raster(product: Product, tile: Tile, chip: GpuChip) -> int:
     """Rows of tiles that consecutive blocks go down before the next column.
 
     Concurrent blocks then cover roughly a square of C, which minimizes the reads of A and B.
@@ -85,7 +86,7 @@ def _raster(product: Product, tile: Tile, chip: Chip) -> int:
     return min(near, key=lambda d: abs(math.log(d / wanted)), default=min(max(1, round(wanted)), rows))
 
 
-def tensor_candidates(product: Product, chip: Chip) -> list[Candidate]:
+def tensor_candidates(product: Product, chip: GpuChip) -> list[Candidate]:
     """The tiles for the factors' element size that do not exceed the registers of a thread."""
     size = bytes_of(product.factors()[0].element)
     candidates = [_of_size(one, size) for one in TENSOR_TILES if fits(one.tile, chip)]
@@ -102,7 +103,7 @@ def _of_size(candidate: Candidate, size: int) -> Candidate:
     return replace(candidate, tile=replace(candidate.tile, tile=(m, n, k * 2 // size)))
 
 
-def fits(tile: Tile, chip: Chip) -> bool:
+def fits(tile: Tile, chip: GpuChip) -> bool:
     """Whether a block's tiles of 2-byte elements fit: three stages, or two if they go through registers."""
     stages = min(3, tile.stages) if chip.has_async_copies and isinstance(tile, TensorTile) else 2
     padded = (tile.m + tile.n) * (tile.k + 8)
@@ -110,7 +111,7 @@ def fits(tile: Tile, chip: Chip) -> bool:
     return stages * 2 * max(padded, tile.k * (tile.m + tile.n + 16)) <= chip.shared_per_block
 
 
-def _may_copy(product: Product, chip: Chip) -> bool:
+def _may_copy(product: Product, chip: GpuChip) -> bool:
     """Whether the tiles of both factors can be copied asynchronously."""
     size = bytes_of(product.factors()[0].element)
     aligned = all(factor.vector(16 // size) * size >= 4 for factor in product.factors())

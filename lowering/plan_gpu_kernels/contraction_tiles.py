@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...dialects.gpu.plans import RegisterTile, TensorTile
-from ..device.chips import Chip
+from ..device.gpu import GpuChip
 from ..map_kernels_to_gpu.contraction.form import split_depth
 from ..map_kernels_to_gpu.threads.ranges import ceil_div
 
@@ -111,7 +111,7 @@ def _blocks(tile: RegisterTile | TensorTile, shape: Shape) -> int:
     return batches * ceil_div(m, tile.m) * ceil_div(n, tile.n) * tile.splits
 
 
-def estimate(candidate: Candidate, shape: Shape, chip: Chip) -> float:
+def estimate(candidate: Candidate, shape: Shape, chip: GpuChip) -> float:
     """Estimated clocks for a product of (batches, m, n, k)."""
     batches, m, n, k = shape
     tile = candidate.tile
@@ -126,7 +126,7 @@ def estimate(candidate: Candidate, shape: Shape, chip: Chip) -> float:
 
 
 def choose(
-    candidates: Sequence[Candidate], shape: Shape, chip: Chip, may_split: bool = True
+    candidates: Sequence[Candidate], shape: Shape, chip: GpuChip, may_split: bool = True
 ) -> RegisterTile | TensorTile:
     """The best tile for a product of (batches, m, n, k); the first of equally good ones."""
     best, least = candidates[0].tile, math.inf

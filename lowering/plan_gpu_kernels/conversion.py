@@ -14,7 +14,9 @@ from xdsl.dialects.builtin import ModuleOp
 from ...dialects.gpu.plans import Plan, Points, Serial, set_plan
 from ...dialects.support.kernel import CONTRACTION, kernels_of
 from ...hlo_dialect.hlo_pass import HloPass
-from ..device.chips import DEFAULT_CHIP, Chip, UnknownChipError, get_chip
+from ..device.chips import DEFAULT_CHIP
+from ..device.gpu import GpuChip, UnknownChipError
+from ..device.vendors import find_chip
 from ..map_kernels_to_gpu.indexing.mapping import convert_others
 from ..map_kernels_to_gpu.serial import parallel_range
 from ..map_kernels_to_gpu.threads.phases import Phase, joined, phases_of, planned_length
@@ -22,11 +24,11 @@ from .elementwise import plan_elementwise, plan_together
 from .indexing import plan_ext
 from .reduction import plan_chain, plan_reduction
 
-Planner = Callable[[Phase, Chip], tuple[Plan, ...]]
+Planner = Callable[[Phase, GpuChip], tuple[Plan, ...]]
 """The plan of a phase, or one for each of its operations; none if the planner does not handle the phase."""
 
 
-def plan_contraction(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
+def plan_contraction(phase: Phase, chip: GpuChip) -> tuple[Plan, ...]:
     """See contraction.py, whose import takes longer than planning a program without contractions."""
     if not any(CONTRACTION in op.attributes for op in phase.ops):
         return ()
@@ -35,7 +37,7 @@ def plan_contraction(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
     return contraction.plan_contraction(phase, chip)
 
 
-def plan_rest(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
+def plan_rest(phase: Phase, chip: GpuChip) -> tuple[Plan, ...]:
     """Any phase: a thread per iteration of a parallel loop, otherwise one thread."""
     parallel = len(phase.ops) == 1 and parallel_range(phase.ops[0]) is not None
     return (Points() if parallel else Serial(),)
@@ -55,7 +57,7 @@ PLANNERS: tuple[Planner, ...] = (
 """Tried in order on each phase; the last one accepts any."""
 
 
-def plan_kernel(kernel: func.FuncOp, chip: Chip, libraries: str) -> None:
+def plan_kernel(kernel: func.FuncOp, chip: GpuChip, libraries: str) -> None:
     """Write plans to the operations of a kernel that have none."""
     convert_others(kernel)
     phases = phases_of(kernel)
@@ -68,7 +70,7 @@ def plan_kernel(kernel: func.FuncOp, chip: Chip, libraries: str) -> None:
         del phases[:count]
 
 
-def _plan_run(kernel: func.FuncOp, phases: Sequence[Phase], chip: Chip, libraries: str) -> int:
+def _plan_run(kernel: func.FuncOp, phases: Sequence[Phase], chip: GpuChip, libraries: str) -> int:
     """Plan the longest run of leading phases that one launch or call handles as a whole; returns its length."""
     structured = next((n for n, phase in enumerate(phases) if not phase.is_structured), len(phases))
     if libraries != "never":
@@ -107,17 +109,17 @@ class PlanGpuKernelsPass(HloPass):
     takes_tensors = False
 
     chip: str = DEFAULT_CHIP
-    """The chip's name, as in `lowering/device/chips.py`."""
+    """The chip's name, as in `lowering/device/vendors.py`."""
 
     libraries: Literal["never", "auto", "always"] = "never"
     """The contractions that become calls of cuBLASLt: none, the large ones, or all that it supports."""
 
     def __post_init__(self) -> None:
         try:
-            get_chip(self.chip)
+            find_chip(self.chip)
         except UnknownChipError as error:
             raise ValueError(str(error)) from None
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         for kernel in list(kernels_of(module)):
-            plan_kernel(kernel, get_chip(self.chip), self.libraries)
+            plan_kernel(kernel, find_chip(self.chip), self.libraries)

@@ -10,7 +10,7 @@ from typing import cast
 from xdsl.dialects import memref
 
 from ...dialects.gpu.plans import Elementwise, NoLaunch, Plan, Transpose
-from ..device.chips import Chip
+from ..device.gpu import GpuChip
 from ..loop_nests.nest import Access, Nest
 from ..map_kernels_to_gpu.elementwise.independence import are_independent
 from ..map_kernels_to_gpu.elementwise.mapping import Share, in_output_order
@@ -89,7 +89,7 @@ SMALLEST = 1024
 """Minimum elements of a tile for a block."""
 
 
-def plan_elementwise(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
+def plan_elementwise(phase: Phase, chip: GpuChip) -> tuple[Plan, ...]:
     """The plan of a phase of one nest without reduction; none for any other phase."""
     if not phase.is_structured or len(phase.structured) != 1 or any(phase.nests()[0].reduction):
         return ()
@@ -100,7 +100,7 @@ def plan_elementwise(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
     return (plan_tiles(nest, chip) or share_out(nest, chip),)
 
 
-def plan_together(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
+def plan_together(phase: Phase, chip: GpuChip) -> tuple[Plan, ...]:
     """Plans for independent nests in one launch, such as the parts of a concatenation; none for any other phase."""
     ops = phase.structured
     if not 2 <= len(ops) <= MOST_TOGETHER or len(ops) != len(phase.ops) or not are_independent(ops):
@@ -114,7 +114,7 @@ def plan_together(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
     return tuple(share_out(nest, chip) for nest in nests)
 
 
-def share_out(nest: Nest, chip: Chip) -> Elementwise:
+def share_out(nest: Nest, chip: GpuChip) -> Elementwise:
     """Wide vectors, and several of them per thread, as long as there is work for the whole chip."""
     total = math.prod(nest.sizes)
     enough = WAVES * chip.multiprocessors * THREADS
@@ -210,7 +210,7 @@ def _fitting(nest: Nest, staged: Sequence[int], sides: tuple[int, int]) -> tuple
     return tuple(chosen)
 
 
-def plan_tiles(nest: Nest, chip: Chip) -> Transpose | None:
+def plan_tiles(nest: Nest, chip: GpuChip) -> Transpose | None:
     """The tiles of a nest in the output's order; None if its operands have the same order in memory."""
     inner = len(nest.sizes) - 1
     if inner == 0 or nest.sizes[inner] < SHORTEST_INNER or any(x.strides[inner] != 1 for x in nest.outputs):

@@ -15,7 +15,8 @@ from ...dialects.linalg_ext.sort import SortByKeyOp, SortOp
 from ...dialects.linalg_ext.window import ScanOp, SelectAndScatterOp, shape_of
 from ...dialects.support.llvm_layout import byte_width
 from ..convert_linalg_ext_to_scf.scatter import scatter_loops
-from ..device.chips import STATIC_SHARED_BYTES, WARP, Chip
+from ..device.chips import STATIC_SHARED_BYTES
+from ..device.gpu import GpuChip
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..map_kernels_to_gpu.indexing.scan import lines_of
 from ..map_kernels_to_gpu.indexing.scatter import entries_of, key_types, may_meet
@@ -46,7 +47,7 @@ BLOCK_THREADS = 256
 """Threads of a block that sorts several short rows."""
 
 
-def plan_ext(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
+def plan_ext(phase: Phase, chip: GpuChip) -> tuple[Plan, ...]:
     """The plan of one linalg_ext operation; none for any other phase."""
     op = phase.ops[0]
     match op if len(phase.ops) == 1 else None:
@@ -67,7 +68,7 @@ def plan_ext(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
             return ()
 
 
-def plan_scan(op: ScanOp, chip: Chip) -> Plan:
+def plan_scan(op: ScanOp, chip: GpuChip) -> Plan:
     """A thread per column or short row if there are many, or a block per long row; if there are few, chunks of them."""
     outer, length, inner = lines_of(op)
     if 0 in (outer, length, inner):
@@ -75,7 +76,7 @@ def plan_scan(op: ScanOp, chip: Chip) -> Plan:
     element = sum(byte_width(buffer_of(x).element_type) for x in op.outputs)
     if inner == 1 and length <= SHORT_ROW:
         rows, row_bytes = MOST_ROWS, (length | 1) * element
-        while rows > WARP and (rows * row_bytes > STATIC_SHARED_BYTES or rows >= 2 * outer):
+        while rows > chip.warp and (rows * row_bytes > STATIC_SHARED_BYTES or rows >= 2 * outer):
             rows //= 2
         if rows * row_bytes <= STATIC_SHARED_BYTES:
             return ScanRows(rows)
@@ -86,7 +87,7 @@ def plan_scan(op: ScanOp, chip: Chip) -> Plan:
     elements = ELEMENTS
     while elements > 1 and SCAN_THREADS * (elements + 1) * element > STATIC_SHARED_BYTES:
         elements -= 2
-    threads = WARP
+    threads = chip.warp
     while threads < SCAN_THREADS and threads * elements < length:
         threads *= 2
     tile = threads * elements

@@ -8,7 +8,7 @@ from xdsl.dialects import memref
 
 from ...dialects.gpu.library import Matmul
 from ...dialects.gpu.plans import Library, Plan
-from ..device.chips import Chip
+from ..device.gpu import GpuChip
 from ..map_kernels_to_gpu.library.mapping import calls_of
 from ..map_kernels_to_gpu.threads.phases import Phase
 from .narrowing import narrowing_of
@@ -29,7 +29,7 @@ more costs a few bytes of memory traffic per element, which outweighs the librar
 """
 
 
-def plan_library(phase: Phase, chip: Chip, always: bool) -> tuple[Plan, ...]:
+def plan_library(phase: Phase, chip: GpuChip, always: bool) -> tuple[Plan, ...]:
     """The plan of a contraction and its bias, activation or conversion; none if a call does not pay off."""
     calls = calls_of(phase, chip)
     narrowing = narrowing_of(calls.out, phase.structured[0]) if calls and len(phase.structured) == 1 else None

@@ -9,7 +9,8 @@ from xdsl.ir import Block
 
 from ...dialects.gpu.plans import Columns, NoLaunch, Plan, Points, Rows
 from ...dialects.support.llvm_layout import byte_width
-from ..device.chips import MAX_BLOCK_THREADS, STATIC_SHARED_BYTES, WARP, Chip
+from ..device.chips import MAX_BLOCK_THREADS, STATIC_SHARED_BYTES
+from ..device.gpu import GpuChip
 from ..map_kernels_to_gpu.reduction.block import power_of_two_from
 from ..map_kernels_to_gpu.reduction.chain import (
     Chain,
@@ -71,7 +72,7 @@ LEAST_PLACES = 2
 """Minimum iterations of the reduced loops per thread."""
 
 
-def plan_chain(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
+def plan_chain(phase: Phase, chip: GpuChip) -> tuple[Plan, ...]:
     """The plan of phases that form a chain; none if they do not, or if separate launches are better."""
     chain = None
     if phase.is_structured:
@@ -89,14 +90,14 @@ def plan_chain(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
     return (plan,)
 
 
-def plan_reduction(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
+def plan_reduction(phase: Phase, chip: GpuChip) -> tuple[Plan, ...]:
     """The plan of one reduction whose operation is not known to be associative: a thread per result."""
     if not phase.is_structured or len(phase.structured) != 1 or not any(phase.nests()[0].reduction):
         return ()
     return (NoLaunch() if 0 in phase.nests()[0].sizes else Points(),)
 
 
-def _is_better_cut(chain: Chain, chip: Chip) -> bool:
+def _is_better_cut(chain: Chain, chip: GpuChip) -> bool:
     """Whether a chain of several passes would leave most of the chip idle, or access memory with strides."""
     if chain.levels < 2 and not chain.wide_outputs:
         return False
@@ -139,28 +140,28 @@ def _vector_width(chain: Chain, loop: int, may_end_early: bool) -> int:
     return 1
 
 
-def _threads(vectors: int, rows: int, most: int, fill: int, vector_bytes: int) -> int:
+def _threads(vectors: int, rows: int, most: int, chip: GpuChip, vector_bytes: int) -> int:
     """
     Threads per row: each has at most `most` vectors, and together the rows fill the chip if possible.
 
     Together they read whole cache lines, if the row is long enough.
     """
-    threads = min(WARP, max(1, LINE_BYTES // vector_bytes), 1 << (max(1, vectors).bit_length() - 1))
+    warp, fill = chip.warp, chip.multiprocessors * FILLING
+    threads = min(warp, max(1, LINE_BYTES // vector_bytes), 1 << (max(1, vectors).bit_length() - 1))
     while threads < MAX_BLOCK_THREADS and ceil_div(vectors, threads) > most:
         threads *= 2
     while threads < MAX_BLOCK_THREADS and vectors > threads and rows * threads < fill:
         threads *= 2
-    if threads > WARP and vectors % threads:
-        even = [t for t in range(WARP, min(2 * threads, MAX_BLOCK_THREADS) + 1, WARP) if vectors % t == 0]
+    if threads > warp and vectors % threads:
+        even = [t for t in range(warp, min(2 * threads, MAX_BLOCK_THREADS) + 1, warp) if vectors % t == 0]
         near = [t for t in even if 2 * t > threads and vectors // t <= most]
         if near:
             return min(near, key=lambda t: (abs(t - threads), t))
     return threads
 
 
-def _plan_rows(chain: Chain, chip: Chip, may_split: bool = True) -> Rows:
+def _plan_rows(chain: Chain, chip: GpuChip, may_split: bool = True) -> Rows:
     """A plan for any chain with rows that are contiguous or small."""
-    fill = chip.multiprocessors * FILLING
     rows, length = math.prod(chain.rows), math.prod(chain.space)
     kept, words = kept_words(chain)
     item = widest_element(chain)
@@ -170,9 +171,9 @@ def _plan_rows(chain: Chain, chip: Chip, may_split: bool = True) -> Rows:
     if kept:
         vectors = length // width
         most = KEPT_WORDS // (words * width)
-        threads = _threads(vectors, rows, max(1, most), fill, width * item)
+        threads = _threads(vectors, rows, max(1, most), chip, width * item)
         if most and ceil_div(vectors, threads) <= most:
-            return Rows(threads, _rows_per_block(threads, rows), width, keep=True)
+            return Rows(threads, _rows_per_block(threads, rows, chip), width, keep=True)
         width = _vector_width(chain, loop, flat)
     vectors = length // width
     parts = _row_parts(chain, chip, rows, vectors) if may_split else 1
@@ -181,16 +182,16 @@ def _plan_rows(chain: Chain, chip: Chip, may_split: bool = True) -> Rows:
         unroll = min(_unrolled(chain, width), part // SPLIT_BLOCK)
         partials = _partial_vectors(chain, width, unroll)
         return Rows(SPLIT_BLOCK, 1, width, unroll, partials, part=part if part < vectors else 0)
-    threads = _threads(vectors, rows, STREAMED, fill, width * item)
+    threads = _threads(vectors, rows, STREAMED, chip, width * item)
     unroll = min(_unrolled(chain, width), ceil_div(vectors, threads))
-    return Rows(threads, _rows_per_block(threads, rows), width, unroll, _partial_vectors(chain, width, unroll))
+    return Rows(threads, _rows_per_block(threads, rows, chip), width, unroll, _partial_vectors(chain, width, unroll))
 
 
-def _rows_per_block(threads: int, rows: int) -> int:
-    if threads > WARP:
+def _rows_per_block(threads: int, rows: int, chip: GpuChip) -> int:
+    if threads > chip.warp:
         return 1
     # Shuffles need whole warps.
-    in_warp = WARP // threads
+    in_warp = chip.warp // threads
     return min(BLOCK // threads, ceil_div(rows, in_warp) * in_warp)
 
 
@@ -215,7 +216,7 @@ def _row_bytes(chain: Chain) -> int:
     return inside * sum(element_bytes(x) for x in chain.wide_accesses())
 
 
-def _row_parts(chain: Chain, chip: Chip, rows: int, vectors: int) -> int:
+def _row_parts(chain: Chain, chip: GpuChip, rows: int, vectors: int) -> int:
     """The number of blocks that share a row: more than one if rows are few and long, and there is a single pass."""
     wanted = chip.multiprocessors * (chip.threads_per_multiprocessor // SPLIT_BLOCK)
     if chain.levels > 1 or chain.wide_outputs or _row_bytes(chain) < SPLIT_BYTES or 2 * rows > wanted:
@@ -223,7 +224,7 @@ def _row_parts(chain: Chain, chip: Chip, rows: int, vectors: int) -> int:
     return max(1, min(wanted // rows, vectors // (2 * SPLIT_BLOCK)))
 
 
-def _plan_columns(chain: Chain, chip: Chip, may_split: bool = True) -> Columns:
+def _plan_columns(chain: Chain, chip: GpuChip, may_split: bool = True) -> Columns:
     """A plan for a chain of one pass, with the last row loop as columns."""
     width = _vector_width(chain, len(chain.rows) - 1, False)
     places = math.prod(chain.space)
@@ -242,7 +243,7 @@ def _plan_columns(chain: Chain, chip: Chip, may_split: bool = True) -> Columns:
 
     if places <= FEW_PLACES:
         return Columns((min(BLOCK, power_of_two_from(vectors)), 1), width, min(unroll, places))
-    lanes = min(WARP, power_of_two_from(vectors))
+    lanes = min(chip.warp, power_of_two_from(vectors))
     if bytes_ < SMALL_BYTES or not may_split:
         while lanes * width * item > LINE_BYTES and blocks(lanes) < chip.multiprocessors:
             lanes //= 2
@@ -260,7 +261,7 @@ def _plan_columns(chain: Chain, chip: Chip, may_split: bool = True) -> Columns:
     return Columns((lanes, groups), width, unroll, _partial_vectors(chain, width, unroll))
 
 
-def _column_parts(chip: Chip, blocks: int, bytes_: int, places: int, least: int) -> int:
+def _column_parts(chip: GpuChip, blocks: int, bytes_: int, places: int, least: int) -> int:
     """The number of blocks that share a tile of columns: more than one if tiles are few and long."""
     wanted = chip.multiprocessors * (chip.threads_per_multiprocessor // SPLIT_BLOCK)
     if bytes_ < SPLIT_BYTES * blocks or 2 * blocks > wanted:

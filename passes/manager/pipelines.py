@@ -93,7 +93,24 @@ LOWER_NVVM = ("expand-math", "convert-loops-to-cf", "convert-nvgpu-to-nvvm", "co
 LOWER_NVVM_TO_LLVM = ("convert-nvvm-to-llvm", "convert-to-llvm")
 """The gpu.module's functions to the llvm dialect; host functions are unchanged because the runtime reads them."""
 
-LOWERING = frozenset((*LOWER_LINALG, *LOWER_LOOPS, *LOWER_LLVM, *LOWER_GPU_LOOPS, *LOWER_NVVM, *LOWER_NVVM_TO_LLVM))
+LOWER_ROCDL = ("expand-math", "convert-loops-to-cf", "convert-gpu-to-rocdl")
+"""The gpu.module's functions to blocks, with the numbers, barriers and shuffles of AMD's GPUs."""
+
+LOWER_ROCDL_TO_LLVM = ("convert-rocdl-to-llvm", "convert-to-llvm")
+"""As LOWER_NVVM_TO_LLVM, of AMD's dialect."""
+
+LOWERING = frozenset(
+    (
+        *LOWER_LINALG,
+        *LOWER_LOOPS,
+        *LOWER_LLVM,
+        *LOWER_GPU_LOOPS,
+        *LOWER_NVVM,
+        *LOWER_NVVM_TO_LLVM,
+        *LOWER_ROCDL,
+        *LOWER_ROCDL_TO_LLVM,
+    )
+)
 """The names of the passes that leave xhlo.after."""
 
 

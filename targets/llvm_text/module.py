@@ -8,6 +8,7 @@ uses; block arguments become phis. Names and numbers depend on the order of the 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -17,7 +18,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringA
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.cpu import SHARED
-from ...dialects.gpu import nvvm
+from ...dialects.gpu import nvvm, rocdl
 from ...dialects.gpu.functions import GpuModuleOp
 from ...dialects.gpu.nvvm import SHARED_SPACE
 from ...hlo_dialect.diagnostics import fail
@@ -32,6 +33,9 @@ LARGE_CONSTANT = 4096
 
 _EXPORTED = "xhlo_part_"
 """The beginning of the symbols of functions that other texts call: no function of the C library is named so."""
+
+_CONVENTIONS = {nvvm.KERNEL: "ptx_kernel ", rocdl.KERNEL: "amdgpu_kernel "}
+"""The calling convention of a function that the host launches, by its attribute."""
 
 _UNNAMED = "xhlo_unnamed"
 """The placeholder name of a function while its text, from which its name is derived, is written."""
@@ -123,9 +127,10 @@ def _set_apart(module: ModuleOp, name: str) -> tuple[str, str]:
 
 def emit_device_llvm_ir(module: ModuleOp, *, triple: str | None = None) -> str:
     """
-    The device functions of all gpu.modules as one LLVM IR text, the input of the NVPTX backend.
+    The device functions of all gpu.modules as one LLVM IR text, the input of LLVM's NVPTX and AMDGPU
+    backends.
 
-    Kernels have the calling convention `ptx_kernel` and state the block sizes of their launches.
+    Kernels have the calling convention `ptx_kernel` or `amdgpu_kernel` and state the block sizes of their launches.
     Raises DiagnosticError for operations outside the llvm dialect, and for a module without a gpu.module.
     """
     devices = [op for op in module.body.block.ops if isinstance(op, GpuModuleOp)]
@@ -304,7 +309,7 @@ class FunctionWriter:
         parameters = ", ".join(
             f"{type_text(arg.type)}{mark} {self.name(arg)}" for arg, mark in zip(entry.args, marks, strict=True)
         )
-        convention = "ptx_kernel " if nvvm.KERNEL in op.attributes else ""
+        convention = next((words for name, words in _CONVENTIONS.items() if name in op.attributes), "")
         self.lines.append(f"\ndefine {self.module.linkage(op)}{convention}{result} @{name}({parameters}){words} {{")
         self._name_edges()
         for block in op.body.blocks:
@@ -320,9 +325,23 @@ class FunctionWriter:
         blocks = self.op.attributes.get(nvvm.MIN_BLOCKS)
         if isinstance(blocks, IntegerAttr):
             found.append(f'"{nvvm.MIN_BLOCKS}"="{blocks.value.data}"')
+        if rocdl.KERNEL in self.op.attributes:
+            found += self._amd_traits()
         # A shared function is declared in the same way whether the module has its body or not.
         is_ours = self.op.body.blocks or SHARED in self.op.attributes
         return [*found, "#0"] if is_ours and self.module.target else found
+
+    def _amd_traits(self) -> list[str]:
+        """The attributes of a kernel of AMD's: threads of a workgroup, and waves that its registers must allow."""
+        found: list[str] = []
+        block = self.op.attributes.get(rocdl.BLOCK_SIZE)
+        if isinstance(block, DenseArrayBase):
+            threads = math.prod(int(size) for size in cast("DenseArrayBase[Any]", block).get_values())
+            found += [f'"amdgpu-flat-work-group-size"="{threads},{threads}"', '"uniform-work-group-size"="true"']
+        waves = self.op.attributes.get(rocdl.WAVES_PER_EU)
+        if isinstance(waves, IntegerAttr):
+            found.append(f'"amdgpu-waves-per-eu"="{waves.value.data}"')
+        return found
 
     def _parameter_marks(self, count: int) -> list[str]:
         """Attributes after each parameter's type: ` noalias align 16`."""

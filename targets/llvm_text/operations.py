@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import llvm_ops
@@ -170,7 +170,9 @@ def _gep(w: FunctionState, op: llvm.GEPOp) -> None:
 
 def _alloca(w: FunctionState, op: llvm.AllocaOp) -> None:
     align = f", align {op.alignment.value.data}" if op.alignment is not None else ""
-    w.lines.append(f"  {w.name(op.res)} = alloca {type_text(op.elem_type)}, {w.typed(op.size)}{align}")
+    space = cast(llvm.LLVMPointerType, op.res.type).addr_space
+    where = f", addrspace({space.data})" if isinstance(space, IntAttr) and space.data else ""
+    w.lines.append(f"  {w.name(op.res)} = alloca {type_text(op.elem_type)}, {w.typed(op.size)}{align}{where}")
 
 
 def _refuse_atomic(op: llvm.LoadOp | llvm.StoreOp) -> None:
@@ -201,6 +203,11 @@ def _atomic(w: FunctionState, op: llvm_ops.AtomicRMWOp) -> None:
     scope = f' syncscope("{op.syncscope.data}")' if op.syncscope is not None else ""
     operands = f"{w.typed(op.ptr)}, {w.typed(op.val)}"
     w.lines.append(f"  {w.name(op.res)} = atomicrmw {op.operation.lstrip('_')} {operands}{scope} monotonic")
+
+
+def _fence(w: FunctionState, op: llvm_ops.FenceOp) -> None:
+    scope = f' syncscope("{op.syncscope.data}")' if op.syncscope is not None else ""
+    w.lines.append(f"  fence{scope} {op.order}")
 
 
 def _call(w: FunctionState, op: llvm.CallOp) -> None:
@@ -339,6 +346,7 @@ _CAST_OPS: dict[type[Operation], str] = {
     llvm.BitcastOp: "bitcast",
     llvm.PtrToIntOp: "ptrtoint",
     llvm.IntToPtrOp: "inttoptr",
+    llvm_ops.AddrSpaceCastOp: "addrspacecast",
 }
 
 WRITERS: dict[type[Operation], Writer] = {
@@ -357,6 +365,7 @@ WRITERS: dict[type[Operation], Writer] = {
     llvm.LoadOp: _load,
     llvm.StoreOp: _store,
     llvm_ops.AtomicRMWOp: _atomic,
+    llvm_ops.FenceOp: _fence,
     llvm.CallOp: _call,
     llvm.CallIntrinsicOp: _call_intrinsic,
     llvm.InlineAsmOp: _inline_assembly,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from ....dialects.gpu.plans import RegisterTile, TensorTile
-from ...device.chips import MAX_REGISTERS, Chip
+from ...device.chips import MAX_REGISTERS
+from ...device.gpu import GpuChip
 from ...loop_nests.indices import delinearized
 from ..threads.launch import KernelMapper, Launch
 from ..threads.phases import Phase
@@ -37,7 +38,7 @@ def map_contraction(mapper: KernelMapper, phase: Phase) -> None:
         _add_splits(mapper, phase, private, plan.splits, scratch)
 
 
-def _check(phase: Phase, fused: FusedProduct, plan: RegisterTile | TensorTile, chip: Chip) -> None:
+def _check(phase: Phase, fused: FusedProduct, plan: RegisterTile | TensorTile, chip: GpuChip) -> None:
     """Raises DiagnosticError if a tile's shape does not fit its accesses, or the chip lacks the instructions."""
     product, shapes = fused.product, tile_shapes(fused.product, plan)
     depth = split_depth(plan, product.depth)

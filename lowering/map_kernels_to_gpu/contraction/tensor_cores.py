@@ -33,7 +33,8 @@ from xdsl.ir import SSAValue
 from ....dialects.gpu.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp, LdMatrixOp, MmaSyncOp
 from ....dialects.gpu.plans import TensorTile
 from ....dialects.support.buffers import i64_array
-from ...device.chips import WARP, Chip
+from ...device.chips import WARP
+from ...device.gpu import GpuChip
 from ...loop_nests.kernel_builder import Index
 from ..threads.launch import Launch
 from .block import ProductBlock, SharedArena, Strip, SumWriter, bytes_of
@@ -57,7 +58,7 @@ SHARED_PAD = 8
 """Elements after each row of accumulators in shared memory, so that 8 rows of fragments are in different banks."""
 
 
-def takes_tensor_cores(product: Product, chip: Chip) -> bool:
+def takes_tensor_cores(product: Product, chip: GpuChip) -> bool:
     """
     Whether the chip can multiply these elements as the program requires: f16 and bf16 accumulated in f32, i8 in i32,
     and f32 as tf32 if the program allows it.
@@ -72,11 +73,11 @@ def takes_tensor_cores(product: Product, chip: Chip) -> bool:
     if any(len(factor.conversions) != 1 or not isinstance(factor.conversions[0], widened) for factor in (lhs, rhs)):
         return False
     if lhs.element == i8:
-        return product.total == i32 and chip.capability >= 80
+        return product.total == i32 and chip.has_deep_tensor_cores
     if not isinstance(product.total, Float32Type):
         return False
     if isinstance(lhs.element, Float16Type):
-        return True
+        return chip.has_tensor_cores
     return isinstance(lhs.element, BFloat16Type) and chip.has_bf16_tensor_cores
 
 
@@ -299,7 +300,7 @@ class TensorKernel:
         return self.builder.insert(made).result
 
     def _multiply(self, row: SSAValue, column: SSAValue, total: SSAValue) -> SSAValue:
-        if self.chip.capability >= 80:
+        if self.chip.has_deep_tensor_cores:
             return self.builder.insert(MmaSyncOp(row, column, total, (ROWS, COLUMNS, 2 * self.half))).res
         for half in range(2):  # Older chips multiply a depth of 8 at a time.
             a, b = self._pick(row, (2 * half, 2 * half + 1)), self._pick(column, (half,))

@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.gpu.library import SUMS, WITH_EPILOGUE, Matmul, MatmulOp, Matrix, major
 from ...convert_linalg_to_scf.conversion import initial_values
-from ...device.chips import Chip
+from ...device.gpu import GpuChip
 from ...loop_nests.loop_builder import buffer_of
 from ..contraction.epilogue import FusedProduct, fused_product_of, is_zero, private_buffers
 from ..contraction.form import Digit, Product, is_fused
@@ -55,13 +55,13 @@ def map_library(mapper: KernelMapper, phase: Phase) -> None:
         mapper.kernel.body.block.insert_op_before(call, mapper.end)
 
 
-def calls_of(phase: Phase, chip: Chip, rounded: Attribute | None = None) -> Calls | None:
+def calls_of(phase: Phase, chip: GpuChip, rounded: Attribute | None = None) -> Calls | None:
     """
     The calls for a contraction with the operations after it; None if the library cannot compute it.
 
     `rounded`: the type of the results, if it differs from the accumulator type.
     """
-    fused = fused_product_of(phase)
+    fused = fused_product_of(phase) if chip.has_library else None
     if fused is None:
         return None
     (init,) = initial_values(phase.structured[0], phase.absorbed)
@@ -88,7 +88,7 @@ def _is_plain(root: SSAValue) -> bool:
     return not isinstance(root.owner, memref.ViewOp)
 
 
-def problems_of(fused: FusedProduct, epilogue: Epilogue, result: str, chip: Chip) -> list[Matmul]:
+def problems_of(fused: FusedProduct, epilogue: Epilogue, result: str, chip: GpuChip) -> list[Matmul]:
     """The calls that compute a contraction with the operations after it; none if the library cannot."""
     product = fused.product
     element = _element(product)

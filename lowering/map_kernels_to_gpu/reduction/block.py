@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from ...loop_nests.kernel_builder import Index
-from ..threads.builder import WARP, GpuBuilder
+from ..threads.builder import GpuBuilder
 from .combination import Combination, Joint
 
 
@@ -54,12 +54,13 @@ def combine_group(builder: GpuBuilder, how: Joint, values: Sequence[SSAValue], t
     Up to a warp, `threads` is a power of two; otherwise it is a multiple of a warp and the group is the whole block,
     all of whose threads must reach this point.
     """
-    if threads <= WARP:
+    size = builder.warp
+    if threads <= size:
         return combine_lanes(builder, how, values, threads)
-    values = combine_lanes(builder, how, values, WARP)
-    warps = threads // WARP
+    values = combine_lanes(builder, how, values, size)
+    warps = threads // size
     width = power_of_two_from(warps)
-    lane, warp = builder.thread_id() % WARP, builder.thread_id() // WARP
+    lane, warp = builder.thread_id() % size, builder.thread_id() // size
     shared = [builder.shared((warps,), value.type) for value in values]
     with builder.when(builder.index(lane).compare("eq", 0)):
         for value, buffer in zip(values, shared, strict=True):

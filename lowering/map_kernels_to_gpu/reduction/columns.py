@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from ....dialects.gpu.plans import Columns
-from ...device.chips import WARP
 from ...loop_nests.indices import delinearized
 from ...loop_nests.kernel_builder import Index
 from ..threads.builder import GpuBuilder
@@ -106,17 +105,18 @@ class ColumnEmitter:
     def _columns_of_block(self) -> None:
         """Combine the groups' results of each column, and continue with a thread per column."""
         builder, plan = self.builder, self.plan
-        narrow = plan.lanes < WARP
-        groups = plan.block // WARP if narrow else plan.groups
-        group = builder.thread_id() // WARP if narrow else self.group
+        warp = builder.warp
+        narrow = plan.lanes < warp
+        groups = plan.block // warp if narrow else plan.groups
+        group = builder.thread_id() // warp if narrow else self.group
         tile = plan.lanes * plan.width
         shared = [builder.shared((groups, tile), c) for part in self.joint.parts for c in part.states]
         with builder.loop(0, plan.width, attributes=WRITTEN_OUT) as number:
             values = self._partial_results(number)
             at = self.lane * plan.width + number
             if narrow:
-                values = combine_lanes(builder, self.joint, values, WARP, plan.lanes)
-            with builder.guarded(builder.index(builder.thread_id() % WARP).below(plan.lanes) if narrow else None):
+                values = combine_lanes(builder, self.joint, values, warp, plan.lanes)
+            with builder.guarded(builder.index(builder.thread_id() % warp).below(plan.lanes) if narrow else None):
                 for value, buffer in zip(values, shared, strict=True):
                     builder.store(value, buffer, [group, at])
         builder.barrier()
@@ -130,7 +130,7 @@ class ColumnEmitter:
     def _combined(self, shared: Sequence[SSAValue], column: Index) -> list[SSAValue]:
         """Combine the groups' results of a column of the tile, in the order of the groups."""
         builder = self.builder
-        groups = self.plan.block // max(WARP, self.plan.lanes)
+        groups = self.plan.block // max(builder.warp, self.plan.lanes)
         if groups == 1:
             return [builder.load(buffer, [0, column]) for buffer in shared]
         first = [builder.load(buffer, [0, column]) for buffer in shared]

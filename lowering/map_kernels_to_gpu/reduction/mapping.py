@@ -35,7 +35,7 @@ def map_chain(mapper: KernelMapper, phase: Phase) -> None:
     chain, (plan, *_) = chain_of_phase(phase, temporaries), phase.plans
     phase.require(chain is not None, "the operations are no chain of associative reductions over the same rows")
     assert chain is not None and isinstance(plan, (Rows, Columns))
-    _check(phase, chain, plan)
+    _check(phase, chain, plan, mapper.chip.warp)
     if not plan.part:
         _emit(*_launch(mapper, phase, temporaries), plan)
         return
@@ -46,12 +46,17 @@ def map_chain(mapper: KernelMapper, phase: Phase) -> None:
     launch, chain = _launch(mapper, phase, temporaries)
     chain = second_stage(chain, [launch.parameter(buffer) for buffer in scratch], parts, isinstance(plan, Rows))
     assert isinstance(plan.then, (Rows, Columns))
-    _check(phase, chain, plan.then)
+    _check(phase, chain, plan.then, mapper.chip.warp)
     _emit(launch, chain, plan.then)
 
 
-def _check(phase: Phase, chain: Chain, plan: Rows | Columns) -> None:
+def _check(phase: Phase, chain: Chain, plan: Rows | Columns, warp: int) -> None:
     """Raises DiagnosticError if rows are not divisible as planned, or do not stay in registers."""
+    if isinstance(plan, Rows):
+        phase.require(plan.rows == 1 or plan.threads <= warp, "a row of more than a warp has a block of its own")
+    several = plan.groups > 1 if isinstance(plan, Columns) else plan.rows > 1 or plan.threads > warp
+    whole = not several or plan.block % warp == 0
+    phase.require(whole, f"a block of {plan.block} threads is not a multiple of {warp}")
     one_pass = chain.levels == 1 and not chain.wide_outputs
     phase.require(one_pass or not plan.part, "parts of a row are reduced on their own; this one takes several passes")
     sizes = (*chain.rows, *chain.space)

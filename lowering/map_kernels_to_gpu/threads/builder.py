@@ -11,15 +11,14 @@ from ...loop_nests.loop_builder import IndexValue, LoopBuilder
 
 I32 = IntegerType(32)
 
-WARP = 32
-"""Number of threads in a warp."""
-
 
 class GpuBuilder(LoopBuilder):
     """A LoopBuilder in a gpu.func. Thread and block numbers are read once each, at the top of the function."""
 
-    def __init__(self, function: GpuFuncOp):
+    def __init__(self, function: GpuFuncOp, warp: int):
+        """`warp`: the threads of a warp of the chip."""
         super().__init__(function)
+        self.warp = warp
         self.function = function
         self.parallel_body = self.top
         """Every thread runs the function: everything emitted in it is serial."""
@@ -50,10 +49,10 @@ class GpuBuilder(LoopBuilder):
         """A buffer shared by the threads of a block, initially undefined."""
         return self.function.add_workgroup_buffer(MemRefType(element, shape, NoneAttr(), WORKGROUP))
 
-    def shuffle(self, mode: str, value: SSAValue, offset: int | SSAValue, width: int = WARP) -> SSAValue:
-        """The value of `value` in the lane that `offset` selects (see gpu.shuffle)."""
+    def shuffle(self, mode: str, value: SSAValue, offset: int | SSAValue, width: int = 0) -> SSAValue:
+        """The value of `value` in the lane that `offset` selects (see gpu.shuffle); `width`: 0 for a whole warp."""
         at = self.int32(offset) if isinstance(offset, int) else offset
-        return self.insert(GpuShuffleOp(mode, value, at, self.int32(width))).result
+        return self.insert(GpuShuffleOp(mode, value, at, self.int32(width or self.warp))).result
 
     def int32(self, value: int) -> SSAValue:
         return self.scalar(IntegerAttr(value, I32))

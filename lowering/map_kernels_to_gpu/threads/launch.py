@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith, func, memref
-from xdsl.dialects.builtin import FunctionType, IntegerAttr, IntegerType, MemRefType
+from xdsl.dialects.builtin import FunctionType, IntegerAttr, MemRefType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ....dialects.gpu.functions import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp, GpuReturnOp
-from ....dialects.gpu.nvvm import MIN_BLOCKS
 from ....dialects.support.buffers import INDEX, Buffer, i32_array
 from ....dialects.support.views import is_view
 from ....hlo_dialect.diagnostics import fail
 from ...convert_linalg_to_scf.conversion import Structured, initial_values
-from ...device.chips import MAX_BLOCK_THREADS, Chip
+from ...device.chips import MAX_BLOCK_THREADS
+from ...device.gpu import GpuChip
 from .builder import GpuBuilder
 from .phases import Phase
 
@@ -21,7 +21,7 @@ from .phases import Phase
 class KernelMapper:
     """A host-level kernel that is being replaced by launches of device functions."""
 
-    def __init__(self, kernel: func.FuncOp, device: GpuModuleOp, chip: Chip):
+    def __init__(self, kernel: func.FuncOp, device: GpuModuleOp, chip: GpuChip):
         self.kernel = kernel
         self.device = device
         self.chip = chip
@@ -83,7 +83,7 @@ class Launch:
             },
             phase.rows,
         )
-        self.builder = GpuBuilder(self.function)
+        self.builder = GpuBuilder(self.function, mapper.chip.warp)
         self.builder.insert_at(self.copies[0])
         self.builder.anchor = end
 
@@ -148,7 +148,7 @@ class Launch:
         function.properties["known_grid_size"] = i32_array((grid, 1, 1))
         self._check_limits(threads, blocks)
         if blocks is not None:
-            function.attributes[MIN_BLOCKS] = IntegerAttr(blocks, IntegerType(32))
+            function.attributes.update(mapper.chip.launch_bounds(blocks, threads))
         if not all(isinstance(type_, MemRefType) for type_ in inputs):
             fail(function, "takes values that are not memrefs: map-kernels-to-gpu cannot launch it")
         mapper.device.body.block.add_op(function)

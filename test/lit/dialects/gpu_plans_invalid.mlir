@@ -83,7 +83,7 @@ func.func @f(%a: memref<8xf32>, %x: f32) {
 
 func.func @f(%a: memref<8xf32>, %x: f32) {
   // expected-error@+1 {{a row of more than a warp has a block of its own}}
-  linalg.fill {gpu.plan = #gpu.rows<threads = 64, rows = 2>} ins(%x : f32) outs(%a : memref<8xf32>)
+  linalg.fill {gpu.plan = #gpu.rows<threads = 128, rows = 2>} ins(%x : f32) outs(%a : memref<8xf32>)
   func.return
 }
 

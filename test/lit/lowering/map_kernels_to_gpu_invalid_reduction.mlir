@@ -191,3 +191,22 @@ func.func private @k(%a: memref<64x4096xf32>, %o: memref<64x4096xf32>) attribute
   }
   func.return
 }
+
+// -----
+
+// The warps of the chip.
+
+#ij = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+
+func.func private @k(%a: memref<64x1000xf32>, %o: memref<64xf32>) attributes {hlo.kernel = "reduction"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<64xf32>)
+  // expected-error@+1 {{a row of more than a warp has a block of its own}}
+  linalg.generic {indexing_maps = [#ij, #row], iterator_types = ["parallel", "reduction"]} ins(%a : memref<64x1000xf32>) outs(%o : memref<64xf32>) attrs = {gpu.plan = #gpu.rows<threads = 64, rows = 2>} {
+  ^bb(%x: f32, %acc: f32):
+    %s = arith.addf %acc, %x : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}

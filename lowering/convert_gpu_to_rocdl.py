@@ -1,0 +1,150 @@
+"""gpu to rocdl: thread and block numbers, barriers, shuffles, kernels and their memory of the workgroup (LDS)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, f32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ..dialects.gpu import rocdl
+from ..dialects.gpu.threads import GpuBarrierOp, GpuLaneIdOp, GpuShuffleOp
+from ..dialects.support.buffers import INDEX
+from ..hlo_dialect.hlo_pass import HloPass
+from .device.amd_chips import DEFAULT_AMD_CHIP, MOST_WORK_ITEMS
+from .device.functions import (
+    GPU_OPS,
+    I1,
+    I32,
+    Rewriter,
+    Vendor,
+    convert_functions,
+    joined_parts,
+    parts_of_value,
+)
+from .device.parts import lowered_parts
+
+_HALF = 32
+"""The lanes that ds_swizzle exchanges values among, and that one mbcnt counts."""
+
+_DPP_CONTROLS = {1: 0xB1, 2: 0x4E, 3: 0x1B, 8: 0x128}
+"""The control of update.dpp for the lane whose number differs in these bits: permutations of four, and a rotation."""
+
+
+@dataclass(frozen=True)
+class ConvertGpuToRocdlPass(HloPass):
+    """
+    Lower the functions of a gpu.module to operations of AMD's hardware.
+
+    Before: `gpu.func @k(%x: ..) workgroup(%s: ..) kernel { %t = gpu.thread_id x .. gpu.return }`
+    After:  `func.func @k(%x: ..) attributes {rocdl.kernel, rocdl.reqd_work_group_size = array<i32: 256, 1, 1>} {
+             %s = memref.get_global @k_shared_0; %n = rocdl.workitem.id.x range <i32, 0, 256>; .. func.return }`
+    Memory of the workgroup, constants and the width of index are as in convert-gpu-to-nvvm. A gpu.shuffle exchanges 32
+    bits at a time: `rocdl.update.dpp` or `rocdl.ds_swizzle` with the lane whose number differs in constant bits,
+    `rocdl.ds_bpermute` with any other lane of the wave. The chip of the gpu.module says how many lanes a wave has.
+    Assumes: convert-loops-to-cf; if structured loops are left, indices stay at 64 bits.
+    Leaves: no gpu operations inside gpu.modules; the host's gpu.launch_func stays for the runtime.
+    """
+
+    name = "convert-gpu-to-rocdl"
+    takes_branches = True
+    illegal = GPU_OPS
+
+    index_bitwidth: int = 0
+    """The width of index in device functions: 32, 64, or 0 for 32 if that is known to suffice."""
+
+    def __post_init__(self) -> None:
+        if self.index_bitwidth not in (0, 32, 64):
+            raise ValueError(f"index-bitwidth is 32, 64, or 0 for what is enough, not {self.index_bitwidth}")
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        convert_functions(module, AMD, self.index_bitwidth)
+
+    def parts(self, module: ModuleOp) -> Sequence[Operation]:
+        return lowered_parts(module)
+
+
+def _lane(to: Rewriter) -> SSAValue:
+    """The number of the thread's lane: the lanes below it."""
+    everyone, lane = to.constant(-1), to.insert(rocdl.MbcntLoOp(to.constant(-1), to.constant(0)))
+    return to.insert(rocdl.MbcntHiOp(everyone, lane)) if to.sizes.warp > _HALF else lane
+
+
+def _lane_id(op: GpuLaneIdOp, to: Rewriter) -> None:
+    to.replace(to.insert(arith.IndexCastOp(_lane(to), INDEX)))
+
+
+def _barrier(op: GpuBarrierOp, to: Rewriter) -> None:
+    to.add(rocdl.BarrierOp.create())
+    to.replace()
+
+
+def _shuffle(op: GpuShuffleOp, to: Rewriter) -> None:
+    """
+    `gpu.shuffle up %x, %offset, %width` becomes `rocdl.ds_bpermute %address, %x` of each 32 bits of %x.
+
+    The address is the number of the source lane times 4; the thread's own lane if the source is in another group.
+    """
+    bits, width = _constant(op.offset), _constant(op.width)
+    if op.mode.data == "xor" and bits is not None and width is not None and 0 < bits < min(width, _HALF):
+        value = joined_parts([_crossed(part, bits, to) for part in parts_of_value(op.value, to)], op.result.type, to)
+        to.replace(value, to.constant(1, I1))
+        return
+    lane = _lane(to)
+    group = to.create(arith.AndIOp, (lane, to.create(arith.SubiOp, (to.constant(0), op.width), I32)), I32)
+    source = {"xor": arith.XOrIOp, "up": arith.SubiOp, "down": arith.AddiOp, "idx": arith.AddiOp}[op.mode.data]
+    wanted = to.create(source, (group if op.mode.data == "idx" else lane, op.offset), I32)
+    inside = to.create(arith.SubiOp, (wanted, group), I32)
+    valid = to.insert(arith.CmpiOp(inside, op.width, "ult"))
+    chosen = to.insert(arith.SelectOp(valid, wanted, lane))
+    address = to.create(arith.ShLIOp, (chosen, to.constant(2)), I32)
+
+    def moved(part: SSAValue) -> SSAValue:
+        return _as_float(to.insert(rocdl.DsBpermuteOp(address, _as_integer(part, to))), part.type, to)
+
+    to.replace(joined_parts([moved(part) for part in parts_of_value(op.value, to)], op.result.type, to), valid)
+
+
+def _constant(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
+def _crossed(part: SSAValue, bits: int, to: Rewriter) -> SSAValue:
+    """The value of the lane whose number differs in these bits, of the lowest five."""
+    value = _as_integer(part, to)
+    control = _DPP_CONTROLS.get(bits)
+    if control is not None:
+        found = to.insert(rocdl.UpdateDppOp(value, value, control))
+    else:
+        found = to.insert(rocdl.DsSwizzleOp(value, to.constant(bits << 10 | _HALF - 1)))
+    return _as_float(found, part.type, to)
+
+
+def _as_integer(part: SSAValue, to: Rewriter) -> SSAValue:
+    return to.create(arith.BitcastOp, (part,), I32) if part.type == f32 else part
+
+
+def _as_float(value: SSAValue, type_: Attribute, to: Rewriter) -> SSAValue:
+    return to.create(arith.BitcastOp, (value,), f32) if type_ == f32 else value
+
+
+AMD = Vendor(
+    name="AMD's GPUs",
+    prefix="rocdl.",
+    kernel=rocdl.KERNEL,
+    block_size=rocdl.BLOCK_SIZE,
+    dynamic=rocdl.DYNAMIC,
+    default_chip=DEFAULT_AMD_CHIP,
+    thread_ids=rocdl.THREAD_IDS,
+    block_ids=rocdl.BLOCK_IDS,
+    block_dims=rocdl.BLOCK_DIMS,
+    grid_dims=rocdl.GRID_DIMS,
+    patterns={GpuLaneIdOp: _lane_id, GpuBarrierOp: _barrier, GpuShuffleOp: _shuffle},
+    most_threads=MOST_WORK_ITEMS,
+)

@@ -1,0 +1,58 @@
+"""
+AMD chips: the facts that kernel mapping and AMDGCN emission depend on.
+
+The limits are those of the instruction set manuals ("AMD Instinct MI200", "AMD Instinct MI300" and "RDNA3 Instruction
+Set Architecture") and of LLVM's "User Guide for AMDGPU Backend". Numbers of compute units and cache sizes are those of
+one typical part; they affect tile sizes, never results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr
+from xdsl.ir import Attribute
+
+from ...dialects.gpu import rocdl
+from .gpu import GpuChip
+
+DEFAULT_AMD_CHIP = "gfx942"
+
+MOST_WORK_ITEMS = 2**32 - 1
+"""The most threads of a launch along one axis: their numbers have 32 bits."""
+
+
+@dataclass(frozen=True)
+class AmdChip(GpuChip):
+    """A chip of AMD; `simds` is the number of SIMD units of a compute unit, each with registers of its own."""
+
+    wave: int
+    """Threads of a wave: 64 on CDNA, 32 on RDNA."""
+    simds: int
+
+    @property
+    def warp(self) -> int:
+        return self.wave
+
+    @property
+    def target(self) -> Attribute:
+        return rocdl.TargetAttr(StringAttr(self.name))
+
+    def launch_bounds(self, blocks: int, threads: int) -> Mapping[str, Attribute]:
+        """The registers are those of a SIMD unit, on which the waves of the blocks are spread evenly."""
+        waves = -(-blocks * threads // (self.wave * self.simds))
+        return {rocdl.WAVES_PER_EU: IntegerAttr(waves, IntegerType(32))}
+
+
+_KB, _MB = 1024, 1024 * 1024
+
+AMD_CHIPS = {
+    chip.name: chip
+    for chip in (
+        #       name       part             a block,  a CU      threads blocks CUs  L2        wave SIMDs
+        AmdChip("gfx90a",  "MI210, MI250X", 64 * _KB, 64 * _KB, 2048,   32,    110, 8 * _MB,  64,  4),
+        AmdChip("gfx942",  "MI300A, MI300X", 64 * _KB, 64 * _KB, 2048,  32,    304, 32 * _MB, 64,  4),
+        AmdChip("gfx1100", "RX 7900 XTX",   64 * _KB, 64 * _KB, 1024,   32,    96,  6 * _MB,  32,  2),
+    )
+}  # fmt: skip
