@@ -38,7 +38,7 @@ CACHED = 256
 _CACHE = ExecutableCache(CACHED)
 
 
-TargetName = Literal["cpu", "gpu", "nvptx", "simt"]
+TargetName = Literal["cpu", "gpu", "nvptx", "amdgcn", "simt"]
 MathMode = Literal["strict", "default", "fast"]
 OptLevel = Literal[0, 1, 2, 3]
 

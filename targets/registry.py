@@ -14,7 +14,7 @@ from .program.target import Target
 
 ENTRY_POINT_GROUP = "xhlo.targets"
 
-OWN_TARGETS = {"cpu": "CPU", "nvptx": "NVPTX", "simt": "SIMT"}
+OWN_TARGETS = {"cpu": "CPU", "nvptx": "NVPTX", "amdgcn": "AMDGCN", "simt": "SIMT"}
 """The targets of this package: constants in `<name>/target.py`."""
 
 ALIASES = {"gpu": "nvptx"}

@@ -19,7 +19,7 @@ def print_diagnostic(diagnostic: Diagnostic, sources: Mapping[str, str]) -> None
 
 def report(tool: str, error: BaseException, sources: Mapping[str, str]) -> int:
     """Print an error that ends the tool, and return the exit status for it."""
-    from ..targets.nvptx.runtime.driver import CudaError
+    from ..targets.nvptx.runtime.driver import GpuError
 
     match error:
         case DiagnosticError():
@@ -29,7 +29,7 @@ def report(tool: str, error: BaseException, sources: Mapping[str, str]) -> int:
         case KeyboardInterrupt():
             print(f"{tool}: interrupted", file=sys.stderr)
             return EXIT_INTERRUPTED
-        case CudaError():
+        case GpuError():
             OUTPUT.say("error", str(error))
             return EXIT_INPUT
         case RecursionError():

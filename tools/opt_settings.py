@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ..lowering.device.amd_chips import AMD_CHIPS, DEFAULT_AMD_CHIP
 from ..lowering.device.chips import CHIPS, DEFAULT_CHIP
 from ..passes.manager.pipelines import DEFAULT_OPT_LEVEL, LIBRARIES, MATH_MODES, parse_specs
 from ..targets.program.target import Target, TargetOptionError
@@ -13,8 +14,8 @@ from .command_line import DIAGNOSTICS_OPTIONS, MAX_MEMORY, Arguments, Option, Us
 from .completion import COMPLETION
 from .debug_settings import DEBUG_OPTIONS, DebugSettings, understand_debugging
 
-STAGES = ("linalg", "loops", "nvvm", "llvm")
-EMISSIONS = ("mlir", "bytecode", "hlo-text", "llvm", "asm", "obj", "ptx", "cubin")
+STAGES = ("linalg", "loops", "nvvm", "rocdl", "llvm")
+EMISSIONS = ("mlir", "bytecode", "hlo-text", "llvm", "asm", "obj", "ptx", "cubin", "hsaco")
 FORMATS = ("bytecode", "hlo-text")
 """The emissions that are formats of programs (hlo_dialect/formats.py), written from the level that flags ask for."""
 DEFAULT_ELISION = 16
@@ -50,11 +51,11 @@ OPTIONS = (
     Option("load", "Load the passes that a Python file defines, before the other options are read", PIPELINES,
            "required", "FILE.py"),
     Option("fuse", "Prepare the program and group its operations into hlo.fusion", PIPELINES),
-    Option("lower", "Go on to linalg, loops, nvvm (of GPUs) or the llvm dialect (default)", PIPELINES, "optional",
-           "|".join(STAGES)),
+    Option("lower", "Go on to linalg, loops, nvvm or rocdl (of GPUs) or the llvm dialect (default)", PIPELINES,
+           "optional", "|".join(STAGES)),
     Option("target", f"Machine to lower for: {', '.join(OWN_TARGETS)} (default cpu)", PIPELINES, "required", "NAME"),
-    Option("chip", f"NVIDIA GPU to lower for, {next(iter(CHIPS))} to {list(CHIPS)[-1]} (default {DEFAULT_CHIP})",
-           PIPELINES, "required", "sm_NN[a]"),
+    Option("chip", f"GPU to lower for: {next(iter(CHIPS))} to {list(CHIPS)[-1]} (default {DEFAULT_CHIP}); of AMD "
+           f"{', '.join(AMD_CHIPS)} (default {DEFAULT_AMD_CHIP})", PIPELINES, "required", "sm_NN[a]|gfxNNN"),
     Option("triple", "Machine and system that the target cpu lowers for, as LLVM names them (this one)", PIPELINES,
            "required", "TRIPLE"),
     Option("cpu", "CPU that the target cpu lowers for, as LLVM names it (this one)", PIPELINES, "required", "NAME"),
@@ -66,8 +67,8 @@ OPTIONS = (
     Option("fuse-remarks", "Say on standard error what was fused, what not, and why", PIPELINES),
     Option("o", "Write there instead of standard output", OUTPUT, "required", "FILE", short="o"),
     Option(
-        "emit", "mlir, MLIR's bytecode, HLO text, LLVM IR, assembly, an object file, PTX or GPU machine code", OUTPUT,
-        "required", "|".join(EMISSIONS),
+        "emit", "mlir, MLIR's bytecode, HLO text, LLVM IR, assembly, an object file, PTX, or machine code of a GPU",
+        OUTPUT, "required", "|".join(EMISSIONS),
     ),
     Option("emit-bytecode", "Write MLIR's bytecode, as --emit=bytecode does", OUTPUT),
     Option("ptx-version", "Write PTX of this version (default: one that fits the chip)", OUTPUT, "required", "X.Y"),
@@ -178,11 +179,16 @@ def target_of(arguments: Arguments) -> Target:
             given.pop("math", None)  # It states the minimum accuracy of results.
         for flag in given:
             if flag not in target.options:
-                about = "the target cpu" if flag in ("triple", "cpu") else "GPUs: give --target=nvptx"
+                about = "the target cpu" if flag in ("triple", "cpu") else f"GPUs: give --target={' or '.join(_takers(flag))}"
                 raise UsageError(f"--{flag} is about {about}")
         return target.configured(given).at_level(arguments.number(OPT_LEVEL.name, DEFAULT_OPT_LEVEL))
     except (UnknownTargetError, TargetOptionError) as error:
         raise UsageError(str(error)) from None
+
+
+def _takers(option: str) -> list[str]:
+    """Our targets that have an option."""
+    return [name for name in OWN_TARGETS if option in get_target(name).options]
 
 
 def pipeline_of(arguments: Arguments, target: Target) -> tuple[tuple[Step, ...], str | None, bool]:

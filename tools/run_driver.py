@@ -78,9 +78,10 @@ def _run(settings: Settings, program: Program, timing: Timing, process: ProcessT
             verify_lowering(program.module, arguments, settings.opt_level)
     executable = None
     if settings.target != REFERENCE:
-        executable = program.compile(
-            settings.target, settings.profile, settings.math, settings.guard, settings.opt_level
-        )
+        target = get_target(settings.target)
+        if settings.chip is not None:
+            target = target.configured({"chip": settings.chip})
+        executable = program.compile(target, settings.profile, settings.math, settings.guard, settings.opt_level)
     runner = _runner(program, executable)
     given = arguments
     if executable is not None and executable.facts.donated:

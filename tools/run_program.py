@@ -30,6 +30,7 @@ from .streams import STDIN, StreamError, read_text
 if TYPE_CHECKING:
     from ..targets.cpu.replicated import ReplicatedExecutable
     from ..targets.program.executable import Executable
+    from ..targets.program.target import Target
 
 
 class Program:
@@ -133,7 +134,7 @@ class Program:
 
     def compile(
         self,
-        target: str,
+        target: str | Target,
         profile: bool,
         math: str = "default",
         guard: str | None = None,

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from ..dialects.support.guard_zones import END, SIDES
 from ..passes.manager.pipelines import DEFAULT_OPT_LEVEL, MATH_MODES
-from ..targets.registry import ALIASES, OWN_TARGETS, target_names
+from ..targets.program.target import TargetOptionError
+from ..targets.registry import ALIASES, OWN_TARGETS, get_target, target_names
 from .array_files import ARRAYS
 from .command_line import DIAGNOSTICS_OPTIONS, MAX_MEMORY, Arguments, Option, UsageError, limit_memory, opt_level_option
 from .completion import COMPLETION
@@ -28,6 +29,8 @@ OPTIONS = (
     *DIAGNOSTICS_OPTIONS,
     Option("target", "Where to run: compiled (cpu, default; gpu), or interpreted", GENERAL, "required",
            "|".join(MACHINES)),
+    Option("chip", "The GPU to compile or interpret for, instead of the one at hand: gfx942, sm_90", GENERAL, "required",
+           "CHIP"),
     Option("math", "Elementary functions: with a GPU's own approximations (fast) or without", GENERAL, "required",
            "|".join(MATH_MODES), choices=MATH_MODES),
     opt_level_option(GENERAL),
@@ -83,6 +86,7 @@ class Settings:
     verify_numerics: bool = False
     memory: bool = False
     opt_level: int = DEFAULT_OPT_LEVEL
+    chip: str | None = None
     replicas: int = 1
     partitions: int = 1
 
@@ -98,6 +102,9 @@ def understand(arguments: Arguments) -> Settings:
     if len(arguments.words) > 1:
         raise UsageError(f"one file at a time, not {', '.join(arguments.words)}")
     target = _machine("target", arguments.value("target") or "cpu")
+    chip = arguments.value("chip")
+    if chip is not None:
+        _check_chip(target, chip)
     compare = _machine("compare", arguments.value("compare") or REFERENCE) if arguments.has("compare") else None
     if compare == target:
         raise UsageError(f"--compare={compare} compares the target {target} with itself")
@@ -117,6 +124,7 @@ def understand(arguments: Arguments) -> Settings:
     return Settings(
         file=arguments.words[0] if arguments.words else "-",
         target=target,
+        chip=chip,
         math=arguments.value("math") or "default",
         inputs=arguments.value("inputs"),
         shapes=dict(_shape(value) for flag, value in arguments.flags if flag == "shape"),
@@ -164,6 +172,17 @@ def _machine(flag: str, name: str) -> str:
         known = dict.fromkeys((*MACHINES, *target_names()))
         raise UsageError(f"--{flag} is one of {', '.join(known)}, not '{name}'")
     return name
+
+
+def _check_chip(target: str, chip: str) -> None:
+    """Raises UsageError if the target has no such chip."""
+    machine = None if target == REFERENCE else get_target(target)
+    if machine is None or "chip" not in machine.options:
+        raise UsageError("--chip is about GPUs: give --target=simt, nvptx or amdgcn")
+    try:
+        machine.configured({"chip": chip})
+    except TargetOptionError as error:
+        raise UsageError(str(error)) from None
 
 
 def _check_grid(arguments: Arguments, replicas: int, partitions: int, target: str) -> None:

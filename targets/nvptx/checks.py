@@ -7,17 +7,16 @@ NVPTX has instructions for square roots, rounding, minima and the like, but no l
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import FixedBitwidthType, ModuleOp
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import ModuleOp
 
 from ...dialects.gpu import nvvm
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.walking import operations_in
 from ...lowering.device.chips import STATIC_SHARED_BYTES, Chip, ptx_text
-from ...lowering.device.parts import chip_of, device_modules
+from ...lowering.device.parts import device_modules
+from ..gpu.checks import check_calls, check_chip, check_shared_memory, functions_of
 
 OLD_PARAMETER_BYTES, PARAMETER_BYTES = 4096, 32764
 """Bytes of a kernel's parameters, before PTX 8.1 and from 8.1 on."""
@@ -65,46 +64,23 @@ def check_device_functions(module: ModuleOp, chip: Chip, ptx: int) -> None:
 
     `ptx`: the PTX version, 78 is 7.8. Raises DiagnosticError.
     """
-    for device in device_modules(module):
-        made_for = chip_of(device)
-        if made_for is not None and made_for != chip.name:
-            fail(device, f"is made for {made_for}, not for {chip.name}: give --chip={made_for}, or map it anew")
+    check_chip(module, chip.name)
     for part in device_modules(module) or (module,):
-        functions = {op.sym_name.data: op for op in part.body.block.ops if isinstance(op, llvm.FuncOp)}
-        shared = {
-            op.sym_name.data: _bytes_of(op.global_type)
-            for op in part.body.block.ops
-            if isinstance(op, llvm.GlobalOp) and op.addr_space.value.data == nvvm.SHARED_SPACE
-        }
-        for function in functions.values():
-            _check_memory(function, shared, ptx)
+        check_shared_memory(part, STATIC_SHARED_BYTES)
+        for function in functions_of(part).values():
+            _check_parameters(function, ptx)
+        check_calls(part)
         for op in operations_in(part):
             if isinstance(op, llvm.CallIntrinsicOp):
                 _check_intrinsic(op, chip, ptx)
-            elif isinstance(op, llvm.CallOp) and op.callee is not None:
-                callee = functions.get(op.callee.string_value())
-                if callee is None or not callee.body.blocks:
-                    fail(op, f"calls @{op.callee.string_value()}, which is no function of the device")
 
 
-def _check_memory(op: llvm.FuncOp, shared: Mapping[str, int], ptx: int) -> None:
-    """Check the sizes of a kernel's shared memory and parameters, which are limited."""
-    names = {
-        address.global_name.string_value() for address in operations_in(op) if isinstance(address, llvm.AddressOfOp)
-    }
-    used = sum(shared.get(name, 0) for name in names)
-    if used > STATIC_SHARED_BYTES:
-        fail(op, f"has {used} bytes of static shared memory for a block; there are {STATIC_SHARED_BYTES}")
+def _check_parameters(op: llvm.FuncOp, ptx: int) -> None:
+    """Check the size of a kernel's parameters, which is limited."""
     parameters = 8 * len(op.function_type.inputs)
     most = PARAMETER_BYTES if ptx >= 81 else OLD_PARAMETER_BYTES
     if nvvm.KERNEL in op.attributes and parameters > most:
         fail(op, f"has {parameters} bytes of parameters; a kernel takes {most} in PTX {ptx_text(ptx)}")
-
-
-def _bytes_of(type_: Attribute) -> int:
-    if isinstance(type_, llvm.LLVMArrayType):
-        return type_.size.data * _bytes_of(type_.type)
-    return type_.size if isinstance(type_, FixedBitwidthType) else 0
 
 
 def _check_intrinsic(op: llvm.CallIntrinsicOp, chip: Chip, ptx: int) -> None:

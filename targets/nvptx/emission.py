@@ -5,12 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from ...lowering.device.chips import Chip
-from ...lowering.device.parts import device_modules
-from ..llvm_text.module import emit_device_llvm_ir, emit_llvm_ir
+from ..gpu import emission
 from .checks import check_device_functions
 from .ptx import TRIPLE, compile_to_ptx
 
@@ -19,16 +17,8 @@ if TYPE_CHECKING:
 
 
 def emit_llvm(module: ModuleOp) -> str:
-    """
-    The device functions as LLVM IR: those of the gpu.modules, else all functions of an llvm module.
-
-    Empty for a program without kernels. Raises DiagnosticError for operations outside the llvm dialect.
-    """
-    if device_modules(module):
-        return emit_device_llvm_ir(module, triple=TRIPLE)
-    if any(isinstance(op, func.FuncOp) for op in module.body.block.ops):
-        return f'target triple = "{TRIPLE}"\n'
-    return emit_llvm_ir(module, triple=TRIPLE)
+    """The device functions as LLVM IR (see gpu/emission.py)."""
+    return emission.emit_llvm(module, TRIPLE)
 
 
 def emit_ptx(module: ModuleOp, chip: Chip, ptx: int) -> str:

@@ -16,7 +16,8 @@ from ..program.executable import Executable
 from .image import GpuImage
 from .runtime.arrays import DeviceArray, is_on_device, operand, stream_handle
 from .runtime.device import Device, open_device
-from .runtime.loaded import LoadedProgram
+from .runtime.driver import Driver
+from .runtime.loaded import LoadedProgram, load_code
 
 
 class GpuExecutable(Executable):
@@ -35,6 +36,9 @@ class GpuExecutable(Executable):
     CudaError. Thread-safe.
     """
 
+    target = "nvptx"
+    """The name of the target that loads what `serialize` writes."""
+
     def __init__(self, image: GpuImage, text_at: Callable[[str], str], device: Device | None = None):
         super().__init__(image.facts, text_at)
         self.image = image
@@ -47,14 +51,23 @@ class GpuExecutable(Executable):
         """The executable as bytes, for `xhlo.deserialize` on a machine with the same version of xhlo."""
         from .serialization import serialize
 
-        return serialize(self.image, self.source)
+        return serialize(self.image, self.source, self.target)
+
+    def open_device(self) -> Device:
+        """The device to run on. Raises GpuUnavailableError."""
+        return open_device()
+
+    def load_code(self, driver: Driver, image: GpuImage) -> Any:
+        """The image's code as a module of the driver. Raises GpuUnavailableError, GpuError."""
+        return load_code(driver, image)
 
     def load(self) -> LoadedProgram:
         """The program on the device, loaded at the first call. Raises GpuUnavailableError."""
         with self._lock:
             if self._loaded is None:
-                device = open_device() if self._device is None else self._device
-                self._loaded = LoadedProgram(self.image, device, self._spent if self.facts.profiled else None)
+                device = self.open_device() if self._device is None else self._device
+                spent = self._spent if self.facts.profiled else None
+                self._loaded = LoadedProgram(self.image, device, spent, self.load_code)
             return self._loaded
 
     def place(self, arguments: Sequence[Any]) -> Sequence[Any]:

@@ -33,8 +33,8 @@ def environment() -> dict[str, str]:
     return {"xhlo": metadata.version("xhlo")}
 
 
-def serialize(image: GpuImage, source: Source | None) -> bytes:
-    """The image as bytes, with the program's text if it is known."""
+def serialize(image: GpuImage, source: Source | None, target: str = "nvptx") -> bytes:
+    """The image as bytes, for the target of that name, with the program's text if it is known."""
     header = {
         "chip": image.chip,
         "host": {
@@ -45,7 +45,7 @@ def serialize(image: GpuImage, source: Source | None) -> bytes:
         **facts_fields(image.facts),
     }
     sections = {"cubin": image.cubin, "ptx": image.ptx.encode(), "constants": image.host.constants}
-    return pack("nvptx", environment(), header, sections, source)
+    return pack(target, environment(), header, sections, source)
 
 
 def read_image(serialized: Serialized) -> GpuImage:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...lowering.device.chips import DEFAULT_CHIP, Chip, PtxVersionError, UnknownChipError, get_chip, ptx_version
 from ...passes.manager.pipelines import LOWER_GPU_LOOPS, LOWER_LINALG, LOWER_NVVM, LOWER_NVVM_TO_LLVM
+from ..gpu.target import GpuTarget, tuned
 from ..program.target import Emitter, Target, TargetOptionError, TextAt
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Nvptx(Target):
+class Nvptx(GpuTarget):
     """PTX through LLVM, machine code through ptxas."""
 
     chip: Chip
@@ -59,7 +60,7 @@ class Nvptx(Target):
 
     def tune(self, spec: str) -> str:
         """Map kernels to the chip's blocks and threads, matrix products together with their elementwise users."""
-        return tuned(spec, self.chip.name, self.math, self.libraries)
+        return tuned(spec, self.chip, self.math, self.libraries)
 
     def build(self, lowering: Lowering, text_at: TextAt) -> Executable:
         from .build import build_image
@@ -81,18 +82,21 @@ class Nvptx(Target):
     def configured(self, options: Mapping[str, str]) -> Target:
         known = {name: value for name, value in options.items() if name in self.options}
         super().configured({name: value for name, value in options.items() if name not in known})
+        chosen = self.chosen or "chip" in known
         chip, ptx = known.pop("chip", self.chip.name), known.pop("ptx-version", None)
         try:
             machine = get_chip(chip)
             version = self.ptx if machine == self.chip and ptx is None else ptx_version(machine, ptx)
         except (UnknownChipError, PtxVersionError) as error:
             raise TargetOptionError(str(error)) from None
-        return replace(self, chip=machine, ptx=version, **known)
+        return replace(self, chip=machine, ptx=version, chosen=chosen, **known)
 
     def present(self) -> Target:
         from .runtime.cublaslt import present_libraries
         from .runtime.device import present_chip
 
+        if self.chosen:
+            return replace(self, libraries=present_libraries())
         return nvptx(present_chip(), libraries=present_libraries())
 
     def require(self) -> None:
@@ -120,22 +124,6 @@ def nvptx(chip: str = DEFAULT_CHIP, ptx: str | None = None, mode: str = "default
     """
     machine = get_chip(chip)
     return Nvptx(machine, ptx_version(machine, ptx), mode, libraries)
-
-
-def tuned(spec: str, chip: str = DEFAULT_CHIP, math: str = "default", libraries: str = "never") -> str:
-    """Add the options for a GPU to a pass spec."""
-    if spec == "expand-math" and math != "default":
-        return f"{spec}{{mode={math}}}"
-    if spec == "fuse-hlo":
-        return f"{spec}{{epilogues=dots row-products=false}}"
-    if spec == "decompose-hlo":
-        return f"{spec}{{short-floats=true}}"
-    if spec not in ("plan-gpu-kernels", "map-kernels-to-gpu"):
-        return spec
-    options = [f"chip={chip}"] * (chip != DEFAULT_CHIP)
-    if spec == "plan-gpu-kernels":
-        options += [f"libraries={libraries}"] * (libraries != "never")
-    return f"{spec}{{{' '.join(options)}}}" if options else spec
 
 
 NVPTX = nvptx()

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...hlo_dialect.arrays import Array
 
-CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
+CPU, CUDA, CUDA_HOST, ROCM, CUDA_MANAGED = 1, 2, 3, 10, 13
 """Device types."""
 
 VERSION = (1, 0)

@@ -53,7 +53,7 @@ class HostProgram:
     def count_traffic(self) -> list[KernelTraffic]:
         """Count the memory traffic of each device function from now on."""
         for (_, name), kernel in self.kernels.items():
-            kernel.traffic = KernelTraffic(name)
+            kernel.traffic = KernelTraffic(name, warp=kernel.warp)
         return [kernel.traffic for kernel in self.kernels.values() if kernel.traffic is not None]
 
     def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:

@@ -11,12 +11,14 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.gpu.functions import GpuFuncOp
+from ...dialects.gpu.functions import GpuFuncOp, GpuModuleOp
 from ...dialects.support.views import uses_through_views
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.numbers.scalar_operations import INT64, element_dtype
 from ...hlo_dialect.types import Array
-from ...lowering.device.chips import MAX_BLOCK_THREADS, MAX_GRID
+from ...lowering.device.chips import DEFAULT_CHIP, MAX_BLOCK_THREADS, MAX_GRID
+from ...lowering.device.parts import chip_of
+from ...lowering.device.vendors import find_chip
 from . import nvgpu_ops, warps
 from .evaluator import Evaluator, Maker, Step, Symbols
 from .lanes import Dims, Frame, Lanes
@@ -90,6 +92,9 @@ class Kernel:
     def __init__(self, function: GpuFuncOp, symbols: Symbols):
         self.function = function
         self.name = function.sym_name.data
+        device = function.parent_op()
+        chip = chip_of(device) if isinstance(device, GpuModuleOp) else None
+        self.warp = find_chip(chip or DEFAULT_CHIP).warp
         self.traffic: KernelTraffic | None = None
         """If set, the memory traffic of launches is counted there."""
         self._evaluator = Evaluator(DEVICE, symbols)
@@ -109,7 +114,7 @@ class Kernel:
             self.traffic.begin()
         with np.errstate(all="ignore"):
             for first in range(0, blocks, at_once):
-                lanes = Lanes(self.name, grid, block, first, min(at_once, blocks - first), self.traffic)
+                lanes = Lanes(self.name, grid, block, first, min(at_once, blocks - first), self.traffic, self.warp)
                 frame = Frame(lanes)
                 buffers = [_shared(lanes, *layout) for layout in self._shared]
                 self._code.run(frame, [*arguments, *buffers])

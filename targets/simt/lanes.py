@@ -17,6 +17,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ...hlo_dialect.types import Array
+from ...lowering.device.chips import WARP
 from .traffic import KernelTraffic
 
 THREAD_BITS = 32
@@ -41,6 +42,8 @@ class Lanes:
     """The first of the blocks that run."""
     blocks: int
     traffic: KernelTraffic | None = None
+    warp: int = WARP
+    """The threads of a warp of the chip."""
 
     def __post_init__(self) -> None:
         self.threads = math.prod(self.block)

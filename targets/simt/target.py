@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...lowering.device.chips import DEFAULT_CHIP
+from ...lowering.device.vendors import ALL_CHIPS
 from ...passes.manager.pipelines import LOWER_GPU_LOOPS, LOWER_LINALG
-from ..nvptx.target import tuned
-from ..program.target import Target, TextAt
+from ..gpu.target import GpuTarget
+from ..program.target import TextAt
 
 if TYPE_CHECKING:
     from ..program.executable import Executable
     from ..program.lowering import Lowering
 
 
-class Simt(Target):
-    """Kernels for GPUs, interpreted: finds data races, needs no GPU."""
+@dataclass(frozen=True)
+class Simt(GpuTarget):
+    """Kernels for a GPU, interpreted: finds data races, needs no GPU."""
 
     name = "simt"
-    summary = "the kernels of nvptx, interpreted with NumPy: finds data races, needs no GPU"
+    summary = "the kernels of nvptx or amdgcn, interpreted with NumPy: finds data races, needs no GPU"
     # Every access is bounded by its buffer, so that the side does not matter; kernels assume that arrays are aligned,
     # as at the start of their pages.
     guards = {"plan-buffers": ("plan-buffers{guard=start}",)}
     lowering = {"linalg": LOWER_LINALG, "loops": LOWER_GPU_LOOPS}
+    options = ("chip",)
 
-    def tune(self, spec: str) -> str:
-        """As for the usual GPU."""
-        return tuned(spec)
+    @property
+    def machine(self) -> str:
+        return self.chip.name if self.chip.name != DEFAULT_CHIP else ""
+
+    def configured(self, options: Mapping[str, str]) -> Simt:
+        return self.for_chip(ALL_CHIPS, options)
 
     def build(self, lowering: Lowering, text_at: TextAt) -> Executable:
         from .executable import build
@@ -33,4 +42,4 @@ class Simt(Target):
         return build(lowering, text_at)
 
 
-SIMT = Simt()
+SIMT = Simt(ALL_CHIPS[DEFAULT_CHIP])

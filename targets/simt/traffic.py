@@ -64,6 +64,8 @@ class KernelTraffic:
     accesses: dict[Operation, Access] = field(default_factory=dict[Operation, Access])
     touched: int = 0
     """Sectors of global memory that were accessed at all, in each launch."""
+    warp: int = WARP
+    """The threads of a warp of the chip."""
     _sectors: dict[int, Array] = field(default_factory=dict[int, Array], repr=False)
 
     def begin(self) -> None:
@@ -103,7 +105,7 @@ class KernelTraffic:
         if op not in self.accesses:
             self.accesses[op] = Access(op, shared)
         found = self.accesses[op].counts
-        at = _by_warp(shape, start, mask)
+        at = _by_warp(shape, start, mask, self.warp)
         some = (at != NOTHING).any(axis=-1)
         found.requests += int(some.sum())
         at = at[some]
@@ -120,15 +122,15 @@ class KernelTraffic:
         seen[sectors[sectors != NOTHING]] = True
 
 
-def _by_warp(shape: tuple[int, int], start: Array, mask: Array | None) -> Array:
-    """(warps, 32): the first byte of each thread; NOTHING for inactive threads."""
+def _by_warp(shape: tuple[int, int], start: Array, mask: Array | None, warp: int) -> Array:
+    """(warps, threads): the first byte of each thread; NOTHING for inactive threads."""
     whole = np.broadcast_to(start, shape)
     if mask is not None:
         whole = np.where(mask, whole, NOTHING)
-    missing = -shape[1] % WARP
+    missing = -shape[1] % warp
     if missing:
         whole = np.pad(whole, ((0, 0), (0, missing)), constant_values=NOTHING)
-    return whole.reshape(-1, WARP)
+    return whole.reshape(-1, warp)
 
 
 def _distinct(values: Array) -> Array:
@@ -144,13 +146,13 @@ def _groups(nbytes: int) -> int:
 
 
 def _ideal_wavefronts(at: Array, nbytes: int) -> int:
-    groups = at.reshape(-1, WARP // _groups(nbytes))
+    groups = at.reshape(-1, at.shape[-1] // _groups(nbytes))
     return int((groups != NOTHING).any(axis=-1).sum())
 
 
 def _wavefronts(at: Array, nbytes: int) -> int:
     """For each group of threads, the number of words that the busiest bank serves."""
-    groups = at.reshape(-1, WARP // _groups(nbytes))
+    groups = at.reshape(-1, at.shape[-1] // _groups(nbytes))
     words = max(1, nbytes // BANK_BYTES)
     parts = [np.where(groups == NOTHING, NOTHING, groups // BANK_BYTES + i) for i in range(words)]
     wanted = np.sort(np.concatenate(parts, axis=-1), axis=-1)

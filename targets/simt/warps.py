@@ -8,7 +8,6 @@ from xdsl.ir import Operation
 from ...dialects.gpu.threads import GpuShuffleOp
 from ...hlo_dialect.numbers.scalar_operations import INT64
 from ...hlo_dialect.types import Array
-from ...lowering.device.chips import WARP
 from .evaluator import Evaluator, Maker, Step
 from .lanes import Frame
 
@@ -40,9 +39,9 @@ def _shuffle(evaluator: Evaluator, op: GpuShuffleOp) -> Step:
         check_warps(frame, op, "a shuffle")
         value: Array = np.broadcast_to(env[op.value], (*env[op.value].shape[:-2], *lanes.shape))
         offset, width = env[op.offset].astype(INT64), env[op.width].astype(INT64)
-        if ((width <= 0) | (width > WARP) | (width & (width - 1) != 0)).any():
-            frame.fail(op, "has a width that is not a power of two up to 32", frame.active())
-        own = lanes.columns % WARP
+        if ((width <= 0) | (width > lanes.warp) | (width & (width - 1) != 0)).any():
+            frame.fail(op, f"has a width that is not a power of two up to {lanes.warp}", frame.active())
+        own = lanes.columns % lanes.warp
         first = own - own % width
         wanted = {"xor": own ^ offset, "up": own - offset, "down": own + offset, "idx": first + offset}[mode]
         valid = np.broadcast_to((wanted >= first) & (wanted < first + width), lanes.shape)
@@ -56,12 +55,12 @@ def _shuffle(evaluator: Evaluator, op: GpuShuffleOp) -> Step:
 def check_warps(frame: Frame, op: Operation, what: str) -> None:
     """Each warp takes part with all its threads, or with none. Raises SimtError."""
     lanes = frame.lanes
-    if lanes.threads % WARP:
-        size = f"a block of {lanes.threads} threads, whose last warp has fewer than {WARP}"
+    if lanes.threads % lanes.warp:
+        size = f"a block of {lanes.threads} threads, whose last warp has fewer than {lanes.warp}"
         frame.fail(op, f"is {what} in {size}", frame.active())
     if frame.mask is None:
         return
-    warps = frame.active().reshape(lanes.blocks, -1, WARP)
+    warps = frame.active().reshape(lanes.blocks, -1, lanes.warp)
     missing = (warps.any(axis=2, keepdims=True) & ~warps).reshape(lanes.shape)
     if missing.any():
         frame.fail(op, f"is {what} that not all threads of the warp reach: not that", missing)

@@ -19,12 +19,15 @@ from typing import Any
 import llvmlite.binding
 import numpy as np
 
-from simt_programs import gpu_level
+import emulated_amd
+from simt_programs import gpu_level, gpu_target
 from xhlo.hlo_dialect.dialect import make_context
-from xhlo.passes.manager.pipelines import LOWER_NVVM, LOWER_NVVM_TO_LLVM
+from xhlo.lowering.device.amd_chips import AMD_CHIPS
+from xhlo.lowering.device.parts import chip_of, device_modules
+from xhlo.lowering.device.vendors import ALL_CHIPS
+from xhlo.passes.manager.pipelines import LOWER_NVVM, LOWER_NVVM_TO_LLVM, LOWER_ROCDL, LOWER_ROCDL_TO_LLVM
 from xhlo.targets.cpu.jit import host_cpu, host_features
 from xhlo.targets.llvm_text.module import emit_device_llvm_ir
-from xhlo.targets.nvptx.target import nvptx
 from xhlo.targets.program.pipeline import run_passes
 from xhlo.targets.simt.host import HostProgram
 from xhlo.targets.simt.memory import undefined
@@ -224,9 +227,10 @@ define void @"{name}.entry"(ptr %context, ptr %args) {{
 }}"""
 
 
-def _for_cpu(text: str, key: int) -> tuple[str, list[str]]:
+def _for_cpu(text: str, key: int, warp: int) -> tuple[str, list[str]]:
     """The same functions with the emulation's in place of the GPU's, and the names of the kernels."""
     kernels: dict[str, int] = {}
+    text = emulated_amd.for_cpu(text)
     for name, parameters in re.findall(r"define ptx_kernel void @(\S+?)\((.*)\) nounwind", text):
         kernels[name] = parameters.count("%")
     text = text.replace("ptx_kernel ", "")
@@ -245,6 +249,7 @@ def _for_cpu(text: str, key: int) -> tuple[str, list[str]]:
         _register("laneid", "laneid"),
         *map(_shuffle, _SHUFFLED),
         _BARRIER,
+        emulated_amd.functions(warp, _offset("laneid"), _offset("warp"), _offset("slots")),
         *itertools.starmap(_approximation, _APPROXIMATIONS.items()),
         _RSQRT,
         _ROUND,
@@ -260,7 +265,9 @@ class EmulatedKernels:
     def __init__(self, module: Any):
         key = ctypes.c_uint32()
         assert _LIBC.pthread_key_create(ctypes.byref(key), None) == 0
-        text, names = _for_cpu(emit_device_llvm_ir(module), key.value)
+        chips = [chip_of(device) for device in device_modules(module)]
+        self._warp = next((ALL_CHIPS[chip].warp for chip in chips if chip is not None), 32)
+        text, names = _for_cpu(emit_device_llvm_ir(module), key.value, self._warp)
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         machine = llvm.Target.from_default_triple().create_target_machine(
@@ -280,16 +287,17 @@ class EmulatedKernels:
         addresses = (ctypes.c_void_p * max(1, len(arrays)))(*(array.ctypes.data for array in arrays))
         places = [(x, y, z) for z in range(block[2]) for y in range(block[1]) for x in range(block[0])]
         blocks = [(x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0])]
-        warps = -(-len(places) // 32)
-        barriers = [_barrier(len(places))] + [_barrier(min(32, len(places) - 32 * w)) for w in range(warps)]
-        slots = [(ctypes.c_int32 * 32)() for _ in range(warps)]
+        size = self._warp
+        warps = -(-len(places) // size)
+        barriers = [_barrier(len(places))] + [_barrier(min(size, len(places) - size * w)) for w in range(warps)]
+        slots = [(ctypes.c_int32 * size)() for _ in range(warps)]
 
         def thread(number: int) -> None:
-            warp = number // 32
+            warp = number // size
             context = _Context(
                 *places[number],
                 *(0, 0, 0),
-                number % 32,
+                number % size,
                 0,
                 ctypes.addressof(barriers[0]),
                 ctypes.addressof(barriers[1 + warp]),
@@ -332,7 +340,8 @@ def run_emulated(
     """@main's results, computed by the LLVM IR of the device functions."""
     module, (arguments, results) = gpu_level(text, chip=chip, fuse=fuse)
     program = HostProgram(module)
-    passes = tuple(nvptx(chip, mode=math).tune(spec) for spec in (*LOWER_NVVM, *LOWER_NVVM_TO_LLVM))
+    specs = (*LOWER_ROCDL, *LOWER_ROCDL_TO_LLVM) if chip in AMD_CHIPS else (*LOWER_NVVM, *LOWER_NVVM_TO_LLVM)
+    passes = tuple(gpu_target(chip, math).tune(spec) for spec in specs)
     run_passes(make_context(), module, passes, verify=True)
     kernels = EmulatedKernels(module)
     for key in program.kernels:

@@ -13,19 +13,27 @@ from hlo_programs import Program
 from xhlo.dialects.gpu.functions import GpuFuncOp
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
+from xhlo.lowering.device.amd_chips import AMD_CHIPS
+from xhlo.targets.amdgcn.target import AMDGCN
 from xhlo.targets.nvptx.target import nvptx
 from xhlo.targets.program.entry import entry_types
 from xhlo.targets.program.pipeline import run_passes
+from xhlo.targets.program.target import Target
 from xhlo.targets.simt.host import HostProgram
 from xhlo.targets.simt.kernel import run_kernel
 from xhlo.targets.simt.memory import undefined
+
+
+def gpu_target(chip: str, math: str = "default") -> Target:
+    """The target of a chip of any vendor."""
+    return AMDGCN.configured({"chip": chip}) if chip in AMD_CHIPS else nvptx(chip, mode=math)
 
 
 def gpu_level(text: str, *, chip: str = "sm_90", fuse: bool = True) -> tuple[Any, Any]:
     """The module of the gpu-level IR, and the arrays for its entry: arguments and results."""
     ctx = make_context()
     module = parse_module(text, "test.mlir", ctx)
-    target = nvptx(chip)
+    target = gpu_target(chip)
     run_passes(ctx, module, target.front, verify=True)
     types = entry_types(module)
     run_passes(ctx, module, target.fusion(fuse), verify=True)

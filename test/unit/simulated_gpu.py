@@ -100,6 +100,8 @@ class SimulatedDriver:
     faults: dict[str, str] = field(default_factory=dict)
     """The error that running a kernel leaves in the device, by kernel."""
 
+    errors = CudaError
+
     def __post_init__(self) -> None:
         self.device = DeviceInfo(self.ordinal, "Simulated GPU", self.capability, self.memory_bytes, 4, 1 << 20)
         self._numbers = itertools.count(16)

@@ -120,7 +120,7 @@ class DeviceArray:
     # Exchange.
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return dlpack.CUDA, self._device.info.ordinal
+        return _kind(self._device), self._device.info.ordinal
 
     def __dlpack__(
         self,
@@ -187,6 +187,11 @@ class Operand:
     """
 
 
+def _kind(device: Device) -> int:
+    """DLPack's number for the kind of a device."""
+    return dlpack.ROCM if device.info.architecture else dlpack.CUDA
+
+
 def is_on_device(argument: Any) -> bool:
     """Whether the argument is an array in the memory of a GPU, ours or another library's."""
     if isinstance(argument, np.ndarray):
@@ -196,7 +201,7 @@ def is_on_device(argument: Any) -> bool:
     place = getattr(argument, "__dlpack_device__", None)
     if place is not None:
         try:
-            return int(place()[0]) in (dlpack.CUDA, dlpack.CUDA_MANAGED)
+            return int(place()[0]) in (dlpack.CUDA, dlpack.CUDA_MANAGED, dlpack.ROCM)
         except (BufferError, RuntimeError):
             return False
     return getattr(argument, "__cuda_array_interface__", None) is not None
@@ -247,7 +252,7 @@ def _from_dlpack(argument: Any, index: int, wanted: ArrayType, device: Device, s
         raise TypeError(f"argument {index}: cannot be taken through DLPack: {error}") from error
     check_array(index, wanted, imported.shape, imported.dtype)
     _check_strides(index, imported.shape, imported.strides)
-    if imported.device != (dlpack.CUDA, device.info.ordinal) and imported.device[0] != dlpack.CUDA_MANAGED:
+    if imported.device != (_kind(device), device.info.ordinal) and imported.device[0] != dlpack.CUDA_MANAGED:
         raise TypeError(f"argument {index}: is on GPU {imported.device[1]}, the program on {device.info.ordinal}")
     return Operand(imported.address, imported.owner, _owners_stream(argument))
 

@@ -96,6 +96,8 @@ class _Graph:
 class CudaDriver:
     """One device of the CUDA driver. Raises GpuUnavailableError."""
 
+    errors = CudaError
+
     def __init__(self, ordinal: int = 0):
         self._api = api = load_bindings()
         count = device_count(api)

@@ -22,7 +22,7 @@ import numpy as np
 
 from ....hlo_dialect.types import Array, ArrayType
 from ....lowering.device.chips import DEFAULT_CHIP, UnknownChipError, chip_of_capability, get_chip
-from .driver import PER_THREAD_STREAM, WORKSPACE_BYTES, CudaError, Driver, GpuUnavailableError
+from .driver import PER_THREAD_STREAM, WORKSPACE_BYTES, Driver, GpuError, GpuUnavailableError
 from .memory import Block, DevicePool
 from .staging import Staging
 from .streams import Identity, Stream
@@ -121,7 +121,7 @@ class Device:
     # Streams.
 
     def stream_at(self, handle: int) -> Stream:
-        """The stream that a handle names now, for the calling thread. Raises CudaError."""
+        """The stream that a handle names now, for the calling thread. Raises GpuError."""
         if handle == self.stream.handle:
             return self.stream
         with self.driver.entered():
@@ -176,15 +176,15 @@ class Device:
         try:
             with self.driver.entered():
                 yield
-        except CudaError as error:
+        except GpuError as error:
             suspects = sorted({name for run in self._running for name in run})
             if error.kernel is not None or not suspects:
                 raise
             if len(suspects) == 1:
-                raise CudaError(error.name, error.what, suspects[0]) from error
+                raise type(error)(error.name, error.what, suspects[0]) from error
             names = ", ".join(f"@{name}" for name in suspects[:8]) + (", .." if len(suspects) > 8 else "")
             what = f"{error.what}; the kernels that ran are {names}: with {CHECK}=1 each is waited for by itself"
-            raise CudaError(error.name, what) from error
+            raise type(error)(error.name, what) from error
 
     # Ordering between streams.
 
@@ -194,12 +194,12 @@ class Device:
             self._order(stream.handle, other)
 
     def wait_for_handle(self, stream: Stream, handle: int) -> None:
-        """Make a stream wait for all work in the stream that a handle names now. Raises CudaError."""
+        """Make a stream wait for all work in the stream that a handle names now. Raises GpuError."""
         if stream.handle != handle:
             self._record_and_wait(stream.handle, handle)
 
     def let_wait(self, handle: int, stream: Stream) -> None:
-        """Make the stream that a handle names now wait for our work in one of ours. Raises CudaError."""
+        """Make the stream that a handle names now wait for our work in one of ours. Raises GpuError."""
         if handle != stream.handle or handle == PER_THREAD_STREAM:
             self._order(handle, stream)
 
@@ -220,11 +220,11 @@ class Device:
 
     @contextmanager
     def running_in(self, stream: Stream) -> Generator[None]:
-        """The context that enqueues a run; it records the end of the work in a caller's stream. Raises CudaError."""
+        """The context that enqueues a run; it records the end of the work in a caller's stream. Raises GpuError."""
         try:
             yield
         except BaseException:
-            with suppress(CudaError):
+            with suppress(GpuError):
                 self._record_end(stream)
             raise
         self._record_end(stream)
@@ -237,11 +237,11 @@ class Device:
                 self.driver.record(stream.event, stream.handle)
 
     def check_not_captured(self, handle: int) -> None:
-        """Raises CudaError if the stream is being captured into a graph, which would hold addresses of the pool."""
+        """Raises GpuError if the stream is being captured into a graph, which would hold addresses of the pool."""
         with self.driver.entered():
             if self.driver.is_captured(handle):
                 what = "cannot run a program in a stream that is being captured; run it before the capture begins"
-                raise CudaError("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", what)
+                raise self.driver.errors(self.driver.errors.CAPTURED, what)
 
     def _take_event(self) -> int:
         try:
@@ -284,13 +284,13 @@ class Device:
     # Copies from and to the host.
 
     def upload(self, array: Array, target: int, stream: Stream) -> None:
-        """Copy a contiguous array to a device address; the array may change when this returns. Raises CudaError."""
+        """Copy a contiguous array to a device address; the array may change when this returns. Raises GpuError."""
         if array.nbytes:
             with self.driver.entered():
                 self._up.upload(target, array.ctypes.data, array.nbytes, stream.handle)
 
     def download(self, source: int, type_: ArrayType, stream: Stream) -> Array:
-        """The array at a device address after all work enqueued in the stream, which exists. Raises CudaError."""
+        """The array at a device address after all work enqueued in the stream, which exists. Raises GpuError."""
         array: Array = np.empty(type_.shape, type_.dtype)
         if array.nbytes:
             with self.waiting():
@@ -298,7 +298,7 @@ class Device:
         return array
 
     def read(self, source: int, type_: ArrayType, stream: Stream) -> Array:
-        """The array at a device address after our runs in a stream, which may be gone. Raises CudaError."""
+        """The array at a device address after our runs in a stream, which may be gone. Raises GpuError."""
         if stream is self.stream:
             return self.download(source, type_, stream)
         if self._downloads is None:
@@ -309,7 +309,7 @@ class Device:
         return self.download(source, type_, self._downloads)
 
     def synchronize(self, stream: Stream | None = None) -> None:
-        """Wait for our work in a stream, or in the device's own. Raises CudaError for its failures."""
+        """Wait for our work in a stream, or in the device's own. Raises GpuError for its failures."""
         with self.waiting():
             if stream is None or stream is self.stream:
                 self.driver.synchronize(self.stream.handle)
@@ -351,7 +351,7 @@ def open_device(ordinal: int | None = None) -> Device:
 
             try:
                 found = _devices[number] = Device(CudaDriver(number))
-            except CudaError as error:
+            except GpuError as error:
                 raise GpuUnavailableError(f"the GPU {number} cannot be used: {error}") from error
         return found
 

@@ -1,7 +1,8 @@
 """
 The runtime's interface to a GPU driver.
 
-`CudaDriver` (cuda_driver.py) calls the CUDA driver; tests use a simulated one. Addresses, streams and events are
+`CudaDriver` (cuda_driver.py) calls the CUDA driver, `HipDriver` (amdgcn/runtime/hip_driver.py) HIP; tests use a
+simulated one. Addresses, streams and events are
 integers: device addresses of the driver, handles of CUstream and CUevent. Methods that take a stream return once the
 work is enqueued; the work of one stream runs in order.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ....dialects.gpu.library import Matmul
 from ....hlo_dialect.diagnostics import Diagnostic, DiagnosticError
@@ -23,9 +24,32 @@ LEGACY_STREAM = 1
 """CU_STREAM_LEGACY: the stream that every blocking stream waits for, and the default of libraries."""
 
 
-class CudaError(RuntimeError):
+class GpuError(RuntimeError):
     """
     The driver returned an error, or a kernel failed.
+
+    `name` is the driver's, `kernel` the device function, if one is known to be the cause.
+    """
+
+    OUT_OF_MEMORY: ClassVar[str]
+    """The driver's name for too little memory."""
+    CAPTURED: ClassVar[str]
+    """Its name for work that cannot be recorded into a graph."""
+
+    def __init__(self, name: str, what: str, kernel: str | None = None):
+        super().__init__(f"{name}: {what}" if kernel is None else f"{name}: kernel @{kernel}: {what}")
+        self.name = name
+        self.what = what
+        self.kernel = kernel
+
+    @property
+    def out_of_memory(self) -> bool:
+        return self.name == self.OUT_OF_MEMORY
+
+
+class CudaError(GpuError):
+    """
+    The CUDA driver returned an error, or a kernel failed.
 
     `name` is CUDA's ("CUDA_ERROR_ILLEGAL_ADDRESS"), `kernel` the device function, if one is known to be the cause.
 
@@ -37,11 +61,8 @@ class CudaError(RuntimeError):
     CUDA_ERROR_ILLEGAL_ADDRESS: kernel @loop_fusion_0: an illegal access
     """
 
-    def __init__(self, name: str, what: str, kernel: str | None = None):
-        super().__init__(f"{name}: {what}" if kernel is None else f"{name}: kernel @{kernel}: {what}")
-        self.name = name
-        self.what = what
-        self.kernel = kernel
+    OUT_OF_MEMORY = "CUDA_ERROR_OUT_OF_MEMORY"
+    CAPTURED = "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"
 
 
 class GpuUnavailableError(DiagnosticError):
@@ -59,11 +80,12 @@ class GpuUnavailableError(DiagnosticError):
     3.0
     """
 
+    TARGET = "gpu"
+    HINT = "everything up to machine code works without a GPU: hlo-opt --target=nvptx --emit=ptx"
+
     def __init__(self, reason: str):
-        notes = (
-            Diagnostic("note", "everything up to machine code works without a GPU: hlo-opt --target=nvptx --emit=ptx"),
-        )
-        super().__init__(Diagnostic("error", f"the gpu target cannot run here: {reason}", notes=notes))
+        notes = (Diagnostic("note", self.HINT),)
+        super().__init__(Diagnostic("error", f"the {self.TARGET} target cannot run here: {reason}", notes=notes))
         self.reason = reason
 
 
@@ -78,11 +100,13 @@ class DeviceInfo:
     """Bytes."""
     multiprocessors: int
     l2_bytes: int
+    architecture: str = ""
+    """`gfx942`, of AMD's GPUs, which have no compute capability."""
 
     @property
     def chip(self) -> str:
         """`sm_90`: the chip to compile for."""
-        return f"sm_{self.capability[0]}{self.capability[1]}"
+        return self.architecture or f"sm_{self.capability[0]}{self.capability[1]}"
 
 
 @dataclass(frozen=True)
@@ -151,8 +175,11 @@ class Driver(Protocol):
     """
     One device. Every method except `entered` must be called inside `with driver.entered()`.
 
-    Raises: CudaError.
+    Raises: GpuError, of the class `errors`.
     """
+
+    @property
+    def errors(self) -> type[GpuError]: ...
 
     @property
     def device(self) -> DeviceInfo: ...

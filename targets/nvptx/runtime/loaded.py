@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,23 +18,26 @@ from ....lowering.device.chips import get_chip, ptx_of_cuda, ptx_text
 from ...program.facts import HostCall
 from ..image import GpuImage
 from .device import Device
-from .driver import CudaError, DeviceInfo, Driver, GpuUnavailableError
+from .driver import CudaError, DeviceInfo, Driver, GpuError, GpuUnavailableError
 from .plan import plan
 from .runner import HostFunction, Runner, Spent
 from .streams import Identity, Stream
+
+Loader = Callable[[Driver, GpuImage], Any]
 
 
 class LoadedProgram:
     """
     A program whose code is loaded and whose constants are copied once. Raises GpuUnavailableError for a device that it
     does not fit, DiagnosticError for calls of unregistered functions, MemoryError if it needs more memory than the
-    device has, CudaError.
+    device has, GpuError.
     """
 
     MAX_STREAMS = 8
     """The maximum number of streams whose graphs are kept."""
 
-    def __init__(self, image: GpuImage, device: Device, spent: Spent | None):
+    def __init__(self, image: GpuImage, device: Device, spent: Spent | None, load: Loader | None = None):
+        """`load` loads the image's code; by default, on a driver of CUDA."""
         _check_memory(image, device.driver.device)
         self.device = device
         self._image = image
@@ -46,7 +49,7 @@ class LoadedProgram:
         driver = device.driver
         functions = image.host.functions
         with driver.entered():
-            self._module = _load(driver, image) if functions else None
+            self._module = (load or load_code)(driver, image) if functions else None
             self._functions = {name: driver.function(self._module, name, size) for name, size in functions.items()}
         content = np.frombuffer(image.host.constants, np.uint8)
         self._constants = device.allocate(content.nbytes, device.stream) if content.nbytes else None
@@ -56,7 +59,7 @@ class LoadedProgram:
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int], stream: Stream) -> None:
         """
-        Enqueue a run on memory at these addresses. Raises CudaError, MemoryError, and exceptions of host functions.
+        Enqueue a run on memory at these addresses. Raises GpuError, MemoryError, and exceptions of host functions.
         """
         with self.device.driver.entered():
             runner = self._runner(stream)
@@ -91,7 +94,7 @@ class LoadedProgram:
         if module is not None and device is not None and not device.closed:
             self._runners.clear()
             # After a kernel fault nothing can be freed any more.
-            with suppress(CudaError), device.driver.entered():
+            with suppress(GpuError), device.driver.entered():
                 device.driver.synchronize_all()
                 device.driver.unload(module)
 
@@ -113,7 +116,8 @@ def _check_memory(image: GpuImage, device: DeviceInfo) -> None:
         )
 
 
-def _load(driver: Driver, image: GpuImage) -> Any:
+def load_code(driver: Driver, image: GpuImage) -> Any:
+    """The module of machine code that fits the device, or of the PTX. Raises GpuUnavailableError, CudaError."""
     codes = codes_for(image, driver.device)
     for code in codes[:-1]:
         try:

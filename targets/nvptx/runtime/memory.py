@@ -13,7 +13,7 @@ import threading
 from collections import defaultdict
 from typing import NamedTuple, Protocol
 
-from .driver import LEGACY_STREAM, CudaError, Driver
+from .driver import LEGACY_STREAM, Driver, GpuError
 from .streams import Identity, Stream
 
 UNKNOWN_STREAM = -1
@@ -87,7 +87,7 @@ class Ordering(Protocol):
         ...
 
     def wait_for_handle(self, stream: Stream, handle: int) -> None:
-        """Make a stream wait for all work in the stream that a handle names now. Raises CudaError."""
+        """Make a stream wait for all work in the stream that a handle names now. Raises GpuError."""
         ...
 
 
@@ -141,8 +141,8 @@ class DevicePool:
             for retry in (False, True):
                 try:
                     return self._driver.allocate(size)
-                except CudaError as error:
-                    if error.name != "CUDA_ERROR_OUT_OF_MEMORY":
+                except GpuError as error:
+                    if not error.out_of_memory:
                         raise
                     if retry:
                         used, memory = self.in_use, self._driver.device.memory
@@ -190,7 +190,7 @@ class DevicePool:
             return False
         try:
             self._ordering.wait_for_handle(self._ordering.stream, LEGACY_STREAM)
-        except CudaError:
+        except GpuError:
             # A stream is being captured; or the device failed, which the next wait for it shows.
             return False
         if returned.stream is not self._ordering.stream:

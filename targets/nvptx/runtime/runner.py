@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from .device import CHECK, Device, StreamState
-from .driver import Changeable, Command, CopyOnDevice, CopyToHost, CudaError, Launch, LibraryCall, RecordEvent
+from .driver import Changeable, Command, CopyOnDevice, CopyToHost, GpuError, Launch, LibraryCall, RecordEvent
 from .host_program import CopyStep, HostCallStep, LaunchStep, LibraryStep, ReadStep
 from .plan import Branch, EventMark, Item, Loop, Part, Segment
 from .streams import Stream
@@ -82,7 +82,7 @@ class Runner:
         self._with_graphs = os.environ.get(GRAPHS, "1") != "0" and not self._checked
 
     def run(self, part: Part, addresses: Sequence[int]) -> None:
-        """Run on memory at the addresses of the slots. Raises CudaError."""
+        """Run on memory at the addresses of the slots. Raises GpuError."""
         for one in part:
             match one:
                 case Segment():
@@ -145,13 +145,13 @@ class Runner:
                 self._wait_for(item)
 
     def _wait_for(self, item: Item) -> None:
-        """Wait for a kernel. Raises a CudaError that names the kernel."""
+        """Wait for a kernel. Raises a GpuError that names the kernel."""
         try:
             self._driver.synchronize(self._stream)
-        except CudaError as error:
+        except GpuError as error:
             name = item.function if isinstance(item, LaunchStep) else None
             name = item.kernel if isinstance(item, LibraryStep) else name
-            raise CudaError(error.name, error.what, name) from error
+            raise type(error)(error.name, error.what, name) from error
 
     def _graph(self, segment: Segment, replays: _Replays, addresses: Sequence[int]) -> Any:
         """A graph of the segment with these addresses."""
@@ -226,7 +226,7 @@ class Runner:
         if self._device.closed:
             return
         # After a kernel fault nothing can be freed any more.
-        with suppress(CudaError), self._driver.entered():
+        with suppress(GpuError), self._driver.entered():
             for replays in self._replays.values():
                 for graph, _ in replays.graphs.values():
                     self._driver.free_graph(graph)

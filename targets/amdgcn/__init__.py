@@ -1,0 +1,1 @@
+"""AMD GPUs: AMDGCN assembly and code objects by LLVM."""

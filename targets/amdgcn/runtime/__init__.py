@@ -1,0 +1,1 @@
+"""Programs on an AMD GPU, through HIP."""

@@ -1,0 +1,22 @@
+"""The errors of HIP."""
+
+from __future__ import annotations
+
+from ...nvptx.runtime.driver import GpuError, GpuUnavailableError
+
+
+class HipError(GpuError):
+    """HIP returned an error, or a kernel failed; `name` is HIP's ("hipErrorIllegalAddress")."""
+
+    OUT_OF_MEMORY = "hipErrorOutOfMemory"
+    CAPTURED = "hipErrorStreamCaptureUnsupported"
+
+
+class HipUnavailableError(GpuUnavailableError):
+    """There is no GPU of AMD's to run on, or a requirement is missing; the message says which."""
+
+    TARGET = "amdgcn"
+    HINT = (
+        "everything up to machine code works without a GPU: hlo-opt --target=amdgcn --emit=asm; "
+        "hlo-run --target=simt --chip=gfx942 interprets the kernels"
+    )

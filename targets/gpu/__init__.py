@@ -1,0 +1,1 @@
+"""What the targets for GPUs of all vendors have in common."""
