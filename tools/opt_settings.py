@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..lowering.device.amd_chips import AMD_CHIPS, DEFAULT_AMD_CHIP
+from ..lowering.device.amd_chips import AMD_CHIPS
 from ..lowering.device.chips import CHIPS, DEFAULT_CHIP
 from ..passes.manager.pipelines import DEFAULT_OPT_LEVEL, LIBRARIES, MATH_MODES, parse_specs
 from ..targets.program.target import Target, TargetOptionError
@@ -54,8 +54,8 @@ OPTIONS = (
     Option("lower", "Go on to linalg, loops, nvvm or rocdl (of GPUs) or the llvm dialect (default)", PIPELINES,
            "optional", "|".join(STAGES)),
     Option("target", f"Machine to lower for: {', '.join(OWN_TARGETS)} (default cpu)", PIPELINES, "required", "NAME"),
-    Option("chip", f"GPU to lower for: {next(iter(CHIPS))} to {list(CHIPS)[-1]} (default {DEFAULT_CHIP}); of AMD "
-           f"{', '.join(AMD_CHIPS)} (default {DEFAULT_AMD_CHIP})", PIPELINES, "required", "sm_NN[a]|gfxNNN"),
+    Option("chip", f"GPU: {next(iter(CHIPS))} to {list(CHIPS)[-1]} (default {DEFAULT_CHIP}), or {', '.join(AMD_CHIPS)}",
+           PIPELINES, "required", "sm_NN[a]|gfxNNN"),
     Option("triple", "Machine and system that the target cpu lowers for, as LLVM names them (this one)", PIPELINES,
            "required", "TRIPLE"),
     Option("cpu", "CPU that the target cpu lowers for, as LLVM names it (this one)", PIPELINES, "required", "NAME"),

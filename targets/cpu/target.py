@@ -121,7 +121,7 @@ class Cpu(Target):
 
     def tune(self, spec: str) -> str:
         """
-        Let bufferize overwrite what is not needed any more, and state this machine's vectors, instructions and caches to
+        Let bufferize overwrite what is not needed any more, and state the machine's vectors, instructions and caches to
         the passes that depend on them, where they are no defaults.
         """
         if spec == "bufferize":

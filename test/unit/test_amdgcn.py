@@ -18,6 +18,7 @@ from xhlo.hlo_dialect.reading import parse_module
 from xhlo.lowering.device.amd_chips import AMD_CHIPS
 from xhlo.targets.amdgcn import linking
 from xhlo.targets.amdgcn.emission import emit_assembly, emit_object
+from xhlo.targets.amdgcn.executable import HipExecutable
 from xhlo.targets.amdgcn.target import AMDGCN
 from xhlo.targets.program.pipeline import run_passes
 from xhlo.targets.program.target import TargetOptionError
@@ -255,3 +256,12 @@ def test_no_linker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XHLO_LLD", "no-such-linker")
     with pytest.raises(DiagnosticError, match="XHLO_LLD names no-such-linker, which is no program"):
         linking.find_linker()
+
+
+def test_an_executable_is_kept() -> None:
+    executable = xhlo.compile(LOOP_AND_BITS, AMDGCN.configured({"chip": "gfx90a"}))
+    again = xhlo.deserialize(executable.serialize())
+    assert isinstance(again, HipExecutable)
+    assert again.image.chip == "gfx90a"
+    assert again.image.host == executable.image.host  # pyright: ignore
+    assert linking.is_linked(again.image.cubin) == (linking.find_linker() is not None)

@@ -225,6 +225,8 @@ def agrees(printed: str, shown: str, measures: bool) -> bool:
 def test_page(pages: list[Path], tmp_path: Path, server: ToolServer):
     if find_spec("torch") is None and any("pip install 'xhlo[torch]'" in page.read_text() for page in pages):
         pytest.skip("PyTorch is not installed")
+    if shutil.which("cc") is None and any("needs a C compiler, cc" in page.read_text() for page in pages):
+        pytest.skip("there is no C compiler, cc")
     workplace = Workplace(tmp_path, server)
     for page in pages:
         for step in steps_of(page):

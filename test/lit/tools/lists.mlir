@@ -11,11 +11,11 @@
 // HELP:      --bufferize
 // HELP:      --cse
 // HELP:    Pipelines:
-// HELP:      --lower[=linalg|loops|nvvm|llvm]
-// HELP:      --target=NAME {{.*}} cpu, nvptx{{.*}} (default cpu)
-// HELP:      --chip=sm_NN[a] {{.*}} (default sm_90)
+// HELP:      --lower[=linalg|loops|nvvm|rocdl|llvm]
+// HELP:      --target=NAME {{.*}} cpu, nvptx, amdgcn, simt (default cpu)
+// HELP:      --chip=sm_NN[a]|gfxNNN {{.*}} (default sm_90), or gfx90a, gfx942, gfx1100
 // HELP:    Output:
-// HELP:      --emit=mlir|bytecode|hlo-text|llvm|asm|obj|ptx|cubin
+// HELP:      --emit=mlir|bytecode|hlo-text|llvm|asm|obj|ptx|cubin|hsaco
 // HELP:      --ptxas-info {{.*}}registers, spills and shared memory
 // HELP:    Debugging:
 // VERSION: xhlo {{.*}}xdsl

@@ -29,10 +29,10 @@
 // SYNTAX:   syntax of the pass pipeline
 // ORDER:    --fuse stands before --lower
 // STAGE:    --lower is one of linalg, loops, llvm, not 'nowhere'
-// TARGET:   no target is named 'abacus'; there are: cpu, nvptx
-// EMIT:     --emit is one of mlir, bytecode, hlo-text, llvm, asm, obj, ptx, cubin, not 'poem'
+// TARGET:   no target is named 'abacus'; there are: cpu, nvptx, amdgcn, simt
+// EMIT:     --emit is one of mlir, bytecode, hlo-text, llvm, asm, obj, ptx, cubin, hsaco, not 'poem'
 // CPU-PTX:     target cpu does not emit ptx; it emits mlir, bytecode, hlo-text, llvm, asm, obj
-// CPU-CHIP:    --chip is about GPUs: give --target=nvptx
+// CPU-CHIP:    --chip is about GPUs: give --target=nvptx or amdgcn or simt
 // CPU-VERSION: --ptx-version is about GPUs: give --target=nvptx
 // CPU-INFO:    --ptxas-info is about GPUs: give --target=nvptx
 // GPU-ASM:     target nvptx does not emit asm; it emits mlir, bytecode, hlo-text, llvm, ptx, cubin
