@@ -179,7 +179,11 @@ def target_of(arguments: Arguments) -> Target:
             given.pop("math", None)  # It states the minimum accuracy of results.
         for flag in given:
             if flag not in target.options:
-                about = "the target cpu" if flag in ("triple", "cpu") else f"GPUs: give --target={' or '.join(_takers(flag))}"
+                about = (
+                    "the target cpu"
+                    if flag in ("triple", "cpu")
+                    else f"GPUs: give --target={' or '.join(_takers(flag))}"
+                )
                 raise UsageError(f"--{flag} is about {about}")
         return target.configured(given).at_level(arguments.number(OPT_LEVEL.name, DEFAULT_OPT_LEVEL))
     except (UnknownTargetError, TargetOptionError) as error:

@@ -37,7 +37,8 @@ func.func @erf(%x: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK: %[[E:.*]] = hlo.exponential
   // CHECK: %[[FAR:.*]] = hlo.subtract %{{.*}}, %[[E]]
   // CHECK: %[[IN:.*]] = hlo.compare LT, %[[A]], %{{.*}} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
-  // CHECK: %[[NEAR:.*]] = hlo.add %[[X]], %{{.*}}
+  // CHECK: %[[PRODUCT:.*]] = hlo.multiply %[[X]], %{{.*}} {xhlo.may_fuse}
+  // CHECK-NEXT: %[[NEAR:.*]] = hlo.add %[[PRODUCT]], %[[X]] {xhlo.may_fuse}
   // CHECK: %[[MINUS:.*]] = hlo.negate %[[FAR]]
   // CHECK: %[[SIGNED:.*]] = hlo.select %{{.*}}, %[[MINUS]], %[[FAR]]
   // CHECK: %[[Y:.*]] = hlo.select %[[IN]], %[[NEAR]], %[[SIGNED]]

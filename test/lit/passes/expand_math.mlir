@@ -34,11 +34,11 @@ func.func @narrow(%a: f32, %d: f64) -> (bf16, bf16, f16) {
 
 // Where e^x is 0, no product underflows on the way.
 // CHECK:      func.func private @xhlo_math_exp_f32(%{{.*}}: f32) -> f32 attributes {xhlo.inline}
-// CHECK:        [[VANISHES:%.*]] = arith.cmpf olt
-// CHECK:        arith.select [[VANISHES]]
-// CHECK:        [[ZERO:%.*]] = arith.constant 0.000000e+00 : f32
-// CHECK-NEXT:   [[RESULT:%.*]] = arith.select [[VANISHES]], [[ZERO]]
-// CHECK-NEXT:   func.return [[RESULT]]
+// CHECK:        [[LEAST:%.*]] = arith.constant -1.045000e+02 : f32
+// CHECK-NEXT:   [[VANISHES:%.*]] = arith.cmpf olt, %{{.*}}, [[LEAST]] : f32
+// CHECK:        [[BITS:%.*]] = arith.select [[VANISHES]], %{{.*}}, %{{.*}} : i32
+// CHECK-NEXT:   [[SCALED:%.*]] = arith.bitcast [[BITS]] : i32 to f32
+// CHECK:        arith.mulf [[SCALED]], %{{.*}} : f32
 // CHECK-NOT:    math.exp
 // CHECK:      func.func private @xhlo_math_exp_f64(
 // CHECK:      func.func private @xhlo_math_truncf_f32_bf16(
