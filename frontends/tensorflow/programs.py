@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
-from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.diagnostics import DiagnosticError, fail
 from ...hlo_dialect.dialect import make_context
 from ...hlo_dialect.donation import keep_arguments, stated_donations
+from ...hlo_dialect.errors import file_location
 from ...hlo_dialect.ops.algorithms.random import RngOp
+from ...hlo_dialect.ops.creation import constant_of
+from ...hlo_dialect.ops.dynamism.dimension_sizes import SetDimensionSizeOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import shape_of
 from ...targets.compile import compile_program
@@ -26,6 +29,7 @@ from ...targets.program.pipeline import parse_source
 from ...targets.program.source import Source
 from .constants import ELIDED, with_constants
 from .library import tensorflow
+from .places import with_places
 from .tensors import aligned_array, to_tensor
 
 _NOTHING = (np.zeros((), np.bool_),)
@@ -71,7 +75,7 @@ class Program:
         if ELIDED in text:
             text = with_constants(text, stages(stage="hlo_serialized"))
         self.trace_seconds = time.perf_counter() - start
-        self.source = Source(text, f"<{name}>")
+        self.source = Source(with_places(text, concrete.graph), f"<{name}>")
         variables = {id(variable.handle): variable for variable in concrete.variables}
         self.captured = tuple(variables.get(id(each), each) for each in concrete.captured_inputs)
         """Variables and tensors: the parameters after the leaves."""
@@ -86,7 +90,11 @@ class Program:
     @cached_property
     def executable(self) -> Executable:
         start = time.perf_counter()
-        made = compile_program(self.module, self.options.target, math=self.options.math)
+        try:
+            made = compile_program(self.module, self.options.target, math=self.options.math)
+        except DiagnosticError:
+            _check_sizes(self.module)
+            raise
         self.seconds = self.trace_seconds + time.perf_counter() - start
         return made
 
@@ -121,19 +129,46 @@ class Program:
         return [to_tensor(each) for each in out]
 
 
-def _check_sizes(main: FuncOp) -> None:
+_REMEDY = (
+    "depends on values (as those of tf.unique, tf.where(x) and tf.boolean_mask do): compiled programs have tensors of "
+    "known shapes. Keep all elements and select by tf.where(condition, x, y), or do this part outside of the function"
+)
+
+
+def _check_results(main: FuncOp) -> None:
     """Raise DiagnosticError for a result whose size depends on values, which XLA allows up to a bound."""
     terminator = main.body.block.last_op
     assert terminator is not None
     for number, value in enumerate(terminator.operands):
-        shape = shape_of(value.type) if value.type.name == "tensor" else ()
-        if not is_static(shape):
-            at = value.owner if isinstance(value.owner, Operation) else terminator
-            fail(
-                at,
-                f"is result {number}, whose size depends on values (as of tf.unique, tf.where(x) and tf.boolean_mask): "
-                "compiled programs return tensors of known shapes, so do this part outside of the function",
-            )
+        if not _has_known_sizes(value):
+            fail(_origin(value) or terminator, f"makes result {number}, whose size {_REMEDY}")
+
+
+def _check_sizes(module: ModuleOp) -> None:
+    """Raise DiagnosticError for a tensor whose size depends on values, in a program that cannot be compiled."""
+    for op in module.walk():
+        if isinstance(op, SetDimensionSizeOp) and constant_of(op.operands[1]) is None:
+            fail(op, f"makes a tensor whose size {_REMEDY}")
+
+
+def _has_known_sizes(value: SSAValue) -> bool:
+    return value.type.name != "tensor" or is_static(shape_of(value.type))
+
+
+def _origin(value: SSAValue) -> Operation | None:
+    """
+    The operation that made a size depend on values, the nearest to it that has a place in the user's program.
+
+    Instructions that only pass it on, such as those of results, have none.
+    """
+    found: Operation | None = None
+    at: SSAValue | None = value
+    while at is not None and isinstance(at.owner, Operation):
+        place = file_location(at.owner.location)
+        if found is None or (place is not None and not place.filename.data.startswith("<")):
+            found = at.owner
+        at = next((operand for operand in at.owner.operands if not _has_known_sizes(operand)), None)
+    return found
 
 
 def _ignoring(function: Callable[..., Any], _: Any) -> Any:
@@ -157,7 +192,7 @@ def _without_aliases(source: Source) -> tuple[ModuleOp, tuple[tuple[int, int], .
                 "tf.random.Generator, tf.random.stateless_normal and its like, or keras.random",
             )
     main = entry_of(module)
-    _check_sizes(main)
+    _check_results(main)
     pairs = [(result, parameter) for parameter, result in stated_donations(main).items() if result is not None]
     keep_arguments(main)
     return module, tuple(sorted(pairs))

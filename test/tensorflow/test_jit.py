@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import runpy
 from collections.abc import Callable
 from pathlib import Path
@@ -267,13 +268,62 @@ def test_what_cannot_be_compiled_is_tensorflows_error() -> None:
     with pytest.raises(ValueError, match="must be a compile-time constant"):
         jit(lambda x: tf.reshape(x, tf.cast(x, tf.int32)))(tf.Variable([2.0, 1.0]))
     for sized_by_values in (lambda x: tf.unique(x)[0], lambda x: tf.where(x > 1), lambda x: tf.boolean_mask(x, x > 1)):
-        with pytest.raises(xhlo.DiagnosticError, match="is result 0, whose size depends on values"):
+        with pytest.raises(xhlo.DiagnosticError, match="makes result 0, whose size depends on values"):
             jit(sized_by_values)(tf.constant([1, 2, 2]))
     sizes = tf.Variable([2, 3])
     with pytest.raises(ValueError, match="must be a compile-time constant"):
         jit(lambda: tf.reshape(tf.range(6.0), sizes))()
     with pytest.raises(TypeError, match=r"the argument x\['a'\] is a set"):
         jit(lambda x: x)({"a": {1}})
+
+
+def test_locations_are_the_users_lines() -> None:
+    """Also in the body of a loop, in a function that the function calls, and for layers."""
+    layer = keras.layers.Dense(2)
+    layer.build((None, 2))
+
+    def inner(x: Any) -> Any:
+        return tf.exp(x)  # exponential
+
+    def f(x: Any) -> Any:
+        for _ in tf.range(tf.cast(x[0, 0], tf.int32)):
+            x = tf.sin(x)  # sine
+        return inner(layer(x)) + tf.linalg.trace(x)  # dot add
+
+    lines = Path(__file__).read_text().splitlines()
+    text = jit(f).compiler_ir(tf.ones((2, 2)), stage="tensorflow")
+    for opcode in ("exponential", "sine", "dot", "add"):
+        (number,) = [at for at, line in enumerate(lines, 1) if re.search(rf"  # .*\b{opcode}\b", line)]
+        found = re.findall(rf" {opcode}\(.*source_file=\"([^\"]*)\" source_line=([0-9]+)", text)
+        assert (str(Path(__file__)), str(number)) in found, (opcode, found)
+
+
+SIZED_BY_VALUES: dict[str, Callable[[Any], Any]] = {
+    "unique": lambda x: tf.unique(x)[0],
+    "unique with counts": lambda x: tf.unique_with_counts(x)[2],
+    "where": lambda x: tf.where(x > 1),
+    "boolean_mask": lambda x: tf.boolean_mask(x, x > 1),
+    "sum of a boolean_mask": lambda x: tf.reduce_sum(tf.boolean_mask(x, x > 1)),
+    "gather of where": lambda x: tf.gather(x, tf.where(x > 1)[:, 0]),
+    "dynamic_partition": lambda x: tf.dynamic_partition(x, tf.cast(x > 1, tf.int32), 2)[0],
+    "unique of a cast": lambda x: tf.cast(tf.unique(x)[0], tf.float32) * 2,
+    "non-zeros": lambda x: tf.math.count_nonzero(tf.where(x > 1)[:, 0]),
+    "slice": lambda x: x[: x[0]],
+    "ragged": lambda x: tf.RaggedTensor.from_row_lengths(x, x[:1] * 3).to_tensor(),
+    "setdiff1d": lambda x: tf.sets.difference([x], [x * 2]).values,
+}
+
+
+@pytest.mark.parametrize("name", SIZED_BY_VALUES)
+def test_sizes_that_depend_on_values_are_refused(name: str) -> None:
+    """By TensorFlow or here: with the line, and what to do instead."""
+    with pytest.raises((xhlo.DiagnosticError, ValueError, tf.errors.InvalidArgumentError)) as caught:
+        jit(SIZED_BY_VALUES[name])(tf.constant([1, 2, 2]))
+    message = str(caught.value)
+    assert Path(__file__).name in message, message
+    if isinstance(caught.value, xhlo.DiagnosticError):
+        (number,) = [at for at, line in enumerate(Path(__file__).read_text().splitlines(), 1) if f'"{name}": ' in line]
+        assert f"{Path(__file__)}:{number}:" in message and "Keep all elements and select" in message
 
 
 def test_stages_as_text() -> None:
