@@ -26,6 +26,10 @@ from .types import i1, i64
 IntArray = DenseArrayBase[IntegerType]
 
 
+XLA_SHAPE = "mhlo.xla_shape"
+"""The attribute of operations, arguments and results whose layout is not row-major: their shape in HLO's spelling."""
+
+
 def int_array(values: Sequence[int]) -> IntArray:
     """`array<i64: ...>` from a cache: dimension lists repeat over and over in a program."""
     return i64_array(tuple(values))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from ..hlo_dialect.attributes import XLA_SHAPE
 from ..hlo_dialect.custom_calls.operations import CustomCallOp
 from ..hlo_dialect.custom_calls.registry import target_of
 from ..hlo_dialect.hlo_pass import HloPass
@@ -25,7 +26,7 @@ class ResolveCustomCallsPass(HloPass):
 
     Before: `%1 = hlo.custom_call @Sharding(%0)`, `%2 = hlo.custom_call @lapack_spotrf_ffi(%1)`
     After:  only the second call, on %0: the function registered for its target runs with the program
-    Sharding annotations are removed; computations over several devices are refused.
+    Annotations of sharding and of layouts are removed; computations over several devices are refused.
     Assumes: the level after inline and flatten-tuples: operands and results are tensors. Checks stay as they are.
     Leaves: custom calls of functions only.
     """
@@ -33,7 +34,11 @@ class ResolveCustomCallsPass(HloPass):
     name = "resolve-custom-calls"
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        waiting = [op for op in operations_in(module) if isinstance(op, _HANDLED)]
+        operations = operations_in(module)
+        for op in operations:
+            # Layouts mean nothing from here on, and equal operations of different ones are to be merged.
+            op.attributes.pop(XLA_SHAPE, None)
+        waiting = [op for op in operations if isinstance(op, _HANDLED)]
         while waiting:
             op = waiting.pop()
             if not isinstance(op, CustomCallOp):

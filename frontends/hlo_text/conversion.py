@@ -16,6 +16,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DictionaryAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
+from ...hlo_dialect.attributes import XLA_SHAPE
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import HloContext
 from ...hlo_dialect.entry import ENTRY
@@ -29,7 +30,7 @@ from .header import entry_attributes, module_attributes
 from .literals import LiteralError, read_literal, tuple_parts
 from .program import Computation, Instruction, Program
 from .registry import COMMON, Opcode, opcodes
-from .shapes import SHAPE, Shape, shape_text
+from .shapes import Shape, shape_text
 from .step import Step, Value, leaves, structured
 from .values import UnexpectedValueError, read_dictionary
 
@@ -172,7 +173,7 @@ class Converter:
                     )
                     append(block, op)
                     if shape.stated:
-                        op.attributes[SHAPE] = _string(shape_text(shape))
+                        op.attributes[XLA_SHAPE] = _string(shape_text(shape))
                     value: Value = op.results[0]
                     give_name(value, name)
                     values[name], shapes[name] = value, shape
@@ -216,7 +217,7 @@ class Converter:
         )
         append(block, op)
         if shape.stated:
-            op.attributes[SHAPE] = _string(shape_text(shape))
+            op.attributes[XLA_SHAPE] = _string(shape_text(shape))
         self.constants.append(op)
         give_name(op.results[0], one.name)
         return op.results[0]
@@ -297,7 +298,7 @@ def _string(text: str) -> StringAttr:
 def _keep_layout(op: Operation, shape: Shape) -> None:
     """State the layout of an operation whose results are the arrays of a shape."""
     if [result.type for result in op.results] == shape.types() and not isinstance(op, CustomCallOp):
-        op.attributes[SHAPE] = _string(shape_text(shape))
+        op.attributes[XLA_SHAPE] = _string(shape_text(shape))
 
 
 def _element(one: Instruction, values: Mapping[str, Value]) -> Value:

@@ -8,11 +8,11 @@ from typing import TypeVar
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, UnitAttr
 from xdsl.ir import Attribute
 
-from ...hlo_dialect.attributes import int_attr
+from ...hlo_dialect.attributes import XLA_SHAPE, int_attr
 from ...hlo_dialect.donation import ALIAS, DONOR
 from ...hlo_dialect.types import i32
 from .program import Computation, Instruction, Program
-from .shapes import SHAPE, Shape, ShapeError, order_attribute, read_shape, shape_at, shape_text
+from .shapes import Shape, ShapeError, order_attribute, read_shape, shape_at, shape_text
 from .values import UnexpectedValueError, read_aliases, read_bool, read_dictionary, read_donors, read_int
 
 T = TypeVar("T")
@@ -106,7 +106,7 @@ def _tiled(shapes: Iterable[Shape], entries: list[dict[str, Attribute]]) -> None
     arrays = (leaf for shape in shapes for leaf in shape.leaves())
     for array, each in zip(arrays, entries, strict=True):
         if ":" in array.stated:
-            each[SHAPE] = StringAttr(shape_text(array))
+            each[XLA_SHAPE] = StringAttr(shape_text(array))
 
 
 def _check_entry(program: Program, parameters: list[Shape], result: Shape) -> None:

@@ -37,8 +37,6 @@ Tile = tuple[int, ...]
 """The sizes of a tile, from major to minor; `COMBINED` for a dimension that is a part of the next one."""
 
 COMBINED = -1
-SHAPE = "mhlo.xla_shape"
-"""The attribute of operations, arguments and results whose layout is not row-major: their shape in HLO's spelling."""
 
 _FLOATS = {
     "f8e3m4": "float8_e3m4", "f8e4m3": "float8_e4m3", "f8e4m3fn": "float8_e4m3fn", "f8e4m3fnuz": "float8_e4m3fnuz",

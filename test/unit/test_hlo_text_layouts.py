@@ -163,6 +163,14 @@ def test_layouts_do_not_change_results() -> None:
     np.testing.assert_allclose(product, b @ a.T, rtol=1e-5)
 
 
+def test_layouts_keep_no_equal_operations_apart() -> None:
+    text = program(
+        "  a = f32[2,3]{0,1} parameter(0)\n  b = f32[2,3]{0,1} exponential(a)\n  c = f32[2,3]{1,0} exponential(a)\n"
+        "  ROOT d = f32[2,3]{0,1} multiply(b, c)"
+    )
+    assert xhlo.compile(text).as_text("hlo-text").count(" exponential(") == 1
+
+
 def test_an_entry_without_the_attribute_has_the_layouts_of_its_instructions() -> None:
     text = program("  a = f32[2,3]{0,1} parameter(0)\n  ROOT b = f32[2,3]{1,0} negate(a)")
     assert "->f32[2,3]{1,0}}" in write_module(parse_module(text, "x.hlo"))

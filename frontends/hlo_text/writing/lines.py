@@ -14,9 +14,10 @@ from typing import NoReturn
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ....hlo_dialect.attributes import XLA_SHAPE
 from ....hlo_dialect.diagnostics import fail
 from ....hlo_dialect.ops.creation import ConstantOp
-from ..shapes import SHAPE, layouts_of, type_text
+from ..shapes import layouts_of, type_text
 from .rules import writers
 from .values import listed, metadata_text, tuple_text
 
@@ -176,7 +177,7 @@ class Lines:
     def results(self, op: Operation) -> list[str]:
         """The shapes of an operation's results, with the layouts that it states."""
         types = [result.type for result in op.results]
-        layouts = layouts_of(op.attributes.get(SHAPE), types)
+        layouts = layouts_of(op.attributes.get(XLA_SHAPE), types)
         return [self.type(type_, op, layout) for type_, layout in zip(types, layouts, strict=True)]
 
     def name(self, value: SSAValue, user: Operation) -> str:
