@@ -97,3 +97,52 @@ func.func @in_a_loop(%x: tensor<f32>) -> tensor<f32> {
     }
   return %0#1 : tensor<f32>
 }
+
+// -----
+
+// Loops over parts of one value that is in memory are one kernel, as for the queries, keys and values of attention.
+
+// CHECK-LABEL: func.func @parts
+// CHECK:         hlo.fusion loop (%{{.*}} = %x : tensor<8x32xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+// CHECK-NOT:     hlo.fusion
+// CHECK:         return
+func.func @parts(%x: tensor<8x32xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+  %0 = hlo.slice %x [0:8, 0:16] : (tensor<8x32xf32>) -> tensor<8x16xf32>
+  %1 = hlo.tanh %0 : tensor<8x16xf32>
+  %2 = hlo.slice %x [0:8, 16:32] : (tensor<8x32xf32>) -> tensor<8x16xf32>
+  %3 = hlo.exponential %2 : tensor<8x16xf32>
+  return %1, %3 : tensor<8x16xf32>, tensor<8x16xf32>
+}
+
+// -----
+
+// A smaller value that two loops read is no reason: they have their own traffic.
+
+// CHECK-LABEL: func.func @bias
+// CHECK-COUNT-2: hlo.fusion loop
+func.func @bias(%x: tensor<8x16xf32>, %y: tensor<8x16xf32>, %b: tensor<16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+  %0 = hlo.broadcast_in_dim %b, dims = [1] : (tensor<16xf32>) -> tensor<8x16xf32>
+  %1 = hlo.add %x, %0 : tensor<8x16xf32>
+  %2 = hlo.broadcast_in_dim %b, dims = [1] : (tensor<16xf32>) -> tensor<8x16xf32>
+  %3 = hlo.subtract %y, %2 : tensor<8x16xf32>
+  return %1, %3 : tensor<8x16xf32>, tensor<8x16xf32>
+}
+
+// -----
+
+// Each loop follows a product of its own, whose epilogue it can be.
+
+// CHECK-LABEL: func.func @gates
+// CHECK:         hlo.fusion dot
+// CHECK:           hlo.add
+// CHECK:         hlo.fusion dot
+// CHECK:           hlo.add
+func.func @gates(%x: tensor<8x64xf32>, %h: tensor<8x32xf32>, %u: tensor<32x32xf32>, %v: tensor<32x32xf32>) -> (tensor<8x32xf32>, tensor<8x32xf32>) {
+  %0 = hlo.dot_general %h, %u, contracting_dims = [1] x [0] : (tensor<8x32xf32>, tensor<32x32xf32>) -> tensor<8x32xf32>
+  %1 = hlo.slice %x [0:8, 0:32] : (tensor<8x64xf32>) -> tensor<8x32xf32>
+  %2 = hlo.add %0, %1 : tensor<8x32xf32>
+  %3 = hlo.dot_general %h, %v, contracting_dims = [1] x [0] : (tensor<8x32xf32>, tensor<32x32xf32>) -> tensor<8x32xf32>
+  %4 = hlo.slice %x [0:8, 32:64] : (tensor<8x64xf32>) -> tensor<8x32xf32>
+  %5 = hlo.add %3, %4 : tensor<8x32xf32>
+  return %2, %5 : tensor<8x32xf32>, tensor<8x32xf32>
+}
