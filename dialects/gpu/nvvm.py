@@ -7,10 +7,11 @@ Names, operands and syntax are MLIR's (mlir/include/mlir/Dialect/LLVMIR/NVVMOps.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import IntegerType, StringAttr, UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -57,6 +58,16 @@ class TargetAttr(ChipTargetAttr):
 
     name = "nvvm.target"
     chip: StringAttr
+
+
+def target_attribute(chip: str) -> TargetAttr:
+    """The attribute of a gpu.module for a chip."""
+    return TargetAttr(StringAttr(chip))
+
+
+def resident_blocks(count: int) -> Mapping[str, Attribute]:
+    """The attribute of a kernel so many of whose blocks must fit on a multiprocessor."""
+    return {MIN_BLOCKS: IntegerAttr(count, I32)}
 
 
 _PREFIX = "nvvm.read.ptx.sreg."

@@ -28,7 +28,6 @@ JOINED = "gpu.joined"
 
 WARP, MOST_WARP = 32, 64
 """Threads of a warp, depending on the chip."""
-
 MAX_BLOCK_THREADS = 1024
 MAX_VECTOR = 16
 """Maximum elements of a vector: one access moves 16 bytes."""

@@ -1,4 +1,4 @@
-"""What the dialects of GPU vendors have in common: registers of a thread, and the chip of a gpu.module."""
+"""The common parts of the dialects of GPU vendors: registers of a thread, and the chip of a gpu.module."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ intrinsics `llvm.amdgcn.*` ("User Guide for AMDGPU Backend"). A function that is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
 from xdsl.dialects import arith, llvm
@@ -53,6 +54,16 @@ class TargetAttr(ChipTargetAttr):
 
     name = "rocdl.target"
     chip: StringAttr
+
+
+def target_attribute(chip: str) -> TargetAttr:
+    """The attribute of a gpu.module for a chip."""
+    return TargetAttr(StringAttr(chip))
+
+
+def resident_waves(count: int) -> Mapping[str, Attribute]:
+    """The attribute of a kernel so many of whose waves must fit on a SIMD unit."""
+    return {WAVES_PER_EU: IntegerAttr(count, I32)}
 
 
 class SpecialRegisterOp(RegisterOp):
@@ -171,7 +182,7 @@ class UpdateDppOp(IRDLOperation):
     res = result_def(I32)
 
     def __init__(self, old: SSAValue, src: SSAValue, control: int):
-        """Of all rows and banks."""
+        """All rows and banks take part."""
         numbers: dict[str, Attribute] = {
             "control": IntegerAttr(control, I32),
             "row_mask": IntegerAttr(15, I32),

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr
-from xdsl.ir import Attribute
-
-from ...dialects.gpu import rocdl
 from .gpu import GpuChip
+
+if TYPE_CHECKING:
+    from xdsl.ir import Attribute
 
 DEFAULT_AMD_CHIP = "gfx942"
 
@@ -37,12 +37,15 @@ class AmdChip(GpuChip):
 
     @property
     def target(self) -> Attribute:
-        return rocdl.TargetAttr(StringAttr(self.name))
+        from ...dialects.gpu.rocdl import target_attribute
+
+        return target_attribute(self.name)
 
     def launch_bounds(self, blocks: int, threads: int) -> Mapping[str, Attribute]:
         """The registers are those of a SIMD unit, on which the waves of the blocks are spread evenly."""
-        waves = -(-blocks * threads // (self.wave * self.simds))
-        return {rocdl.WAVES_PER_EU: IntegerAttr(waves, IntegerType(32))}
+        from ...dialects.gpu.rocdl import resident_waves
+
+        return resident_waves(-(-blocks * threads // (self.wave * self.simds)))
 
 
 _KB, _MB = 1024, 1024 * 1024

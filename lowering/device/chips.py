@@ -12,12 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr
-from xdsl.ir import Attribute
-
-from ...dialects.gpu import nvvm
 from .gpu import GpuChip, UnknownChipError, chip_of_name
+
+if TYPE_CHECKING:
+    from xdsl.ir import Attribute
 
 WARP = 32
 """Threads of a warp."""
@@ -67,10 +67,14 @@ class Chip(GpuChip):
 
     @property
     def target(self) -> Attribute:
-        return nvvm.TargetAttr(StringAttr(self.name))
+        from ...dialects.gpu.nvvm import target_attribute
+
+        return target_attribute(self.name)
 
     def launch_bounds(self, blocks: int, threads: int) -> Mapping[str, Attribute]:
-        return {nvvm.MIN_BLOCKS: IntegerAttr(blocks, IntegerType(32))}
+        from ...dialects.gpu.nvvm import resident_blocks
+
+        return resident_blocks(blocks)
 
     @property
     def capability(self) -> int:

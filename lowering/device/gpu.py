@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from xdsl.ir import Attribute
+if TYPE_CHECKING:
+    from xdsl.ir import Attribute
 
 
 class UnknownChipError(LookupError):

@@ -1,1 +1,1 @@
-"""What the targets for GPUs of all vendors have in common."""
+"""The common parts of the targets for GPUs of all vendors."""

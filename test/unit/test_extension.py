@@ -312,7 +312,7 @@ def test_its_target_runs(site: Path):
 def test_its_target_is_unknown_without_the_package(site: Path):
     done = hlo_opt(site, "program.mlir", "--target=abacus", installed=False)
     assert done.returncode == 2
-    assert "no target is named 'abacus'; there are: cpu, nvptx, simt" in done.stderr
+    assert "no target is named 'abacus'; there are: cpu, nvptx, amdgcn, simt" in done.stderr
     done = run(site, "-m", "xhlo.tools.hlo_run", "program.mlir", "--target=abacus", installed=False)
     assert done.returncode == 2
-    assert "--target is one of cpu, nvptx, simt, gpu, reference, not 'abacus'" in done.stderr
+    assert "--target is one of cpu, nvptx, amdgcn, simt, gpu, reference, not 'abacus'" in done.stderr

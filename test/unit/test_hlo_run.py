@@ -115,7 +115,7 @@ def test_programs_that_cannot_be_run(run_hlo_run, text: str, message: str):
         ((REFERENCE, "--compare=reference"), "compares the target reference with itself"),
         ((REFERENCE, "--profile"), "the reference has no kernels"),
         (("--target=gpu", "--num-replicas=2"), "are for the targets cpu and reference, not gpu"),
-        (("--target=abacus",), "--target is one of cpu, nvptx, simt, gpu, reference"),
+        (("--target=abacus",), "--target is one of cpu, nvptx, amdgcn, simt, gpu, reference"),
     ],
 )
 def test_wrong_command_lines(run_hlo_run, flags: tuple[str, ...], message: str):
