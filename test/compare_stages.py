@@ -30,6 +30,8 @@ STAGES = {
     "gpu-loops": ["--fuse", "--lower=loops", "--target=nvptx", "--chip=sm_90"],
     "gpu-libraries": ["--fuse", "--lower=loops", "--target=nvptx", "--chip=sm_80", "--libraries=auto"],
     "gpu-nvvm": ["--fuse", "--lower=nvvm", "--target=nvptx", "--chip=sm_90"],
+    "amd-rocdl": ["--fuse", "--lower=rocdl", "--target=amdgcn", "--chip=gfx90a"],
+    "amd-llvm-text": ["--fuse", "--lower", "--target=amdgcn", "--chip=gfx1100", "--emit=llvm"],
     "gpu-llvm-text": ["--fuse", "--lower", "--target=nvptx", "--chip=sm_80", "--emit=llvm"],
 }
 """The flags of hlo-opt that stop a program at each stage."""
