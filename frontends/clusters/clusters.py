@@ -38,6 +38,8 @@ MANY_TIMES = 100
 """How much longer than recording NumPy takes where recording for nothing does not matter."""
 FEW_TIMES = 10
 """The same for clusters that may be compiled when they come again, while others come where they began."""
+MUCH_LOST = 5e-3
+"""The seconds lost where clusters begin after which recording is given up there, however few they were."""
 TRIALS = (3, 0.6), (6, 0.6), (20, 0.3), (60, 0.15)
 """
 The runs of a program after which NumPy runs the cluster again, if the program takes more than this part of NumPy's
@@ -209,7 +211,13 @@ def _weigh(last: Step, storages: list[Storage], cluster: Cluster, gain: float, t
     begin.gain += gain - last.depth * (each - EAGER_SECONDS)
     begin.times += 1
     is_often = (times >= 4 and times.bit_count() == 1) or (begin.times >= 16 and begin.times.bit_count() == 1)
-    if cluster.given_up or not is_often or begin.gain >= 0:
+    # Equal clusters may begin at other places too, of which each is given up by itself.
+    if not is_often and begin.gain > -MUCH_LOST:
+        return
+    if begin.gain >= 0:
+        for one in storages:
+            if one.origin is not None:
+                one.origin.gains = True
         return
     give_up(last, storages)
     if cluster.runs:

@@ -12,15 +12,19 @@ from typing import Any
 import numpy as np
 
 from ...hlo_dialect.types import element_type_of
-from ..numpy.entrances import TAKING, entering
+from ..numpy.entrances import TAKING, Entrance, entering
 from . import dispatch, following, recorder, report  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .arrays import ClusterArray
 from .calls import CREATING, Target, creation_target, function_target, ufunc_target
 from .clusters import SETTINGS
-from .traces import GIVEN_UP
+from .traces import GIVEN_UP, origin_of
 
-_UFUNC, _DISPATCHED = np.ufunc, type(np.sum)
-"""The types of NumPy's functions that arrays of other kinds may take over. In a block, to ask NumPy takes long."""
+_ARRAY, _UFUNC, _DISPATCHED = np.ndarray, np.ufunc, type(np.sum)
+"""NumPy's arrays, and the functions that arrays of other kinds may take over. In a block, to ask NumPy takes long."""
+
+
+_PASSING_ARRAYS, _PASSING_NUMBERS = 256, 16
+"""How often a function is called directly where it gave a small array that need not record, or no array."""
 
 
 @cache
@@ -31,7 +35,7 @@ def _target(function: Any) -> tuple[Target | None, int]:
     return (function_target(function), -1) if type(function) is _DISPATCHED else (None, -1)
 
 
-def _enter(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _enter(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], entrance: Entrance) -> Any:
     """New arrays record; np.asarray and its like give an array that records as it is, or a copy."""
     if args and type(args[0]) is ClusterArray:
         # As NumPy's protocols would call it.
@@ -51,6 +55,9 @@ def _enter(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
                 return found.copy()
             return found.copy() if TAKING[function] == "copy" else found
     if function in CREATING:
+        user = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+        if GIVEN_UP and (id(user.f_code), user.f_lasti) in GIVEN_UP:
+            entrance.place.pass_by(_PASSING_ARRAYS, _enter)
         return dispatch.call(creation_target(function), args, kwargs)
     if type(function) is not _UFUNC and type(function) is not _DISPATCHED:
         # Code in C, which takes other kinds of arrays apart element by element.
@@ -59,12 +66,19 @@ def _enter(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     found = box[0]
     if type(found) is tuple or type(found) is list:
         return type(found)([dispatch.entered(found, number) for number in range(len(found))])
-    if GIVEN_UP and type(found) is np.ndarray and found.nbytes <= dispatch.SMALL:
-        user = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
-        if (id(user.f_code), user.f_lasti) in GIVEN_UP:
-            return found
+    if type(found) is not _ARRAY:
+        entrance.place.pass_by(_PASSING_NUMBERS, _enter)
+        return found
+    is_small = found.nbytes <= dispatch.SMALL
     del found
-    return dispatch.entered(box)
+    user = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+    if is_small and (id(user.f_code), user.f_lasti) in GIVEN_UP:
+        entrance.place.pass_by(_PASSING_ARRAYS, _enter)
+        return box[0]
+    found = dispatch.entered(box)
+    if is_small and type(found) is ClusterArray:
+        found.storage.origin = origin_of(user.f_code, user.f_lasti)
+    return found
 
 
 class autocluster(ContextDecorator):

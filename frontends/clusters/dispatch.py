@@ -33,7 +33,7 @@ from .calls import (
 from .programs import refusal
 from .recorder import LOCAL, LONG_LIST, Recorder, fill
 from .storage import Number, Read, Storage, facts_of
-from .traces import GIVEN_UP, LONG_WAYS, ROOT, At, NumberAt, Step
+from .traces import GIVEN_UP, LONG_WAYS, OFTEN, ROOT, At, NumberAt, Step, is_given_up
 
 LIMIT = 320
 """The number of operations after which a cluster ends at the latest."""
@@ -45,9 +45,6 @@ MANY_CALLS = 20000
 """The number of calls that are remembered."""
 SMALL = 1 << 16
 """Bytes of a result up to which an array that does not record is handed back where recording is given up."""
-
-OFTEN = 8
-"""How often NumPy runs a call on small arrays at a place, because it is new or has no compiled form."""
 
 _KNOWN: dict[Any, Known] = {}
 
@@ -302,7 +299,7 @@ def call(target: Target, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
                 key = None
             step = recorder.last.following(key)
             if step is not None and step.is_fast and recorder.snapshots <= SNAPSHOTS:
-                if not step.given_up or users_place() not in step.given_up:
+                if not step.given_up or not is_given_up(step, users_place(), recorder.storages):
                     return recorder.advance(step, kwargs)
                 recorder.undo(storages, numbers)
                 return run_here(target, args, kwargs)
@@ -326,6 +323,8 @@ def _are_small(operands: Iterable[Any], size: int) -> bool:
         if kind is ClusterArray:
             if one.storage.owner is not None or one.storage.facts.nbytes > size:
                 return False
+            if one.storage.origin is not None:
+                one.storage.origin.note_loss(one.storage)
         elif kind is np.ndarray:
             if one.nbytes > size:
                 return False
@@ -448,7 +447,7 @@ def _record(known: Known, found: _Arguments, args: Sequence[Any], kwargs: dict[s
             step = _new_step(recorder, known, found, user, numbers)
             if key is not None:
                 recorder.last.follow(key, step)
-        if user in step.given_up:
+        if is_given_up(step, user, recorder.storages):
             recorder.undo(storages, numbers)
             return run_here(known.target, args, kwargs)
         return recorder.advance(step, kwargs)

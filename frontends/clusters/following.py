@@ -32,7 +32,7 @@ def _result(recorder: Recorder, step: Step) -> ClusterArray:
     storages = recorder.storages
     storage: Storage = _NEW(Storage)
     storage.facts = facts = step.facts
-    storage.memory = storage.lease = storage.bounds = None
+    storage.memory = storage.lease = storage.bounds = storage.origin = None
     storage.owner = recorder
     storage.slot = len(storages)
     storage.is_filled = False
@@ -51,6 +51,8 @@ def _here(value: Any, size: int) -> Any:
         storage = value.storage
         if storage.owner is not None or storage.facts.nbytes > size:
             return None
+        if storage.origin is not None:
+            storage.origin.note_loss(storage)
         found = value.view
         if found is None:
             found = storage.base

@@ -97,7 +97,7 @@ _NOTHING: np.ndarray[Any, Any] = np.empty(0)
 class Storage:
     """Held by the arrays of it, and while operations on it are recorded by the recorder, once."""
 
-    __slots__ = ("bounds", "facts", "is_filled", "lease", "memory", "owner", "slot")
+    __slots__ = ("bounds", "facts", "is_filled", "lease", "memory", "origin", "owner", "slot")
 
     def __init__(self, facts: Facts, base: np.ndarray[Any, Any] | None = None):
         self.facts = facts
@@ -107,6 +107,8 @@ class Storage:
         """The known bounds of its elements, if they are indices."""
         self.lease: weakref.ref[Any] | None = None
         """The owner, for NumPy, of memory that code outside may read and write; it dies with the last such array."""
+        self.origin: Any = None
+        """The user's place (traces.py) where NumPy made a small array, if this is one."""
         self.owner: Any = None
         """The recorder that has operations on it which have not run, or the error that kept them from it."""
         self.slot = 0

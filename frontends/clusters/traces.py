@@ -154,6 +154,43 @@ recording lost there, and the code. A call on smaller ones would lose more.
 LONG_WAYS: dict[Any, int] = {}
 """How often NumPy ran a call on small arrays at a place of the user's, because it was new or has no compiled form."""
 
+OFTEN = 8
+"""How often NumPy runs a call on small arrays at a place until recording is given up there."""
+
+
+class Origin:
+    """A place of the user's where NumPy makes small arrays, which record from then on."""
+
+    __slots__ = ("gains", "losses", "place")
+
+    def __init__(self, place: Any):
+        self.place = place
+        """The code, and the instruction in it."""
+        self.gains = False
+        """Whether they take part in clusters that gain time."""
+        self.losses = 0
+        """How often they came to places where recording is given up."""
+
+    def note_loss(self, storage: Storage) -> None:
+        """Let them be NumPy's own if all that is done with them is done by NumPy."""
+        self.losses += 1
+        if self.losses >= OFTEN and not self.gains:
+            storage.origin = None
+            code, instruction = self.place
+            GIVEN_UP[id(code), instruction] = 0, code
+
+
+ORIGINS: dict[Any, Origin] = {}
+"""By the code's identity and the instruction."""
+
+
+def origin_of(code: Any, instruction: int) -> Origin:
+    found = ORIGINS.get((id(code), instruction))
+    if found is None:
+        found = ORIGINS[id(code), instruction] = Origin((code, instruction))
+    return found
+
+
 ROOT = Step(None, Known(ASSIGN, "write"), [], {}, [], [], None, False)
 
 
@@ -161,15 +198,38 @@ def _places_given_up(step: Step) -> set[Any]:
     return _given_up.setdefault((step.known.target, step.result_facts()), set())
 
 
+def _note_given_up(step: Step, place: Any, storages: Sequence[Storage]) -> None:
+    _places_given_up(step).add(place)
+    code, instruction = place
+    # Its results are not among them where the call is not recorded.
+    slots = [at.slot for at in (*step.reads, *step.writes) if at.slot < len(storages)]
+    size = max([storages[slot].facts.nbytes for slot in slots], default=0)
+    GIVEN_UP[id(code), instruction] = max(size, GIVEN_UP.get((id(code), instruction), (0,))[0]), code
+
+
+def is_given_up(step: Step, place: Any, storages: Sequence[Storage]) -> bool:
+    """
+    Whether a first step is not recorded at a place of the user's; nor is it soon where another place gave it up.
+
+    Equal calls at several places are one step, whose gains are those of all places.
+    """
+    if place in step.given_up:
+        return True
+    if not step.given_up or step.beginning is None or step.beginning.gain >= 0:
+        return False
+    code, instruction = place
+    times = LONG_WAYS[id(code), instruction] = LONG_WAYS.get((id(code), instruction), 0) + 1
+    if times >= OFTEN:
+        _note_given_up(step, place, storages)
+    return times >= OFTEN
+
+
 def give_up(last: Step, storages: Sequence[Storage]) -> None:
     """Record no more at the places of a trace on these storages, but for those where traces begin that gain time."""
     for step in last.path():
         begun = BEGINNINGS.get(step.signature())
         if begun is None or begun.gain <= 0:
-            _places_given_up(step).add(step.user)
-            code, instruction = step.user
-            size = max([storages[at.slot].facts.nbytes for at in (*step.reads, *step.writes)], default=0)
-            GIVEN_UP[id(code), instruction] = max(size, GIVEN_UP.get((id(code), instruction), (0,))[0]), code
+            _note_given_up(step, step.user, storages)
 
 
 def forget_if_many() -> None:
@@ -184,6 +244,7 @@ def forget() -> None:
     BEGINNINGS.clear()
     _given_up.clear()
     GIVEN_UP.clear()
+    ORIGINS.clear()
     LONG_WAYS.clear()
     _steps[0] = 0
 

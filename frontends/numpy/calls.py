@@ -44,7 +44,7 @@ def traced_call(builder: Builder, function: Callable[..., Any], args: Sequence[A
     hidden = builder_errors(builder)
     outside = TRACE.set(builder)
 
-    def enter(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def enter(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any], _: Any) -> Any:
         if not kwargs and type(called) is np.ufunc:
             kinds = {*map(type, args)}
             if TracedArray in kinds and kinds <= _KNOWN:

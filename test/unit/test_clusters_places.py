@@ -168,3 +168,62 @@ def test_names_of_modules_are_never_replaced(monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(AttributeError, match="no attribute 'sinc'"):
             np.sinc(0)
     assert np.sin is sine
+
+
+def test_what_numpy_makes_for_places_given_up_does_not_record() -> None:
+    def step(y: Any, h: float) -> Any:
+        slope = np.array([y[1], -y[0]])
+        found.append(type(slope))
+        return y + h * slope
+
+    found: list[type] = []
+    with xhlo.autocluster():
+        for _ in range(30):
+            y = np.array([1.0, 0.0])
+            for _ in range(20):
+                y = step(y, 0.1)
+    assert found[0] is not found[-1] is np.ndarray
+    x = np.array([1.0, 0.0])
+    for _ in range(20):
+        x = x + 0.1 * np.array([x[1], -x[0]])
+    np.testing.assert_allclose(np.asarray(y), x)
+
+
+def test_equal_clusters_are_given_up_where_each_begins() -> None:
+    x = xhlo.asarray([1.0, 2.0])
+
+    def run() -> None:
+        for _ in range(40):
+            assert float((x * 3.0 + x)[0]) == 4.0
+            assert float((x * 3.0 + x)[1]) == 8.0
+
+    with xhlo.autocluster():
+        for _ in range(8):
+            run()
+        before = xhlo.explain_clusters()
+        run()
+    assert xhlo.explain_clusters() == before
+
+
+def test_functions_that_somebody_replaced_stay_where_names_are_passed_by() -> None:
+    with xhlo.autocluster():
+        for count in range(40):
+            if count == 30:
+                np.sqrt = abs  # pyright: ignore
+            found = np.sqrt(-4 if count >= 30 else 4)
+            assert found == (4 if count >= 30 else 2)
+        del np.sqrt
+    np.sqrt = np._core.umath.sqrt  # pyright: ignore
+    assert np.sqrt(4) == 2
+
+
+def test_a_trace_needs_what_clusters_pass_by() -> None:
+    def doubled(x: Any) -> Any:
+        y = np.zeros(3) + np.sqrt(4.0)
+        y[1:] = x
+        return y
+
+    for _ in range(3 * MANY):
+        with xhlo.autocluster():
+            doubled(1.0)
+    np.testing.assert_array_equal(xhlo.jit(doubled)(np.ones(2)), [2, 1, 1])
