@@ -177,6 +177,7 @@ def test_what_numpy_makes_for_places_given_up_does_not_record() -> None:
         return y + h * slope
 
     found: list[type] = []
+    y: Any = None
     with xhlo.autocluster():
         for _ in range(30):
             y = np.array([1.0, 0.0])
