@@ -23,6 +23,7 @@ from ..numpy import (  # noqa: F401
     statistics,  # pyright: ignore[reportUnusedImport]
 )
 from ..numpy.arrays import CALL_UFUNC, FUNCTIONS, METHODS, TRACE, lift
+from ..numpy.functions import masks  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from ..numpy.ufunc_formulas import UFUNCS
 from ..numpy.ufuncs import METHODS_OF_UFUNCS
 from .storage import facts_of
