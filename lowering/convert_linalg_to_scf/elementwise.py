@@ -14,6 +14,8 @@ from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
+from .stages import TILE as STAGED
+from .stages import emit_stages, stages_of
 
 LINE = 16
 """Tasks begin at multiples of this many elements, so that no two write one cache line of 4-byte elements."""
@@ -105,6 +107,8 @@ def _granularity(nest: Nest, free: list[int], cut: int) -> int:
     other = transposed_loop(nest, free)
     if other is not None and cut in (other, free[-1]):
         return TILE
+    if cut == free[-1] and stages_of(nest, cut) is not None:
+        return STAGED
     return LINE if cut == free[-1] else 1
 
 
@@ -132,6 +136,11 @@ def _emit_loops(emitter: NestEmitter, free: list[int], bounds: Bounds | None, bo
             emitter.indices[loop] = index
         emitter.load_ready()
         other = transposed_loop(emitter.nest, free) if free else None
+        stages = stages_of(emitter.nest, free[-1]) if free and other is None else None
+        if stages is not None:
+            with emitter.loops(free[:-1], bounds, innermost=False):
+                emit_stages(emitter, stages, free[-1], *(bounds or {}).get(free[-1], (0, emitter.nest.sizes[free[-1]])))
+            return
         with emitter.loops(free, bounds) if other is None else _tiles(emitter, free, other, bounds or {}):
             for k, value in enumerate(emitter.body()):
                 emitter.store_output(k, value)

@@ -1,0 +1,141 @@
+"""
+Long bodies as several loops over a tile, each of which computes a stage of the body.
+
+The functions of one element wait for each other, and a loop over all of them has too few vectors in flight to fill the
+time. A loop over one stage has many. What later stages read of a tile is in buffers that stay in the L1 cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from ...dialects.support.buffers import memref_type
+from ..loop_nests.cost import weight_of
+from ..loop_nests.emission import NestEmitter
+from ..loop_nests.loop_builder import PARALLEL, Index
+from ..loop_nests.nest import Nest
+
+TILE = 512
+"""Elements that take each stage together."""
+
+LONG = 60
+"""Operations from which a body is divided, as counted in dialects/cost.py."""
+
+STAGE = 40
+"""Operations of a stage."""
+
+MOST_BUFFERS = 5
+"""Values that one stage may leave for later ones; each is written and read once more."""
+
+
+@dataclass(frozen=True)
+class Stages:
+    """A body in stages: their operations, and the values that each leaves for later ones."""
+
+    ops: tuple[tuple[Operation, ...], ...]
+    left: tuple[tuple[SSAValue, ...], ...]
+
+
+def stages_of(nest: Nest, inner: int) -> Stages | None:
+    """The stages of a body of floats, whose innermost loop has some tiles; None if it is to stay whole."""
+    body = nest.body
+    if body is None or nest.sizes[inner] < TILE:
+        return None
+    ops = [op for op in body.ops if op is not body.last_op and not isinstance(op, arith.ConstantOp)]
+    if sum(weight_of(op).loop for op in ops) < LONG or any(op.regions for op in ops):
+        return None
+    cuts = _cuts(ops, body)
+    if not cuts:
+        return None
+    bounds = [0, *cuts, len(ops)]
+    left = tuple(tuple(_live(ops, body, cut)) for cut in cuts)
+    return Stages(tuple(tuple(ops[a:b]) for a, b in pairwise(bounds)), (*left, ()))
+
+
+def _cuts(ops: Sequence[Operation], body: Block) -> list[int]:
+    """Where a stage ends: where it leaves the fewest values, at about the size of a stage."""
+    costs = [weight_of(op).loop for op in ops]
+    cuts: list[int] = []
+    start = 0
+    while sum(costs[start:]) > 3 * STAGE // 2:
+        places: list[tuple[int, int]] = []
+        total = 0
+        for at in range(start, len(ops)):
+            total += costs[at]
+            if total > 3 * STAGE // 2 and places:
+                break
+            live = _live(ops, body, at + 1)
+            if total >= STAGE // 2 and len(live) <= MOST_BUFFERS and all(map(_is_float, live)):
+                places.append((len(live), -(at + 1)))
+        if not places or -min(places)[1] == len(ops):
+            break
+        start = -min(places)[1]
+        cuts.append(start)
+    return cuts
+
+
+def _is_float(value: SSAValue) -> bool:
+    return isinstance(value.type, (Float32Type, Float64Type))
+
+
+def _live(ops: Sequence[Operation], body: Block, cut: int) -> list[SSAValue]:
+    """The results of operations before the cut that those after it read, or that the body yields."""
+    last = body.last_op
+    assert last is not None, "a body without a terminator passes no verifier"
+    before = {result for op in ops[:cut] for result in op.results}
+    read = [value for op in (*ops[cut:], last) for value in op.operands]
+    return list(dict.fromkeys(value for value in read if value in before))
+
+
+def emit_stages(emitter: NestEmitter, stages: Stages, inner: int, lower: Index, upper: Index) -> None:
+    """Emit the innermost loop from `lower` to `upper`; the loops around it are bound."""
+    builder, nest = emitter.builder, emitter.nest
+    kept = dict.fromkeys(value for left in stages.left for value in left)
+    buffers = {value: builder.alloca(memref_type((TILE,), value.type)) for value in kept}
+    with builder.loop(lower, upper, step=TILE) as start:
+        # All tasks are whole tiles if the loop is: see `_granularity`.
+        count = TILE if nest.sizes[inner] % TILE == 0 else builder.min(upper - start, TILE)
+        for ops, left in zip(stages.ops, stages.left, strict=True):
+            is_last = ops is stages.ops[-1]
+            with builder.loop(0, count, attributes=PARALLEL) as lane, emitter.scope():
+                emitter.bind(inner, start + lane)
+                values = _emit_stage(emitter, ops, buffers, lane, is_last)
+                for value in left:
+                    if value.owner in ops:
+                        builder.store(values[value], buffers[value], [lane])
+                if is_last:
+                    assert nest.body is not None and nest.body.last_op is not None
+                    for k, value in enumerate(nest.body.last_op.operands):
+                        emitter.store_output(k, values.get(value, value))
+
+
+def _emit_stage(
+    emitter: NestEmitter, ops: Sequence[Operation], buffers: dict[SSAValue, SSAValue], lane: Index, is_last: bool
+) -> dict[SSAValue, SSAValue]:
+    """Copy the operations of a stage; returns the values here of those that it computes and reads, and of results."""
+    body = emitter.nest.body
+    assert body is not None and body.last_op is not None
+    last = body.last_op
+    inside = {result for op in ops for result in op.results}
+    read = [value for op in ops for value in op.operands]
+    if is_last:
+        read += last.operands
+    mapping: dict[SSAValue, SSAValue] = {}
+    constants: dict[Operation, None] = {}
+    for value in dict.fromkeys(read):
+        if isinstance(value, BlockArgument):
+            count = len(emitter.nest.inputs)
+            k = value.index
+            mapping[value] = emitter.load_input(k) if k < count else emitter.load_output(k - count)
+        elif isinstance(value.owner, arith.ConstantOp):
+            constants[value.owner] = None
+        elif value not in inside:
+            mapping[value] = emitter.builder.load(buffers[value], [lane])
+    emitter.clone([*constants, *ops, last], mapping)
+    return mapping
