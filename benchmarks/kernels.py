@@ -18,9 +18,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import jax
 
@@ -95,7 +96,8 @@ def modelled(loop: InnerLoop, mca: str, cpu: str) -> str:
 
 def assembly_of(name: str) -> str:
     row = next(row for row in ROWS if row.name == name)
-    text = jax.jit(getattr(functions, name)).lower(*row.arguments()).as_text()
+    function: Callable[..., Any] = getattr(functions, name)
+    text = jax.jit(function).lower(*row.arguments()).as_text()
     with tempfile.NamedTemporaryFile("w", suffix=".mlir") as file:
         file.write(text)
         file.flush()
