@@ -60,10 +60,10 @@ AOT_MACHINES := aarch64 armv7 riscv64 riscv64+v s390x wasm32
 
 aot-test: .venv/.for-tests
 	@$(BIN)/pytest -q -n 2 --all-cases test/unit/test_ahead*.py
-	@$(BIN)/python test/ahead_conformance.py
-	@for machine in $(AOT_MACHINES); do $(BIN)/python test/ahead_conformance.py --machine=$$machine || exit 1; done
-	@$(BIN)/python test/ahead_conformance.py --sanitize
-	@$(BIN)/python test/ahead_conformance.py --warnings
+	@$(BIN)/python test/unit/ahead_conformance.py
+	@for machine in $(AOT_MACHINES); do $(BIN)/python test/unit/ahead_conformance.py --machine=$$machine || exit 1; done
+	@$(BIN)/python test/unit/ahead_conformance.py --sanitize
+	@$(BIN)/python test/unit/ahead_conformance.py --warnings
 
 gpu-test: .venv/.for-gpu
 	@$(BIN)/pytest -q -n 0 test/gpu

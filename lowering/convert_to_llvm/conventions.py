@@ -32,6 +32,8 @@ class Conventions:
     """Whether f16 is converted by integer arithmetic, for CPUs without instructions that do it."""
     soft_fma: bool = False
     """Whether the CPU has no fused multiply-add."""
+    soft_extremes: bool = False
+    """Whether maximum and minimum of doubles are comparisons: LLVM has no code for them on Armv7."""
     stack: llvm.LLVMPointerType = PTR
     """The type of an address of the stack."""
     scope: str = "device"

@@ -65,7 +65,7 @@ class ConvertToLlvmPass(HloPass):
     Leaves: only llvm in converted functions; the attribute xhlo.host_calls if the host program calls functions.
 
     soft-half=true converts f16 by integer arithmetic, for CPUs without instructions that do; soft-fma=true does without
-    a fused multiply-add.
+    a fused multiply-add, soft-extremes=true without maximum and minimum of doubles.
     """
 
     name = "convert-to-llvm"
@@ -74,13 +74,15 @@ class ConvertToLlvmPass(HloPass):
 
     soft_half: bool = False
     soft_fma: bool = False
+    soft_extremes: bool = False
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         calls = [op.description for op in operations_in(module) if isinstance(op, HostCallOp)]
         if calls and not device_modules(module):
             module.attributes[HOST_CALLS] = ArrayAttr(calls)
+        cpu = replace(CPU, soft_half=self.soft_half, soft_fma=self.soft_fma, soft_extremes=self.soft_extremes)
         for part in lowered_parts(module):
-            ModuleConversion(part, replace(CPU, soft_half=self.soft_half, soft_fma=self.soft_fma)).run()
+            ModuleConversion(part, cpu).run()
 
     def parts(self, module: ModuleOp) -> Sequence[Operation]:
         return lowered_parts(module)

@@ -89,11 +89,34 @@ def float_intrinsic(name: str) -> Pattern:
 
     def convert(op: Operation, to: LlvmBuilder) -> None:
         def compute(operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
+            if name in EXTREMES and has_soft_extremes(to, type_):
+                return extreme(to, name, *operands)
             return to.intrinsic(name, operands, type_, (type_,), flags_of(op))
 
         to.define(op.results[0], in_single(to, to.operands(op), to.type(op.results[0].type), compute))
 
     return convert
+
+
+EXTREMES = {"maximum": ("ogt", llvm.AndOp), "minimum": ("olt", llvm.OrOp)}
+"""The comparison of each, and what combines the bits of two zeros: the sign of -0 counts as less."""
+
+
+def has_soft_extremes(to: LlvmBuilder, type_: Attribute) -> bool:
+    return to.conventions.soft_extremes and isinstance(element_of(type_), Float64Type)
+
+
+def extreme(to: LlvmBuilder, name: str, x: SSAValue, y: SSAValue) -> SSAValue:
+    """`llvm.maximum` or `llvm.minimum` of doubles by comparisons."""
+    predicate, combine = EXTREMES[name]
+    type_, bits_type = x.type, to.like(x.type, I64)
+    bits = [to.emit(llvm.BitcastOp, (value,), bits_type) for value in (x, y)]
+    # Equal numbers differ in their bits only if they are zeros.
+    equal = to.emit(llvm.BitcastOp, (to.emit(combine, bits, bits_type),), type_)
+    found = _select(to, _compare(to, predicate, x, y), x, y)
+    found = _select(to, _compare(to, "oeq", x, y), equal, found)
+    none = to.emit(llvm.FAddOp, (x, y), type_, {"fastmathFlags": _NO_FLAGS})
+    return _select(to, _compare(to, "uno", x, y), none, found)
 
 
 def truncate(to: LlvmBuilder, value: SSAValue, type_: Attribute) -> SSAValue:

@@ -8,6 +8,7 @@ A load or store is aligned only to the element because callers may align their b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial, reduce
 from typing import Any, cast
 
 from xdsl.dialects import llvm, vector
@@ -28,7 +29,7 @@ from .builder import LlvmBuilder, flags_of, patterns, vector_of
 from .conventions import I32, I64
 from .fused import multiply_add
 from .memref import from_memory, is_nontemporal, to_memory
-from .narrow import in_single
+from .narrow import EXTREMES, extreme, has_soft_extremes, in_single
 
 
 def _length(type_: Attribute) -> int:
@@ -257,6 +258,9 @@ def _reduction(op: vector.ReductionOp, to: LlvmBuilder) -> None:
         if name in ("fadd", "fmul"):
             first = start[0] if start else to.float_constant(_NEUTRAL[kind], type_)
             return to.intrinsic(full, (first, vector_), type_, (vector_.type,), flags)
+        if isinstance(combiner, str) and combiner in EXTREMES and has_soft_extremes(to, type_):
+            lanes = [to.extract_element(vector_, to.constant(lane)) for lane in range(_length(vector_.type))]
+            return reduce(partial(extreme, to, combiner), [*start, *lanes])
         result = to.intrinsic(full, (vector_,), type_, (vector_.type,), flags)
         if not start:
             return result

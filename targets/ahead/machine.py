@@ -30,12 +30,14 @@ class Kind:
     """The vector registers; 0 if they follow from the width of vectors, as on x86."""
     big_endian: bool = False
     pointer_bits: int = 64
+    soft_extremes: bool = False
+    """Whether LLVM fails at maximum and minimum of doubles."""
 
 
 KINDS: Mapping[str, Kind] = {
     "x86_64": Kind("x86-64-v3", without=",".join(f"-{name}" for name in jit.EXCLUDED_FEATURES)),
     "aarch64": Kind(registers=32),
-    "armv7": Kind("cortex-a7", pointer_bits=32),
+    "armv7": Kind("cortex-a7", pointer_bits=32, soft_extremes=True),
     "riscv64": Kind("generic-rv64", features="+m,+a,+f,+d,+c", registers=32),
     "s390x": Kind("z14", registers=32, big_endian=True),
     "wasm32": Kind(features="+simd128,+bulk-memory,+nontrapping-fptoint,+sign-ext,+mutable-globals", pointer_bits=32),
@@ -189,6 +191,11 @@ class Machine:
     def soft_fma(self) -> bool:
         """Whether the CPU has no fused multiply-add, so that LLVM would call libm's."""
         return _soft_fma(self)
+
+    @property
+    def soft_extremes(self) -> bool:
+        """Whether maximum and minimum of doubles are comparisons."""
+        return self.kind.soft_extremes
 
     @property
     def is_host_kind(self) -> bool:

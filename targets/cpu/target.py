@@ -42,11 +42,15 @@ class Vectors(Protocol):
     @property
     def soft_fma(self) -> bool: ...
 
+    @property
+    def soft_extremes(self) -> bool: ...
+
 
 def tuned_for(machine: Vectors, spec: str) -> str:
     """A pass with the options that state what a machine's vectors are and can."""
     if spec == "convert-to-llvm":
-        soft = ["soft-half=true"] * machine.soft_half + ["soft-fma=true"] * machine.soft_fma
+        found = {"half": machine.soft_half, "fma": machine.soft_fma, "extremes": machine.soft_extremes}
+        soft = [f"soft-{name}=true" for name, is_soft in found.items() if is_soft]
         return f"{spec}{{{' '.join(soft)}}}" if soft else spec
     if spec not in SIZED_BY_VECTORS:
         return NATIVE_CALLS.get(spec, spec)

@@ -192,6 +192,37 @@ def test_fma_without_the_instruction_rounds_once() -> None:
         assert code is not None
 
 
+EXTREMES = """
+func.func @main(%x: tensor<40xf64>, %y: tensor<40xf64>) -> (tensor<40xf64>, tensor<40xf64>, tensor<f64>) {
+  %0 = stablehlo.maximum %x, %y : tensor<40xf64>
+  %1 = stablehlo.minimum %x, %y : tensor<40xf64>
+  %c = stablehlo.constant dense<0xFFF0000000000000> : tensor<f64>
+  %2 = stablehlo.reduce(%x init: %c) applies stablehlo.maximum across dimensions = [0] : (tensor<40xf64>, tensor<f64>) -> tensor<f64>
+  return %0, %1, %2 : tensor<40xf64>, tensor<40xf64>, tensor<f64>
+}
+"""
+
+
+def test_extremes_without_instructions(tmp_path: Path) -> None:
+    machine = EMULATED["armv7"]
+    library = compile_ahead(EXTREMES, triple=machine.triple)
+    if machine.missing:
+        pytest.skip(f"{machine.missing} is not installed")
+    numbers = np.array([0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, 5e-324])
+    generator = np.random.default_rng(0)
+    x, y = generator.choice(numbers, 40), generator.choice(numbers, 40)
+    results: Any = xhlo.compile(EXTREMES)(x, y)
+    assert run_recorded(machine, library, tmp_path, [Recorded([x, y], results)]) == "all results agree\n"
+    for found in ("maximum", "minimum"):
+        text = f"""func.func @f(%x: f64, %y: f64) -> f64 {{
+          %0 = arith.{found}f %x, %y : f64
+          return %0 : f64
+        }}"""
+        code, function = loaded(text, "soft-extremes=true", "f", ctypes.c_double, ctypes.c_double, ctypes.c_double)
+        zeros = function(0.0, -0.0), function(-0.0, 0.0)
+        assert [np.signbit(zero) for zero in zeros] == [found == "minimum"] * 2 and code is not None
+
+
 HALVES = """
 func.func @main(%h: tensor<65536xf16>, %x: tensor<300000xf32>, %d: tensor<300000xf64>)
     -> (tensor<65536xf32>, tensor<300000xf16>, tensor<300000xf16>, tensor<65536xf16>) {

@@ -1,10 +1,10 @@
 """
 The conformance programs compiled ahead of time and run without Python, beside the JIT's results.
 
-    python test/ahead_conformance.py                      all programs on this machine: equal to the bit
-    python test/ahead_conformance.py --machine=s390x      60 of them on an emulated machine: within the stated error
-    python test/ahead_conformance.py --sanitize           60 with a main program under address and undefined
-    python test/ahead_conformance.py --warnings           60 headers and programs under gcc, clang and g++
+    python test/unit/ahead_conformance.py                      all programs on this machine: equal to the bit
+    python test/unit/ahead_conformance.py --machine=s390x      60 of them on an emulated machine: within the stated error
+    python test/unit/ahead_conformance.py --sanitize           60 with a main program under address and undefined
+    python test/unit/ahead_conformance.py --warnings           60 headers and programs under gcc, clang and g++
 
 Arrays end where their pages end, and the next page cannot be accessed. Ends with 1 if a program fails; names what is not
 installed, and ends with 0.
@@ -22,8 +22,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent / "unit"))
 
 import numpy as np
 
