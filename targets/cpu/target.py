@@ -67,7 +67,7 @@ NATIVE_CALLS = {"decompose-hlo": "decompose-hlo{native-calls=true}"}
 DONATING = "bufferize{in-place=true donate=true}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cpu(Target):
     """Machine code through LLVM, on all cores."""
 
