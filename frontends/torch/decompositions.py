@@ -67,9 +67,10 @@ def _on_each(op: Any, single: Any) -> Callable[..., Any]:
 
     def each(*args: Any, **kwargs: Any) -> list[Any]:
         stated = dict(zip(names, args, strict=False)) | kwargs
-        many = {name: value for name, value in stated.items() if name in lists}
-        rest = {name: value for name, value in stated.items() if name not in lists}
-        length = len(stated[names[0]])
+        many = {name: value for name, value in stated.items() if name in lists and value is not None}
+        rest = {name: value for name, value in stated.items() if name not in many}
+        # The number of `_foreach_pow.ScalarAndTensor` comes before the list.
+        length = len(next(iter(many.values())))
         return [
             _call(single, names, {**rest, **{name: value[i] for name, value in many.items()}}) for i in range(length)
         ]

@@ -50,29 +50,30 @@ def take_draws(graph_module: Any) -> list[Callable[[Sequence[Any]], Sequence[Any
     places = {node: number for number, node in enumerate(node for node in graph.nodes if node.op == "placeholder")}
     found: list[Callable[[Sequence[Any]], Sequence[Any]]] = []
     taken = [node for node in graph.nodes if node.op == "call_function" and draws(node)]
-    first = next(node for node in graph.nodes if node not in places)
+    arguments = list(places)
     for node in taken:
         found.append(_drawing(node, places))
         if str(node.target) == _SAVES:
-            parts = [_argument(graph, first, f"{node.name}_{part}", None) for part in range(2)]
+            parts = [_argument(graph, arguments, f"{node.name}_{part}", None) for part in range(2)]
             for user in list(node.users):
                 part = parts[user.args[1]]
                 part.meta["val"] = user.meta["val"]
                 user.replace_all_uses_with(part)
                 graph.erase_node(user)
         else:
-            node.replace_all_uses_with(_argument(graph, first, f"{node.name}_drawn", node.meta["val"]))
+            node.replace_all_uses_with(_argument(graph, arguments, f"{node.name}_drawn", node.meta["val"]))
         graph.erase_node(node)
     if taken:
         graph_module.recompile()
     return found
 
 
-def _argument(graph: Any, first: Any, name: str, fake: Any) -> Any:
-    """A new last argument of a graph, before its first operation."""
-    with graph.inserting_before(first):
+def _argument(graph: Any, arguments: list[Any], name: str, fake: Any) -> Any:
+    """A new last argument of a graph."""
+    with graph.inserting_after(arguments[-1]) if arguments else graph.inserting_before():
         node = graph.placeholder(name)
     node.meta["val"] = fake
+    arguments.append(node)
     return node
 
 

@@ -43,7 +43,7 @@ TOLERANCE = {torch.float32: (2e-4, 2e-5), torch.bfloat16: (2e-2, 2e-2), torch.fl
 NEAR = {torch.float32: 2e-6, torch.bfloat16: 8e-3}
 """Relative distances to f64 that are as good as eager's."""
 UNINITIALIZED = ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided")
-SORTED = {"sort": 0, "topk": 1, "kthvalue": 1}
+SORTED = {"sort": 0, "argsort": 0, "topk": 1, "kthvalue": 1}
 """Operations that choose among equal elements, with the place of `dim` among their arguments."""
 
 
@@ -58,7 +58,7 @@ def chosen(name: str, given: torch.Tensor, args: Any, kwargs: Any, found: Any) -
     """The results of an operation that sorts, with the elements at the places in place of these."""
     number = SORTED[name]
     dim = kwargs.get("dim", args[number] if len(args) > number else -1)
-    values, places = found
+    values, places = (found[:0], found) if isinstance(found, torch.Tensor) else found
     if given.ndim == 0:
         return values
     keeps = places.ndim == given.ndim
@@ -118,7 +118,7 @@ class Samples:
             value = self._op.op(first, *args, **kwargs)
             if self._backward:
                 value = getattr(sample, "output_process_fn_grad", lambda x: x)(value)
-            elif self._op.name in SORTED and isinstance(value, tuple) and "stable" not in kwargs:
+            elif self._op.name in SORTED and not kwargs.get("stable"):
                 value = chosen(self._op.name, first, args, kwargs, value)
             found += [one for one in tree_flatten(value)[0] if isinstance(one, torch.Tensor)]
         return found

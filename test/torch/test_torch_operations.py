@@ -161,3 +161,5 @@ def test_random_numbers_are_those_of_eager() -> None:
         ),
         torch.randn(4, 8),
     )  # fmt: skip
+    # A graph that begins with draws, and returns them.
+    same_as_eager(lambda x: [torch.rand(2), torch.randn(2), x + 1], torch.zeros(2))
