@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
@@ -44,6 +45,8 @@ CHECKS = {
     "pytest": PYTEST,
     # JAX on xhlo and on XLA's cpu; apart from the others, for which JAX has no platform but cpu.
     "jax": [*PYTEST, "test/jax"],
+    # A sample of `make torch-test`, where PyTorch is installed.
+    "torch": [*PYTEST, "test/torch"],
 }
 """The commands by name, in order; as far as they can, they print only failures."""
 
@@ -94,6 +97,9 @@ def main(names: list[str]) -> int:
     if unknown:
         print(f"no check is named {unknown[0]}; there are: all, quick, {', '.join(checks)}", file=sys.stderr)
         return 2
+    if "torch" in names and find_spec("torch") is None:
+        names = [name for name in names if name != "torch"]
+        print("torch: skipped, PyTorch is not installed (make torch-test installs it)")
     passed: dict[str, tuple[bool, float]] = {}
     with tempfile.TemporaryFile() as output:
         beside = Run("pyright", checks["pyright"], output) if "pyright" in names and len(names) > 1 else None
