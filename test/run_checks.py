@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import IO, Any
 
@@ -85,6 +85,15 @@ def title(name: str, words: list[str]) -> None:
     print(f"\n=== {name}: {' '.join(shown[:6])}{' ..' * (len(shown) > 6)}", flush=True)
 
 
+def _has(package: str) -> bool:
+    """Whether a package is installed; test/torch is a folder that an import would find."""
+    try:
+        distribution(package)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
 def main(names: list[str]) -> int:
     checks = {**CHECKS, "units": [*PYTEST, *(f"test/unit/test_{name}.py" for name in QUICK_UNITS)]}
     if names == ["all"]:
@@ -97,7 +106,7 @@ def main(names: list[str]) -> int:
     if unknown:
         print(f"no check is named {unknown[0]}; there are: all, quick, {', '.join(checks)}", file=sys.stderr)
         return 2
-    if "torch" in names and find_spec("torch") is None:
+    if "torch" in names and not _has("torch"):
         names = [name for name in names if name != "torch"]
         print("torch: skipped, PyTorch is not installed (make torch-test installs it)")
     passed: dict[str, tuple[bool, float]] = {}

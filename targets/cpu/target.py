@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from ...hlo_dialect.diagnostics import DiagnosticError, fail
 from ...lowering.device.cpu import CPU as MACHINE
 from ...passes.manager.pipelines import LOWER_LINALG, LOWER_LLVM, LOWER_LOOPS
 from ..program.target import Emitter, Target, TargetOptionError, TextAt
@@ -134,6 +133,8 @@ class Cpu(Target):
             return tuned_for(self.named, spec)
         if spec not in (*SIZED_BY_VECTORS, "convert-to-llvm"):
             return NATIVE_CALLS.get(spec, spec)
+        from ...hlo_dialect.diagnostics import DiagnosticError
+
         try:
             from .jit import host_dots, host_l2_bytes, host_soft, host_vector_bits
         except DiagnosticError:
@@ -151,6 +152,8 @@ class Cpu(Target):
 
     def build(self, lowering: Lowering, text_at: TextAt) -> Executable:
         if self.named is not None:
+            from ...hlo_dialect.diagnostics import fail
+
             fail(lowering.module, f"was lowered for {self.machine}: programs run on this computer only")
         from .build import build_image
         from .loading import load_image

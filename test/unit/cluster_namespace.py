@@ -5,7 +5,7 @@ The array API standard on arrays that record: its conformance suite runs on this
     PYTHONPATH=.../test/unit ARRAY_API_TESTS_MODULE=cluster_namespace pytest --disable-deadline array_api_tests
 
 The functions are those of array-api-compat for NumPy, by which libraries use NumPy's arrays, or NumPy's where it is not
-installed; they give ClusterArrays. With XHLO_CLUSTERS=compile each cluster is compiled when it comes for the first time,
+installed; they give ClusterArrays. With CLUSTERS_RUN=compile each cluster is compiled when it comes for the first time,
 even one of a single operation, else as users' code is.
 """
 
@@ -25,7 +25,7 @@ import xhlo.numpy
 from xhlo.frontends.clusters.clusters import SETTINGS
 from xhlo.hlo_dialect.types import element_type_of
 
-if os.environ.get("XHLO_CLUSTERS") == "compile":
+if os.environ.get("CLUSTERS_RUN") == "compile":
     SETTINGS.compile_after, SETTINGS.min_operations, SETTINGS.must_gain = 1, 1, False
 
 

@@ -57,7 +57,7 @@ def test_sample_of_the_conformance_suite(tmp_path: Any, namespace: str, how: str
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONPATH": os.pathsep.join([str(SUITE), str(Path(__file__).parent)]),
         "XHLO_EAGER": how,
-        "XHLO_CLUSTERS": how,
+        "CLUSTERS_RUN": how,
     }
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore", "-c", f"{SUITE}/pytest.ini"]
     options += ["--disable-deadline", "--derandomize", "--max-examples", "1", "--tb", "short"]

@@ -215,7 +215,7 @@ def test_programs(name: str) -> None:
 
 
 @pytest.mark.sample(5)
-@pytest.mark.parametrize("name", reversed(GROUPS))
+@pytest.mark.parametrize("name", list(reversed(GROUPS)))
 def test_compiled(name: str) -> None:
     for each in GROUPS[name]:
         check(each, *each.arrays, rtol=each.rtol)

@@ -44,6 +44,7 @@ class GpuError(RuntimeError):
 
     @property
     def out_of_memory(self) -> bool:
+        """Whether the device's memory did not suffice."""
         return self.name == self.OUT_OF_MEMORY
 
 
