@@ -115,6 +115,11 @@ def emit_stages(emitter: NestEmitter, stages: Stages, inner: int, lower: Index, 
                         emitter.store_output(k, values.get(value, value))
 
 
+def _is_in(value: SSAValue, body: Block) -> bool:
+    """Whether a value is the body's own: others, such as buffers that it reads, stay what they are."""
+    return (value.owner if isinstance(value, BlockArgument) else value.owner.parent) is body
+
+
 def _emit_stage(
     emitter: NestEmitter, ops: Sequence[Operation], buffers: dict[SSAValue, SSAValue], lane: Index, is_last: bool
 ) -> dict[SSAValue, SSAValue]:
@@ -129,6 +134,8 @@ def _emit_stage(
     mapping: dict[SSAValue, SSAValue] = {}
     constants: dict[Operation, None] = {}
     for value in dict.fromkeys(read):
+        if not _is_in(value, body):
+            continue
         if isinstance(value, BlockArgument):
             count = len(emitter.nest.inputs)
             k = value.index

@@ -49,3 +49,20 @@ def test_stages_compute_the_bits_of_the_whole_body(size: str, type_: str, monkey
     for one, other in zip(found, whole, strict=True):
         np.testing.assert_array_equal(one, other)
     assert not divided
+
+
+def test_a_body_in_stages_reads_buffers_from_outside() -> None:
+    """A kernel that reads where an index of its own says, as for interior padding, names the buffer in its body."""
+    text = """
+    func.func @main(%x: tensor<300xf64>, %m: tensor<599xi1>) -> tensor<599xf64> {
+      %zero = hlo.constant dense<0.0> : tensor<f64>
+      %a = hlo.pad %x, %zero, low = [0], high = [0], interior = [1] : (tensor<300xf64>, tensor<f64>) -> tensor<599xf64>
+      %b = hlo.pad %x, %zero, low = [1], high = [-1], interior = [1] : (tensor<300xf64>, tensor<f64>) -> tensor<599xf64>
+      %c = hlo.select %m, %a, %b : tensor<599xi1>, tensor<599xf64>
+      return %c : tensor<599xf64>
+    }
+    """
+    x, mask = np.random.default_rng(2).normal(size=300), np.arange(599) % 3 == 0
+    even, odd = np.zeros(599), np.zeros(599)
+    even[::2], odd[1::2] = x, x[:299]
+    np.testing.assert_array_equal(xhlo.compile(text)(x, mask), np.where(mask, even, odd))
