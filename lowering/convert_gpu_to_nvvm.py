@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import arith, llvm, math
-from xdsl.dialects.builtin import DenseArrayBase, Float32Type, ModuleOp, i64
+from xdsl.dialects.builtin import DenseArrayBase, Float32Type, i64
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.gpu import nvvm
 from ..dialects.gpu.threads import GpuBarrierOp, GpuLaneIdOp, GpuShuffleOp
 from ..dialects.support.buffers import INDEX
-from ..hlo_dialect.hlo_pass import HloPass
 from .device.chips import DEFAULT_CHIP, WARP
 from .device.functions import (
-    GPU_OPS,
     I1,
     I32,
+    ConvertGpuPass,
     Pattern,
     Rewriter,
     Vendor,
-    convert_functions,
     joined_parts,
     parts_of_value,
 )
-from .device.parts import lowered_parts
 
 _KINDS = {"xor": "bfly", "up": "up", "down": "down", "idx": "idx"}
 
 
 @dataclass(frozen=True)
-class ConvertGpuToNvvmPass(HloPass):
+class ConvertGpuToNvvmPass(ConvertGpuPass):
     """
     Lower the functions of a gpu.module to operations of NVIDIA's hardware.
 
@@ -50,21 +46,10 @@ class ConvertGpuToNvvmPass(HloPass):
     """
 
     name = "convert-gpu-to-nvvm"
-    takes_branches = True
-    illegal = GPU_OPS
 
-    index_bitwidth: int = 0
-    """The width of index in device functions: 32, 64, or 0 for 32 if that is known to suffice."""
-
-    def __post_init__(self) -> None:
-        if self.index_bitwidth not in (0, 32, 64):
-            raise ValueError(f"index-bitwidth is 32, 64, or 0 for what is enough, not {self.index_bitwidth}")
-
-    def run(self, ctx: Context, module: ModuleOp) -> None:
-        convert_functions(module, NVIDIA, self.index_bitwidth)
-
-    def parts(self, module: ModuleOp) -> Sequence[Operation]:
-        return lowered_parts(module)
+    @property
+    def vendor(self) -> Vendor:
+        return NVIDIA
 
 
 def _lane_id(op: Operation, to: Rewriter) -> None:

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, f32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, f32
+from xdsl.ir import Attribute, SSAValue
 
 from ..dialects.gpu import rocdl
 from ..dialects.gpu.threads import GpuBarrierOp, GpuLaneIdOp, GpuShuffleOp
 from ..dialects.support.buffers import INDEX
-from ..hlo_dialect.hlo_pass import HloPass
 from .device.amd_chips import DEFAULT_AMD_CHIP, MOST_WORK_ITEMS
 from .device.functions import (
-    GPU_OPS,
     I1,
     I32,
+    ConvertGpuPass,
     Rewriter,
     Vendor,
-    convert_functions,
     joined_parts,
     parts_of_value,
 )
-from .device.parts import lowered_parts
 
 _HALF = 32
 """The lanes that ds_swizzle exchanges values among, and that one mbcnt counts."""
@@ -35,7 +30,7 @@ _DPP_CONTROLS = {1: 0xB1, 2: 0x4E, 3: 0x1B, 8: 0x128}
 
 
 @dataclass(frozen=True)
-class ConvertGpuToRocdlPass(HloPass):
+class ConvertGpuToRocdlPass(ConvertGpuPass):
     """
     Lower the functions of a gpu.module to operations of AMD's hardware.
 
@@ -50,21 +45,10 @@ class ConvertGpuToRocdlPass(HloPass):
     """
 
     name = "convert-gpu-to-rocdl"
-    takes_branches = True
-    illegal = GPU_OPS
 
-    index_bitwidth: int = 0
-    """The width of index in device functions: 32, 64, or 0 for 32 if that is known to suffice."""
-
-    def __post_init__(self) -> None:
-        if self.index_bitwidth not in (0, 32, 64):
-            raise ValueError(f"index-bitwidth is 32, 64, or 0 for what is enough, not {self.index_bitwidth}")
-
-    def run(self, ctx: Context, module: ModuleOp) -> None:
-        convert_functions(module, AMD, self.index_bitwidth)
-
-    def parts(self, module: ModuleOp) -> Sequence[Operation]:
-        return lowered_parts(module)
+    @property
+    def vendor(self) -> Vendor:
+        return AMD
 
 
 def _lane(to: Rewriter) -> SSAValue:

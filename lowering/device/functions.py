@@ -7,10 +7,12 @@ operation that is its own: barriers, shuffles.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
+from xdsl.context import Context
 from xdsl.dialects import arith, func, llvm, memref
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -34,11 +36,12 @@ from ...dialects.gpu.threads import AXES, GpuBlockDimOp, GpuBlockIdOp, GpuGridDi
 from ...dialects.support.buffers import INDEX, Buffer
 from ...dialects.support.scalar import width_of
 from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
 from ..convert_to_llvm.conventions import INDEX_BITWIDTH
 from .chips import MAX_BLOCK_THREADS, MAX_GRID
 from .index_ranges import narrow_indices
-from .parts import chip_of, device_modules
+from .parts import chip_of, device_modules, lowered_parts
 from .vendors import ALL_CHIPS
 
 I1, I32 = IntegerType(1), IntegerType(32)
@@ -134,6 +137,32 @@ class Vendor:
             GpuReturnOp: _return,
             **self.patterns,
         }
+
+
+@dataclass(frozen=True)
+class ConvertGpuPass(HloPass):
+    """The pass of a vendor."""
+
+    takes_branches = True
+    illegal = GPU_OPS
+
+    index_bitwidth: int = 0
+    """The width of index in device functions: 32, 64, or 0 for 32 if that is known to suffice."""
+
+    def __post_init__(self) -> None:
+        if self.index_bitwidth not in (0, 32, 64):
+            raise ValueError(f"index-bitwidth is 32, 64, or 0 for what is enough, not {self.index_bitwidth}")
+
+    @property
+    @abstractmethod
+    def vendor(self) -> Vendor:
+        """The vendor of the GPUs."""
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        convert_functions(module, self.vendor, self.index_bitwidth)
+
+    def parts(self, module: ModuleOp) -> Sequence[Operation]:
+        return lowered_parts(module)
 
 
 def convert_functions(module: ModuleOp, vendor: Vendor, index_bitwidth: int) -> None:
