@@ -66,7 +66,7 @@ def _method(name: str) -> Callable[..., Any]:
 
 class Array(NDArrayOperatorsMixin):
     """
-    An array that is computed. What is done with it is compiled, by the standard's functions and by NumPy's.
+    An array that is computed. Operations on it are compiled, by the standard's functions and by NumPy's.
 
     A view is a value of its own, as in compiled functions: changing it does not change the array that it came from.
     """

@@ -47,7 +47,7 @@ class Locations:
         self.tables: dict[str, dict[int, str]] = {}
         self.frames: dict[int, dict[str, str]] | None = None
         self.added = 0
-        """What was added to the numbers of parents in the table of frames."""
+        """The offset of the numbers of parents in the table of frames."""
 
     def location(self, metadata: str, offset: int) -> LocationAttr:
         """The location that `{op_name=".." source_file=".." source_line=3}` states, else that of the offset."""

@@ -24,7 +24,7 @@ from ..types import element_of, is_float, is_integer, is_splat, numpy_dtype
 from .analysis import Loop
 
 Known = SSAValue | np.generic
-"""What a value is for an element that stopped: another value, or a number."""
+"""The value, or the number, that a value equals for an element that stopped."""
 
 _DECIDES: dict[bool, dict[type[ElementwiseBinaryOp], int]] = {
     False: {AndOp: False, OrOp: True},

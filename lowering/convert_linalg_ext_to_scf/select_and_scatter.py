@@ -32,7 +32,7 @@ class Epilogue:
     initial: SSAValue
     """The scalar that the target is filled with."""
     following: GenericOp | None
-    """What reads the target, which is in memory only without it."""
+    """The operation that reads the target, which is in memory only without it."""
 
     def store(self, builder: LoopBuilder, value: SSAValue, target: SSAValue, place: Sequence[Index]) -> None:
         """Store the element at `place`, or the results computed from it."""

@@ -170,7 +170,7 @@ def _round_to_bfloat(to: LlvmBuilder, value: SSAValue, type_: Attribute) -> SSAV
 
 
 _HALF_REBIAS = 112 << 23
-"""What the exponent of an f32 has more than that of an f16 of the same value."""
+"""The difference between the exponents, with their biases, of the same value as an f32 and as an f16."""
 
 
 def _half_to_single(to: LlvmBuilder, value: SSAValue) -> SSAValue:

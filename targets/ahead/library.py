@@ -241,7 +241,7 @@ def _prefixes(source: Source, name: str, entries: Sequence[str] | None) -> Mappi
 
 @dataclass(frozen=True)
 class _Compilation:
-    """What all functions and versions of a library are made with."""
+    """The settings that all functions and versions of a library share."""
 
     source: Source
     name: str

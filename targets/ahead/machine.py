@@ -158,7 +158,7 @@ class Machine:
 
     @property
     def kind(self) -> Kind:
-        """What all machines of its kind have in common."""
+        """The facts that all machines of its kind share."""
         return KINDS[kind_of(self.triple)]
 
     @property

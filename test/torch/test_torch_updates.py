@@ -59,7 +59,7 @@ def test_changes_are_made_in_place(copied: list[torch.Tensor]) -> None:
 
 
 def test_values_before_and_after_a_change(copied: list[torch.Tensor]) -> None:
-    """What is exchanged, kept from before, converted, broadcast, transposed, with gaps, negated, or complex."""
+    """Values that are exchanged, kept from before, converted, broadcast, transposed, with gaps, negated, or complex."""
 
     def function(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any) -> Any:
         before = a.clone()

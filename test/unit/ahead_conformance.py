@@ -155,7 +155,7 @@ class Runner:
             raise RuntimeError(done.stderr)
 
     def results(self, library: Library, case: Case) -> list[Any]:
-        """What the machine computes. Raises RuntimeError."""
+        """The results that the machine computes. Raises RuntimeError."""
         (self.folder / "model.o").write_bytes(library.object)
         self._built([*self.flags, "main.o", "model.o", "-lm", "-o", "program"])
         contents = [swapped(array, self.machine) for array in case.inputs]

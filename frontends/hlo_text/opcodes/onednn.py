@@ -109,7 +109,7 @@ def _result(step: Step, x: Tensor) -> Value:
     return (value, *(x.builder.splat(0, tensor_type(type_)).value for type_ in step.shape.types()[1:]))
 
 
-# What is done with a product --------------------------------------------------------------------------------------
+# Operations on a product ------------------------------------------------------------------------------------------
 
 
 def _gelu_tanh(x: Tensor) -> Tensor:
@@ -248,7 +248,7 @@ def _dimensions(step: Step, config: Config, side: str, names: Sequence[str], ran
 
 
 def _added(step: Step, config: Config, rank: int) -> int:
-    """What was added to the numbers of spatial dimensions and of the window: the dimensions must be all there are."""
+    """The offset of the numbers of spatial dimensions and of the window: the dimensions must be all there are."""
     found = _part(step, _part(step, config, "input"), "data")
     dims = [_number(step, found, "batch_dim"), _number(step, found, "feature_dim")]
     return 0 if sorted(dims + _numbers(step, found, "spatial_dims")) == list(range(rank)) else 1
