@@ -21,7 +21,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from ..op import HloOp
 from ..ops.comparison import CompareOp, SelectOp
 from ..ops.control_flow import ReturnOp
-from ..ops.creation import ConstantOp, constant_of, is_splat_of, splat_of
+from ..ops.creation import ConstantOp, constant_of, is_splat_constant, is_splat_of, splat_of
 from ..ops.elementwise_binary import AddOp, AndOp, OrOp
 from ..ops.elementwise_unary import NotOp
 from ..ops.movement import BroadcastInDimOp
@@ -151,12 +151,8 @@ def _is_invariant(op: Operation, loop: Loop, before: dict[Operation, None]) -> b
         isinstance(op, HloOp)
         and op.ROLE in _REPEATABLE
         and not op.regions
-        and all(loop.is_outside(value) or value.owner in before or _is_splat_value(value) for value in op.operands)
+        and all(loop.is_outside(value) or value.owner in before or is_splat_constant(value) for value in op.operands)
     )
-
-
-def _is_splat_value(value: SSAValue) -> bool:
-    return isinstance(value.owner, Operation) and _is_splat(value.owner)
 
 
 def _quantifier(op: ReduceOp) -> type[AndOp] | type[OrOp] | None:

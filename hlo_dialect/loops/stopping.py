@@ -16,11 +16,11 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ..ops.comparison import SelectOp
 from ..ops.conversion import ConvertOp
-from ..ops.creation import ConstantOp, splat_of
+from ..ops.creation import is_splat_constant, splat_of
 from ..ops.elementwise_binary import AddOp, AndOp, ElementwiseBinaryOp, MultiplyOp, OrOp, SubtractOp
 from ..ops.elementwise_unary import NotOp
 from ..ops.movement import BroadcastInDimOp
-from ..types import element_of, is_float, is_integer, is_splat, numpy_dtype
+from ..types import element_of, is_float, is_integer, numpy_dtype
 from .analysis import Loop
 
 Known = SSAValue | np.generic
@@ -166,7 +166,7 @@ class _Equality:
     def _compare(self, one: SSAValue, other: SSAValue) -> bool:
         if one is other:
             return True
-        if self.loop.is_outside(one) and not _is_splat(one):
+        if self.loop.is_outside(one) and not is_splat_constant(one):
             return False
         if isinstance(one, BlockArgument) or isinstance(other, BlockArgument):
             if not isinstance(one, BlockArgument) or not isinstance(other, BlockArgument):
@@ -188,7 +188,3 @@ def _source(value: SSAValue) -> SSAValue:
     while isinstance(value.owner, BroadcastInDimOp) and value.type == value.owner.operand.type:
         value = value.owner.operand
     return value
-
-
-def _is_splat(value: SSAValue) -> bool:
-    return isinstance(value.owner, ConstantOp) and is_splat(value.owner.dense)

@@ -184,6 +184,11 @@ def constant_of(value: SSAValue) -> Array | None:
     return constant_array(value.owner.dense) if isinstance(value.owner, ConstantOp) else None
 
 
+def is_splat_constant(value: SSAValue) -> bool:
+    """Whether a constant defines the value, with one number for all elements."""
+    return isinstance(value.owner, ConstantOp) and is_splat(value.owner.dense)
+
+
 def splat_of(value: SSAValue) -> Any:
     """The element, a NumPy scalar, of a splat constant, broadcast or not; None for any other value."""
     owner = value.owner

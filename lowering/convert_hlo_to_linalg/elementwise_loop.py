@@ -11,10 +11,9 @@ from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.loops import ElementwiseLoop, Loop, elementwise_loop, is_pointwise
 from ...hlo_dialect.ops.control_flow import WhileOp
-from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.ops.creation import ConstantOp, is_splat_constant
 from ...hlo_dialect.ops.movement import BroadcastInDimOp
 from ...hlo_dialect.ops.reduction import ReduceOp
-from ...hlo_dialect.types import is_splat
 from .emission import Emitter, affine_map, identity_map, iterators, rank_of
 from .scalars import inline_operations
 
@@ -57,11 +56,7 @@ def _captured(found: ElementwiseLoop) -> list[SSAValue]:
     """The values from outside that the regions read, each once, without splat constants."""
     loop = found.loop
     read = [value for block in (loop.cond, loop.body) for op in block.ops for value in op.operands]
-    return list(dict.fromkeys(value for value in read if loop.is_outside(value) and not _is_splat(value)))
-
-
-def _is_splat(value: SSAValue) -> bool:
-    return isinstance(value.owner, ConstantOp) and is_splat(value.owner.dense)
+    return list(dict.fromkeys(value for value in read if loop.is_outside(value) and not is_splat_constant(value)))
 
 
 def _scalar_loop(
