@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -62,13 +62,13 @@ def _natural(file: Path) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
-def save_results(path: str, arrays: Sequence[Array], text: str) -> None:
+def save_results(path: str, arrays: Sequence[Array], text: Callable[[], str]) -> None:
     """
     Write results: to a .npz file or a directory as `out_0, out_1, ..`, to a .npy file the only one; to any other file
-    `text`. Raises StreamError.
+    `text`, which is only then made, because millions of values take seconds. Raises StreamError.
     """
     if path == "-" or not (is_directory(path) or path.endswith((".npz", ".npy"))):
-        write_text(path, text)
+        write_text(path, text())
     elif path.endswith(".npy") and len(arrays) != 1:
         raise StreamError(
             f"{path} holds one array, but there are {len(arrays)} results: give a .npz file or a directory"

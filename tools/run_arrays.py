@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import starmap
 
 from ..hlo_dialect.diagnostics import DiagnosticError
 from ..hlo_dialect.types import Array
@@ -38,11 +40,10 @@ def _picked(stored: Mapping[str, Array], names: Sequence[str | None], where: str
 
 def store_results(paths: Sequence[str], results: Sequence[Array]) -> None:
     """Write the results to one file, or each to its own. Raises StreamError."""
-    texts = [text_of(index, array) for index, array in enumerate(results)]
     if len(paths) == 1:
-        save_results(paths[0], results, "".join(texts))
+        save_results(paths[0], results, lambda: "".join(starmap(text_of, enumerate(results))))
     elif paths and len(paths) != len(results):
         raise StreamError(f"--output is given {len(paths)} times, but there are {len(results)} results")
     elif paths:
-        for path, array, text in zip(paths, results, texts, strict=True):
-            save_results(path, [array], text)
+        for index, (path, array) in enumerate(zip(paths, results, strict=True)):
+            save_results(path, [array], partial(text_of, index, array))

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from xhlo.tools import hlo_run
+from xhlo.tools import hlo_run, run_arrays
 from xhlo.tools.inline_arrays import inline_array
 from xhlo.tools.streams import StreamError
 
@@ -195,6 +195,18 @@ def test_entries_that_cannot_be(run_hlo_run) -> None:
     assert ": error: --entry: @declared has no body" in run_hlo_run(PROGRAM, REFERENCE, "--entry=declared").err
     lowered = "module attributes {xhlo.program = {}} { }"
     assert "this one is lowered" in run_hlo_run(lowered, REFERENCE, "--entry=f").err
+
+
+def test_values_become_text_only_where_text_is_written(run_hlo_run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text of a million values takes seconds."""
+    written: list[int] = []
+    monkeypatch.setattr(run_arrays, "text_of", lambda index, array: written.append(index) or f"{index}\n")
+    for flags in ([], ["-o", "all.npz"], ["-o", "each/"], ["-o", "0.npy", "-o", "1.npy"]):
+        assert run_hlo_run(PROGRAM, REFERENCE, *flags).status == 0
+    assert written == []
+    assert run_hlo_run(PROGRAM, REFERENCE, "-o", "-").out == "0\n1\n"
+    assert run_hlo_run(PROGRAM, REFERENCE, "-o", "0.npy", "-o", "1.txt").status == 0
+    assert written == [0, 1, 1]
 
 
 def test_timing_adds_up(run_hlo_run) -> None:
