@@ -68,6 +68,8 @@ class Run:
     def __post_init__(self) -> None:
         # import-linter finds the package through the working directory.
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        # Hundreds of processes import xhlo; without byte code each would compile its files, and each worker the tests.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         self.process = subprocess.Popen(self.words, cwd=ROOT, env=environment, stdout=self.output, stderr=self.output)
 
     def finish(self) -> bool:
