@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -32,6 +33,20 @@ class Outcome:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all-cases", action="store_true", help="run all cases of the tests marked `sample`")
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Nothing is garbage while modules are loaded and thousands of tests made; see `pytest_collection_finish`."""
+    gc.disable()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """
+    Have the collector leave alone what there is before the first test: the modules, JAX's among them, and the tests.
+    A collection of all that takes half a second, in the middle of any test.
+    """
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
