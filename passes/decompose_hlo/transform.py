@@ -22,6 +22,8 @@ short_float_decompositions = Rules[Decomposition]("decompose-hlo{short-floats=tr
 """The decomposition for targets that multiply f16 and bf16 directly."""
 any_size_decompositions = Rules[Decomposition]("decompose-hlo{any-size=true}", __package__)
 """Those of `native_decompositions` that depend on sizes, for any."""
+linked_decompositions = Rules[Decomposition]("decompose-hlo{workspaces=true}", __package__)
+"""Calls of LAPACK with a workspace, for targets whose code calls it without a runtime."""
 native_decompositions = Rules[Decomposition]("decompose-hlo{native-calls=true}", __package__)
 """
 Operations as calls of targets that convert-hlo-to-linalg lowers to loops, where they can be; else the operation stays,
@@ -41,6 +43,7 @@ class DecomposeHloPass(HloPass):
     short-floats=true keeps f16/bf16 convolutions, for targets that multiply these types directly.
     native-calls=true makes calls of fft, of sorts whose first elements are used, and of factorizations of small
     matrices, for targets with loops for these; with any-size=true of all matrices, for programs without LAPACK.
+    workspaces=true gives calls of LAPACK a result more, the memory that the routine needs.
     """
 
     name = "decompose-hlo"
@@ -48,6 +51,7 @@ class DecomposeHloPass(HloPass):
     short_floats: bool = False
     native_calls: bool = False
     any_size: bool = False
+    workspaces: bool = False
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         def rule_of(op: Operation) -> Decomposition | None:
@@ -61,7 +65,8 @@ class DecomposeHloPass(HloPass):
             native = native_decompositions.get(type(op)) if self.native_calls else None
             if self.any_size:
                 native = any_size_decompositions.get(type(op)) or native
-            for rule in (native, rule_of(op)):
+            linked = linked_decompositions.get(type(op)) if self.workspaces else None
+            for rule in (native, linked, rule_of(op)):
                 if rule is None or op.parent is None:
                     continue
                 if not all(map(_is_known, (*op.operand_types, *op.result_types))):

@@ -141,6 +141,7 @@ def rust_module(interface: Interface, made_for: str) -> str:
         "",
         "use std::ffi::{c_int, c_void};",
         "",
+        *(['#[link(name = "lapack")]', '#[link(name = "blas")]'] if interface.lapack else []),
         f'#[link(name = "{name}", kind = "static")]',
         'extern "C" {',
         *(f"    fn {entry.prefix}_run{run}" for entry in interface.entries),
@@ -259,21 +260,21 @@ def _names(ports: Sequence[Port], reserved: Callable[[str], bool], taken: Sequen
 
 def cmake_config(interface: Interface) -> str:
     """`model-config.cmake`: `find_package(model CONFIG)` with the folder in `model_DIR` gives the target `model`."""
-    name = interface.name
+    name, lapack = interface.name, "lapack;blas;" if interface.lapack else ""
     return f"""add_library({name} STATIC IMPORTED)
 set_target_properties({name} PROPERTIES
   IMPORTED_LOCATION "${{CMAKE_CURRENT_LIST_DIR}}/lib{name}.a"
   INTERFACE_INCLUDE_DIRECTORIES "${{CMAKE_CURRENT_LIST_DIR}}"
-  INTERFACE_LINK_LIBRARIES "$<$<PLATFORM_ID:Linux>:m>")
+  INTERFACE_LINK_LIBRARIES "{lapack}$<$<PLATFORM_ID:Linux>:m>")
 """
 
 
 def pkg_config(interface: Interface) -> str:
     """`model.pc`, for a folder on PKG_CONFIG_PATH."""
-    name = interface.name
+    name, lapack = interface.name, " -llapack -lblas" if interface.lapack else ""
     return f"""Name: {name}
 Description: The program {name}, compiled by xhlo
 Version: 0
 Cflags: -I${{pcfiledir}}
-Libs: -L${{pcfiledir}} -l{name} -lm
+Libs: -L${{pcfiledir}} -l{name}{lapack} -lm
 """

@@ -23,8 +23,17 @@ CODES: Mapping[str, tuple[int, str]] = {
 """The error codes, and what they mean."""
 
 
-def c_header(interface: Interface, made_for: str) -> str:
-    """`model.h`; `made_for` names the machine."""
+_LAPACK = (
+    "/*",
+    " * It calls LAPACK by Fortran's symbols, with integers of 32 bits: link it (-llapack -lblas, or -lopenblas).",
+    " * Whether that allocates memory or starts threads, and how much stack it takes, is its affair.",
+    " */",
+    "",
+)
+
+
+def c_header(interface: Interface, made_for: str, stack_bytes: Sequence[int]) -> str:
+    """`model.h`; `made_for` names the machine, `stack_bytes` are the entries'."""
     name, upper = interface.name, interface.upper
     guard = f"{upper}_H"
     lines = [
@@ -55,11 +64,12 @@ def c_header(interface: Interface, made_for: str) -> str:
         "/* The alignment in bytes of the memory that a run uses, and of weights. */",
         f"#define {upper}_ARENA_ALIGNMENT {ARENA_ALIGNMENT}u",
         "",
+        *(_LAPACK if interface.lapack else ()),
         *_parallel_for(interface),
         *_weights(interface),
     ]
-    for entry in interface.entries:
-        lines += _entry(interface, entry)
+    for entry, most in zip(interface.entries, stack_bytes, strict=True):
+        lines += _entry(interface, entry, most)
     lines += [
         f"static inline const char *{name}_message(int code)",
         "{",
@@ -78,7 +88,7 @@ def c_header(interface: Interface, made_for: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _entry(interface: Interface, entry: Entry) -> list[str]:
+def _entry(interface: Interface, entry: Entry, stack_bytes: int) -> list[str]:
     """The declarations of a function of the program."""
     prefix, upper = entry.prefix, interface.upper
     return [
@@ -86,6 +96,8 @@ def _entry(interface: Interface, entry: Entry) -> list[str]:
         *_structure(interface, entry, "results", entry.results, ""),
         "/* Bytes of the memory that a run uses for its intermediate values. */",
         f"#define {entry.upper}_ARENA_BYTES {literal(max(entry.arena_bytes, 1))}",
+        "/* Bytes of stack that a run takes at most, besides what functions take that are not in this library. */",
+        f"#define {entry.upper}_STACK_BYTES {literal(stack_bytes)}",
         "",
         *_constants(entry),
         "/*",

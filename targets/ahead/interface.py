@@ -33,7 +33,7 @@ _ELEMENTS = {
 """C's types by NumPy's names; those of the complex types are structures that the header declares."""
 
 
-_TAKEN = ("arena", "weights_file")
+_TAKEN = ("arena", "stack", "weights_file")
 """Words of the header's own macros, NAME_ARENA_BYTES and the like."""
 
 
@@ -104,6 +104,8 @@ class Interface:
     """The CPUs of its versions, from the least to the greatest; none for a library of one."""
     weights: Weights | None = None
     """None if the constants are part of the object file."""
+    lapack: bool = False
+    """Whether the code calls LAPACK, which the user links."""
 
     @property
     def arguments(self) -> tuple[Port, ...]:

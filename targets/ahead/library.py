@@ -6,15 +6,18 @@ import os
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from ...hlo_dialect.custom_calls.lapack_plans import has_plan
+from ...hlo_dialect.custom_calls.linked_lapack import LINKED
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ...hlo_dialect.dialect import make_context
 from ...hlo_dialect.garbage_collector import paused_gc
 from ...lowering.convert_to_llvm.cpu import PARALLEL_FOR
 from ...passes.manager.timing import Timing
-from ..cpu.jit import compile_to_object, link_texts
+from ..cpu.jit import compile_with_text, link_texts
 from ..llvm_text.module import emit_llvm_ir
 from ..program.entry_choice import choose_entry, public_functions
 from ..program.lowering import Lowering
@@ -26,12 +29,14 @@ from .cpp_header import cpp_header
 from .header import c_header
 from .interface import Entry, Interface, LibraryNameError, entry_interface, identifier
 from .javascript import javascript_module
+from .lapack import with_lapack
 from .linking import shared_library
 from .machine import Format, Machine, MachineError
 from .multiversion import LEVELS, checked_levels, combined
 from .object_symbols import undefined_symbols
 from .pipeline import AheadPipeline
 from .run_function import with_run_function
+from .stack import stack_bytes
 from .threads import Threads, parallel_for
 from .weights import WeightsFile, address_declaration, set_weights
 from .weights_header import weights_header
@@ -60,6 +65,8 @@ class Library:
     """The relocatable object file, position-independent."""
     weights: bytes = field(default=b"", repr=False)
     """The file of large constants; empty if they are part of the object file."""
+    optimized: str = field(default="", repr=False)
+    """The LLVM IR of the object file."""
 
     @property
     def name(self) -> str:
@@ -75,7 +82,14 @@ class Library:
     @property
     def header(self) -> str:
         """The C header, for C99 and C++."""
-        return c_header(self.interface, self._made_for)
+        return c_header(self.interface, self._made_for, self.stack_bytes)
+
+    @cached_property
+    def stack_bytes(self) -> list[int]:
+        """The stack that a run of each entry takes at most, without that of functions that the program links."""
+        share = f"{self.name}_share" if self.interface.threads is Threads.CALLBACK else None
+        runs = [f"{entry.prefix}_run" for entry in self.interface.entries]
+        return stack_bytes(self.optimized, self.machine, runs, share)
 
     @property
     def _made_for(self) -> str:
@@ -126,6 +140,8 @@ class Library:
         programs have no use for.
         """
         name, wasm = self.name, self.machine.format is Format.WASM
+        if self.interface.lapack and ("python" in extras or "javascript" in extras):
+            raise MachineError("the program calls LAPACK, which only a C program links: take --no-external")
         found = {
             self._file("object"): self.object,
             self._file("static"): self.archive,
@@ -180,6 +196,7 @@ def compile_ahead(
     threads: Threads | str = Threads.NONE,
     entries: Sequence[str] | None = None,
     weights: str | None = None,
+    external: bool = True,
     timing: Timing | None = None,
 ) -> Library:
     """
@@ -192,7 +209,9 @@ def compile_ahead(
     "callback" for a library whose loops are run by the function that is given to `NAME_set_parallel_for`. `entries`:
     the functions of the program that C can call, or "all" for the public ones; @main by default. One is called
     `NAME_run`, several `NAME_FUNCTION_run`. `weights`: a file for the large constants, by its path from the folder of
-    the other files, which C gives to `NAME_set_weights` before the first run.
+    the other files, which C gives to `NAME_set_weights` before the first run. `external`: whether the code may call
+    LAPACK, by Fortran's symbols such as `dgeqrf_`; without it, Cholesky and LU factors and triangular systems of any
+    size are loops, and other factorizations are refused.
 
     Raises DiagnosticError for an invalid program, or one that calls functions of the host program, MachineError for a
     machine that is not supported, LevelError, LibraryNameError, NoWeightsError; all are ValueErrors. `timing` receives
@@ -217,11 +236,12 @@ def compile_ahead(
     # The choice among the versions runs on every CPU.
     machine = Machine.named(triple, LEVELS[0]) if levels else machines[0]
     file = None if weights is None else WeightsFile(weights, machine.kind.big_endian)
-    made = _Compilation(source, name, machines, levels, Threads(threads), file, timing)
+    made = _Compilation(source, name, machines, levels, Threads(threads), file, external, timing)
     texts, found = made.entries(_prefixes(source, name, entries))
-    interface = Interface(name, tuple(found), Threads(threads), levels, None if file is None else file.described())
-    code = _linked(interface, machine, texts, timing)
-    return Library(interface, machine, code, b"" if file is None else file.content)
+    described = None if file is None else file.described()
+    interface = Interface(name, tuple(found), Threads(threads), levels, described, made.lapack)
+    code, text = _linked(interface, machine, texts, timing)
+    return Library(interface, machine, code, b"" if file is None else file.content, text)
 
 
 def _prefixes(source: Source, name: str, entries: Sequence[str] | None) -> Mapping[str | None, str]:
@@ -239,7 +259,7 @@ def _prefixes(source: Source, name: str, entries: Sequence[str] | None) -> Mappi
     return prefixes
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Compilation:
     """The settings that all functions and versions of a library share."""
 
@@ -249,7 +269,10 @@ class _Compilation:
     levels: Sequence[str]
     threads: Threads
     file: WeightsFile | None
+    external: bool
     timing: Timing
+    lapack: bool = False
+    """Whether a function calls LAPACK."""
 
     def entries(self, prefixes: Mapping[str | None, str]) -> tuple[list[str], list[Entry]]:
         """The LLVM IR and the interface of each entry."""
@@ -273,24 +296,31 @@ class _Compilation:
                 module = parse_source(self.source, ctx)
                 if function is not None:
                     choose_entry(module, function)
-            lowering = Lowering(ctx, module, AheadPipeline(machine, self.threads), self.timing)
+            lowering = Lowering(ctx, module, AheadPipeline(machine, self.threads, self.external), self.timing)
             lowering.to_the_end()
             facts = lowering.facts
             for call in facts.host_calls:
-                message = (
-                    f"the program calls '{call.target}', which only a process with xhlo has: it is not compiled ahead"
-                )
-                raise DiagnosticError(Diagnostic("error", message, call.location))
+                if call.target != LINKED:
+                    raise DiagnosticError(Diagnostic("error", _refusal(call.target, self.external), call.location))
+            self.lapack |= bool(facts.host_calls)
             entry = entry_interface(prefix, facts)
             with self.timing.stage("emit LLVM IR"):
                 taken = self.file is not None and self.file.take(lowering.module, self.name)
                 text = emit_llvm_ir(lowering.module, big_endian=machine.kind.big_endian)
                 text = with_run_function(text, entry, self.name, taken)
+                text = with_lapack(text, facts.host_calls, machine.kind.pointer_bits)
         return machine.header + (address_declaration(self.name) if taken else "") + text, entry
 
 
-def _linked(interface: Interface, machine: Machine, texts: list[str], timing: Timing) -> bytes:
-    """The object file of all entries, with the functions that they share."""
+def _refusal(target: str, external: bool) -> str:
+    """The message about a call of a function that no C program has."""
+    if has_plan(target) and not external:
+        return f"the program calls '{target}', which needs LAPACK: leave out --no-external, and link LAPACK"
+    return f"the program calls '{target}', which only a process with xhlo has: it is not compiled ahead"
+
+
+def _linked(interface: Interface, machine: Machine, texts: list[str], timing: Timing) -> tuple[bytes, str]:
+    """The object file of all entries, with the functions that they share, and its optimized LLVM IR."""
     name = interface.name
     if interface.threads is Threads.CALLBACK:
         texts = [text.replace(f"@{PARALLEL_FOR}(", f"@{name}_share(") for text in texts]
@@ -299,6 +329,6 @@ def _linked(interface: Interface, machine: Machine, texts: list[str], timing: Ti
         texts.append(machine.header + set_weights(name, interface.weights, machine.kind.big_endian))
     text = link_texts(texts) if len(texts) > 1 else texts[0]
     llvm: dict[str, float] = {}
-    code = compile_to_object(text, llvm, machine=machine.target_machine)
+    made = compile_with_text(text, llvm, machine.target_machine)
     timing.seconds.update((f"LLVM {stage}", seconds) for stage, seconds in llvm.items())
-    return code
+    return made

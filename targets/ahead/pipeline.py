@@ -18,8 +18,9 @@ _RUNTIME = (_PARALLEL, "place-safepoints")
 class AheadPipeline(Pipeline):
     """The passes of the CPU, as the machine needs them."""
 
-    def __init__(self, machine: Machine, threads: Threads = Threads.NONE):
+    def __init__(self, machine: Machine, threads: Threads = Threads.NONE, external: bool = True):
         self.machine = machine
+        self.external = external
         left_out = [name for name in _RUNTIME if name != _PARALLEL or threads is Threads.NONE]
         self.lowering: Mapping[str, tuple[str, ...]] = {
             "linalg": LOWER_LINALG,
@@ -29,11 +30,11 @@ class AheadPipeline(Pipeline):
 
     def tune(self, spec: str) -> str:
         """
-        Let kernels overwrite what is not needed any more, factor matrices of any size without LAPACK, and state what
-        the machine's vectors are and can to the passes that depend on it.
+        Let kernels overwrite what is not needed any more, give calls of LAPACK their memory or factor matrices of any
+        size without it, and state what the machine's vectors are and can to the passes that depend on it.
         """
         if spec == "bufferize":
             return "bufferize{in-place=true}"
         if spec == "decompose-hlo":
-            return "decompose-hlo{native-calls=true any-size=true}"
+            return f"decompose-hlo{{native-calls=true {'workspaces' if self.external else 'any-size'}=true}}"
         return tuned_for(self.machine, spec)

@@ -231,6 +231,14 @@ def compile_to_object(text: str, timings: Timings | None = None, level: int = LE
         return _object(module, machine, timings)
 
 
+def compile_with_text(text: str, timings: Timings | None, machine: Any) -> tuple[bytes, str]:
+    """As `compile_to_object`, and the optimized LLVM IR that the object file was made of."""
+    with _lock:
+        module = _optimized(text, machine, timings, LEVEL)
+        optimized = str(module)
+        return _object(module, machine, timings), optimized
+
+
 def _object(module: Any, machine: Any, timings: Timings | None) -> bytes:
     """The object file of an optimized module. Raises RuntimeError with LLVM's message."""
     with _stage(timings, "codegen"):

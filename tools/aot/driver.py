@@ -52,6 +52,7 @@ def _run(settings: Settings, program: Program, timing: Timing) -> None:
         threads=settings.threads,
         entries=settings.entries,
         weights=settings.weights,
+        external=settings.external,
         timing=timing,
     )
     contents = dict(library.files(settings.extras))

@@ -33,7 +33,8 @@ OPTIONS = (
            "public ones", GENERAL, "required", "FUNCTION,.."),
     Option("weights", "Write large constants to a file (PATH.weights), which the program maps at its start", GENERAL,
            "optional", "FILE"),
-    Option("print-symbols", "Print the functions that the object file needs from libc and libm", GENERAL),
+    Option("no-external", "Call no LAPACK: factor matrices by loops, and refuse factorizations without any", GENERAL),
+    Option("print-symbols", "Print the functions that the object file needs from libc, libm and LAPACK", GENERAL),
     Option("timing", "Print the time of each stage of the compilation", GENERAL),
     Option("target", "The machine and its system, as LLVM names them (this one)", MACHINE, "required", "TRIPLE",
            aliases=("triple",)),
@@ -66,6 +67,8 @@ class Settings:
     """The functions to compile; None for @main."""
     weights: str | None
     """The file of weights, by its path from `folder`."""
+    external: bool
+    """Whether the code may call LAPACK."""
     extras: tuple[Extra, ...]
     test: bool
     inputs: str | None
@@ -100,6 +103,7 @@ def understand(arguments: Arguments) -> Settings:
         threads=arguments.value("threads") or "none",
         entries=_entries(arguments),
         weights=_weights(arguments, path),
+        external=not arguments.has("no-external"),
         extras=tuple(name for name in EXTRAS if arguments.has(name)),
         test=arguments.has("emit-test"),
         inputs=arguments.value("emit-test"),
