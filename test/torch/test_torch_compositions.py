@@ -72,7 +72,9 @@ def test_factorizations() -> None:
         lambda a, b: torch.linalg.svdvals(b), lambda a, b: torch.linalg.eigvalsh(a), lambda a, b: torch.matrix_exp(a),
         lambda a, b: torch.linalg.lu_solve(*torch.linalg.lu_factor_ex(a)[:2], b, adjoint=True), torch.Tensor.matmul,
         lambda a, b: torch.linalg.solve_triangular(a, b, upper=True), lambda a, b: torch.cholesky_solve(b, a),
-        lambda a, b: torch.ormqr(b, b[:, 0], b, transpose=True),
+        lambda a, b: torch.ormqr(b, b[:, 0], b, transpose=True), lambda a, b: torch.linalg.pinv(b @ b.mT),
+        lambda a, b: torch.linalg.pinv(b, atol=torch.tensor([0.0, 2.0])), lambda a, b: torch.linalg.pinv(b.mT, rtol=0.5),
+        lambda a, b: torch.linalg.pinv(b @ b.mT - 2 * torch.eye(4), hermitian=True), lambda a, b: torch.linalg.pinv(b + 1j * b.exp()),
     ]  # fmt: skip
     same_as_eager(each(*functions), a, b, rtol=1e-9, atol=1e-9)
     same_as_eager(each(torch.linalg.det, torch.linalg.inv_ex, torch.linalg.cholesky_ex), torch.eye(3) + 0j)
@@ -96,6 +98,7 @@ def test_order_and_histograms() -> None:
         lambda x, y: (x.median(), y.median(), y.nanmedian()), lambda x, y: x.mode(1)[0], lambda x, y: x.kthvalue(3, 0)[0],
         lambda x, y: torch.histc(x, 4), lambda x, y: torch.histc(x, 5, 1, 3), lambda x, y: torch.histogram(x, 3),
         lambda x, y: torch.histogram(x, torch.tensor([0.0, 1.5, 4.0]), density=True),
+        lambda x, y: torch.searchsorted(x, y[:, :2].contiguous(), sorter=x.argsort(1)),
     ]  # fmt: skip
     same_as_eager(each(*functions), x, y)
 
@@ -113,6 +116,7 @@ def test_selection() -> None:
             lambda x, i, m, how=how: torch.segment_reduce(x, how, lengths=torch.tensor([2, 0, 3]), unsafe=True)
             for how in ("sum", "mean", "max", "min", "prod")
         ],
+        lambda x, i, m: (x.take(i[:2] - 9), x.take(i[1]), x[0, 0].take(i[:1]), x.clone().resize_(2, 4)),
         lambda x, i, m: torch.hash_tensor(x), lambda x, i, m: torch.addbmm(x[:, :2], x[None], x[None, :3, :2], beta=0),
     ]  # fmt: skip
     same_as_eager(each(*functions), x, i, m)
@@ -154,6 +158,7 @@ def test_gradients_of_selections() -> None:
         lengths = torch.tensor([2, 0, 3])
         found = [torch.segment_reduce(x, how, lengths=lengths, unsafe=True) for how in ("sum", "max")]
         found += [F.embedding_bag(i, x, torch.tensor([0, 1]), mode=how) for how in ("sum", "mean", "max")]
+        found += [x.put(i, x[0, 0].expand(4)), x[0, 0].put(i[0], x[0, 1])]
         return [*found, x.masked_scatter(m, x * 2), x.median(0)[0], torch.linalg.solve(x[:3], x[:3] + 1)]
 
     gradients_are_eagers(function, x, i, m)

@@ -26,6 +26,20 @@ def put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     return flat.reshape(x.shape)
 
 
+@composes("aten.take")
+def take(x: Any, index: Any) -> Any:
+    return x.reshape(-1).index_select(0, index.reshape(-1)).reshape(index.shape)
+
+
+@composes("aten.resize")
+def resize(x: Any, size: Any, *, memory_format: Any = None) -> Any:
+    """The first elements in another shape, zeros after the last."""
+    count = math.prod(size)
+    flat = x.reshape(-1)[:count]
+    wide = torch.cat([flat, flat.new_zeros(count - flat.numel())]) if flat.numel() < count else flat
+    return wide.reshape(size).contiguous(memory_format=memory_format or torch.contiguous_format)
+
+
 @composes("aten.nonzero_static")
 def nonzero_static(x: Any, *, size: int, fill_value: int = -1) -> Any:
     """The first places of elements that are not zero, as many rows as stated."""

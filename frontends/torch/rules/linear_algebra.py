@@ -153,6 +153,47 @@ def _where_done(step: Step, info: Value, x: Value) -> Value:
     return failed.select(step.full(math.nan, dtype_of(x), x.shape), x)
 
 
+def _diagonalized(step: Step, x: Value, hermitian: bool) -> tuple[Value, Value, Value]:
+    """Matrices as u diag(s) v: u by columns, s, and v by rows; s is not negative but for Hermitian ones."""
+    (m, n), dtype, real = x.shape[-2:], dtype_of(x), real_dtype(dtype_of(x))
+    least, batch = min(m, n), list(range(len(x.shape) - 2))
+    if hermitian:
+        results = [((n, n), dtype), ((n,), real), ((), torch.int32)]
+        u, s, info = _call(step, "syevd", [x], results, mode="V", uplo="L")
+        swapped = u.transpose([*batch, len(batch) + 1, len(batch)])
+        return u, _where_done(step, info, s), step.builder.conj(swapped) if dtype.is_complex else swapped
+    results = [((m, n), dtype), ((least,), real), ((m, least), dtype), ((least, n), dtype), ((), torch.int32)]
+    _, s, u, v, info = _call(step, "gesdd", [x], results, mode="S")
+    return u, _where_done(step, info, s), v
+
+
+@lowers("aten.linalg_pinv.atol_rtol_tensor")
+def pinv(
+    step: Step, x: Value, *, atol: Value | None = None, rtol: Value | None = None, hermitian: bool = False
+) -> Value:
+    """The pseudo-inverse; it does not depend on the signs of singular vectors."""
+    if not count(step.shape):
+        return step.full(0, step.dtype, step.shape)
+    u, s, v = _diagonalized(step, x, hermitian)
+    batch, real = list(range(len(x.shape) - 2)), dtype_of(s)
+    size = abs(s)
+    most = step.builder.reduce(size, step.full(0, real), dimensions=[len(batch)], body=step.builder.maximum)
+    least = step.full(0, real, most.shape) if atol is None else broadcast(converted(atol, real), most.shape)
+    if rtol is not None:
+        share = broadcast(converted(rtol, real), most.shape)
+    else:
+        share = step.full(torch.finfo(real).eps * max(x.shape[-2:]), real, most.shape)
+        if atol is not None:
+            share = (least > 0.0).select(step.full(0, real, most.shape), share)
+    kept = size > least.maximum(share * most).broadcast(s.shape, batch)
+    inverse = converted(kept.select(1.0 / s, step.full(0, real, s.shape)), dtype_of(x))
+    wide = [*batch, len(batch)]
+    scaled = v * inverse.broadcast(v.shape, wide)
+    adjoint = step.builder.conj if dtype_of(x).is_complex else lambda one: one
+    rank = len(batch)
+    return contract(step, adjoint(scaled), adjoint(u), batch, (rank, rank + 1))
+
+
 @lowers("aten._linalg_eigh")
 def eigh(step: Step, x: Value, uplo: str = "L", compute_v: bool = True) -> tuple[Value, ...]:
     if not step.used <= {0}:

@@ -6,10 +6,10 @@ from typing import Any
 
 from ...builder.builder import Value
 from ..api import torch
-from ..dtypes import Unlowered, converted, dtype_of
+from ..dtypes import converted, dtype_of
 from ..registry import lowers
 from ..step import Step, broadcast, count
-from .indexing import take_flat
+from .indexing import linear_places, take_flat
 
 
 def _places(step: Step, rows: Value, values: Value, right: bool) -> Value:
@@ -33,17 +33,21 @@ def _places(step: Step, rows: Value, values: Value, right: bool) -> Value:
     return low
 
 
+def _sorted_by(step: Step, rows: Value, sorter: Value) -> Value:
+    """Rows (.., n) in the order that their sorters state."""
+    dim = len(rows.shape) - 1
+    return take_flat(step, rows.reshape((count(rows.shape),)), linear_places(step, sorter, rows.shape, dim))
+
+
 @lowers("aten.searchsorted.Tensor aten.searchsorted.Scalar")
 def search_sorted(
     step: Step, rows: Value, values: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
     sorter: Value | None = None,
 ) -> Value:  # fmt: skip
-    if sorter is not None:
-        raise Unlowered("searchsorted with a sorter")
     dtype = step.promoted()
     given = step.value(values, dtype)
     shaped = given.reshape((1,)) if not given.shape else given
-    table = converted(rows, dtype)
+    table = converted(rows if sorter is None else _sorted_by(step, rows, sorter), dtype)
     if len(table.shape) == 1 and len(shaped.shape) > 1:
         shaped = shaped.reshape((count(shaped.shape),))
     return _places(step, table, shaped, right or side == "right").reshape(step.shape)
