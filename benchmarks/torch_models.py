@@ -2,9 +2,13 @@
 Models with random weights through `torch.compile(model, backend="xhlo")`, beside eager mode.
 
     python benchmarks/torch_models.py check [--only=resnet18,T5]
+    python benchmarks/torch_models.py speed [--all] [--write]
 
-Prints for each model the largest error of the results and of the gradients of a training step, relative to the norm of
-each tensor of a float64 run, for the compiled model and for eager mode, and the operations that torch ran.
+`check` prints for each model the largest error of the results and of the gradients of a training step, relative to the
+norm of each tensor of a float64 run, for the compiled model and for eager mode, and the operations that torch ran.
+
+`speed` times inference and a training step of some models, or of all, and their compilation, beside eager mode and
+inductor (`torch_speed.py`); `--write` puts the table into TORCH.md.
 """
 
 from __future__ import annotations
@@ -18,7 +22,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from torch_zoo import Case, cases
+import torch_speed
+from torch_report import put
+from torch_zoo import SAMPLE, Case, cases
 from xhlo.frontends.torch.backend import xhlo
 from xhlo.frontends.torch.errors import FallbackWarning
 
@@ -84,17 +90,43 @@ def check(case: Case, backend: Any) -> str:
     return f"{state} results, gradients {shown} (xhlo xhlo eager eager) {took:.1f} s {' '.join(ran)}"
 
 
+def speed(chosen: list[Case], stated: argparse.Namespace) -> None:
+    """Print a table of times, and put it into TORCH.md if that is wanted."""
+    backends = {"xhlo": xhlo, "inductor": "inductor"}
+    for backend in backends.values():
+        torch.compile(lambda x: x.sin().sum(), backend=backend)(torch.ones(8, requires_grad=True)).backward()
+    rows: list[torch_speed.Row] = []
+    print(torch_speed.HEAD, flush=True)
+    for case in chosen:
+        for row in torch_speed.rows_of(case, backends, stated.blocks, stated.seconds):
+            print(row.line, flush=True)
+            rows.append(row)
+    found = torch_speed.summary(rows)
+    print("\n".join(found))
+    if stated.write:
+        put(
+            "speed",
+            ["## Models beside inductor and eager mode", "", torch_speed.HEAD, *(row.line for row in rows), "", *found],
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=["check"])
+    parser.add_argument("action", choices=["check", "speed"])
     parser.add_argument("--only", default="")
-    parser.add_argument("--backend", default="xhlo")
+    parser.add_argument("--backend", default="xhlo", help="of check")
+    parser.add_argument("--all", action="store_true", help="the speed of all models")
+    parser.add_argument("--blocks", type=int, default=5, help="turns of each system")
+    parser.add_argument("--seconds", type=float, default=0.3, help="the length of a turn")
+    parser.add_argument("--write", action="store_true", help="put the table into TORCH.md")
     stated = parser.parse_args()
-    backend = xhlo if stated.backend == "xhlo" else stated.backend
     only = list(filter(None, stated.only.split(",")))
-    for case in cases():
-        if only and not any(one in case.name for one in only):
-            continue
+    chosen = [case for case in cases() if not only or any(one in case.name for one in only)]
+    if stated.action == "speed":
+        speed([case for case in chosen if stated.all or only or case.name in SAMPLE], stated)
+        return
+    backend = xhlo if stated.backend == "xhlo" else stated.backend
+    for case in chosen:
         try:
             found = check(case, backend)
         except Exception as reason:
@@ -103,4 +135,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    torch_speed.use_empty_caches()
     main()

@@ -4,9 +4,9 @@ Write `benchmarks/TORCH.md` from the outcomes that `test/torch/run_opinfo.py --i
     python test/torch/run_opinfo.py float32 bfloat16 int64 bool --into=build/operations.txt
     python test/torch/run_opinfo.py float32 --backward --into=build/operations.txt
     python test/torch/run_opinfo.py float32 --backend=inductor --only=.. --into=build/operations.txt
-    python benchmarks/torch_report.py build/operations.txt [build/speed.txt]
+    python benchmarks/torch_report.py build/operations.txt
 
-The second file is what `benchmarks/torch_models.py speed` printed.
+`torch_models.py speed --write` writes the table of models.
 """
 
 from __future__ import annotations
@@ -90,17 +90,20 @@ def beside_inductor(found: dict[tuple[str, str, str], str]) -> list[str]:
     return lines
 
 
+def put(mark: str, lines: list[str]) -> None:
+    """Replace a part of the page, which stands between two comments, or add it."""
+    start, end = f"<!-- {mark} -->", f"<!-- end of {mark} -->"
+    page, part = PAGE.read_text(), "\n".join([start, *lines, end])
+    before, found, rest = page.partition(start)
+    PAGE.write_text(before + part + rest.partition(end)[2] if found else f"{page}\n{part}\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("operations", type=Path)
-    parser.add_argument("speed", type=Path, nargs="?")
     stated = parser.parse_args()
     found = outcomes(stated.operations.read_text())
     parts = [
-        "# PyTorch on xhlo: measured",
-        "",
-        "`benchmarks/torch_report.py` writes this page.",
-        "",
         "## Operations of torch's own list (OpInfo), beside eager mode",
         "",
         "Two samples of each operation and type on the CPU, as one graph. Operations whose samples eager mode itself",
@@ -125,9 +128,7 @@ def main() -> None:
             "| --- | --- | --- | --- |",
             *compared,
         ]
-    if stated.speed:
-        parts += ["", "## Models", "", stated.speed.read_text().strip()]
-    PAGE.write_text("\n".join(parts) + "\n")
+    put("operations", parts)
 
 
 if __name__ == "__main__":

@@ -237,6 +237,17 @@ def _of_transformers(cls: str, stated: dict[str, Any], kind: str) -> nn.Module:
     return (Plain if kind in ("image", "captions") else Named)(model, names)
 
 
+SAMPLE = frozenset(
+    """
+    torchvision/resnet18 torchvision/mobilenet_v3_small torchvision/convnext_tiny torchvision/swin_t
+    torchvision/densenet121 timm/vit_tiny_patch16_224 timm/resmlp_12_224 timm/seresnet18 transformers/Bert
+    transformers/GPT2 transformers/Llama transformers/T5 transformers/Whisper transformers/CLIP transformers/Mamba
+    transformers/Mixtral
+    """.split()
+)
+"""The models that are timed by default."""
+
+
 def _detr() -> nn.Module:
     """A detector with a transformer over the features of a convnet, in the manner of DETR."""
 

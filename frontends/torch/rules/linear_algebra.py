@@ -153,6 +153,10 @@ def _where_done(step: Step, info: Value, x: Value) -> Value:
     return failed.select(step.full(math.nan, dtype_of(x), x.shape), x)
 
 
+def _conjugate(step: Step, x: Value) -> Value:
+    return step.builder.conj(x) if dtype_of(x).is_complex else x
+
+
 def _diagonalized(step: Step, x: Value, hermitian: bool) -> tuple[Value, Value, Value]:
     """Matrices as u diag(s) v: u by columns, s, and v by rows; s is not negative but for Hermitian ones."""
     (m, n), dtype, real = x.shape[-2:], dtype_of(x), real_dtype(dtype_of(x))
@@ -161,7 +165,7 @@ def _diagonalized(step: Step, x: Value, hermitian: bool) -> tuple[Value, Value, 
         results = [((n, n), dtype), ((n,), real), ((), torch.int32)]
         u, s, info = _call(step, "syevd", [x], results, mode="V", uplo="L")
         swapped = u.transpose([*batch, len(batch) + 1, len(batch)])
-        return u, _where_done(step, info, s), step.builder.conj(swapped) if dtype.is_complex else swapped
+        return u, _where_done(step, info, s), _conjugate(step, swapped)
     results = [((m, n), dtype), ((least,), real), ((m, least), dtype), ((least, n), dtype), ((), torch.int32)]
     _, s, u, v, info = _call(step, "gesdd", [x], results, mode="S")
     return u, _where_done(step, info, s), v
@@ -189,9 +193,8 @@ def pinv(
     inverse = converted(kept.select(1.0 / s, step.full(0, real, s.shape)), dtype_of(x))
     wide = [*batch, len(batch)]
     scaled = v * inverse.broadcast(v.shape, wide)
-    adjoint = step.builder.conj if dtype_of(x).is_complex else lambda one: one
     rank = len(batch)
-    return contract(step, adjoint(scaled), adjoint(u), batch, (rank, rank + 1))
+    return contract(step, _conjugate(step, scaled), _conjugate(step, u), batch, (rank, rank + 1))
 
 
 @lowers("aten._linalg_eigh")
