@@ -4,33 +4,26 @@ Loops of cholesky: a matrix in each lane of vectors, or the rows of one matrix i
 Many matrices are transposed into scratch memory, so that a vector holds one element of each. The elements of L are
 computed column by column, four rows at a time; U is the same with rows and columns exchanged.
 
-A matrix of few is copied as an upper triangle, whose rows are contiguous: row j, divided by the root of its pivot,
-times its own elements is subtracted from the rows after it.
+The rows of one of few matrices are in vectors, as in cholesky_rows.py; short ones stay in registers.
 """
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-from xdsl.dialects import math as xdsl_math
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import SSAValue
 
 from ...dialects.linalg_ext.factorization import CholeskyOp
-from ...dialects.support.scalar import NO_FASTMATH
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder
+from .cholesky_rows import Moving, Triangle, root_of
 from .conversion import patterns
 from .fourier_passes import Vec, Vectors
 from .matrices import MOST_WIDE, MatrixFunctions, divided
 
 ROWS = 4
 """Rows of a column that are computed at once."""
-
-
-def _root(x: Vec) -> Vec:
-    op = xdsl_math.SqrtOp.create(operands=[x.value], result_types=[x.value.type], properties={"fastmath": NO_FASTMATH})
-    return Vec(x.vectors, x.vectors.builder.insert(op).result)
 
 
 class Driver(MatrixFunctions):
@@ -85,13 +78,18 @@ class Driver(MatrixFunctions):
 
     @property
     def padded(self) -> int:
-        """The length of a row of whole vectors."""
-        return -(-self.n // self.lanes) * self.lanes
+        """The length of a row of whole vectors in scratch memory; rows do not begin in the same sets of a cache."""
+        whole = -(-self.n // self.lanes) * self.lanes
+        return whole if self.n <= MOST_WIDE or whole // self.lanes % 2 else whole + self.lanes
 
     def rows_of_matrix(
         self, source: SSAValue, target: SSAValue, scratch: SSAValue, at: IndexValue, matrix: IndexValue
     ) -> None:
-        builder, n, padded = self.builder, self.n, self.padded
+        builder, n = self.builder, self.n
+        if n > MOST_WIDE:
+            self.long_rows(source, target, scratch, at, matrix)
+            return
+        padded = self.padded
         strides = (1, n) if self.lower else (n, 1)
         given, made = (builder.strided_view(array, matrix * (n * n), (n, n), strides) for array in (source, target))
         whole = builder.strided_view(scratch, at, (n, padded), (padded, 1))
@@ -104,19 +102,15 @@ class Driver(MatrixFunctions):
         with builder.loop(0, n) as i, builder.loop(0, i) as j:
             builder.store(builder.load(given, [i, j]), made, [i, j])
         with builder.loop(0, n) as j:
-            start = builder.index(at + j * padded)
-            pivot = _root(vectors.splat(vectors.element_at(scratch, start + j)))
-            if n > MOST_WIDE:
-                self.long_row(vectors, scratch, at, j, pivot)
-            else:
-                self.short_row(vectors, scratch, at, j, pivot)
+            self.short_row(vectors, scratch, at, j)
         with builder.loop(0, n) as i, builder.loop(i, n) as j:
             builder.store(builder.load(whole, [i, j]), made, [i, j])
 
-    def short_row(self, vectors: Vectors, scratch: SSAValue, at: IndexValue, j: IndexValue, pivot: Vec) -> None:
+    def short_row(self, vectors: Vectors, scratch: SSAValue, at: IndexValue, j: IndexValue) -> None:
         """Divide row j by its pivot and take its multiples from the rows after it: it stays in registers."""
         builder, padded = self.builder, self.padded
         start = builder.index(at + j * padded)
+        pivot = root_of(vectors.splat(vectors.element_at(scratch, start + j)))
         row = [divided(vectors.load(scratch, start + k), pivot) for k in range(0, padded, self.lanes)]
         for number, part in enumerate(row):
             vectors.store(part, scratch, start + number * self.lanes)
@@ -126,19 +120,27 @@ class Driver(MatrixFunctions):
                 place = at + i * padded + number * self.lanes
                 vectors.store(vectors.load(scratch, place).plus_product(factor, part), scratch, place)
 
-    def long_row(self, vectors: Vectors, scratch: SSAValue, at: IndexValue, j: IndexValue, pivot: Vec) -> None:
-        """The same for rows that do not fit, of which what is left of the diagonal is left out."""
-        builder, padded, lanes = self.builder, self.padded, self.lanes
-        start = builder.index(at + j * padded)
-        with builder.loop(j // lanes, padded // lanes) as part:
-            place = builder.index(start + part * lanes)
-            vectors.store(divided(vectors.load(scratch, place), pivot), scratch, place)
-        with builder.loop(j + 1, self.n) as i:
-            factor = -vectors.splat(vectors.element_at(scratch, start + i))
-            row = builder.index(at + i * padded)
-            with builder.loop(i // lanes, padded // lanes) as part:
-                place, own = row + part * lanes, vectors.load(scratch, start + part * lanes)
-                vectors.store(vectors.load(scratch, place).plus_product(factor, own), scratch, place)
+    def long_rows(
+        self, source: SSAValue, target: SSAValue, scratch: SSAValue, at: IndexValue, matrix: IndexValue
+    ) -> None:
+        """The same for rows that do not fit into registers, in functions for all sizes."""
+        lower, suffix = self.lower, "lower" if self.lower else "upper"
+
+        def read(vectors: Vectors, array: Any, begin: Any, *given: Any) -> None:
+            Moving(Triangle(vectors, *given), array, begin, lower).read()
+
+        def factor(vectors: Vectors, *given: Any) -> None:
+            Triangle(vectors, *given).factor()
+
+        def write(vectors: Vectors, array: Any, begin: Any, given: Any, *triangle: Any) -> None:
+            moving = Moving(Triangle(vectors, *triangle), array, begin, lower)
+            moving.copy_other_triangle(given)
+            moving.write()
+
+        begin, triangle = matrix * (self.n * self.n), (scratch, at, self.n, self.padded)
+        self.call(f"read_{suffix}", (source, begin, *triangle), read)
+        self.call("cholesky_rows", triangle, factor)
+        self.call(f"write_{suffix}", (target, begin, source, *triangle), write)
 
 
 class _Lanes:
@@ -170,7 +172,7 @@ class _Lanes:
         builder = self.vectors.builder
         with builder.loop(0, self.n) as j:
             (total,) = self.sums([j], j)
-            pivot = _root(total)
+            pivot = root_of(total)
             self.vectors.store(pivot, self.buffer, self.place(j, j))
             whole = builder.index(builder.index(self.n - 1 - j) // ROWS)
             with builder.loop(0, whole) as block:

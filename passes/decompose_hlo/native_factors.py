@@ -19,11 +19,15 @@ from ...hlo_dialect.expressions.tensor import Builder
 from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.ops.algorithms.linear_algebra import CholeskyOp, TriangularSolveOp
 from ...hlo_dialect.types import element_of, f32, f64, i32, make_tensor, shape_of
+from ...lowering.device.cpu import CPU
 from .native_calls import native_call
 from .transform import any_size_decompositions, native_decompositions
 
 MOST_ROWS = 64
-"""Larger matrices are left to LAPACK."""
+"""Larger matrices are left to LAPACK, but for those that potrf keeps in the cache."""
+
+MOST_BYTES = CPU.l2_bytes
+"""Of a matrix that potrf factors without LAPACK."""
 
 _ROUTINES = {f"lapack_{type_}{name}_ffi": name for type_ in "sd" for name in ("potrf", "getrf", "trsm")}
 
@@ -31,6 +35,10 @@ _ROUTINES = {f"lapack_{type_}{name}_ffi": name for type_ in "sd" for name in ("p
 def _is_native(matrices: SSAValue, most_rows: int) -> bool:
     shape = shape_of(matrices)
     return 0 not in shape and max(shape[-2:]) <= most_rows and element_of(matrices) in (f32, f64)
+
+
+def _most_rows_of_potrf(matrices: SSAValue, most_rows: int) -> int:
+    return max(most_rows, math.isqrt(MOST_BYTES // (4 if element_of(matrices) == f32 else 8)))
 
 
 def _potrf(op: Operation, matrices: SSAValue, lower: bool) -> CustomCallOp:
@@ -41,6 +49,8 @@ def _potrf(op: Operation, matrices: SSAValue, lower: bool) -> CustomCallOp:
 def _custom_call(op: CustomCallOp, most_rows: int) -> Sequence[Operation]:
     """LAPACK's potrf, getrf and trsm become `xhlo.potrf`, .."""
     name = _ROUTINES.get(op.call_target_name.data)
+    if name == "potrf":
+        most_rows = _most_rows_of_potrf(op.operands[0], most_rows)
     if name is None or not all(_is_native(operand, most_rows) for operand in op.operands):
         return ()
     letters = {key: chr(value) for key, value in describe_call(op).attributes.items() if isinstance(value, int)}
@@ -74,7 +84,7 @@ def _cholesky(op: CholeskyOp, most_rows: int) -> Sequence[Operation]:
     Before: `cholesky %a, lower`
     After:  `custom_call @xhlo.potrf(%a)`, zeros in the other triangle, NaN in matrices that are not positive-definite
     """
-    if not _is_native(op.a, most_rows):
+    if not _is_native(op.a, _most_rows_of_potrf(op.a, most_rows)):
         return ()
     call = _potrf(op, op.a, op.is_lower)
     Rewriter.insert_op(call, InsertPoint.before(op))

@@ -46,6 +46,45 @@ def test_cholesky() -> None:
         np.testing.assert_allclose(got[~bad], want if lower else np.swapaxes(want, -1, -2), rtol=1e-4, atol=1e-5 * n)
 
 
+def test_cholesky_of_long_rows() -> None:
+    """Whole and broken panels, vectors and pairs of rows; only one triangle is read, whatever the other holds."""
+    rng = np.random.default_rng(5)
+    cases = [(1, 65, "f4", True), (1, 128, "f4", False), (2, 83, "f8", True), (1, 97, "f8", False), (3, 72, "f4", True)]
+    inputs = [positive_definite(rng, count, n, dtype) for count, n, dtype, _ in cases]
+    wanted = [factor_of(x) for x in inputs]
+    inputs[4][1, 70, 70] = -1.0
+    for (_, n, _, lower), x in zip(cases, inputs, strict=True):
+        x[:, (np.triu if lower else np.tril)(np.ones((n, n)), 1 if lower else -1) != 0] = np.nan
+    ops = [f"stablehlo.cholesky %x{number}, lower = {str(case[3]).lower()}" for number, case in enumerate(cases)]
+    text = text_of(ops, inputs, [type_of(x) for x in inputs])
+    decomposed = Program(text).after("decompose-hlo{native-calls=true}")
+    assert str(decomposed.module).count("@xhlo.potrf") == len(cases)
+    for (_, _, dtype, lower), want, got in zip(cases, wanted, run(text, inputs), strict=True):
+        good = ~np.isnan(got).any(axis=(-2, -1))
+        assert list(good) == [len(good) != 3 or number != 1 for number in range(len(good))]
+        want = want if lower else np.swapaxes(want, -1, -2)
+        np.testing.assert_allclose(got[good], want[good], rtol=1e-12 if dtype == "f8" else 1e-4, atol=1e-5)
+        assert np.isnan(got[~good]).all()
+
+
+def test_potrf_keeps_the_other_triangle() -> None:
+    """LAPACK's routine returns it as it was, and the number of a pivot that is not positive."""
+    x = positive_definite(np.random.default_rng(6), 2, 70, np.float32)
+    x[1, 66, 66] = np.nan
+    want = factor_of(x[0])
+    for letter, keep, triangle in (("L", np.triu, want), ("U", np.tril, want.T)):
+        text = f"""func.func @main(%a: {type_of(x)}) -> ({type_of(x)}, tensor<2xi32>) {{
+          %0:2 = stablehlo.custom_call @lapack_spotrf_ffi(%a) {{mhlo.backend_config = {{uplo = {ord(letter)} : ui8}}}}
+            : ({type_of(x)}) -> ({type_of(x)}, tensor<2xi32>)
+          return %0#0, %0#1 : {type_of(x)}, tensor<2xi32> }}"""
+        assert "@xhlo.potrf" in str(Program(text).after("decompose-hlo{native-calls=true}").module)
+        factor, info = run(text, [x])
+        offset = 1 if letter == "L" else -1
+        np.testing.assert_array_equal(keep(factor[0], offset), keep(x[0], offset))
+        np.testing.assert_allclose(factor[0] - keep(factor[0], offset), triangle, rtol=1e-4, atol=1e-5)
+        np.testing.assert_array_equal(info, [0, 67])
+
+
 def test_triangular_solve() -> None:
     """Every side, triangle and transposition, of one system and of many."""
     rng = np.random.default_rng(1)
