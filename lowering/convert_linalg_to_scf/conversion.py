@@ -11,9 +11,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 
-from ...dialects.support.kernel import Kernel, kernels_of
+from ...dialects.support.kernel import Kernel, is_kernel
 from ...dialects.support.views import is_view
 from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.walking import operations_in
+from ..loop_nests.cost import body_cost, task_count
 from ..loop_nests.fills import absorbed_fills
 from ..loop_nests.loop_builder import LoopBuilder
 from ..loop_nests.nest import Nest, nest_of_copy, nest_of_fill, nest_of_generic
@@ -98,6 +100,19 @@ def convert_kernel(kernel: func.FuncOp) -> None:
     erase_all(structured)
 
 
+def convert_copies(function: func.FuncOp) -> None:
+    """Divide the large copies of a host function among threads."""
+    for op in [op for op in operations_in(function) if isinstance(op, memref.CopyOp)]:
+        nest = nest_of_copy(op)
+        size = nest.size_of(nest.free)
+        if task_count(size, size * body_cost(nest), size) == 1:
+            continue
+        builder = LoopBuilder(function, op)
+        emit_elementwise(builder, nest)
+        op.detach()
+        op.erase()
+
+
 def _runs(kernel: func.FuncOp) -> list[list[Structured]]:
     """The operations to lower, cut where loops or calls stand between them, such as those of a product."""
     runs: list[list[Structured]] = [[]]
@@ -131,7 +146,8 @@ class ConvertLinalgToScfPass(HloPass):
     Before: `linalg.generic {..} ins(%a : memref<1000x1000xf32>) outs(%b : memref<1000x1000xf32>) {..}` in a kernel
     After:  `scf.parallel` over tasks of a flat index, `scf.for` inside; the innermost has attribute xhlo.parallel
     Assumes: the level after bufferize; linear indexing maps.
-    Leaves: no linalg. memref.copy stays in host functions, where it moves whole buffers.
+    Leaves: no linalg. In host functions memref.copy, which moves whole buffers there, stays for those that one thread
+            copies as fast as several.
     """
 
     name = "convert-linalg-to-scf"
@@ -139,5 +155,8 @@ class ConvertLinalgToScfPass(HloPass):
     illegal = ("linalg.*",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        for kernel in kernels_of(module):
-            convert_kernel(kernel)
+        for function in list(module.body.block.ops):
+            if is_kernel(function):
+                convert_kernel(function)
+            elif isinstance(function, func.FuncOp):
+                convert_copies(function)

@@ -181,12 +181,13 @@ class KernelBuilder:
     Inserts operations into a kernel: before an anchor at its top level, or at the end of the block being built.
 
     Constants are in the kernel once each, at its top; new operations take the location of the operation being lowered.
+    For an operation of a host function, `before`, its block takes the place of the top level.
     """
 
-    def __init__(self, kernel: func.FuncOp | GpuFuncOp):
-        self.top: Block = kernel.body.block
+    def __init__(self, kernel: func.FuncOp | GpuFuncOp, before: Operation | None = None):
+        self.top: Block = kernel.body.block if before is None else cast(Block, before.parent)
         self.block: Block = self.top
-        self.anchor = cast(Operation, self.top.last_op)
+        self.anchor = before or cast(Operation, self.top.last_op)
         self.location: LocationAttr = self.anchor.location
         self._constants: dict[Attribute, SSAValue] = {}
 

@@ -28,7 +28,7 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.gpu.functions import GpuFuncOp
 from ...dialects.support import kernel
@@ -46,8 +46,8 @@ def buffer_of(value: SSAValue) -> Buffer:
 class LoopBuilder(KernelBuilder):
     """A KernelBuilder of loops and branches, loads and stores."""
 
-    def __init__(self, kernel: func.FuncOp | GpuFuncOp):
-        super().__init__(kernel)
+    def __init__(self, kernel: func.FuncOp | GpuFuncOp, before: Operation | None = None):
+        super().__init__(kernel, before)
         self.parallel_body: Block | None = None
         """The body of the scf.parallel being built."""
         self._yielded: Sequence[SSAValue] = ()
