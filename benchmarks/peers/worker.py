@@ -68,7 +68,11 @@ def call_for(run: Callable[[], Any], seconds: float) -> list[float]:
 
 
 def prepared(module: ModuleType, system: str, row: Row, path: str) -> tuple[Callable[[], Any] | None, dict[str, Any]]:
-    """A function that computes the row, and the reply; no function if this system has none, or it is wrong."""
+    """
+    A function that computes the row, and the reply; no function if this system has none, or it is wrong.
+
+    Two calls are checked: a system may compute a result where it keeps its arguments.
+    """
     start = time.perf_counter()
     try:
         run = module.prepare(row, system, row.arguments())
@@ -78,10 +82,17 @@ def prepared(module: ModuleType, system: str, row: Row, path: str) -> tuple[Call
         seconds = time.perf_counter() - start
         if hasattr(module, "back"):
             results = module.back(row, results)
+        checked = [leaf.copy() for leaf in leaves(results)]
+        again = run()
+        if hasattr(module, "back"):
+            again = module.back(row, again)
     except Exception as error:  # An error of a system, of any type, is its result for this row.
         return None, {"state": "failed", "error": f"{type(error).__name__}: {error}"[:300]}
     with np.load(path) as file:
-        wrong = difference(row, leaves(results), list(file.values()))
+        expected = list(file.values())
+    wrong = difference(row, checked, expected)
+    if wrong is None and (changed := difference(row, leaves(again), expected)) is not None:
+        wrong = f"the first call is right, the second, of the same arguments, is not: it writes over them; {changed}"
     if wrong is not None:
         return None, {"state": "wrong", "error": wrong}
     return run, {"state": "ready", "compile": seconds}

@@ -46,6 +46,16 @@ def test_what_a_system_lacks_or_refuses(monkeypatch: pytest.MonkeyPatch) -> None
     assert reply["state"] == "failed" and reply["error"].startswith("ValueError: ")
 
 
+def test_a_system_that_writes_over_its_arguments(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its first result is right, and every later one is that of another program."""
+    row, path = BY_NAME["small_add"], tmp_path / "expected.npz"
+    np.savez(path, *on_jax.expected(row))
+    monkeypatch.setitem(on_numpy.FUNCTIONS, "small_add", lambda x, y: np.add(x, y, out=x))
+    run, reply = worker.prepared(on_numpy, "NumPy", row, str(path))
+    assert run is None and reply["state"] == "wrong"
+    assert reply["error"].startswith("the first call is right, the second, of the same arguments, is not")
+
+
 def made_up() -> Results:
     quiet = {
         "softmax": {"xhlo": 0.001, "JAX": 0.002, "IREE": 0.004},
