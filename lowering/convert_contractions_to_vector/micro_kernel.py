@@ -2,8 +2,8 @@
 The micro-kernel: a function that adds the product of a panel of A and a panel of B to a block of C.
 
 Its accumulators are in registers, one vector per row, which takes one or two registers. Matrix sizes are parameters, so
-that products of many shapes share a micro-kernel: it is most of the code of a product, and is compiled once per process
-(see `targets/llvm_text/module.py`).
+that products of many shapes share a micro-kernel: it is most of the code of a product, and is compiled once (see
+`shared_function.py`).
 """
 
 from __future__ import annotations

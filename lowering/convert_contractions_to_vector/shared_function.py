@@ -1,8 +1,9 @@
 """
 Functions next to a kernel that other programs are likely to contain too.
 
-A process keeps the texts of those whose facts are stated (`KnownFunctions`). Where a compilation uses them, a function
-that is known is only declared, because most of a product's code, and of the time to lower it, is in such functions.
+The code of those whose facts are stated is kept, on disk too (`targets/cpu/known_code.py`). Where a compilation uses
+it, a function that is known is only declared, because most of a product's code, and of the time to lower it, is in such
+functions.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from contextvars import ContextVar
 from typing import TypeVar, cast
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, StringAttr, UnitAttr
+from xdsl.dialects.builtin import FunctionType, MemRefType, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...dialects.cpu import SHARED
+from ...dialects.support.buffers import Buffer
 from ..loop_nests.loop_builder import Index, LoopBuilder
 
 FactsT = TypeVar("FactsT")
@@ -26,26 +28,26 @@ FactsT = TypeVar("FactsT")
 
 class KnownFunctions:
     """
-    What one compilation knows of shared functions: the symbols and texts of those that others have compiled, by key,
-    and the keys of those in its own module.
+    What one compilation knows of shared functions: the symbols of those that others have compiled, by key, and the keys
+    of those in its own module.
     """
 
-    def __init__(self, texts: Callable[[str], tuple[str, str] | None]):
-        """`texts`: the symbol and text of a key."""
-        self._texts = texts
-        self.found: dict[str, tuple[str, str]] = {}
-        """Those that the compilation uses, and those that it makes itself."""
+    def __init__(self, symbol_of: Callable[[str], str | None]):
+        """`symbol_of`: the symbol of a key whose code there is."""
+        self._symbol_of = symbol_of
+        self.found: dict[str, str] = {}
+        """Those that the compilation uses."""
         self._own: set[str] = set()
 
     def has(self, key: str) -> bool:
         """Whether a function is known, or in the module; if not, it will be."""
         if key in self._own or key in self.found:
             return True
-        known = self._texts(key)
-        if known is None:
+        symbol = self._symbol_of(key)
+        if symbol is None:
             self._own.add(key)
             return False
-        self.found[key] = known
+        self.found[key] = symbol
         return True
 
 
@@ -72,16 +74,27 @@ def call_known(
 ) -> None:
     """
     As `call_shared`, for a body that depends on nothing but `facts`, whose representation states them, and the types of
-    the parameters. `emit` is a function of a module, which captures nothing.
+    the parameters: the elements of buffers, not their sizes. `emit` is a function of a module, which captures nothing.
     """
+    stated = (emit.__module__, emit.__qualname__, repr(facts))
+    call_stated(builder, kernel, suffix, arguments, stated, lambda inside, given: emit(inside, given, facts))
+
+
+def call_stated(
+    builder: LoopBuilder,
+    kernel: func.FuncOp,
+    suffix: str,
+    arguments: Sequence[Index | SSAValue],
+    stated: Sequence[str],
+    emit: Callable[[LoopBuilder, Sequence[SSAValue]], None],
+) -> func.FuncOp:
+    """As `call_known`; `stated` is all that the body depends on. Returns the function."""
     known = _known.get()
     if known is None:
-        call_shared(builder, kernel, suffix, arguments, lambda inside, parameters: emit(inside, parameters, facts))
-        return
+        return call_shared(builder, kernel, suffix, arguments, emit)
     operands = _values(builder, arguments)
     types = [value.type for value in operands]
-    stated = (emit.__module__, emit.__qualname__, repr(facts), *map(str, types))
-    key = hashlib.sha256("\n".join(stated).encode()).hexdigest()
+    key = hashlib.sha256("\n".join((*stated, *map(_kind, types))).encode()).hexdigest()
     if known.has(key):
         name = _free_name(kernel, suffix)
         function = func.FuncOp(name, FunctionType.from_lists(types, []), Region(), StringAttr("private"))
@@ -89,10 +102,17 @@ def call_known(
         cast(Block, kernel.parent).insert_ops_after([function], kernel)
         builder.insert(func.CallOp(name, operands, []))
     else:
-        function = call_shared(
-            builder, kernel, suffix, operands, lambda inside, parameters: emit(inside, parameters, facts)
-        )
+        function = call_shared(builder, kernel, suffix, operands, emit)
     function.attributes[SHARED] = StringAttr(key)
+    return function
+
+
+def _kind(type_: Attribute) -> str:
+    """The type of a parameter as far as code depends on it: a buffer is a pointer to elements."""
+    if not isinstance(type_, MemRefType):
+        return str(type_)
+    buffer = cast(Buffer, type_)
+    return f"memref {buffer.element_type} {buffer.memory_space}"
 
 
 def call_shared(
@@ -140,15 +160,17 @@ class SharedFunctions:
         self,
         suffix: str,
         arguments: Sequence[Index | SSAValue],
+        stated: Sequence[str],
         emit: Callable[[LoopBuilder, Sequence[SSAValue]], None],
     ) -> None:
-        """As `call_shared`; a suffix with arguments of the same types names the same function again."""
+        """As `call_stated`; a suffix with arguments of the same types names the same function again."""
         operands = _values(self.builder, arguments)
         key = suffix, tuple(value.type for value in operands)
         if key in self._names:
             self.builder.insert(func.CallOp(self._names[key], operands, []))
         else:
-            self._names[key] = call_shared(self.builder, self.kernel, suffix, arguments, emit).sym_name.data
+            function = call_stated(self.builder, self.kernel, suffix, operands, stated, emit)
+            self._names[key] = function.sym_name.data
 
 
 def _free_name(kernel: func.FuncOp, suffix: str) -> str:

@@ -23,7 +23,11 @@ class VectorFunctions:
         self.functions = SharedFunctions(builder, kernel)
 
     def call(self, name: str, arguments: Sequence[Index | SSAValue], emit: Callable[..., None]) -> None:
-        """Call a shared function; `emit` gets its vectors and its parameters, numbers as indices."""
+        """
+        Call a shared function; `emit` gets its vectors and its parameters, numbers as indices.
+
+        The name states what `emit` captures: functions of one name and one `emit` are the same in every program.
+        """
 
         def inside(builder: LoopBuilder, parameters: Sequence[SSAValue]) -> None:
             given = [
@@ -32,4 +36,7 @@ class VectorFunctions:
             ]
             emit(Vectors(builder, self.element, self.lanes), *given)
 
-        self.functions.call(f"{name}_{self.element}", arguments, inside)
+        suffix = f"{name}_{self.element}"
+        kinds = "".join("v" if isinstance(argument, SSAValue) else "i" for argument in arguments)
+        stated = (emit.__module__, emit.__qualname__, suffix, str(self.lanes), kinds)
+        self.functions.call(suffix, arguments, stated, inside)

@@ -302,7 +302,7 @@ def _compile_alone(text: str, timings: Timings, level: int) -> bytes:
 
 
 @lru_cache(maxsize=1)
-def _made_by() -> tuple[str, ...]:
+def made_by() -> tuple[str, ...]:
     """What determines an object file besides its text."""
     files = fingerprint(os.path.dirname(os.path.dirname(__file__)), ("cpu",))
     return files, llvm_version(), host_triple(), host_cpu(), host_features()
@@ -315,7 +315,7 @@ def kept_object(key: Sequence[str], text: Callable[[], str]) -> bytes:
     So are the functions that programs share (`compile_units`); other code is kept with the programs' executables.
     """
     return kept(
-        [*key, *_made_by()],
+        [*key, *made_by()],
         ".o",
         lambda: compile_to_object(text(), level=1),
         lambda code: code,
@@ -331,17 +331,34 @@ _SHARED_KEPT = 1024
 
 
 def _shared_file(symbol: str) -> Path | None:
-    return place(("shared", symbol, LEVEL, *_made_by()), ".o", cache_folder)
+    return place(("shared", symbol, LEVEL, *made_by()), ".o", cache_folder)
+
+
+def shared_code(symbol: str) -> bytes | None:
+    """The object file of a shared function that this process or another has compiled; None if it is not kept."""
+    with _lock:
+        if symbol not in _shared:
+            path = _shared_file(symbol)
+            code = path and stored(path, bytes)
+            if code is None:
+                return None
+            _shared[symbol] = code
+        return _shared[symbol]
 
 
 def compile_units(
-    texts: Sequence[str], shared: Mapping[str, str], timings: Timings, level: int = LEVEL
+    texts: Sequence[str],
+    shared: Mapping[str, str],
+    timings: Timings,
+    level: int = LEVEL,
+    known: Mapping[str, bytes] | None = None,
 ) -> tuple[bytes, ...]:
     """
     Object files of a program: its own texts, which LLVM optimizes at `level`, and functions that many programs share,
     each compiled once, and kept.
 
-    `shared`: LLVM IR by symbol, where the symbol is derived from the text (see `emit_units`).
+    `shared`: LLVM IR by symbol, where the symbol is derived from the text (see `emit_units`); `known`: the object files
+    of others.
     """
     with _lock:
         places = {symbol: _shared_file(symbol) for symbol in shared if symbol not in _shared}
@@ -357,7 +374,8 @@ def compile_units(
                 write(path, code)
         for symbol in shared:
             _shared.move_to_end(symbol)
-        objects = (*made[: len(texts)], *(_shared[symbol] for symbol in shared))
+        found = {symbol: _shared[symbol] for symbol in shared} | dict(known or {})
+        objects = (*made[: len(texts)], *(found[symbol] for symbol in sorted(found)))
         while len(_shared) > _SHARED_KEPT:
             _shared.popitem(last=False)
     return objects

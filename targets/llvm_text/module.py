@@ -67,22 +67,19 @@ class Units:
     """The texts without `shared` and `data`; the first has the entry."""
     shared: Mapping[str, str]
     """
-    The functions that other programs are likely to contain too (`SHARED`): texts by symbol. Equal functions have equal
-    symbols and texts in every program.
+    The functions that other programs are likely to contain too (`SHARED`): texts by symbol, of those with a body. Equal
+    functions have equal symbols and texts in every program.
     """
     data: Mapping[str, bytes]
     """Large constants by symbol: as text they would take longer than everything else."""
 
 
-def emit_units(
-    module: ModuleOp, guarded: bool = False, known: MutableMapping[str, tuple[str, str]] | None = None
-) -> Units:
+def emit_units(module: ModuleOp, guarded: bool = False, known: MutableMapping[str, str] | None = None) -> Units:
     """
     The module as LLVM IR, in parts; if it is `guarded`, with no constants in the text, of which only the alignment of
     elements is known. Raises DiagnosticError for operations outside the llvm dialect.
 
-    `known`: the symbols and texts of shared functions by key, which the module only declares; receives those that it
-    has.
+    `known`: the symbols of shared functions by key, which the module only declares; receives those of bodies.
     """
     named = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, llvm.FuncOp | llvm.GlobalOp)}
     shared = {name: op for name, op in named.items() if SHARED in op.attributes}
@@ -99,9 +96,9 @@ def emit_units(
 
 
 def _set_all_apart(
-    module: ModuleOp, shared: Mapping[str, llvm.FuncOp | llvm.GlobalOp], known: MutableMapping[str, tuple[str, str]]
+    module: ModuleOp, shared: Mapping[str, llvm.FuncOp | llvm.GlobalOp], known: MutableMapping[str, str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """The texts of the shared functions by symbol, and their symbols by name."""
+    """The texts of the shared functions with a body, by symbol, and the symbols of all by name."""
     apart: dict[str, str] = {}
     symbols: dict[str, str] = {}
     keys = {name: key.data for name, op in shared.items() if isinstance(key := op.attributes[SHARED], StringAttr)}
@@ -110,11 +107,8 @@ def _set_all_apart(
             symbols[name], text = _set_apart(module, name)
             apart[symbols[name]] = text
             if name in keys:
-                known[keys[name]] = symbols[name], text
-    for name, key in keys.items():
-        symbols[name], text = known[key]
-        apart[symbols[name]] = text
-    return apart, symbols
+                known[keys[name]] = symbols[name]
+    return apart, symbols | {name: known[key] for name, key in keys.items()}
 
 
 def _set_apart(module: ModuleOp, name: str) -> tuple[str, str]:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+import pytest
 
 import xhlo
 from counting import calls
@@ -10,6 +16,9 @@ from xhlo.dialects.cpu import SHARED
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.lowering.convert_contractions_to_vector.shared_function import KnownFunctions, knowing
 from xhlo.passes.manager.pipelines import FUSE, LOWER_LINALG
+from xhlo.targets.cache import files
+from xhlo.targets.cache.files import write
+from xhlo.targets.cpu import build, jit, known_code
 from xhlo.targets.cpu.executable import CpuExecutable
 from xhlo.targets.cpu.target import CPU
 from xhlo.targets.llvm_text.module import Units, emit_units
@@ -17,7 +26,7 @@ from xhlo.targets.program.lowering import Lowering
 from xhlo.targets.program.pipeline import parse_source, run_passes
 from xhlo.targets.program.source import Source
 
-Texts = dict[str, tuple[str, str]]
+Symbols = dict[str, str]
 
 
 def products(*sizes: tuple[int, int, int]) -> str:
@@ -36,48 +45,99 @@ def products(*sizes: tuple[int, int, int]) -> str:
     return f"func.func @main({arguments}) -> ({types}) {{\n{body}\n  return {names} : {types}\n}}"
 
 
-def lowered(text: str, texts: Texts | None) -> tuple[Units, int]:
+def lowered(text: str, symbols: Symbols | None) -> tuple[Units, int]:
     """The units of a program, and the number of shared functions whose bodies were made."""
     ctx = make_context()
     lowering = Lowering(ctx, parse_source(Source(text, "<test>"), ctx), CPU)
     assert lowering.is_plain
-    known = None if texts is None else KnownFunctions(texts.get)
+    known = None if symbols is None else KnownFunctions(symbols.get)
     with knowing(known):
         lowering.to_the_end()
     shared = [op for op in lowering.module.body.block.ops if SHARED in op.attributes]
     units = emit_units(lowering.module, known={} if known is None else known.found)
-    if texts is not None and known is not None:
-        texts.update(known.found)
+    if symbols is not None and known is not None:
+        symbols.update(known.found)
     return units, sum(bool(op.regions[0].blocks) for op in shared)
 
 
 def test_the_code_is_the_same_whatever_is_known() -> None:
-    texts: Texts = {}
+    symbols: Symbols = {}
     program = products((64, 64, 64), (65, 300, 70), (64, 64, 64))
     plain, bodies = lowered(program, None)
-    first, made = lowered(program, texts)
-    again, none = lowered(program, texts)
-    assert plain == first == again
+    first, made = lowered(program, symbols)
+    again, none = lowered(program, symbols)
+    assert plain == first
+    assert plain.texts == again.texts and not again.shared
     assert bodies >= made > 0 == none
-    assert set(plain.shared) <= {symbol for symbol, _ in texts.values()}
+    assert set(plain.shared) == {*symbols.values()}
+
+
+FOURIER = """func.func @main(%x: tensor<ROWSx12xcomplex<f64>>) -> tensor<ROWSx12xcomplex<f64>> {
+  %0 = stablehlo.fft %x, type = FFT, length = [12] : (tensor<ROWSx12xcomplex<f64>>) -> tensor<ROWSx12xcomplex<f64>>
+  return %0 : tensor<ROWSx12xcomplex<f64>>
+}"""
+CHOLESKY = """func.func @main(%x: tensor<ROWSx5x5xf32>) -> tensor<ROWSx5x5xf32> {
+  %0 = stablehlo.cholesky %x, lower = true : tensor<ROWSx5x5xf32>
+  return %0 : tensor<ROWSx5x5xf32>
+}"""
+
+
+@pytest.mark.parametrize("program", [FOURIER, CHOLESKY], ids=["fourier", "cholesky"])
+def test_buffers_of_other_sizes_share_functions(program: str) -> None:
+    symbols: Symbols = {}
+    few, many = (program.replace("ROWS", rows) for rows in ("64", "96"))
+    _, made = lowered(few, symbols)
+    again, none = lowered(many, symbols)
+    assert made > 0 == none
+    plain, _ = lowered(many, None)
+    assert again.texts == plain.texts and set(plain.shared) <= {*symbols.values()}
+
+
+def test_code_is_found_by_another_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A process that has compiled nothing lowers no product that another has; a damaged file is nothing to go by."""
+    monkeypatch.setenv("XHLO_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("XHLO_CACHE_SIZE", "0")
+    monkeypatch.setattr(files, "_warned", set[str]())
+    compiled: list[int] = []
+    compile_units = build.compile_units
+
+    def recorded(texts: Sequence[str], shared: Mapping[str, str], *rest: Any) -> tuple[bytes, ...]:
+        compiled.append(len(shared))
+        return compile_units(texts, shared, *rest)
+
+    monkeypatch.setattr(build, "compile_units", recorded)
+    codes: list[tuple[bytes, ...]] = []
+    for number in range(3):
+        known_code._symbols.clear()  # pyright: ignore[reportPrivateUsage]
+        jit._shared.clear()  # pyright: ignore[reportPrivateUsage]
+        if number == 2:
+            for path in tmp_path.glob("*.key"):
+                write(path, b"no symbol")
+        with pytest.warns(RuntimeWarning, match="names no function") if number == 2 else nullcontext():
+            executable = xhlo.compile(products((48, 40, 64)) + f"// {number}")
+        assert isinstance(executable, CpuExecutable)
+        codes.append(executable.image.code)
+    assert compiled[0] == compiled[2] > 0 == compiled[1]
+    assert codes[0] == codes[1] == codes[2]
 
 
 def test_what_is_known_is_not_lowered_again() -> None:
-    texts: Texts = {}
+    symbols: Symbols = {}
     program = products((64, 64, 64))
     lowered(program, None)
-    first = calls(lambda: lowered(program, texts))
-    assert calls(lambda: lowered(program, texts)) < 0.6 * first
+    first = calls(lambda: lowered(program, symbols))
+    assert calls(lambda: lowered(program, symbols)) < 0.6 * first
 
 
 def test_functions_differ_where_their_facts_do() -> None:
-    texts: Texts = {}
-    lowered(products((64, 64, 64)), texts)
-    few = len(texts)
+    symbols: Symbols = {}
+    lowered(products((64, 64, 64)), symbols)
+    few = len(symbols)
     # The last panel is not full, in rows or in columns.
-    uneven, _ = lowered(products((61, 64, 64), (64, 64, 61)), texts)
-    assert len(texts) > few
-    assert uneven == lowered(products((61, 64, 64), (64, 64, 61)), None)[0]
+    uneven, _ = lowered(products((61, 64, 64), (64, 64, 61)), symbols)
+    assert len(symbols) > few
+    plain, _ = lowered(products((61, 64, 64), (64, 64, 61)), None)
+    assert uneven.texts == plain.texts and {*uneven.shared} <= {*plain.shared} <= {*symbols.values()}
 
 
 def test_a_product_alone_is_no_loop_of_kernels() -> None:
