@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import Float64Type
 
 from ...dialects.support.scalar import scalar_attr
 from ..device.cpu import Machine
-from ..loop_nests.indices import delinearized
+from ..loop_nests.indices import at_most, delinearized, rest_of
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Nest
@@ -190,6 +190,8 @@ class DirectProductEmitter(ProductEmitter):
 
     def _panel_places(self, number: Index) -> tuple[list[Index], Index]:
         """The indices of the loops over rows, and the panel of the innermost rows, of panel `number`."""
+        if not self.row_loops:
+            return [], number
         each = -(-self.product.m.size // self.blocking.mr)
         at = delinearized(number // each, [loop.size for loop in self.row_loops])
         return at, number % each
@@ -229,22 +231,21 @@ class DirectProductEmitter(ProductEmitter):
         self, epilogue: Nest, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]
     ) -> None:
         builder, product, blocking = self.builder, self.product, self.blocking
-        right = builder.min(columns[1] * blocking.nr, product.n.size)
+        right = at_most(builder, columns[1] * blocking.nr, blocking.nr, product.n.size)
         with builder.loop(*rows) as number:
             rows_at, i = self._panel_places(number)
             of_batches, of_rows = iter(position), iter(rows_at)
             outer = [next(of_batches) if loop.b else next(of_rows) for loop in self.around]
             row = i * blocking.mr
             # The rows shared with the previous panel have had theirs.
-            bottom = builder.min(row + blocking.mr, product.m.size)
+            bottom = at_most(builder, row + blocking.mr, blocking.mr, product.m.size)
             emit_epilogue(builder, epilogue, outer, (row, bottom), (columns[0] * blocking.nr, right))
 
     def clear(self, output: Index, rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
         builder, product, blocking = self.builder, self.product, self.blocking
         left = columns[0] * blocking.nr
-        right = builder.min(columns[1] * blocking.nr, product.n.size)
+        right = at_most(builder, columns[1] * blocking.nr, blocking.nr, product.n.size)
         zero = builder.scalar(scalar_attr(0, product.element))
-        uneven = product.m.size % blocking.mr != 0
         with builder.loop(*rows) as number:
             rows_at, i = self._panel_places(number)
             at = self._moved(output, self.row_loops, rows_at, of_a=False)
@@ -252,6 +253,6 @@ class DirectProductEmitter(ProductEmitter):
             at += row * product.m.c
             view = builder.strided_view(product.c.root, at, (blocking.mr, product.n.size), (product.m.c, product.n.c))
             # The rows shared with the previous panel may belong to another task.
-            count = builder.min(product.m.size - row, blocking.mr) if uneven else blocking.mr
+            count = rest_of(builder, row, blocking.mr, product.m.size)
             with builder.loop(0, count) as i, builder.loop(left, right, attributes=PARALLEL) as j:
                 builder.store(zero, view, [i, j])

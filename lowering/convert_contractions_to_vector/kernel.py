@@ -21,7 +21,7 @@ from xdsl.ir import SSAValue
 from ...dialects.support.scalar import scalar_attr
 from ..device.cpu import CPU
 from ..loop_nests.cost import task_count, task_size
-from ..loop_nests.indices import chunk, delinearized, end_of
+from ..loop_nests.indices import at_most, chunk, delinearized, end_of, rest_of
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
 from ..loop_nests.nest import Nest
@@ -167,8 +167,8 @@ class ProductEmitter:
     ) -> None:
         """Apply the epilogue to a tile of C, which is complete."""
         builder, product, blocking = self.builder, self.product, self.blocking
-        bottom = builder.min(rows[1] * blocking.mr, product.m.size)
-        right = builder.min(columns[1] * blocking.nr, product.n.size)
+        bottom = at_most(builder, rows[1] * blocking.mr, blocking.mr, product.m.size)
+        right = at_most(builder, columns[1] * blocking.nr, blocking.nr, product.n.size)
         emit_epilogue(builder, epilogue, position, (rows[0] * blocking.mr, bottom), (columns[0] * blocking.nr, right))
 
     def emit_block(self, step: Step, i: IndexValue, j: IndexValue, first: bool) -> None:
@@ -184,8 +184,8 @@ class ProductEmitter:
             product.c.root, output, (product.m.size, product.n.size), (product.m.c, product.n.c)
         )
         top, left = rows[0] * blocking.mr, columns[0] * blocking.nr
-        bottom = builder.min(rows[1] * blocking.mr, product.m.size)
-        right = builder.min(columns[1] * blocking.nr, product.n.size)
+        bottom = at_most(builder, rows[1] * blocking.mr, blocking.mr, product.m.size)
+        right = at_most(builder, columns[1] * blocking.nr, blocking.nr, product.n.size)
 
         with builder.loop(top, bottom) as i, builder.loop(left, right, attributes=PARALLEL) as j:
             builder.store(builder.scalar(scalar_attr(0, product.element)), view, [i, j])
@@ -228,7 +228,7 @@ class ProductEmitter:
             c_at=c_at + column * product.n.c,
             c_row=product.m.c,
             count=step.upper - step.lower,
-            rows=builder.min(product.m.size - row, blocking.mr),
-            columns=builder.min(product.n.size - column, blocking.nr),
+            rows=rest_of(builder, row, blocking.mr, product.m.size),
+            columns=rest_of(builder, column, blocking.nr, product.n.size),
         )
         call_micro_kernel(builder, self.kernel, blocking, lies, target, arguments)

@@ -33,5 +33,14 @@ def chunk(builder: LoopBuilder, number: Index, size: int, total: int) -> tuple[I
 
 def end_of(builder: LoopBuilder, lower: Index, size: int, total: int) -> Index:
     """The end of a range of up to `size` numbers from `lower`, a multiple of `size`, below `total`."""
-    upper = lower + size
+    return at_most(builder, lower + size, size, total)
+
+
+def at_most(builder: LoopBuilder, upper: Index, size: int, total: int) -> Index:
+    """The smaller of `upper`, a multiple of `size` that ends a block, and `total`."""
     return upper if total % size == 0 else builder.min(upper, total)
+
+
+def rest_of(builder: LoopBuilder, lower: Index, size: int, total: int) -> Index:
+    """How many of a block of `size` numbers from `lower`, a multiple of `size`, are below `total`."""
+    return size if total % size == 0 else builder.min(total - lower, size)

@@ -33,7 +33,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ...dialects.gpu.functions import GpuFuncOp
 from ...dialects.support import kernel
 from ...dialects.support.buffers import INDEX, Buffer, i32_array, i64_array, memref_type
-from .kernel_builder import Index, IndexValue, KernelBuilder, Value, known, value_of
+from .kernel_builder import Index, IndexValue, KernelBuilder, Value, known, known_number, value_of
 
 PARALLEL: Mapping[str, Attribute] = {kernel.PARALLEL: UnitAttr()}
 """The attribute of an innermost loop whose iterations do not depend on each other through memory."""
@@ -170,7 +170,7 @@ class LoopBuilder(KernelBuilder):
         attributes: Mapping[str, Attribute] | None,
     ) -> Generator[Any]:
         carried = [value_of(value) for value in carry or ()]
-        if isinstance(lower, int) and isinstance(upper, int) and lower < upper <= lower + step:
+        if _runs_once(lower, upper, step):
             with self._inside(None) as results:
                 index = self.index(lower)
                 yield index if carry is None else (index, carried)
@@ -288,3 +288,12 @@ class LoopBuilder(KernelBuilder):
                 new = self.insert(op.clone(mapping))
                 mapping.update(zip(op.results, new.results, strict=True))
         return []
+
+
+def _runs_once(lower: Index, upper: Index, step: int) -> bool:
+    """Whether a loop is known to have one iteration: its bounds are constants, or a constant apart."""
+    if isinstance(lower, int) or isinstance(upper, int):
+        return isinstance(lower, int) and isinstance(upper, int) and lower < upper <= lower + step
+    owner = upper.value.owner
+    apart = known_number(owner.rhs) if isinstance(owner, arith.AddiOp) and owner.lhs is lower.value else None
+    return apart is not None and 0 < apart <= step
