@@ -6,7 +6,7 @@ from ...lowering.convert_contractions_to_vector.shared_function import KnownFunc
 from ..llvm_text.module import emit_units
 from ..program.lowering import Lowering
 from .image import Image
-from .jit import LEVEL, compile_units
+from .jit import LEVEL, QUICK, compile_units
 from .known_code import KnownCode, note_symbols
 
 
@@ -22,7 +22,8 @@ def build_image(lowering: Lowering) -> Image:
         units = emit_units(lowering.module, guarded=lowering.facts.guard is not None, known=symbols)
     llvm: dict[str, float] = {}
     level = LEVEL if lowering.opt_level else 0
-    code = compile_units(units.texts, units.shared, llvm, level, kept.codes)
+    levels = [QUICK if starts else level for starts in units.starting]
+    code = compile_units(units.texts, units.shared, llvm, levels, kept.codes)
     note_symbols(symbols)
     timing.seconds.update((f"LLVM {name}", seconds) for name, seconds in llvm.items())
     return Image(code, units.data, lowering.facts)

@@ -51,6 +51,9 @@ Timings = dict[str, float]
 LEVEL = 2
 """The level of LLVM's optimizer. Level 3 takes a tenth longer and does not make kernels faster."""
 
+QUICK = -1
+"""Without the optimizer, and with the quick selection of instructions, in a tenth of the time: for cold code."""
+
 EXCLUDED_FEATURES = ("avx512bf16", "avxneconvert", "avx10.2")
 """Features whose conversions to bfloat flush denormals to zero."""
 
@@ -128,16 +131,20 @@ def _initialize() -> None:
     llvm.initialize_native_asmprinter()
 
 
-@lru_cache(maxsize=1)
-def _target_machine() -> Any:
-    """The target machine of this process; used by one thread at a time."""
+@lru_cache(maxsize=2)
+def _target_machine(quick: bool = False) -> Any:
+    """A target machine of this process; used by one thread at a time."""
     _initialize()
-    return _machine(host_triple(), host_cpu(), host_features())
+    return _host_machine(quick)
 
 
-def _machine(triple: str, cpu: str, features: str) -> Any:
+def _host_machine(quick: bool) -> Any:
+    return _machine(host_triple(), host_cpu(), host_features(), 0 if quick else 3)
+
+
+def _machine(triple: str, cpu: str, features: str, level: int = 3) -> Any:
     target: Any = llvm.Target.from_triple(triple)
-    return target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default")
+    return target.create_target_machine(cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default")
 
 
 @lru_cache(maxsize=1)
@@ -185,6 +192,8 @@ def _optimized(text: str, machine: Any, timings: Timings | None, level: int) -> 
         # A separate context, because LLVM never frees objects interned in the global one.
         module: Any = llvm.parse_assembly(text, context=llvm.create_context())
         module.verify()
+    if level == QUICK:
+        return module
     with _stage(timings, "optimize"):
         options: Any = llvm.create_pipeline_tuning_options(speed_level=level)
         options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = level > 1
@@ -226,7 +235,7 @@ def compile_to_object(text: str, timings: Timings | None = None, level: int = LE
     the seconds of each stage.
     """
     with _lock:
-        machine = machine or _target_machine()
+        machine = machine or _target_machine(level == QUICK)
         module = _optimized(text, machine, timings, level)
         return _object(module, machine, timings)
 
@@ -269,7 +278,7 @@ def compile_to_objects(texts: Sequence[str], timings: Timings, levels: Sequence[
 
     `levels`: that of LLVM's optimizer for each text. `timings` receives the share of each stage in the time passed.
     """
-    threads = min(len(texts), default_thread_count())
+    threads = min(len(texts) - levels.count(QUICK), default_thread_count())
     if threads <= 1:
         return [compile_to_object(text, timings, level) for text, level in zip(texts, levels, strict=True)]
     with _lock:
@@ -286,19 +295,20 @@ def compile_to_objects(texts: Sequence[str], timings: Timings, levels: Sequence[
     return objects
 
 
-_free_machines: list[Any] = []
-"""Target machines that no thread of `compile_to_objects` uses now."""
+_free_machines: dict[bool, list[Any]] = {False: [], True: []}
+"""Target machines that no thread of `compile_to_objects` uses now, by whether they are quick."""
 
 
 def _compile_alone(text: str, timings: Timings, level: int) -> bytes:
+    free = _free_machines[level == QUICK]
     try:
-        machine = _free_machines.pop()
+        machine = free.pop()
     except IndexError:
-        machine = _machine(host_triple(), host_cpu(), host_features())
+        machine = _host_machine(level == QUICK)
     try:
         return _object(_optimized(text, machine, timings, level), machine, timings)
     finally:
-        _free_machines.append(machine)
+        free.append(machine)
 
 
 @lru_cache(maxsize=1)
@@ -350,11 +360,11 @@ def compile_units(
     texts: Sequence[str],
     shared: Mapping[str, str],
     timings: Timings,
-    level: int = LEVEL,
+    levels: Sequence[int] | None = None,
     known: Mapping[str, bytes] | None = None,
 ) -> tuple[bytes, ...]:
     """
-    Object files of a program: its own texts, which LLVM optimizes at `level`, and functions that many programs share,
+    Object files of a program: its own texts, which LLVM optimizes at `levels`, and functions that many programs share,
     each compiled once, and kept.
 
     `shared`: LLVM IR by symbol, where the symbol is derived from the text (see `emit_units`); `known`: the object files
@@ -365,8 +375,8 @@ def compile_units(
         found = ((symbol, path and stored(path, bytes)) for symbol, path in places.items())
         _shared.update((symbol, code) for symbol, code in found if code is not None)
         new = [symbol for symbol in shared if symbol not in _shared]
-        levels = [level] * len(texts) + [LEVEL] * len(new)
-        made = compile_to_objects([*texts, *(shared[symbol] for symbol in new)], timings, levels)
+        every = [*(levels or [LEVEL] * len(texts)), *[LEVEL] * len(new)]
+        made = compile_to_objects([*texts, *(shared[symbol] for symbol in new)], timings, every)
         for symbol, code in zip(new, made[len(texts) :], strict=True):
             _shared[symbol] = code
             path = places[symbol]

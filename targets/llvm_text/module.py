@@ -65,6 +65,8 @@ class Units:
 
     texts: tuple[str, ...]
     """The texts without `shared` and `data`; the first has the entry."""
+    starting: tuple[bool, ...]
+    """For each text, whether its functions only start others."""
     shared: Mapping[str, str]
     """
     The functions that other programs are likely to contain too (`SHARED`): texts by symbol, of those with a body. Equal
@@ -92,7 +94,7 @@ def emit_units(module: ModuleOp, guarded: bool = False, known: MutableMapping[st
         writer = ModuleWriter([module], large=1 if guarded else LARGE_CONSTANT, part=part, symbols=symbols)
         texts.append(writer.text())
         data |= writer.data
-    return Units(tuple(texts), apart, data)
+    return Units(tuple(texts), tuple(part.starts for part in parts), apart, data)
 
 
 def _set_all_apart(

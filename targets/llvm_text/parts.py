@@ -2,8 +2,10 @@
 How the functions of a module are divided into parts that LLVM compiles at the same time.
 
 A part has functions that call one another; kernels, which are never inlined, may be elsewhere. What is inlined anyway,
-and constants, every part that names them has for itself. The division follows from the module alone, so that the
-machine code is the same however many threads compile it.
+and constants, every part that names them has for itself. Functions that only start others, such as the entry, the
+program of calls, and the loops around the micro-kernel of a product, are a part that LLVM compiles without optimizing
+it, in a tenth of the time. The division follows from the module alone, so that the machine code is the same however
+many threads compile it.
 """
 
 from __future__ import annotations
@@ -13,15 +15,19 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, IntegerType, StringAttr
 from xdsl.ir import Attribute, Operation
 
+from ...dialects.llvm_ops import PoisonOp, SelectOp
 from ...dialects.support.vector_variants import VECTOR_VARIANTS
 
-PART = 250
+PART = 100
 """The least number of operations of a part: LLVM takes ten times longer for them than for setting up another part."""
 
 MOST_PARTS = 16
+
+FEW = 24
+"""The number of operations below which functions that only start others are optimized with them."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,8 @@ class Part:
     """The functions that other texts call."""
     copied: frozenset[str]
     """Those that other texts define as well."""
+    starts: bool = False
+    """Whether the functions only start others: nothing in them is worth optimizing."""
 
 
 Named = Mapping[str, llvm.FuncOp | llvm.GlobalOp]
@@ -49,11 +57,16 @@ def divide(ops: Named, apart: frozenset[str]) -> tuple[Part, ...]:
     """
     graph = _Graph(ops, apart)
     groups = _joined(graph)
-    count = min(MOST_PARTS, sum(map(graph.size, groups)) // PART, len(groups))
-    if count <= 1:
+    starting = [name for names in groups if graph.only_start(names) for name in names]
+    if graph.size(starting) < FEW and len(starting) < sum(map(len, groups)):
+        starting = []
+    groups = [names for names in groups if not starting or not graph.only_start(names)]
+    count = min(MOST_PARTS, max(1, sum(map(graph.size, groups)) // PART), len(groups))
+    if count + bool(starting) <= 1:
         every = frozenset(graph.ops)
-        return (Part(every - apart, every, frozenset(), frozenset()),)
-    chosen = _balanced(groups, graph, count)
+        return (Part(every - apart, every, frozenset(), frozenset(), bool(starting)),)
+    chosen = [*([starting] if starting else ()), *(_balanced(groups, graph, count) if groups else ())]
+    chosen.sort(key=lambda names: not any(_is_entry(ops[name]) for name in names))
     home = {name: number for number, names in enumerate(chosen) for name in names}
     exported = frozenset(
         callee
@@ -62,14 +75,14 @@ def divide(ops: Named, apart: frozenset[str]) -> tuple[Part, ...]:
         for callee in graph.edges[source]
         if home.get(callee, number) != number
     )
-    return tuple(_part(graph, names, exported) for names in chosen)
+    return tuple(_part(graph, names, exported, names is starting) for names in chosen)
 
 
-def _part(graph: _Graph, names: Sequence[str], exported: frozenset[str]) -> Part:
+def _part(graph: _Graph, names: Sequence[str], exported: frozenset[str], starts: bool) -> Part:
     copied = {copy for name in names for copy in graph.copied(name)}
     defined = {*names, *copied}
     named = defined.union(*(graph.edges[name] for name in defined))
-    return Part(frozenset(defined), frozenset(named), exported.intersection(names), frozenset(copied))
+    return Part(frozenset(defined), frozenset(named), exported.intersection(names), frozenset(copied), starts)
 
 
 class _Graph:
@@ -82,6 +95,8 @@ class _Graph:
         self.bound: dict[str, set[str]] = {}
         """Those of `edges` that are compiled together with the one that names them."""
         self._sizes: dict[str, int] = {}
+        self._starting: set[str] = set()
+        """The functions that only start others."""
         for name, op in self.ops.items():
             self._read(name, op)
         self._copies = {name for name, op in self.ops.items() if _is_copied(op)}
@@ -91,8 +106,10 @@ class _Graph:
     def _read(self, name: str, op: Operation) -> None:
         named, bound, size = set(_variants(op)) & self.ops.keys(), set[str](), 0
         if isinstance(op, llvm.FuncOp) and name not in self.apart:
+            works = not op.body.blocks
             for each in (inner for block in op.body.blocks for inner in block.ops):
                 size += 1
+                works = works or _works(each)
                 if isinstance(each, llvm.AddressOfOp):
                     bound.add(each.global_name.root_reference.data)
                 elif isinstance(each, llvm.CallOp) and each.callee is not None:
@@ -100,6 +117,8 @@ class _Graph:
                     named.add(callee)
                     if not _stays_a_call(self.ops.get(callee)):
                         bound.add(callee)
+            if not works:
+                self._starting.add(name)
         self.edges[name] = (named | bound) & self.ops.keys()
         self.bound[name] = bound & self.ops.keys()
         self._sizes[name] = size
@@ -111,6 +130,11 @@ class _Graph:
             for name, op in self.ops.items()
             if name not in self._copies and name not in self.apart and not _is_declaration(op)
         ]
+
+    def only_start(self, names: Sequence[str]) -> bool:
+        """Whether these functions only start others, and inline none."""
+        copies = (copy for name in names for copy in self.copied(name))
+        return self._starting.issuperset(names) and all(isinstance(self.ops[copy], llvm.GlobalOp) for copy in copies)
 
     def copied(self, name: str) -> list[str]:
         """The functions and globals that are copied into each part that has `name`."""
@@ -158,6 +182,43 @@ def _balanced(groups: list[list[str]], graph: _Graph, count: int) -> list[list[s
         parts[least] += names
         sizes[least] += graph.size(names)
     return [part for part in parts if part]
+
+
+_CONTROL: tuple[type[Operation], ...] = (
+    llvm.AddOp,
+    llvm.AddressOfOp,
+    llvm.AllocaOp,
+    llvm.AndOp,
+    llvm.BrOp,
+    llvm.CallIntrinsicOp,
+    llvm.CallOp,
+    llvm.CondBrOp,
+    llvm.ConstantOp,
+    llvm.GEPOp,
+    llvm.ICmpOp,
+    llvm.LShrOp,
+    llvm.MulOp,
+    llvm.ReturnOp,
+    llvm.ShlOp,
+    llvm.SubOp,
+    llvm.UDivOp,
+    llvm.URemOp,
+    llvm.UndefOp,
+    llvm.ZeroOp,
+    PoisonOp,
+    SelectOp,
+)
+_INDICES = (IntegerType(1), IntegerType(64), llvm.LLVMPointerType())
+
+
+def _works(op: Operation) -> bool:
+    """Whether an operation does more than compute addresses and indices, pass them on and call functions."""
+    if isinstance(op, llvm.LoadOp):
+        return not isinstance(op.results[0].type, llvm.LLVMPointerType)
+    if isinstance(op, llvm.StoreOp):
+        slot = op.ptr.owner
+        return not isinstance(slot.ptr.owner if isinstance(slot, llvm.GEPOp) else slot, llvm.AllocaOp)
+    return not isinstance(op, _CONTROL) or any(result.type not in _INDICES for result in op.results)
 
 
 def _is_declaration(op: Operation) -> bool:

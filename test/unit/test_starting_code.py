@@ -1,0 +1,76 @@
+"""Functions that only start others are a text of their own, which LLVM does not optimize."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import xhlo
+from xhlo.hlo_dialect.dialect import make_context
+from xhlo.targets.cpu import build, jit
+from xhlo.targets.cpu.executable import CpuExecutable
+from xhlo.targets.cpu.target import CPU
+from xhlo.targets.llvm_text.module import Units, emit_units
+from xhlo.targets.program.lowering import Lowering
+from xhlo.targets.program.pipeline import parse_source
+from xhlo.targets.program.source import Source
+
+PRODUCT = """func.func @main(%a: tensor<64x96xf32>, %b: tensor<96x64xf32>) -> tensor<64x64xf32> {
+  %0 = hlo.dot_general %a, %b, contracting_dims = [1] x [0]
+    : (tensor<64x96xf32>, tensor<96x64xf32>) -> tensor<64x64xf32>
+  return %0 : tensor<64x64xf32>
+}"""
+
+CHAIN = """func.func @main(%a: tensor<70x96xf32>, %b: tensor<96x64xf32>, %c: tensor<64x33xf32>) -> tensor<33xf32> {
+  %0 = hlo.dot_general %a, %b, contracting_dims = [1] x [0]
+    : (tensor<70x96xf32>, tensor<96x64xf32>) -> tensor<70x64xf32>
+  %1 = hlo.dot_general %0, %c, contracting_dims = [1] x [0]
+    : (tensor<70x64xf32>, tensor<64x33xf32>) -> tensor<70x33xf32>
+  %z = hlo.constant dense<0.0> : tensor<f32>
+  %2 = hlo.reduce(%1 init: %z) applies hlo.add across dimensions = [0] : (tensor<70x33xf32>, tensor<f32>) -> tensor<33xf32>
+  return %2 : tensor<33xf32>
+}"""
+
+ADDITION = """func.func @main(%a: tensor<64xi64>) -> tensor<64xi64> {
+  %0 = hlo.add %a, %a : tensor<64xi64>
+  return %0 : tensor<64xi64>
+}"""
+
+
+def units_of(text: str) -> Units:
+    ctx = make_context()
+    lowering = Lowering(ctx, parse_source(Source(text, "<test>"), ctx), CPU)
+    lowering.to_the_end()
+    return emit_units(lowering.module)
+
+
+def test_a_product_is_all_start() -> None:
+    units = units_of(PRODUCT)
+    assert units.starting == (True,)
+    assert "define void @xhlo_entry(" in units.texts[0]
+
+
+def test_work_is_apart_from_what_starts_it() -> None:
+    units = units_of(CHAIN)
+    assert units.starting == (True, False)
+    start, work = units.texts
+    assert "define void @xhlo_entry(" in start and "x float>" not in start and "load float" not in start
+    assert "load float" in work and "@xhlo_entry" not in work
+
+
+def test_few_operations_that_start_stay_with_the_work() -> None:
+    assert units_of(ADDITION).starting == (False,)
+
+
+@pytest.mark.parametrize("text", [PRODUCT, CHAIN], ids=["product", "chain"])
+def test_the_optimizer_would_not_change_bits(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    results: list[bytes] = []
+    for level in (jit.QUICK, jit.LEVEL):
+        monkeypatch.setattr(build, "QUICK", level)
+        executable = xhlo.compile(text + f"// {level}")
+        assert isinstance(executable, CpuExecutable)
+        arguments = [rng.normal(size=type_.shape).astype(np.float32) for type_ in executable.input_types]
+        results.append(np.asarray(executable(*arguments)).tobytes())
+        rng = np.random.default_rng(1)
+    assert results[0] == results[1]
