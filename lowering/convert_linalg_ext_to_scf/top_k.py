@@ -11,21 +11,22 @@ through another selection. Each step keeps the order of equal elements.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32
 from xdsl.ir import SSAValue
 
 from ...dialects.linalg_ext.sort import TopKOp
 from ...dialects.linalg_ext.window import shape_of
 from ...dialects.support.buffers import memref_type
+from ..convert_contractions_to_vector.shared_function import call_known
 from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.indices import chunk
-from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import LoopBuilder
+from ..loop_nests.kernel_builder import Index, IndexValue, known
+from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from .conversion import patterns
 from .sort import Line, Merging
 
@@ -43,39 +44,80 @@ Source: TypeAlias = Callable[[IndexValue], tuple[SSAValue, SSAValue]]
 
 
 @dataclass(frozen=True)
+class Candidates:
+    """The candidates of one task: keys and positions from `at` in two buffers, and the threshold after the keys."""
+
+    builder: LoopBuilder
+    buffers: Sequence[SSAValue]
+    at: Index
+    room: int
+
+    @property
+    def line(self) -> Line:
+        """Pairs of a key and a position."""
+        views = [self.builder.strided_view(buffer, self.at, (self.room + 1,), (1,)) for buffer in self.buffers]
+        return Line(self.builder, views, lambda k: (k,))
+
+    @property
+    def threshold(self) -> SSAValue:
+        """The key that later elements must be before."""
+        return self.builder.load(self.line.buffers[0], [self.room])
+
+    def put_threshold(self, key: SSAValue) -> None:
+        self.builder.store(key, self.line.buffers[0], [self.room])
+
+
+def _room(count: int) -> int:
+    """Room for `count` candidates, and as many again or a block."""
+    return max(LEAST, 1 << (count + max(count, BLOCK) - 1).bit_length())
+
+
+@dataclass(frozen=True)
 class Selection:
     """The first `count` of the elements of a source, in candidates' room of `room` elements."""
 
     builder: LoopBuilder
-    count: int
+    count: Index
+    room: int
     key_type: IntegerType
-
-    @property
-    def room(self) -> int:
-        return max(LEAST, 1 << (self.count + max(self.count, BLOCK) - 1).bit_length())
 
     @property
     def counter(self) -> IntegerType:
         """The type of numbers of elements: as wide as keys, so that vectors of comparison results are just added."""
         return self.key_type if self.key_type.width.data >= 32 else i32
 
-    def line(self, tasks: int) -> Callable[[Index], Line]:
+    def candidates(self, tasks: int) -> Callable[[Index], Candidates]:
         """Room for the candidates of each task."""
-        buffers = [self.builder.alloc(memref_type((tasks, self.room), type_)) for type_ in (self.key_type, i32)]
-        return lambda task: Line(self.builder, buffers, lambda k: (task, k))
+        width = self.room + 1
+        buffers = [self.builder.alloc(memref_type((tasks * width,), type_)) for type_ in (self.key_type, i32)]
+        return lambda task: Candidates(self.builder, buffers, self.builder.index(task) * width, self.room)
 
-    def select(self, source: Source, bounds: tuple[IndexValue, IndexValue], home: Line, away: Line) -> None:
+    def select(
+        self, kernel: func.FuncOp, source: Source, bounds: tuple[Index, Index], mine: Candidates, away: Candidates
+    ) -> None:
         """
-        Leave the first elements from `bounds[0]` up to `bounds[1]` at the front of `home`, in order.
+        Leave the first elements from `bounds[0]` up to `bounds[1]` at the front of `mine`, in order.
 
         There are at least `count` of them.
         """
-        builder = self.builder
-        begin, end = bounds
+        builder, home = self.builder, mine.line
+        begin, end = map(builder.index, bounds)
         filled = builder.index(builder.min(builder.index(begin + self.room), end))
         with builder.loop(begin, filled) as place:
             home.store(source(place), place - begin)
-        threshold = self._keep_first(home, builder.index(filled - begin))
+        self._call_keep_first(kernel, mine, filled - begin)
+        length = known(end - begin)
+        if not isinstance(length, int) or length > self.room:
+            self._take_all(kernel, source, (filled, end), mine)
+        self._call_sort(kernel, mine, away)
+
+    def _take_all(
+        self, kernel: func.FuncOp, source: Source, bounds: tuple[IndexValue, IndexValue], mine: Candidates
+    ) -> None:
+        """Go through the elements after those that filled the room, block by block."""
+        builder = self.builder
+        filled, end = bounds
+        threshold = mine.threshold
         start = [builder.index(self.count).value, threshold]
         blocks = builder.index(end - filled + (BLOCK - 1)) // BLOCK
         with builder.loop(0, blocks, carry=start) as (block, state):
@@ -84,12 +126,11 @@ class Selection:
             last = builder.index(builder.min(builder.index(first + BLOCK), end))
             found = self._number_before(lambda place: source(place)[0], (first, last), threshold)
             with builder.when(builder.on(found).compare("ne", 0)) as taken:
-                builder.yield_(*self._take(source, (first, last), home, held, threshold))
+                builder.yield_(*self._take(kernel, source, (first, last), mine, held, threshold))
             with builder.otherwise():
                 builder.yield_(held, threshold)
             builder.yield_(*taken)
-        self._keep_first(home, builder.index(state[0]))
-        self._sort(home, away)
+        self._call_keep_first(kernel, mine, builder.index(state[0]))
 
     def _number_before(
         self, key: Callable[[IndexValue], SSAValue], bounds: tuple[Index, Index], threshold: SSAValue
@@ -103,13 +144,19 @@ class Selection:
         return total[0]
 
     def _take(
-        self, source: Source, bounds: tuple[IndexValue, IndexValue], home: Line, held: IndexValue, threshold: SSAValue
+        self,
+        kernel: func.FuncOp,
+        source: Source,
+        bounds: tuple[IndexValue, IndexValue],
+        mine: Candidates,
+        held: IndexValue,
+        threshold: SSAValue,
     ) -> tuple[SSAValue, SSAValue]:
         """Add the elements of a block before the threshold to `held` candidates: their number, and the threshold."""
-        builder = self.builder
+        builder, home = self.builder, mine.line
         with builder.when(held > self.room - BLOCK) as state:
-            kept = self._keep_first(home, held)
-            builder.yield_(builder.index(self.count), kept)
+            self._call_keep_first(kernel, mine, held)
+            builder.yield_(builder.index(self.count), mine.threshold)
         with builder.otherwise():
             builder.yield_(held, threshold)
         threshold = state[1]
@@ -122,9 +169,13 @@ class Selection:
             builder.yield_(builder.select(before, at + 1, at))
         return ends[0], threshold
 
-    def _keep_first(self, home: Line, held: IndexValue) -> SSAValue:
-        """Drop all but the first `count` of the candidates, which stay in their order; returns the last one's key."""
-        builder = self.builder
+    def _call_keep_first(self, kernel: func.FuncOp, mine: Candidates, held: Index) -> None:
+        arguments = (*mine.buffers, mine.at, held, self.count)
+        call_known(self.builder, kernel, "keep_first", arguments, _Facts(self.room), _emit_keep_first)
+
+    def keep_first(self, mine: Candidates, held: IndexValue) -> None:
+        """Drop all but the first `count` candidates, which stay in their order; the last one's key is the threshold."""
+        builder, home = self.builder, mine.line
         highest = builder.scalar(IntegerAttr(-1, self.key_type))
         nowhere = builder.scalar(IntegerAttr(0, i32))
         with builder.loop(held, self.room) as place:
@@ -141,31 +192,58 @@ class Selection:
             ties = builder.on(key).compare("eq", last) & (left > 0)
             keeps = builder.on(key).compare("ult", last) | ties
             builder.yield_(builder.select(keeps, at + 1, at), builder.select(ties, left - 1, left))
-        return last
+        mine.put_threshold(last)
 
     def _key_of_last(self, home: Line) -> SSAValue:
         """The `count`-th least key: bit by bit from the highest, the greatest number that fewer keys are less than."""
         builder, width = self.builder, self.key_type.width.data
         found = builder.scalar(IntegerAttr(0, self.key_type))
         bit = builder.scalar(IntegerAttr(-1 << (width - 1), self.key_type))
+        count = builder.index(self.count).cast_to(self.counter)
         with builder.loop(0, width, carry=[found, bit]) as (_, state):
             trial = builder.on(state[0]) | state[1]
             before = self._number_before(lambda place: home.load(place)[0], (0, self.room), trial.value)
-            found = builder.on(before).compare("ult", self.count).select(trial, state[0])
+            found = builder.on(before).compare("ult", count).select(trial, state[0])
             builder.yield_(found, builder.on(state[1]).shift_right_logical(1))
         return state[0]
 
-    def _sort(self, home: Line, away: Line) -> None:
+    def _call_sort(self, kernel: func.FuncOp, mine: Candidates, away: Candidates) -> None:
         """Sort the first `count` candidates."""
+        arguments = (*mine.buffers, *away.buffers, mine.at)
+        assert isinstance(self.count, int)
+        call_known(self.builder, kernel, "sort", arguments, _Facts(self.room, self.count), _emit_sort)
 
-        def precedes(first: Any, second: Any) -> SSAValue:
-            return self.builder.on(first[0]).compare("ult", second[0]).value
 
-        merging = Merging(self.builder, self.count, precedes)
-        lines = [(home, away)[number % 2] for number in range(merging.passes + 1)]
-        merging.sort(home, lines)
-        if lines[-1] is away:
-            away.copy_to(home, 0, self.count)
+@dataclass(frozen=True)
+class _Facts:
+    """The facts on which the functions of candidates depend."""
+
+    room: int
+    count: int | None = None
+    """The candidates that are sorted."""
+
+
+def _emit_keep_first(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
+    *buffers, at, held, count = parameters
+    mine = Candidates(builder, buffers, builder.index(at), facts.room)
+    key_type = cast(IntegerType, buffer_of(buffers[0]).element_type)
+    Selection(builder, builder.index(count), facts.room, key_type).keep_first(mine, builder.index(held))
+
+
+def _emit_sort(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
+    *buffers, at = parameters
+    home, away = (Candidates(builder, two, builder.index(at), facts.room).line for two in (buffers[:2], buffers[2:]))
+    count = facts.count
+    assert count is not None
+
+    def precedes(first: Any, second: Any) -> SSAValue:
+        return builder.on(first[0]).compare("ult", second[0]).value
+
+    merging = Merging(builder, count, precedes)
+    lines = [(home, away)[number % 2] for number in range(merging.passes + 1)]
+    merging.sort(home, lines)
+    if lines[-1] is away:
+        away.copy_to(home, 0, count)
 
 
 @dataclass(frozen=True)
@@ -178,6 +256,10 @@ class _Rows:
     length: int
     count: int
 
+    @property
+    def kernel(self) -> func.FuncOp:
+        return cast(func.FuncOp, self.op.parent_op())
+
     def source(self, row: Index) -> Source:
         """The elements of a row."""
         builder, block = self.builder, self.op.regions[0].block
@@ -189,9 +271,9 @@ class _Rows:
 
         return element
 
-    def write(self, row: IndexValue, home: Line) -> None:
+    def write(self, row: IndexValue, mine: Candidates) -> None:
         """The values and positions of the first candidates are the row's results."""
-        builder = self.builder
+        builder, home = self.builder, mine.line
         source = builder.strided_view(self.op.inputs[0], 0, (self.rows, self.length), (self.length, 1))
         values, positions = (
             builder.strided_view(output, 0, (self.rows, self.count), (self.count, 1)) for output in self.op.outputs
@@ -212,7 +294,7 @@ def _top_k(op: TopKOp, builder: LoopBuilder) -> None:
         return
     block = op.regions[0].block
     assert block.last_op is not None
-    selection = Selection(builder, count, cast(Any, block.last_op.operands[0].type))
+    selection = Selection(builder, count, _room(count), cast(Any, block.last_op.operands[0].type))
     work = rows.rows * rows.length * (1 + region_cost(block) // 4)
     segments = task_count(work, work, rows.length // (SEGMENT * selection.room) or 1)
     if rows.rows < segments:
@@ -221,10 +303,9 @@ def _top_k(op: TopKOp, builder: LoopBuilder) -> None:
     tasks = task_count(work, work, rows.rows)
     size = task_size(rows.rows, tasks)
     tasks = -(-rows.rows // size)
-    homes, aways = selection.line(tasks), selection.line(tasks)
+    homes, aways = selection.candidates(tasks), selection.candidates(tasks)
     with builder.parallel(tasks) as task, builder.loop(*chunk(builder, task, size, rows.rows)) as row:
-        bounds = builder.index(0), builder.index(rows.length)
-        selection.select(rows.source(row), bounds, homes(task), aways(task))
+        selection.select(rows.kernel, rows.source(row), (0, rows.length), homes(task), aways(task))
         rows.write(row, homes(task))
 
 
@@ -233,19 +314,18 @@ def _segments(rows: _Rows, selection: Selection, segments: int) -> None:
     builder, count = rows.builder, rows.count
     size = -(-rows.length // segments)
     segments = -(-rows.length // size)
-    homes, aways = selection.line(rows.rows * segments), selection.line(rows.rows * segments)
+    homes, aways = selection.candidates(rows.rows * segments), selection.candidates(rows.rows * segments)
     with builder.parallel(rows.rows * segments) as task:
         row, segment = task // segments, builder.index(task % segments)
         begin = builder.index(segment * size)
         end = builder.index(builder.min(builder.index(begin + size), rows.length))
-        selection.select(rows.source(row), (begin, end), homes(task), aways(task))
-    final, other = selection.line(rows.rows), selection.line(rows.rows)
+        selection.select(rows.kernel, rows.source(row), (begin, end), homes(task), aways(task))
+    final, other = selection.candidates(rows.rows), selection.candidates(rows.rows)
     with builder.parallel(rows.rows) as row:
 
         def element(place: IndexValue) -> tuple[SSAValue, SSAValue]:
-            key, position = homes(row * segments + builder.index(place // count)).load(place % count)
+            key, position = homes(row * segments + builder.index(place // count)).line.load(place % count)
             return key, position
 
-        bounds = builder.index(0), builder.index(segments * count)
-        selection.select(element, bounds, final(row), other(row))
+        selection.select(rows.kernel, element, (0, segments * count), final(row), other(row))
         rows.write(row, final(row))
