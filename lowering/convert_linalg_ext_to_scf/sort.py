@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IntegerAttr, i32, i64
 from xdsl.ir import SSAValue
 
@@ -21,6 +21,7 @@ from ...dialects.linalg_ext.sort import SortByKeyOp, SortOp
 from ...dialects.linalg_ext.window import shape_of
 from ...dialects.support.buffers import INDEX, memref_type, row_major
 from ...dialects.support.scalar import Scalar
+from ..convert_contractions_to_vector.shared_function import call_known
 from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import Index, IndexValue
@@ -205,34 +206,46 @@ class Ranking:
     """Rank sort of short rows: vectorized comparisons of all pairs count the elements before each."""
 
     builder: LoopBuilder
+    kernel: func.FuncOp
     length: int
     key: Callable[[Sequence[SSAValue]], SSAValue]
 
-    def sort(self, home: Line, scratch: Line, keys: SSAValue, task: Index) -> None:
-        """`keys`: (tasks, length) integers."""
+    def sort(self, home: Line, scratch: Line, keys: SSAValue, ranks: SSAValue, task: Index) -> None:
+        """`keys`, `ranks`: (tasks, length) integers."""
         builder = self.builder
-        zero = builder.scalar(IntegerAttr(0, buffer_of(keys).element_type))
         with builder.loop(0, self.length, attributes=PARALLEL) as index:
             values = home.load(index)
             scratch.store(values, index)
             builder.store(self.key(values), keys, (task, index))
+        at = builder.index(task) * self.length
+        call_known(builder, self.kernel, "rank", (keys, ranks, at, self.length), (), _emit_ranks)
         with builder.loop(0, self.length) as index:
-            own = builder.load(keys, (task, index))
-            rank = self._count(keys, task, (0, index), "ule", own, zero)
-            rank = self._count(keys, task, (index + 1, self.length), "ult", own, rank)
+            rank = builder.load(ranks, (task, index))
             home.store(scratch.load(index), builder.to_index(rank, unsigned=True))
 
-    def _count(
-        self, keys: SSAValue, task: Index, places: tuple[Index, Index], predicate: str, own: SSAValue, start: SSAValue
-    ) -> SSAValue:
-        """`start` plus the number of keys of a range that compare so with `own`."""
-        builder = self.builder
-        with builder.loop(*places, carry=[start]) as (other, total):
-            before = builder.on(builder.load(keys, (task, other))).compare(predicate, own)
-            # As wide as the keys, so that vectors of comparison results are added without conversion.
-            number = before.cast(arith.ExtUIOp, own.type)
-            builder.yield_(builder.on(total[0]) + number)
-        return total[0]
+
+def _emit_ranks(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: tuple[()]) -> None:
+    """The rank of each key of a row of fewer than RADIX_LENGTH: the number of those before it."""
+    keys, ranks = (
+        builder.strided_view(buffer, builder.index(parameters[2]), (RADIX_LENGTH,), (1,)) for buffer in parameters[:2]
+    )
+    zero, length = builder.scalar(IntegerAttr(0, buffer_of(keys).element_type)), builder.index(parameters[3])
+    with builder.loop(0, length) as index:
+        own = builder.load(keys, [index])
+        rank = _count(builder, keys, (0, index), "ule", own, zero)
+        builder.store(_count(builder, keys, (index + 1, length), "ult", own, rank), ranks, [index])
+
+
+def _count(
+    builder: LoopBuilder, keys: SSAValue, places: tuple[Index, Index], predicate: str, own: SSAValue, start: SSAValue
+) -> SSAValue:
+    """`start` plus the number of keys of a range that compare so with `own`."""
+    with builder.loop(*places, carry=[start]) as (other, total):
+        before = builder.on(builder.load(keys, [other])).compare(predicate, own)
+        # As wide as the keys, so that vectors of comparison results are added without conversion.
+        number = before.cast(arith.ExtUIOp, own.type)
+        builder.yield_(builder.on(total[0]) + number)
+    return total[0]
 
 
 @dataclass(frozen=True)
@@ -296,8 +309,9 @@ def _key_sorter(op: SortByKeyOp, builder: LoopBuilder, rows: _Rows) -> Sorter:
     scratch = rows.scratch()
     # Ranks have the keys' type.
     if length < min(RADIX_LENGTH, 1 << type_.width.data):
-        ranking, keys = Ranking(builder, length, key), rows.integers(length, type_)
-        return lambda task, index: ranking.sort(rows.home(index), scratch(task), keys, task)
+        ranking = Ranking(builder, cast(func.FuncOp, op.parent_op()), length, key)
+        keys, ranks = rows.integers(length, type_), rows.integers(length, type_)
+        return lambda task, index: ranking.sort(rows.home(index), scratch(task), keys, ranks, task)
     radix = Radix(builder, length, key, type_.width.data)
     counts = rows.integers(radix.digits << radix.bits, i32)
     second = rows.scratch() if rows.shape[2] > 1 else None
