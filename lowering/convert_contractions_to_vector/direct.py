@@ -16,13 +16,13 @@ from dataclasses import replace
 from xdsl.dialects import func
 from xdsl.dialects.builtin import Float64Type
 
-from ...dialects.support.scalar import scalar_attr
 from ..device.cpu import Machine
 from ..loop_nests.indices import at_most, delinearized, rest_of
 from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Nest
 from .blocking import TASKS, Blocking, lanes_of, most_rows
+from .clearing import clear_block
 from .contraction import Contraction, Loop
 from .epilogue import emit_epilogue
 from .kernel import ProductEmitter, Step
@@ -245,14 +245,12 @@ class DirectProductEmitter(ProductEmitter):
         builder, product, blocking = self.builder, self.product, self.blocking
         left = columns[0] * blocking.nr
         right = at_most(builder, columns[1] * blocking.nr, blocking.nr, product.n.size)
-        zero = builder.scalar(scalar_attr(0, product.element))
         with builder.loop(*rows) as number:
             rows_at, i = self._panel_places(number)
             at = self._moved(output, self.row_loops, rows_at, of_a=False)
             row = i * blocking.mr
             at += row * product.m.c
-            view = builder.strided_view(product.c.root, at, (blocking.mr, product.n.size), (product.m.c, product.n.c))
             # The rows shared with the previous panel may belong to another task.
             count = rest_of(builder, row, blocking.mr, product.m.size)
-            with builder.loop(0, count) as i, builder.loop(left, right, attributes=PARALLEL) as j:
-                builder.store(zero, view, [i, j])
+            at += left * product.n.c
+            clear_block(builder, self.kernel, product.c.root, at, (count, right - left), (product.m.c, product.n.c))

@@ -18,14 +18,14 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import i8, i16
 from xdsl.ir import SSAValue
 
-from ...dialects.support.scalar import scalar_attr
 from ..device.cpu import CPU
 from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.indices import at_most, chunk, delinearized, end_of, rest_of
 from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
+from ..loop_nests.loop_builder import LoopBuilder
 from ..loop_nests.nest import Nest
 from .blocking import Blocking
+from .clearing import clear_block
 from .contraction import Contraction
 from .epilogue import emit_epilogue
 from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
@@ -180,15 +180,13 @@ class ProductEmitter:
     def clear(self, output: Index, rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
         """Set the tile of C to zero."""
         builder, product, blocking = self.builder, self.product, self.blocking
-        view = builder.strided_view(
-            product.c.root, output, (product.m.size, product.n.size), (product.m.c, product.n.c)
-        )
         top, left = rows[0] * blocking.mr, columns[0] * blocking.nr
         bottom = at_most(builder, rows[1] * blocking.mr, blocking.mr, product.m.size)
         right = at_most(builder, columns[1] * blocking.nr, blocking.nr, product.n.size)
-
-        with builder.loop(top, bottom) as i, builder.loop(left, right, attributes=PARALLEL) as j:
-            builder.store(builder.scalar(scalar_attr(0, product.element)), view, [i, j])
+        sizes = builder.index(bottom) - top, builder.index(right) - left
+        strides = product.m.c, product.n.c
+        at = output + top * strides[0] + left * strides[1]
+        clear_block(builder, self.kernel, product.c.root, at, sizes, strides)
 
     # Blocks of C.
 

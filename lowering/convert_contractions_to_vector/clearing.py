@@ -1,0 +1,52 @@
+"""A function that sets a block of C to zero, before passes that add to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.ir import SSAValue
+
+from ...dialects.support.scalar import scalar_attr
+from ..loop_nests.kernel_builder import Index, known
+from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from .shared_function import call_known
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """The facts on which the function depends; sizes of None are parameters."""
+
+    column: int
+    """Stride, in elements, from one column to the next."""
+    rows: int | None
+    columns: int | None
+
+
+def clear_block(
+    builder: LoopBuilder,
+    kernel: func.FuncOp,
+    buffer: SSAValue,
+    at: Index,
+    sizes: tuple[Index, Index],
+    strides: tuple[int, int],
+) -> None:
+    """Set `sizes[0]` rows of `sizes[1]` columns to zero, from element `at` of a buffer, with these strides."""
+    rows, columns = map(known, sizes)
+    facts = _Facts(
+        column=strides[1],
+        rows=rows if isinstance(rows, int) else None,
+        columns=columns if isinstance(columns, int) else None,
+    )
+    call_known(builder, kernel, "clear", (buffer, at, strides[0], rows, columns), facts, _emit)
+
+
+def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
+    buffer = parameters[0]
+    at, row, rows, columns = map(builder.index, parameters[1:])
+    zero = builder.scalar(scalar_attr(0, buffer_of(buffer).element_type))
+    with builder.loop(0, rows if facts.rows is None else facts.rows) as i:
+        start = builder.index(at + i * row)
+        with builder.loop(0, columns if facts.columns is None else facts.columns, attributes=PARALLEL) as j:
+            builder.store(zero, builder.strided_view(buffer, start + j * facts.column, (1,), (1,)), [0])
