@@ -69,20 +69,26 @@ def constant(literal: str, type_: str, tail: str = "") -> DenseIntOrFPElementsAt
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_both_readers_agree_and_what_is_printed_reads_back(path: Any) -> None:
     text = path.read_text()
-    texts: list[str] = []
+    printed: list[list[str]] = []
     for fast in (True, False):
         try:
             module = parse_module(text, path.name, fast=fast)
         except DiagnosticError as error:
             assert "unknown operation" in error.diagnostics[0].message
-            texts.append(error.diagnostics[0].message)
+            printed.append([error.diagnostics[0].message])
         else:
-            texts.append(print_module(module, generic=True, locations=True))
-            plain = print_module(module, generic=True)
-            for options in ({}, {"generic": True}, {"spelling": "stablehlo"}, {"locations": True}):
-                again = parse_module(print_module(module, **options), path.name)
-                assert print_module(again, generic=True) == plain
-    assert texts[0] == texts[1]
+            forms = (
+                {"generic": True, "locations": True},
+                {"generic": True},
+                {},
+                {"spelling": "stablehlo"},
+                {"locations": True},
+            )
+            printed.append([print_module(module, **options) for options in forms])
+    assert printed[0] == printed[1]
+    _, *forms_read = printed[0]
+    for form in forms_read:
+        assert print_module(parse_module(form, path.name), generic=True) == forms_read[0]
 
 
 # Constants ------------------------------------------------------------------------------------------------------
