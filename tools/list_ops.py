@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -104,10 +105,15 @@ def _meaning(cls: type[Operation]) -> str:
     return sentence.strip().rstrip(":").replace("|", "\\|")
 
 
+@cache
+def _source(cls: type[Any]) -> str:
+    """The class's own text; Python finds it by parsing the file."""
+    return inspect.getsource(cls)
+
+
 def _sources(cls: type[Operation]) -> str:
     """The class and its bases of this project."""
-    ours = [base for base in cls.__mro__ if "hlo_dialect" in base.__module__]
-    return "\n".join(inspect.getsource(base) for base in ours)
+    return "\n".join(_source(base) for base in cls.__mro__ if "hlo_dialect" in base.__module__)
 
 
 def constraints_of(cls: type[Operation]) -> list[str]:
@@ -161,7 +167,7 @@ def _on_cpu(cls: type[Operation]) -> str:
 def _tests(cls: type[Operation]) -> str:
     dialect, _, mnemonic = cls.name.partition(".")
     spelled = re.compile(rf"\b(?:{dialect}|stable{dialect})\.{mnemonic}\b")
-    return ", ".join([name for name, text in _test_texts().items() if spelled.search(text)][:2])
+    return ", ".join(islice((name for name, text in _test_texts().items() if spelled.search(text)), 2))
 
 
 def _row(cls: type[Operation]) -> str:
