@@ -14,9 +14,12 @@ package register in it:
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from threading import RLock
 from types import ModuleType
@@ -35,10 +38,12 @@ class Rules(Generic[Rule]):
     """
     The rules of a pass by operation class; a class without a rule has that of its nearest base with one.
 
-    The first lookup imports every file of `package`, so that a new file edits no list, and then loads the entry points
-    of the group `group` of other installed packages, each a sequence of (operation class, rule); what does not load is
-    left out with a warning (plugins.py). `name` is the table's name in messages. Registering two rules for one class
-    raises DiagnosticError, unless the table takes `several`: they are then tried in the order of registration.
+    A lookup imports the files of `package` with rules for the class or a base of it (`.on(AddOp)`, `.add({AddOp: ..})`
+    in their text), so that a new file edits no list, and a program imports only what concerns its operations. The first
+    one loads the entry points of the group `group` of other installed packages, each a sequence of (operation class,
+    rule); what does not load is left out with a warning (plugins.py). `name` is the table's name in messages.
+    Registering two rules for one class raises DiagnosticError, unless the table takes `several`: they are then tried in
+    the order of registration, for which the first lookup imports all files.
     """
 
     def __init__(self, name: str, package: str | None = None, group: str | None = None, several: bool = False):
@@ -49,7 +54,9 @@ class Rules(Generic[Rule]):
         self._rules: dict[OpType, tuple[Rule, ...]] = {}
         self._places: dict[OpType, str] = {}
         self._found: dict[OpType, tuple[Rule, ...]] = {}
-        self._complete = package is None and group is None
+        self._waiting: dict[str, frozenset[str]] | None = None
+        """The classes for which files that are not imported have rules, by module; None before the first lookup."""
+        self._complete = False
         self._lock = RLock()
 
     def on(self, *op_types: OpType) -> Callable[[Rule], Rule]:
@@ -76,18 +83,16 @@ class Rules(Generic[Rule]):
 
     def all(self, op_type: OpType) -> tuple[Rule, ...]:
         """The rules of a class, then those of its bases."""
-        if not self._complete:
-            self._load()
         found = self._found.get(op_type)
         if found is None:
+            self._load(None if self.several else op_type)
             found = tuple(rule for base in op_type.__mro__ for rule in self._rules.get(base, ()))
             self._found[op_type] = found
         return found
 
     def listed(self) -> dict[OpType, tuple[Rule, ...]]:
         """The rules by the class that each is registered for, in the order of the classes' names."""
-        if not self._complete:
-            self._load()
+        self._load()
         return dict(sorted(self._rules.items(), key=lambda item: item[0].__name__))
 
     def __contains__(self, op_type: OpType) -> bool:
@@ -95,8 +100,7 @@ class Rules(Generic[Rule]):
 
     def __bool__(self) -> bool:
         """Whether there are any rules."""
-        if not self._complete:
-            self._load()
+        self._load()
         return bool(self._rules)
 
     def missing(self, op_types: Iterable[OpType]) -> list[OpType]:
@@ -112,21 +116,30 @@ class Rules(Generic[Rule]):
         self._places[op_type] = place
         self._found.clear()
 
-    def _load(self) -> None:
+    def _load(self, op_type: OpType | None = None) -> None:
+        """Import the files with rules for the class or a base of it, or all, and at first those of other packages."""
+        if self._complete:
+            return
         with self._lock:
-            if self._complete:
-                return
-            if self.package is not None:
-                import_files(self.package)
-            for plugin, rules in loaded(self.group) if self.group is not None else ():
-                self._add_those_of(plugin, rules)
-            self._complete = True
+            if self._waiting is None:
+                self._waiting = {} if self.package is None else dict(classes_by_file(self.package))
+                for plugin, rules in loaded(self.group) if self.group is not None else ():
+                    self._add_those_of(plugin, rules)
+            self._import(self._waiting, op_type)
+            self._complete = not self._waiting
+
+    def _import(self, waiting: dict[str, frozenset[str]], op_type: OpType | None) -> None:
+        names = {"*"} if op_type is None else {"*", *(base.__name__ for base in op_type.__mro__)}
+        for module in [name for name, classes in waiting.items() if op_type is None or not names.isdisjoint(classes)]:
+            import_module(module)
+            waiting.pop(module, None)
 
     def _add_those_of(self, plugin: Plugin, rules: Iterable[tuple[Any, Rule]]) -> None:
         try:
             for op_type, rule in rules:
                 if not issubclass(op_type, Operation):
                     raise TypeError(f"{op_type.__name__} is no class of operations")
+                self._import(self._waiting or {}, op_type)
                 self._register(op_type, rule, f"the entry point {self.group} of {plugin.package}")
         except (TypeError, ValueError) as error:
             leave_out(plugin, f"expected pairs of an operation class and its rule: {error}")
@@ -134,9 +147,41 @@ class Rules(Generic[Rule]):
             leave_out(plugin, error.diagnostics[0].message)
 
 
+_ON = re.compile(r"\.on\(([^)]*)\)")
+_TABLE = re.compile(r"\.add\(\s*\{(.*?)\}\s*\)", re.DOTALL)
+_CLASS_NAME = re.compile(r"[A-Z]\w*|\*")
+
+
+def files_of(package: str) -> list[str]:
+    """The modules of a package, in the order of their names."""
+    return [f"{package}.{file.name}" for file in iter_modules(import_module(package).__path__)]
+
+
 def import_files(package: str) -> list[ModuleType]:
     """Import every file of a package, in the order of their names; the modules."""
-    return [import_module(f"{package}.{file.name}") for file in iter_modules(import_module(package).__path__)]
+    return [import_module(name) for name in files_of(package)]
+
+
+@cache
+def classes_by_file(package: str) -> Mapping[str, frozenset[str]]:
+    """
+    The names of the classes that each file of a package may register rules for, by module, in the order of their names.
+
+    Files are read, not imported. `*` stands for any class, where the text does not tell: `.on(*OPS)`, or a table that
+    is computed.
+    """
+    folder = Path(import_module(package).__path__[0])
+    found: dict[str, frozenset[str]] = {}
+    for name in files_of(package):
+        path = folder / name.rpartition(".")[2]
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        text = path.read_text(encoding="utf-8")
+        named = set(_CLASS_NAME.findall(" ".join(_ON.findall(text))))
+        for table in _TABLE.findall(text):
+            key = table.partition(":")[0].strip()
+            named.update(_CLASS_NAME.findall(table.replace("*", "")) if key[-2:] == "Op" else "*")
+        found[name] = frozenset(named)
+    return found
 
 
 def _caller() -> str:

@@ -27,8 +27,7 @@ from .batcher import Batcher, batching, elementwise
 Tensors = list[Tensor]
 Flags = list[bool]
 
-for _op in (ReshapeOp, BitcastConvertOp, FftOp, CholeskyOp, TriangularSolveOp):
-    batching.on(_op)(elementwise)
+batching.on(ReshapeOp, BitcastConvertOp, FftOp, CholeskyOp, TriangularSolveOp)(elementwise)
 
 
 def shifted(array: Any, *before: int) -> IntArray:

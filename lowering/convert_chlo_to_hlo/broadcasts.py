@@ -6,12 +6,12 @@ from typing import cast
 
 from xdsl.ir import Operation
 
-from ...hlo_dialect.chlo.broadcasts import OPS, BroadcastingOp
+from ...hlo_dialect.chlo.broadcasts import BroadcastingOp
 from ...hlo_dialect.expressions.tensor import Builder
 from .rules import conversions, require_static
 
 
-@conversions.on(*OPS)
+@conversions.on(BroadcastingOp)
 def _broadcast(op: Operation) -> tuple[Operation, ...]:
     require_static(op)
     broadcasting = cast(BroadcastingOp, op)

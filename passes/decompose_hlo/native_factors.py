@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import BoolAttr
@@ -15,7 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...hlo_dialect.custom_calls.call import describe_call
 from ...hlo_dialect.custom_calls.factorization import FLAGS, GETRF, POTRF, TRSM
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
-from ...hlo_dialect.expressions.tensor import Builder
+from ...hlo_dialect.expressions.tensor import Builder, Decomposition
 from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.ops.algorithms.linear_algebra import CholeskyOp, TriangularSolveOp
 from ...hlo_dialect.types import element_of, f32, f64, i32, make_tensor, shape_of
@@ -100,10 +99,21 @@ def _cholesky(op: CholeskyOp, most_rows: int) -> Sequence[Operation]:
     return [call, *builder.replace(op, good.select(kept.select(factor, zero), none))]
 
 
-_RULES: Mapping[type[Operation], Callable[[Any, int], Sequence[Operation]]] = {
-    CustomCallOp: _custom_call,
-    TriangularSolveOp: _triangular_solve,
-    CholeskyOp: _cholesky,
-}
-native_decompositions.add({op: partial(rule, most_rows=MOST_ROWS) for op, rule in _RULES.items()})
-any_size_decompositions.add({op: partial(rule, most_rows=1 << 31) for op, rule in _RULES.items()})
+def _up_to(rows: int, rule: Callable[..., Sequence[Operation]]) -> Decomposition:
+    return partial(rule, most_rows=rows)
+
+
+native_decompositions.add(
+    {
+        CustomCallOp: _up_to(MOST_ROWS, _custom_call),
+        TriangularSolveOp: _up_to(MOST_ROWS, _triangular_solve),
+        CholeskyOp: _up_to(MOST_ROWS, _cholesky),
+    }
+)
+any_size_decompositions.add(
+    {
+        CustomCallOp: _up_to(1 << 31, _custom_call),
+        TriangularSolveOp: _up_to(1 << 31, _triangular_solve),
+        CholeskyOp: _up_to(1 << 31, _cholesky),
+    }
+)
