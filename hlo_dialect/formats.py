@@ -11,9 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+from .plugins import loaded
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -50,7 +51,7 @@ def formats() -> tuple[Format, ...]:
     package = (__package__ or "").rpartition(".")[0]
     own = [path.parent.name for path in sorted((_ROOT / "frontends").glob("*/format.py"))]
     found = [import_module(f"{package}.frontends.{name}.format").FORMAT for name in own]
-    found += [point.load() for point in entry_points(group=ENTRY_POINT_GROUP)]
+    found += [found for _, found in loaded(ENTRY_POINT_GROUP)]
     return tuple(cast("list[Format]", found))
 
 

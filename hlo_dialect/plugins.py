@@ -6,7 +6,6 @@ The warning names the package, the entry point and the error. What does not need
 
 from __future__ import annotations
 
-import importlib.metadata
 import sys
 import threading
 import warnings
@@ -16,6 +15,8 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from .installed import InstalledPoints
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -28,6 +29,7 @@ GROUPS = {
     "xhlo.fusion_rules": "a sequence of (operation class, function), which operations fuse-hlo keeps apart",
     "xhlo.costs": "a sequence of (operation class, operations), the cost of computing one element again",
     "xhlo.custom_calls": "a sequence of CustomCallTarget",
+    "xhlo.formats": "a Format: programs in other syntax, or objects of other systems",
     "xhlo.pipeline": "a mapping from places, such as before:fuse-hlo, to passes",
     "xhlo.targets": "a Target",
     "xhlo.torch_rules": "a sequence of (names of PyTorch's operations, function), how they become hlo",
@@ -80,9 +82,9 @@ def plugins(group: str) -> list[Plugin]:
 
 
 @lru_cache(maxsize=4)
-def _entry_points(path: tuple[str, ...]) -> Any:
+def _entry_points(path: tuple[str, ...]) -> InstalledPoints:
     """All entry points of the packages on sys.path. They are read once, because that takes milliseconds."""
-    return importlib.metadata.entry_points()
+    return InstalledPoints(path)
 
 
 def loaded(group: str) -> Iterator[tuple[Plugin, Any]]:

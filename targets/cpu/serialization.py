@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib import metadata
 
+from ...hlo_dialect.installed import version_of
 from ..program.container import Serialized, check_environment, pack
 from ..program.fields import facts_fields, facts_of
 from ..program.source import Source
@@ -16,7 +16,7 @@ from .image import Image
 def environment() -> dict[str, str]:
     """The properties in which the compiling and the loading machine must agree."""
     return {
-        "xhlo": metadata.version("xhlo"),
+        "xhlo": version_of("xhlo"),
         "LLVM": jit.llvm_version(),
         "target triple": jit.host_triple(),
         "CPU": jit.host_cpu(),
