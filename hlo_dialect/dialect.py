@@ -3,18 +3,18 @@ The dialects that a program may use, collected from the family files, and the co
 
 Adding an operation edits no list: a file of `hlo_dialect/` or `dialects/` with `OPS = (...)` or `DIALECT` joins the
 dialect that its operations name. Installed packages add operations through the entry point group `xhlo.ops`. Every
-dialect is imported only when a program uses it.
+dialect is imported only when a program uses it, and of the dialects that are ours alone only the families that it uses.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from inspect import isclass
-from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializationInterface
 from xdsl.dialects import get_all_dialects
@@ -52,9 +52,9 @@ ANNOTATION_DIALECTS = frozenset(("sdy", "sparse_tensor"))
 ENTRY_POINT_GROUP = "xhlo.ops"
 """Entry points of other packages; each loads as a `Dialect` or a sequence of operation classes."""
 
-_COLLECTED = re.compile(r"^(?:OPS|DIALECT)\b[^=\n]*=", re.MULTILINE)
-_OP_DIALECT = re.compile(r"""^\s+name(?:\s*:[^=\n]*)?\s*=\s*["'](\w+)\.""", re.MULTILINE)
-_FOLDER = Path(__file__).resolve().parent
+_COLLECTED = re.compile(r"^(?:OPS|ATTRIBUTES|DIALECT)\b[^=\n]*=", re.MULTILINE)
+_NAMED = re.compile(r"""^ +name(?: *:[^=\n]*)? = ["'](\w+)\.([\w.-]+)["']""", re.MULTILINE)
+_FOLDER = os.path.dirname(os.path.realpath(__file__))
 
 
 class HloConstantMaterialization(ConstantMaterializationInterface):
@@ -70,15 +70,44 @@ class HloConstantMaterialization(ConstantMaterializationInterface):
         return ConstantOp.create(result_types=[type], properties={"value": cast(Attribute, value)})
 
 
-def _modules_with_ops(folder: Path, package: str) -> list[tuple[str, str]]:
-    """(dialect, module) of every file of `folder` that collects operations, found without importing it."""
-    found: list[tuple[str, str]] = []
-    for path in sorted(folder.rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        if _COLLECTED.search(text) and (name := _OP_DIALECT.search(text)):
-            parts = path.relative_to(folder).with_suffix("").parts
-            found.append((name[1], ".".join((package, *parts))))
-    return found
+class _Family(NamedTuple):
+    """A file that collects operations, found without importing it."""
+
+    dialect: str
+    module: str
+    names: tuple[str, ...]
+    """What it defines of the dialect, operations and attributes: `hlo.add`."""
+
+
+def _families_in(folder: str, package: str) -> Iterator[_Family]:
+    """The files of `folder` that collect operations, in the order of their paths."""
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name.removesuffix(".py")):
+        if entry.name.endswith(".py"):
+            with open(entry.path, encoding="utf-8") as file:
+                text = file.read()
+            if _COLLECTED.search(text) and (named := _NAMED.findall(text)):
+                names = tuple(f"{dialect}.{name}" for dialect, name in named)
+                yield _Family(named[0][0], f"{package}.{entry.name[:-3]}", names)
+        elif entry.name != "__pycache__" and entry.is_dir():
+            yield from _families_in(entry.path, f"{package}.{entry.name}")
+
+
+@cache
+def _families() -> tuple[_Family, ...]:
+    own = __package__ or "hlo_dialect"
+    lower = f"{own.rpartition('.')[0]}.dialects".lstrip(".")
+    return (*_families_in(os.path.join(os.path.dirname(_FOLDER), "dialects"), lower), *_families_in(_FOLDER, own))
+
+
+@cache
+def _homes() -> Mapping[str, tuple[str, ...]]:
+    """The modules that define a name, an operation's or an attribute's, in the dialects of which xDSL has no part."""
+    upstream = get_all_dialects()
+    homes: dict[str, tuple[str, ...]] = {}
+    for one in _families():
+        for name in one.names if one.dialect not in upstream else ():
+            homes[name] = (*homes.get(name, ()), one.module)
+    return homes
 
 
 def _collect(modules: Sequence[str]) -> tuple[list[type[Operation]], list[type[Attribute]]]:
@@ -93,19 +122,15 @@ def _collect(modules: Sequence[str]) -> tuple[list[type[Operation]], list[type[A
             operations += dialect.operations
             attributes += dialect.attributes
         else:
-            operations += module.OPS
+            operations += getattr(module, "OPS", ())
             attributes += getattr(module, "ATTRIBUTES", ())
     return operations, attributes
 
 
 @cache
 def hlo_dialect() -> Dialect:
-    """The hlo dialect: the `OPS` of every family file, and the attributes of attributes.py."""
-    package = __package__ or "hlo_dialect"
-    modules = _modules_with_ops(_FOLDER, package)
-    operations, attributes = _collect([module for dialect, module in modules if dialect == "hlo"])
-    shared: Any = importlib.import_module(f"{package}.attributes")
-    attributes = [*attributes, *shared.ATTRIBUTES]
+    """The hlo dialect: the `OPS` and `ATTRIBUTES` of every family file."""
+    operations, attributes = _collect([one.module for one in _families() if one.dialect == "hlo"])
     return Dialect("hlo", operations, attributes, [HloConstantMaterialization()])
 
 
@@ -136,11 +161,8 @@ def _quant_dialect() -> Dialect:
 def _dialect_factories() -> dict[str, Callable[[], Dialect]]:
     upstream = get_all_dialects()
     ours: dict[str, tuple[str, ...]] = {}
-    package = (__package__ or "hlo_dialect").rpartition(".")[0]
-    modules = _modules_with_ops(_FOLDER.parent / "dialects", f"{package}.dialects".lstrip("."))
-    modules += _modules_with_ops(_FOLDER, __package__ or "hlo_dialect")
-    for dialect, module in modules:
-        ours[dialect] = (*ours.get(dialect, ()), module)
+    for one in _families():
+        ours[one.dialect] = (*ours.get(one.dialect, ()), one.module)
     factories: dict[str, Callable[[], Dialect]] = {
         "hlo": hlo_dialect,
         "quant": _quant_dialect,
@@ -162,6 +184,23 @@ class ProgramContext(HloContext):
     def __init__(self, allow_unregistered: bool = False):
         super().__init__(allow_unregistered)
         self._plugins_loaded = False
+        self._families: dict[str, tuple[Mapping[str, type[Operation]], Mapping[str, type[Attribute]]]] = {}
+        """What was taken from single files of dialects that are not loaded as a whole, by module."""
+
+    def _get_known_op(self, name: str) -> type[Operation] | None:
+        return self._loaded_ops.get(name) or self._of_family(name, 0) or super()._get_known_op(name)
+
+    def _of_family(self, name: str, part: Literal[0, 1]) -> Any:
+        """The operation (0) or attribute (1) of that name in one of its files, without the rest of its dialect."""
+        for module in _homes().get(name, ()):
+            family = self._families.get(module)
+            if family is None:
+                operations, attributes = _collect([module])
+                family = {op.name: op for op in operations}, {attribute.name: attribute for attribute in attributes}
+                self._families[module] = family
+            if name in family[part]:
+                return family[part][name]
+        return None
 
     def get_optional_op(self, name: str, *, dialect_stack: Sequence[str] = ()) -> type[Operation] | None:
         name = _respell(name)
@@ -174,12 +213,18 @@ class ProgramContext(HloContext):
 
     def get_optional_type(self, name: str) -> type[TypeAttribute] | None:
         name = _respell(name)
+        found = self._loaded_types.get(name) or self._of_family(name, 1)
+        if found is not None and issubclass(found, TypeAttribute):
+            return found
         if self._is_foreign(name, self._loaded_types):
             self._load_plugins()
         return super().get_optional_type(name)
 
     def get_optional_attr(self, name: str) -> type[Attribute] | None:
         respelled = _respell(name)
+        found = self._loaded_attrs.get(respelled) or self._of_family(respelled, 1)
+        if found is not None and not issubclass(found, TypeAttribute):
+            return found
         if self._is_foreign(respelled, self._loaded_attrs):
             self._load_plugins()
         found = super().get_optional_attr(respelled)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.context import Context
@@ -14,7 +13,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ..dialects.support.spread import Spread
 from ..hlo_dialect.attributes import OutputOperandAliasAttr, int_array, int_attr, ints
 from ..hlo_dialect.collectives.asynchronous import AsyncDoneOp, AsyncStartOp, FutureType
-from ..hlo_dialect.collectives.host_transfers import AfterAllOp, CreateTokenOp, HostOp, TokenType
+from ..hlo_dialect.collectives.host_transfers import AfterAllOp, CreateTokenOp, HostOp
+from ..hlo_dialect.collectives.tokens import TokenType
 from ..hlo_dialect.custom_calls.operations import CustomCallOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
@@ -41,7 +41,6 @@ def leaf_types(type_: Attribute) -> list[Attribute] | None:
             return None
 
 
-@dataclass(frozen=True)
 class FlattenTuplesPass(HloPass):
     """
     Replace tuples by their elements, and remove tokens and futures.
@@ -54,6 +53,7 @@ class FlattenTuplesPass(HloPass):
     """
 
     name = "flatten-tuples"
+    only_for = ("!tuple", "!hlo.token", "!hlo.future")
     illegal = ("hlo.tuple", "hlo.get_tuple_element", "hlo.after_all", "hlo.create_token", "hlo.async_start")
 
     def run(self, ctx: Context, module: ModuleOp) -> None:

@@ -14,7 +14,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from ..dialects.support.kernel import PROGRAM
-from ..hlo_dialect.collectives.host_transfers import TokenType
+from ..hlo_dialect.collectives.tokens import TokenType
 from ..hlo_dialect.diagnostics import Diagnostic, fail
 from ..hlo_dialect.dialect import make_context
 from ..hlo_dialect.limits import check_limits, check_memory

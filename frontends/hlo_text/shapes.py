@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from ...hlo_dialect.attributes import int_array
-from ...hlo_dialect.collectives.host_transfers import TokenType
+from ...hlo_dialect.collectives.tokens import TokenType
 from ...hlo_dialect.ops.dynamism.dimension_sizes import BoundsAttr, bounds_of
 from ...hlo_dialect.shapes import DYNAMIC
 from ...hlo_dialect.types import DTYPES, element_type_of, f32, f64, make_tensor, tensor_type

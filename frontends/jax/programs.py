@@ -7,7 +7,7 @@ from typing import Any, cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from ...hlo_dialect.collectives.host_transfers import TokenType
+from ...hlo_dialect.collectives.tokens import TokenType
 from ...hlo_dialect.diagnostics import DiagnosticError
 from ...hlo_dialect.donation import is_donated
 from ...hlo_dialect.entry import ENTRY, find_entry

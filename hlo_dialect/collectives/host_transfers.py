@@ -1,7 +1,7 @@
 """
-Tokens: values without content that order side effects, and the operations that exchange data with the host.
+The operations that make tokens, and those that exchange data with the host.
 
-The reference carries an empty array for a token. infeed, outfeed, send and recv talk to a host that neither the
+infeed, outfeed, send and recv talk to a host that neither the
 reference nor the CPU target has; both refuse them by name.
 """
 
@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
-import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, StringAttr, TensorType
-from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
-    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -33,19 +31,7 @@ from ..ops.control_flow import types_text
 from ..syntax.structural import parse_result_only, print_attributes, print_operands, print_result_only, split_attributes
 from ..types import Array
 from .process_groups import ChannelHandleAttr, ChannelType, verify_pairs
-
-TOKEN = np.empty((0,), np.bool_)
-"""The value of every token in the interpreter."""
-
-
-@irdl_attr_definition
-class TokenType(ParametrizedAttribute, TypeAttribute):
-    """`!hlo.token`: the type of values that hold nothing and order side effects."""
-
-    name = "hlo.token"
-
-
-token = TokenType()
+from .tokens import TOKEN, TokenType, token
 
 
 def check_token(constraint: str, what: str, value: SSAValue | Attribute) -> None:
@@ -289,4 +275,3 @@ class RecvOp(ChannelOp):
 
 
 OPS = (AfterAllOp, CreateTokenOp, InfeedOp, OutfeedOp, SendOp, RecvOp)
-ATTRIBUTES = (TokenType,)

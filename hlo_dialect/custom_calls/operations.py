@@ -42,7 +42,7 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.str_enum import StrEnum
 
 from ..attributes import OutputOperandAliasAttr, ints
-from ..collectives.host_transfers import TOKEN
+from ..collectives.tokens import TOKEN
 from ..op import HloOp, Role, reject
 from ..ops.check_calls import check_name
 from ..shapes import types_agree

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from difflib import get_close_matches
 from typing import TypeVar
 
 from xdsl.context import Context
@@ -160,10 +159,13 @@ class HloParser(HloAttributeParser):
         """`; did you mean 'stablehlo.add'?` where a loaded operation is spelled nearly so."""
         prefix, dot, rest = name.rpartition(".")
         dialect = SPELLINGS.get(prefix, prefix) or self._parser_state.dialect_stack[-1]
+        self.ctx.get_optional_dialect(dialect)  # as a whole
         known = [op.name.partition(".")[2] for op in self.ctx.loaded_ops if op.dialect_name() == dialect]
         near = did_you_mean(rest, known, f"{prefix}{dot}", cutoff=0.8)
         if near or dialect in ("hlo", "chlo"):
             return near or ": this version does not have it; a package may add it through the entry points xhlo.ops"
+        from difflib import get_close_matches
+
         dialects = (*SPELLINGS, *self.ctx.registered_dialect_names)
         meant = get_close_matches(prefix, dialects, n=1, cutoff=0.7) if dot and prefix not in dialects else ()
         return f"; did you mean '{meant[0]}.{rest}'?" if meant else ""

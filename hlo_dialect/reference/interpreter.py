@@ -22,7 +22,7 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..collectives.asynchronous import FutureType
-from ..collectives.host_transfers import TOKEN, TokenType
+from ..collectives.tokens import TOKEN, TokenType
 from ..custom_calls.dynamic_window import LISTS as WINDOW_LISTS
 from ..custom_calls.dynamic_window import NAME as DYNAMIC_WINDOW
 from ..custom_calls.dynamic_window import reduce_window_of

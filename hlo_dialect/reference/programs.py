@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from ...dialects.interpreter import RunParallelOp
-from ..collectives.host_transfers import TOKEN, TokenType
+from ..collectives.tokens import TOKEN, TokenType
 from ..diagnostics import fail
 from ..types import Array
 from .interpreter import Environment, Handler

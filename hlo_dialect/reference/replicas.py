@@ -19,8 +19,9 @@ from xdsl.ir import Attribute, Operation, Region
 
 from ..collectives.base import CollectiveOp
 from ..collectives.exchanges import ProcessNumberOp
-from ..collectives.host_transfers import TOKEN, InfeedOp, OutfeedOp, RecvOp, SendOp
+from ..collectives.host_transfers import InfeedOp, OutfeedOp, RecvOp, SendOp
 from ..collectives.process_groups import ProcessId
+from ..collectives.tokens import TOKEN
 from ..diagnostics import Diagnostic, DiagnosticError, fail, op_message
 from ..shapes import shapes_agree
 from ..types import Array, element_of, numpy_dtype, shape_of

@@ -29,8 +29,8 @@ from xdsl.traits import IsTerminator, Pure, ReturnLike, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from ..attributes import int_attr
-from ..collectives.host_transfers import TokenType
 from ..collectives.process_groups import find_mesh
+from ..collectives.tokens import TokenType
 from ..diagnostics import fail
 from ..op import HloOp, RegionOp, RegionRunner, reject, replace_op
 from ..ops.control_flow import ReturnOp

@@ -9,8 +9,9 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...hlo_dialect.collectives.host_transfers import CreateTokenOp, TokenType
+from ...hlo_dialect.collectives.host_transfers import CreateTokenOp
 from ...hlo_dialect.collectives.process_groups import find_mesh
+from ...hlo_dialect.collectives.tokens import TokenType
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.ops.check_calls import is_check

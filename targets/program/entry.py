@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from ...dialects.support.kernel import PROGRAM, entry_name
-from ...hlo_dialect.collectives.host_transfers import TokenType
+from ...hlo_dialect.collectives.tokens import TokenType
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
 from ...hlo_dialect.entry import ENTRY, entry_tensors, find_entry
 from ...hlo_dialect.types import ArrayType, numpy_dtype, tensor_type
