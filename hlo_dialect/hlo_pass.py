@@ -30,6 +30,15 @@ class HloPass(ModulePass):
     illegal: ClassVar[Collection[str]] = ()
     """Names of operations (`hlo.fusion`) or whole dialects (`hlo.*`) that must be gone after the pass."""
 
+    only_for: ClassVar[Collection[str]] = ()
+    """
+    Names of which a program must contain one for the pass to change or refuse it; without any, it is for all programs:
+    operations (`hlo.while`), dialects (`chlo.*`), types (`!complex`, `!tensor<?>`), discardable attributes (`@name`).
+
+    A compilation skips the other passes without importing them: the strings are read in the text of the class, where
+    they follow its name.
+    """
+
     takes_tensors: ClassVar[bool] = True
     """Whether the pass takes tensors; False of one that comes after bufferize."""
 

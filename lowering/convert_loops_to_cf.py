@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from xdsl.context import Context
@@ -38,7 +37,6 @@ Lowering: TypeAlias = Callable[[Any, Block, Block], None]
 """Replaces an operation that ended the first block; control continues in the second, with its results as arguments."""
 
 
-@dataclass(frozen=True)
 class ConvertLoopsToCfPass(HloPass):
     """
     Lower scf.for, while, if, index_switch, execute_region and parallel (run serially) to blocks and branches of cf.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from xdsl.context import Context
@@ -47,7 +46,6 @@ _GLOBAL = llvm.LLVMPointerType(IntAttr(GLOBAL_SPACE))
 _SHARED = llvm.LLVMPointerType(IntAttr(SHARED_SPACE))
 
 
-@dataclass(frozen=True)
 class ConvertNvgpuToNvvmPass(HloPass):
     """
     Lower tensor-core products and asynchronous copies to instructions on registers and pointers.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from xdsl.context import Context
@@ -27,7 +26,6 @@ _CONSTANTS = llvm.LLVMPointerType(IntAttr(4))
 _AXES = "xyz"
 
 
-@dataclass(frozen=True)
 class ConvertRocdlToLlvmPass(HloPass):
     """
     Lower rocdl operations to calls of LLVM's intrinsics.

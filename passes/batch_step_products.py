@@ -40,7 +40,6 @@ class Step:
     """Whether the slice lost its first dimension, of size 1."""
 
 
-@dataclass(frozen=True)
 class BatchStepProductsPass(HloPass):
     """
     Compute products of the steps' slices of an input at once, before the loop.
@@ -54,6 +53,7 @@ class BatchStepProductsPass(HloPass):
     """
 
     name = "batch-step-products"
+    only_for = ("hlo.while",)
     works_on_functions = True
 
     def run(self, ctx: Context, module: ModuleOp) -> None:

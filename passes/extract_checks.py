@@ -42,6 +42,7 @@ class ExtractChecksPass(HloPass):
     """
 
     name = "extract-checks"
+    only_for = ("check.*", "hlo.custom_call")
 
     entry: str = "main"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from xdsl.context import Context
@@ -31,7 +31,6 @@ FEWEST_AT_A_TIME, MOST_AT_A_TIME = 16, 1 << 16
 """Iterations of a loop without a known bound that one run of its kernel makes."""
 
 
-@dataclass(frozen=True)
 class FuseLoopsPass(HloPass):
     """
     Make a kernel of each hlo.while that treats every element of the tensors it carries by itself.
@@ -44,6 +43,7 @@ class FuseLoopsPass(HloPass):
     """
 
     name = "fuse-loops"
+    only_for = ("hlo.while",)
     works_on_functions = True
 
     def run(self, ctx: Context, module: ModuleOp) -> None:

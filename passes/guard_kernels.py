@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -32,7 +31,6 @@ def _buffers(op: Operation) -> list[SSAValue]:
     return [value for value in op.operands if isinstance(value.type, MemRefType)]
 
 
-@dataclass(frozen=True)
 class GuardKernelsPass(HloPass):
     """
     Enclose each access of the entry to memory in two events for the guard, and stop the run where one has failed.

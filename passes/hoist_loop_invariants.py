@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -31,7 +30,6 @@ _FROM_MEMORY = frozenset({"dot", "custom"})
 _FREE = frozenset({"constant", "iota", "broadcast", "reshape"})
 
 
-@dataclass(frozen=True)
 class HoistLoopInvariantsPass(HloPass):
     """
     Move what does not change out of the bodies and conditions of hlo.while, where that saves work.
@@ -44,6 +42,7 @@ class HoistLoopInvariantsPass(HloPass):
     """
 
     name = "hoist-loop-invariants"
+    only_for = ("hlo.while",)
     works_on_functions = True
 
     def run(self, ctx: Context, module: ModuleOp) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from xdsl.context import Context
@@ -14,7 +13,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..dialects.support.kernel import is_kernel
 from ..dialects.support.rewriting import set_type
-from ..hlo_dialect.chlo.structural import TopKOp
 from ..hlo_dialect.custom_calls.operations import CompositeOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
@@ -80,8 +78,10 @@ def _restore_top_k(call: Call) -> None:
     The operation chlo.top_k for the composite as which JAX serializes it: shardings do not pass it as they pass the
     sort and the slices in its decomposition.
     """
-    if not isinstance(call, CompositeOp) or call.op_name.data != TopKOp.name:
+    if not isinstance(call, CompositeOp) or call.op_name.data != "chlo.top_k":
         return
+    from ..hlo_dialect.chlo.structural import TopKOp
+
     attributes = call.composite_attributes
     made = TopKOp.create(
         operands=call.arguments,
@@ -110,7 +110,6 @@ def _take_type(call: Call, what: str, value: SSAValue, type_: Attribute) -> None
     set_type(value, make_tensor(shape, tensor.element_type))
 
 
-@dataclass(frozen=True)
 class InlinePass(HloPass):
     """
     Inline calls and composites; remove private functions and declarations that nothing refers to.

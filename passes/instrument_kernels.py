@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -26,7 +25,6 @@ def kernel_names(module: ModuleOp) -> list[str]:
     return [kernel.sym_name.data for kernel in kernels_of(module)]
 
 
-@dataclass(frozen=True)
 class InstrumentKernelsPass(HloPass):
     """
     Time each kernel call of the entry, as a profile per kernel.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -23,7 +22,6 @@ _ACCUMULATED = (AddOp, MultiplyOp, MaximumOp, MinimumOp)
 _REDUCTIONS = frozenset(("hlo.reduce", "hlo.reduce_window", "hlo.all_reduce", "hlo.reduce_scatter"))
 
 
-@dataclass(frozen=True)
 class NormalizeNarrowFloatsPass(HloPass):
     """
     Compute operations on f8, f6 and f4 elements in f32. Double rounding of arithmetic results is innocuous.

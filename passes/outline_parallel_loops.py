@@ -169,7 +169,6 @@ def erase_dead_repeated(function: func.FuncOp) -> None:
             op.erase()
 
 
-@dataclass(frozen=True)
 class OutlineParallelLoopsPass(HloPass):
     """
     Outline each scf.parallel into a function run by a cpu.parallel_for.

@@ -41,6 +41,7 @@ class PairIterationsPass(HloPass):
     """
 
     name = "pair-iterations"
+    only_for = ("hlo.while",)
     works_on_functions = True
 
     most_operations: int = 40

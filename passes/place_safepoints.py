@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -17,7 +16,6 @@ from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.walking import operations_in
 
 
-@dataclass(frozen=True)
 class PlaceSafepointsPass(HloPass):
     """
     Ask before each iteration of a loop of the entry whether the run is to stop, and leave the loop if so.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -19,7 +17,6 @@ from ..hlo_dialect.walking import operations_in
 _HANDLED = (CustomCallOp, ManualComputationOp, SameValueOp, ShardingGroupOp)
 
 
-@dataclass(frozen=True)
 class ResolveCustomCallsPass(HloPass):
     """
     Remove or decompose custom calls, and refuse those with unknown targets.
@@ -32,6 +29,7 @@ class ResolveCustomCallsPass(HloPass):
     """
 
     name = "resolve-custom-calls"
+    only_for = ("hlo.custom_call", "sdy.*", "@mhlo.xla_shape")
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         operations = operations_in(module)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.context import Context
@@ -50,7 +49,6 @@ def _is_dynamic(type_: Attribute) -> bool:
     return isinstance(type_, TensorType) and not is_static(shape_of(cast(Attribute, type_)))
 
 
-@dataclass(frozen=True)
 class ResolveDynamicShapesPass(HloPass):
     """
     Make operations with constant shape operands static.
@@ -66,6 +64,17 @@ class ResolveDynamicShapesPass(HloPass):
     """
 
     name = "resolve-dynamic-shapes"
+    only_for = (
+        "!tensor<?>",
+        "hlo.custom_call",
+        "hlo.dynamic_broadcast_in_dim",
+        "hlo.dynamic_iota",
+        "hlo.dynamic_pad",
+        "hlo.dynamic_reshape",
+        "hlo.get_dimension_size",
+        "hlo.real_dynamic_slice",
+        "hlo.set_dimension_size",
+    )
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp) and not op.is_declaration]

@@ -38,6 +38,7 @@ class UnrollLoopsPass(HloPass):
     """
 
     name = "unroll-loops"
+    only_for = ("hlo.while",)
     works_on_functions = True
 
     most_iterations: int = 8

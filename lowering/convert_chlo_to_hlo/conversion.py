@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -15,7 +13,6 @@ from ...hlo_dialect.walking import operations_in
 from .rules import conversions
 
 
-@dataclass(frozen=True)
 class ConvertChloToHloPass(HloPass):
     """
     Decompose chlo functions into hlo arithmetic. Each file of decompositions states its error bounds.
@@ -26,6 +23,7 @@ class ConvertChloToHloPass(HloPass):
     """
 
     name = "convert-chlo-to-hlo"
+    only_for = ("chlo.*",)
     works_on_functions = True
     illegal = ("chlo.*",)
 

@@ -110,6 +110,7 @@ class ConvertContractionsToVectorPass(HloPass):
     """
 
     name = "convert-contractions-to-vector"
+    only_for = ("@xhlo.contraction",)
     takes_tensors = False
 
     vector_bits: int = CPU.vector_bits

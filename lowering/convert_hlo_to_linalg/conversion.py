@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
@@ -108,7 +107,6 @@ def _is_converted(function: func.FuncOp) -> bool:
     return any(name.startswith(_CONVERTED) for name in names) and not any(name.startswith("hlo.") for name in names)
 
 
-@dataclass(frozen=True)
 class ConvertHloToLinalgPass(HloPass):
     """
     Convert hlo to linalg on tensors, and host control flow to scf.

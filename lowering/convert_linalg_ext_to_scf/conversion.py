@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
@@ -22,7 +21,6 @@ Pattern: TypeAlias = Callable[[Any, LoopBuilder], None]
 patterns = Rules[Pattern]("convert-linalg-ext-to-scf", __package__)
 
 
-@dataclass(frozen=True)
 class ConvertLinalgExtToScfPass(HloPass):
     """
     Lower linalg_ext on memrefs to scf loops.
@@ -34,6 +32,7 @@ class ConvertLinalgExtToScfPass(HloPass):
     """
 
     name = "convert-linalg-ext-to-scf"
+    only_for = ("linalg_ext.*",)
     takes_tensors = False
     illegal = ("linalg_ext.*",)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
@@ -19,7 +18,6 @@ from ..device.intrinsics import replace_by_intrinsic
 from ..device.parts import device_modules, lowered_parts
 
 
-@dataclass(frozen=True)
 class ConvertNvvmToLlvmPass(HloPass):
     """
     Lower nvvm operations to calls of LLVM's intrinsics.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias, cast
 
 from xdsl.context import Context
@@ -62,7 +61,6 @@ Rule: TypeAlias = Callable[[Any, Conversion], bool]
 integer_rules = Rules[Rule]("convert-quantized-to-integer", __package__)
 
 
-@dataclass(frozen=True)
 class ConvertQuantizedToIntegerPass(HloPass):
     """
     Compute with quantized tensors in the integers that they store.
@@ -82,6 +80,7 @@ class ConvertQuantizedToIntegerPass(HloPass):
     """
 
     name = "convert-quantized-to-integer"
+    only_for = ("!quant.uniform",)
     illegal: ClassVar[Collection[str]] = ("hlo.uniform_quantize", "hlo.uniform_dequantize")
 
     def run(self, ctx: Context, module: ModuleOp) -> None:

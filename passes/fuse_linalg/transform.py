@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.context import Context
@@ -169,7 +168,6 @@ def erase_dead(ops: Sequence[Operation]) -> None:
             op.erase()
 
 
-@dataclass(frozen=True)
 class FuseLinalgPass(HloPass):
     """
     Fuse the generics of each kernel into as few as possible.

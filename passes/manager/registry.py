@@ -40,7 +40,8 @@ _FILES = ("*.py", "*/transform.py", "*/conversion.py")
 _CLASS = re.compile(
     r"""^class\ (?P<class>\w+Pass)\([^)]*\):\s*\n      # class FuseHloPass(HloPass):
         (?P<body>(?:[ \t]+[^\n]*\n|\n)*?)              # docstring and fields, not beyond the class
-        \ {4}name(?:\s*:[^=\n]*)?\s*=\s*"(?P<name>[^"]+)" """,
+        \ {4}name(?:\s*:[^=\n]*)?\s*=\s*"(?P<name>[^"]+)"
+    (?:\s*\n\ {4}only_for\ =\ \((?P<only_for>[^)]*)\))? """,
     re.MULTILINE | re.VERBOSE,
 )
 _DOCSTRING = re.compile(r'\s*r?"""(.*?)"""', re.DOTALL)
@@ -70,6 +71,8 @@ class PassEntry:
     home: str
     """Its origin, for messages: a module, or a package's entry point."""
     load: Callable[[], type[ModulePass]]
+    only_for: tuple[str, ...] = ()
+    """See `HloPass.only_for`; empty if unknown without an import."""
 
 
 class PassRegistry:
@@ -99,7 +102,8 @@ def scan_source(text: str, module: str) -> Iterator[PassEntry]:
     for match in _CLASS.finditer(text):
         docstring = _DOCSTRING.match(match["body"])
         load = _loader(module, match["class"])
-        yield PassEntry(match["name"], "xhlo", _summary(docstring[1] if docstring else ""), module, load)
+        only_for = tuple(re.findall('"([^"]+)"', match["only_for"] or ""))
+        yield PassEntry(match["name"], "xhlo", _summary(docstring[1] if docstring else ""), module, load, only_for)
 
 
 def _summary(docstring: str) -> str:

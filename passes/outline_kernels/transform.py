@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -50,7 +49,6 @@ def structure(region: Region) -> Hashable:
     return describe(region)
 
 
-@dataclass(frozen=True)
 class OutlineKernelsPass(HloPass):
     """
     Outline each hlo.fusion into a private function, one per distinct body.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -52,7 +51,6 @@ def _part_types(type_: Attribute) -> Sequence[Attribute] | None:
     return [part_type(type_)] * 2 if is_complex_type(type_) else None
 
 
-@dataclass(frozen=True)
 class SplitComplexPass(HloPass):
     """
     Split each complex tensor into two real ones; control flow carries both.
@@ -66,6 +64,7 @@ class SplitComplexPass(HloPass):
     """
 
     name = "split-complex"
+    only_for = ("!complex",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         for function in module.body.block.ops:

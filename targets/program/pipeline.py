@@ -138,14 +138,45 @@ def run_passes(
     ctx: Context, module: ModuleOp, specs: Sequence[Spec], timing: Timing | None = None, verify: bool = False
 ) -> None:
     """
-    Run the passes, one after the other; `verify` the module after each.
+    Run the passes in order, but those that are for programs of another kind (`HloPass.only_for`); `verify` the module
+    after each.
 
     Raises DiagnosticError for errors in the program, PassFailure for bugs in a pass.
     """
     from ...passes.manager.pass_manager import PassManager
 
-    passes = cached_passes(tuple(specs))
-    PassManager(ctx, passes, verify_each=verify, verify_end=False, timing=timing or Timing()).run(module)
+    timing = timing or Timing()
+    waiting = list(specs)
+    while waiting:
+        due = _due(waiting, module)
+        if due:
+            PassManager(ctx, cached_passes(due), verify_each=verify, verify_end=False, timing=timing).run(module)
+
+
+def _due(waiting: list[Spec], module: ModuleOp) -> tuple[Spec, ...]:
+    """Take the specs to run next from the front: up to one that depends on what the module contains by then."""
+    due: list[Spec] = []
+    contents: frozenset[str] | None = None
+    while waiting:
+        only_for = _only_for(waiting[0]) if isinstance(waiting[0], str) else ()
+        if only_for and due:
+            break
+        spec = waiting.pop(0)
+        if only_for:
+            from ...passes.manager.contents import contents_of, has_any
+
+            contents = contents or contents_of(module)
+            if not has_any(only_for, contents):
+                continue
+        due.append(spec)
+    return tuple(due)
+
+
+def _only_for(spec: str) -> tuple[str, ...]:
+    from ...passes.manager.registry import find_pass
+
+    entry = find_pass(pass_name(spec))
+    return () if entry is None else entry.only_for
 
 
 def cached_passes(specs: tuple[Spec, ...]) -> tuple[AnyPass, ...]:

@@ -1,0 +1,58 @@
+"""What a module contains: the names by which a pass states what it is for (`HloPass.only_for`)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, ParametrizedAttribute
+
+from ...hlo_dialect.walking import operations_in
+
+UNKNOWN_SIZE = "!tensor<?>"
+
+
+def contents_of(module: ModuleOp) -> frozenset[str]:
+    """
+    The names of a module's operations (`hlo.while`), their dialects (`hlo.*`), their discardable attributes
+    (`@mhlo.xla_shape`) and the types of their values and functions (`!complex`, `!tensor<?>` for one of unknown size).
+    """
+    names: set[str] = set()
+    types: dict[int, Attribute] = {}
+    for op in operations_in(module):
+        names.add(op.name)
+        names.update(f"@{name}" for name in op.attributes)
+        found = [result.type for result in op.results]
+        found += [argument.type for region in op.regions for block in region.blocks for argument in block.args]
+        if isinstance(op, FuncOp):
+            found.append(op.function_type)
+        types.update((id(type_), type_) for type_ in found)
+    dialects = {f"{name.partition('.')[0]}.*" for name in names}
+    return frozenset((*names, *dialects, *_type_names(types.values())))
+
+
+def _type_names(types: Iterable[Attribute]) -> set[str]:
+    names: set[str] = set()
+    waiting = list(types)
+    while waiting:
+        type_ = waiting.pop()
+        names.add(f"!{type_.name}")
+        if isinstance(type_, TensorType):
+            tensor = cast("TensorType[Attribute]", type_)
+            waiting.append(tensor.element_type)
+            if not tensor.has_static_shape():
+                names.add(UNKNOWN_SIZE)
+        elif isinstance(type_, FunctionType):
+            waiting += (*type_.inputs.data, *type_.outputs.data)
+        elif isinstance(type_, ArrayAttr):
+            waiting += cast("ArrayAttr[Attribute]", type_).data
+        elif isinstance(type_, ParametrizedAttribute):
+            waiting += type_.parameters
+    return names
+
+
+def has_any(only_for: Collection[str], contents: frozenset[str]) -> bool:
+    """Whether a pass that is only for programs with one of these names (with none: for all) may change the program."""
+    return not only_for or not contents.isdisjoint(only_for)
