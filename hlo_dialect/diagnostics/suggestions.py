@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
 from itertools import islice
 
 _MAX_KNOWN = 2000
@@ -49,6 +48,8 @@ def did_you_mean(name: str, known: Iterable[str], mark: str = "", cutoff: float 
     """
     if name.isdecimal():
         return ""
+    from difflib import get_close_matches
+
     candidates = list(islice((one for one in known if one != name), _MAX_KNOWN))
     folded = next((one for one in candidates if one.lower() == name.lower()), None)
     near = [folded] if folded is not None else get_close_matches(name, candidates, n=1, cutoff=cutoff)

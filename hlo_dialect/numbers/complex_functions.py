@@ -10,7 +10,6 @@ Callers silence NumPy's floating-point warnings.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -83,6 +82,8 @@ def exponential_minus_one(z: Numbers) -> Numbers:
 
 def log_plus_one(z: Numbers) -> Numbers:
     """log(1 + z), accurate near 0 and where |1 + z| is 1: there its real part is half of log1p(|1 + z|**2 - 1)."""
+    from fractions import Fraction
+
     x, y = (np.asarray(part, np.longdouble) for part in (z.real, z.imag))
     found = np.log(_joined(1 + x, y))
     excess = np.asarray(x * (2 + x) + y * y)

@@ -11,7 +11,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -281,6 +280,8 @@ def compile_to_objects(texts: Sequence[str], timings: Timings, levels: Sequence[
     threads = min(len(texts) - levels.count(QUICK), default_thread_count())
     if threads <= 1:
         return [compile_to_object(text, timings, level) for text, level in zip(texts, levels, strict=True)]
+    from concurrent.futures import ThreadPoolExecutor
+
     with _lock:
         _initialize()
         spent = [Timings() for _ in texts]

@@ -22,7 +22,6 @@ from ...passes.manager.places import Spec, pass_name
 from ...passes.manager.timing import Timing
 from .entry import entry_names, entry_of, entry_types
 from .facts import Facts
-from .guard import GuardFacts, read_accesses, read_ports, read_slots
 from .guard_side import guard_side
 from .level import level_of
 from .module_facts import arena_bytes, checks_of, donated_arguments, has_loops, host_calls_of, kernels_of, result_count
@@ -58,6 +57,8 @@ class Lowering:
         side = guard_side(guard)
         if side:
             pipeline.require_guard()
+            from .guard import GuardFacts
+
             self.facts.guard = GuardFacts(side=side)
         self._ctx = ctx
         self._pipeline = pipeline
@@ -152,12 +153,16 @@ def _read_entry(module: ModuleOp, facts: Facts) -> None:
 def _read_kernels(module: ModuleOp, facts: Facts) -> None:
     facts.kernels = kernels_of(module)
     if facts.guard is not None:
+        from .guard import read_ports
+
         read_ports(module, facts.guard)
 
 
 def _read_memory(module: ModuleOp, facts: Facts) -> None:
     facts.host_calls, facts.arena_bytes, facts.loops = host_calls_of(module), arena_bytes(module), has_loops(module)
     if facts.guard is not None:
+        from .guard import read_slots
+
         read_slots(module, facts.guard)
 
 
@@ -166,6 +171,8 @@ def _read_donations(module: ModuleOp, facts: Facts) -> None:
 
 
 def _read_accesses(module: ModuleOp, facts: Facts) -> None:
+    from .guard import read_accesses
+
     assert facts.guard is not None
     read_accesses(module, facts.guard)
 

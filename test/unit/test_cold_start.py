@@ -1,0 +1,197 @@
+"""What the first program of a process imports: only what concerns its operations. Counted, not timed."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from xhlo.hlo_dialect import installed, rules
+from xhlo.hlo_dialect.dialect import hlo_dialect, hlo_operations, make_context
+from xhlo.hlo_dialect.hlo_pass import HloPass
+from xhlo.hlo_dialect.reading import parse_module
+from xhlo.passes.manager.contents import contents_of, has_any
+from xhlo.passes.manager.registry import PassEntry, builtin_registry, scan_source
+from xhlo.targets.cpu.target import CPU
+from xhlo.targets.program.pipeline import run_passes
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+COLD = """
+import sys
+import numpy as np
+import xhlo
+text = open("examples/softmax.mlir").read()
+xhlo.compile(text)(np.ones((512, 1024), np.float32))
+print(*sys.modules)
+"""
+
+NOT_NEEDED = """
+concurrent.futures difflib fractions importlib.metadata xdsl.transforms.canonicalize
+xhlo.hlo_dialect.collectives.exchanges xhlo.hlo_dialect.collectives.process_groups
+xhlo.hlo_dialect.ops.algorithms.fourier xhlo.hlo_dialect.ops.quantized.arithmetic xhlo.hlo_dialect.ops.tuples
+xhlo.hlo_dialect.sharding.attributes xhlo.lowering.convert_contractions_to_vector.kernel
+xhlo.lowering.convert_hlo_to_linalg.gather xhlo.lowering.convert_linalg_ext_to_scf.conversion
+xhlo.passes.decompose_hlo.fourier xhlo.passes.resolve_dynamic_shapes xhlo.passes.split_complex.transform
+xhlo.passes.unroll_loops xhlo.targets.program.guard
+""".split()
+
+
+def test_a_first_softmax_imports_what_it_needs():
+    # Without site: what other packages on the path import at start does not count.
+    path = [entry for entry in sys.path if "site-packages" in entry]
+    code = f"import sys; sys.path[:0] = {[str(ROOT), *path]!r}\n{COLD}"
+    command = [sys.executable, "-S", "-c", code]
+    environment = {"XHLO_CACHE_SIZE": "0", "XHLO_CACHE_DIR": "", "PATH": ""}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=environment)
+    loaded = done.stdout.split()
+    assert [name for name in NOT_NEEDED if name in loaded] == []
+    assert len([name for name in loaded if name.startswith("xhlo")]) < 330
+    assert len(loaded) < 720
+
+
+def _tables() -> list[rules.Rules[object]]:
+    homes = (
+        *("frontends.batching.batcher", "frontends.hlo_text.writing.rules", "lowering.convert_chlo_to_hlo.rules"),
+        *("lowering.convert_hlo_to_linalg.emission", "lowering.convert_linalg_ext_to_scf.conversion"),
+        *("lowering.convert_nvvm_to_llvm.conversion", "lowering.convert_to_llvm.builder"),
+        *("passes.convert_quantized_to_integer.transform", "passes.decompose_hlo.transform"),
+        *("passes.partition_spmd.parts", "passes.propagate_shardings.rules", "passes.simplify_hlo.rewrite"),
+        "passes.split_complex.arithmetic",
+    )
+    modules = [importlib.import_module(f"xhlo.{home}") for home in homes]
+    return [value for module in modules for value in vars(module).values() if isinstance(value, rules.Rules)]
+
+
+def test_the_files_of_a_table_say_for_which_classes_they_have_rules():
+    tables = _tables()
+    assert len(tables) >= 16
+    for table in tables:
+        assert table.package is not None
+        files = rules.classes_by_file(table.package)
+        for op_type in table.listed():
+            home = table._places[op_type].rpartition(":")[0]  # pyright: ignore[reportPrivateUsage]
+            if home in files:
+                assert not files[home].isdisjoint({op_type.__name__, "*"}), f"{home} hides {op_type.__name__}"
+
+
+def test_a_lookup_of_one_class_finds_the_rule_that_the_whole_table_has():
+    for table in _tables():
+        for op_type in table.listed():
+            alone = rules.Rules[object](table.name, table.package, several=table.several)
+            alone._rules, alone._places = table._rules, table._places  # pyright: ignore[reportPrivateUsage]
+            assert alone.all(op_type) == table.all(op_type)
+
+
+def test_operations_are_found_by_name_without_their_dialect():
+    context = make_context()
+    found = [context.get_optional_op(op.name) for op in hlo_operations()]
+    assert found == list(hlo_operations())
+    assert "hlo" not in [dialect.name for dialect in context.loaded_dialects]
+    for attribute in hlo_dialect().attributes:
+        lookup = (
+            context.get_optional_type if attribute.name in ("hlo.token", "hlo.future") else context.get_optional_attr
+        )
+        assert lookup(attribute.name) is attribute
+    # The whole dialect can be loaded afterwards.
+    assert context.get_dialect("hlo") is hlo_dialect()
+    assert context.get_optional_op("hlo.no_such_operation") is None
+
+
+def test_the_text_of_a_pass_states_what_it_is_for():
+    stated = [entry for entry in builtin_registry() if entry.only_for]
+    assert len(stated) >= 13
+    for entry in builtin_registry():
+        if entry.origin == "xhlo":
+            assert tuple(getattr(entry.load(), "only_for", ())) == entry.only_for, entry.name
+
+
+def test_scanned_passes_may_be_for_any_program():
+    text = 'class AbPass(HloPass):\n    """Do."""\n\n    name = "a-b"\n    only_for = (\n        "!x",\n        "y.z",\n    )\n'
+    (found,) = scan_source(text, "no.such.module")
+    assert found.only_for == ("!x", "y.z")
+    (found,) = scan_source(text.replace("only_for", "other"), "no.such.module")
+    assert found.only_for == ()
+
+
+CONTENTS = """
+func.func @main(%z: tensor<4xcomplex<f32>>, %t: tuple<tensor<?xf32>, !stablehlo.token>) -> tensor<4xf32> {
+  %0 = stablehlo.real %z {mhlo.xla_shape = "f32[4]{0}"} : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+def test_contents_of_a_module():
+    module = parse_module(CONTENTS, ctx=make_context())
+    contents = contents_of(module)
+    assert {"hlo.real", "hlo.*", "func.return", "!complex", "!tuple", "!hlo.token", "!tensor<?>"} <= contents
+    assert "@mhlo.xla_shape" in contents and "hlo.while" not in contents
+    assert has_any((), contents) and has_any(("!complex", "chlo.*"), contents) and not has_any(("chlo.*",), contents)
+
+
+def _front() -> list[PassEntry]:
+    names = [spec.partition("{")[0] for spec in CPU.passes_to("llvm")]
+    return [entry for entry in builtin_registry() if entry.only_for and entry.name in names]
+
+
+@pytest.mark.parametrize("example", ["softmax", "mlp_training_step", "running_example"])
+def test_a_pass_that_is_for_other_programs_changes_nothing(example: str):
+    context = make_context()
+    module = parse_module((ROOT / "examples" / f"{example}.mlir").read_text(), ctx=context)
+    skipped = [entry for entry in _front() if not has_any(entry.only_for, contents_of(module))]
+    assert len(skipped) >= 8
+    before = str(module)
+    for entry in skipped:
+        cast(HloPass, entry.load()()).run(context, module)
+        assert str(module) == before, entry.name
+
+
+def test_a_pass_runs_once_the_program_has_what_it_is_for():
+    text = """
+func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  %0 = chlo.square %x : tensor<4xcomplex<f32>> -> tensor<4xcomplex<f32>>
+  return %0 : tensor<4xcomplex<f32>>
+}
+"""
+    context = make_context()
+    module = parse_module(text, ctx=context)
+    run_passes(context, module, ("flatten-tuples", "convert-chlo-to-hlo", "split-complex"))
+    assert "complex<" not in str(module) and "chlo" not in str(module)
+
+
+def _installed(folder: Path, name: str, points: str | None) -> None:
+    info = folder / f"{name}-2.5.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.5\n")
+    if points is not None:
+        (info / "entry_points.txt").write_text(points)
+
+
+def test_entry_points_are_looked_for_in_text_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    _installed(tmp_path, "other_package", "[console_scripts]\nother = other:main\n[xhlo.nothing]\na = math:pi\n")
+    _installed(tmp_path, "quiet", None)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    points = installed.InstalledPoints(tuple(sys.path))
+    assert [point.value for point in points.select(group="xhlo.nothing")] == ["math:pi"]
+    assert list(points.select(group="xhlo.no_such_group")) == []
+    assert installed.version_of("quiet") == "2.5"
+
+
+def test_packages_of_other_finders_are_asked_for(monkeypatch: pytest.MonkeyPatch):
+    class Finder:
+        def find_spec(self, *given: object) -> None:
+            return None
+
+        def find_distributions(self, *given: object) -> list[object]:
+            return []
+
+    finder = Finder()
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, finder])
+    points = installed.InstalledPoints(tuple(sys.path))
+    assert points._groups is None  # pyright: ignore[reportPrivateUsage]
+    assert list(points.select(group="xhlo.no_such_group")) == []
