@@ -41,6 +41,8 @@ def load_arrays(path: str) -> dict[str, Array]:
             return _read(stream, place.stem)
     except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        if "allow_pickle" in reason:
+            reason = "it holds Python objects, which are not loaded"
         shown = STDIN if path == "-" else path
         raise StreamError(f"cannot read arrays from {shown}: {reason}") from None
 

@@ -53,10 +53,14 @@ def pick(
         keys = list(stored)
     else:
         raise MisfitError(
-            f"{path} has {len(stored)} arrays ({', '.join(stored) or 'none'}); the program needs {len(wanted)}: "
+            f"{path} has {_arrays(len(stored))} ({', '.join(stored) or 'none'}); the program needs {len(wanted)}: "
             f"{', '.join(f'{key} of type {one.text}' for key, one in zip(numbered, wanted, strict=True))}"
         )
     return [typed(stored[key], one, f"{path}: {key}") for key, one in zip(keys, wanted, strict=True)]
+
+
+def _arrays(count: int) -> str:
+    return "1 array" if count == 1 else f"{count} arrays"
 
 
 def typed(array: Array, wanted: ArrayType, what: str) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from ..dialects.support.guard_zones import END, SIDES
 from ..passes.manager.pipelines import DEFAULT_OPT_LEVEL, MATH_MODES
@@ -37,7 +38,8 @@ OPTIONS = (
     Option("num-replicas", "Run on so many replicas: threads, or simulated by the reference", GENERAL, "required", "N"),
     Option("num-partitions", ".. of so many partitions each", GENERAL, "required", "N"),
     Option("entry", "Run this function instead of @main", GENERAL, "required", "NAME"),
-    Option("inputs", "Arrays in_0, in_1, .., by argument names, or in order", DATA, "required", ARRAYS, short="i"),
+    Option("inputs", "Arrays in_0, in_1, .., by argument names, or in order; several times: as --input", DATA,
+           "required", ARRAYS, short="i"),
     Option("input", "The next argument: 2x2xf32=1,2,3,4, one value for all elements, or a file", DATA, "required",
            "TYPE=VALUES|FILE"),
     Option("shape", "The shape of a random argument of unknown size, by name or in_0, ..", DATA, "required",
@@ -121,15 +123,16 @@ def understand(arguments: Arguments) -> Settings:
         _check_grid(arguments, replicas, partitions, target)
         if arguments.has("verify-numerics"):
             raise UsageError("--verify-numerics is for programs of one process")
+    given = _given(arguments)
     return Settings(
         file=arguments.words[0] if arguments.words else "-",
         target=target,
         chip=chip,
         math=arguments.value("math") or "default",
-        inputs=arguments.value("inputs"),
+        inputs=None if given else arguments.value("inputs"),
         shapes=dict(_shape(value) for flag, value in arguments.flags if flag == "shape"),
         seed=arguments.number("seed", 0),
-        given=tuple(value for flag, value in arguments.flags if flag == "input" and value is not None),
+        given=given,
         entry=arguments.value("entry"),
         outputs=tuple(value for flag, value in arguments.flags if flag == "outputs" and value is not None),
         compare=compare,
@@ -155,6 +158,14 @@ def _check_inputs(arguments: Arguments) -> None:
         raise UsageError("--input gives arrays one by one, --inputs all: use one of them")
     if given.count("-") + (not arguments.words or arguments.words[0] == "-") > 1:
         raise UsageError("standard input holds the program or arrays, not both: give a file for one of them")
+
+
+def _given(arguments: Arguments) -> tuple[str, ...]:
+    """The sources of single arguments: those of --input, and of --inputs where it names no file of all."""
+    several = tuple(value for flag, value in arguments.flags if flag == "inputs" and value is not None)
+    if len(several) > 1 or any("=" in value and not Path(value).exists() for value in several):
+        return several
+    return tuple(value for flag, value in arguments.flags if flag == "input" and value is not None)
 
 
 def _shape(text: str | None) -> tuple[str, tuple[int, ...]]:

@@ -29,6 +29,7 @@ from xdsl.printer import Printer
 from xdsl.traits import RecursiveMemoryEffect, SymbolTable
 
 from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
+from ..diagnostics.suggestions import did_you_mean
 from ..numbers.number_semantics import round_to, working
 from ..op import HloOp, RegionOp, RegionRunner, Role, append, is_elementwise, reject
 from ..shapes import shape_text, shapes_agree
@@ -262,13 +263,24 @@ def fold_last(run: RegionRunner, body: Region, values: Sequence[Array], inits: S
 def _parse_combiner(parser: Parser) -> type[Operation]:
     """The operation that `applies` names: elementwise, of two operands."""
     position = parser.pos
-    combiner = parser.ctx.get_optional_op(parser.parse_identifier(), dialect_stack=("hlo",))
-    if combiner is not None and issubclass(combiner, HloOp) and combiner.ROLE == "elementwise":
-        definition = combiner.get_irdl_definition()
-        optional = all(isinstance(prop, OptPropertyDef) for prop in definition.properties.values())
-        if len(definition.operands) == 2 and optional:
-            return combiner
-    parser.raise_error("expected the name of a binary operation after 'applies'", position)
+    name = parser.parse_identifier()
+    combiner = parser.ctx.get_optional_op(name, dialect_stack=("hlo",))
+    if combiner is not None and _combines(combiner):
+        return combiner
+    known = [op.name.partition(".")[2] for op in parser.ctx.get_dialect("hlo").operations if _combines(op)]
+    prefix, dot, rest = name.rpartition(".")
+    near = did_you_mean(rest, known, f"{prefix}{dot}")
+    parser.raise_error(f"expected the name of a binary operation after 'applies'{near}", position)
+
+
+def _combines(op_type: type[Operation]) -> bool:
+    """Whether it is elementwise, of two operands, and needs no properties."""
+    if not issubclass(op_type, HloOp) or op_type.ROLE != "elementwise":
+        return False
+    definition = op_type.get_irdl_definition()
+    return len(definition.operands) == 2 and all(
+        isinstance(one, OptPropertyDef) for one in definition.properties.values()
+    )
 
 
 def location_at(parser: Parser, position: int) -> LocationAttr:

@@ -23,7 +23,7 @@ def diagnostic_of(error: Exception, offset: int, positions: SourcePositions) -> 
                     text = message or error.ref_text or "see here"
                     notes.append(Diagnostic("note", text, positions.location(span.start), optional=True))
             text, start = str(error.span.input.content), error.span.start
-            message = _first_lower(error.msg)
+            message = _first_lower(error.msg) + _remedy(error.msg)
             opening = unclosed_bracket(text, message, start)
             if opening is not None:
                 note = f"to match this '{text[opening]}'"
@@ -33,6 +33,18 @@ def diagnostic_of(error: Exception, offset: int, positions: SourcePositions) -> 
             return Diagnostic("error", "nested too deeply to be read", positions.location(offset))
         case _:
             return Diagnostic("error", str(error), positions.location(offset))
+
+
+_REMEDIES = {
+    "expect symbol name": ", which begins with @: @main",
+    "expected argument or type": ": an argument is written with %, as in %x: tensor<4xf32>",
+    "Expected 'x' in shape delimiter": ": sizes and the element type are separated by x, as in tensor<4x8xf32>",
+}
+"""What to write, by the beginnings of messages of xDSL that do not say it."""
+
+
+def _remedy(message: str) -> str:
+    return next((text for start, text in _REMEDIES.items() if message.lower().startswith(start.lower())), "")
 
 
 def _first_lower(message: str) -> str:
