@@ -127,12 +127,13 @@ class Library:
 
     def _file(self, what: str) -> str:
         """The name of a file, by the habits of the system: of the "object", the "static" or "shared" library."""
-        windows, wasm = "windows-msvc" in self.machine.triple, self.machine.format is Format.WASM
+        windows = "windows-msvc" in self.machine.triple
         if what == "object":
             return f"{self.name}.obj" if windows else f"{self.name}.o"
         if what == "static":
             return f"{self.name}.lib" if windows else f"lib{self.name}.a"
-        return f"{self.name}.wasm" if wasm else f"lib{self.name}.so"
+        shared = {Format.WASM: "{}.wasm", Format.COFF: "{}.dll", Format.MACH_O: "lib{}.dylib"}
+        return shared.get(self.machine.format, "lib{}.so").format(self.name)
 
     def files(self, extras: Collection[Extra] = ()) -> Mapping[str, bytes]:
         """

@@ -15,7 +15,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from .machine import Format, Machine
+from .machine import VERSIONS, Format, Machine, kind_of
+from .object_symbols import undefined_symbols
 
 
 class LinkError(ValueError):
@@ -28,8 +29,9 @@ _STACK = 1 << 20
 
 def linkers(machine: Machine) -> tuple[str, ...]:
     """The names of linkers that may link for a machine, the best first; LLVM's may end with a version."""
-    if machine.format is Format.WASM:
-        return ("wasm-ld",)
+    own_format = {Format.WASM: "wasm-ld", Format.MACH_O: "ld64.lld", Format.COFF: "lld-link"}.get(machine.format)
+    if own_format is not None:
+        return (own_format,)
     prefix = machine.triple.replace("-unknown-", "-").replace("-pc-", "-")
     own = ("ld",) if machine.is_host_kind else ()
     # LLVM's linker has s390x only since its version 18.
@@ -37,11 +39,14 @@ def linkers(machine: Machine) -> tuple[str, ...]:
 
 
 def _found(name: str) -> str | None:
-    """The path of a program, or of the greatest of its versions: `ld.lld-14`."""
+    """The path of a program, or of the greatest of its versions: `ld.lld-14`, or that of an LLVM in /usr/lib."""
     plain = shutil.which(name)
-    if plain is not None or name not in ("ld.lld", "wasm-ld"):
+    if plain is not None or name not in ("ld.lld", "wasm-ld", "ld64.lld", "lld-link"):
         return plain
     versions: dict[int, str] = {}
+    for path in Path("/usr/lib").glob(f"llvm-*/bin/{name}"):
+        if match := re.search(r"llvm-([0-9]{1,3})/", str(path)):
+            versions.setdefault(int(match[1]), str(path))
     for folder in os.get_exec_path():
         for path in Path(folder).glob(f"{name}-*"):
             if match := re.fullmatch(re.escape(name) + r"-([0-9]{1,3})", path.name):
@@ -53,39 +58,67 @@ def shared_library(code: bytes, soname: str, exported: Sequence[str], machine: M
     """
     The object file as a shared library that exports these functions, or as a module of WebAssembly. Raises LinkError.
 
-    What it needs of libc and libm is left to the program that loads it.
+    What it needs of libc and libm is left to the program that loads it; a library for macOS names libSystem, which has
+    both, and a DLL can need nothing.
     """
-    if machine.format in (Format.MACH_O, Format.COFF):
-        raise LinkError(
-            f"a shared library for {machine.triple} needs that system's own libraries: link the object file there "
-            "(clang -dynamiclib, or link /dll /export:..)"
-        )
     linker = next(filter(None, map(_found, linkers(machine))), None)
     if linker is None:
         raise LinkError(
             f"a shared library for {machine.triple} needs a linker, none of {', '.join(linkers(machine))} is installed"
-            ": install lld, or link the object file with the machine's compiler (cc -shared)"
+            f": install lld, or link the object file {_BY_HAND[machine.format]}"
         )
     with tempfile.TemporaryDirectory() as folder:
-        object_file, script, made = (Path(folder, name) for name in ("in.o", "exported", "out.so"))
-        object_file.write_bytes(code)
-        if machine.format is Format.WASM:
-            options = ["--no-entry", "--allow-undefined", *(f"--export={name}" for name in (*exported, "__heap_base"))]
-            options += ["-z", f"stack-size={_STACK}"]
-            options += ["-mwasm64"] * (machine.kind.pointer_bits == 64)
-        else:
-            script.write_text(f"{{ global: {'; '.join(exported)}; local: *; }};\n")
-            options = [
-                "-shared",
-                "-soname",
-                soname,
-                f"--version-script={script}",
-                "-z",
-                "noexecstack",
-                "--build-id=none",
-            ]
-        done = subprocess.run([linker, *options, str(object_file), "-o", str(made)], capture_output=True, text=True)
-        if done.returncode:
-            message = " ".join(done.stderr.split())
-            raise LinkError(f"{Path(linker).name} cannot link the library for {machine.triple}: {message}")
+        Path(folder, "in.o").write_bytes(code)
+        options = _OPTIONS[machine.format](Path(folder), code, soname, exported, machine)
+        done = subprocess.run([linker, *options], cwd=folder, capture_output=True, text=True)
+        made = Path(folder, "out")
+        if done.returncode or not made.exists():
+            message = " ".join((done.stderr or done.stdout).split())
+            hint = f"; link {_BY_HAND[machine.format]}" if machine.format is Format.COFF else ""
+            raise LinkError(f"{Path(linker).name} cannot link the library for {machine.triple}: {message}{hint}")
         return made.read_bytes()
+
+
+def _elf(folder: Path, code: bytes, soname: str, exported: Sequence[str], machine: Machine) -> list[str]:
+    (folder / "exported").write_text(f"{{ global: {'; '.join(exported)}; local: *; }};\n")
+    hardening = ["-z", "noexecstack", "--build-id=none"]
+    return ["-shared", "-soname", soname, "--version-script=exported", *hardening, "in.o", "-o", "out"]
+
+
+def _wasm(folder: Path, code: bytes, soname: str, exported: Sequence[str], machine: Machine) -> list[str]:
+    options = ["--no-entry", "--allow-undefined", *(f"--export={name}" for name in (*exported, "__heap_base"))]
+    wide = ["-mwasm64"] * (machine.kind.pointer_bits == 64)
+    return [*options, "-z", f"stack-size={_STACK}", *wide, "in.o", "-o", "out"]
+
+
+def _mach_o(folder: Path, code: bytes, soname: str, exported: Sequence[str], machine: Machine) -> list[str]:
+    """A description of libSystem (TAPI's version 4) stands for the library, which only Apple's systems have."""
+    kind = kind_of(machine.triple)
+    name, version = {"aarch64": "arm64"}.get(kind, kind), VERSIONS[kind]
+    needed = ", ".join(f"_{symbol}" for symbol in [*undefined_symbols(code, machine.format), "dyld_stub_binder"])
+    (folder / "libSystem.tbd").write_text(
+        f"--- !tapi-tbd\ntbd-version: 4\ntargets: [ {name}-macos ]\ninstall-name: '/usr/lib/libSystem.B.dylib'\n"
+        f"exports:\n  - targets: [ {name}-macos ]\n    symbols: [ {needed.replace('_dyld', 'dyld')} ]\n...\n"
+    )
+    system = ["-dylib", "-arch", name, "-platform_version", "macos", version, version]
+    names = [option for symbol in exported for option in ("-exported_symbol", f"_{symbol}")]
+    return [*system, "-install_name", f"@rpath/{soname}", *names, "in.o", "libSystem.tbd", "-o", "out"]
+
+
+def _coff(folder: Path, code: bytes, soname: str, exported: Sequence[str], machine: Machine) -> list[str]:
+    """`_fltused` only says that floats are used; the C runtime defines it, which the library does without."""
+    kind = {"x86_64": "x64", "aarch64": "arm64"}[kind_of(machine.triple)]
+    names = [f"/export:{symbol}" for symbol in exported]
+    # Without a time stamp the same object gives the same bytes.
+    plain = ["/nologo", "/dll", "/noentry", "/implib:ours.lib", "/nodefaultlib", "/Brepro", f"/machine:{kind}"]
+    return [*plain, *names, f"/alternatename:_fltused={exported[0]}", "in.o", "/out:out"]
+
+
+_OPTIONS = {Format.ELF: _elf, Format.WASM: _wasm, Format.MACH_O: _mach_o, Format.COFF: _coff}
+_BY_HAND = {
+    Format.ELF: "with the machine's compiler (cc -shared)",
+    Format.WASM: "with wasm-ld --no-entry",
+    Format.MACH_O: "on a Mac (cc -dynamiclib)",
+    Format.COFF: "on Windows (link /dll /noentry /export:..)",
+}
+"""How to link without lld."""

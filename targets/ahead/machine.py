@@ -218,7 +218,7 @@ def kind_of(triple: str) -> str:
     return triple.partition("-")[0].replace("amd64", "x86_64").replace("arm64", "aarch64")
 
 
-_VERSIONS = {"aarch64": "11.0", "x86_64": "10.13"}
+VERSIONS = {"aarch64": "11.0", "x86_64": "10.13"}
 """The first macOS on each machine that linkers of today support."""
 
 
@@ -238,7 +238,7 @@ def full_triple(triple: str) -> str:
     elif rest[0].startswith("wasi"):
         rest = ["unknown", *rest]
     elif rest[-1] in ("macos", "macosx", "darwin"):
-        rest = ["apple", f"macosx{_VERSIONS.get(kind_of(triple), '')}"]
+        rest = ["apple", f"macosx{VERSIONS.get(kind_of(triple), '')}"]
     return "-".join([machine, *rest])
 
 
