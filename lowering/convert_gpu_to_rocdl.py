@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, f32
+from xdsl.dialects import arith, llvm
+from xdsl.dialects.builtin import BFloat16Type, IntegerAttr, IntegerType, VectorType, f32
 from xdsl.ir import Attribute, SSAValue
 
 from ..dialects.gpu import rocdl
+from ..dialects.gpu.amdgpu import MfmaOp, WmmaOp
 from ..dialects.gpu.threads import GpuBarrierOp, GpuLaneIdOp, GpuShuffleOp
 from ..dialects.support.buffers import INDEX
 from .device.amd_chips import DEFAULT_AMD_CHIP, MOST_WORK_ITEMS
@@ -21,6 +22,8 @@ from .device.functions import (
     joined_parts,
     parts_of_value,
 )
+
+I16 = IntegerType(16)
 
 _HALF = 32
 """The lanes that ds_swizzle exchanges values among, and that one mbcnt counts."""
@@ -40,8 +43,9 @@ class ConvertGpuToRocdlPass(ConvertGpuPass):
     Memory of the workgroup, constants and the width of index are as in convert-gpu-to-nvvm. A gpu.shuffle exchanges 32
     bits at a time: `rocdl.update.dpp` or `rocdl.ds_swizzle` with the lane whose number differs in constant bits,
     `rocdl.ds_bpermute` with any other lane of the wave. The chip of the gpu.module says how many lanes a wave has.
+    amdgpu.mfma and amdgpu.wmma become the product of their types.
     Assumes: convert-loops-to-cf; if structured loops are left, indices stay at 64 bits.
-    Leaves: no gpu operations inside gpu.modules; the host's gpu.launch_func stays for the runtime.
+    Leaves: no gpu and amdgpu operations inside gpu.modules; the host's gpu.launch_func stays for the runtime.
     """
 
     name = "convert-gpu-to-rocdl"
@@ -118,6 +122,37 @@ def _as_float(value: SSAValue, type_: Attribute, to: Rewriter) -> SSAValue:
     return to.create(arith.BitcastOp, (value,), f32) if type_ == f32 else value
 
 
+def _as_words(value: SSAValue, words: Attribute, to: Rewriter) -> SSAValue:
+    """A lane's elements as the instruction takes them."""
+    return to.insert(llvm.BitcastOp.create(operands=[value], result_types=[words]))
+
+
+def _mfma(op: MfmaOp, to: Rewriter) -> None:
+    """`amdgpu.mfma` on bf16 takes vectors of i16, on i8 whole words."""
+    product, zero = rocdl.MFMA[str(op.element), op.depth], to.constant(0)
+    factors: list[SSAValue] = [op.sourceA, op.sourceB]
+    if isinstance(op.element, BFloat16Type):
+        factors = [_as_words(value, VectorType(I16, (op.each,)), to) for value in factors]
+    elif isinstance(op.element, IntegerType):
+        factors = [_as_words(value, IntegerType(8 * op.each), to) for value in factors]
+    to.replace(to.insert(product([*factors, op.destC, zero, zero, zero], op.destD.type)))
+
+
+def _wmma(op: WmmaOp, to: Rewriter) -> None:
+    """`amdgpu.wmma` on bf16 takes vectors of i16, on i8 four words and that they have signs."""
+    product = rocdl.WMMA[str(op.element)]
+    a, b = op.sourceA, op.sourceB
+    if isinstance(op.element, IntegerType):
+        words = VectorType(I32, (op.each // 4,))
+        sign = to.constant(1, I1)
+        args = [sign, _as_words(a, words, to), sign, _as_words(b, words, to), op.destC, to.constant(0, I1)]
+    elif isinstance(op.element, BFloat16Type):
+        args = [*(_as_words(value, VectorType(I16, (op.each,)), to) for value in (a, b)), op.destC]
+    else:
+        args = [a, b, op.destC]
+    to.replace(to.insert(product(args, op.destD.type)))
+
+
 AMD = Vendor(
     name="AMD's GPUs",
     prefix="rocdl.",
@@ -129,6 +164,6 @@ AMD = Vendor(
     block_ids=rocdl.BLOCK_IDS,
     block_dims=rocdl.BLOCK_DIMS,
     grid_dims=rocdl.GRID_DIMS,
-    patterns={GpuLaneIdOp: _lane_id, GpuBarrierOp: _barrier, GpuShuffleOp: _shuffle},
+    patterns={GpuLaneIdOp: _lane_id, GpuBarrierOp: _barrier, GpuShuffleOp: _shuffle, MfmaOp: _mfma, WmmaOp: _wmma},
     most_threads=MOST_WORK_ITEMS,
 )

@@ -90,6 +90,10 @@ def _dpp(op: rocdl.UpdateDppOp) -> None:
     replace_by_intrinsic(op, "llvm.amdgcn.update.dpp.i32", [op.old, op.src, *numbers, _constant(op, int(bound), _I1)])
 
 
+def _product(op: rocdl.MatrixProductOp) -> None:
+    replace_by_intrinsic(op, op.INTRINSIC)
+
+
 def _of_packet(op: Operation, offset: int, type_: IntegerType) -> SSAValue:
     """A number of the dispatch packet (hsa_kernel_dispatch_packet_t), `offset` bytes after its start, as i32."""
     start = llvm.CallIntrinsicOp("llvm.amdgcn.dispatch.ptr", [], [_CONSTANTS])
@@ -130,4 +134,5 @@ _PATTERNS: Mapping[type[Operation], Pattern] = {
     rocdl.DsBpermuteOp: _intrinsic("ds.bpermute"),
     rocdl.DsSwizzleOp: _intrinsic("ds.swizzle"),
     rocdl.UpdateDppOp: _dpp,
+    **dict.fromkeys([*rocdl.MFMA.values(), *rocdl.WMMA.values()], _product),
 }

@@ -284,7 +284,7 @@ class RegisterTile(Tile):
 
 @dataclass(frozen=True)
 class TensorTile(Tile):
-    """A contraction on tensor cores: each warp holds a share of the sums."""
+    """A contraction on tensor cores: each warp, of `lanes` threads, holds a share of the sums."""
 
     name = "gpu.tensor_tile"
     unit = "warp"
@@ -296,10 +296,11 @@ class TensorTile(Tile):
     splits: int = 1
     raster: int = 1
     blocks: int = 1
+    lanes: int = WARP
 
     @property
     def block(self) -> int:
-        return self.units * WARP
+        return self.units * self.lanes
 
     def check(self) -> None:
         super().check()

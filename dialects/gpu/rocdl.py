@@ -8,11 +8,11 @@ intrinsics `llvm.amdgcn.*` ("User Guide for AMDGPU Backend"). A function that is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, i1, i32
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, VectorType, i1, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -22,6 +22,7 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
+    var_operand_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -233,7 +234,55 @@ class UpdateDppOp(IRDLOperation):
         printer.print_string(" : i32")
 
 
+class MatrixProductOp(IRDLOperation):
+    """
+    D = A B + C of all lanes of a wave: `%d = rocdl.mfma.f32.16x16x16f16 %a, %b, %c, %0, %0, %0 : (vector<4xf16>,
+    vector<4xf16>, vector<4xf32>, i32, i32, i32) -> vector<4xf32>`; dialects/gpu/amdgpu.py has the layouts.
+
+    The numbers after C of mfma broadcast blocks or change the order of lanes; 0 does neither. Those of wmma on integers
+    say whether A and B have signs, and whether sums are clamped.
+    """
+
+    INTRINSIC: ClassVar[str]
+    """LLVM's name of it."""
+    args = var_operand_def()
+    res = result_def(VectorType)
+
+    traits = traits_def(Pure())
+    assembly_format = "$args attr-dict `:` `(` type($args) `)` `->` type($res)"
+
+    def __init__(self, args: Sequence[SSAValue], result: Attribute):
+        super().__init__(operands=[args], result_types=[result])
+
+
+def _product(name: str, suffix: str = "") -> type[MatrixProductOp]:
+    body = {"name": f"rocdl.{name}", "INTRINSIC": f"llvm.amdgcn.{name}{suffix}", "__doc__": MatrixProductOp.__doc__}
+    typed = {"__annotations__": {"INTRINSIC": ClassVar[str]}, "__module__": __name__}
+    kind, *rest = name.split(".")
+    class_name = f"{kind.capitalize()}{''.join(rest)}Op"
+    return irdl_op_definition(type(class_name, (MatrixProductOp,), {**body, **typed}))
+
+
+MFMA = {
+    ("f16", 16): _product("mfma.f32.16x16x16f16"),
+    ("bf16", 16): _product("mfma.f32.16x16x16bf16.1k"),
+    ("f32", 4): _product("mfma.f32.16x16x4f32"),
+    ("i8", 16): _product("mfma.i32.16x16x16i8"),
+    ("i8", 32): _product("mfma.i32.16x16x32.i8"),
+}
+"""The products of CDNA by A's elements and columns."""
+
+WMMA = {
+    "f16": _product("wmma.f32.16x16x16.f16", ".v8f32.v16f16"),
+    "bf16": _product("wmma.f32.16x16x16.bf16", ".v8f32.v16i16"),
+    "i8": _product("wmma.i32.16x16x16.iu8", ".v8i32.v4i32"),
+}
+"""The products of RDNA 3 by A's elements."""
+
+
 OPS: tuple[type[Operation], ...] = (
+    *MFMA.values(),
+    *WMMA.values(),
     *THREAD_IDS.values(),
     *BLOCK_DIMS.values(),
     *BLOCK_IDS.values(),

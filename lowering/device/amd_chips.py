@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 DEFAULT_AMD_CHIP = "gfx942"
 
+CDNA_WAVE = 64
+
 MOST_WORK_ITEMS = 2**32 - 1
 """The most threads of a launch along one axis: their numbers have 32 bits."""
 
@@ -40,6 +42,15 @@ class AmdChip(GpuChip):
         from ...dialects.gpu.rocdl import target_attribute
 
         return target_attribute(self.name)
+
+    def matrix_depth(self, element: Attribute) -> int:
+        from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, i8
+
+        if isinstance(element, Float32Type):
+            return 4 if self.wave == CDNA_WAVE else 0
+        if element == i8:
+            return 32 if self.name == "gfx942" else 16
+        return 16 if isinstance(element, (BFloat16Type, Float16Type)) else 0
 
     def launch_bounds(self, blocks: int, threads: int) -> Mapping[str, Attribute]:
         """The registers are those of a SIMD unit, on which the waves of the blocks are spread evenly."""

@@ -71,6 +71,10 @@ class GpuChip:
         """`nvgpu.mma.sync` on bf16, tf32 and f64."""
         return False
 
+    def matrix_depth(self, element: Attribute) -> int:
+        """The columns of A in one `amdgpu.mfma` or `amdgpu.wmma` of these elements; 0 if there is none."""
+        return 0
+
     @property
     def has_library(self) -> bool:
         """Whether the runtime calls the vendor's library for matrix products."""

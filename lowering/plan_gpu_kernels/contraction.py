@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...dialects.gpu.plans import Plan, RegisterTile, TensorTile, Tile
-from ..device.chips import WARP
 from ..device.gpu import GpuChip
 from ..map_kernels_to_gpu.contraction.block import bytes_of
 from ..map_kernels_to_gpu.contraction.epilogue import FusedProduct, fused_product_of
@@ -89,7 +88,8 @@ def _raster(product: Product, tile: Tile, chip: GpuChip) -> int:
 def tensor_candidates(product: Product, chip: GpuChip) -> list[Candidate]:
     """The tiles for the factors' element size that do not exceed the registers of a thread."""
     size = bytes_of(product.factors()[0].element)
-    candidates = [_of_size(one, size) for one in TENSOR_TILES if fits(one.tile, chip)]
+    tiles = [replace(one, tile=replace(one.tile, lanes=chip.warp)) for one in TENSOR_TILES]
+    candidates = [_of_size(one, size) for one in tiles if fits(one.tile, chip)]
     if _may_copy(product, chip):
         fitting = [one for one in candidates if _pieces(one.tile, product) <= MOST_COPIES]
     else:
@@ -120,7 +120,7 @@ def _may_copy(product: Product, chip: GpuChip) -> bool:
 
 def _sums(tile: Tile) -> int:
     """Registers of a thread for accumulators."""
-    return tile.share_m * tile.share_n // WARP
+    return tile.share_m * tile.share_n * tile.units // tile.block
 
 
 def _vectors(tile: Tile, product: Product) -> list[tuple[int, int]]:

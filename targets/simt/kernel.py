@@ -19,7 +19,7 @@ from ...hlo_dialect.types import Array
 from ...lowering.device.chips import DEFAULT_CHIP, MAX_BLOCK_THREADS, MAX_GRID
 from ...lowering.device.parts import chip_of
 from ...lowering.device.vendors import find_chip
-from . import nvgpu_ops, warps
+from . import amdgpu_ops, nvgpu_ops, warps
 from .evaluator import Evaluator, Maker, Step, Symbols
 from .lanes import Dims, Frame, Lanes
 from .memory import WORKGROUP, Memory, View, scalar
@@ -52,6 +52,7 @@ DEVICE: dict[str, Maker] = {
     "gpu.grid_dim": lambda _, op: _number(op, lambda lanes, d: [[lanes.grid[d]]]),
     **MAKERS,
     **nvgpu_ops.MAKERS,
+    **amdgpu_ops.MAKERS,
     **warps.MAKERS,
 }
 """The operations of device functions beyond arithmetic and control flow."""

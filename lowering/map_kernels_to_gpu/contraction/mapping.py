@@ -15,6 +15,7 @@ from .block import bytes_of, scratch_of
 from .epilogue import FusedProduct, ResultWriter, fused_product_of, local_product, private_buffers
 from .form import split_depth
 from .loader import copies_asynchronously, lanes_of, tile_shapes
+from .matrix_cores import matrix_kernel
 from .registers import register_kernel, vector_of
 from .tensor_cores import HALF_BYTES, takes_tensor_cores, tensor_kernel
 
@@ -31,7 +32,8 @@ def map_contraction(mapper: KernelMapper, phase: Phase) -> None:
     scratch = scratch_of(launch, fused.product, plan)
     inside = None if scratch is None else launch.parameter(scratch)
     if isinstance(plan, TensorTile):
-        tensor_kernel(launch, local_product(launch, private), plan, inside)
+        emit = matrix_kernel if mapper.chip.matrix_depth(fused.product.factors()[0].element) else tensor_kernel
+        emit(launch, local_product(launch, private), plan, inside)
     else:
         register_kernel(launch, local_product(launch, private), plan, inside)
     if scratch is not None:
@@ -56,6 +58,7 @@ def _check(phase: Phase, fused: FusedProduct, plan: RegisterTile | TensorTile, c
         return
     possible = takes_tensor_cores(product, chip)
     phase.require(possible, f"{chip.name} has no tensor cores for these types, or the program does not allow tf32")
+    phase.require(plan.lanes == chip.warp, f"a warp of {chip.name} has {chip.warp} threads, not {plan.lanes}")
     step = 2 * HALF_BYTES // bytes_of(product.factors()[0].element)
     phase.require(plan.k % step == 0, f"a multiplication takes {step} products of each sum, k is {plan.k}")
     if plan.copies:

@@ -33,7 +33,6 @@ from xdsl.ir import SSAValue
 from ....dialects.gpu.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp, LdMatrixOp, MmaSyncOp
 from ....dialects.gpu.plans import TensorTile
 from ....dialects.support.buffers import i64_array
-from ...device.chips import WARP
 from ...device.gpu import GpuChip
 from ...loop_nests.kernel_builder import Index
 from ..threads.launch import Launch
@@ -61,21 +60,23 @@ SHARED_PAD = 8
 def takes_tensor_cores(product: Product, chip: GpuChip) -> bool:
     """
     Whether the chip can multiply these elements as the program requires: f16 and bf16 accumulated in f32, i8 in i32,
-    and f32 as tf32 if the program allows it.
+    and f32 as f32, or as tf32 if the program allows it.
     """
     lhs, rhs = product.factors()
     if lhs.element != rhs.element:
         return False
     if isinstance(lhs.element, Float32Type):
         plain = not lhs.conversions and not rhs.conversions and isinstance(product.total, Float32Type)
-        return plain and product.tf32 and chip.has_bf16_tensor_cores
+        return plain and (chip.matrix_depth(lhs.element) > 0 or (product.tf32 and chip.has_bf16_tensor_cores))
     widened = ExtSIOp if lhs.element == i8 else ExtFOp
     if any(len(factor.conversions) != 1 or not isinstance(factor.conversions[0], widened) for factor in (lhs, rhs)):
         return False
     if lhs.element == i8:
-        return product.total == i32 and chip.has_deep_tensor_cores
+        return product.total == i32 and (chip.has_deep_tensor_cores or chip.matrix_depth(i8) > 0)
     if not isinstance(product.total, Float32Type):
         return False
+    if chip.matrix_depth(lhs.element) > 0:
+        return True
     if isinstance(lhs.element, Float16Type):
         return chip.has_tensor_cores
     return isinstance(lhs.element, BFloat16Type) and chip.has_bf16_tensor_cores
@@ -126,11 +127,11 @@ class TensorKernel:
 
     def _place(self) -> WarpPlace:
         builder = self.builder
-        warp = builder.thread_id() // WARP
+        warp = builder.thread_id() // self.chip.warp
         return WarpPlace(
             warp // self.warp_columns,
             warp % self.warp_columns,
-            builder.thread_id() % WARP,
+            builder.thread_id() % self.chip.warp,
         )
 
     def _strips(self, room: int) -> list[Strip]:
