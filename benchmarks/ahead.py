@@ -29,18 +29,8 @@ Arrays = Sequence[np.ndarray]
 MODELS = ("mlp", "residual_block", "attention", "transformer_block")
 
 OPENMP = """
-#include <omp.h>
 #include "model.h"
-static void with_openmp(model_range range, void *context, int64_t count, void *user)
-{
-    (void)user;
-    #pragma omp parallel
-    {
-        const int64_t n = omp_get_num_threads(), i = omp_get_thread_num();
-        if (count * i / n < count * (i + 1) / n) range(context, count * i / n, count * (i + 1) / n);
-    }
-}
-void use_openmp(void) { model_set_parallel_for(with_openmp, NULL); }
+void use_openmp(void) { model_set_parallel_for(model_openmp, NULL); }
 """
 
 START = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ..cpu.runtime.pool import CHUNKS
 from .interface import Entry, Interface, Port
 from .threads import Threads
 
@@ -22,6 +23,8 @@ CODES: Mapping[str, tuple[int, str]] = {
 }
 """The error codes, and what they mean."""
 
+
+_OPENMP = ("#ifdef _OPENMP", "#include <omp.h>", "#endif")
 
 _LAPACK = (
     "/*",
@@ -43,6 +46,7 @@ def c_header(interface: Interface, made_for: str, stack_bytes: Sequence[int]) ->
         "",
         "#include <stddef.h>",
         "#include <stdint.h>",
+        *(_OPENMP if interface.threads is Threads.CALLBACK else ()),
         "",
         f"/* Define {upper}_DLL where the library is a DLL of Windows. */",
         f"#if defined(_WIN32) && defined({upper}_DLL)",
@@ -128,6 +132,22 @@ def _parallel_for(interface: Interface) -> list[str]:
         " * It is state of the library: set it while no run goes on.",
         " */",
         f"{interface.upper}_API void {name}_set_parallel_for({name}_parallel_for function, void *user);",
+        "",
+        "#ifdef _OPENMP",
+        "/*",
+        " * Such a function, of OpenMP's threads. Parts are several times as many as threads, as in the JIT: nobody",
+        " * waits long for one that the system has interrupted.",
+        " */",
+        f"static inline void {name}_openmp({name}_range range, void *context, int64_t count, void *user)",
+        "{",
+        f"    const int64_t most = {CHUNKS} * (int64_t)omp_get_max_threads(), parts = count < most ? count : most;",
+        "    int64_t part;",
+        "    (void)user;",
+        "    #pragma omp parallel for schedule(dynamic)",
+        "    for (part = 0; part < parts; part++)",
+        "        range(context, count * part / parts, count * (part + 1) / parts);",
+        "}",
+        "#endif",
         "",
     ]
 

@@ -23,6 +23,9 @@ class LinkError(ValueError):
     """A shared library that cannot be linked here; the message says what to install."""
 
 
+LLVM_FOLDER = Path("/usr/lib")
+"""The folder where Debian has its versions of LLVM."""
+
 _STACK = 1 << 20
 """Bytes of the stack of a module of WebAssembly, whose memory has it besides arrays."""
 
@@ -44,7 +47,7 @@ def _found(name: str) -> str | None:
     if plain is not None or name not in ("ld.lld", "wasm-ld", "ld64.lld", "lld-link"):
         return plain
     versions: dict[int, str] = {}
-    for path in Path("/usr/lib").glob(f"llvm-*/bin/{name}"):
+    for path in LLVM_FOLDER.glob(f"llvm-*/bin/{name}"):
         if match := re.search(r"llvm-([0-9]{1,3})/", str(path)):
             versions.setdefault(int(match[1]), str(path))
     for folder in os.get_exec_path():

@@ -131,6 +131,8 @@ class Machine:
     triple: str
     cpu: str
     features: str
+    l2_bytes: int | None = None
+    """The size of its L2 cache, known of this machine's CPU; it decides about tiles, never about results."""
 
     @staticmethod
     def named(triple: str | None = None, cpu: str | None = None) -> Machine:
@@ -147,7 +149,7 @@ class Machine:
         if cpu == HOST:
             if name != kind_of(host):
                 raise MachineError(f"the CPU 'host' is none of '{triple}': name one")
-            return Machine(triple, jit.host_cpu(), jit.host_features())
+            return Machine(triple, jit.host_cpu(), jit.host_features(), jit.host_l2_bytes())
         chosen, *more = (cpu or kind.cpu).split("+")
         generic = kind.features if not cpu or chosen.startswith("generic") else ""
         features = ",".join(filter(None, (generic, kind.without, *(f"+{feature}" for feature in more))))

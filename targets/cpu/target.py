@@ -36,6 +36,9 @@ class Vectors(Protocol):
     def registers(self) -> int: ...
 
     @property
+    def l2_bytes(self) -> int | None: ...
+
+    @property
     def soft_half(self) -> bool: ...
 
     @property
@@ -57,7 +60,13 @@ def tuned_for(machine: Vectors, spec: str) -> str:
     if spec == "convert-contractions-to-vector":
         options += [f"{name}=true" for name in machine.dots]
         options += [f"registers={machine.registers}"] * (machine.registers > 0)
+        options += _cache_option(machine.l2_bytes)
     return f"{spec}{{{' '.join(options)}}}"
+
+
+def _cache_option(l2_bytes: int | None) -> list[str]:
+    """The option for an L2 cache that is not of the usual size; none if the size is not known."""
+    return [] if l2_bytes in (None, MACHINE.l2_bytes) else [f"l2-bytes={l2_bytes}"]
 
 
 NATIVE_CALLS = {"decompose-hlo": "decompose-hlo{native-calls=true}"}
@@ -145,9 +154,7 @@ class Cpu(Target):
         options = [] if bits == 512 else [f"vector-bits={bits}"]
         if spec == "convert-contractions-to-vector":
             options += [f"{name}=true" for name in host_dots()]
-            l2_bytes = host_l2_bytes()
-            if l2_bytes not in (None, MACHINE.l2_bytes):
-                options.append(f"l2-bytes={l2_bytes}")
+            options += _cache_option(host_l2_bytes())
         return f"{spec}{{{' '.join(options)}}}" if options else spec
 
     def build(self, lowering: Lowering, text_at: TextAt) -> Executable:

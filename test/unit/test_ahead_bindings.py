@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from xhlo.targets.ahead import linking
 from xhlo.targets.ahead.library import compile_ahead
 from xhlo.targets.ahead.linking import LinkError
 from xhlo.targets.ahead.machine import Machine, MachineError
@@ -106,6 +107,18 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+OPENMP = """
+#define main tested
+#include "model_test.c"
+#undef main
+int main(int argc, char **argv)
+{
+    model_set_parallel_for(model_openmp, NULL);
+    return tested(argc, argv);
+}
+"""
+
+
 def test_the_callers_threads_compute_the_same_bits(library: Path) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("gcc is not installed")
@@ -113,6 +126,14 @@ def test_the_callers_threads_compute_the_same_bits(library: Path) -> None:
     flags = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-pedantic", "-Werror", "-pthread"]
     run(library, "gcc", *flags, "threads.c", "model.o", "-lm", "-o", "threads")
     assert run(library, "./threads") == "same bits\n"
+    # The header's own function, by OpenMP.
+    (library / "openmp.c").write_text(OPENMP)
+    openmp = ["-fopenmp", *flags[2:-1]]
+    run(library, "gcc", "-std=c99", *openmp, "openmp.c", "libmodel.a", "-lm", "-o", "openmp")
+    assert run(library, "./openmp") == "all results agree\n"
+    if shutil.which("g++") is not None:
+        (library / "openmp.cpp").write_text('#include "model.hpp"\nmodel_parallel_for used = model_openmp;\n')
+        run(library, "g++", "-std=c++17", *openmp, "-fsyntax-only", "openmp.cpp")
     # Without a function the caller's thread runs the loops.
     run(library, "gcc", "-std=c99", "model_test.c", "libmodel.a", "-lm", "-o", "test")
     assert run(library, "./test") == "all results agree\n"
@@ -181,6 +202,7 @@ def test_a_missing_linker_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(linking, "LLVM_FOLDER", tmp_path)
     (tmp_path / "s.mlir").write_text(PROGRAM)
     command = [
         str(tmp_path / "s.mlir"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import random
+import re
 import shutil
 from fractions import Fraction
 from pathlib import Path
@@ -20,7 +21,9 @@ from xhlo.hlo_dialect.reading import parse_module
 from xhlo.targets.ahead.c_programs import Recorded
 from xhlo.targets.ahead.library import compile_ahead
 from xhlo.targets.ahead.machine import KINDS, Machine, full_triple
+from xhlo.targets.ahead.pipeline import AheadPipeline
 from xhlo.targets.cpu import jit
+from xhlo.targets.cpu.target import CPU
 from xhlo.targets.llvm_text.module import emit_llvm_ir
 from xhlo.targets.program.pipeline import run_passes
 from xhlo.tools import hlo_opt
@@ -333,3 +336,10 @@ def test_every_kind_of_machine_is_known_to_llvm() -> None:
         pointer = "e" if not kind.big_endian else "E"
         assert str(machine.target_machine.target_data).startswith(pointer)
         assert machine.vector_bits == (256 if name == "x86_64" else 128)
+
+
+def test_this_machines_cpu_gets_the_tiles_of_the_jit() -> None:
+    machine = Machine.named(None, "host")
+    spec = "convert-contractions-to-vector"
+    options = [set(re.findall(r"[\w-]+=\w+", pipeline.tune(spec))) for pipeline in (AheadPipeline(machine), CPU)]
+    assert options[0] - {f"vector-bits={machine.vector_bits}"} == options[1] - {f"vector-bits={machine.vector_bits}"}
