@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, i1
 from xdsl.irdl import irdl_op_definition, prop_def
@@ -15,11 +15,13 @@ from .window import shape_of
 class _SortingOp(DestinationOp):
     """Stably reorders the slices of N outputs along `dimension` together; the initial contents are sorted."""
 
+    MOST_REGIONS: ClassVar = 1
+
     dimension = prop_def(IntegerAttr)
 
     def verify_(self) -> None:
         super().verify_()
-        if self.inputs or not self.outputs or len(self.regions) != 1:
+        if self.inputs or not self.outputs or not 1 <= len(self.regions) <= self.MOST_REGIONS:
             raise VerifyException("expected outputs, no inputs, and one region")
         shape = shape_of(self.outputs[0])
         if any(shape_of(value) != shape for value in self.outputs):
@@ -55,13 +57,27 @@ class SortOp(_SortingOp):
 
 @irdl_op_definition
 class SortByKeyOp(_SortingOp):
-    """The region takes an element of each output and yields an unsigned integer key; keys ascend in the result."""
+    """
+    The region takes an element of each output and yields an unsigned integer key; keys ascend in the result.
+
+    If there is one output, a second region may take a key and yield an element that has it: of the elements with one
+    key, that which most rows have (+0 for both zeros).
+    """
+
+    MOST_REGIONS: ClassVar = 2
 
     name = "linalg_ext.sort_by_key"
 
     def verify_(self) -> None:
         super().verify_()
         self.verify_region(len(self.outputs), integer=True)
+        if len(self.regions) == 1:
+            return
+        key, inverse = (region.block for region in self.regions)
+        element = cast(Any, self.outputs[0].type).element_type
+        yielded = [() if block.last_op is None else tuple(block.last_op.operand_types) for block in (key, inverse)]
+        if len(self.outputs) != 1 or tuple(inverse.arg_types) != yielded[0] or yielded[1] != (element,):
+            raise VerifyException("expected the second region to take a key and yield an element of the one output")
 
 
 @irdl_op_definition

@@ -23,6 +23,8 @@ LOOP_SIZES = "xhlo.loop_sizes"
 PARALLEL = "xhlo.parallel"
 """An innermost loop whose iterations do not depend on each other through memory."""
 VECTORIZE = "xhlo.vectorize"
+UNPREDICTABLE = "xhlo.unpredictable"
+"""On arith.select: a processor could not guess the condition, so that it becomes no branch."""
 MAY_FUSE = "xhlo.may_fuse"
 """On a product and a sum of hlo: the machine may round both once, as one multiply-add."""
 

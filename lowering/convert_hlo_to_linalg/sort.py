@@ -11,6 +11,8 @@ from ...dialects.linalg_ext import sort as linalg_ext
 from ...dialects.linalg_ext.base import YieldOp
 from ...dialects.support.scalar import Scalar, width_of
 from ...hlo_dialect.ops import sort as hlo
+from ...hlo_dialect.ops.comparison import CompareOp, SelectOp
+from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.types import element_of, is_boolean, is_float, is_narrow_float, is_unsigned
 from .element_types import convert
 from .emission import Emitter, patterns, signless
@@ -22,16 +24,20 @@ from .window import scalar_region
 def _sort(op: hlo.SortOp, emitter: Emitter) -> None:
     """
     `hlo.sort %x ({ compare LT, f(%a), f(%b) })` becomes `linalg_ext.sort_by_key outs(%x)` with a region that computes
-    f(%a) as an unsigned integer of the same order; with any other comparator, `linalg_ext.sort` with that comparator.
+    f(%a) as an unsigned integer of the same order, and one that computes %a from it if f only makes zeros and NaN
+    alike; with any other comparator, `linalg_ext.sort` with that comparator.
     """
     elements = [signless(element_of(value)) for value in op.inputs]
     key = hlo.sort_key(op.comparator)
     if key is None:
-        cls, region = linalg_ext.SortOp, scalar_region(op.comparator.block, [e for e in elements for _ in range(2)])
+        cls, regions = linalg_ext.SortOp, [scalar_region(op.comparator.block, [e for e in elements for _ in range(2)])]
     else:
-        cls, region = linalg_ext.SortByKeyOp, _key_region(key, op.comparator.block, elements)
+        cls, regions = linalg_ext.SortByKeyOp, [_key_region(key, op.comparator.block, elements)]
+        element = element_of(op.inputs[0])
+        if len(elements) == 1 and element_of(key.value) == element and _is_own_key(key, element):
+            regions.append(_inverse_region(key, element, elements[0]))
     properties: dict[str, Any] = {"dimension": IntegerAttr(op.dim, i64)}
-    results = emitter.structured(cls, [], [emitter.get(value) for value in op.inputs], [region], properties)
+    results = emitter.structured(cls, [], [emitter.get(value) for value in op.inputs], regions, properties)
     for old, new in zip(op.outs, results, strict=True):
         emitter.define(old, new)
 
@@ -45,6 +51,28 @@ def _key_region(key: hlo.SortKey, comparator: Block, elements: list[Any]) -> Reg
     found = ordered(Scalar(block, values[key.value]), element_of(key.value), key.total_order, key.descending)
     block.add_op(YieldOp(found.value))
     return Region(block)
+
+
+def _is_own_key(key: hlo.SortKey, element: Attribute) -> bool:
+    """Whether most elements are their own keys: they are only compared with constants and replaced by some."""
+    plain = not is_boolean(element) and not is_narrow_float(element) and width_of(signless(element)) in (32, 64)
+    return plain and all(isinstance(op, (CompareOp, SelectOp, ConstantOp)) for op in key.operations)
+
+
+def _inverse_region(key: hlo.SortKey, element: Attribute, stored: Attribute) -> Region:
+    block = Block(arg_types=[IntegerType(width_of(stored))])
+    block.add_op(YieldOp(unordered(Scalar(block, block.args[0]), element, stored, key.descending).value))
+    return Region(block)
+
+
+def unordered(x: Scalar, element: Attribute, stored: Attribute, descending: bool) -> Scalar:
+    """An element of 32 or 64 bits whose key, as by `ordered`, is an integer; `stored`: its type without a sign."""
+    x = x ^ -1 if descending else x
+    width = width_of(x.type)
+    if is_float(element):
+        # The highest bit of a key is set for positive floats.
+        return (x ^ (((x >> (width - 1)) ^ -1) | (-1 << (width - 1)))).bitcast(stored)
+    return x if is_unsigned(element) else x ^ (-1 << (width - 1))
 
 
 def ordered(x: Scalar, element: Attribute, total_order: bool, descending: bool) -> Scalar:

@@ -14,6 +14,7 @@ from ...dialects.support.kernel import kernels_of
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.rules import Rules
+from ..device.cpu import CPU
 from ..loop_nests.loop_builder import LoopBuilder
 
 Pattern: TypeAlias = Callable[[Any, LoopBuilder], None]
@@ -29,6 +30,7 @@ class ConvertLinalgExtToScfPass(HloPass):
     After:  `scf.for` and `scf.while` over memref.load and memref.store; scratch in memref.alloc at the kernel's top
     Assumes: the level after bufferize.
     Leaves: no linalg_ext.
+    vector-bits is the width of the machine's vectors; the results of no operation depend on it.
     """
 
     name = "convert-linalg-ext-to-scf"
@@ -36,16 +38,19 @@ class ConvertLinalgExtToScfPass(HloPass):
     takes_tensors = False
     illegal = ("linalg_ext.*",)
 
+    vector_bits: int = CPU.vector_bits
+
     def run(self, ctx: Context, module: ModuleOp) -> None:
         for kernel in kernels_of(module):
-            _convert_kernel(kernel)
+            _convert_kernel(kernel, self.vector_bits)
 
 
-def _convert_kernel(kernel: func.FuncOp) -> None:
+def _convert_kernel(kernel: func.FuncOp, vector_bits: int) -> None:
     found = [op for op in kernel.body.block.ops if isinstance(op, DestinationOp)]
     if not found:
         return
     builder = LoopBuilder(kernel)
+    builder.vector_bits = vector_bits
     for op in found:
         convert_operation(op, builder)
 

@@ -26,7 +26,9 @@ from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from . import sort_vectors
 from .conversion import patterns
+from .sort_vectors import KeySort
 
 RUN = 8
 """Elements that are sorted by insertion before runs are merged."""
@@ -329,11 +331,92 @@ def _key_sorter(op: SortByKeyOp, builder: LoopBuilder, rows: _Rows) -> Sorter:
     return row
 
 
+@dataclass(frozen=True)
+class _KeyRows:
+    """The rows of a sort whose elements are found again from their keys, but for rare ones: such rows are sorted by
+    `otherwise`."""
+
+    op: SortByKeyOp
+    rows: _Rows
+    sort: KeySort
+    keys: SSAValue
+    """The scratch memory of all tasks."""
+    otherwise: Sorter
+
+    def row(self, task: Index, index: Index) -> None:
+        """Sort a row that is one part."""
+        builder, at = self.rows.builder, self.sort.place_of(task)
+        others = self._read(at, index, 0)
+        with builder.when(others.compare("eq", 0)):
+            self.sort.sort_part(self.keys, at, 0)
+            self._write(at, index, 0)
+        with builder.otherwise():
+            self.otherwise(task, index)
+
+    def long_row(self, index: Index) -> None:
+        """Sort a row by tasks for its parts."""
+        builder, parts = self.rows.builder, self.sort.parts
+        at, found = self.sort.place_of(0), builder.alloc(memref_type((parts,), self.sort.type))
+        with builder.parallel(parts) as number:
+            others = self._read(at, index, number)
+            builder.store(others, found, [number])
+            with builder.when(others.compare("eq", 0)):
+                self.sort.sort_part(self.keys, at, number)
+        with builder.loop(0, parts, carry=[builder.scalar(IntegerAttr(0, self.sort.type))]) as (number, total):
+            builder.yield_(builder.on(total[0]) + builder.load(found, [number]))
+        with builder.when(builder.on(total[0]).compare("eq", 0)):
+            for level in range(parts.bit_length() - 1):
+                with builder.parallel(parts) as number:
+                    self.sort.merge(self.keys, at, level, number)
+            with builder.parallel(parts) as number:
+                self._write(at, index, number)
+        with builder.otherwise():
+            self.otherwise(0, index)
+
+    def _range(self, number: Index) -> tuple[Index, Index]:
+        """The first element of a part, and its end in the row."""
+        builder, part, length = self.rows.builder, self.sort.part, self.rows.shape[1]
+        first = number * part
+        return builder.min(first, length), builder.min(first + part, length)
+
+    def _read(self, at: Index, index: Index, number: Index) -> Scalar:
+        """Compute the keys of a part; returns how many elements are not those that are found from their keys."""
+        builder, home = self.rows.builder, self.rows.home(index)
+        key, element = (region.block for region in self.op.regions)
+        line = builder.strided_view(self.keys, at, (self.sort.line,), (1,))
+        first, end = self._range(number)
+        with builder.loop(first, end, carry=[builder.scalar(IntegerAttr(0, self.sort.type))]) as (place, total):
+            (value,) = home.load(place)
+            (found,) = builder.inline(key, [value])
+            builder.store(found, line, [place])
+            pair = [builder.on(each) for each in (*builder.inline(element, [found]), value)]
+            same, own = (each.bits() if each.is_float else each for each in pair)
+            builder.yield_(builder.on(total[0]) + same.compare("ne", own).cast(arith.ExtUIOp, self.sort.type))
+        highest = builder.scalar(IntegerAttr(-1, self.sort.type))
+        with builder.loop(end, number * self.sort.part + self.sort.part, attributes=PARALLEL) as place:
+            builder.store(highest, line, [place])
+        return builder.on(total[0])
+
+    def _write(self, at: Index, index: Index, number: Index) -> None:
+        """Write a part of the row that is sorted."""
+        builder, home = self.rows.builder, self.rows.home(index)
+        line = builder.strided_view(self.keys, self.sort.sorted_at(at), (self.sort.line,), (1,))
+        with builder.loop(*self._range(number), attributes=PARALLEL) as place:
+            home.store(builder.inline(self.op.regions[1].block, [builder.load(line, [place])]), place)
+
+
+def _key_rows(op: SortByKeyOp, builder: LoopBuilder, rows: _Rows, parts: int) -> _KeyRows:
+    type_ = cast(Any, op.regions[1].block.args[0].type)
+    sort = KeySort(builder, cast(func.FuncOp, op.parent_op()), rows.shape[1], type_, parts)
+    return _KeyRows(op, rows, sort, sort.memory(rows.tasks), _key_sorter(op, builder, rows))
+
+
 @patterns.on(SortOp, SortByKeyOp)
 def _sort(op: SortOp | SortByKeyOp, builder: LoopBuilder) -> None:
     """
     `linalg_ext.sort` becomes a merge sort of each row, `linalg_ext.sort_by_key` a rank sort of short rows and a radix
-    sort of long ones. Tasks divide the rows; each has its own scratch.
+    sort of long ones, or a merge sort of keys in vectors where elements are found from keys. Tasks divide the rows, or
+    few long rows; each has its own scratch.
     """
     shape = shape_of(op.outputs[0])
     dim: int = cast(Any, op.dimension).value.data
@@ -342,11 +425,21 @@ def _sort(op: SortOp | SortByKeyOp, builder: LoopBuilder) -> None:
     if length <= 1 or count == 0:
         return
     cost = length.bit_length() * (region_cost(op.regions[0].block) + 4 * len(op.outputs))
+    homes = [builder.strided_view(value, 0, flat, row_major(flat)) for value in op.outputs]
+    in_vectors = len(op.regions) == 2 and flat[2] == 1 and length >= sort_vectors.LEAST
+    parts = KeySort.parts_of(length, count) if in_vectors else 1
+    if parts > 1:
+        long_rows = _key_rows(cast(SortByKeyOp, op), builder, _Rows(builder, homes, flat, 1), parts)
+        with builder.loop(0, count) as row:
+            long_rows.long_row(row)
+        return
     tasks = task_count(count * length, count * length * cost, count)
     size = task_size(count, tasks)
     tasks = -(-count // size)
-    homes = [builder.strided_view(value, 0, flat, row_major(flat)) for value in op.outputs]
     rows = _Rows(builder, homes, flat, tasks)
-    sorter = _merge_sorter(op, builder, rows) if isinstance(op, SortOp) else _key_sorter(op, builder, rows)
+    if in_vectors:
+        sorter = _key_rows(cast(SortByKeyOp, op), builder, rows, 1).row
+    else:
+        sorter = _merge_sorter(op, builder, rows) if isinstance(op, SortOp) else _key_sorter(op, builder, rows)
     with builder.parallel(tasks) as task, builder.loop(*chunk(builder, task, size, count)) as row:
         sorter(task, row)

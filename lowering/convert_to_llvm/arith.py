@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.arith_ops import RemFOp
 from ...dialects.llvm_ops import FCmpOp, FPToSIOp, FPToUIOp, SelectOp, UIToFPOp
+from ...dialects.support.kernel import UNPREDICTABLE
 from ...dialects.support.llvm_layout import bit_width, integer
 from .builder import LlvmBuilder, Pattern, flags_of, patterns
 from .conventions import I64
@@ -171,7 +172,10 @@ def _compare_floats(op: arith.CmpfOp, to: LlvmBuilder) -> None:
 @patterns.on(arith.SelectOp)
 def _select(op: arith.SelectOp, to: LlvmBuilder) -> None:
     properties = {"fastmathFlags": flags_of(op)}
-    to.define(op.result, to.emit(SelectOp, to.operands(op), to.type(op.result.type), properties))
+    selected = to.emit(SelectOp, to.operands(op), to.type(op.result.type), properties)
+    if UNPREDICTABLE in op.attributes:
+        cast(Operation, selected.owner).attributes[UNPREDICTABLE] = UnitAttr()
+    to.define(op.result, selected)
 
 
 @patterns.on(arith.BitcastOp)

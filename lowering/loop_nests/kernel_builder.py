@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import Any, TypeAlias, TypeVar, cast
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import UNKNOWN_LOC, FloatAttr, IntegerAttr, IntegerType, LocationAttr, i64
+from xdsl.dialects.builtin import UNKNOWN_LOC, FloatAttr, IntegerAttr, IntegerType, LocationAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.gpu.functions import GpuFuncOp
 from ...dialects.support.buffers import INDEX
+from ...dialects.support.kernel import UNPREDICTABLE
 from ...dialects.support.scalar import Scalar, scalar_attr
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -240,10 +241,13 @@ class KernelBuilder:
             return min(lhs, rhs)
         return self.binary(arith.MinSIOp, lhs, rhs)
 
-    def select(self, condition: Value, first: Index, second: Index) -> IndexValue:
-        """`arith.select` of two indices."""
+    def select(self, condition: Value, first: Index, second: Index, unpredictable: bool = False) -> IndexValue:
+        """`arith.select` of two indices; an unpredictable one does not become a branch."""
         either = self.index(first).value, self.index(second).value
-        return IndexValue(self, self.on(value_of(condition)).select(*either).value)
+        selected = self.on(value_of(condition)).select(*either).value
+        if unpredictable:
+            cast(Operation, selected.owner).attributes[UNPREDICTABLE] = UnitAttr()
+        return IndexValue(self, selected)
 
     def to_index(self, value: SSAValue, unsigned: bool) -> IndexValue:
         """An integer as an index of 64 bits."""

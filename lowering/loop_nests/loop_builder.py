@@ -33,6 +33,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ...dialects.gpu.functions import GpuFuncOp
 from ...dialects.support import kernel
 from ...dialects.support.buffers import INDEX, Buffer, i32_array, i64_array, memref_type
+from ..device.cpu import CPU
 from .kernel_builder import Index, IndexValue, KernelBuilder, Value, known, known_number, value_of
 
 PARALLEL: Mapping[str, Attribute] = {kernel.PARALLEL: UnitAttr()}
@@ -48,6 +49,8 @@ class LoopBuilder(KernelBuilder):
 
     def __init__(self, kernel: func.FuncOp | GpuFuncOp, before: Operation | None = None):
         super().__init__(kernel, before)
+        self.vector_bits = CPU.vector_bits
+        """The width of the machine's vectors, for loops that depend on it."""
         self.parallel_body: Block | None = None
         """The body of the scf.parallel being built."""
         self._yielded: Sequence[SSAValue] = ()

@@ -32,6 +32,10 @@ class Metadata:
         """The operand of !nontemporal."""
         return self._node("!{i32 1}")
 
+    def none(self) -> str:
+        """The operand of !unpredictable."""
+        return self._node("!{}")
+
     def group(self, index: int) -> str:
         """The access group of a parallel loop."""
         if index not in self._groups:

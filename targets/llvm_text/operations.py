@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import llvm_ops
 from ...dialects.llvm_loops import LOOP, LoopAnnotationAttr
+from ...dialects.support.kernel import UNPREDICTABLE
 from ...hlo_dialect.diagnostics import fail
 from .literals import attribute_literal, quoted, symbol
 from .metadata import Metadata
@@ -155,7 +156,9 @@ def _compare_floats(w: FunctionState, op: llvm_ops.FCmpOp | llvm.FCmpOp) -> None
 
 def _select(w: FunctionState, op: llvm_ops.SelectOp | llvm.SelectOp) -> None:
     cond, lhs, rhs = op.operands
-    w.lines.append(f"  {w.name(op.res)} = select{_float_words(op)} {w.typed(cond)}, {w.typed(lhs)}, {w.typed(rhs)}")
+    tail = f", !unpredictable {w.module.metadata.none()}" if UNPREDICTABLE in op.attributes else ""
+    values = f"{w.typed(cond)}, {w.typed(lhs)}, {w.typed(rhs)}"
+    w.lines.append(f"  {w.name(op.res)} = select{_float_words(op)} {values}{tail}")
 
 
 def _gep(w: FunctionState, op: llvm.GEPOp) -> None:

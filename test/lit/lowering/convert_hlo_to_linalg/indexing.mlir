@@ -41,6 +41,38 @@ func.func private @by_key(%x: tensor<9xi32>, %y: tensor<9xf32>) -> (tensor<9xi32
   return %0#0, %0#1 : tensor<9xi32>, tensor<9xf32>
 }
 
+// The key of one array's elements gives the element back, but for -0: it is sorted as +0.
+// CHECK-LABEL: @by_own_key
+// CHECK:         linalg_ext.sort_by_key {dimension = 0 : i64} outs(%x : tensor<9xf32>) ({
+// CHECK:         }, {
+// CHECK-NEXT:    ^{{.*}}(%[[KEY:.*]]: i32):
+// CHECK:           %[[BITS:.*]] = arith.xori %[[KEY]], %{{.*}} : i32
+// CHECK-NEXT:      %[[X:.*]] = arith.bitcast %[[BITS]] : i32 to f32
+// CHECK-NEXT:      linalg_ext.yield %[[X]] : f32
+func.func private @by_own_key(%x: tensor<9xf32>) -> tensor<9xf32> attributes {hlo.kernel = "custom"} {
+  %0 = "hlo.sort"(%x) <{dimension = 0 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %p = hlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    hlo.return %p : tensor<i1>
+  }) : (tensor<9xf32>) -> tensor<9xf32>
+  return %0 : tensor<9xf32>
+}
+
+// The absolute value does not.
+// CHECK-LABEL: @by_another_key
+// CHECK:         linalg_ext.sort_by_key
+// CHECK-NOT:     bitcast %{{.*}} : i32 to f32
+func.func private @by_another_key(%x: tensor<9xf32>) -> tensor<9xf32> attributes {hlo.kernel = "custom"} {
+  %0 = "hlo.sort"(%x) <{dimension = 0 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = hlo.abs %a : tensor<f32>
+    %d = hlo.abs %b : tensor<f32>
+    %p = hlo.compare LT, %c, %d : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    hlo.return %p : tensor<i1>
+  }) : (tensor<9xf32>) -> tensor<9xf32>
+  return %0 : tensor<9xf32>
+}
+
 // CHECK-LABEL: @by_comparator
 // CHECK:         linalg_ext.sort {dimension = 0 : i64} outs(%x : tensor<9xf32>) ({
 // CHECK:           arith.cmpf ole

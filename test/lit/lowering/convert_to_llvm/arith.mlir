@@ -49,3 +49,10 @@ func.func @library(%x: f64, %y: f32) {
 }
 // CHECK-DAG: llvm.func @cbrt(f64) -> f64
 // CHECK-DAG: llvm.func @atan2f(f32, f32) -> f32
+
+// CHECK-LABEL: llvm.func @unpredictable
+// CHECK:         llvm.select %{{.*}}, %{{.*}}, %{{.*}} {xhlo.unpredictable} : i1, f32
+func.func @unpredictable(%c: i1, %x: f32, %y: f32) -> f32 {
+  %r = arith.select %c, %x, %y {xhlo.unpredictable} : f32
+  func.return %r : f32
+}
