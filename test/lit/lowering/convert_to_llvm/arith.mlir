@@ -37,6 +37,13 @@ func.func @narrow(%x: bf16, %y: bf16) -> bf16 {
   func.return %r : bf16
 }
 
+// CHECK-LABEL: llvm.func @unpredictable
+// CHECK:         llvm.select %{{.*}}, %{{.*}}, %{{.*}} {xhlo.unpredictable} : i1, f32
+func.func @unpredictable(%c: i1, %x: f32, %y: f32) -> f32 {
+  %r = arith.select %c, %x, %y {xhlo.unpredictable} : f32
+  func.return %r : f32
+}
+
 // Functions that expand-math leaves become calls of the C library.
 // CHECK-LABEL: llvm.func @library
 // CHECK-SAME:    (%[[X:.*]]: f64, %[[Y:.*]]: f32)
@@ -49,10 +56,3 @@ func.func @library(%x: f64, %y: f32) {
 }
 // CHECK-DAG: llvm.func @cbrt(f64) -> f64
 // CHECK-DAG: llvm.func @atan2f(f32, f32) -> f32
-
-// CHECK-LABEL: llvm.func @unpredictable
-// CHECK:         llvm.select %{{.*}}, %{{.*}}, %{{.*}} {xhlo.unpredictable} : i1, f32
-func.func @unpredictable(%c: i1, %x: f32, %y: f32) -> f32 {
-  %r = arith.select %c, %x, %y {xhlo.unpredictable} : f32
-  func.return %r : f32
-}
