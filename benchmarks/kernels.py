@@ -1,7 +1,7 @@
 """
 The inner loops of the hottest kernels: their instructions, and the cycles that llvm-mca gives them on a model of a CPU.
 
-    python benchmarks/kernels.py                          # ten kernels of the speed table
+    python benchmarks/kernels.py                          # twelve kernels of the speed table
     python benchmarks/kernels.py --only softmax --cpu=znver4 --mca=llvm-mca-19
 
 Each program is compiled to assembly with `hlo-opt --fuse --lower --emit=asm` for this machine. Of its innermost loops
@@ -39,6 +39,8 @@ KERNELS = (
     "cumsum",
     "reduce_0",
     "mandelbrot",
+    "sort",
+    "cholesky",
 )
 LABEL, JUMP = re.compile(r"(\.L\w+):"), re.compile(r"\s+j\w+\s+(\.L\w+)")
 
