@@ -52,6 +52,8 @@ def compile(
     guard: bool | Literal["start", "end"] | None = None,
     opt_level: OptLevel = DEFAULT_OPT_LEVEL,
     pipeline: Placement | None = None,
+    autotune: bool | str | os.PathLike[str] = False,
+    tuning: str | os.PathLike[str] | None = None,
     in_tree: Any = None,
     out_tree: Any = None,
 ) -> Executable:
@@ -72,6 +74,11 @@ def compile(
 
     `opt_level` is 0 (each operation is a kernel, only constants are folded), 1 (simplified and fused), 2 (loops too) or
     3 (and what takes long to compile). Every level computes the same but for the rounding of sums whose order is free.
+
+    `autotune=True` measures how to tile the products of the program's kernels on this machine, writes the choices to
+    `xhlo-tuning.json`, or the file that it names, and compiles with them; what the file has already is not measured
+    again. `tuning` names a file whose choices are used, and nothing is measured. Results are the same bits with and
+    without (docs/how-to/autotune.md).
 
     `pipeline` places passes: `{"before:fuse-hlo": "my-pass{limit=3}"}` (docs/extending.md). `in_tree`, a tuple with an
     example of each positional argument, and `out_tree`, an example of the result, make the executable take and return
@@ -97,7 +104,15 @@ def compile(
     """
     try:
         executable = compile_program(
-            program, target, profile=profile, math=math, guard=guard, opt_level=opt_level, pipeline=pipeline
+            program,
+            target,
+            profile=profile,
+            math=math,
+            guard=guard,
+            opt_level=opt_level,
+            pipeline=pipeline,
+            autotune=autotune,
+            tuning=tuning,
         )
         return _with_trees(executable, signature_of(program), in_tree, out_tree)
     except (DiagnosticError, TypeError, ValueError) as error:
@@ -114,11 +129,15 @@ def compile_program(
     guard: bool | str | None = None,
     opt_level: int = DEFAULT_OPT_LEVEL,
     pipeline: Placement | None = None,
+    autotune: bool | str | os.PathLike[str] = False,
+    tuning: str | os.PathLike[str] | None = None,
 ) -> Executable:
     """`compile` for options that are not checked yet, and without trees."""
     source = read_source(program)
     try:
         backend = _configured(target, math, opt_level, pipeline)
+        if autotune is not False or tuning is not None:
+            backend = _tuned(source, backend, autotune, tuning)
         side = guard_side(guard)
         kind = (backend.name, backend.machine, backend.places.key, backend.opt_level)
         key = (source.text, kind, profile, side, REGISTRY.version)
@@ -141,6 +160,25 @@ def _configured(target: str | Target, math: str, opt_level: int, pipeline: Place
     if opt_level != DEFAULT_OPT_LEVEL:
         backend = backend.at_level(opt_level)
     return backend if pipeline is None else backend.with_passes(pipeline)
+
+
+def _tuned(
+    source: Source,
+    target: Target,
+    measured: bool | str | os.PathLike[str],
+    used: str | os.PathLike[str] | None,
+) -> Target:
+    """The target with the choices of a tuning file, measured first if asked. Raises ValueError."""
+    if target.name != "cpu":
+        raise ValueError(f"autotune= and tuning= are for the target cpu, not {target.name}")
+    if measured is not False and used is not None:
+        raise ValueError("give autotune=, which measures, or tuning=, which does not: both name a file")
+    from .cpu.tuning import autotune, file_of, placement
+
+    path = file_of(measured if used is None else used)
+    if used is None:
+        autotune(source, target, path, compile_source)
+    return target.with_passes(placement(path))
 
 
 def _with_trees(executable: Executable, stated: Signature | None, in_tree: Any, out_tree: Any) -> Executable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from ..passes.manager.reproducer import pipeline_of
 from ..passes.manager.timing import Timing
 from ..targets.program.level import level_of
 from ..targets.program.pipeline import cached_passes
+from ..targets.program.source import Source
 from .diagnostic_output import OUTPUT
 from .expected_diagnostics import check_diagnostics
 from .failures import EXIT_INPUT, EXIT_INTERNAL, EXIT_USAGE, print_diagnostic, print_internal_error, report
@@ -158,6 +159,7 @@ class _Session:
             self._check_diagnostics()
 
     def _transform(self) -> None:
+        self._tune()
         debug = self.settings.debug
         ctx = self._context()
         ctx.diagnostics.handler = self._report
@@ -187,6 +189,24 @@ class _Session:
             self.manager.watch = self._numerics(module).after
         self.manager.run(module)
         self._emit(module)
+
+    def _tune(self) -> None:
+        """State the choices of a tuning file in the pipeline, measured first if asked."""
+        settings = self.settings
+        path = settings.autotune or settings.tuning
+        if path is None:
+            return
+        from ..lowering.device.tuning_file import TuningFileError
+        from ..targets.compile import compile_source
+        from ..targets.cpu.tuning import TuningError, autotune, placement
+
+        try:
+            if settings.autotune is not None:
+                with self.timing.stage("autotune"):
+                    autotune(Source(self.part.text, self.part.filename), settings.target, path, compile_source)
+            self.settings = replace(settings, target=settings.target.with_passes(placement(path)))
+        except (TuningError, TuningFileError) as error:
+            raise DiagnosticError(Diagnostic("error", str(error))) from None
 
     def _verifies_each(self, passes: Sequence[AnyPass]) -> bool:
         """Whether to verify after each pass by default: where that is a small part of the time of the whole run."""

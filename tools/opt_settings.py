@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from ..lowering.device.amd_chips import AMD_CHIPS
@@ -19,6 +20,8 @@ EMISSIONS = ("mlir", "bytecode", "hlo-text", "llvm", "asm", "obj", "ptx", "cubin
 FORMATS = ("bytecode", "hlo-text")
 """The emissions that are formats of programs (hlo_dialect/formats.py), written from the level that flags ask for."""
 DEFAULT_ELISION = 16
+DEFAULT_TUNING_FILE = "xhlo-tuning.json"
+"""In the current folder."""
 
 GENERAL, PASSES, PIPELINES, OUTPUT = "General", "Passes", "Pipelines", "Output"
 
@@ -62,6 +65,9 @@ OPTIONS = (
     Option("math", "Elementary functions: with a GPU's own approximations (fast) or without", PIPELINES, "required",
            "|".join(MATH_MODES), choices=MATH_MODES),
     OPT_LEVEL,
+    Option("autotune", "Measure how to tile products on this machine, add that to a file (xhlo-tuning.json), use it",
+           PIPELINES, "optional", "FILE"),
+    Option("tuning", "Use what a tuning file states, and measure nothing", PIPELINES, "required", "FILE"),
     Option("libraries", "Matrix products as calls of a GPU's library: those worth it (auto), or all", PIPELINES,
            "required", "|".join(LIBRARIES), choices=LIBRARIES),
     Option("fuse-remarks", "Say on standard error what was fused, what not, and why", PIPELINES),
@@ -123,6 +129,10 @@ class Settings:
     stablehlo: bool
     elide_larger_than: int | None
     debug: DebugSettings
+    autotune: Path | None = None
+    """The tuning file to add to."""
+    tuning: Path | None = None
+    """The tuning file to use."""
 
 
 def understand(arguments: Arguments) -> Settings:
@@ -138,6 +148,11 @@ def understand(arguments: Arguments) -> Settings:
         )
     if arguments.has("ptxas-info") and not target.reports_resources:
         raise UsageError("--ptxas-info is about GPUs: give --target=nvptx")
+    if arguments.has("autotune") or arguments.has("tuning"):
+        if target.name != "cpu" or target.machine:
+            raise UsageError("--autotune and --tuning are about this machine, and the target cpu")
+        if arguments.has("autotune") and arguments.has("tuning"):
+            raise UsageError("give --autotune, which measures, or --tuning, which does not: both name a file")
     pipeline, stage, fused = pipeline_of(arguments, target)
     verify = arguments.value("verify-diagnostics", "all") if arguments.has("verify-diagnostics") else None
     if arguments.has("run-reproducer") and pipeline:
@@ -166,6 +181,8 @@ def understand(arguments: Arguments) -> Settings:
             else None
         ),
         debug=understand_debugging(arguments),
+        autotune=Path(arguments.value("autotune") or DEFAULT_TUNING_FILE) if arguments.has("autotune") else None,
+        tuning=Path(arguments.value("tuning") or "") if arguments.has("tuning") else None,
     )
 
 

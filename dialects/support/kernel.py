@@ -18,6 +18,8 @@ _KIND, _ROWS, _TIED, _SHARED = "hlo.kernel", "hlo.row_dims", "hlo.tied", "xhlo.s
 # On linalg operations and loops.
 CONTRACTION = "xhlo.contraction"
 """A generic that multiplies and adds."""
+TILING = "xhlo.tiling"
+"""The sizes of a product's blocks, where a tuning file chose them: `{rows, vectors, tile_rows, tile_columns}`."""
 LOOP_SIZES = "xhlo.loop_sizes"
 """The sizes of a generic's loops, if its operands do not determine them."""
 PARALLEL = "xhlo.parallel"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
@@ -15,29 +17,62 @@ from ...hlo_dialect.hlo_pass import HloPass
 from ..device.cpu import CPU, Machine
 from ..loop_nests.fills import absorbed_fills
 from ..loop_nests.loop_builder import LoopBuilder
-from .blocking import block, is_worth_blocking
+from .blocking import Blocking, block, is_worth_blocking
 from .contraction import Contraction, contraction_of
 from .direct import DirectProductEmitter, block_rows, oriented, reads_both_in_place, reads_in_place
 from .epilogue import epilogue_of
 from .kernel import ProductEmitter
 from .row_products import convert_row_products, is_zero
 from .split import add_chunks, chunks_of, in_chunks
-from .together import columns_of, with_columns
+from .tiling import Tiling, tilings
+from .together import Columns, columns_of, with_columns
 
 
 def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
     """Lower the marked products of one kernel if they are large enough."""
-    structured = [op for op in kernel.body.block.ops if isinstance(op, (FillOp, GenericOp, memref.CopyOp))]
-    marked = [op for op in structured if isinstance(op, GenericOp) and CONTRACTION in op.attributes]
-    if not marked:
+    structured = _structured(kernel)
+    if not any(CONTRACTION in op.attributes for op in structured):
         return
-    absorbed = absorbed_fills(structured)
     rows = Kernel(kernel).rows
-    shared = {kernel.body.block.args[number] for number in Kernel(kernel).shared}
-    if rows and convert_row_products(kernel, structured, absorbed, rows, machine):
+    if rows and convert_row_products(kernel, structured, absorbed_fills(structured), rows, machine):
         return
     builder = LoopBuilder(kernel)
-    for op in marked:
+    for op, fill, epilogue, product, columns in _products(kernel, structured, machine):
+        last = epilogue or op
+        overwrite = fill is not None and is_zero(fill.inputs[0])
+        builder.insert_at(last)
+        if columns is not None:
+            product = with_columns(builder, product, columns)
+        emit_product(builder, kernel, op, oriented(product, machine), machine, overwrite)
+        unread = [value.owner for value in op.inputs[2:]]
+        for dead in dict.fromkeys((last, op, fill if overwrite else None, *unread)):
+            if isinstance(dead, Operation):
+                dead.detach()
+                dead.erase()
+
+
+def _structured(kernel: func.FuncOp) -> list[FillOp | GenericOp | memref.CopyOp]:
+    return [op for op in kernel.body.block.ops if isinstance(op, (FillOp, GenericOp, memref.CopyOp))]
+
+
+class _Product(NamedTuple):
+    """A product of a kernel: its generic, the fill of its output, its epilogue, and what these compute."""
+
+    op: GenericOp
+    fill: FillOp | None
+    epilogue: GenericOp | None
+    product: Contraction
+    columns: Columns | None
+    """The columns of C that it is a part of; see together.py."""
+
+
+def _products(
+    kernel: func.FuncOp, structured: Sequence[FillOp | GenericOp | memref.CopyOp], machine: Machine
+) -> Iterator[_Product]:
+    """The products of a kernel that are blocked, each as it is when its turn comes."""
+    absorbed = absorbed_fills(structured)
+    shared = {kernel.body.block.args[number] for number in Kernel(kernel).shared}
+    for op in [op for op in structured if isinstance(op, GenericOp) and CONTRACTION in op.attributes]:
         product = contraction_of(op)
         columns = None if product is None else columns_of(product, machine)
         if product is None or (columns is None and not is_worth_blocking(product)):
@@ -47,40 +82,35 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
         whole = columns is None and chunks_of(oriented(product, machine)) == 1
         epilogue = epilogue_of(op, fill, shared) if whole else None
         together = None if epilogue is None else contraction_of(op, epilogue)
-        product, last = (product, op) if together is None or epilogue is None else (together, epilogue)
-        overwrite = fill is not None and is_zero(fill.inputs[0])
-        builder.insert_at(last)
-        if columns is not None:
-            product = with_columns(builder, product, columns)
-        emit_product(builder, kernel, oriented(product, machine), machine, overwrite)
-        unread = [value.owner for value in op.inputs[2:]]
-        for dead in dict.fromkeys((last, op, fill if overwrite else None, *unread)):
-            if isinstance(dead, Operation):
-                dead.detach()
-                dead.erase()
+        if together is None:
+            yield _Product(op, fill, None, product, columns)
+        else:
+            yield _Product(op, fill, epilogue, together, columns)
 
 
 def emit_product(
-    builder: LoopBuilder, kernel: func.FuncOp, product: Contraction, machine: Machine, overwrite: bool
+    builder: LoopBuilder, kernel: func.FuncOp, op: GenericOp, product: Contraction, machine: Machine, overwrite: bool
 ) -> None:
-    """Emit a product at the builder's insertion point, in chunks of its sum where that is better."""
+    """Emit the product of a generic at the builder's insertion point, in chunks of its sum where that is better."""
     count = chunks_of(product)
     if count == 1:
-        emitter_of(builder, kernel, product, machine, overwrite).emit()
+        emitter_of(builder, kernel, op, product, machine, overwrite).emit()
         return
     parts = in_chunks(builder, product, count)
-    emitter_of(builder, kernel, parts, machine, overwrite=True).emit()
+    emitter_of(builder, kernel, op, parts, machine, overwrite=True).emit()
     add_chunks(builder, product, parts, overwrite)
 
 
-def emitter_of(
-    builder: LoopBuilder,
-    kernel: func.FuncOp,
-    product: Contraction,
-    machine: Machine,
-    overwrite: bool,
-) -> ProductEmitter:
-    """The emitter for a contraction, depending on which factors are packed."""
+@dataclass(frozen=True)
+class _Plan:
+    """How a contraction is multiplied: its blocks, and which factors are packed."""
+
+    blocking: Blocking
+    a_packed: bool
+    b_packed: bool
+
+
+def _plan(product: Contraction, machine: Machine) -> _Plan:
     blocking = block(product, machine)
     b_packed = True
     if product.n.size >= blocking.lanes:
@@ -88,8 +118,43 @@ def emitter_of(
         if reads_both_in_place(product, inside):
             blocking, b_packed = inside, False
     if b_packed and not reads_in_place(product):
+        return _Plan(blocking, a_packed=True, b_packed=True)
+    return _Plan(block_rows(product, blocking, machine), a_packed=False, b_packed=b_packed)
+
+
+def emitter_of(
+    builder: LoopBuilder,
+    kernel: func.FuncOp,
+    op: GenericOp,
+    product: Contraction,
+    machine: Machine,
+    overwrite: bool,
+) -> ProductEmitter:
+    """The emitter for a contraction, depending on which factors are packed, and on a tiling that the generic states."""
+    plan, tiling = _plan(product, machine), Tiling.of(op)
+    blocking = plan.blocking
+    if tiling is not None:
+        blocking = tiling.apply(op, product, blocking, machine, not plan.a_packed)
+    if plan.a_packed:
         return ProductEmitter(builder, kernel, product, blocking, overwrite)
-    return DirectProductEmitter(builder, kernel, product, block_rows(product, blocking, machine), overwrite, b_packed)
+    return DirectProductEmitter(builder, kernel, product, blocking, overwrite, plan.b_packed)
+
+
+def tilings_of(kernel: func.FuncOp, machine: Machine) -> dict[GenericOp, list[Tiling]]:
+    """
+    The tilings to measure for each product of a kernel, the cost model's own first; none for a row kernel with
+    products, which is tiled by rows, or for a product whose sum is cut into chunks.
+    """
+    structured = _structured(kernel)
+    if Kernel(kernel).rows or not any(CONTRACTION in op.attributes for op in structured):
+        return {}
+    found: dict[GenericOp, list[Tiling]] = {}
+    for op, _, _, product, columns in _products(kernel, structured, machine):
+        product = oriented(product, machine)
+        if columns is None and chunks_of(product) == 1:
+            plan = _plan(product, machine)
+            found[op] = tilings(product, plan.blocking, machine, not plan.a_packed)
+    return found
 
 
 @dataclass(frozen=True)
@@ -120,8 +185,10 @@ class ConvertContractionsToVectorPass(HloPass):
     pair_dots: bool = CPU.pair_dots
     registers: int = CPU.vector_registers
 
-    def run(self, ctx: Context, module: ModuleOp) -> None:
-        machine = Machine(
+    @property
+    def machine(self) -> Machine:
+        """The machine that the options describe."""
+        return Machine(
             self.vector_bits,
             self.byte_dots,
             self.pair_dots,
@@ -129,5 +196,7 @@ class ConvertContractionsToVectorPass(HloPass):
             self.l2_bytes,
             vector_registers=self.registers,
         )
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
         for kernel in list(kernels_of(module)):
-            convert_contractions(kernel, machine)
+            convert_contractions(kernel, self.machine)
