@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -98,20 +99,38 @@ def resnet_step(params: dict[str, Any], images: Array, labels: Array) -> tuple[d
     return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), loss
 
 
-def network_programs() -> list[JaxProgram]:
+def resnet_arguments() -> tuple[dict[str, Any], Array, np.ndarray]:
+    key = random.key(4)
+    return resnet_params(key), random.normal(key, (32, 32, 32, 3)), (np.arange(32) % 10).astype(np.int32)
+
+
+def resnet_forward() -> JaxProgram:
+    return JaxProgram("ResNet of 13 convolutions, 32x32x32, forward", resnet, resnet_arguments()[:2])
+
+
+def resnet_training() -> JaxProgram:
+    return JaxProgram("the same ResNet, a step", resnet_step, resnet_arguments())
+
+
+def transformer_forward() -> JaxProgram:
     config = transformer_lm.Config(width=512, heads=8, layers=2, length=256)
     forward = functools.partial(transformer_lm.logits_of, config)
-    params, key = transformer_lm.init_state(config, 0)[0], random.key(4)
     tokens = np.random.default_rng(0).integers(0, 256, (4, 256), dtype=np.int32)
-    images, labels = random.normal(key, (32, 32, 32, 3)), np.arange(32) % 10
-    return [
-        convnet_step(),
-        lm_step("transformer_lm, a step"),
-        lm_step("transformer_lm, width 256, a step", width=256),
-        lm_step("transformer_lm in bfloat16, a step", bfloat16=True),
-        diffusion_step(),
-        diffusion_sampler(),
-        JaxProgram("ResNet of 13 convolutions, 32x32x32, forward", resnet, (resnet_params(key), images)),
-        JaxProgram("the same ResNet, a step", resnet_step, (resnet_params(key), images, labels.astype(np.int32))),
-        JaxProgram("transformer of width 512, 2 layers, 4x256 tokens, forward", forward, (params, tokens)),
-    ]
+    params, _ = transformer_lm.init_state(config, 0)
+    return JaxProgram("transformer of width 512, 2 layers, 4x256 tokens, forward", forward, (params, tokens))
+
+
+TRAINING: tuple[Callable[[], JaxProgram], ...] = (
+    convnet_step,
+    functools.partial(lm_step, "transformer_lm, a step"),
+    functools.partial(lm_step, "transformer_lm, width 256, a step", width=256),
+    functools.partial(lm_step, "transformer_lm in bfloat16, a step", bfloat16=True),
+    diffusion_step,
+    resnet_training,
+)
+"""What makes the training steps."""
+
+
+def network_programs() -> list[JaxProgram]:
+    steps = [make() for make in TRAINING]
+    return [*steps[:-1], diffusion_sampler(), resnet_forward(), steps[-1], transformer_forward()]

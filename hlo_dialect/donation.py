@@ -59,3 +59,21 @@ def stated_donations(function: func.FuncOp) -> dict[int, int | None]:
             output = cast("IntegerAttr[Any]", alias).value.data if isinstance(alias, IntegerAttr) else None
             found[number] = output if output is not None and 0 <= output < len(types.outputs.data) else None
     return found
+
+
+def placed_donations(function: func.FuncOp) -> dict[int, int | None]:
+    """The donated arguments, each with the result for its memory: as stated, else the first one left of its type."""
+    stated = stated_donations(function)
+    types = function.function_type
+    taken: set[int] = set()
+    for number, output in stated.items():
+        if output in taken or (output is not None and types.outputs.data[output] != types.inputs.data[number]):
+            stated[number] = None
+        elif output is not None:
+            taken.add(output)
+    for number in (number for number, output in stated.items() if output is None):
+        same = (i for i, type_ in enumerate(types.outputs.data) if type_ == types.inputs.data[number])
+        stated[number] = found = next((output for output in same if output not in taken), None)
+        if found is not None:
+            taken.add(found)
+    return stated

@@ -196,12 +196,35 @@ class HostBufferizer:
             # The value that a loop or an update starts from is best there too.
             if isinstance(op, scf.WhileOp):
                 value = op.operands[value.index]
-            elif isinstance(op, func.CallOp) and value.index < len(tied := self.tied(op)):
-                value = op.operands[tied[value.index]]
+            elif isinstance(op, func.CallOp) and (base := self.base_of(op, value.index)) is not None:
+                value = base
             else:
                 return
             if self.liveness.needed_after(value, op):
                 return
+
+    def base_of(self, call: func.CallOp, index: int) -> SSAValue | None:
+        """The argument that a result of a call updates, or one computed by an operation that it may be written over."""
+        tied = self.tied(call)
+        if index < len(tied):
+            return call.operands[tied[index]]
+        facts = self.kernels.get(call.callee.root_reference.data)
+        numbers = () if facts is None else facts.updated(index)
+        found = (value for value in map(call.operands.__getitem__, numbers) if isinstance(value, OpResult))
+        return next((value for value in found if not self.is_read_later(value, call)), None)
+
+    def is_read_later(self, value: SSAValue, op: Operation) -> bool:
+        """Whether an operation may read `value`, under any shape, after `op` has run."""
+        while isinstance(value.owner, (CollapseShapeOp, ExpandShapeOp)):
+            value = value.owner.src
+        pending = [value]
+        while pending:
+            form = pending.pop()
+            if self.liveness.needed_after(form, op):
+                return True
+            users = (use.operation for use in form.uses)
+            pending += [user.result for user in users if isinstance(user, (CollapseShapeOp, ExpandShapeOp))]
+        return False
 
     def tied(self, call: func.CallOp) -> Sequence[int]:
         """The arguments that the first results of a call update."""

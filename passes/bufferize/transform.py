@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
 
 from ...dialects.support.donation import UNTOUCHED
 from ...dialects.support.kernel import DONATED, entry_name, is_kernel, kernels_of
-from ...hlo_dialect.donation import stated_donations
+from ...hlo_dialect.donation import placed_donations
 from ...hlo_dialect.hlo_pass import HloPass
 from .host import ConstantPool, HostBufferizer
 from .in_place import KernelFacts
@@ -52,24 +52,6 @@ class BufferizePass(HloPass):
             elif function.sym_name.data != entry:
                 HostBufferizer(function, constants, kernels).run()
             else:
-                places = HostBufferizer(function, constants, kernels, _donations(function)).run()
+                places = HostBufferizer(function, constants, kernels, placed_donations(function)).run()
                 if any(place != UNTOUCHED for place in places):
                     module.attributes[DONATED] = DenseArrayBase.from_list(i64, places)
-
-
-def _donations(function: func.FuncOp) -> dict[int, int | None]:
-    """The donated arguments, each with the result for its memory: as stated, else the first one left of its type."""
-    stated = stated_donations(function)
-    types = function.function_type
-    taken: set[int] = set()
-    for number, output in stated.items():
-        if output in taken or (output is not None and types.outputs.data[output] != types.inputs.data[number]):
-            stated[number] = None
-        elif output is not None:
-            taken.add(output)
-    for number in (number for number, output in stated.items() if output is None):
-        same = (i for i, type_ in enumerate(types.outputs.data) if type_ == types.inputs.data[number])
-        stated[number] = found = next((output for output in same if output not in taken), None)
-        if found is not None:
-            taken.add(found)
-    return stated

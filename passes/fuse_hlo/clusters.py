@@ -203,14 +203,23 @@ class Clusters:
 
     def duplicate(self, number: int, targets: dict[int, tuple[Mode, int]]) -> None:
         """Compute node `number` in each of the clusters `targets`, with these modes, instead of in its own cluster."""
-        self.places[number] = list(targets)
+        self.places[number] = [*(place for place in self.places[number] if place != number), *targets]
         own = self.live.pop(number)
         for target, (mode, evaluations) in targets.items():
-            cluster = self.live[target]
-            cluster.ops[number] = mode
-            cluster.evaluations[number] = evaluations
-            cluster.inputs.update(own.inputs)
-            self._drop_inner_inputs(cluster)
+            self._compute_in(self.live[target], own, mode, evaluations)
+
+    def repeat_in(self, number: int, targets: Iterable[int], mode: Mode) -> None:
+        """Compute node `number`, which another cluster provides, in each of the clusters `targets` too."""
+        own = single(self.graph.nodes[number])
+        for target in targets:
+            self.places[number].insert(0, target)
+            self._compute_in(self.live[target], own, mode, self.graph.nodes[number].elements)
+
+    def _compute_in(self, cluster: Cluster, own: Cluster, mode: Mode, evaluations: int) -> None:
+        cluster.ops[own.number] = mode
+        cluster.evaluations[own.number] = evaluations
+        cluster.inputs.update(own.inputs)
+        self._drop_inner_inputs(cluster)
 
     def release(self, number: int, cluster: Cluster) -> None:
         """

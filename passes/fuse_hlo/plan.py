@@ -18,7 +18,7 @@ from .decisions import Decision, decisions
 from .graph import BlockGraph, is_splat_constant
 from .producers import ProducerFusion
 from .row_products import fuse_row_products
-from .rows import fuse_rows
+from .rows import fuse_rows, repeat_broadcasts
 from .siblings import fuse_siblings
 
 Strategy = Literal["default", "none"]
@@ -61,6 +61,7 @@ def plan_block(block: Block, strategy: Strategy, products: bool = True) -> Block
         fuse_rows(clusters)
         if products:
             fuse_row_products(clusters)
+        repeat_broadcasts(clusters)
         ProducerFusion(clusters).run()
         fuse_siblings(clusters)
         decided = tuple(decisions(clusters))

@@ -53,10 +53,10 @@ class ProducerFusion:
                 self._place(node, own)
 
     def _place(self, node: Node, own: Cluster) -> None:
-        users = self.clusters.users_of(node.index)
+        users = self._without(node)
         if len(users) > 1 and node.role in LOOP_ROLES:
             self._unite_users(node, users)
-            users = self.clusters.users_of(node.index)
+            users = self._without(node)
         fits = {user: self.fit(node, self.clusters.live[user]) for user in users}
         taken = {user: fit for user, fit in fits.items() if isinstance(fit, Fit)}
         if len(users) == 1:
@@ -66,6 +66,10 @@ class ProducerFusion:
             self._repeat(node, taken)
         elif not self._join_as_result(node, own, users, taken) and node.cost == FREE and taken:
             self._repeat_beside(node, taken)
+
+    def _without(self, node: Node) -> list[int]:
+        """The users of a node that do not compute it themselves."""
+        return [user for user in self.clusters.users_of(node.index) if node.index not in self.clusters.live[user].ops]
 
     # -- decisions ---------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from ...dialects.cost import F32_BYTES
 from ...hlo_dialect.op import CHEAP
 from ...hlo_dialect.types import shape_of
 from ...lowering.device.cpu import CPU
-from .clusters import Cluster, Clusters, Mode
+from .clusters import Cluster, Clusters, Mode, single
 from .graph import BlockGraph, Node
 
 RowRole = Literal["full", "lead", "expand", "outer", "reduce"]
@@ -246,3 +246,33 @@ def fuse_rows(clusters: Clusters) -> None:
     for row in row_shapes(clusters.graph):
         if too_few_rows(row) is None:
             RowFusion(clusters, row).run()
+
+
+def repeat_broadcasts(clusters: Clusters) -> None:
+    """
+    Compute broadcasts of a row fusion again where others read them, which then read one value per row instead.
+
+    Other row fusions over rows of that shape compute them at once; for the rest they become nodes of their own, which
+    loops and reductions take in.
+    """
+    nodes = clusters.graph.nodes
+    for cluster in [each for each in clusters.live.values() if each.kind == "row"]:
+        for number in sorted(cluster.ops):
+            if nodes[number].role != "broadcast" or len(clusters.places[number]) > 1:
+                continue
+            users = [place for place in clusters.users_of(number) if place != cluster.number]
+            rows = [place for place in users if _takes(clusters.live[place], nodes[number])]
+            rest = [place for place in users if place not in rows]
+            if not users or number == cluster.number:
+                continue
+            if any(clusters.live[place].kind not in ("loop", "reduce") for place in rest):
+                continue
+            clusters.repeat_in(number, rows, Mode.ROW)
+            if rest:
+                clusters.live[number] = single(nodes[number])
+                clusters.places[number].append(number)
+
+
+def _takes(cluster: Cluster, node: Node) -> bool:
+    """Whether a row fusion computes a broadcast of another one along its own rows."""
+    return cluster.kind == "row" and RowShape(cluster.domain, cluster.row_dims).role(node) in ("expand", "outer")

@@ -14,12 +14,12 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ...dialects.support.kernel import is_kernel
 from ...hlo_dialect.diagnostics import engine_of
 from ...hlo_dialect.hlo_pass import HloPass
-from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp, ReturnOp
+from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp, ReturnOp, WhileOp
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.fusion import FusionKind, FusionOp
 from ...hlo_dialect.types import i64
 from .epilogues import fuse_epilogues
-from .graph import is_splat_constant
+from .graph import bytes_of, is_splat_constant
 from .plan import Step, plan_block
 
 _KINDS: dict[str, StringAttr] = {kind: StringAttr(kind) for kind in get_args(FusionKind)}
@@ -63,6 +63,7 @@ class FuseHloPass(HloPass):
             while pending:
                 block = pending.pop(0)
                 sink_constants(block)
+                fill_each_state(block)
                 plan = plan_block(block, self.strategy, self.row_products)
                 if plan.unknown:
                     raise self.unsupported(plan.unknown[0])
@@ -82,6 +83,23 @@ def sink_constants(block: Block) -> None:
         for region in op.regions:
             for inner in region.blocks:
                 _sink_into(block, inner)
+
+
+FILLED_BYTES = 4096
+"""Bytes of a tensor whose copy takes longer than starting a kernel."""
+
+
+def fill_each_state(block: Block) -> None:
+    """Give each large state of a loop that begins as a splat a constant of its own: filling moves less than copying."""
+    for op in list(block.ops):
+        for index, value in enumerate(op.operands if isinstance(op, WhileOp) else ()):
+            owner = value.owner
+            if not isinstance(owner, ConstantOp) or owner.parent is not block or value.has_one_use():
+                continue
+            if is_splat_constant(owner) and bytes_of(value) >= FILLED_BYTES:
+                clone = owner.clone()
+                block.insert_op_before(clone, op)
+                op.operands[index] = clone.results[0]
 
 
 def _sink_into(block: Block, inner: Block) -> None:

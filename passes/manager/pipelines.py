@@ -53,7 +53,13 @@ _OF_LOOPS: Mapping[str, str | None] = dict.fromkeys(
 """The passes that see loops, each replaced by nothing."""
 
 _AT_LEVEL: Mapping[int, Mapping[str, str | None]] = {
-    0: {**_OF_LOOPS, "simplify-hlo": "simplify-hlo{rules=false}", "cse": None, "fuse-hlo": FUSE_NONE[0]},
+    0: {
+        **_OF_LOOPS,
+        "simplify-hlo": "simplify-hlo{rules=false}",
+        "cse": None,
+        "fuse-hlo": FUSE_NONE[0],
+        "schedule-kernels": None,
+    },
     1: _OF_LOOPS,
     3: {
         "unroll-loops": "unroll-loops{most-iterations=32 most-operations=1600}",
@@ -62,8 +68,8 @@ _AT_LEVEL: Mapping[int, Mapping[str, str | None]] = {
 }
 """The passes that replace others of the pipeline at a level, None for no pass."""
 
-LOWER_LINALG = ("outline-kernels", "convert-hlo-to-linalg", "fuse-linalg")
-"""Fusions to kernels: private functions of linalg on tensors."""
+LOWER_LINALG = ("outline-kernels", "convert-hlo-to-linalg", "fuse-linalg", "schedule-kernels")
+"""Fusions to kernels: private functions of linalg on tensors, called in an order that needs little memory."""
 
 LOWER_LOOPS = (
     "bufferize",

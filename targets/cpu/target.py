@@ -69,8 +69,16 @@ def _cache_option(l2_bytes: int | None) -> list[str]:
     return [] if l2_bytes in (None, MACHINE.l2_bytes) else [f"l2-bytes={l2_bytes}"]
 
 
-NATIVE_CALLS = {"decompose-hlo": "decompose-hlo{native-calls=true}"}
-"""Specs of passes for targets that run the loops of convert-linalg-ext-to-scf."""
+RESULTS = "plan-buffers{results=true}"
+
+NATIVE_CALLS = {
+    "decompose-hlo": "decompose-hlo{native-calls=true}",
+    "schedule-kernels": "schedule-kernels{in-place=true}",
+    "plan-buffers": RESULTS,
+}
+"""
+Specs of passes for targets that run the loops of convert-linalg-ext-to-scf, and whose kernels write over arguments.
+"""
 
 DONATING = "bufferize{in-place=true donate=true}"
 
@@ -88,7 +96,7 @@ class Cpu(Target):
     profiler = {"bufferize": "instrument-kernels"}
     guards = {
         DONATING: ("bufferize",),
-        "plan-buffers": ("plan-buffers{guard=SIDE}",),
+        RESULTS: ("plan-buffers{guard=SIDE}",),
         "convert-loops-to-cf": ("convert-loops-to-cf", "guard-kernels"),
     }
     options = ("triple", "cpu")

@@ -20,7 +20,9 @@ from xhlo.dialects.support.buffers import memref_type
 from xhlo.dialects.support.views import ViewLike, is_view, root_buffer, uses_through_views
 from xhlo.lowering.loop_nests.nest import access_of
 from xhlo.lowering.map_kernels_to_gpu.reduction.chain import only_used_by
-from xhlo.passes.plan_buffers import MANY, Interval, PlanBuffersPass, assign_offsets
+from xhlo.passes.plan_buffers.intervals import Interval
+from xhlo.passes.plan_buffers.offsets import MANY, assign_offsets
+from xhlo.passes.plan_buffers.transform import PlanBuffersPass
 
 BUFFER = memref_type((16,), f32)
 

@@ -16,7 +16,9 @@ from ...hlo_dialect.dialect import make_context
 from ...hlo_dialect.limits import shown
 from ...passes.manager.pipelines import DEFAULT_OPT_LEVEL
 from ...passes.manager.places import pass_name
-from ...passes.plan_buffers import Interval, assign_offsets, hoist_kernel_buffers, live_intervals
+from ...passes.plan_buffers.intervals import Interval, Positions
+from ...passes.plan_buffers.offsets import assign_offsets
+from ...passes.plan_buffers.transform import hoist_kernel_buffers, result_memory
 from ...targets.cpu.target import CPU
 from ...targets.program.level import level_of
 from ...targets.program.pipeline import run_passes
@@ -37,8 +39,11 @@ def memory_table(module: ModuleOp, opt_level: int = DEFAULT_OPT_LEVEL) -> str:
     run_passes(ctx, copy, cpu.placed(specs[: names.index(PLANNER)]))
     hoist_kernel_buffers(copy)
     entry = next(op for op in copy.ops if isinstance(op, func.FuncOp) and op.sym_name.data == entry_name(copy))
-    intervals = live_intervals(entry)
-    arena = assign_offsets(intervals)
+    positions = Positions(entry)
+    intervals = positions.intervals()
+    arena = assign_offsets(intervals, result_memory(copy, entry, positions))
+    elsewhere = [each for each in intervals if each.result is not None]
+    intervals = [each for each in intervals if each.result is None]
     at, alive = fullest(intervals)
     peak, whole = sum(each.size for each in alive), sum(each.size for each in intervals)
     buffers = (cast(Buffer, type_) for type_ in entry.function_type.inputs.data if isinstance(type_, MemRefType))
@@ -47,6 +52,8 @@ def memory_table(module: ModuleOp, opt_level: int = DEFAULT_OPT_LEVEL) -> str:
         f"arguments and results {shown(taken)}",
         f"arena {shown(arena)}: {len(intervals)} buffers of {shown(whole)}; {shown(peak)} alive at once, {at}",
     ]
+    if elsewhere:
+        lines.append(f"{len(elsewhere)} buffers of {shown(sum(each.size for each in elsewhere))} in memory of results")
     lines += [f"  {each.size:>14,} bytes  {_described(each)}" for each in sorted(alive, key=lambda x: -x.size)]
     return "\n".join(lines) + "\n"
 

@@ -87,3 +87,75 @@ func.func private @double(%x: tensor<64x64xf32>) -> tensor<64x64xf32> attributes
   } -> tensor<64x64xf32>
   func.return %0 : tensor<64x64xf32>
 }
+
+// -----
+
+// What a result is written over is computed in the result's memory, too: no buffer is allocated.
+
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME:  %[[X:.*]]: memref<64x64xf32>, %[[OUT:.*]]: memref<64x64xf32>)
+// CHECK-NEXT:  func.call @reversed(%[[X]], %[[OUT]])
+// CHECK-NEXT:  func.call @twice(%[[OUT]], %[[OUT]])
+// CHECK-NEXT:  func.call @twice(%[[OUT]], %[[OUT]])
+// CHECK-NEXT:  func.return
+// PLAIN:       memref.alloc
+// PLAIN:       memref.alloc
+func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0 = func.call @reversed(%x) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = func.call @twice(%0) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %2 = func.call @twice(%1) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  func.return %2 : tensor<64x64xf32>
+}
+func.func private @reversed(%x: tensor<64x64xf32>) -> tensor<64x64xf32> attributes {hlo.kernel = "loop"} {
+  %e = tensor.empty() : tensor<64x64xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (63 - d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<64x64xf32>
+  func.return %0 : tensor<64x64xf32>
+}
+func.func private @twice(%x: tensor<64x64xf32>) -> tensor<64x64xf32> attributes {hlo.kernel = "loop"} {
+  %e = tensor.empty() : tensor<64x64xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %b = arith.addf %a, %a : f32
+    linalg.yield %b : f32
+  } -> tensor<64x64xf32>
+  func.return %0 : tensor<64x64xf32>
+}
+
+// -----
+
+// Not a value that is read later under another shape: the result would have to be copied.
+
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME:  %[[X:.*]]: memref<64x64xf32>, %[[OUT:.*]]: memref<64x64xf32>, %[[LAST:.*]]: memref<4096xf32>)
+// CHECK:       %[[A:.*]] = memref.alloc() : memref<64x64xf32>
+// CHECK-NEXT:  func.call @twice(%[[X]], %[[A]])
+// CHECK:       func.call @twice(%[[A]], %[[OUT]])
+// CHECK-NEXT:  func.call @flat(%{{.*}}, %[[LAST]])
+// CHECK-NEXT:  func.return
+func.func @main(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<4096xf32>) {
+  %0 = func.call @twice(%x) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<64x64xf32> into tensor<4096xf32>
+  %2 = func.call @twice(%0) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %3 = func.call @flat(%1) : (tensor<4096xf32>) -> tensor<4096xf32>
+  func.return %2, %3 : tensor<64x64xf32>, tensor<4096xf32>
+}
+func.func private @flat(%x: tensor<4096xf32>) -> tensor<4096xf32> attributes {hlo.kernel = "loop"} {
+  %e = tensor.empty() : tensor<4096xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (4095 - d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : tensor<4096xf32>) outs(%e : tensor<4096xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<4096xf32>
+  func.return %0 : tensor<4096xf32>
+}
+func.func private @twice(%x: tensor<64x64xf32>) -> tensor<64x64xf32> attributes {hlo.kernel = "loop"} {
+  %e = tensor.empty() : tensor<64x64xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %b = arith.addf %a, %a : f32
+    linalg.yield %b : f32
+  } -> tensor<64x64xf32>
+  func.return %0 : tensor<64x64xf32>
+}

@@ -1,0 +1,1 @@
+"""The pass `plan-buffers`: the places of all buffers of a program."""

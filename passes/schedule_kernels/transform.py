@@ -1,0 +1,172 @@
+"""Order the kernels of host functions for least memory, and run cheap ones again instead of keeping their results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+
+from ...dialects.support.buffer_ops import buffer_type, byte_size, is_tensor
+from ...dialects.support.kernel import is_kernel, kernels_of
+from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
+from ...hlo_dialect.diagnostics import Diagnostic, engine_of
+from ...hlo_dialect.diagnostics.diagnostic import DiagnosticEngine
+from ...hlo_dialect.donation import placed_donations
+from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.limits import shown
+from ..bufferize.in_place import KernelFacts
+from ..bufferize.update_order import read_before_updates
+from .flow import Flow, Homes
+from .orders import orders
+from .rematerialize import KernelCost, Rematerialization, apply
+
+SMALL = 1 << 18
+"""Bytes of values that need no better order: they fit into a part of the L2 cache."""
+
+LEAST_GAIN = 32
+"""Another order must save one in so many bytes alive at once: neighbours in the program share caches."""
+
+
+@dataclass(frozen=True)
+class ScheduleKernelsPass(HloPass):
+    """
+    Order the kernels of host functions so that fewer bytes are alive at once; run cheap ones again for late readers.
+
+    Before: `%a = func.call @big(%x)`, `%b = func.call @big(%y)`, `%c = func.call @sum(%a)`, `%d = func.call @sum(%b)`
+    After:  `%a = func.call @big(%x)`, `%c = func.call @sum(%a)`, `%b = func.call @big(%y)`, `%d = func.call @sum(%b)`
+    Assumes: the level before bufferize, host functions of calls, constants, views and control flow. With in-place=true
+             bufferize writes results over arguments. Effects keep their order.
+    Leaves: the program's order where no other is found that has a lower peak, and where values are small together.
+    """
+
+    name = "schedule-kernels"
+    takes_buffers = False
+    works_on_functions = False
+
+    in_place: bool = False
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        scheduler = Scheduler(module, engine_of(ctx), self.in_place)
+        for function in module.body.block.ops:
+            if isinstance(function, func.FuncOp) and not function.is_declaration and not is_kernel(function):
+                scheduler.schedule(function)
+
+
+@dataclass
+class Scheduler:
+    """Schedules host functions, the blocks of their control flow first."""
+
+    module: ModuleOp
+    engine: DiagnosticEngine
+    in_place: bool
+    inside: dict[Operation, int] = field(default_factory=dict[Operation, int])
+    """The most bytes alive at once in the regions of operations."""
+    _kernels: dict[str, KernelFacts] | None = None
+    _costs: dict[str, KernelCost] | None = None
+
+    def schedule(self, function: func.FuncOp) -> None:
+        block = function.body.block
+        terminator = block.last_op
+        if _written_bytes(function) <= SMALL or terminator is None:
+            return
+        homes: dict[SSAValue, SSAValue | None] = {}
+        donations = placed_donations(function)
+        for number, output in donations.items():
+            if output is not None:
+                self._home(terminator.operands[output], block.args[number], block, homes)
+        for value in terminator.operands:
+            self._home(value, None, block, homes)
+        self._block(block, homes, [block.args[number] for number in donations])
+
+    @property
+    def kernels(self) -> Mapping[str, KernelFacts]:
+        if self._kernels is None:
+            functions = kernels_of(self.module)
+            self._kernels = {each.sym_name.data: KernelFacts.of(each, self.in_place) for each in functions}
+        return self._kernels
+
+    @property
+    def costs(self) -> Mapping[str, KernelCost]:
+        if self._costs is None:
+            self._costs = {each.sym_name.data: KernelCost.of(each) for each in kernels_of(self.module)}
+        return self._costs
+
+    def _home(
+        self, value: SSAValue, home: SSAValue | None, block: Block, homes: dict[SSAValue, SSAValue | None]
+    ) -> None:
+        """Note the memory of a value that the block gives, and of what is updated to become it."""
+        while isinstance(value, OpResult) and value.op.parent is block:
+            op = value.op
+            if isinstance(op, (CollapseShapeOp, ExpandShapeOp)):
+                value = op.src
+                continue
+            if value in homes or not isinstance(op, (func.CallOp, scf.WhileOp, scf.IfOp, scf.IndexSwitchOp)):
+                return
+            homes[value] = home
+            if isinstance(op, scf.WhileOp):
+                value = op.operands[value.index]
+            elif isinstance(op, func.CallOp):
+                facts = self.kernels.get(op.callee.root_reference.data)
+                tied = () if facts is None else facts.kernel.tied
+                if value.index >= len(tied):
+                    return
+                value = op.operands[tied[value.index]]
+            else:
+                return
+
+    def _block(self, block: Block, homes: Homes, overwritable: list[SSAValue]) -> None:
+        for op in block.ops:
+            if op.regions:
+                self._regions(op)
+        terminator = block.last_op
+        assert terminator is not None
+        read_before_updates(block, self.kernels)
+        flow = Flow.of(block, self.kernels, homes, overwritable, self.inside)
+        program = list(range(len(flow.ops)))
+        before = flow.peak(program)
+        peak = before
+        if peak > SMALL:
+            best = min(orders(flow), key=flow.peak)
+            if flow.peak(best) * LEAST_GAIN <= before * (LEAST_GAIN - 1):
+                for number in best:
+                    flow.ops[number].detach()
+                    block.insert_op_before(flow.ops[number], terminator)
+                flow = Flow.of(block, self.kernels, homes, overwritable, self.inside)
+            repeats = Rematerialization(flow, self.kernels, self.costs).run()
+            if repeats:
+                apply(block, flow, repeats)
+                flow = Flow.of(block, self.kernels, homes, overwritable, self.inside)
+            peak = flow.peak(range(len(flow.ops)))
+            if peak < before:
+                again = f", {len(repeats)} kernels run again" if repeats else ""
+                text = f"kernels in another order: {shown(peak)} alive at once instead of {shown(before)}{again}"
+                around = block.parent_op()
+                self.engine.emit(Diagnostic("remark", text, terminator.location if around is None else around.location))
+        owner = block.parent_op()
+        if owner is not None:
+            self.inside[owner] = max(self.inside.get(owner, 0), peak)
+
+    def _regions(self, op: Operation) -> None:
+        for region in op.regions:
+            block = region.block
+            terminator = block.last_op
+            assert terminator is not None
+            homes: dict[SSAValue, SSAValue | None] = {}
+            overwritable: list[SSAValue] = []
+            if isinstance(op, scf.WhileOp) and region is op.after_region:
+                overwritable = list(block.args)
+                for value, argument in zip(terminator.operands, block.args, strict=True):
+                    self._home(value, argument, block, homes)
+            elif not isinstance(op, scf.WhileOp):
+                for value in terminator.operands:
+                    self._home(value, None, block, homes)
+            self._block(block, homes, overwritable)
+
+
+def _written_bytes(function: func.FuncOp) -> int:
+    values = (result for op in function.walk() for result in op.results if isinstance(op, func.CallOp))
+    return sum(byte_size(buffer_type(value.type)) for value in values if is_tensor(value))
