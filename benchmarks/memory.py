@@ -21,6 +21,8 @@ from typing import Any, cast
 os.environ["JAX_PLATFORMS"] = "cpu"
 
 import jax
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
 
 from jax_programs import entries
 from jax_programs.program import JaxProgram
