@@ -66,9 +66,9 @@ def compile(
     program that takes arrays of unknown sizes is compiled at the call, once for each combination of sizes
     (`SpecializingExecutable`). `target` is a name, or a `Target`, such as another package's; its name will do too.
 
-    With `profile=True` every kernel call is timed (see `Executable.kernels`). `math="fast"` lets a GPU approximate
-    elementary functions and contract products and sums to fma; "default" and "strict" do not. `guard=True` compiles for
-    guard mode (`docs/debugging.md`): calls raise DiagnosticError if a kernel accesses memory outside of its buffers;
+    With `profile=True` every kernel call is timed (see `Executable.kernels`). `math="fast"` applies rules that may
+    change results of floats (docs/numbers.md), and lets a GPU approximate elementary functions and contract products
+    and sums to fma; "default" and "strict" do not. `guard=True` compiles for guard mode (`docs/debugging.md`): calls raise DiagnosticError if a kernel accesses memory outside of its buffers;
     "start" finds reads before their start too, but not all after their end. By default the environment variable
     XHLO_GUARD decides.
 

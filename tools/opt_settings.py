@@ -62,7 +62,7 @@ OPTIONS = (
     Option("triple", "Machine and system that the target cpu lowers for, as LLVM names them (this one)", PIPELINES,
            "required", "TRIPLE"),
     Option("cpu", "CPU that the target cpu lowers for, as LLVM names it (this one)", PIPELINES, "required", "NAME"),
-    Option("math", "Elementary functions: with a GPU's own approximations (fast) or without", PIPELINES, "required",
+    Option("math", "Results of floats: rules that may change them, GPU approximations (fast)", PIPELINES, "required",
            "|".join(MATH_MODES), choices=MATH_MODES),
     OPT_LEVEL,
     Option("autotune", "Measure how to tile products on this machine, add that to a file (xhlo-tuning.json), use it",

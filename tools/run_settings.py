@@ -32,7 +32,7 @@ OPTIONS = (
            "|".join(MACHINES)),
     Option("chip", "The GPU to compile or interpret for, instead of the one at hand: gfx942, sm_90", GENERAL,
            "required", "CHIP"),
-    Option("math", "Elementary functions: with a GPU's own approximations (fast) or without", GENERAL, "required",
+    Option("math", "Results of floats: rules that may change them, GPU approximations (fast)", GENERAL, "required",
            "|".join(MATH_MODES), choices=MATH_MODES),
     opt_level_option(GENERAL),
     Option("num-replicas", "Run on so many replicas: threads, or simulated by the reference", GENERAL, "required", "N"),

@@ -88,7 +88,7 @@ LIBRARIES = ("never", "auto", "always")
 """The values of an option of plan-gpu-kernels: the contractions that become library calls."""
 
 MATH_MODES = ("strict", "default", "fast")
-"""The modes of expand-math; only `fast` uses the GPU's approximate instructions."""
+"""Only `fast` uses a GPU's approximate instructions (expand-math) and rules that may change results (simplify-hlo)."""
 
 LOWER_GPU_LOOPS = ("bufferize", "plan-gpu-kernels", "map-kernels-to-gpu", "plan-buffers")
 """linalg on tensors to launches of functions of a gpu.module, on memrefs of one arena: the gpu level."""

@@ -30,6 +30,27 @@ EXACT = "nothing: results keep their bits"
 
 simplifications = Rules[Rule]("simplify-hlo", __package__, several=True)
 
+approximations = Rules[Rule]("simplify-hlo with math=fast", __package__, several=True)
+"""Rules that may change results of floats: applied if they are asked for."""
+
+_ASSUMPTIONS: dict[Rule, str] = {}
+
+
+def approximates(assumption: str, *op_types: type[Operation]) -> Callable[[Rule], Rule]:
+    """Decorator: a rule of `approximations` for these classes, with its assumption about floats."""
+
+    def register(rule: Rule) -> Rule:
+        _ASSUMPTIONS[rule] = assumption
+        return approximations.on(*op_types)(rule)
+
+    return register
+
+
+def unknown_rules(names: Sequence[str]) -> list[str]:
+    """Those of `names` that no rule of `approximations` has."""
+    known = {name_of(rule) for rules in approximations.listed().values() for rule in rules}
+    return [name for name in names if name not in known]
+
 
 @dataclass(frozen=True)
 class RuleFacts:
@@ -51,13 +72,14 @@ def name_of(rule: Rule) -> str:
 
 
 def rules_of_simplify_hlo() -> list[RuleFacts]:
-    """All rules, by the operation that they are for."""
+    """All rules, by the operation that they are for; first those that are always on."""
     found: list[RuleFacts] = []
-    for op_type, rules in simplifications.listed().items():
+    for op_type, rules in (*simplifications.listed().items(), *approximations.listed().items()):
         for rule in rules:
             summary = " ".join((inspect.getdoc(rule) or "").split("\n\n")[0].split())
             operation = getattr(op_type, "name", "hlo.*")
-            found.append(RuleFacts(name_of(rule), operation, summary, rule.__module__.replace("xhlo.", "")))
+            source = rule.__module__.replace("xhlo.", "")
+            found.append(RuleFacts(name_of(rule), operation, summary, source, _ASSUMPTIONS.get(rule, EXACT)))
     return found
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
@@ -19,7 +19,7 @@ from ...hlo_dialect.op import HloOp, replace_op
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.walking import operations_in
 from .constants import evaluate
-from .rewrite import Rewrite, name_of, simplifications
+from .rewrite import Rewrite, Rule, approximations, name_of, simplifications, unknown_rules
 
 MAX_VISITS = 64
 """Most visits of one operation: rules terminate by construction, this limit is a safeguard."""
@@ -77,22 +77,33 @@ class SimplifyHloPass(HloPass):
     Assumes: the level after inline. Functions called from elsewhere keep their signature.
     Leaves: no constant expressions of up to 64 elements, no mergeable chains of movements, no dead code.
 
-    rules=false only folds constants and removes dead code.
+    rules=false only folds constants and removes dead code. math=fast also applies the rules that may change results of
+    floats, `also=divide-by-constant,merge-sums` some of them by name (`hlo-opt --print-rules` lists them).
     """
 
     name = "simplify-hlo"
     works_on_functions = True
 
     rules: bool = True
+    math: Literal["default", "fast"] = "default"
+    also: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if unknown := unknown_rules(self.also):
+            raise ValueError(f"no rule is named '{unknown[0]}' that may change results of floats")
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        Simplifier(module, applied_in(ctx), self.rules).run()
+        Simplifier(module, applied_in(ctx), self.rules, None if self.math == "fast" else self.also).run()
 
 
 class Simplifier:
     """A worklist of operations; operations that a rewrite touches are visited again."""
 
-    def __init__(self, module: ModuleOp, applied: Counter[str], rules: bool = True):
+    def __init__(
+        self, module: ModuleOp, applied: Counter[str], rules: bool = True, approximate: Collection[str] | None = ()
+    ):
+        """`approximate`: the names of the rules of `approximations` to apply, None for all."""
+        self.approximate = approximate
         self.rules = rules
         """Whether to apply rules, beside folding."""
         self.applied = applied
@@ -129,7 +140,7 @@ class Simplifier:
             return
         rewrite, name = self._fold(op), "fold"
         if rewrite is None and self.rules:
-            for rule in simplifications.all(type(op)):
+            for rule in self._rules_for(type(op)):
                 rewrite = rule(op)
                 if rewrite is not None:
                     name = name_of(rule)
@@ -138,6 +149,13 @@ class Simplifier:
             self.applied[name] += 1
             self._descend(op, rewrite, name)
             self._replace(op, rewrite)
+
+    def _rules_for(self, op_type: type[Operation]) -> tuple[Rule, ...]:
+        rules = simplifications.all(op_type)
+        if self.approximate == ():
+            return rules
+        chosen = self.approximate
+        return rules + tuple(r for r in approximations.all(op_type) if chosen is None or name_of(r) in chosen)
 
     def _descend(self, op: Operation, rewrite: Rewrite, rule: str) -> None:
         """Note where the new operations come from; raise if rules undo each other."""

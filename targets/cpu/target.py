@@ -80,6 +80,7 @@ NATIVE_CALLS = {
 Specs of passes for targets that run the loops of convert-linalg-ext-to-scf, and whose kernels write over arguments.
 """
 
+FAST = "simplify-hlo{math=fast}"
 DONATING = "bufferize{in-place=true donate=true}"
 
 
@@ -90,6 +91,9 @@ class Cpu(Target):
     named: Machine | None = None
     """The machine to lower for; this computer if it is None."""
 
+    math: str = "default"
+    """strict, default or fast, with which rules of simplify-hlo may change results of floats."""
+
     name = "cpu"
     summary = "machine code of this computer through LLVM, on all its cores"
     lowering = {"linalg": LOWER_LINALG, "loops": LOWER_LOOPS, "llvm": LOWER_LLVM}
@@ -99,12 +103,13 @@ class Cpu(Target):
         RESULTS: ("plan-buffers{guard=SIDE}",),
         "convert-loops-to-cf": ("convert-loops-to-cf", "guard-kernels"),
     }
-    options = ("triple", "cpu")
+    options = ("triple", "cpu", "math")
     binary = frozenset({"obj"})
 
     @property
     def machine(self) -> str:
-        return "" if self.named is None else f"{self.named.triple} {self.named.cpu} {self.named.features}".strip()
+        named = [] if self.named is None else [self.named.triple, self.named.cpu, self.named.features]
+        return " ".join([*named, *["math=fast"] * (self.math == "fast")]).strip()
 
     @property
     def emitters(self) -> Mapping[str, Emitter]:
@@ -113,12 +118,13 @@ class Cpu(Target):
     def configured(self, options: Mapping[str, str]) -> Target:
         known = {name: value for name, value in options.items() if name in self.options}
         super().configured({name: value for name, value in options.items() if name not in known})
+        changed = replace(self, math=known.pop("math", self.math))
         if not known:
-            return self
+            return changed
         from ..ahead.machine import Machine, MachineError
 
         try:
-            return replace(self, named=Machine.named(known.get("triple"), known.get("cpu")))
+            return replace(changed, named=Machine.named(known.get("triple"), known.get("cpu")))
         except MachineError as error:
             raise TargetOptionError(str(error)) from None
 
@@ -146,6 +152,8 @@ class Cpu(Target):
         """
         if spec == "bufferize":
             return DONATING
+        if spec == "simplify-hlo" and self.math == "fast":
+            return FAST
         if self.named is not None:
             return tuned_for(self.named, spec)
         if spec not in (*SIZED_BY_VECTORS, "convert-to-llvm"):

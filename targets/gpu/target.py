@@ -40,6 +40,8 @@ def tuned(spec: str, chip: GpuChip, math: str = "default", libraries: str = "nev
     """Add the options for a GPU to a pass spec."""
     if spec == "expand-math" and math != "default":
         return f"{spec}{{mode={math}}}"
+    if spec == "simplify-hlo" and math == "fast":
+        return f"{spec}{{math=fast}}"
     if spec == "fuse-hlo":
         return f"{spec}{{epilogues=dots row-products=false}}"
     if spec == "decompose-hlo":
