@@ -68,9 +68,9 @@ def compile(
 
     With `profile=True` every kernel call is timed (see `Executable.kernels`). `math="fast"` applies rules that may
     change results of floats (docs/numbers.md), and lets a GPU approximate elementary functions and contract products
-    and sums to fma; "default" and "strict" do not. `guard=True` compiles for guard mode (`docs/debugging.md`): calls raise DiagnosticError if a kernel accesses memory outside of its buffers;
-    "start" finds reads before their start too, but not all after their end. By default the environment variable
-    XHLO_GUARD decides.
+    and sums to fma; "default" and "strict" do not. `guard=True` compiles for guard mode (`docs/debugging.md`): calls
+    raise DiagnosticError if a kernel accesses memory outside of its buffers; "start" finds reads before their start
+    too, but not all after their end. By default the environment variable XHLO_GUARD decides.
 
     `opt_level` is 0 (each operation is a kernel, only constants are folded), 1 (simplified and fused), 2 (loops too) or
     3 (and what takes long to compile). Every level computes the same but for the rounding of sums whose order is free.
