@@ -7,6 +7,7 @@ that none recognizes is MLIR's.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 ENTRY_POINT_GROUP = "xhlo.formats"
 """Entry points of other packages; each loads as a `Format`."""
+
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a]")
+"""Bytes that no text has: strings in it escape them."""
 
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -68,6 +72,14 @@ def text_of_binary(data: bytes, filename: str) -> str | None:
         if each.decode is not None and each.magic and data.startswith(each.magic):
             return each.decode(data, filename)
     return None
+
+
+def binary_problem(data: bytes) -> str:
+    """What is wrong with bytes that `text_of_binary` does not know: they hold control characters; nothing of a text."""
+    if _CONTROL.search(data) is None:
+        return ""
+    known = "MLIR's text and bytecode, StableHLO's portable artifacts and HLO's text"
+    return f"is binary, in no format that is read: those are {known}"
 
 
 def module_of(program: Any) -> ModuleOp | None:

@@ -41,6 +41,10 @@ def decode(data: bytes, shown: str) -> str:
         raise StreamError(f"{shown} is not UTF-8 text: byte {error.start} is 0x{data[error.start]:02x}") from None
     if "\0" in text:
         raise StreamError(f"{shown} is not text: byte {data.index(0)} is zero")
+    from ..hlo_dialect.formats import binary_problem
+
+    if problem := binary_problem(data):
+        raise StreamError(f"{shown} {problem}")
     return text
 
 

@@ -62,7 +62,11 @@ def __getattr__(name: str) -> object:
     try:
         module, attribute = _HOMES[name]
     except KeyError:
-        raise AttributeError(f"module 'xhlo' has no attribute {name!r}") from None
+        import sys
+
+        # With both, Python asks "Did you mean ..?"
+        problem = f"module 'xhlo' has no attribute {name!r}"
+        raise AttributeError(problem, name=name, obj=sys.modules[__name__]) from None
     from .hlo_dialect.garbage_collector import paused_gc
 
     with paused_gc():

@@ -37,6 +37,8 @@ def as_array(argument: Any, index: int, wanted: ArrayType) -> Array:
     array: Array
     if isinstance(argument, np.ndarray):
         array = cast(Array, argument)
+        if type(array) is not np.ndarray and isinstance(array, np.ma.MaskedArray):
+            raise TypeError(f"argument {index}: the mask of a masked array would be lost; pass x.filled(value)")
     elif type(argument) in (bool, int, float, complex) and wanted.shape == ():
         return _number(argument, index, wanted)
     elif hasattr(argument, "__array__") or hasattr(argument, "__array_interface__"):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ...hlo_dialect.errors import Diagnostic, DiagnosticError
-from ...hlo_dialect.formats import module_of, text_of_binary
+from ...hlo_dialect.formats import binary_problem, module_of, text_of_binary
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def read_source(program: Any) -> Source:
         return program
     if isinstance(program, bytes):
         return _from_bytes(program, "<bytes>")
-    if isinstance(program, str) and ("\n" in program or "{" in program):
+    if isinstance(program, str) and ("\n" in program or "{" in program or not program.strip()):
         return Source(program, "<text>")
     if isinstance(program, (str, os.PathLike)):
         return _read_file(Path(os.fspath(cast("str | os.PathLike[str]", program))))
@@ -60,8 +60,29 @@ def read_source(program: Any) -> Source:
         return Source(print_module(module, locations=True), "<module>")
     raise TypeError(
         "expected StableHLO text, a path, a module, or what jax.jit(f).lower(..) or jax.export returns, got "
-        f"{type(program).__name__}"
+        f"{type(program).__name__}{_remedy(program)}"
     )
+
+
+_REMEDIES = {
+    "torch": "torch.export.export(model, arguments) gives a program, torch.compile(model, backend='xhlo') a function",
+    "tensorflow": "see xhlo.tensorflow.jit",
+    "keras": "see xhlo.tensorflow.jit",
+    "onnx": "ONNX models are not read; export StableHLO from the framework that made it",
+}
+"""What to do with an object of another system, by the package of its class or of a base of it."""
+
+
+def _remedy(program: object) -> str:
+    for base in type(program).__mro__:
+        found = _REMEDIES.get(base.__module__.partition(".")[0])
+        if found is not None:
+            return f": {found}"
+    if hasattr(program, "lower"):
+        return ": pass what its method `lower` returns"
+    if callable(program):
+        return ": xhlo.jit compiles NumPy code, and jax.jit(f).lower(*arguments) is a program of JAX"
+    return ""
 
 
 def _read_file(path: Path) -> Source:
@@ -74,6 +95,8 @@ def _read_file(path: Path) -> Source:
 
 def _from_bytes(data: bytes, name: str) -> Source:
     text = text_of_binary(data, name)
+    if text is None and (problem := binary_problem(data)):
+        raise DiagnosticError(Diagnostic("error", f"{name} {problem}"))
     try:
         return Source(data.decode() if text is None else text, name)
     except UnicodeDecodeError as error:

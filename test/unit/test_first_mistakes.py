@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import xhlo
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
@@ -63,3 +65,50 @@ def test_an_array_of_objects_is_named_as_such(run_hlo_run) -> None:
         done.err
         == "hlo-run: error: cannot read arrays from objects.npy: it holds Python objects, which are not loaded\n"
     )
+
+
+class Model:
+    """Stands in for a model of PyTorch."""
+
+
+@pytest.mark.parametrize(
+    ("module", "program", "message"),
+    [
+        ("here", lambda x: x, "got function: xhlo.jit compiles NumPy code, and jax.jit(f).lower(*arguments)"),
+        ("here", type("Jitted", (), {"lower": None})(), "got Jitted: pass what its method `lower` returns"),
+        ("torch.nn.modules", Model(), "torch.export.export(model, arguments) gives a program"),
+        ("onnx", Model(), "ONNX models are not read"),
+        ("here", 3, "returns, got int"),
+    ],
+)
+def test_objects_of_other_kinds_are_refused_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, module: str, program: object, message: str
+) -> None:
+    monkeypatch.setattr(Model, "__module__", module)
+    with pytest.raises(TypeError, match=re.escape(message)):
+        xhlo.compile(program)
+
+
+def test_an_empty_program_is_a_program_without_main() -> None:
+    for text in ("", " "):
+        with pytest.raises(DiagnosticError, match="the module has no function @main to run"):
+            xhlo.compile(text)
+
+
+def test_other_binary_formats_are_named_as_such(run_hlo_run) -> None:
+    message = "is binary, in no format that is read: those are MLIR's text and bytecode"
+    with pytest.raises(DiagnosticError, match=f"<bytes> {message}"):
+        xhlo.compile(b"\x08\x07\x12\x07pytorch")
+    assert f"input.mlir {message}" in run_hlo_run(b"\x08\x07\x12\x07pytorch").err
+
+
+def test_a_misspelled_name_of_the_package_is_suggested() -> None:
+    with pytest.raises(AttributeError) as caught:
+        xhlo.complie  # noqa: B018
+    assert (caught.value.name, caught.value.obj) == ("complie", xhlo)
+
+
+def test_the_mask_of_an_array_is_not_lost() -> None:
+    executable = xhlo.compile("func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { return %x : tensor<2xf32> }")
+    with pytest.raises(TypeError, match="the mask of a masked array would be lost"):
+        executable(np.ma.masked_array(np.ones(2, np.float32), [True, False]))
