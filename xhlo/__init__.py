@@ -19,6 +19,7 @@ _HOMES = {
     "DiagnosticError": (".hlo_dialect.diagnostics.diagnostic", "DiagnosticError"),
     "Executable": (".targets.program.executable", "Executable"),
     "GpuUnavailableError": (".targets.nvptx.runtime.driver", "GpuUnavailableError"),
+    "HipError": (".targets.amdgcn.runtime.errors", "HipError"),
     "Library": (".targets.ahead.library", "Library"),
     "PluginWarning": (".hlo_dialect.plugins", "PluginWarning"),
     "TraceError": (".frontends.numpy.errors", "TraceError"),

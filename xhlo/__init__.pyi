@@ -26,6 +26,7 @@ from .hlo_dialect.ops.check_calls import CheckFailure as CheckFailure
 from .hlo_dialect.plugins import PluginWarning as PluginWarning
 from .targets.ahead.library import Library as Library
 from .targets.ahead.library import compile_ahead as compile_ahead
+from .targets.amdgcn.runtime.errors import HipError as HipError
 from .targets.compile import compile as compile
 from .targets.compile import deserialize as deserialize
 from .targets.nvptx.runtime.arrays import DeviceArray as DeviceArray
@@ -46,6 +47,7 @@ __all__ = [
     "DiagnosticError",
     "Executable",
     "GpuUnavailableError",
+    "HipError",
     "Library",
     "PluginWarning",
     "TraceError",

@@ -33,7 +33,7 @@ def foreign_text(data: bytes, name: str, producer: str, cause: str) -> str:
         read: Callable[..., Any] = stablehlo.deserialize_portable_artifact if is_artifact else ir.Module.parse
         try:
             module = read(context, data) if is_artifact else read(data, context)
-        except Exception as error:
+        except (ir.MLIRError, ValueError) as error:
             message = f"{name} is bytecode that MLIR cannot read: {' '.join(str(error).split())}"
             raise DiagnosticError(Diagnostic("error", message)) from None
         return str(module.operation.get_asm(enable_debug_info=True))

@@ -6,7 +6,18 @@ from ...nvptx.runtime.driver import GpuError, GpuUnavailableError
 
 
 class HipError(GpuError):
-    """HIP returned an error, or a kernel failed; `name` is HIP's ("hipErrorIllegalAddress")."""
+    """
+    HIP returned an error, or a kernel failed.
+
+    `name` is HIP's ("hipErrorIllegalAddress"), `kernel` the device function, if one is known to be the cause.
+
+    >>> import xhlo
+    >>> error = xhlo.HipError("hipErrorIllegalAddress", "an illegal access", "loop_fusion_0")
+    >>> error.name, error.kernel
+    ('hipErrorIllegalAddress', 'loop_fusion_0')
+    >>> print(error)
+    hipErrorIllegalAddress: kernel @loop_fusion_0: an illegal access
+    """
 
     OUT_OF_MEMORY = "hipErrorOutOfMemory"
     CAPTURED = "hipErrorStreamCaptureUnsupported"
