@@ -8,10 +8,18 @@ Lists of dimensions and sizes are `DenseArrayBase` of i64 everywhere: `int_array
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+)
 from xdsl.dialects.utils.enum_attribute import EnumAttribute
 from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
@@ -28,6 +36,9 @@ IntArray = DenseArrayBase[IntegerType]
 
 XLA_SHAPE = "mhlo.xla_shape"
 """The attribute of operations, arguments and results whose layout is not row-major: their shape in HLO's spelling."""
+
+ENTRY_LAYOUTS = ("mhlo.xla_entry_computation_parameter_layouts", "mhlo.xla_entry_computation_result_layout")
+"""The attributes of a module: the order of dimensions (`order_attribute`) of each argument and result of its entry."""
 
 
 def int_array(values: Sequence[int]) -> IntArray:
@@ -49,6 +60,17 @@ def ints(array: IntArray) -> tuple[int, ...]:
 def int_attr(value: int, type_: IntegerType = i64) -> IntegerAttr[IntegerType]:
     """`value : i64` (or of another integer type) from a cache."""
     return IntegerAttr(value, type_)
+
+
+def order_attribute(order: Sequence[int]) -> DenseIntOrFPElementsAttr[IndexType]:
+    """A layout's dimensions from minor to major, `dense<[1, 0]> : tensor<2xindex>`."""
+    return DenseIntOrFPElementsAttr.from_list(TensorType(IndexType(), [len(order)]), order)
+
+
+@cache
+def bool_attr(value: bool) -> IntegerAttr[IntegerType]:
+    """`true` or `false` from a cache."""
+    return BoolAttr.from_bool(value)
 
 
 def parse_int_list(parser: AttrParser) -> tuple[int, ...]:

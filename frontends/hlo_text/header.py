@@ -8,11 +8,11 @@ from typing import TypeVar
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, UnitAttr
 from xdsl.ir import Attribute
 
-from ...hlo_dialect.attributes import XLA_SHAPE, int_attr
+from ...hlo_dialect.attributes import ENTRY_LAYOUTS, XLA_SHAPE, int_attr, order_attribute
 from ...hlo_dialect.donation import ALIAS, DONOR
 from ...hlo_dialect.types import i32
 from .program import Computation, Instruction, Program
-from .shapes import Shape, ShapeError, order_attribute, read_shape, shape_at, shape_text
+from .shapes import Shape, ShapeError, read_shape, shape_at, shape_text
 from .values import UnexpectedValueError, read_aliases, read_bool, read_dictionary, read_donors, read_int
 
 T = TypeVar("T")
@@ -22,7 +22,6 @@ _KNOWN = frozenset((
     "allow_spmd_sharding_propagation_to_output", "origin_recovery_table",
 ))  # fmt: skip
 _MOST_DEVICES = 1 << 20
-LAYOUTS = ("mhlo.xla_entry_computation_parameter_layouts", "mhlo.xla_entry_computation_result_layout")
 
 
 def _value(program: Program, name: str, read: Callable[[str], T], default: T) -> T:
@@ -98,7 +97,10 @@ def _entry_layouts(program: Program) -> dict[str, Attribute]:
     arrays = [leaf for shape in shapes[0] for leaf in shape.leaves()], list(shapes[1].leaves())
     if all(leaf.layout is None for leaves in arrays for leaf in leaves):
         return {}
-    return {name: ArrayAttr(list(map(order_attribute, leaves))) for name, leaves in zip(LAYOUTS, arrays, strict=True)}
+    return {
+        name: ArrayAttr([order_attribute(leaf.order) for leaf in leaves])
+        for name, leaves in zip(ENTRY_LAYOUTS, arrays, strict=True)
+    }
 
 
 def _tiled(shapes: Iterable[Shape], entries: list[dict[str, Attribute]]) -> None:

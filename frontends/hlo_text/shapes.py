@@ -15,8 +15,6 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     ComplexType,
-    DenseIntOrFPElementsAttr,
-    IndexType,
     IntegerType,
     Signedness,
     StringAttr,
@@ -97,6 +95,16 @@ class Shape:
     @property
     def is_tuple(self) -> bool:
         return self.type is None
+
+    @property
+    def is_row_major(self) -> bool:
+        """Whether an array's elements lie in memory in the order of its indices."""
+        return self.layout is None and not self.tiles
+
+    @property
+    def order(self) -> Layout:
+        """The layout of an array, also where it is row-major."""
+        return self.layout or tuple(reversed(range(len(self.dims))))
 
     def leaves(self) -> Iterator[Shape]:
         """The arrays and tokens in order."""
@@ -215,12 +223,6 @@ def _tiles(extras: str, offset: int) -> tuple[Tile, ...]:
                 raise ShapeError(f"({tile}) is no tile, such as (8,128)", offset)
             tiles.append(tuple(COMBINED if size == "*" else int(size) for size in sizes))
     return tuple(tiles)
-
-
-def order_attribute(shape: Shape) -> Attribute:
-    """The order of dimensions as `operand_layouts` and the like have it: `dense<[1, 0]> : tensor<2xindex>`."""
-    order = shape.layout or tuple(reversed(range(len(shape.dims))))
-    return DenseIntOrFPElementsAttr.from_list(TensorType(IndexType(), [len(order)]), order)
 
 
 # Text -------------------------------------------------------------------------------------------------------------

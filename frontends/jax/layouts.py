@@ -14,10 +14,8 @@ from typing import Any, cast
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DenseIntOrFPElementsAttr,
     DictionaryAttr,
     FunctionType,
-    IndexType,
     ModuleOp,
     StringAttr,
     TensorType,
@@ -25,6 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...hlo_dialect.attributes import ENTRY_LAYOUTS, order_attribute
 from ...hlo_dialect.entry import find_entry
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.types import make_tensor
@@ -67,22 +66,18 @@ def _order(text: str, rank: int) -> list[int] | None:
     return None if order == list(reversed(range(rank))) else order
 
 
-_STATED = ("mhlo.xla_entry_computation_parameter_layouts", "mhlo.xla_entry_computation_result_layout")
-
-
 def state_layouts(module: ModuleOp, layouts: tuple[Layouts, Layouts]) -> None:
     """Record the layouts in the attributes from which jaxlib reads them."""
     main = find_entry(module)
     assert main is not None
     types = (main.function_type.inputs.data, main.function_type.outputs.data)
-    for name, of_types, orders in zip(_STATED, types, layouts, strict=True):
+    for name, of_types, orders in zip(ENTRY_LAYOUTS, types, layouts, strict=True):
         module.attributes[name] = ArrayAttr(list(map(_stated, of_types, orders)))
 
 
 def _stated(type_: Attribute, order: list[int] | None) -> Attribute:
     rank = len(type_.get_shape()) if isinstance(type_, TensorType) else 0
-    order = list(reversed(range(rank))) if order is None else order
-    return DenseIntOrFPElementsAttr.from_list(TensorType(IndexType(), [rank]), order)
+    return order_attribute(list(reversed(range(rank))) if order is None else order)
 
 
 def physical_shape(shape: Sequence[int], order: Sequence[int] | None) -> tuple[int, ...]:
@@ -94,7 +89,7 @@ def apply_layouts(module: ModuleOp, layouts: tuple[Layouts, Layouts]) -> None:
     """Change the types of @main's arguments and results to the arrays in memory, and transpose inside."""
     main = find_entry(module)
     assert main is not None
-    for name in _STATED:
+    for name in ENTRY_LAYOUTS:
         module.attributes.pop(name, None)
     block = main.body.block
     b = Builder(InsertPoint.at_start(block))

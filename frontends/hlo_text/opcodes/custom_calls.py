@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ArrayAttr, BoolAttr, DictionaryAttr, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import ParseError, VerifyException
 
-from ....hlo_dialect.attributes import OutputOperandAliasAttr, int_array, int_attr
+from ....hlo_dialect.attributes import OutputOperandAliasAttr, bool_attr, int_array, int_attr, order_attribute
 from ....hlo_dialect.custom_calls.operations import CustomCallOp, CustomCallScheduleAttr, Schedule
 from ....hlo_dialect.reading.locations import SourcePositions
 from ....hlo_dialect.reading.parser import HloParser
 from ....hlo_dialect.types import i32
 from ..registry import opcode
-from ..shapes import Shape, order_attribute
+from ..shapes import Shape
 from ..step import Step, Value
 from ..values import UnexpectedValueError, read_aliases, unquoted
 from .runtime_calls import MEANINGS
@@ -57,7 +57,7 @@ def custom_call(step: Step) -> Value:
         CustomCallOp,
         step.flat(),
         call_target_name=StringAttr(target),
-        has_side_effect=BoolAttr.from_bool(True) if step.bool("custom_call_has_side_effect", False) else None,
+        has_side_effect=bool_attr(True) if step.bool("custom_call_has_side_effect", False) else None,
         backend_config=_configuration(step, version),
         api_version=int_attr(version, i32) if version != 1 else None,
         called_computations=_called(step),
@@ -110,8 +110,8 @@ def _layouts(step: Step) -> dict[str, Attribute]:
         step.fail("the constraints are of other shapes than the operands", "operand_layout_constraints")
     operands = [leaf for shape in constraints for leaf in shape.leaves()]
     return {
-        "operand_layouts": ArrayAttr(list(map(order_attribute, operands))),
-        "result_layouts": ArrayAttr(list(map(order_attribute, step.shape.leaves()))),
+        "operand_layouts": ArrayAttr([order_attribute(shape.order) for shape in operands]),
+        "result_layouts": ArrayAttr([order_attribute(leaf.order) for leaf in step.shape.leaves()]),
     }
 
 

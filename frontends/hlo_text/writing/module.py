@@ -10,7 +10,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute
 
-from ....hlo_dialect.attributes import XLA_SHAPE
+from ....hlo_dialect.attributes import ENTRY_LAYOUTS, XLA_SHAPE
 from ....hlo_dialect.diagnostics import HloContext, fail
 from ....hlo_dialect.dialect import make_context
 from ....hlo_dialect.donation import ALIAS, DONOR
@@ -19,7 +19,6 @@ from ....hlo_dialect.ops.control_flow import ReturnOp
 from ....hlo_dialect.types import shape_of
 from ....passes.manager.pass_manager import PassManager
 from ....passes.manager.pipelines import build_passes
-from ..header import LAYOUTS
 from ..shapes import layouts_of, order_text, type_text
 from .lines import Lines, Module
 from .rules import writers
@@ -123,7 +122,7 @@ def _layouts(module: ModuleOp, entry: func.FuncOp) -> tuple[list[str], list[str]
     """The layouts of the entry's arguments and of its results, as the module states them; empty for row-major ones."""
     sides = entry.function_type.inputs.data, entry.function_type.outputs.data
     found: list[list[str]] = []
-    for name, types, attributes in zip(LAYOUTS, sides, (entry.arg_attrs, entry.res_attrs), strict=True):
+    for name, types, attributes in zip(ENTRY_LAYOUTS, sides, (entry.arg_attrs, entry.res_attrs), strict=True):
         shapes = _stated(attributes, XLA_SHAPE, len(types))
         texts = [layouts_of(each, [type_])[0] for each, type_ in zip(shapes, types, strict=True)]
         orders = module.attributes.get(name)
