@@ -8,8 +8,7 @@ fusions and branches are inlined where they are used, others become regions.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import NoReturn, cast
+from typing import Any, NoReturn, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -20,15 +19,15 @@ from ...hlo_dialect.attributes import XLA_SHAPE
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import HloContext
 from ...hlo_dialect.entry import ENTRY
-from ...hlo_dialect.op import append
+from ...hlo_dialect.op import append, append_new
 from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.reading.names import give_name
 from ...hlo_dialect.types import HloTensor
-from .direct import DIRECT
+from .direct import Direct, direct, shared_string
 from .header import entry_attributes, module_attributes
 from .literals import LiteralError, read_literal, tuple_parts
-from .program import Computation, Instruction, Program
+from .program import Computation, Form, Instruction, Program
 from .registry import COMMON, Opcode, opcodes
 from .shapes import Shape, shape_text
 from .step import Step, Value, leaves, structured
@@ -60,6 +59,10 @@ class Converter:
         self.functions: dict[str, func.FuncOp] = {}
         self.constants: list[Operation] = []
         """Literals are read for their types, so that these constants verify."""
+        self.literals: dict[tuple[str, int], Attribute] = {}
+        """Those that were read, by their texts and types."""
+        self.directs: dict[Form, Direct | None] = {}
+        """The operations that the instructions of each form are; None for those that take a `Step`."""
         self.names = {ENTRY}
         self.top = Block()
         written = sum(len(each.instructions) for each in program.computations.values())
@@ -148,36 +151,28 @@ class Converter:
     def _run(self, computation: Computation, operands: Sequence[Value], block: Block, depth: int) -> Value:
         """Append the instructions of a computation to a block; the value of its root."""
         values: dict[str, Value] = {}
-        shapes: dict[str, Shape] = {}
+        shapes: dict[str, Any] = {}
+        directs = self.directs
         self.budget -= len(computation.instructions)
         if self.budget < 0:
             message = f"computation {computation.name} is used too often: the program grows a hundredfold"
             raise self.program.text.error(message, computation.offset)
         for one in computation.instructions:
-            name, opcode, shape = one.name, one.opcode, one.shape
-            direct = DIRECT.get(opcode)
-            if direct is not None and shape is not None and shape.type is not None:
-                cls, count, read = direct
-                arguments = [values[each] for each in one.operands]
-                properties = read(one.attributes)
-                if (
-                    properties is not None
-                    and (len(arguments) == count or count < 0)
-                    and _ARRAYS.issuperset(map(type, arguments))
-                ):
-                    op = cls.create(
-                        operands=cast("list[SSAValue]", arguments),
-                        result_types=(shape.type,),
-                        properties=properties,
-                        location=one.location,
-                    )
-                    append(block, op)
-                    if shape.stated:
-                        op.attributes[XLA_SHAPE] = _string(shape_text(shape))
-                    value: Value = op.results[0]
-                    give_name(value, name)
-                    values[name], shapes[name] = value, shape
+            name, form = one.name, one.form
+            known = directs.get(form)
+            if known is None and form not in directs:
+                known = directs[form] = direct(form)
+            if known is not None:
+                cls, count, type_, properties, layout = known
+                arguments: list[Any] = [values[each] for each in one.operands]
+                if (len(arguments) == count or count < 0) and _ARRAYS.issuperset(map(type, arguments)):
+                    result = append_new(block, cls, arguments, type_, properties, one.location)
+                    if layout is not None:
+                        result.op.attributes[XLA_SHAPE] = layout
+                    give_name(result, name)
+                    values[name], shapes[name] = result, form.shape
                     continue
+            opcode, shape = form.opcode, form.shape
             if opcode == "parameter":
                 value = operands[int(one.operands[0])]
                 if one.attributes:
@@ -211,16 +206,17 @@ class Converter:
             return tuple(self._literal(one, *each, block) for each in zip(parts, shape.parts, strict=True))
         if shape.type.name != "tensor":
             raise LiteralError("expected the shape of an array")
-        value = read_literal(text, cast(HloTensor, shape.type))
-        op = ConstantOp.create(
-            result_types=[cast(Attribute, value.type)], properties={"value": value}, location=one.location
-        )
-        append(block, op)
+        # By identity, which is faster: the program keeps its types.
+        key = text, id(shape.type)
+        value = self.literals.get(key)
+        if value is None:
+            value = self.literals[key] = read_literal(text, cast(HloTensor, shape.type))
+        result = append_new(block, ConstantOp, (), shape.type, {"value": value}, one.location)
         if shape.stated:
-            op.attributes[XLA_SHAPE] = _string(shape_text(shape))
-        self.constants.append(op)
-        give_name(op.results[0], one.name)
-        return op.results[0]
+            result.op.attributes[XLA_SHAPE] = shared_string(shape_text(shape))
+        self.constants.append(result.op)
+        give_name(result, one.name)
+        return result
 
     def _converted(
         self, one: Instruction, values: dict[str, Value], shapes: dict[str, Shape], block: Block, depth: int
@@ -272,12 +268,12 @@ class Converter:
         """Keep the attributes that mean nothing to the operation itself."""
         sharding, frontend = one.attributes.get("sharding"), one.attributes.get("frontend_attributes")
         if sharding is not None:
-            op.attributes["mhlo.sharding"] = _string(sharding)
+            op.attributes["mhlo.sharding"] = shared_string(sharding)
         if frontend is not None:
             op.attributes["mhlo.frontend_attributes"] = self._dictionary(one, frontend)
         config = one.attributes.get("backend_config")
         if config is not None and one.opcode != "custom-call":
-            op.attributes["mhlo.backend_config"] = _string(config)
+            op.attributes["mhlo.backend_config"] = shared_string(config)
 
     def _dictionary(self, one: Instruction, text: str) -> DictionaryAttr:
         try:
@@ -289,16 +285,10 @@ class Converter:
         raise self.program.text.error(f"'{one.opcode}': {message}", one.offset)
 
 
-@lru_cache(maxsize=4096)
-def _string(text: str) -> StringAttr:
-    """An attribute that many operations share: those that are equal are verified once."""
-    return StringAttr(text)
-
-
 def _keep_layout(op: Operation, shape: Shape) -> None:
     """State the layout of an operation whose results are the arrays of a shape."""
     if [result.type for result in op.results] == shape.types() and not isinstance(op, CustomCallOp):
-        op.attributes[XLA_SHAPE] = _string(shape_text(shape))
+        op.attributes[XLA_SHAPE] = shared_string(shape_text(shape))
 
 
 def _element(one: Instruction, values: Mapping[str, Value]) -> Value:

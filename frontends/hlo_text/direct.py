@@ -11,14 +11,19 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute
+from xdsl.irdl import IRDLOperation
 
 from ...hlo_dialect.attributes import int_array, int_attr
+from ...hlo_dialect.op import default_properties
 from ...hlo_dialect.ops.comparison import CompareOp, comparison_direction, comparison_type
 from ...hlo_dialect.ops.creation import IotaOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
 from ...hlo_dialect.ops.slicing import ConcatenateOp, SliceOp
 from .opcode_classes import ELEMENTWISE
+from .program import Form
+from .shapes import shape_text
 from .values import UnexpectedValueError, read_int, read_ints, read_ranges
 
 DIRECTIONS = {name: comparison_direction(name) for name in ("EQ", "NE", "GE", "GT", "LE", "LT")}
@@ -30,13 +35,43 @@ Read: TypeAlias = "Callable[[Mapping[str, str]], Properties]"
 _NONE: Mapping[str, Attribute] = {}
 
 
-class Direct(NamedTuple):
+class _Opcode(NamedTuple):
     """The class of an opcode's operation, its number of operands (negative: any), and the reader of its properties."""
 
-    cls: type[Operation]
+    cls: type[IRDLOperation]
     operands: int
     read: Read
     """The properties that the attributes of an instruction state; None where they have another form."""
+
+
+class Direct(NamedTuple):
+    """The operation that instructions of one form are."""
+
+    cls: type[IRDLOperation]
+    operands: int
+    """How many it takes; negative for any number."""
+    type: Attribute
+    properties: Mapping[str, Attribute]
+    """All of them: also those that are not stated, and have a default."""
+    layout: StringAttr | None
+    """The attribute `mhlo.xla_shape`, where the layout is not row-major."""
+
+
+def direct(form: Form) -> Direct | None:
+    """The operation of a form; None where that takes a `Step`."""
+    found, shape = _OPCODES.get(form.opcode), form.shape
+    properties = None if found is None else found.read(form.attributes)
+    if found is None or properties is None or shape is None or shape.type is None:
+        return None
+    defaults = {name: value for name, value in default_properties(found.cls) if name not in properties}
+    layout = shared_string(shape_text(shape)) if shape.stated else None
+    return Direct(found.cls, found.operands, shape.type, {**properties, **defaults}, layout)
+
+
+@lru_cache(maxsize=4096)
+def shared_string(text: str) -> StringAttr:
+    """An attribute that many operations share: those that are equal are verified once."""
+    return StringAttr(text)
 
 
 def _without(attributes: Mapping[str, str]) -> Properties:
@@ -85,14 +120,14 @@ def _comparison(attributes: Mapping[str, str]) -> Properties:
     return None if kind is None else {"comparison_direction": direction, "compare_type": kind}
 
 
-DIRECT: Mapping[str, Direct] = {
-    **{name: Direct(cls, operands, _without) for name, (cls, operands) in ELEMENTWISE.items()},
-    "reshape": Direct(ReshapeOp, 1, _without),
-    "broadcast": Direct(BroadcastInDimOp, 1, _list("dimensions", "broadcast_dimensions")),
-    "transpose": Direct(TransposeOp, 1, _list("dimensions", "permutation")),
-    "reverse": Direct(ReverseOp, 1, _list("dimensions", "dimensions")),
-    "concatenate": Direct(ConcatenateOp, -1, _one("dimensions", _dimension)),
-    "slice": Direct(SliceOp, 1, _one("slice", _ranges)),
-    "iota": Direct(IotaOp, 0, _one("iota_dimension", lambda text: {"iota_dimension": int_attr(read_int(text))})),
-    "compare": Direct(CompareOp, 2, _comparison),
+_OPCODES: Mapping[str, _Opcode] = {
+    **{name: _Opcode(cls, operands, _without) for name, (cls, operands) in ELEMENTWISE.items()},
+    "reshape": _Opcode(ReshapeOp, 1, _without),
+    "broadcast": _Opcode(BroadcastInDimOp, 1, _list("dimensions", "broadcast_dimensions")),
+    "transpose": _Opcode(TransposeOp, 1, _list("dimensions", "permutation")),
+    "reverse": _Opcode(ReverseOp, 1, _list("dimensions", "dimensions")),
+    "concatenate": _Opcode(ConcatenateOp, -1, _one("dimensions", _dimension)),
+    "slice": _Opcode(SliceOp, 1, _one("slice", _ranges)),
+    "iota": _Opcode(IotaOp, 0, _one("iota_dimension", lambda text: {"iota_dimension": int_attr(read_int(text))})),
+    "compare": _Opcode(CompareOp, 2, _comparison),
 }

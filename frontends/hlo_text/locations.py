@@ -38,10 +38,9 @@ def is_library(file: str) -> bool:
 class Locations:
     """The locations of instructions, from their metadata; positions in the text for those without."""
 
-    def __init__(self, text: Text, stated: bool = True):
-        """`stated`: whether to read locations from metadata."""
+    def __init__(self, text: Text, reads_metadata: bool = True):
         self.text = text
-        self.stated = stated
+        self.reads_metadata = reads_metadata
         self.known: dict[str, LocationAttr | None] = {}
         self.files: dict[str, StringAttr] = {}
         self.tables: dict[str, dict[int, str]] = {}
@@ -50,15 +49,18 @@ class Locations:
         """The offset of the numbers of parents in the table of frames."""
 
     def location(self, metadata: str, offset: int) -> LocationAttr:
-        """The location that `{op_name=".." source_file=".." source_line=3}` states, else that of the offset."""
-        if metadata and self.stated:
-            try:
-                found = self.known[metadata]
-            except KeyError:
-                found = self.known[metadata] = self._stated(metadata, offset)
-            if found is not None:
-                return found
-        return self.text.positions.location(offset)
+        """The location that metadata state, else that of the offset."""
+        return self.stated(metadata, offset) or self.text.positions.location(offset)
+
+    def stated(self, metadata: str, offset: int) -> LocationAttr | None:
+        """
+        The location that `{op_name=".." source_file=".." source_line=3}` states. Raises DiagnosticError, at the offset.
+        """
+        if not metadata or not self.reads_metadata:
+            return None
+        if metadata not in self.known:
+            self.known[metadata] = self._stated(metadata, offset)
+        return self.known[metadata]
 
     def _stated(self, metadata: str, offset: int) -> LocationAttr | None:
         plain = _PLAIN.fullmatch(metadata)

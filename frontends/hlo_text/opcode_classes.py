@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation
 
 from ...hlo_dialect.chlo import base, elementary, special
@@ -19,9 +18,9 @@ _OPCODES = """
 _FAMILIES = (base, elementary, special, comparison, conversion, elementwise_binary, elementwise_unary)
 
 
-def _classes() -> dict[str, tuple[type[Operation], int]]:
+def _classes() -> dict[str, tuple[type[IRDLOperation], int]]:
     """The class of each opcode and its number of operands; hlo's before chlo's where both have one."""
-    found: dict[str, tuple[type[Operation], int]] = {}
+    found: dict[str, tuple[type[IRDLOperation], int]] = {}
     for family in _FAMILIES:
         for cls in family.OPS:
             name = cls.name.partition(".")[2].replace("_", "-")

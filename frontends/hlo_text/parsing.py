@@ -9,22 +9,25 @@ through the same functions in both cases, which remember what they have read.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
+from xdsl.dialects.builtin import LocationAttr
+
 from ...hlo_dialect.reading.locations import SourcePositions
 from .locations import Locations
-from .program import Computation, Instruction, Program, Text
+from .program import Computation, Form, Instruction, Program, Text
 from .shapes import Shape, ShapeError, read_shape, shape_at
 
 _NAME = r"[A-Za-z_][\w.-]*+"
 _SHAPE = r"[a-z]\w*+\[[^\]\n]*+\](?:\{[^{}\n]*+\})?+"
+_NAMES = rf"(?:%?{_NAME}(?:, %?{_NAME})*+)?+"
 _SPACE = re.compile(r"(?:\s++|/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*+)*+")
 _COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*+")
 _LINE = re.compile(
     rf"\s*+(ROOT )?%?({_NAME}) = ({_SHAPE}|\((?:{_SHAPE}|(?:, )?(?:/\*index=[0-9]+\*/)?)*+\)) ({_NAME})"
-    r'\(([^()\n"\']*+)\)((?:[^\n"/]++|"[^"\\\n]*+"|/(?![/*]))*+)(?:\n|\Z)',
+    rf'\((?:({_NAMES})\)|([^()\n"\']*+)\))((?:[^\n"/]++|"[^"\\\n]*+"|/(?![/*]))*+)(?:\n|\Z)',
     re.ASCII,
 )
 _HEAD = re.compile(rf"(ROOT\b)?\s*%?({_NAME})\s*=\s*", re.ASCII)
@@ -62,6 +65,8 @@ class _Parser:
         self.found = Program(text)
         self.nested: list[Instruction] = []
         """The instructions among the operands of the one that is read, operands first."""
+        self.forms: dict[tuple[str, str, str], tuple[Form, LocationAttr | None]] = {}
+        """Forms and stated locations of instructions on one line, by the texts of shape, opcode and attributes."""
 
     # Characters and brackets ------------------------------------------------------------------------------------
 
@@ -240,29 +245,42 @@ class _Parser:
 
     def instruction(self, match: re.Match[str]) -> tuple[bool, Instruction]:
         """A statement on one line."""
-        root, name, shape_text, opcode, operands, attributes = match.groups()
-        try:
-            shape = read_shape(shape_text)
-        except ShapeError as error:
-            raise self.text.error(error.message, match.start(3) + error.offset) from None
-        offset, place = match.start(4), match.start(6)
+        root, name, shape, opcode, names, operands, attributes = match.groups()
+        known = self.forms.get((shape, opcode, attributes))
+        if known is None:
+            known = self.form(match, shape, opcode, attributes)
+            if known is None:
+                self.pos = self.skip(self.pos)
+                return self.scanned()
+            self.forms[shape, opcode, attributes] = known
+        form, location = known
         if opcode == "parameter" or opcode == "constant":
-            names = (operands,)
+            arguments = (operands if names is None else names,)
+        elif names is None:
+            arguments = self.operands(operands, match.start(6))
         else:
-            names = self.operands(operands, match.start(5))
+            arguments = names.replace("%", "").split(", ") if names else ()
+        offset = match.start(4)
+        if location is None:
+            location = self.text.positions.location(offset)
+        self.pos = match.end()
+        return root is not None, Instruction(name, form, arguments, location, offset, match.start(7))
+
+    def form(
+        self, match: re.Match[str], shape: str, opcode: str, attributes: str
+    ) -> tuple[Form, LocationAttr | None] | None:
+        """The form of a statement on one line, and the location that it states; None if it needs to be scanned."""
         metadata = ""
         if attributes and (at := attributes.find(", metadata={")) >= 0:
             found = _METADATA.match(attributes, at)
             if found is not None:
                 metadata = found[1]
                 attributes = attributes[:at] + attributes[found.end() :]
-        stated = _attributes_of_line(attributes.rstrip()) if attributes else _NONE
-        if stated is None:
-            self.pos = self.skip(self.pos)
-            return self.scanned()
-        location = self.locations.location(metadata, offset)
-        self.pos = match.end()
-        return root is not None, Instruction(name, shape, opcode, names, stated, location, offset, place)
+        try:
+            found = _form_of_line(shape, opcode, attributes.rstrip())
+        except ShapeError as error:
+            raise self.text.error(error.message, match.start(3) + error.offset) from None
+        return None if found is None else (found, self.locations.stated(metadata, match.start(4)))
 
     def scanned(self) -> tuple[bool, Instruction]:
         """A statement that is not on one line, or holds comments, strings or nested parentheses."""
@@ -275,9 +293,10 @@ class _Parser:
         attributes = dict(self.attributes(content[after:end], after))
         location = self.locations.location(attributes.pop("metadata", ""), offset)
         self.pos = end
-        return match[1] is not None, Instruction(match[2], shape, opcode, names, attributes, location, offset, after)
+        form = Form(shape, opcode, attributes)
+        return match[1] is not None, Instruction(match[2], form, names, location, offset, after)
 
-    def right_side(self, at: int, depth: int = 0) -> tuple[Shape | None, str, int, tuple[str, ...], int]:
+    def right_side(self, at: int, depth: int = 0) -> tuple[Shape | None, str, int, Sequence[str], int]:
         """The shape, the opcode and its place, the operands, and the end of `f32[2]{0} add(%a, %b)`."""
         shape: Shape | None = None
         opcode = _OPCODE.match(self.content, at)
@@ -292,7 +311,7 @@ class _Parser:
         names = (text,) if opcode[1] in ("parameter", "constant") else self.operands(text, first, depth)
         return shape, opcode[1], opcode.start(1), names, after
 
-    def operands(self, text: str, offset: int, depth: int = 0) -> tuple[str, ...]:
+    def operands(self, text: str, offset: int, depth: int = 0) -> Sequence[str]:
         """The names in `%a, f32[2]{0} %b, /*index=5*/%c`; instructions in place of names get names."""
         names = _names(text)
         if names is not None:
@@ -304,7 +323,7 @@ class _Parser:
             found.append(name)
             if at < end:
                 at = self.skip(self.expect(",", at, "between operands"))
-        return tuple(found)
+        return found
 
     def operand(self, at: int, depth: int) -> tuple[str, int]:
         """The name of an operand, after its shape if that is there, and where the next thing begins."""
@@ -324,7 +343,7 @@ class _Parser:
         shape, opcode, offset, names, after = self.right_side(at, depth)
         name = f"{opcode}.at.{offset}"
         location = self.locations.location("", offset)
-        self.nested.append(Instruction(name, shape, opcode, names, {}, location, offset, after))
+        self.nested.append(Instruction(name, Form(shape, opcode, _NONE), names, location, offset, after))
         return name, self.skip(after)
 
     # Attributes -------------------------------------------------------------------------------------------------
@@ -377,17 +396,17 @@ class _Parser:
         return end
 
 
-_SIMPLE_NAMES = re.compile(rf"(?:%?{_NAME}(?:, %?{_NAME})*+)?+", re.ASCII)
+_SIMPLE_NAMES = re.compile(_NAMES, re.ASCII)
 _SHAPED_NAMES = re.compile(rf"(?:{_SHAPE} )?+%?({_NAME})(?:, |\Z)", re.ASCII)
 _INDEX = re.compile(r"/\*index=[0-9]+\*/")
 
 
-def _names(text: str) -> tuple[str, ...] | None:
+def _names(text: str) -> Sequence[str] | None:
     """The operands of a line as XLA prints them; None for any other form."""
     if "/*" in text:
         text = _INDEX.sub("", text)
     if _SIMPLE_NAMES.fullmatch(text):
-        return tuple(text.replace("%", "").split(", ")) if text else ()
+        return text.replace("%", "").split(", ") if text else ()
     found: list[str] = []
     at = 0
     while at < len(text):
@@ -396,7 +415,7 @@ def _names(text: str) -> tuple[str, ...] | None:
             return None
         found.append(match[1])
         at = match.end()
-    return tuple(found)
+    return found
 
 
 _QUOTED = r'"[^"\\\n]*+"'
@@ -404,6 +423,13 @@ _BRACES = rf'\{{(?:[^"{{}}/]++|{_QUOTED}|\{{(?:[^"{{}}/]++|{_QUOTED}|\{{[^"{{}}/
 _PLAIN_ATTRIBUTE = re.compile(
     rf", ([A-Za-z_][\w-]*+)=((?:[^\s,(){{}}\[\]\"'/]++|{_BRACES}|{_QUOTED}|\[[^\[\]{{}}\"]*+\]|\([^(){{}}\"]*+\))++)"
 )
+
+
+@lru_cache(maxsize=1 << 13)
+def _form_of_line(shape: str, opcode: str, attributes: str) -> Form | None:
+    """The form of a line as XLA prints it; None where the attributes have any other form. Raises ShapeError."""
+    stated = _attributes_of_line(attributes)
+    return None if stated is None else Form(read_shape(shape), opcode, stated)
 
 
 @lru_cache(maxsize=1 << 13)

@@ -29,22 +29,41 @@ class Text:
         return DiagnosticError(Diagnostic("error", message, place))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
+class Form:
+    """All of an instruction but its name, its operands and its place: instructions of equal text share it."""
+
+    shape: Shape | None
+    """None where the text leaves it out, to be inferred."""
+    opcode: str
+    attributes: Mapping[str, str]
+    """The text of each attribute, without metadata."""
+
+
+@dataclass(slots=True, eq=False)
 class Instruction:
     """`name = shape opcode(operands), attribute=value, ..`"""
 
     name: str
-    shape: Shape | None
-    """None where the text leaves it out, to be inferred."""
-    opcode: str
-    operands: tuple[str, ...]
+    form: Form
+    operands: Sequence[str]
     """The names of the operands; the text between the parentheses for parameters and constants."""
-    attributes: Mapping[str, str]
-    """The text of each attribute, without metadata."""
     location: LocationAttr
     offset: int
     """The place of the opcode in the text."""
     attributes_offset: int
+
+    @property
+    def shape(self) -> Shape | None:
+        return self.form.shape
+
+    @property
+    def opcode(self) -> str:
+        return self.form.opcode
+
+    @property
+    def attributes(self) -> Mapping[str, str]:
+        return self.form.attributes
 
 
 @dataclass(slots=True)

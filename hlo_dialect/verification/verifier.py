@@ -28,7 +28,6 @@ from ..op import HloOp
 from ..ops.control_flow import ReturnOp
 from ..shapes import types_agree
 from ..types import QUANTIZED, tensor_type
-from ..walking import operations_in
 from .definition_notes import definition_of, operand_notes
 from .definitions import verify_alone
 from .dominance import dominator_children
@@ -76,16 +75,19 @@ def facts_of(
     operands: Iterable[SSAValue],
     properties: Mapping[str, Attribute],
     regions: Sequence[Region] = (),
+    results: Iterable[SSAValue] = (),
 ) -> tuple[object, ...] | None:
     """
-    All that decides which result types an operation has and whether it is valid; None where that is more than types
-    and properties.
+    All that decides which result types an operation has and, with its results, whether it is valid; None where that is
+    more than types and properties.
 
     These are given by identity: the facts are of use as long as the attributes exist.
     """
     if not _depends_on_types(cls):
         return None
-    facts: list[object] = [cls, *[id(value._type) for value in operands]]
+    facts: list[object] = [cls]
+    for value in operands:
+        facts.append(id(value._type))
     for name, attribute in properties.items():
         facts.append(name)
         facts.append(id(attribute))
@@ -99,6 +101,8 @@ def facts_of(
         facts += [id(value._type) for value in block._args]
         facts.append(None)
         facts += [id(value._type) for value in block._last_op._operands]
+    for result in results:
+        facts.append(id(result._type))
     return tuple(facts)
 
 
@@ -120,6 +124,7 @@ class _Kind:
         self.has_named_attributes = issubclass(op_type, (ModuleOp, FuncOp))
         self.is_about_symbols = issubclass(op_type, (ModuleOp, CallOp))
         self.calls = issubclass(op_type, (CallOp, CompositeOp))
+        self.function = issubclass(op_type, FuncOp)
 
 
 @cache
@@ -130,13 +135,17 @@ def _kind(op_type: type[Operation]) -> _Kind:
 class _Verifier:
     def __init__(self) -> None:
         self.errors: list[Diagnostic] = []
-        self.visible: set[int] = set()
-        """The values that may be used, by identity."""
+        self.visible: dict[int, None] = {}
+        """The values that may be used, by identity, in the order of their blocks: a block's own are the last."""
         self.symbol_tables: list[Operation] = []
         self.good: set[tuple[object, ...]] = set()
         """Operations that verify by class, types and properties; equal ones need not be looked at again."""
         self.verified: set[int] = set()
         """Operations that are known to verify, by identity."""
+        self.calls: dict[int, list[Operation]] = {}
+        """The calls in each function, by its identity."""
+        self.functions: list[list[Operation]] = []
+        """The calls in the functions around the operation that is looked at."""
 
     def error(self, op: Operation, message: str, notes: tuple[Diagnostic, ...] = ()) -> None:
         notes = (*notes, *citation(op.name, message), *operand_notes(op, message))
@@ -153,18 +162,29 @@ class _Verifier:
                 self._invisible_operands(op)
                 break
         kind = _kind(type(op))
-        if kind.symbol_table:
-            self.symbol_tables.append(op)
+        if kind.calls:
+            for calls in self.functions:
+                calls.append(op)
         if id(op) not in self.verified:
             self.own_constraints(op, kind)
         if op.regions:
-            if kind.isolated:
-                self.visible = set()
-            for region in op.regions:
-                self._region(op, region, kind)
-            self.visible = visible
+            self._regions(op, kind)
         for result in op.results:
-            visible.add(id(result))
+            visible[id(result)] = None
+
+    def _regions(self, op: Operation, kind: _Kind) -> None:
+        if kind.symbol_table:
+            self.symbol_tables.append(op)
+        if kind.function:
+            self.functions.append(self.calls.setdefault(id(op), []))
+        visible = self.visible
+        if kind.isolated:
+            self.visible = {}
+        for region in op.regions:
+            self._region(op, region, kind)
+        self.visible = visible
+        if kind.function:
+            self.functions.pop()
 
     def _invisible_operands(self, op: Operation) -> None:
         for index, operand in enumerate(op.operands):
@@ -178,12 +198,11 @@ class _Verifier:
             return  # their constraints are those on symbols
         # A terminator is in the right place or not, which is no fact of its own.
         ends = kind.terminator and type(op) is ReturnOp and op._next_op is None
-        facts = (
+        key = (
             (ReturnOp, *[id(value._type) for value in op._operands])
             if ends
-            else facts_of(type(op), op._operands, op.properties, op.regions)
+            else facts_of(type(op), op._operands, op.properties, op.regions, op.results)
         )
-        key = None if facts is None else (*facts, *[id(result._type) for result in op.results])
         if key is not None and op.attributes:
             key = (*key, *op.attributes, *[id(attribute) for attribute in op.attributes.values()])
         if key is not None and key in self.good:
@@ -216,40 +235,43 @@ class _Verifier:
         entry = blocks.first
         if entry is None:
             return
-        added: list[int] = []
         if entry is blocks.last:
-            self._block(op, entry, kind, added)
-            self.visible.difference_update(added)
+            outside = len(self.visible)
+            self._block(op, entry, kind)
+            self._leave(outside)
             return
         children, unreachable = dominator_children(region)
-        stack: list[tuple[Block, list[int] | None]] = [(entry, None)]
+        stack: list[tuple[Block, int | None]] = [(entry, None)]
         while stack:
-            block, left = stack.pop()
-            if left is not None:
-                self.visible.difference_update(left)
+            block, before = stack.pop()
+            if before is not None:
+                self._leave(before)
                 continue
-            defined: list[int] = []
-            self._block(op, block, kind, defined)
-            stack.append((block, defined))
+            stack.append((block, len(self.visible)))
+            self._block(op, block, kind)
             stack += [(child, None) for child in reversed(children.get(block, ()))]
         for block in unreachable:
             self._unreachable(op, block, kind)
 
+    def _leave(self, outside: int) -> None:
+        """Forget the values of a block; `outside` are as many as there were before it."""
+        visible = self.visible
+        for _ in range(len(visible) - outside):
+            visible.popitem()
+
     def _unreachable(self, op: Operation, block: Block, kind: _Kind) -> None:
         """A block that nothing branches to: its uses are not checked, all else is."""
         outer, self.visible = self.visible, _Everything()
-        self._block(op, block, kind, [])
+        self._block(op, block, kind)
         self.visible = outer
 
-    def _block(self, parent: Operation, block: Block, kind: _Kind, defined: list[int]) -> None:
-        """The block's operations in order; `defined` receives what it makes visible."""
-        arguments = [id(argument) for argument in block.args]
-        self.visible.update(arguments)
-        defined += arguments
+    def _block(self, parent: Operation, block: Block, kind: _Kind) -> None:
+        """The block's operations in order; what it defines is visible afterwards."""
+        for argument in block.args:
+            self.visible[id(argument)] = None
         op = block._first_op
         while op is not None:
             self.operation(op)
-            defined += map(id, op.results)
             if op._successors:
                 self._successors(op, block)
             op = op._next_op
@@ -277,8 +299,8 @@ def _attributes_of_values(func: FuncOp) -> dict[str, Mapping[str, Attribute]]:
     }
 
 
-class _Everything(set[int]):
-    """The set of all values."""
+class _Everything(dict[int, None]):
+    """All values."""
 
     def __contains__(self, value: object) -> bool:
         return True
@@ -365,9 +387,7 @@ def _table_operations(table: Operation) -> list[Operation]:
 def _verify_calls(verifier: _Verifier, func: FuncOp, symbols: dict[str, Operation]) -> list[tuple[str, Operation]]:
     """The functions that `func` calls, each call checked against its callee."""
     found: list[tuple[str, Operation]] = []
-    for op in operations_in(func):
-        if not _kind(type(op)).calls:
-            continue
+    for op in verifier.calls.get(id(func), ()):
         composite = isinstance(op, CompositeOp)
         callee = op.properties.get("decomposition" if composite else "callee")
         if not isinstance(callee, SymbolRefAttr):

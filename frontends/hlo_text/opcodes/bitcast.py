@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.ir import Attribute
 
 from ....hlo_dialect.expressions.tensor import Tensor
 from ....hlo_dialect.ops.conversion import BitcastConvertOp
+from ....hlo_dialect.ops.movement import ReshapeOp
 from ....hlo_dialect.shapes import is_static
-from ....hlo_dialect.types import bit_width, is_boolean, is_complex, is_integer, make_tensor
+from ....hlo_dialect.types import bit_width, element_of, is_boolean, is_complex, is_integer, make_tensor
 from ..registry import opcode
 from ..shapes import COMBINED, Shape, Tile
 from ..step import Step, Value
@@ -20,8 +22,10 @@ from ..step import Step, Value
 def bitcast(step: Step) -> Value:
     if isinstance(step.operands[0], tuple):
         return step.operands[0]
-    x, target = step.tensor(0), step.tensor_type
     before, after = step.operand_shapes[0], step.shape
+    if before.is_row_major and after.is_row_major and _are_alike(before, after):
+        return step.op(ReshapeOp, [step.value(0)])
+    x, target = step.tensor(0), step.tensor_type
     same_layout = (before.layout, before.tiles) == (after.layout, after.tiles)
     if x.type == target and same_layout:
         return x.value
@@ -37,6 +41,15 @@ def bitcast(step: Step) -> Value:
     if x.element != element:
         memory = _reinterpreted(step, memory, element)
     return _loaded(memory, after).value
+
+
+def _are_alike(before: Shape, after: Shape) -> bool:
+    """Whether both are arrays of as many elements of one type, and of different dimensions."""
+    types = before.type, after.type
+    if any(each is None or each.name != "tensor" for each in types) or before.dims == after.dims:
+        return False
+    ours, theirs = (element_of(cast(Attribute, each)) for each in types)
+    return ours == theirs and is_static((*before.dims, *after.dims)) and math.prod(before.dims) == math.prod(after.dims)
 
 
 # Memory -----------------------------------------------------------------------------------------------------------

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from xdsl.dialects.builtin import BoolAttr, StringAttr, UnitAttr
+from xdsl.dialects.builtin import StringAttr, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....hlo_dialect.attributes import int_attr
+from ....hlo_dialect.attributes import bool_attr, int_attr
 from ....hlo_dialect.collectives.exchanges import (
     AllGatherOp,
     AllToAllOp,
@@ -203,7 +203,7 @@ class _Inner(Step):
     """The step of an operation that another one begins: the same operands, and a part of its shape."""
 
     def __init__(self, step: Step, opcode: str, shape: Shape):
-        instruction = replace(step.instruction, opcode=opcode)
+        instruction = replace(step.instruction, form=replace(step.instruction.form, opcode=opcode))
         shapes = dict(zip(instruction.operands, step.operand_shapes, strict=True))
         super().__init__(step.converter, step.block, instruction, step.operands, shapes, step.depth)
         self.made = step.made
@@ -324,7 +324,7 @@ def _transfer(step: Step, host: ChannelType) -> dict[str, Attribute]:
     handle = _channel(step, host if is_host else ChannelType.DEVICE_TO_DEVICE)
     if handle is None:
         handle = ChannelHandleAttr(int_attr(0), int_attr((host if is_host else ChannelType.DEVICE_TO_DEVICE).value))
-    return {"channel_handle": handle, "is_host_transfer": BoolAttr.from_bool(is_host)}
+    return {"channel_handle": handle, "is_host_transfer": bool_attr(is_host)}
 
 
 @opcode("send", _CHANNEL, 2)

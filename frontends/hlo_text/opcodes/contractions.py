@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, BoolAttr, DenseArrayBase, FloatAttr, FloatTF32Type
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, FloatAttr, FloatTF32Type
 from xdsl.ir import Attribute
 
 from ....hlo_dialect.attributes import (
@@ -14,6 +14,7 @@ from ....hlo_dialect.attributes import (
     DotDimensionNumbersAttr,
     Precision,
     PrecisionAttr,
+    bool_attr,
     int_array,
     int_attr,
 )
@@ -149,7 +150,7 @@ def fft(step: Step) -> Value:
 
 @opcode("cholesky", "lower", 1)
 def cholesky(step: Step) -> Value:
-    return step.op(CholeskyOp, [step.value(0)], lower=BoolAttr.from_bool(step.bool("lower", False)))
+    return step.op(CholeskyOp, [step.value(0)], lower=bool_attr(step.bool("lower", False)))
 
 
 _TRANSPOSES = {name: TransposeAttr(Transpose(name)) for name in ("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")}
@@ -157,7 +158,7 @@ _TRANSPOSES = {name: TransposeAttr(Transpose(name)) for name in ("NO_TRANSPOSE",
 
 @opcode("triangular-solve", "left_side lower unit_diagonal transpose_a", 2)
 def triangular_solve(step: Step) -> Value:
-    flags = {name: BoolAttr.from_bool(step.bool(name, False)) for name in ("left_side", "lower", "unit_diagonal")}
+    flags = {name: bool_attr(step.bool(name, False)) for name in ("left_side", "lower", "unit_diagonal")}
     transpose = step.choice("transpose_a", _TRANSPOSES, _TRANSPOSES["NO_TRANSPOSE"])
     return step.op(TriangularSolveOp, step.flat(), **flags, transpose_a=transpose)
 

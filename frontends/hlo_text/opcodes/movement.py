@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import SSAValue
 
-from ....hlo_dialect.attributes import int_array, int_attr
+from ....hlo_dialect.attributes import bool_attr, int_array, int_attr
 from ....hlo_dialect.expressions.tensor import concatenate
 from ....hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ....hlo_dialect.ops.dynamism.dimension_sizes import GetDimensionSizeOp, SetDimensionSizeOp
@@ -118,7 +117,7 @@ def gather(step: Step) -> Value:
         step.flat(),
         dimension_numbers=GatherDimensionNumbersAttr.of(_index_dimensions(step, GATHER_LISTS)),
         slice_sizes=int_array(step.ints("slice_sizes")),
-        indices_are_sorted=BoolAttr.from_bool(step.bool("indices_are_sorted", False)),
+        indices_are_sorted=bool_attr(step.bool("indices_are_sorted", False)),
     )
 
 
@@ -129,8 +128,8 @@ def scatter(step: Step) -> Value:
         step.flat(),
         [step.region(step.computation("to_apply"))],
         scatter_dimension_numbers=ScatterDimensionNumbersAttr.of(_index_dimensions(step, SCATTER_LISTS)),
-        indices_are_sorted=BoolAttr.from_bool(step.bool("indices_are_sorted", False)),
-        unique_indices=BoolAttr.from_bool(step.bool("unique_indices", False)),
+        indices_are_sorted=bool_attr(step.bool("indices_are_sorted", False)),
+        unique_indices=bool_attr(step.bool("unique_indices", False)),
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import BoolAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 
-from ....hlo_dialect.attributes import int_array, int_attr
+from ....hlo_dialect.attributes import bool_attr, int_array, int_attr
 from ....hlo_dialect.chlo.scan import ScanOp
 from ....hlo_dialect.custom_calls.operations import CustomCallOp
 from ....hlo_dialect.ops.mapping import MapOp
@@ -73,7 +73,7 @@ def sort(step: Step) -> Value:
         step.flat(),
         [step.region(step.computation("to_apply"))],
         dimension=int_attr(step.dimension()),
-        is_stable=BoolAttr.from_bool(step.bool("is_stable", False)),
+        is_stable=bool_attr(step.bool("is_stable", False)),
     )
 
 
@@ -95,8 +95,8 @@ def scan(step: Step) -> Value:
         result_types=[step.shape.types()[: -carries or None], step.shape.types()[len(step.shape.types()) - carries :]],
         properties={
             "dimension": int_attr(step.dimension()),
-            "is_reverse": BoolAttr.from_bool(step.bool("is_reverse", False)),
-            "is_associative": BoolAttr.from_bool(step.bool("is_associative", False)),
+            "is_reverse": bool_attr(step.bool("is_reverse", False)),
+            "is_associative": bool_attr(step.bool("is_associative", False)),
         },
         regions=regions,
     )
@@ -112,7 +112,7 @@ def topk(step: Step) -> Value:
 
 def top_k(step: Step, k: int, largest: bool) -> Value:
     """The k largest, or smallest, elements of the last dimension, and their indices."""
-    attributes = DictionaryAttr({"k": int_attr(k), "largest": BoolAttr.from_bool(largest)})
+    attributes = DictionaryAttr({"k": int_attr(k), "largest": bool_attr(largest)})
     value = step.op(CustomCallOp, [step.value(0)], call_target_name=StringAttr("mhlo.topk"))
     step.made[-1].attributes["mhlo.attributes"] = attributes
     return value
