@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,8 @@ from ....hlo_dialect.types import make_tensor
 from ...builder.builder import Value
 from ..dtypes import dtype_of, element_of_dtype, working_dtype
 from ..registry import lowers
-from ..step import Step, broadcast
+from ..step import Step, broadcast, count
+from .contractions import contract
 from .reductions import summed
 
 
@@ -51,9 +53,77 @@ def _numbers(rank: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+MOST_TAPS = 25
+"""Most elements of a window for which a convolution becomes a product of matrices."""
+
+
+def _is_small(positions: int, features: int, x: Value, window: Window, sizes: Sequence[int]) -> bool:
+    """
+    Whether a convolution of few positions is a product of matrices: if the kernel, of so many features and windows of
+    these sizes, has more elements than the windows of all positions. It is read or written once, as it lies in memory.
+    """
+    dtype = dtype_of(x)
+    is_plain = dtype.is_floating_point and working_dtype(dtype) == dtype
+    return window.groups == 1 and is_plain and count(sizes) <= MOST_TAPS and 0 < positions <= features
+
+
+def _taps(sizes: Sequence[int]) -> list[tuple[int, ...]]:
+    return list(itertools.product(*map(range, sizes)))
+
+
+def _windows(step: Step, x: Value, window: Window, sizes: Sequence[int], outputs: Sequence[int]) -> Value:
+    """The windows of x (n, c, ..), a row for each position: (n * outputs, c * sizes)."""
+    rank, (n, channels) = len(sizes), x.shape[:2]
+    zero = step.full(0, dtype_of(x))
+    reach = [
+        (outputs[dim] - 1) * window.stride[dim] + (sizes[dim] - 1) * window.dilation[dim] + 1 for dim in range(rank)
+    ]
+    low = [0, 0, *window.padding]
+    high = [0, 0, *(reach[dim] - x.shape[2 + dim] - window.padding[dim] for dim in range(rank))]
+    padded = x.pad(zero, low, high, [0] * (rank + 2))
+    found: list[Value] = []
+    for tap in _taps(sizes):
+        start = [place * dilation for place, dilation in zip(tap, window.dilation, strict=True)]
+        stop = [start[dim] + (outputs[dim] - 1) * window.stride[dim] + 1 for dim in range(rank)]
+        part = padded.slice([0, 0, *start], [n, channels, *stop], [1, 1, *window.stride])
+        found.append(part.transpose([0, *range(2, 2 + rank), 1]).reshape((n * count(outputs), channels, 1)))
+    whole = found[0] if len(found) == 1 else step.builder.concatenate(found, dimension=2)
+    return whole.reshape((n * count(outputs), channels * len(found)))
+
+
+def _rows(x: Value) -> Value:
+    """The channels of each position of x (n, c, ..): (n * .., c)."""
+    return x.transpose([0, *range(2, len(x.shape)), 1]).reshape((x.shape[0] * count(x.shape[2:]), x.shape[1]))
+
+
+def _spread(step: Step, x: Value, kernel: Value, window: Window, shape: Sequence[int]) -> Value:
+    """`transposed` as a product: what each position adds to each place of its window, and the sums."""
+    n, rank, sizes = x.shape[0], len(x.shape) - 2, kernel.shape[2:]
+    inputs, outputs, taps = *kernel.shape[:2], _taps(sizes)
+    parts = contract(step, _rows(x), kernel.reshape((inputs, outputs * len(taps))), (), (1, 0))
+    wide = parts.reshape((n, *x.shape[2:], outputs, len(taps)))
+    zero, total = step.full(0, dtype_of(x)), None
+    for number, tap in enumerate(taps):
+        part = wide.part(rank + 2, number, number + 1).reshape((n, *x.shape[2:], outputs))
+        low = [tap[dim] * window.dilation[dim] - window.padding[dim] for dim in range(rank)]
+        spread = [(x.shape[2 + dim] - 1) * window.stride[dim] + 1 for dim in range(rank)]
+        high = [shape[2 + dim] - spread[dim] - low[dim] for dim in range(rank)]
+        placed = part.transpose([0, rank + 1, *range(1, rank + 1)]).pad(
+            zero, [0, 0, *low], [0, 0, *high], [0, 0, *(stride - 1 for stride in window.stride)]
+        )
+        total = placed if total is None else total + placed
+    assert total is not None, "a window has elements"
+    return total
+
+
 def forward(step: Step, x: Value, kernel: Value, window: Window, shape: Sequence[int]) -> Value:
     """x (n, c, ..), kernel (o, c / groups, ..)."""
     rank = len(x.shape) - 2
+    positions, features, sizes = shape[0] * count(shape[2:]), kernel.shape[0], kernel.shape[2:]
+    if _is_small(positions, features, x, window, sizes):
+        windows = _windows(step, x, window, sizes, shape[2:])
+        found = contract(step, windows, kernel.reshape((features, count(kernel.shape[1:]))), (), (1, 1))
+        return found.reshape((shape[0], *shape[2:], features)).transpose([0, rank + 1, *range(1, rank + 1)])
     return _convolved(
         step, x, kernel, shape, _numbers(rank),
         window_strides=window.stride,
@@ -66,6 +136,8 @@ def forward(step: Step, x: Value, kernel: Value, window: Window, shape: Sequence
 def transposed(step: Step, x: Value, kernel: Value, window: Window, shape: Sequence[int]) -> Value:
     """x (n, c, ..), kernel (c, o / groups, ..), to a result of the given shape."""
     rank, groups = len(x.shape) - 2, window.groups
+    if _is_small(x.shape[0] * count(x.shape[2:]), x.shape[1], x, window, kernel.shape[2:]):
+        return _spread(step, x, kernel, window, shape)
     inputs, outputs, *sizes = kernel.shape
     split = kernel.reshape((groups, inputs // groups, outputs, *sizes))
     swapped = split.transpose([0, 2, 1, *range(3, 3 + rank)]).reshape((groups * outputs, inputs // groups, *sizes))
@@ -88,7 +160,10 @@ def transposed(step: Step, x: Value, kernel: Value, window: Window, shape: Seque
 
 def of_kernel(step: Step, x: Value, gradient: Value, window: Window, shape: Sequence[int]) -> Value:
     """The gradient of a kernel (o, c / groups, ..), from x (n, c, ..) and the result's gradient (n, o, ..)."""
-    rank = len(x.shape) - 2
+    rank, (n, features) = len(x.shape) - 2, gradient.shape[:2]
+    if _is_small(n * count(gradient.shape[2:]), features, x, window, shape[2:]):
+        windows = _windows(step, x, window, shape[2:], gradient.shape[2:])
+        return contract(step, _rows(gradient), windows, (), (0, 0)).reshape(shape)
     padding: list[list[int]] = []
     for dim in range(rank):
         low = window.padding[dim]
