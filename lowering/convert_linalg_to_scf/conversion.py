@@ -10,19 +10,22 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 
+from ...dialects.support.buffer_ops import byte_size
 from ...dialects.support.kernel import Kernel, is_kernel
 from ...dialects.support.views import is_view
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
-from ..loop_nests.cost import body_cost, task_count
 from ..loop_nests.fills import absorbed_fills
-from ..loop_nests.loop_builder import LoopBuilder
+from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Nest, nest_of_copy, nest_of_fill, nest_of_generic
 from .elementwise import canonical, emit_elementwise
 from .iterated import emit_iterated
 from .lanes import lanes_of
 from .reduction import emit_reduction
 from .row import Structured, emit_rows, plan_rows
+
+LARGE_COPY = 1 << 20
+"""Bytes from which threads share a copy: one takes 50 microseconds or so, many times what it costs to ask others."""
 
 
 def nest_of(op: Structured) -> Nest:
@@ -102,14 +105,10 @@ def convert_kernel(kernel: func.FuncOp) -> None:
 def convert_copies(function: func.FuncOp) -> None:
     """Divide the large copies of a host function among threads."""
     for op in [op for op in operations_in(function) if isinstance(op, memref.CopyOp)]:
-        nest = nest_of_copy(op)
-        size = nest.size_of(nest.free)
-        if task_count(size, size * body_cost(nest), size) == 1:
-            continue
-        builder = LoopBuilder(function, op)
-        emit_elementwise(builder, nest)
-        op.detach()
-        op.erase()
+        if byte_size(buffer_of(op.destination)) >= LARGE_COPY:
+            emit_elementwise(LoopBuilder(function, op), nest_of_copy(op))
+            op.detach()
+            op.erase()
 
 
 def _runs(kernel: func.FuncOp) -> list[list[Structured]]:

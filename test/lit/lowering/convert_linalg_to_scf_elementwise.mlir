@@ -139,10 +139,10 @@ func.func private @transpose_of_few_lines(%a: memref<64x1000xf32>, %o: memref<10
 // CHECK:         scf.if
 // CHECK:           scf.parallel
 // CHECK:         "memref.copy"(%{{.*}}, %{{.*}}) : (memref<8xf32>, memref<8xf32>) -> ()
-func.func @host(%a: memref<512x256xf32>, %b: memref<512x256xf32>, %c: memref<8xf32>, %d: memref<8xf32>, %p: i1) {
-  "memref.copy"(%a, %b) : (memref<512x256xf32>, memref<512x256xf32>) -> ()
+func.func @host(%a: memref<512x512xf32>, %b: memref<512x512xf32>, %c: memref<8xf32>, %d: memref<8xf32>, %p: i1) {
+  "memref.copy"(%a, %b) : (memref<512x512xf32>, memref<512x512xf32>) -> ()
   scf.if %p {
-    "memref.copy"(%b, %a) : (memref<512x256xf32>, memref<512x256xf32>) -> ()
+    "memref.copy"(%b, %a) : (memref<512x512xf32>, memref<512x512xf32>) -> ()
   }
   "memref.copy"(%c, %d) : (memref<8xf32>, memref<8xf32>) -> ()
   func.return
