@@ -365,9 +365,8 @@ class _KeyRows:
         with builder.loop(0, parts, carry=[builder.scalar(IntegerAttr(0, self.sort.type))]) as (number, total):
             builder.yield_(builder.on(total[0]) + builder.load(found, [number]))
         with builder.when(builder.on(total[0]).compare("eq", 0)):
-            for level in range(parts.bit_length() - 1):
-                with builder.parallel(parts) as number:
-                    self.sort.merge(self.keys, at, level, number)
+            with self.sort.levels(at) as level, builder.parallel(parts) as number:
+                self.sort.merge(self.keys, level, number)
             with builder.parallel(parts) as number:
                 self._write(at, index, number)
         with builder.otherwise():

@@ -10,9 +10,9 @@ A long row is sorted in parts; each task then writes a part of the merged rows, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeAlias
 
 from xdsl.dialects import arith, func, vector
@@ -20,11 +20,11 @@ from xdsl.dialects.builtin import IntegerType, VectorType, i1
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.buffers import memref_type
+from ..convert_contractions_to_vector.shared_function import call_known
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder
 from .fourier_memory import shuffled, transposed
 from .fourier_passes import Vec, Vectors
-from .vector_functions import VectorFunctions
 
 ROWS = 16
 """Vectors that a network sorts; the length of the first runs."""
@@ -259,6 +259,24 @@ class Merging:
         return [builder.index(left[0] + taken), builder.index(right[0] + (first - taken))]
 
 
+def _merging(builder: LoopBuilder, keys: SSAValue, facts: tuple[int, int]) -> Merging:
+    width, lanes = facts
+    return Merging(Vectors(builder, IntegerType(width), lanes), keys)
+
+
+def sort_keys(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: tuple[int, int]) -> None:
+    """The body of a function: see `Merging.sort`. The facts are the width of keys and the lanes of vectors."""
+    keys, *given = parameters
+    _merging(builder, keys, facts).sort(*map(builder.index, given))
+
+
+def merge_keys(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: tuple[int, int]) -> None:
+    """The body of a function: see `Merging.merge_part`."""
+    keys, *given = parameters
+    begin, middle, end, target, first, count = map(builder.index, given)
+    _merging(builder, keys, facts).merge_part((begin, middle), (middle, end), target, first, count)
+
+
 @dataclass(frozen=True)
 class KeySort:
     """Sorts the keys of rows of `length` elements in scratch memory of `room` keys; a row may have several parts."""
@@ -309,34 +327,37 @@ class KeySort:
         """Where the room of a task begins: the keys before it are read, but do not count."""
         return task * self.room + self.lanes
 
-    @cached_property
-    def _functions(self) -> VectorFunctions:
-        return VectorFunctions(self.builder, self.kernel, self.type, self.lanes)
+    @property
+    def _facts(self) -> tuple[int, int]:
+        return self.type.width.data, self.lanes
 
     def sort_part(self, keys: SSAValue, at: Index, number: Index) -> None:
         """Sort a part of the row at `at`; they are there, or in the second line if the number of passes is odd."""
-
-        def emit(vectors: Vectors, keys: SSAValue, *given: IndexValue) -> None:
-            Merging(vectors, keys).sort(*given)
-
         home = at + self.builder.index(number) * self.part
-        self._functions.call("sort_keys", (keys, home, home + self.line, self.part, self.passes), emit)
+        arguments = (keys, home, home + self.line, self.part, self.passes)
+        call_known(self.builder, self.kernel, "sort_keys", arguments, self._facts, sort_keys)
 
-    def merge(self, keys: SSAValue, at: Index, level: int, number: Index) -> None:
-        """Write part `number` of the row whose 2^level parts each are sorted, as runs of twice that length."""
+    @contextmanager
+    def levels(self, at: Index) -> Generator[tuple[IndexValue, IndexValue, IndexValue]]:
+        """A loop around `merge` that sorts a row whose parts are sorted."""
+        builder = self.builder
+        lines = [builder.index(at), builder.index(at + self.line)]
+        start = [*(lines if self.passes % 2 == 0 else lines[::-1]), builder.index(2)]
+        with builder.loop(0, self.parts.bit_length() - 1, carry=start) as (_, state):
+            source, target, run = map(builder.index, state)
+            yield source, target, run
+            builder.yield_(target, source, builder.index(run * 2))
 
-        def emit(vectors: Vectors, keys: SSAValue, *given: IndexValue) -> None:
-            begin, middle, end, target, first, count = given
-            Merging(vectors, keys).merge_part((begin, middle), (middle, end), target, first, count)
-
-        builder, run = self.builder, 1 << level
-        number = builder.index(number)
-        turn = (self.passes + level) % 2
-        source, target = (at + self.line * which for which in (turn, 1 - turn))
-        begin = builder.index(number // (2 * run)) * (2 * run * self.part)
-        places = [source + begin + k * run * self.part for k in range(3)]
-        first = builder.index(number % (2 * run)) * self.part
-        self._functions.call("merge_keys", (keys, *places, target + number * self.part, first, self.part), emit)
+    def merge(self, keys: SSAValue, level: tuple[IndexValue, IndexValue, IndexValue], number: IndexValue) -> None:
+        """Write one part of the runs of a level; two runs of parts that are sorted become one."""
+        builder = self.builder
+        source, target, run = level
+        before = builder.index(builder.binary(arith.DivUIOp, number, run) * run)
+        begin, half = builder.index(source + before * self.part), builder.index(run * (self.part // 2))
+        middle = builder.index(begin + half)
+        first = builder.index(number - before) * self.part
+        arguments = (keys, begin, middle, middle + half, target + number * self.part, first, self.part)
+        call_known(builder, self.kernel, "merge_keys", arguments, self._facts, merge_keys)
 
     def sorted_at(self, at: Index) -> Index:
         """Where the sorted row is."""
