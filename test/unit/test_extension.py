@@ -10,9 +10,14 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tool_client import MODULES
+from tool_server import ToolServer
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -175,37 +180,68 @@ func.func @main(%x: tensor<64xf32>, %y: tensor<32xf32>) -> tensor<64x32xf32> {
 """
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Path:
-    """A directory with the package in packages/, and the program as program.mlir."""
+@dataclass(frozen=True)
+class Site:
+    """A directory with the program as program.mlir, and processes that find the package, in packages/ elsewhere."""
+
+    folder: Path
+    packages: Path
+    server: ToolServer
+
+    def __truediv__(self, name: str) -> Path:
+        return self.folder / name
+
+
+def environment_of(*path: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))}
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the package as pip would install it."""
+    folder = tmp_path_factory.mktemp("packages")
     files = {
-        "packages/activations/__init__.py": "",
-        "packages/activations/operations.py": OPERATIONS,
-        "packages/activations/lowerings.py": LOWERINGS,
-        "packages/activations/target.py": TARGET,
-        "packages/activations-1.0.dist-info/METADATA": METADATA,
-        "packages/activations-1.0.dist-info/entry_points.txt": ENTRY_POINTS,
-        "program.mlir": PROGRAM,
+        "activations/__init__.py": "",
+        "activations/operations.py": OPERATIONS,
+        "activations/lowerings.py": LOWERINGS,
+        "activations/target.py": TARGET,
+        "activations-1.0.dist-info/METADATA": METADATA,
+        "activations-1.0.dist-info/entry_points.txt": ENTRY_POINTS,
     }
     for name, text in files.items():
-        path = tmp_path / name
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return tmp_path
+    return folder
 
 
-def run(site: Path, *arguments: str, installed: bool = True) -> subprocess.CompletedProcess[str]:
-    path = [str(ROOT), str(site / "packages")] if installed else [str(ROOT)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
-    command = [sys.executable, *arguments]
-    return subprocess.run(command, cwd=site, env=environment, capture_output=True, text=True, check=False)
+@pytest.fixture(scope="module")
+def server(packages: Path) -> Iterator[ToolServer]:
+    made = ToolServer(environment_of(ROOT, packages))
+    yield made
+    made.stop()
 
 
-def hlo_opt(site: Path, *arguments: str, installed: bool = True) -> subprocess.CompletedProcess[str]:
-    return run(site, "-m", "xhlo.tools.hlo_opt", *arguments, installed=installed)
+@pytest.fixture
+def site(tmp_path: Path, packages: Path, server: ToolServer) -> Site:
+    (tmp_path / "program.mlir").write_text(PROGRAM)
+    return Site(tmp_path, packages, server)
 
 
-def test_its_operations_are_read_and_printed(site: Path):
+def run(site: Site, tool: str, *arguments: str, installed: bool = True) -> subprocess.CompletedProcess[str]:
+    path, command = [ROOT, site.packages], site.server.command(tool)
+    if not installed:
+        path, command = [ROOT], [sys.executable, "-m", MODULES[tool]]
+    return subprocess.run(
+        [*command, *arguments], cwd=site.folder, env=environment_of(*path), capture_output=True, text=True, check=False
+    )
+
+
+def hlo_opt(site: Site, *arguments: str, installed: bool = True) -> subprocess.CompletedProcess[str]:
+    return run(site, "hlo-opt", *arguments, installed=installed)
+
+
+def test_its_operations_are_read_and_printed(site: Site):
     for flags in ((), ("--print-generic",)):
         done = hlo_opt(site, "program.mlir", *flags)
         assert done.returncode == 0, done.stderr
@@ -213,7 +249,7 @@ def test_its_operations_are_read_and_printed(site: Path):
         assert hlo_opt(site, "again.mlir").stdout == hlo_opt(site, "program.mlir").stdout
 
 
-def test_they_are_unknown_without_the_package(site: Path):
+def test_they_are_unknown_without_the_package(site: Site):
     done = hlo_opt(site, "program.mlir", installed=False)
     assert done.returncode == 1
     assert "program.mlir:4:" in done.stderr and "activations.softsign" in done.stderr
@@ -236,7 +272,7 @@ def test_they_are_unknown_without_the_package(site: Path):
         ),
     ],
 )
-def test_their_verifiers_run(site: Path, line: str, error: str):
+def test_their_verifiers_run(site: Site, line: str, error: str):
     program = f"func.func @f(%x: tensor<4xf32>, %i: tensor<4xi32>) {{\n  {line}\n  return\n}}\n"
     (site / "broken.mlir").write_text(program)
     done = hlo_opt(site, "broken.mlir")
@@ -244,7 +280,7 @@ def test_their_verifiers_run(site: Path, line: str, error: str):
     assert "broken.mlir:2:" in done.stderr and error in done.stderr
 
 
-def test_elementwise_ones_fuse_and_others_are_kernels(site: Path):
+def test_elementwise_ones_fuse_and_others_are_kernels(site: Site):
     done = hlo_opt(site, "program.mlir", "--fuse", "--fuse-remarks", "--outline-kernels")
     assert done.returncode == 0, done.stderr
     before, kernel, after = done.stdout.split("func.func private")[1:]
@@ -258,14 +294,14 @@ def test_elementwise_ones_fuse_and_others_are_kernels(site: Path):
 
 
 @pytest.mark.parametrize("flags", [("--lower=linalg",), ("--fuse", "--lower")])
-def test_they_are_lowered(site: Path, flags: tuple[str, ...]):
+def test_they_are_lowered(site: Site, flags: tuple[str, ...]):
     done = hlo_opt(site, "program.mlir", *flags)
     assert done.returncode == 0, done.stderr
     assert not re.findall(r"\b(?:activations|hlo)\.(?!kernel)\w+", done.stdout)
 
 
-def test_they_compile_and_agree_with_the_reference(site: Path):
-    done = run(site, "-m", "xhlo.tools.hlo_run", "program.mlir", "--compare=reference")
+def test_they_compile_and_agree_with_the_reference(site: Site):
+    done = run(site, "hlo-run", "program.mlir", "--compare=reference")
     assert done.returncode == 0, done.stderr
     assert " ok" in done.stdout
     (site / "program.py").write_text(
@@ -277,12 +313,12 @@ def test_they_compile_and_agree_with_the_reference(site: Path):
         "np.testing.assert_allclose(exe(x, y), softsign(outer) + outer, rtol=1e-5, atol=1e-6)\n"
         "print(*(kernel.kind for kernel in exe.kernels))\n"
     )
-    done = run(site, "program.py")
+    done = run(site, "python", "program.py")
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["loop", "custom", "loop"]
 
 
-def test_its_target_lowers_and_emits(site: Path):
+def test_its_target_lowers_and_emits(site: Site):
     done = hlo_opt(site, "program.mlir", "--fuse", "--target=abacus", "--lower")
     assert done.returncode == 0, done.stderr
     assert "linalg.generic" in done.stdout and "scf." not in done.stdout
@@ -295,8 +331,8 @@ def test_its_target_lowers_and_emits(site: Path):
     )
 
 
-def test_its_target_runs(site: Path):
-    done = run(site, "-m", "xhlo.tools.hlo_run", "program.mlir", "--target=abacus", "--compare=cpu")
+def test_its_target_runs(site: Site):
+    done = run(site, "hlo-run", "program.mlir", "--target=abacus", "--compare=cpu")
     assert done.returncode == 0, done.stderr
     assert "abacus against cpu:" in done.stdout and " ok" in done.stdout
     (site / "program.py").write_text(
@@ -305,14 +341,14 @@ def test_its_target_runs(site: Path):
         "print(type(exe).__name__, exe.as_text('beads'), len(exe.kernels), exe.input_types[0].shape)\n"
         "print(type(xhlo.compile('program.mlir')).__name__)\n"
     )
-    done = run(site, "program.py")
+    done = run(site, "python", "program.py")
     assert done.stdout.splitlines() == ["AbacusExecutable ooodefault 3 (64,)", "CpuExecutable"], done.stderr
 
 
-def test_its_target_is_unknown_without_the_package(site: Path):
+def test_its_target_is_unknown_without_the_package(site: Site):
     done = hlo_opt(site, "program.mlir", "--target=abacus", installed=False)
     assert done.returncode == 2
     assert "no target is named 'abacus'; there are: cpu, nvptx, amdgcn, simt" in done.stderr
-    done = run(site, "-m", "xhlo.tools.hlo_run", "program.mlir", "--target=abacus", installed=False)
+    done = run(site, "hlo-run", "program.mlir", "--target=abacus", installed=False)
     assert done.returncode == 2
     assert "--target is one of cpu, nvptx, amdgcn, simt, gpu, reference, not 'abacus'" in done.stderr
