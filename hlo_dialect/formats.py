@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from .plugins import loaded
+from .plugins import GROUPS, leave_out, loaded
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -51,11 +51,18 @@ class Format:
 
 @cache
 def formats() -> tuple[Format, ...]:
-    """All formats: those of this package, in the order of their folders' names, then installed ones."""
+    """
+    All formats: those of this package, in the order of their folders' names, then installed ones, of which those that
+    cannot be loaded are left out with a warning.
+    """
     package = (__package__ or "").rpartition(".")[0]
     own = [path.parent.name for path in sorted((_ROOT / "frontends").glob("*/format.py"))]
     found = [import_module(f"{package}.frontends.{name}.format").FORMAT for name in own]
-    found += [found for _, found in loaded(ENTRY_POINT_GROUP)]
+    for plugin, format_ in loaded(ENTRY_POINT_GROUP):
+        if isinstance(format_, Format):
+            found.append(format_)
+        else:
+            leave_out(plugin, f"expected {GROUPS[ENTRY_POINT_GROUP]}, got {type(format_).__name__}")
     return tuple(cast("list[Format]", found))
 
 

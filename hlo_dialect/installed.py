@@ -21,7 +21,7 @@ _VERSIONED = re.compile(r"(.+?)-(\d[^-]*)(?:-[^-]+)?\.(?:dist|egg)-info")
 
 
 class InstalledPoints:
-    """The entry points of the packages on a path."""
+    """The entry points of the packages on a path, without xDSL's own passes, which are found by their names."""
 
     def __init__(self, path: tuple[str, ...]):
         self._groups = _groups_on(path)
@@ -53,6 +53,8 @@ def _groups_on(path: tuple[str, ...]) -> frozenset[str] | None:
         return None
     groups: set[str] = set()
     for folder in _metadata_folders(path):
+        if os.path.basename(folder).startswith("xdsl-"):
+            continue
         try:
             with open(os.path.join(folder, "entry_points.txt"), encoding="utf-8") as file:
                 groups.update(name.strip() for name in _GROUP.findall(file.read()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -41,17 +42,24 @@ xhlo.passes.unroll_loops xhlo.targets.program.guard
 """.split()
 
 
-def test_a_first_softmax_imports_what_it_needs():
+def _cold(environment: dict[str, str]) -> list[str]:
+    """The modules that a process has imported after the first result."""
     # Without site: what other packages on the path import at start does not count.
     path = [entry for entry in sys.path if "site-packages" in entry]
     code = f"import sys; sys.path[:0] = {[str(ROOT), *path]!r}\n{COLD}"
     command = [sys.executable, "-S", "-c", code]
-    environment = {"XHLO_CACHE_SIZE": "0", "XHLO_CACHE_DIR": "", "PATH": ""}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=environment)
-    loaded = done.stdout.split()
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=environment).stdout.split()
+
+
+def test_a_first_softmax_imports_what_it_needs_and_a_kept_one_no_compiler(tmp_path: Path):
+    environment = {"XHLO_CACHE_DIR": str(tmp_path), "PATH": ""}
+    loaded = _cold(environment)
     assert [name for name in NOT_NEEDED if name in loaded] == []
     assert len([name for name in loaded if name.startswith("xhlo")]) < 330
     assert len(loaded) < 720
+    kept = _cold(environment)
+    assert [name for name in ("xdsl", "importlib.metadata", "html", "concurrent.futures") if name in kept] == []
+    assert len(kept) < 400
 
 
 def _tables() -> list[rules.Rules[object]]:
@@ -180,6 +188,14 @@ def test_entry_points_are_looked_for_in_text_first(tmp_path: Path, monkeypatch: 
     assert [point.value for point in points.select(group="xhlo.nothing")] == ["math:pi"]
     assert list(points.select(group="xhlo.no_such_group")) == []
     assert installed.version_of("quiet") == "2.5"
+
+
+def test_the_passes_of_xdsl_itself_need_no_entry_points(tmp_path: Path):
+    for name in ("xdsl", "xdsl_more"):
+        _installed(tmp_path, name, "[xdsl.universe]\nall = xdsl.universe:XDSL_UNIVERSE\n")
+    assert installed._groups_on((str(tmp_path),)) == {"xdsl.universe"}  # pyright: ignore[reportPrivateUsage]
+    shutil.rmtree(tmp_path / "xdsl_more-2.5.dist-info")
+    assert installed._groups_on((str(tmp_path),)) == frozenset()  # pyright: ignore[reportPrivateUsage]
 
 
 def test_packages_of_other_finders_are_asked_for(monkeypatch: pytest.MonkeyPatch):

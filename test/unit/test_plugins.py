@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import xhlo
-from xhlo.hlo_dialect import plugins
+from xhlo.hlo_dialect import formats, plugins
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.ops.elementwise_binary import AddOp
 from xhlo.hlo_dialect.reading import parse_module
@@ -83,6 +83,7 @@ BROKEN = {
     "xhlo.fusion_rules": "broken = broken_package:RULES",
     "xhlo.costs": "broken = broken_package:COSTS",
     "xhlo.custom_calls": "broken = broken_package:CALLS",
+    "xhlo.formats": "broken = broken_package:FORMAT",
     "xhlo.pipeline": "broken = broken_package:PIPELINE",
     "xhlo.targets": "broken = broken_package:TARGET",
     "xhlo.torch_rules": "broken = broken_package:TORCH_RULES",
@@ -436,3 +437,12 @@ def test_warnings_can_be_errors(install: Install) -> None:
     with warnings.catch_warnings(), pytest.raises(xhlo.PluginWarning):
         warnings.simplefilter("error", xhlo.PluginWarning)
         make_context().get_optional_op("x.y")
+
+
+def test_what_is_no_format_is_left_out(install) -> None:
+    before = formats.formats()
+    install("odd_formats", "FORMAT = 3\n", xhlo__formats="odd = odd_formats:FORMAT")
+    formats.formats.cache_clear()
+    with pytest.warns(plugins.PluginWarning, match="odd-formats .* is left out: expected a Format.*, got int"):
+        assert [each.name for each in formats.formats()] == [each.name for each in before]
+    formats.formats.cache_clear()
