@@ -193,6 +193,8 @@ if __name__ == "__main__":
     if what == ["start"]:
         start()
     elif what in (["speed"], ["threads"]):
+        # The JIT's threads sleep soon, too: spinning ones take the processor from those that work.
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         speed(what == ["threads"])
     else:
         sys.exit(str(__doc__))
