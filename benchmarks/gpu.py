@@ -30,13 +30,14 @@ from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.lowering.device.chips import DEFAULT_CHIP, get_chip
+from xhlo.targets.gpu.image import GpuImage
+from xhlo.targets.gpu.runtime.device import Device
+from xhlo.targets.gpu.runtime.driver import CopyOnDevice
 from xhlo.targets.nvptx.assembler import assemble
 from xhlo.targets.nvptx.build import build_image
-from xhlo.targets.nvptx.executable import GpuExecutable
-from xhlo.targets.nvptx.image import GpuImage
+from xhlo.targets.nvptx.executable import CudaExecutable
 from xhlo.targets.nvptx.runtime.cublaslt import find_library
-from xhlo.targets.nvptx.runtime.device import Device, open_device, present_chip
-from xhlo.targets.nvptx.runtime.driver import CopyOnDevice
+from xhlo.targets.nvptx.runtime.device import open_device, present_chip
 from xhlo.targets.nvptx.target import nvptx
 from xhlo.targets.program.lowering import Lowering
 
@@ -133,18 +134,18 @@ class Row:
 def measure(program: GpuProgram, device: Device, calls: int, libraries: Sequence[str]) -> Row:
     """Compile, check and time a program; then time it in JAX and torch."""
     arrays = [program.arguments(seed) for seed in range(sets_of(program, device.info.l2_bytes))]
-    executable = GpuExecutable(compile_image(program.text, present_chip()), str, device)
+    executable = CudaExecutable(compile_image(program.text, present_chip()), str, device)
     row = Row(program, len(executable.image.host.steps), time_xhlo(executable, program, arrays, calls))
     if program.flops and find_library() is not None:
         image = compile_image(program.text, present_chip(), libraries="always")
-        row.library = time_xhlo(GpuExecutable(image, str, device), program, arrays, calls)
+        row.library = time_xhlo(CudaExecutable(image, str, device), program, arrays, calls)
     for name in libraries:
         setattr(row, name, RIVALS[name](program, arrays, calls))
     return row
 
 
 def time_xhlo(
-    executable: GpuExecutable, program: GpuProgram, arrays: Sequence[Sequence[np.ndarray]], calls: int
+    executable: CudaExecutable, program: GpuProgram, arrays: Sequence[Sequence[np.ndarray]], calls: int
 ) -> float:
     """Seconds of a call; the first result is checked."""
     placed = [executable.place(each) for each in arrays]
@@ -255,7 +256,7 @@ class Replay:
 
 
 def measure_replay(device: Device) -> Replay:
-    executable = GpuExecutable(compile_image(launches(KERNELS, 4096), present_chip(), fuse=False), str, device)
+    executable = CudaExecutable(compile_image(launches(KERNELS, 4096), present_chip(), fuse=False), str, device)
     if len(executable.image.host.steps) != KERNELS:
         raise AssertionError(f"{len(executable.image.host.steps)} launches instead of {KERNELS}")
     x, y = np.ones(4096, np.float32), np.full(4096, 2, np.float32)

@@ -19,7 +19,7 @@ def print_diagnostic(diagnostic: Diagnostic, sources: Mapping[str, str]) -> None
 
 def report(tool: str, error: BaseException, sources: Mapping[str, str]) -> int:
     """Print an error that ends the tool, and return the exit status for it."""
-    from ..targets.nvptx.runtime.driver import GpuError
+    from ..targets.gpu.runtime.driver import GpuError
 
     match error:
         case DiagnosticError():

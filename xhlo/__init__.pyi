@@ -29,9 +29,9 @@ from .targets.ahead.library import compile_ahead as compile_ahead
 from .targets.amdgcn.runtime.errors import HipError as HipError
 from .targets.compile import compile as compile
 from .targets.compile import deserialize as deserialize
-from .targets.nvptx.runtime.arrays import DeviceArray as DeviceArray
-from .targets.nvptx.runtime.driver import CudaError as CudaError
-from .targets.nvptx.runtime.driver import GpuUnavailableError as GpuUnavailableError
+from .targets.gpu.runtime.arrays import DeviceArray as DeviceArray
+from .targets.gpu.runtime.driver import GpuUnavailableError as GpuUnavailableError
+from .targets.nvptx.runtime.errors import CudaError as CudaError
 from .targets.program.executable import Executable as Executable
 from .targets.program.signing import sign_executable as sign_executable
 

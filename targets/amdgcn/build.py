@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...lowering.device.amd_chips import AmdChip
-from ..nvptx.image import GpuImage
-from ..nvptx.runtime.host_program import read_host_program
+from ..gpu.image import GpuImage
+from ..gpu.runtime.host_program import read_host_program
 from ..program.lowering import Lowering
 from .emission import emit_object
 from .linking import find_linker, linked

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..nvptx.executable import GpuExecutable
-from ..nvptx.image import GpuImage
-from ..nvptx.runtime.device import Device
-from ..nvptx.runtime.driver import Driver
+from ..gpu.executable import GpuExecutable
+from ..gpu.image import GpuImage
+from ..gpu.runtime.device import Device
+from ..gpu.runtime.driver import Driver
 from .linking import is_linked, linked
 from .runtime.device import open_device
 from .runtime.errors import HipUnavailableError

@@ -67,13 +67,13 @@ class Amdgcn(GpuTarget):
         return HipExecutable(build_image(lowering, self.chip), text_at)
 
     def load(self, serialized: Serialized, text_at: TextAt) -> Executable:
-        from ..nvptx.serialization import read_image
+        from ..gpu.serialization import read_image
         from .executable import HipExecutable
 
         return HipExecutable(read_image(serialized), text_at)
 
     def environment(self) -> Mapping[str, str]:
-        from ..nvptx.serialization import environment
+        from ..gpu.serialization import environment
         from .linking import linker_version
 
         return {**environment(), "chip": self.chip.name, "linker": linker_version()}

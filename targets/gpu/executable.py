@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,9 +16,9 @@ from ..program.errors import hide_our_frames
 from ..program.executable import Executable
 from .image import GpuImage
 from .runtime.arrays import DeviceArray, is_on_device, operand, stream_handle
-from .runtime.device import Device, open_device
+from .runtime.device import Device
 from .runtime.driver import Driver
-from .runtime.loaded import LoadedProgram, load_code
+from .runtime.loaded import LoadedProgram
 
 
 class GpuExecutable(Executable):
@@ -29,14 +30,14 @@ class GpuExecutable(Executable):
     argument is a GPU array, else NumPy arrays; `on_device=True` or `False` selects one of them.
 
     A call returns when its work is enqueued in `stream` (by default the process's stream for the device), unless it
-    returns NumPy arrays, has checks or calls host functions. Kernel errors are raised as CudaError by the next wait for
+    returns NumPy arrays, has checks or calls host functions. Kernel errors are raised as GpuError by the next wait for
     the GPU.
 
     Raises GpuUnavailableError without a GPU, TypeError for arguments that do not fit before anything runs, MemoryError,
-    CudaError. Thread-safe.
+    GpuError. Thread-safe.
     """
 
-    target = "nvptx"
+    target: ClassVar[str]
     """The name of the target that loads what `serialize` writes."""
 
     def __init__(self, image: GpuImage, text_at: Callable[[str], str], device: Device | None = None):
@@ -53,13 +54,13 @@ class GpuExecutable(Executable):
 
         return serialize(self.image, self.source, self.target)
 
+    @abstractmethod
     def open_device(self) -> Device:
         """The device to run on. Raises GpuUnavailableError."""
-        return open_device()
 
+    @abstractmethod
     def load_code(self, driver: Driver, image: GpuImage) -> Any:
         """The image's code as a module of the driver. Raises GpuUnavailableError, GpuError."""
-        return load_code(driver, image)
 
     def load(self) -> LoadedProgram:
         """The program on the device, loaded at the first call. Raises GpuUnavailableError."""
@@ -84,7 +85,7 @@ class GpuExecutable(Executable):
         return placed
 
     def wait(self) -> None:
-        """Wait for the runs in the process's stream for the device. Raises CudaError."""
+        """Wait for the runs in the process's stream for the device. Raises GpuError."""
         self.load().device.synchronize()
 
     def _spent(self, kernel: str, nanoseconds: int) -> None:

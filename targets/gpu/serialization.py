@@ -33,7 +33,7 @@ def environment() -> dict[str, str]:
     return {"xhlo": metadata.version("xhlo")}
 
 
-def serialize(image: GpuImage, source: Source | None, target: str = "nvptx") -> bytes:
+def serialize(image: GpuImage, source: Source | None, target: str) -> bytes:
     """The image as bytes, for the target of that name, with the program's text if it is known."""
     header = {
         "chip": image.chip,

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from ...hlo_dialect.diagnostics import DiagnosticError
 from ...lowering.device.chips import Chip
+from ..gpu.image import GpuImage
+from ..gpu.runtime.host_program import HostProgram, read_host_program
 from ..program.lowering import Lowering
 from .assembler import assemblers
 from .cubin_cache import cached_cubin
 from .emission import emit_ptx
-from .image import GpuImage
-from .runtime.host_program import HostProgram, read_host_program
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..gpu.serialization import read_image
 from ..program.container import Serialized
-from .executable import GpuExecutable
-from .serialization import read_image
+from .executable import CudaExecutable
 
 
-def load(serialized: Serialized, text_at: Callable[[str], str]) -> GpuExecutable:
+def load(serialized: Serialized, text_at: Callable[[str], str]) -> CudaExecutable:
     """The executable that `serialize` wrote. Raises ValueError for another version."""
-    return GpuExecutable(read_image(serialized), text_at)
+    return CudaExecutable(read_image(serialized), text_at)

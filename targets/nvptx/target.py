@@ -64,9 +64,9 @@ class Nvptx(GpuTarget):
 
     def build(self, lowering: Lowering, text_at: TextAt) -> Executable:
         from .build import build_image
-        from .executable import GpuExecutable
+        from .executable import CudaExecutable
 
-        return GpuExecutable(build_image(lowering, self.chip, self.ptx), text_at)
+        return CudaExecutable(build_image(lowering, self.chip, self.ptx), text_at)
 
     def load(self, serialized: Serialized, text_at: TextAt) -> Executable:
         from .loading import load
@@ -74,7 +74,7 @@ class Nvptx(GpuTarget):
         return load(serialized, text_at)
 
     def environment(self) -> Mapping[str, str]:
-        from .serialization import environment
+        from ..gpu.serialization import environment
 
         chip = {"chip": self.chip.name, "PTX": str(self.ptx), "math": self.math, "libraries": self.libraries}
         return {**environment(), **chip}

@@ -25,7 +25,7 @@ _CHECKS = frozenset(
         "passes.manager.pipelines",
         "passes.manager.places",
         "targets.compile",
-        "targets.nvptx.runtime.arrays",
+        "targets.gpu.runtime.arrays",
         "targets.program.arguments",
         "targets.program.executable",
         "targets.program.guard",

@@ -18,10 +18,11 @@ import pytest
 import conformance
 import xhlo
 from gpu_runtime_programs import CHAIN, COUNT, chain, chain_inputs
-from xhlo.targets.nvptx.executable import GpuExecutable
-from xhlo.targets.nvptx.runtime.arrays import DeviceArray
-from xhlo.targets.nvptx.runtime.device import Device, open_device
-from xhlo.targets.nvptx.runtime.driver import GpuUnavailableError
+from xhlo.targets.gpu.runtime.arrays import DeviceArray
+from xhlo.targets.gpu.runtime.device import Device
+from xhlo.targets.gpu.runtime.driver import GpuUnavailableError
+from xhlo.targets.nvptx.executable import CudaExecutable
+from xhlo.targets.nvptx.runtime.device import open_device
 from xhlo.tools.arrays import compare, random_arrays
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -198,7 +199,7 @@ def test_machine_code_from_bytes_and_ptx_by_the_driver() -> None:
     expected = run(executable, *inputs)
     for with_cubin in (True, False):
         loaded = xhlo.deserialize(executable.serialize())
-        assert isinstance(loaded, GpuExecutable)
+        assert isinstance(loaded, CudaExecutable)
         if not with_cubin:
             loaded.image.cubin = b""
         for actual, wanted in zip(run(loaded, *inputs), expected, strict=True):

@@ -17,7 +17,8 @@ from typing import Any
 import cuda.bindings.driver as real
 
 from simulated_gpu import Function, Graph, SimulatedDriver
-from xhlo.targets.nvptx.runtime.driver import CopyOnDevice, CopyToHost, CudaError, Launch, RecordEvent
+from xhlo.targets.gpu.runtime.driver import CopyOnDevice, CopyToHost, Launch, RecordEvent
+from xhlo.targets.nvptx.runtime.errors import CudaError
 
 DEVICE = real.CUmemorytype.CU_MEMORYTYPE_DEVICE
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from simulated_gpu import SimulatedDriver
 from xhlo.targets.amdgcn.runtime.errors import HipError
-from xhlo.targets.nvptx.runtime.driver import CopyOnDevice, CopyToHost, CudaError, Launch
+from xhlo.targets.gpu.runtime.driver import CopyOnDevice, CopyToHost, Launch
+from xhlo.targets.nvptx.runtime.errors import CudaError
 
 CODES = {
     "hipErrorInvalidValue": 1,

@@ -28,22 +28,22 @@ from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.printing import print_module
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.lowering.device.chips import get_chip
-from xhlo.targets.nvptx.build import build_image
-from xhlo.targets.nvptx.executable import GpuExecutable
-from xhlo.targets.nvptx.runtime.device import Device
-from xhlo.targets.nvptx.runtime.driver import (
+from xhlo.targets.gpu.runtime.device import Device
+from xhlo.targets.gpu.runtime.driver import (
     WORKSPACE_BYTES,
     Changeable,
     Command,
     CopyOnDevice,
     CopyToHost,
-    CudaError,
     DeviceInfo,
     Launch,
     LibraryCall,
     RecordEvent,
 )
-from xhlo.targets.nvptx.runtime.host_program import HostProgram
+from xhlo.targets.gpu.runtime.host_program import HostProgram
+from xhlo.targets.nvptx.build import build_image
+from xhlo.targets.nvptx.executable import CudaExecutable
+from xhlo.targets.nvptx.runtime.errors import CudaError
 from xhlo.targets.nvptx.target import nvptx
 from xhlo.targets.program.lowering import Lowering
 from xhlo.targets.simt.kernel import run_kernel
@@ -441,7 +441,7 @@ def compile_simulated(
     fuse: bool = True,
     chip: str = "sm_90",
     libraries: str = "never",
-) -> GpuExecutable:
+) -> CudaExecutable:
     """A program for the simulated GPU, by all of the target's passes up to the gpu-level IR."""
     ctx = make_context()
     module = parse_module(text, "<text>", ctx)
@@ -449,7 +449,7 @@ def compile_simulated(
     target = nvptx(chip, libraries=libraries)
     lowering = Lowering(ctx, module, target, profile=profile, fuse=fuse)
     image = build_image(lowering, machine, machine.ptx, emission=as_text)
-    return GpuExecutable(image, lambda stage: "", device or simulated_device())
+    return CudaExecutable(image, lambda stage: "", device or simulated_device())
 
 
 def simulated_device(pool_limit: int | None = None, **settings: Any) -> Device:

@@ -21,13 +21,14 @@ from simulated_gpu import SimulatedDriver, compile_simulated
 from test_gpu_contractions import array
 from test_gpu_libraries import ADD, ATTENTION, RELU, dense
 from xhlo.dialects.gpu.library import SUMS, Matmul, Matrix
+from xhlo.targets.gpu.runtime.device import Device
+from xhlo.targets.gpu.runtime.driver import GpuUnavailableError
+from xhlo.targets.gpu.runtime.host_program import LibraryStep
+from xhlo.targets.gpu.serialization import serialize
 from xhlo.targets.nvptx.runtime import bindings, cublaslt, cuda_driver
 from xhlo.targets.nvptx.runtime.cublaslt import Algorithm, CublasLt, HeuristicResult, find_library, present_libraries
 from xhlo.targets.nvptx.runtime.cuda_driver import CudaDriver
-from xhlo.targets.nvptx.runtime.device import Device
-from xhlo.targets.nvptx.runtime.driver import CudaError, GpuUnavailableError
-from xhlo.targets.nvptx.runtime.host_program import LibraryStep
-from xhlo.targets.nvptx.serialization import serialize
+from xhlo.targets.nvptx.runtime.errors import CudaError
 from xhlo.targets.simt.library import run_matmul
 
 # The library. ---------------------------------------------------------------------------------------------------------
@@ -287,7 +288,7 @@ def test_calls_are_timed_as_their_kernel() -> None:
 
 def test_executables_with_calls_are_bytes_and_back() -> None:
     executable = compile_simulated(ATTENTION, libraries="always")
-    loaded: Any = xhlo.deserialize(serialize(executable.image, None))
+    loaded: Any = xhlo.deserialize(serialize(executable.image, None, "nvptx"))
     assert loaded.image.host == executable.image.host and len(loaded.image.host.steps) == 2
     assert [step.problem.batch for step in loaded.image.host.steps] == [3, 3]
 

@@ -16,10 +16,12 @@ if importlib.util.find_spec("cuda") is None or importlib.util.find_spec("cuda.bi
 from fake_cuda import FakeCuda
 from gpu_runtime_programs import CASES, CHAIN, COUNT, chain, chain_inputs
 from simulated_gpu import SimulatedDriver, compile_simulated
+from xhlo.targets.gpu.runtime.device import Device
+from xhlo.targets.gpu.runtime.driver import GpuUnavailableError
 from xhlo.targets.nvptx.runtime import bindings
 from xhlo.targets.nvptx.runtime.cuda_driver import CudaDriver
-from xhlo.targets.nvptx.runtime.device import Device, open_device, present_chip, use_device
-from xhlo.targets.nvptx.runtime.driver import CudaError, GpuUnavailableError
+from xhlo.targets.nvptx.runtime.device import open_device, present_chip, use_device
+from xhlo.targets.nvptx.runtime.errors import CudaError
 
 
 @pytest.fixture

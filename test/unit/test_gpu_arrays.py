@@ -12,9 +12,9 @@ import pytest
 
 from simulated_gpu import LEGACY, PER_THREAD, compile_simulated, simulated_device
 from xhlo.hlo_dialect.types import ArrayType
-from xhlo.targets.nvptx.runtime.arrays import DeviceArray, stream_handle
-from xhlo.targets.nvptx.runtime.device import Device
-from xhlo.targets.nvptx.runtime.driver import CudaError
+from xhlo.targets.gpu.runtime.arrays import DeviceArray, stream_handle
+from xhlo.targets.gpu.runtime.device import Device
+from xhlo.targets.nvptx.runtime.errors import CudaError
 from xhlo.targets.program import dlpack
 
 DOUBLE = """

@@ -60,7 +60,7 @@ def test_programs_are_checked_and_timed(program: Any, simulated: Any) -> None:
 
 
 def simulated_result(program: Any, device: Any) -> tuple[int, ...]:
-    return gpu.GpuExecutable(gpu.compile_image(program.text, "sm_90"), str, device).output_types[0].shape
+    return gpu.CudaExecutable(gpu.compile_image(program.text, "sm_90"), str, device).output_types[0].shape
 
 
 @pytest.mark.parametrize("program", SMALL, ids=lambda program: program.name)

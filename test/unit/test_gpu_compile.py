@@ -15,7 +15,7 @@ from xhlo.lowering.device.chips import get_chip
 from xhlo.targets import compile as compiling
 from xhlo.targets.cache import files
 from xhlo.targets.nvptx import build, cubin_cache
-from xhlo.targets.nvptx.executable import GpuExecutable
+from xhlo.targets.nvptx.executable import CudaExecutable
 from xhlo.targets.nvptx.loading import load
 from xhlo.targets.program.container import unpack
 
@@ -29,7 +29,7 @@ def _a_chip_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_targets_two_names_share_what_is_compiled() -> None:
     executable = xhlo.compile(CHAIN, target="gpu")
-    assert isinstance(executable, GpuExecutable) and isinstance(executable, xhlo.Executable)
+    assert isinstance(executable, CudaExecutable) and isinstance(executable, xhlo.Executable)
     assert xhlo.compile(CHAIN, target="nvptx") is executable
     assert xhlo.compile(CHAIN, target="gpu", profile=True) is not executable
     assert xhlo.compile(CHAIN) is not executable
@@ -87,7 +87,7 @@ def test_bytes_hold_all_of_a_program(text: str) -> None:
     executable = compile_simulated(text, device, fuse=False)
     loaded = load(unpack(executable.serialize()), str)
     assert loaded.image.host == executable.image.host
-    again = GpuExecutable(loaded.image, lambda stage: "", device)
+    again = CudaExecutable(loaded.image, lambda stage: "", device)
     inputs = [np.ones(t.shape, t.dtype) for t in executable.input_types]
     results = [each if isinstance(each, tuple) else (each,) for each in (executable(*inputs), again(*inputs))]
     for actual, wanted in zip(*results, strict=True):
@@ -102,13 +102,13 @@ def test_bytes_of_a_program_that_calls_the_host() -> None:
     executable = compile_simulated(CALLING.replace("gpu_test.rank", "gpu_test.tenfold"))
     image = load(unpack(executable.serialize()), str).image
     x = np.arange(4, dtype=np.float32)
-    np.testing.assert_array_equal(GpuExecutable(image, str, simulated_device())(x), x - 10 * x)
+    np.testing.assert_array_equal(CudaExecutable(image, str, simulated_device())(x), x - 10 * x)
 
 
 def test_deserialize_knows_the_target() -> None:
     executable = xhlo.compile(CHAIN, target="gpu")
     loaded = xhlo.deserialize(executable.serialize())
-    assert isinstance(loaded, GpuExecutable)
+    assert isinstance(loaded, CudaExecutable)
     assert loaded.image.ptx == executable.image.ptx and loaded.image.cubin == executable.image.cubin
     assert "hlo.fusion" in loaded.as_text("fused")
     assert type(xhlo.deserialize(xhlo.compile(CHAIN).serialize())) is type(xhlo.compile(CHAIN))

@@ -10,9 +10,10 @@ import pytest
 import xhlo
 from gpu_runtime_programs import CHAIN, CHECKED, chain, chain_inputs
 from simulated_gpu import compile_simulated, simulated_device
-from xhlo.targets.nvptx.executable import GpuExecutable
-from xhlo.targets.nvptx.runtime import host_program
-from xhlo.targets.nvptx.runtime.driver import CudaError, GpuUnavailableError
+from xhlo.targets.gpu.runtime import host_program
+from xhlo.targets.gpu.runtime.driver import GpuUnavailableError
+from xhlo.targets.nvptx.executable import CudaExecutable
+from xhlo.targets.nvptx.runtime.errors import CudaError
 
 
 def test_a_refused_launch_names_the_kernel() -> None:
@@ -106,7 +107,7 @@ def test_a_driver_that_does_not_know_the_version_of_the_ptx() -> None:
     np.testing.assert_allclose(executable(*chain_inputs())[0], chain(*chain_inputs())[0], rtol=1e-5)
     assert [code.splitlines()[0] for code in loaded] == [b".version 8.7", b".version 8.2"]
 
-    again = GpuExecutable(executable.image, lambda stage: "", device)
+    again = CudaExecutable(executable.image, lambda stage: "", device)
     device.driver.cuda = 11040
     with pytest.raises(
         GpuUnavailableError, match=r"of CUDA 11\.4, which reads PTX up to 7\.4; sm_90 is known from 7\.8"
@@ -131,7 +132,7 @@ def test_what_the_host_cannot_do_is_refused_at_its_place() -> None:
     from xhlo.hlo_dialect.diagnostics import DiagnosticError
     from xhlo.hlo_dialect.dialect import make_context
     from xhlo.hlo_dialect.reading import parse_module
-    from xhlo.targets.nvptx.runtime.host_program import read_host_program
+    from xhlo.targets.gpu.runtime.host_program import read_host_program
 
     ctx = make_context()
     text = """

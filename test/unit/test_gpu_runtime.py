@@ -11,10 +11,10 @@ import xhlo
 from gpu_runtime_programs import CALLING, CASES, CHAIN, CHECKED, COUNT, chain, chain_inputs
 from simulated_gpu import as_text, compile_simulated, simulated_device
 from xhlo.targets import compile as compiling
+from xhlo.targets.gpu.runtime import runner
+from xhlo.targets.gpu.runtime.host_program import CopyStep, LaunchStep, ReadStep, SwitchStep, WhileStep
 from xhlo.targets.nvptx import build as nvptx_build
-from xhlo.targets.nvptx.runtime import runner
 from xhlo.targets.nvptx.runtime.device import use_device
-from xhlo.targets.nvptx.runtime.host_program import CopyStep, LaunchStep, ReadStep, SwitchStep, WhileStep
 
 
 def test_the_host_program_is_read_once_into_steps() -> None:

@@ -17,10 +17,10 @@ from xhlo.targets.amdgcn.runtime import hip_driver
 from xhlo.targets.amdgcn.runtime.errors import HipError, HipUnavailableError
 from xhlo.targets.amdgcn.runtime.hip_driver import HipDriver
 from xhlo.targets.amdgcn.target import AMDGCN
-from xhlo.targets.nvptx.image import GpuImage
-from xhlo.targets.nvptx.runtime.device import Device
-from xhlo.targets.nvptx.runtime.driver import LibraryCall
-from xhlo.targets.nvptx.runtime.host_program import read_host_program
+from xhlo.targets.gpu.image import GpuImage
+from xhlo.targets.gpu.runtime.device import Device
+from xhlo.targets.gpu.runtime.driver import LibraryCall
+from xhlo.targets.gpu.runtime.host_program import read_host_program
 from xhlo.targets.program.lowering import Lowering
 from xhlo.targets.registry import get_target
 

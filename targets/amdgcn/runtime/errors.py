@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...nvptx.runtime.driver import GpuError, GpuUnavailableError
+from ...gpu.runtime.driver import GpuError, GpuUnavailableError
 
 
 class HipError(GpuError):

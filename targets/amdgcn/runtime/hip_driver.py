@@ -2,7 +2,7 @@
 HIP, AMD's runtime for GPUs, through ctypes: the library libamdhip64, of ROCm 5.7 or newer.
 
 Its functions are those of "HIP Runtime API Reference", and it takes the place of the CUDA driver
-(nvptx/runtime/driver.py). It uses the device's primary context, as PyTorch and CuPy do. A graph is kept as a list of
+(gpu/runtime/driver.py). It uses the device's primary context, as PyTorch and CuPy do. A graph is kept as a list of
 commands, which are enqueued one after the other.
 """
 
@@ -18,7 +18,7 @@ from ctypes import byref, c_char, c_float, c_int, c_size_t, c_uint, c_void_p
 from dataclasses import dataclass
 from typing import Any
 
-from ...nvptx.runtime.driver import (
+from ...gpu.runtime.driver import (
     Changeable,
     Command,
     CopyOnDevice,

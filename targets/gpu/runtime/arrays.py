@@ -23,7 +23,7 @@ class DeviceArray:
     """
     A row-major array in a GPU's memory, as programs on the GPU return it.
 
-    Its computation may still be running: `numpy()` and `block_until_ready()` wait for it, and raise CudaError if it
+    Its computation may still be running: `numpy()` and `block_until_ready()` wait for it, and raise GpuError if it
     failed. Other libraries use it without a copy through `__dlpack__` and `__cuda_array_interface__`, which order their
     work after ours. It is read-only, because several results may share memory.
 
@@ -86,11 +86,11 @@ class DeviceArray:
         return self._block.stream.handle
 
     def numpy(self) -> Array:
-        """Wait for the array and copy it to host memory. Raises CudaError."""
+        """Wait for the array and copy it to host memory. Raises GpuError."""
         return self._device.read(self._address, self._type, self._block.stream)
 
     def block_until_ready(self) -> DeviceArray:
-        """Wait for the computation. Raises CudaError."""
+        """Wait for the computation. Raises GpuError."""
         self._device.synchronize(self._block.stream)
         return self
 

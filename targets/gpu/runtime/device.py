@@ -14,14 +14,13 @@ import os
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 
 from ....hlo_dialect.types import Array, ArrayType
-from ....lowering.device.chips import DEFAULT_CHIP, UnknownChipError, chip_of_capability, get_chip
 from .driver import PER_THREAD_STREAM, WORKSPACE_BYTES, Driver, GpuError, GpuUnavailableError
 from .memory import Block, DevicePool
 from .staging import Staging
@@ -325,10 +324,6 @@ def _close(device: weakref.ref[Device]) -> None:
         found.closed = found.pool.closed = True
 
 
-_devices: dict[int, Device] = {}
-_lock = threading.Lock()
-
-
 def chosen_ordinal() -> int:
     """The GPU's number from XHLO_GPU_DEVICE. Raises GpuUnavailableError if it is not a number."""
     text = os.environ.get(ORDINAL, "0")
@@ -337,51 +332,32 @@ def chosen_ordinal() -> int:
     return int(text)
 
 
-def open_device(ordinal: int | None = None) -> Device:
-    """
-    The device with that number, or the one that XHLO_GPU_DEVICE chooses; one object per device in the process.
+class Devices:
+    """The GPUs of a vendor in this process, each opened once."""
 
-    Raises GpuUnavailableError if it is unavailable.
-    """
-    number = chosen_ordinal() if ordinal is None else ordinal
-    with _lock:
-        found = _devices.get(number)
-        if found is None:
-            from .cuda_driver import CudaDriver
+    def __init__(self, driver: Callable[[int], Driver], unavailable: type[GpuUnavailableError]):
+        """`driver` opens the GPU of a number; `unavailable` is raised where it cannot."""
+        self._driver = driver
+        self._unavailable = unavailable
+        self._found: dict[int, Device] = {}
+        self._lock = threading.Lock()
 
-            try:
-                found = _devices[number] = Device(CudaDriver(number))
-            except GpuError as error:
-                raise GpuUnavailableError(f"the GPU {number} cannot be used: {error}") from error
-        return found
+    def open(self, ordinal: int | None = None) -> Device:
+        """The device with that number, or the one that XHLO_GPU_DEVICE chooses. Raises GpuUnavailableError."""
+        number = chosen_ordinal() if ordinal is None else ordinal
+        with self._lock:
+            found = self._found.get(number)
+            if found is None:
+                try:
+                    found = self._found[number] = Device(self._driver(number))
+                except GpuError as error:
+                    raise self._unavailable(f"the GPU {number} cannot be used: {error}") from error
+            return found
 
-
-def present_chip() -> str:
-    """
-    The chip to compile for: from the environment variable XHLO_GPU_CHIP, from the GPU that programs run on, or a
-    default if there is none, because compiling needs no GPU.
-
-    Raises GpuUnavailableError for an unknown GPU or name.
-    """
-    chosen = os.environ.get(CHIP)
-    try:
-        if chosen:
-            return get_chip(chosen).name
-        device = open_device()
-    except UnknownChipError as error:
-        raise GpuUnavailableError(f"{CHIP}: {error}") from None
-    except GpuUnavailableError:
-        return DEFAULT_CHIP
-    try:
-        return chip_of_capability(*device.info.capability).name
-    except UnknownChipError as error:
-        raise GpuUnavailableError(f"{device.info.name}: {error}") from None
-
-
-def use_device(device: Device | None, ordinal: int = 0) -> None:
-    """Replace the GPU by a device (for tests), or, with None, restore it."""
-    with _lock:
-        if device is None:
-            _devices.pop(ordinal, None)
-        else:
-            _devices[ordinal] = device
+    def use(self, device: Device | None, ordinal: int = 0) -> None:
+        """Replace the GPU by a device (for tests), or, with None, restore it."""
+        with self._lock:
+            if device is None:
+                self._found.pop(ordinal, None)
+            else:
+                self._found[ordinal] = device

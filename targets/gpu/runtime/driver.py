@@ -1,10 +1,9 @@
 """
 The runtime's interface to a GPU driver.
 
-`CudaDriver` (cuda_driver.py) calls the CUDA driver, `HipDriver` (amdgcn/runtime/hip_driver.py) HIP; tests use a
-simulated one. Addresses, streams and events are
-integers: device addresses of the driver, handles of CUstream and CUevent. Methods that take a stream return once the
-work is enqueued; the work of one stream runs in order.
+`CudaDriver` (nvptx/runtime/cuda_driver.py) calls the CUDA driver, `HipDriver` (amdgcn/runtime/hip_driver.py) HIP; tests
+use a simulated one. Addresses, streams and events are integers: device addresses of the driver, handles of CUstream and
+CUevent. Methods that take a stream return once the work is enqueued; the work of one stream runs in order.
 """
 
 from __future__ import annotations
@@ -46,24 +45,6 @@ class GpuError(RuntimeError):
     def out_of_memory(self) -> bool:
         """Whether the device's memory did not suffice."""
         return self.name == self.OUT_OF_MEMORY
-
-
-class CudaError(GpuError):
-    """
-    The CUDA driver returned an error, or a kernel failed.
-
-    `name` is CUDA's ("CUDA_ERROR_ILLEGAL_ADDRESS"), `kernel` the device function, if one is known to be the cause.
-
-    >>> import xhlo
-    >>> error = xhlo.CudaError("CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal access", "loop_fusion_0")
-    >>> error.name, error.kernel
-    ('CUDA_ERROR_ILLEGAL_ADDRESS', 'loop_fusion_0')
-    >>> print(error)
-    CUDA_ERROR_ILLEGAL_ADDRESS: kernel @loop_fusion_0: an illegal access
-    """
-
-    OUT_OF_MEMORY = "CUDA_ERROR_OUT_OF_MEMORY"
-    CAPTURED = "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"
 
 
 class GpuUnavailableError(DiagnosticError):
@@ -216,7 +197,7 @@ class Driver(Protocol):
     # Code.
 
     def load(self, code: bytes) -> Any:
-        """A module of machine code, or of PTX text, in the device's context. A CudaError holds the compiler's log."""
+        """A module of machine code, or of PTX text, in the device's context. A GpuError holds the compiler's log."""
         ...
 
     def cuda_version(self) -> int:
@@ -244,7 +225,7 @@ class Driver(Protocol):
         ...
 
     def synchronize(self, stream: int) -> None:
-        """Wait for all work of a stream. Raises CudaError for its failures."""
+        """Wait for all work of a stream. Raises GpuError for its failures."""
         ...
 
     def synchronize_all(self) -> None:
@@ -262,7 +243,7 @@ class Driver(Protocol):
         ...
 
     def synchronize_event(self, event: int) -> None:
-        """Wait until the event happened. Raises CudaError for failures before it."""
+        """Wait until the event happened. Raises GpuError for failures before it."""
         ...
 
     def is_done(self, event: int) -> bool: ...

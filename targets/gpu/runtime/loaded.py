@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -14,11 +13,10 @@ import numpy as np
 from ....hlo_dialect.custom_calls.registry import run_target
 from ....hlo_dialect.limits import shown
 from ....hlo_dialect.types import Array, ArrayType
-from ....lowering.device.chips import get_chip, ptx_of_cuda, ptx_text
 from ...program.facts import HostCall
 from ..image import GpuImage
 from .device import Device
-from .driver import CudaError, DeviceInfo, Driver, GpuError, GpuUnavailableError
+from .driver import DeviceInfo, Driver, GpuError
 from .plan import plan
 from .runner import HostFunction, Runner, Spent
 from .streams import Identity, Stream
@@ -36,8 +34,8 @@ class LoadedProgram:
     MAX_STREAMS = 8
     """The maximum number of streams whose graphs are kept."""
 
-    def __init__(self, image: GpuImage, device: Device, spent: Spent | None, load: Loader | None = None):
-        """`load` loads the image's code; by default, on a driver of CUDA."""
+    def __init__(self, image: GpuImage, device: Device, spent: Spent | None, load: Loader):
+        """`load` loads the image's code."""
         _check_memory(image, device.driver.device)
         self.device = device
         self._image = image
@@ -49,7 +47,7 @@ class LoadedProgram:
         driver = device.driver
         functions = image.host.functions
         with driver.entered():
-            self._module = (load or load_code)(driver, image) if functions else None
+            self._module = load(driver, image) if functions else None
             self._functions = {name: driver.function(self._module, name, size) for name, size in functions.items()}
         content = np.frombuffer(image.host.constants, np.uint8)
         self._constants = device.allocate(content.nbytes, device.stream) if content.nbytes else None
@@ -114,66 +112,6 @@ def _check_memory(image: GpuImage, device: DeviceInfo) -> None:
             f"the program needs at least {shown(total)} of GPU memory ({parts}); {device.name} has "
             f"{shown(device.memory)}"
         )
-
-
-def load_code(driver: Driver, image: GpuImage) -> Any:
-    """The module of machine code that fits the device, or of the PTX. Raises GpuUnavailableError, CudaError."""
-    codes = codes_for(image, driver.device)
-    for code in codes[:-1]:
-        try:
-            return driver.load(code)
-        except CudaError as error:
-            if error.name not in NOT_UNDERSTOOD:
-                raise
-    try:
-        return driver.load(codes[-1])
-    except CudaError as error:
-        if error.name != UNSUPPORTED_PTX:
-            raise
-        return driver.load(_for_older_driver(image, driver).encode())
-
-
-def _for_older_driver(image: GpuImage, driver: Driver) -> str:
-    """
-    The PTX stated to be of the newest version that the driver reads. Most code needs no more; where it uses a later
-    instruction, the driver refuses that. Raises GpuUnavailableError if the version does not know the chip.
-    """
-    cuda = driver.cuda_version()
-    newest, chip = ptx_of_cuda(cuda), get_chip(image.chip)
-    if newest < chip.oldest_ptx:
-        raise GpuUnavailableError(
-            f"the driver is of CUDA {cuda // 1000}.{cuda % 1000 // 10}, which reads PTX up to {ptx_text(newest)}; "
-            f"{chip.name} is known from {ptx_text(chip.oldest_ptx)} on: update the driver"
-        )
-    return re.sub(r"(?m)^\.version [0-9.]+$", f".version {ptx_text(newest)}", image.ptx, count=1)
-
-
-UNSUPPORTED_PTX = "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
-
-NOT_UNDERSTOOD = (
-    "CUDA_ERROR_INVALID_IMAGE",
-    "CUDA_ERROR_NO_BINARY_FOR_GPU",
-    "CUDA_ERROR_INVALID_SOURCE",
-    UNSUPPORTED_PTX,
-)
-"""The driver's errors for machine code of an assembler newer than itself."""
-
-
-def codes_for(image: GpuImage, device: DeviceInfo) -> tuple[bytes, ...]:
-    """
-    The codes for the driver to load, best first: machine code that fits this device, then PTX, which the driver
-    compiles.
-
-    Machine code runs on later devices of the same major version, PTX on all later devices; code for an `a` chip runs on
-    that chip only. Raises GpuUnavailableError.
-    """
-    chip = get_chip(image.chip)
-    major, minor = divmod(chip.capability, 10)
-    own = (major, minor) == device.capability
-    if not own and (chip.accelerated or (major, minor) > device.capability):
-        raise GpuUnavailableError(f"the program was compiled for {chip.name}; the {device.name} is {device.chip}")
-    ptx = (image.ptx.encode(),)
-    return (image.cubin, *ptx) if image.cubin and major == device.capability[0] else ptx
 
 
 def host_function(stated: HostCall, device: Device) -> HostFunction:

@@ -40,7 +40,7 @@ class Staging:
         return self._blocks[number % 2]
 
     def upload(self, target: int, source: int, nbytes: int, stream: int) -> None:
-        """Copy host memory to the device; the source may change when this returns. Raises CudaError."""
+        """Copy host memory to the device; the source may change when this returns. Raises GpuError."""
         driver = self._driver
         with self._lock:
             for number, at in enumerate(range(0, nbytes, self._piece)):
@@ -54,7 +54,7 @@ class Staging:
         """
         Copy device memory to the host after all work enqueued in the stream, and wait for the copy.
 
-        Raises CudaError for failures in the stream.
+        Raises GpuError for failures in the stream.
         """
         driver = self._driver
         with self._lock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from .driver import GpuUnavailableError
+from ...gpu.runtime.driver import GpuUnavailableError
 
 MODULE = "cuda.bindings.driver"
 

@@ -31,8 +31,9 @@ from typing import Any
 
 from ....dialects.gpu.library import Matmul, Matrix
 from ....passes.manager.pipelines import LIBRARIES
+from ...gpu.runtime.driver import WORKSPACE_BYTES, GpuUnavailableError
 from .bindings import load_bindings
-from .driver import WORKSPACE_BYTES, CudaError, GpuUnavailableError
+from .errors import CudaError
 
 DISTRIBUTIONS = ("nvidia-cublas", "nvidia-cublas-cu12")
 

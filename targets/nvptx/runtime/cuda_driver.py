@@ -15,20 +15,20 @@ from typing import Any
 import numpy as np
 
 from ....hlo_dialect.types import Array
-from .bindings import load_bindings
-from .cublaslt import CublasLt
-from .driver import (
+from ...gpu.runtime.driver import (
     Changeable,
     Command,
     CopyOnDevice,
     CopyToHost,
-    CudaError,
     DeviceInfo,
     GpuUnavailableError,
     Launch,
     LibraryCall,
     RecordEvent,
 )
+from .bindings import load_bindings
+from .cublaslt import CublasLt
+from .errors import CudaError
 
 _NO_GPU = {
     "CUDA_ERROR_NO_DEVICE": "the CUDA driver finds no GPU",

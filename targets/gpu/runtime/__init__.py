@@ -1,0 +1,1 @@
+"""Runs programs on GPUs through the driver of a vendor: memory, streams, graphs and arrays."""
