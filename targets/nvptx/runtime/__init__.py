@@ -1,1 +1,1 @@
-"""Running compiled programs on NVIDIA GPUs: the driver, memory, arrays, the host program."""
+"""CUDA: the driver and its errors, cuBLASLt, and the code that a device loads."""
