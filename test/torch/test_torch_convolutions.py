@@ -17,8 +17,6 @@ def _step(x: Any, w: Any, t: Any, k: Any) -> list[Any]:
     x, w, t, k = given
     found = [
         F.conv2d(x, w, stride=(2, 1), padding=(1, 2), dilation=(1, 2)),
-        F.conv2d(x, w, padding=1),
-        F.conv2d(x, k),
         F.conv2d(x, k, stride=2),
         F.conv_transpose2d(x, t, stride=(3, 2), padding=(1, 0), output_padding=(2, 0), dilation=(2, 1)),
         F.conv1d(x[:1, :, 0], w[:, :, 0], padding=2),
