@@ -263,7 +263,7 @@ def test_kernels_and_profiles_name_what_is_called(register: Any) -> None:
     assert (kernel.kind, kernel.target, kernel.library, kernel.calls) == ("callback", "mine.too", "", 1)
     assert "call_mine.too_0 [callback]" in profile_table(exe)
     exe = xhlo.compile(
-        "func.func @main(%a: tensor<80x80xf32>) -> tensor<80x80xf32> {%0 = stablehlo.cholesky %a : tensor<80x80xf32> return %0 : tensor<80x80xf32>}"
+        "func.func @main(%a: tensor<600x600xf32>) -> tensor<600x600xf32> {%0 = stablehlo.cholesky %a : tensor<600x600xf32> return %0 : tensor<600x600xf32>}"
     )
     (kernel,) = exe.kernels
     assert kernel.kind == "library" and "LAPACK" in kernel.library
