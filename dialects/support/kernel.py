@@ -44,6 +44,8 @@ PURE = "xhlo.pure"
 VARIANTS = "xhlo.variants"
 """On a function of scalars: the widths for which there are variants of vectors and a mask (`vector_variant`)."""
 PARALLEL_BODY = "xhlo.parallel_body"
+PART = "xhlo.part"
+"""A loop of a kernel as a function of its own (outline-parallel-loops)."""
 
 # On the module.
 ARENA_SIZE = "xhlo.arena_size"

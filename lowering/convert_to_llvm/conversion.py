@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -26,6 +26,7 @@ from ...dialects.support.kernel import (
     INLINE,
     PARALLEL,
     PARALLEL_BODY,
+    PART,
     PURE,
     VARIANTS,
     Kernel,
@@ -258,7 +259,7 @@ def _function_traits(op: func.FuncOp) -> list[str]:
         return ["alwaysinline", "nounwind"]
     if PURE in op.attributes:
         return ["noinline", "cold", "nounwind", "willreturn", "memory(none)", *_variants(op)]
-    if is_kernel(op) or PARALLEL_BODY in op.attributes or SHARED in op.attributes:
+    if is_kernel(op) or not {PARALLEL_BODY, PART, SHARED}.isdisjoint(op.attributes):
         return ["noinline", "nounwind"]
     if any(isinstance(inner, GuardOp) for block in op.body.blocks for inner in block.ops):
         return ["noinline", "optnone", "nounwind"]
@@ -288,29 +289,60 @@ def _no_alias(types: Sequence[Attribute], shared: Collection[int]) -> ArrayAttr[
 
 def _independent_bodies(functions: Iterable[func.FuncOp]) -> dict[str, set[int]]:
     """
-    The parallel bodies whose memref parameters alias only as those of their kernel may: wherever one is started, the
-    captured memrefs are views of different buffers, each a kernel parameter or a stack slot. With each the parameters
-    that may share a buffer, as `Kernel.shared` says.
+    The parallel bodies and parts of kernels whose memref parameters alias only as those of their kernel may: wherever
+    one is started, the captured memrefs are views of different buffers, each a kernel parameter or a stack slot. With
+    each the parameters that may share a buffer, as `Kernel.shared` says.
+    """
+    defined = [function for function in functions if function.body.blocks]
+    parts = {function.sym_name.data for function in defined if PART in function.attributes}
+    shared = {function.sym_name.data: set(Kernel(function).shared) for function in defined if is_kernel(function)}
+    bodies = _independent(defined, shared, _started)
+    return bodies | _independent(defined, shared | bodies, lambda op: _called(op, parts))
+
+
+def _started(op: Operation) -> tuple[str, Sequence[SSAValue]] | None:
+    """The body that an operation starts, and what it passes."""
+    return (op.callee.root_reference.data, op.captures) if isinstance(op, ParallelForOp) else None
+
+
+def _called(op: Operation, parts: Collection[str]) -> tuple[str, Sequence[SSAValue]] | None:
+    """The part of a kernel that an operation calls, and what it passes."""
+    if isinstance(op, func.CallOp) and op.callee.string_value() in parts:
+        return op.callee.string_value(), op.arguments
+    return None
+
+
+def _independent(
+    functions: Sequence[func.FuncOp],
+    known: Mapping[str, Collection[int]],
+    use: Callable[[Operation], tuple[str, Sequence[SSAValue]] | None],
+) -> dict[str, set[int]]:
+    """
+    The functions that `use` finds whose parameters are independent, with those that may share a buffer; `known`: the
+    same of the functions that use them.
     """
     found: dict[str, set[int]] = {}
     dependent: set[str] = set()
     for function in functions:
+        own = known.get(function.sym_name.data)
+        shared = {function.body.blocks[0].args[number] for number in own or ()}
         for op in operations_in(function):
-            if isinstance(op, ParallelForOp):
-                name = op.callee.root_reference.data
-                if not _captures_differ(op, function):
+            used = use(op)
+            if used is not None:
+                name, values = used
+                if not _differ(values, function, own is not None):
                     dependent.add(name)
-                shared = {function.body.blocks[0].args[number] for number in Kernel(function).shared}
-                captured = (i for i, value in enumerate(op.captures) if root_buffer(value) in shared)
-                found.setdefault(name, set()).update(captured)
+                found.setdefault(name, set()).update(
+                    i for i, value in enumerate(values) if root_buffer(value) in shared
+                )
     return {name: shared for name, shared in found.items() if name not in dependent}
 
 
-def _captures_differ(op: ParallelForOp, function: func.FuncOp) -> bool:
-    roots: list[SSAValue] = [root_buffer(value) for value in op.captures if isinstance(value.type, MemRefType)]
+def _differ(values: Sequence[SSAValue], function: func.FuncOp, has_own_parameters: bool) -> bool:
+    roots: list[SSAValue] = [root_buffer(value) for value in values if isinstance(value.type, MemRefType)]
     for root in roots:
         parameter = isinstance(root, BlockArgument) and root.owner is function.body.first_block
-        if not (parameter and is_kernel(function)) and not isinstance(root.owner, memref.AllocaOp):
+        if not (parameter and has_own_parameters) and not isinstance(root.owner, memref.AllocaOp):
             return False
     return len(set(roots)) == len(roots)
 

@@ -24,7 +24,7 @@ from xhlo.lowering.convert_contractions_to_vector.conversion import ConvertContr
 from xhlo.lowering.convert_linalg_to_scf import elementwise, reduction
 from xhlo.lowering.convert_linalg_to_scf.conversion import ConvertLinalgToScfPass
 from xhlo.lowering.loop_nests import cost
-from xhlo.passes.outline_parallel_loops import OutlineParallelLoopsPass
+from xhlo.passes.outline_parallel_loops.transform import OutlineParallelLoopsPass
 
 DTYPES = {
     "f32": np.float32,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
 import xhlo
 from xhlo.hlo_dialect.dialect import make_context
+from xhlo.passes.outline_parallel_loops import transform
 from xhlo.targets.cpu import build, jit
 from xhlo.targets.cpu.executable import CpuExecutable
 from xhlo.targets.cpu.target import CPU
@@ -30,6 +33,8 @@ CHAIN = """func.func @main(%a: tensor<70x96xf32>, %b: tensor<96x64xf32>, %c: ten
   %2 = hlo.reduce(%1 init: %z) applies hlo.add across dimensions = [0] : (tensor<70x33xf32>, tensor<f32>) -> tensor<33xf32>
   return %2 : tensor<33xf32>
 }"""
+
+EPILOGUE = PRODUCT.replace("return %0", "%1 = hlo.tanh %0 : tensor<64x64xf32>\n  return %1")
 
 ADDITION = """func.func @main(%a: tensor<64xi64>) -> tensor<64xi64> {
   %0 = hlo.add %a, %a : tensor<64xi64>
@@ -56,6 +61,26 @@ def test_work_is_apart_from_what_starts_it() -> None:
     start, work = units.texts
     assert "define void @xhlo_entry(" in start and "x float>" not in start and "load float" not in start
     assert "load float" in work and "@xhlo_entry" not in work
+
+
+def test_an_epilogue_is_work_apart() -> None:
+    units = units_of(EPILOGUE)
+    assert units.starting == (True, False)
+    start, work = units.texts
+    assert "fmul" not in start and "_part_0" in start
+    assert "_part_0" in work and "call void @xhlo_shared_" not in work
+
+
+def test_an_epilogue_apart_computes_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    a, b = (rng.normal(size=shape).astype(np.float32) for shape in ((64, 96), (96, 64)))
+
+    def nothing(module: ModuleOp, function: FuncOp) -> list[FuncOp]:
+        return []
+
+    apart = np.asarray(xhlo.compile(EPILOGUE + "// apart")(a, b)).tobytes()
+    monkeypatch.setattr(transform, "outline_work", nothing)
+    assert np.asarray(xhlo.compile(EPILOGUE + "// together")(a, b)).tobytes() == apart
 
 
 def test_few_operations_that_start_stay_with_the_work() -> None:

@@ -2,63 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, TypeGuard, cast
+from dataclasses import dataclass
+from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import FunctionType, IndexType, IntegerAttr, ModuleOp, StringAttr, UnitAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region
 
-from ..dialects.cpu import ParallelForOp
-from ..dialects.support.kernel import PARALLEL, PARALLEL_BODY
-from ..dialects.support.views import is_view
-from ..hlo_dialect.diagnostics import fail
-from ..hlo_dialect.hlo_pass import HloPass
-from ..hlo_dialect.walking import operations_in
+from ...dialects.cpu import ParallelForOp
+from ...dialects.support.kernel import PARALLEL, PARALLEL_BODY
+from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.walking import operations_in
+from .captures import Captures, capture, is_repeated
+from .work import outline_work
 
 INDEX = IndexType()
-
-
-def _is_repeated(op: Operation | Block) -> TypeGuard[Operation]:
-    """
-    Whether the operation is cloned into the body instead of passing its result as a parameter.
-
-    Constants fold there; a view passed together with its buffer would alias memory that the body's parameters declare
-    noalias.
-    """
-    return is_view(op) or isinstance(op, (arith.ConstantOp, memref.GetGlobalOp))
-
-
-@dataclass
-class Captures:
-    """The values that a parallel body captures: parameters of the outlined function, and operations cloned into it."""
-
-    body: Block
-    """The outlined function's block, before it has parameters."""
-    repeated: list[Operation] = field(default_factory=list[Operation])
-    values: list[SSAValue] = field(default_factory=list[SSAValue])
-    mapping: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-
-    def inside(self, value: SSAValue) -> SSAValue:
-        """The value in the body that replaces `value` from outside."""
-        found = self.mapping.get(value)
-        if found is not None:
-            return found
-        owner = value.owner
-        if _is_repeated(owner):
-            for operand in owner.operands:
-                self.inside(operand)
-            copy = owner.clone(self.mapping)
-            copy.location = owner.location
-            self.repeated.append(copy)
-            self.mapping.update(zip(owner.results, copy.results, strict=True))
-            return self.mapping[value]
-        argument = self.body.insert_arg(value.type, len(self.values))
-        argument.name_hint = value.name_hint
-        self.values.append(value)
-        self.mapping[value] = argument
-        return argument
 
 
 def static_count(op: scf.ParallelOp) -> int:
@@ -123,17 +83,8 @@ def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
 
     body = Block()
     captures = Captures(body)
-    inside: set[SSAValue] = set(loop_block.args)
-    allocas: list[Operation] = []
-    for inner in region.walk():
-        inside.update(inner.results)
-        inside.update(argument for r in inner.regions for b in r.blocks for argument in b.args)
-        if isinstance(inner, memref.AllocaOp):
-            allocas.append(inner)
-    for inner in list(region.walk()):
-        for index, operand in enumerate(inner.operands):
-            if operand not in inside:
-                inner.operands[index] = captures.inside(operand)
+    allocas = [inner for inner in region.walk() if isinstance(inner, memref.AllocaOp)]
+    capture(region, captures, set(loop_block.args))
 
     lower = body.insert_arg(INDEX, len(body.args))
     upper = body.insert_arg(INDEX, len(body.args))
@@ -164,7 +115,7 @@ def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
 def erase_dead_repeated(function: func.FuncOp) -> None:
     """Erase constants and views that only the outlined loops used."""
     for op in reversed(list(function.body.block.ops)):
-        if _is_repeated(op) and all(result.uses.get_length() == 0 for result in op.results):
+        if is_repeated(op) and all(result.uses.get_length() == 0 for result in op.results):
             op.detach()
             op.erase()
 
@@ -176,6 +127,9 @@ class OutlineParallelLoopsPass(HloPass):
     Before: `scf.parallel (%i) = (0) to (256) step (1) {.. %a ..}` in @k
     After:  `cpu.parallel_for @k_body_0(%a : memref<..>) {count = 256 : i64}` and
             `func.func private @k_body_0(%a: memref<..>, %lo: index, %hi: index)` with a loop from %lo to %hi.
+    A function that has nothing but calls of shared functions, the loops around them and loops of other work, such as
+    the epilogue of a product, calls functions for these loops: what is left is translated quickly
+    (targets/llvm_text/parts.py).
     Assumes: 1-D loops over 0..constant without results; loops inside them are serialized.
     Leaves: no scf.parallel. Constants and views of captured buffers are cloned into the body.
     """
@@ -195,6 +149,9 @@ class OutlineParallelLoopsPass(HloPass):
             if bodies:
                 module.body.block.insert_ops_after(bodies, function)
                 erase_dead_repeated(function)
+        for function in list(module.body.block.ops):
+            if isinstance(function, func.FuncOp) and not function.is_declaration:
+                module.body.block.insert_ops_after(outline_work(module, function), function)
 
 
 def _inside_parallel(op: Operation) -> bool:

@@ -1,0 +1,1 @@
+"""The pass `outline-parallel-loops`: parallel loops, and the work between calls, to functions."""

@@ -1,0 +1,104 @@
+"""Loops of work in functions that otherwise only call shared functions become functions themselves."""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import FunctionType, IndexType, ModuleOp, StringAttr, UnitAttr
+from xdsl.ir import Block, Operation, Region
+
+from ...dialects.cpu import SHARED, ParallelForOp
+from ...dialects.support.kernel import PARALLEL_BODY, PART, is_kernel
+from .captures import Captures, capture, is_repeated
+
+_INDEX_ARITHMETIC = (
+    arith.AddiOp,
+    arith.DivUIOp,
+    arith.MaxSIOp,
+    arith.MinSIOp,
+    arith.MuliOp,
+    arith.RemUIOp,
+    arith.SubiOp,
+)
+
+
+def _is_index(op: Operation | Block) -> TypeGuard[Operation]:
+    return isinstance(op, _INDEX_ARITHMETIC) and isinstance(op.result.type, IndexType)
+
+
+def _is_cloned(op: Operation | Block) -> TypeGuard[Operation]:
+    """Index arithmetic is cloned, so that the bounds of loops are known to be constants apart."""
+    return is_repeated(op) or _is_index(op)
+
+
+def outline_work(module: ModuleOp, function: func.FuncOp) -> list[func.FuncOp]:
+    """The functions for the loops of work of a kernel or parallel body, which calls them; none if it has other work."""
+    if not (is_kernel(function) or PARALLEL_BODY in function.attributes):
+        return []
+    shared = {
+        op.sym_name.data for op in module.body.block.ops if isinstance(op, func.FuncOp) and SHARED in op.attributes
+    }
+    found: list[scf.ForOp] = []
+    calls = [op for op in function.walk() if isinstance(op, func.CallOp)]
+    if not any(call.callee.string_value() in shared for call in calls) or not _find(function.body, found):
+        return []
+    name = function.sym_name.data
+    return [_outline(loop, f"{name}_part_{number}") for number, loop in enumerate(found)]
+
+
+def _find(region: Region, found: list[scf.ForOp]) -> bool:
+    """Collect the outermost loops without calls; False if there is work outside of them, or one cannot be outlined."""
+    for block in region.blocks:
+        for op in block.ops:
+            if isinstance(op, scf.ForOp) and _is_work(op):
+                if op.results or any(isinstance(inner, memref.AllocaOp) for inner in op.walk()):
+                    return False
+                found.append(op)
+            elif isinstance(op, scf.ForOp | scf.IfOp) and not op.results:
+                if not all(_find(inner, found) for inner in op.regions):
+                    return False
+            elif not _only_starts(op):
+                return False
+    return True
+
+
+def _is_work(loop: scf.ForOp) -> bool:
+    return not any(isinstance(op, func.CallOp | ParallelForOp) for op in loop.walk())
+
+
+def _only_starts(op: Operation) -> bool:
+    """Whether an operation computes indices, makes views and buffers, or calls."""
+    if isinstance(op, func.CallOp):
+        return not op.results
+    starts = func.ReturnOp, memref.AllocaOp, ParallelForOp, scf.YieldOp, arith.CmpiOp
+    return isinstance(op, starts) or _is_cloned(op)
+
+
+def _outline(loop: scf.ForOp, name: str) -> func.FuncOp:
+    """Move a loop into a function and call that."""
+    location, block = loop.location, loop.parent
+    assert isinstance(block, Block)
+    body, region = Block(), Region(Block())
+    captures = Captures(body, _is_cloned)
+    following = loop.next_op
+    assert following is not None
+    loop.detach()
+    region.block.add_op(loop)
+    capture(region, captures, set())
+    loop.detach()
+    body.add_ops([*captures.repeated, loop, func.ReturnOp()])
+    function = func.FuncOp(
+        name, FunctionType.from_lists([arg.type for arg in body.args], []), Region(body), StringAttr("private")
+    )
+    function.attributes[PART] = UnitAttr()
+    function.location = location
+    call = func.CallOp(name, captures.values, [])
+    call.location = location
+    block.insert_op_before(call, following)
+    for value in reversed(captures.mapping):
+        op = value.owner
+        if _is_index(op) and value.first_use is None:
+            op.detach()
+            op.erase()
+    return function
