@@ -1,4 +1,4 @@
-"""Rules for reduce: a reduction over dimensions of size 1 is elementwise."""
+"""Rules for reduce: dimensions of size 1, and dimensions along which a broadcast repeats its operand."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.ops.comparison import CompareOp, SelectOp
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.elementwise import ElementwiseBinaryOp, ElementwiseUnaryOp
-from ...hlo_dialect.ops.reduction import ReduceOp
+from ...hlo_dialect.ops.elementwise_binary import AndOp, MaximumOp, MinimumOp, OrOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp
+from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
+from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import element_of, shape_of
-from .rewrite import Rewrite, by, simplifications
+from .rewrite import Rewrite, by, simplifications, start
 
 _LIFTED = (ElementwiseBinaryOp, ElementwiseUnaryOp, CompareOp, SelectOp)
 """Operations of a reducer that also apply to whole tensors."""
@@ -59,3 +62,35 @@ def simplify_unit_reduction(op: Operation) -> Rewrite | None:
     if any(value not in values for value in terminator.operands):
         return None
     return by(*(values[value] for value in terminator.operands))
+
+
+_IDEMPOTENT = (AndOp, MaximumOp, MinimumOp, OrOp)
+"""Combiners that give x for x and x."""
+
+
+@simplifications.on(ReduceOp)
+def reduce_of_broadcast(op: Operation) -> Rewrite | None:
+    """A maximum, minimum, and/or along dimensions of a broadcast that repeat its operand leaves these out."""
+    reduce = cast(ReduceOp, op)
+    broadcast = reduce.inputs[0].owner
+    if len(reduce.inputs) != 1 or not isinstance(broadcast, BroadcastInDimOp):
+        return None
+    combiner, source, shape = single_combiner(reduce.body), broadcast.operands[0], shape_of(reduce.inputs[0])
+    if not isinstance(combiner, _IDEMPOTENT) or element_of(source) != element_of(reduce.outs[0]):
+        return None
+    if not is_static(shape) or 0 in shape:
+        return None
+    sizes, dims = shape_of(source), broadcast.dims
+    repeated = [dim for dim in ints(reduce.dimensions) if dim not in dims]
+    if not repeated or any(shape[dim] != size for dim, size in zip(dims, sizes, strict=True)):
+        return None
+    kept = [dim for dim in range(len(shape)) if dim not in repeated]
+    x = start(source)
+    smaller = x.broadcast([shape[dim] for dim in kept], [kept.index(dim) for dim in dims])
+    if len(kept) == len(sizes) and list(dims) == sorted(dims):
+        smaller = x
+    left = [kept.index(dim) for dim in ints(reduce.dimensions) if dim in kept]
+    init = Tensor(x.builder, reduce.init_values[0])
+    if left:
+        return by(smaller.reduce(type(combiner), init, left))
+    return by(smaller.apply(type(combiner), init.broadcast(smaller.shape)))

@@ -1,0 +1,94 @@
+"""Chains of select, compare, convert and not: choices that are known, turned round, or made twice."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+
+from ...hlo_dialect.expressions.tensor import Tensor
+from ...hlo_dialect.ops.comparison import CompareOp, SelectOp
+from ...hlo_dialect.ops.conversion import ConvertOp
+from ...hlo_dialect.ops.creation import is_splat_of
+from ...hlo_dialect.ops.elementwise_unary import NotOp
+from ...hlo_dialect.types import element_of, i1, is_integer, is_unsigned
+from .rewrite import Rewrite, by, simplifications, start, to
+
+
+def _is_predicate(value: SSAValue) -> bool:
+    return element_of(value) == i1
+
+
+def _is_ordered(op: CompareOp) -> bool:
+    """Whether a comparison orders NaN and the signs of zeros too."""
+    return op.is_total_order or op.is_weak_order
+
+
+@simplifications.on(SelectOp)
+def select_of_not(op: Operation) -> Rewrite | None:
+    """`select(not p, a, b)` is `select(p, b, a)`."""
+    inner = op.operands[0].owner
+    if not isinstance(inner, NotOp):
+        return None
+    p = start(inner.operands[0])
+    return by(p.select(Tensor(p.builder, op.operands[2]), Tensor(p.builder, op.operands[1])))
+
+
+@simplifications.on(SelectOp)
+def select_of_select(op: Operation) -> Rewrite | None:
+    """`select(p, select(p, a, b), c)` is `select(p, a, c)`, and `select(p, c, select(p, a, b))` `select(p, c, b)`."""
+    predicate = op.operands[0]
+    for index in (1, 2):
+        inner = op.operands[index].owner
+        if isinstance(inner, SelectOp) and inner.operands[0] is predicate:
+            p = start(predicate)
+            chosen = [Tensor(p.builder, value) for value in op.operands[1:]]
+            chosen[index - 1] = Tensor(p.builder, inner.operands[index])
+            return by(p.select(*chosen))
+    return None
+
+
+@simplifications.on(SelectOp)
+def select_of_truths(op: Operation) -> Rewrite | None:
+    """`select(p, true, false)` is p, and `select(p, false, true)` is `not p`."""
+    predicate, *values = op.operands
+    if not _is_predicate(op.results[0]) or predicate.type != op.results[0].type:
+        return None
+    truths = [is_splat_of(value, 1) for value in values]
+    if all(truth or is_splat_of(value, 0) for truth, value in zip(truths, values, strict=True)):
+        if truths == [True, False]:
+            return to(predicate)
+        if truths == [False, True]:
+            return by(~start(predicate))
+    return None
+
+
+_INVERSE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
+
+
+@simplifications.on(NotOp)
+def not_of_compare(op: Operation) -> Rewrite | None:
+    """
+    The negation of a comparison, if nothing else needs it, is the opposite comparison.
+
+    Of floats only for equality: NaN is neither less than a number nor not.
+    """
+    inner = op.operands[0].owner
+    if not isinstance(inner, CompareOp) or not op.operands[0].has_one_use() or _is_ordered(inner):
+        return None
+    element = element_of(inner.operands[0])
+    if not is_integer(element) and inner.direction not in ("EQ", "NE"):
+        return None
+    x = start(inner.operands[0])
+    type_ = "UNSIGNED" if is_unsigned(element) or element == i1 else "SIGNED" if is_integer(element) else None
+    return by(x.compare(_INVERSE[inner.direction], Tensor(x.builder, inner.operands[1]), type_))
+
+
+@simplifications.on(CompareOp)
+def compare_of_truth(op: Operation) -> Rewrite | None:
+    """`convert(p) != 0` is p, and `convert(p) == 0` is `not p`, of a predicate p converted to numbers."""
+    assert isinstance(op, CompareOp)
+    inner = op.operands[0].owner
+    if not isinstance(inner, ConvertOp) or not _is_predicate(inner.operands[0]) or _is_ordered(op):
+        return None
+    if _is_predicate(inner.results[0]) or not is_splat_of(op.operands[1], 0) or op.direction not in ("EQ", "NE"):
+        return None
+    return to(inner.operands[0]) if op.direction == "NE" else by(~start(inner.operands[0]))
