@@ -33,6 +33,9 @@ MAY_FUSE = "xhlo.may_fuse"
 PAIRED = "xhlo.paired"
 """A loop whose body makes two iterations (pair-iterations)."""
 
+REPEATED = "xhlo.repeated"
+"""A call of a kernel that ran before, for late readers of its results: it stays where it is (schedule-kernels)."""
+
 # On functions, their arguments and results.
 COMPLEX = "xhlo.complex"
 """An argument or result whose last dimension, of size two, is a complex number."""

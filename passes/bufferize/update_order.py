@@ -8,6 +8,7 @@ from xdsl.dialects import arith, func, tensor
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.support.buffer_ops import buffer_type, byte_size
+from ...dialects.support.kernel import REPEATED
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from .in_place import KernelFacts
 
@@ -83,8 +84,11 @@ def _operands(op: Operation) -> Iterator[SSAValue]:
 
 
 def _is_movable(op: Operation, kernels: Kernels) -> bool:
-    """Whether an operation has no effects: a kernel that calls nothing, or one that makes another form of a value."""
+    """
+    Whether an operation has no effects: a kernel that calls nothing, or one that makes another form of a value. A call
+    that runs again would make its result live long, if it moved.
+    """
     if isinstance(op, func.CallOp):
         kernel = kernels.get(op.callee.root_reference.data)
-        return kernel is not None and not kernel.has_effects
+        return kernel is not None and not kernel.has_effects and REPEATED not in op.attributes
     return isinstance(op, (arith.ConstantOp, CollapseShapeOp, ExpandShapeOp, tensor.ExtractOp))

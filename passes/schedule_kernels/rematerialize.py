@@ -9,12 +9,13 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, UnitAttr
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.ir.core import Use
 
 from ...dialects.support.buffer_ops import buffer_type, byte_size
+from ...dialects.support.kernel import REPEATED
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ...lowering.device.cpu import CPU
 from ...lowering.loop_nests.cost import weight_of
@@ -25,7 +26,7 @@ from .flow import Flow
 MOST = 64
 """Most calls of a block that are repeated."""
 
-WORTH = 4
+WORTH = 2
 """The least ratio of the part of the peak that a repeated call saves to the part of the block's time that it takes."""
 
 SMALL_PART = 8
@@ -180,6 +181,7 @@ def apply(block: Block, flow: Flow, repeats: list[Repeat]) -> None:
         (original,) = (v for v, n in flow.value_of.items() if n == repeat.value and not _is_view(v))
         assert isinstance(original, OpResult)
         again = original.op.clone()
+        again.attributes[REPEATED] = UnitAttr()
         block.insert_op_before(again, user)
         renewed: dict[SSAValue, SSAValue] = {original: again.results[original.index]}
         renewed[original].name_hint = original.name_hint
