@@ -191,8 +191,11 @@ class HostBufferizer:
                 continue
             if not isinstance(op, (func.CallOp, scf.WhileOp, scf.IfOp, scf.IndexSwitchOp)):
                 return
-            self.hints.setdefault(value, []).append(buffer)
+            wanted = self.hints.setdefault(value, [])
+            wanted.append(buffer)
             self.requested.add(root_buffer(buffer))
+            if len(wanted) > 1:
+                return  # a result in a donated argument's memory: nothing may be in its own, which may be the same
             # The value that a loop or an update starts from is best there too.
             if isinstance(op, scf.WhileOp):
                 value = op.operands[value.index]
