@@ -15,6 +15,7 @@ import sys
 MODULES = {
     "hlo-opt": "xhlo.tools.hlo_opt",
     "hlo-run": "xhlo.tools.hlo_run",
+    "hlo-aot": "xhlo.tools.hlo_aot",
     "filecheck": "filecheck.main",
 }
 """The module of each tool; its `main` is the command."""

@@ -1,5 +1,5 @@
 """
-Run hlo-opt, hlo-run, filecheck and Python scripts for the tests without loading xhlo each time.
+Run hlo-opt, hlo-run, hlo-aot, filecheck and Python scripts for the tests without loading xhlo each time.
 
 The server loads the modules once and forks for each run, so a run is a process of its own with modules as after their
 import. `tool_client.py` is the command that tests start in place of the tool: it passes its arguments, environment,
@@ -70,7 +70,7 @@ class ToolServer:
         atexit.register(self.stop)
 
     def command(self, tool: str) -> list[str]:
-        """The command to start in place of `hlo-opt`, `hlo-run`, `filecheck` or `python`."""
+        """The command to start in place of a tool of `MODULES`, or of `python`."""
         if self._process is None:
             return plain_command(tool)
         return [sys.executable, "-I", "-S", str(HERE / "tool_client.py"), self._path, tool]
@@ -207,7 +207,7 @@ def run_tool(request: Request) -> NoReturn:
     try:
         sys.exit(importlib.import_module(MODULES[tool]).main())
     except SystemExit as end:
-        has_machine_code = tool == "hlo-run" or any(word.startswith("--emit") for word in arguments)
+        has_machine_code = tool in ("hlo-run", "hlo-aot") or any(word.startswith("--emit") for word in arguments)
         if not has_machine_code and isinstance(end.code, int | None):
             _leave(end.code or 0)
         raise

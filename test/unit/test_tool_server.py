@@ -103,6 +103,7 @@ def start(command: list[str], *words: str, **options) -> subprocess.CompletedPro
         ("hlo-opt", ["no such file"], ""),
         ("hlo-run", [], PROGRAM),
         ("hlo-run", ["--target=moon"], PROGRAM),
+        ("hlo-aot", ["no such file", "-o", "library"], ""),
         ("filecheck", ["checks"], PROGRAM),
         ("filecheck", ["checks"], "func.func @other"),
         ("python", ["script.py", "a b"], SCRIPT),
