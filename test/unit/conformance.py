@@ -52,6 +52,18 @@ def jax_program(name: str) -> JaxProgram:
     return JaxProgram(name, text, inputs, outputs, entry["rtol"], entry["group"] == "edge cases")
 
 
+def tensorflow_program(name: str) -> tuple[list[np.ndarray], list[np.ndarray], float | None]:
+    """The inputs, the outputs and the tolerance of a program in tf_hlo/."""
+    folder = ROOT / "tf_hlo"
+    entry = json.loads((folder / "manifest.json").read_text())[name]
+    with np.load(folder / f"{name}.npz") as stored:
+        inputs, outputs = (
+            [_array(stored[f"{kind}_{i}"], spec) for i, spec in enumerate(entry[f"{kind}puts"])]
+            for kind in ("in", "out")
+        )
+    return inputs, outputs, entry["rtol"]
+
+
 def difference(actual: np.ndarray, expected: np.ndarray, rtol: float | None, signed_zeros: bool) -> str | None:
     """The difference of `actual` from the expected array, or None."""
     if actual.dtype != expected.dtype or actual.shape != expected.shape:

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from functools import cache
-from typing import Any
-
-import numpy as np
 import pytest
 
 import conformance
@@ -28,22 +23,11 @@ def test_jax(name: str) -> None:
     assert conformance.wrong_outputs(expected, found) == {}
 
 
-@cache
-def _manifest() -> dict[str, Any]:
-    return json.loads((conformance.ROOT / "tf_hlo" / "manifest.json").read_text())
-
-
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("name", _programs("tf_hlo"))
 def test_tensorflow(name: str) -> None:
-    program = name.rpartition(".")[0]
-    entry = _manifest()[program]
-    with np.load(conformance.ROOT / "tf_hlo" / f"{program}.npz") as stored:
-        inputs, outputs = (
-            [conformance._array(stored[f"{kind}_{i}"], spec) for i, spec in enumerate(entry[f"{kind}puts"])]
-            for kind in ("in", "out")
-        )
+    inputs, outputs, rtol = conformance.tensorflow_program(name.rpartition(".")[0])
     results = xhlo.compile(conformance.ROOT / "tf_hlo" / f"{name}.hlo")(*inputs)
     found = results if isinstance(results, tuple) else (results,)
     for actual, expected in zip(found, outputs, strict=True):
-        assert conformance.difference(actual, expected, entry["rtol"], False) is None
+        assert conformance.difference(actual, expected, rtol, False) is None
