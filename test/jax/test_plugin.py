@@ -220,7 +220,11 @@ SQUARE = np.eye(4, dtype=np.float32)
         (lambda x: jnp.sin(x) * 2 + 1, [SQUARE], r"fusion\(%\S*\), kind=kLoop, calls=%fused_computation"),
         (lambda x: x.sum(0), [np.ones((64, 64), np.float32)], r"reduce\(%\S*, %\S*\), dimensions=\{0\}"),
         (lambda x, k: jax.lax.conv(x, k, (1, 1), "SAME"), [IMAGE, KERNEL], r"f32\[1,4,8,8\]\S* convolution\("),
-        (jnp.linalg.cholesky, [np.eye(600, dtype=np.float32)], r'custom-call\(.*custom_call_target="lapack_spotrf_ffi"'),
+        (
+            jnp.linalg.cholesky,
+            [np.eye(600, dtype=np.float32)],
+            r'custom-call\(.*custom_call_target="lapack_spotrf_ffi"',
+        ),
         (lambda x: jax.lax.fori_loop(0, x[0, 0].astype(int), lambda i, c: c * 2, x), [SQUARE], r"while\(%"),
         (lambda x: jax.lax.cond(x[0, 0] > 0, jnp.sin, jnp.cos, x), [SQUARE], r"conditional\(%"),
         (lambda x: jnp.fft.fft(x), [SQUARE], r"ROOT .* = f32\[4,4,2\]"),
