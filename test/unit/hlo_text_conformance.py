@@ -132,12 +132,14 @@ def reads_back(text: str) -> bool:
     return _facts(write_module(parse_module(text, "written.hlo", ctx))) == _facts(text)
 
 
-_WORD = re.compile(r"%[\w.-]+|metadata=\{[^}]*\}|, metadata=\{[^}]*\}")
+_NAME = re.compile(r"%[\w.-]+")
+_PLACE = re.compile(r", metadata=\{[^}]*\}")
 
 
 def _facts(text: str) -> Counter[str]:
     """The instructions of a text without names and places."""
-    return Counter(_WORD.sub("%", line.strip().removeprefix("ROOT ")) for line in text.splitlines() if " = " in line)
+    lines = [_PLACE.sub("", line.strip()) for line in text.splitlines() if " = " in line]
+    return Counter(_NAME.sub("%", line.removeprefix("ROOT ")) for line in lines)
 
 
 def wrong(case: Case, module: ModuleOp, found: Sequence[Any]) -> list[str]:

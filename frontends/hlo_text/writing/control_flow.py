@@ -64,6 +64,8 @@ def _while(lines: Lines, op: Any) -> None:
     attributes = [f"condition=%{condition}", f"body=%{body}"]
     result = lines.emit(shape, "while", [start], attributes, metadata_text(op.location), "while")
     for number, value in enumerate(op.results):
+        if value.first_use is None:
+            continue
         hint, type_ = value.name_hint or "get-tuple-element", lines.type(value.type, op)
         lines.names[value] = lines.emit(type_, "get-tuple-element", [result], [f"index={number}"], "", hint)
 
