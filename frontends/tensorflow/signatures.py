@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class Arguments:
         if isinstance(value, Mapping):
             entries = cast("Mapping[Any, Any]", value)
             return type(entries), tuple((each, self._key(f"{name}[{each!r}]", entries[each])) for each in entries)
-        if isinstance(value, Hashable):
+        if _is_hashable(value):
             return type(value), value
         raise TypeError(
             f"the argument {name} is a {type(value).__name__}: expected tensors, arrays, variables, values that can be "
@@ -66,3 +66,12 @@ class Arguments:
             entries = cast("Mapping[Any, Any]", value)
             return {each: self._replaced(entries[each], tensors) for each in entries}
         return value
+
+
+def _is_hashable(value: Any) -> TypeGuard[Hashable]:
+    """Whether a value has a hash: that of a RaggedTensor raises TypeError."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True

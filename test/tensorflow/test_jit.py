@@ -275,6 +275,8 @@ def test_what_cannot_be_compiled_is_tensorflows_error() -> None:
         jit(lambda: tf.reshape(tf.range(6.0), sizes))()
     with pytest.raises(TypeError, match=r"the argument x\['a'\] is a set"):
         jit(lambda x: x)({"a": {1}})
+    with pytest.raises(TypeError, match="the argument x is a RaggedTensor: expected tensors"):
+        jit(lambda x: x)(tf.ragged.constant([[1.0, 2.0], [3.0]]))
 
 
 def test_locations_are_the_users_lines() -> None:
