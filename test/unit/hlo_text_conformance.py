@@ -121,6 +121,9 @@ def _compiled(text: str) -> Any:
     with mlir.make_ir_context():
         module = ir.Module.parse(import_module("jaxlib._jax").mlir.hlo_to_stablehlo(proto))
         code = mlir.module_to_bytecode(module)
+    if "lapack_" in text:
+        # Loads SciPy's functions, without which the calls end the process.
+        import_module("jaxlib.lapack").prepare_lapack_call("potrf_ffi", np.float32)
     device = _jax().devices("cpu")[0]
     return device.client.compile_and_load(code, [device], xla_client.CompileOptions())
 
