@@ -60,7 +60,7 @@ def test_cholesky_of_long_rows() -> None:
     decomposed = Program(text).after("decompose-hlo{native-calls=true}")
     assert str(decomposed.module).count("@xhlo.potrf") == len(cases)
     for (_, _, dtype, lower), want, got in zip(cases, wanted, run(text, inputs), strict=True):
-        good = ~np.isnan(got).any(axis=(-2, -1))
+        good: Any = ~np.isnan(got).any(axis=(-2, -1))
         assert list(good) == [len(good) != 3 or number != 1 for number in range(len(good))]
         want = want if lower else np.swapaxes(want, -1, -2)
         np.testing.assert_allclose(got[good], want[good], rtol=1e-12 if dtype == "f8" else 1e-4, atol=1e-5)
