@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
@@ -22,6 +23,7 @@ Pattern: TypeAlias = Callable[[Any, LoopBuilder], None]
 patterns = Rules[Pattern]("convert-linalg-ext-to-scf", __package__)
 
 
+@dataclass(frozen=True)
 class ConvertLinalgExtToScfPass(HloPass):
     """
     Lower linalg_ext on memrefs to scf loops.

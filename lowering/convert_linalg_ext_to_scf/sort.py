@@ -222,8 +222,9 @@ class Ranking:
         at = builder.index(task) * self.length
         call_known(builder, self.kernel, "rank", (keys, ranks, at, self.length), (), _emit_ranks)
         with builder.loop(0, self.length) as index:
-            rank = builder.load(ranks, (task, index))
-            home.store(scratch.load(index), builder.to_index(rank, unsigned=True))
+            rank = builder.index(builder.to_index(builder.load(ranks, (task, index)), unsigned=True))
+            # It is less in any case; so the bound is seen where the rank is used.
+            home.store(scratch.load(index), builder.min(rank, self.length - 1))
 
 
 def _emit_ranks(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: tuple[()]) -> None:

@@ -51,7 +51,7 @@ TOOLS = {
     "python": "",
 }
 
-NOT_RUN = {"make", "pip", "ls", "grep", "head", "mkdir", "cc", "build/softmax_test"}
+NOT_RUN = {"make", "pip", "ls", "grep", "head", "cat", "mkdir", "cc", "build/softmax_test"}
 """The other commands on the pages: they install, look at files, or need a C compiler."""
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

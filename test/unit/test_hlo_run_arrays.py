@@ -160,7 +160,10 @@ def test_standard_input(run_hlo_run, save, monkeypatch: pytest.MonkeyPatch) -> N
     [
         (["--inputs=empty"], "the directory empty has no .npy files"),
         (["--inputs=text.npy"], "cannot read arrays from text.npy: it is neither a .npz nor a .npy file\n"),
-        (["--inputs=objects.npy"], "cannot read arrays from objects.npy: Object arrays cannot be loaded"),
+        (
+            ["--inputs=objects.npy"],
+            "cannot read arrays from objects.npy: it holds Python objects, which are not loaded",
+        ),
         (["--output=one.npy"], "one.npy holds one array, but there are 2 results: give a .npz file or a directory"),
         (["--output=a.npy", "--output=b.npy", "--output=c.npy"], "--output is given 3 times, but there are 2 results"),
         (["--output=text.npy/"], "cannot make the directory text.npy/: "),
