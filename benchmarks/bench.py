@@ -4,7 +4,8 @@ Measure the rows of the speed table on xhlo and on other systems: `make bench`, 
 Each system (peers/on_*.py) runs in a process of its own and gets its row, checks its result against float64, and then
 calls it in blocks that alternate between the systems, first on the quiet machine, then with `--hog` processors busy. A
 system that is not installed is left out, by name. Results are kept in build/bench/peers.json, row by row, so that a run
-of some rows or systems adds to those before; `--write` writes PEERS.md, its plot, and the README's table from them.
+of some rows or systems adds to those before; `--write` writes PEERS.md, its plot, and the README's table from them, and
+peers/results.json, from which the next run begins on a machine of the same kind that has kept none.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from xla_programs import hogs
 
 HERE = Path(__file__).resolve().parent
 KEPT = HERE.parent / "build" / "bench"
+PUBLISHED = HERE / "peers" / "results.json"
+"""What PEERS.md was written from."""
 ENVIRONMENT = {**os.environ, "JAX_PLATFORMS": "cpu", "XHLO_CACHE_SIZE": "0"}
 
 
@@ -165,6 +168,16 @@ def parsed() -> argparse.Namespace:
     return options
 
 
+def results_so_far(path: Path) -> Results:
+    """The results that earlier runs have kept; if none has, the published ones of the same processors."""
+    for source in (path, PUBLISHED):
+        if source.exists():
+            results = Results.read(json.loads(source.read_text()))
+            if source == path or results.machine.startswith(machine.processors()):
+                return results
+    return Results()
+
+
 def main() -> None:
     options = parsed()
     rows = [row for row in ROWS if any(word in row.name for word in options.only.split(","))]
@@ -173,7 +186,7 @@ def main() -> None:
         return
     KEPT.mkdir(parents=True, exist_ok=True)
     path = KEPT / "peers.json"
-    results = Results.read(json.loads(path.read_text())) if path.exists() else Results()
+    results = results_so_far(path)
     if not options.report:
         results.machine = machine.description()
         systems = started(options.systems.split(","), results, options.limit)
@@ -187,7 +200,8 @@ def main() -> None:
     for load in ("quiet", "hog"):
         print(report.summary(results, load))
     if options.write or options.report:
-        report.write(Results.read(json.loads(path.read_text())))
+        report.write(results_so_far(path))
+        PUBLISHED.write_text(path.read_text())
 
 
 if __name__ == "__main__":

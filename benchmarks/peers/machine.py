@@ -71,14 +71,20 @@ def floor(row: Row) -> float:
     return max(row.moved / bandwidth(row.moved), row.flops / peak(row.type_) if row.flops else 0.0)
 
 
-def description() -> str:
+def processors() -> str:
+    """Their number, name and vector instructions."""
     name = platform.processor() or platform.machine()
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         name = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), name)
     known = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8", "asimd", "sve")
     has = ", ".join(flag for flag in known if flag in flags())
+    return f"{PROCESSORS} processors of {name} ({has})"
+
+
+def description() -> str:
+    """The processors, what they reach, and the Python."""
     return (
-        f"{PROCESSORS} processors of {name} ({has}); {bandwidth(1 << 28) / 1e9:.0f} GB/s copied beyond the caches, "
+        f"{processors()}; {bandwidth(1 << 28) / 1e9:.0f} GB/s copied beyond the caches, "
         f"{f32_peak() / 1e9:.0f} GFLOP/s in f32; Python {platform.python_version()}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import re
 from pathlib import Path
@@ -115,3 +116,18 @@ def test_a_system_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr(bench.subprocess, "Popen", Hanging)
     system = bench.System("NumPy", 0.01)
     assert system.first == {"state": "ended", "error": "not done within 0 s"} and not system.is_running
+
+
+def test_a_run_adds_to_the_published_results_of_the_same_processors(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kept, published = tmp_path / "kept.json", tmp_path / "published.json"
+    monkeypatch.setattr(bench, "PUBLISHED", published)
+    assert bench.results_so_far(kept) == Results()
+    here = Results(machine=f"{bench.machine.processors()}; 20 GB/s", floors={"mean": 1.0})
+    published.write_text(json.dumps(dataclasses.asdict(here)))
+    assert bench.results_so_far(kept) == here
+    published.write_text(json.dumps(dataclasses.asdict(dataclasses.replace(here, machine="8 processors of another"))))
+    assert bench.results_so_far(kept) == Results()
+    kept.write_text(json.dumps(dataclasses.asdict(dataclasses.replace(here, machine="of a run"))))
+    assert bench.results_so_far(kept).machine == "of a run"
