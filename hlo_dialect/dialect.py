@@ -52,7 +52,9 @@ ANNOTATION_DIALECTS = frozenset(("sdy", "sparse_tensor"))
 ENTRY_POINT_GROUP = "xhlo.ops"
 """Entry points of other packages; each loads as a `Dialect` or a sequence of operation classes."""
 
-_COLLECTED = re.compile(r"^(?:OPS|ATTRIBUTES|DIALECT)\b[^=\n]*=", re.MULTILINE)
+_COLLECTED = re.compile(r"\n(?:OPS|ATTRIBUTES|DIALECT)\b[^=\n]*=")
+_COLLECTIONS = (b"\nOPS", b"\nATTRIBUTES", b"\nDIALECT")
+"""How lines begin that `_COLLECTED` matches: sought first, since it takes a tenth of the time."""
 _NAMED = re.compile(r"""^ +name(?: *:[^=\n]*)? = ["'](\w+)\.([\w.-]+)["']""", re.MULTILINE)
 _FOLDER = os.path.dirname(os.path.realpath(__file__))
 
@@ -83,8 +85,11 @@ def _families_in(folder: str, package: str) -> Iterator[_Family]:
     """The files of `folder` that collect operations, in the order of their paths."""
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name.removesuffix(".py")):
         if entry.name.endswith(".py"):
-            with open(entry.path, encoding="utf-8") as file:
-                text = file.read()
+            with open(entry.path, "rb", buffering=0) as file:
+                data = file.read()
+            if not any(line in data for line in _COLLECTIONS):
+                continue
+            text = data.decode()
             if _COLLECTED.search(text) and (named := _NAMED.findall(text)):
                 names = tuple(f"{dialect}.{name}" for dialect, name in named)
                 yield _Family(named[0][0], f"{package}.{entry.name[:-3]}", names)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 import sys
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
@@ -43,7 +44,7 @@ class Rules(Generic[Rule]):
     one loads the entry points of the group `group` of other installed packages, each a sequence of (operation class,
     rule); what does not load is left out with a warning (plugins.py). `name` is the table's name in messages.
     Registering two rules for one class raises DiagnosticError, unless the table takes `several`: they are then tried in
-    the order of registration, for which the first lookup imports all files.
+    the order of the files' names, and last those from elsewhere, in the order of registration.
     """
 
     def __init__(self, name: str, package: str | None = None, group: str | None = None, several: bool = False):
@@ -53,6 +54,8 @@ class Rules(Generic[Rule]):
         self.several = several
         self._rules: dict[OpType, tuple[Rule, ...]] = {}
         self._places: dict[OpType, str] = {}
+        self._files: dict[OpType, list[tuple[bool, str]]] = {}
+        """For each rule of a class, whether it is from elsewhere, and its file in the package."""
         self._found: dict[OpType, tuple[Rule, ...]] = {}
         self._waiting: dict[str, frozenset[str]] | None = None
         """The classes for which files that are not imported have rules, by module; None before the first lookup."""
@@ -85,7 +88,7 @@ class Rules(Generic[Rule]):
         """The rules of a class, then those of its bases."""
         found = self._found.get(op_type)
         if found is None:
-            self._load(None if self.several else op_type)
+            self._load(op_type)
             found = tuple(rule for base in op_type.__mro__ for rule in self._rules.get(base, ()))
             self._found[op_type] = found
         return found
@@ -112,7 +115,13 @@ class Rules(Generic[Rule]):
             first = self._places[op_type]
             message = f"{self.name} has two rules for {op_type.name}: one in {first}, one in {place}"
             raise DiagnosticError(Diagnostic("error", message))
-        self._rules[op_type] = (*self._rules.get(op_type, ()), rule)
+        rules, files = self._rules.get(op_type, ()), self._files.setdefault(op_type, [])
+        module = place.rpartition(":")[0]
+        own = self.package is not None and module.startswith(f"{self.package}.")
+        file = (not own, module if own else "")
+        index = bisect_right(files, file)
+        files.insert(index, file)
+        self._rules[op_type] = (*rules[:index], rule, *rules[index:])
         self._places[op_type] = place
         self._found.clear()
 
@@ -129,7 +138,7 @@ class Rules(Generic[Rule]):
             self._complete = not self._waiting
 
     def _import(self, waiting: dict[str, frozenset[str]], op_type: OpType | None) -> None:
-        names = {"*"} if op_type is None else {"*", *(base.__name__ for base in op_type.__mro__)}
+        names = {"*"} if op_type is None else {"*"}.union(*map(spellings, op_type.__mro__))
         for module in [name for name, classes in waiting.items() if op_type is None or not names.isdisjoint(classes)]:
             import_module(module)
             waiting.pop(module, None)
@@ -149,7 +158,14 @@ class Rules(Generic[Rule]):
 
 _ON = re.compile(r"\.on\(([^)]*)\)")
 _TABLE = re.compile(r"\.add\(\s*\{(.*?)\}\s*\)", re.DOTALL)
-_CLASS_NAME = re.compile(r"[A-Z]\w*|\*")
+_CLASS_NAME = re.compile(r"(?:\b[a-z_]\w*\.)?[A-Z]\w*|\*")
+_ALIAS = re.compile(r"\bas (\w+)")
+
+
+def spellings(class_: type) -> set[str]:
+    """A class as a file may name it: `LoadOp`, or with one of the modules that it is in, `memref.LoadOp`."""
+    name = class_.__name__
+    return {name, *(f"{module}.{name}" for module in class_.__module__.split("."))}
 
 
 def files_of(package: str) -> list[str]:
@@ -167,8 +183,9 @@ def classes_by_file(package: str) -> Mapping[str, frozenset[str]]:
     """
     The names of the classes that each file of a package may register rules for, by module, in the order of their names.
 
-    Files are read, not imported. `*` stands for any class, where the text does not tell: `.on(*OPS)`, or a table that
-    is computed.
+    A name has the module that the file states before it (`memref.LoadOp`), unless the file renames that. Files are
+    read, not imported. `*` stands for any class, where the text does not tell: `.on(*OPS)`, or a table that is
+    computed.
     """
     folder = Path(import_module(package).__path__[0])
     found: dict[str, frozenset[str]] = {}
@@ -180,7 +197,9 @@ def classes_by_file(package: str) -> Mapping[str, frozenset[str]]:
         for table in _TABLE.findall(text):
             key = table.partition(":")[0].strip()
             named.update(_CLASS_NAME.findall(table.replace("*", "")) if key[-2:] == "Op" else "*")
-        found[name] = frozenset(named)
+        renamed = set(_ALIAS.findall(text))
+        bare = (each.rpartition(".")[2] for each in named if each.partition(".")[0] in renamed)
+        found[name] = frozenset(named.union(bare))
     return found
 
 

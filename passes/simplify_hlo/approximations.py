@@ -21,7 +21,7 @@ from ...hlo_dialect.ops.movement import BroadcastInDimOp
 from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import element_of, is_float, shape_of
-from .rewrite import Rewrite, approximates, by, start, to
+from .rewrite import Rewrite, approximations, assumes, by, start, to
 
 
 def _is_float(op: Operation) -> bool:
@@ -53,26 +53,30 @@ def _alone(value: SSAValue, kind: type[Operation]) -> Operation | None:
 # -- zeros and ones --------------------------------------------------------------------------------------
 
 
-@approximates("x is finite, and the sign of zero does not matter", MultiplyOp)
+@approximations.on(MultiplyOp)
+@assumes("x is finite, and the sign of zero does not matter")
 def multiply_by_zero(op: Operation) -> Rewrite | None:
     """`x * 0` is 0."""
     found = _split(op) if _is_float(op) else None
     return None if found is None or found[1] != 0 else by(start(found[0]).like(0.0))
 
 
-@approximates("x is finite", SubtractOp)
+@approximations.on(SubtractOp)
+@assumes("x is finite")
 def subtract_itself(op: Operation) -> Rewrite | None:
     """`x - x` is 0."""
     return by(start(op.operands[0]).like(0.0)) if _is_float(op) and op.operands[0] is op.operands[1] else None
 
 
-@approximates("x is finite and not zero", DivideOp)
+@approximations.on(DivideOp)
+@assumes("x is finite and not zero")
 def divide_by_itself(op: Operation) -> Rewrite | None:
     """`x / x` is 1."""
     return by(start(op.operands[0]).like(1.0)) if _is_float(op) and op.operands[0] is op.operands[1] else None
 
 
-@approximates("the sign of zero does not matter", AddOp, SubtractOp)
+@approximations.on(AddOp, SubtractOp)
+@assumes("the sign of zero does not matter")
 def add_zero(op: Operation) -> Rewrite | None:
     """`x + 0` and `x - 0` are x."""
     if not _is_float(op):
@@ -86,7 +90,8 @@ def add_zero(op: Operation) -> Rewrite | None:
 # -- constants -------------------------------------------------------------------------------------------
 
 
-@approximates("the quotient may be rounded twice, and 1/c is no subnormal number", DivideOp)
+@approximations.on(DivideOp)
+@assumes("the quotient may be rounded twice, and 1/c is no subnormal number")
 def divide_by_constant(op: Operation) -> Rewrite | None:
     """`x / c` is `x * (1/c)`."""
     number = _splat(op.operands[1]) if _is_float(op) else None
@@ -95,7 +100,8 @@ def divide_by_constant(op: Operation) -> Rewrite | None:
     return by(start(op.operands[0]) * (1 / number))
 
 
-@approximates("sums and products may be rounded in another order, and do not overflow", AddOp, MultiplyOp)
+@approximations.on(AddOp, MultiplyOp)
+@assumes("sums and products may be rounded in another order, and do not overflow")
 def reassociate_constants(op: Operation) -> Rewrite | None:
     """`(x + a) + b` is `x + (a + b)`, and `(x * a) * b` is `x * (a * b)`, of constants a and b."""
     found = _split(op) if _is_float(op) else None
@@ -111,7 +117,8 @@ def reassociate_constants(op: Operation) -> Rewrite | None:
     return by(x + both if isinstance(op, AddOp) else x * both)
 
 
-@approximates("products and sums may be rounded in another order, and do not overflow", AddOp, SubtractOp)
+@approximations.on(AddOp, SubtractOp)
+@assumes("products and sums may be rounded in another order, and do not overflow")
 def factor_products(op: Operation) -> Rewrite | None:
     """`a * b + a * c` is `a * (b + c)`, if nothing else needs the products; so with `-`."""
     one, other = (_alone(value, MultiplyOp) for value in op.operands) if _is_float(op) else (None, None)
@@ -130,7 +137,8 @@ def factor_products(op: Operation) -> Rewrite | None:
 # -- powers, roots and exponentials ------------------------------------------------------------------------
 
 
-@approximates("the power may be rounded several times; x is not -0 or -inf for roots", PowerOp)
+@approximations.on(PowerOp)
+@assumes("the power may be rounded several times; x is not -0 or -inf for roots")
 def power_by_constant(op: Operation) -> Rewrite | None:
     """`x**c` is a product, a quotient or a root for c = -2, -1, -1/2, 0, 1/2, 1, 2, 3, 4."""
     exponent = _splat(op.operands[1]) if _is_float(op) else None
@@ -159,7 +167,8 @@ def power_by_constant(op: Operation) -> Rewrite | None:
             return None
 
 
-@approximates("the root of the reciprocal is as good as the reciprocal of the root; x is not -0", DivideOp)
+@approximations.on(DivideOp)
+@assumes("the root of the reciprocal is as good as the reciprocal of the root; x is not -0")
 def divide_by_root(op: Operation) -> Rewrite | None:
     """`y / sqrt(x)` is `y * rsqrt(x)`, if nothing else needs the root."""
     root = _alone(op.operands[1], SqrtOp) if _is_float(op) else None
@@ -171,7 +180,8 @@ def divide_by_root(op: Operation) -> Rewrite | None:
     return by(Tensor(inverse.builder, op.operands[0]) * inverse)
 
 
-@approximates("x is not negative", MultiplyOp)
+@approximations.on(MultiplyOp)
+@assumes("x is not negative")
 def square_of_root(op: Operation) -> Rewrite | None:
     """`sqrt(x) * sqrt(x)` is x."""
     root = op.operands[0].owner
@@ -180,7 +190,8 @@ def square_of_root(op: Operation) -> Rewrite | None:
     return to(root.operands[0])
 
 
-@approximates("the exponential does not overflow or underflow", LogOp)
+@approximations.on(LogOp)
+@assumes("the exponential does not overflow or underflow")
 def log_of_exponential(op: Operation) -> Rewrite | None:
     """`log(exp(x))` is x."""
     inner = op.operands[0].owner
@@ -189,7 +200,8 @@ def log_of_exponential(op: Operation) -> Rewrite | None:
     return to(inner.operands[0])
 
 
-@approximates("the exponentials may be rounded in another order, and do not overflow", MultiplyOp, DivideOp)
+@approximations.on(MultiplyOp, DivideOp)
+@assumes("the exponentials may be rounded in another order, and do not overflow")
 def combine_exponentials(op: Operation) -> Rewrite | None:
     """`exp(x) * exp(y)` is `exp(x + y)`, and `exp(x) / exp(y)` `exp(x - y)`, if nothing else needs them."""
     one, other = (_alone(value, ExponentialOp) for value in op.operands) if _is_float(op) else (None, None)
@@ -212,7 +224,8 @@ def _sum(op: Operation) -> tuple[SSAValue, tuple[int, ...]] | None:
     return (op.inputs[0], ints(op.dimensions)) if isinstance(single_combiner(op.body), AddOp) else None
 
 
-@approximates("a sum may be ordered across two reductions", ReduceOp)
+@approximations.on(ReduceOp)
+@assumes("a sum may be ordered across two reductions")
 def merge_sums(op: Operation) -> Rewrite | None:
     """A sum of a sum, of which nothing else needs the inner one, is one sum over the dimensions of both."""
     outer = _sum(op)
@@ -223,7 +236,8 @@ def merge_sums(op: Operation) -> Rewrite | None:
     return by(start(inner[0]).sum(sorted((*inner[1], *(left[dim] for dim in outer[1])))))
 
 
-@approximates("a factor may be applied after a sum, which does not overflow", ReduceOp)
+@approximations.on(ReduceOp)
+@assumes("a factor may be applied after a sum, which does not overflow")
 def factor_out_of_sum(op: Operation) -> Rewrite | None:
     """A sum of `c * x` is c times the sum of x, of a constant c."""
     found = _sum(op)
@@ -235,7 +249,8 @@ def factor_out_of_sum(op: Operation) -> Rewrite | None:
     return by(start(value).sum(found[1]) * factor)
 
 
-@approximates("products of matrices may be formed in another order, and do not overflow", DotGeneralOp)
+@approximations.on(DotGeneralOp)
+@assumes("products of matrices may be formed in another order, and do not overflow")
 def reassociate_products(op: Operation) -> Rewrite | None:
     """`(A B) C` is `A (B C)` if that takes half of the multiplications or fewer, of matrices and a vector or matrix."""
     assert isinstance(op, DotGeneralOp)
@@ -272,7 +287,8 @@ def _is_plain(op: DotGeneralOp) -> bool:
     )
 
 
-@approximates("weights may be scaled instead of products, and do not overflow", MultiplyOp)
+@approximations.on(MultiplyOp)
+@assumes("weights may be scaled instead of products, and do not overflow")
 def scale_weights(op: Operation) -> Rewrite | None:
     """
     `(x W) * s` is `x (W * s)` for a scale s of each column of the smaller W: a normalization with known statistics.

@@ -36,14 +36,14 @@ approximations = Rules[Rule]("simplify-hlo with math=fast", __package__, several
 _ASSUMPTIONS: dict[Rule, str] = {}
 
 
-def approximates(assumption: str, *op_types: type[Operation]) -> Callable[[Rule], Rule]:
-    """Decorator: a rule of `approximations` for these classes, with its assumption about floats."""
+def assumes(assumption: str) -> Callable[[Rule], Rule]:
+    """Decorator: what a rule of `approximations` assumes about floats."""
 
-    def register(rule: Rule) -> Rule:
+    def note(rule: Rule) -> Rule:
         _ASSUMPTIONS[rule] = assumption
-        return approximations.on(*op_types)(rule)
+        return rule
 
-    return register
+    return note
 
 
 def unknown_rules(names: Sequence[str]) -> list[str]:

@@ -89,7 +89,7 @@ class SimplifyHloPass(HloPass):
     also: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if unknown := unknown_rules(self.also):
+        if self.also and (unknown := unknown_rules(self.also)):
             raise ValueError(f"no rule is named '{unknown[0]}' that may change results of floats")
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
