@@ -224,18 +224,20 @@ def compile_source(
 
     `prepare` may change the parsed module; it returns the source of the changed module. `guard`: see compile_program.
     """
-    from ..hlo_dialect.dialect import make_context
-    from .program.lowering import Lowering
-    from .program.unknown_sizes import SpecializingExecutable, has_unknown_sizes
-
     timing = Timing()
     with paused_gc():
+        from ..hlo_dialect.dialect import make_context
+        from .program.entry import has_unknown_sizes
+        from .program.lowering import Lowering
+
         ctx = make_context()
         with timing.stage("read"):
             module = parse_source(source, ctx)
         if prepare is not None:
             source = prepare(ctx, module) or source
         if has_unknown_sizes(module):
+            from .program.unknown_sizes import SpecializingExecutable
+
             specialize = partial(_kept_or_compiled, target=target, profile=profile, guard=guard_side(guard))
             executable = SpecializingExecutable(source, module, specialize)
         else:

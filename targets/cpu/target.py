@@ -179,9 +179,12 @@ class Cpu(Target):
 
             fail(lowering.module, f"was lowered for {self.machine}: programs run on this computer only")
         from .build import build_image
+        from .early_engine import engine_beside
         from .loading import load_image
 
-        return load_image(build_image(lowering), text_at)
+        with engine_beside():
+            image = build_image(lowering)
+        return load_image(image, text_at)
 
     def load(self, serialized: Serialized, text_at: TextAt) -> Executable:
         from .loading import load

@@ -25,10 +25,10 @@ from ...lowering.apply_tuning import ApplyTuningPass, products_of
 from ...lowering.convert_contractions_to_vector.conversion import ConvertContractionsToVectorPass, tilings_of
 from ...lowering.device.tuning_file import Choice, Sizes, TuningFile, digest_of, key_of, parse, read_text
 from ...passes.manager.places import Placement, pass_name
+from ..program.entry import has_unknown_sizes
 from ..program.executable import Executable
 from ..program.pipeline import cached_passes, parse_source, run_passes
 from ..program.source import Source
-from ..program.unknown_sizes import has_unknown_sizes
 
 if TYPE_CHECKING:
     from ..program.target import Target

@@ -15,6 +15,7 @@ from ...dialects.support.kernel import PROGRAM, entry_name
 from ...hlo_dialect.collectives.tokens import TokenType
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
 from ...hlo_dialect.entry import ENTRY, entry_tensors, find_entry
+from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import ArrayType, numpy_dtype, tensor_type
 
 
@@ -27,6 +28,17 @@ def entry_of(module: ModuleOp) -> func.FuncOp:
             message += f" at the level of hlo, and no attribute {PROGRAM}, which describes that of a lowered program"
         raise DiagnosticError(Diagnostic("error", message, module.location))
     return entry
+
+
+def has_unknown_sizes(module: ModuleOp) -> bool:
+    """Whether the entry takes a tensor of unknown size."""
+    entry = find_entry(module)
+    return entry is not None and any(map(is_of_unknown_size, entry.function_type.inputs.data))
+
+
+def is_of_unknown_size(type_: Attribute) -> bool:
+    """Whether a type is that of tensors of unknown size."""
+    return isinstance(type_, TensorType) and not is_static(type_.get_shape())
 
 
 def array_type(function: Operation, type_: Attribute, what: str, unknown_sizes: bool = False) -> ArrayType:

@@ -12,18 +12,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import FunctionType, ModuleOp
 
 from ...dialects.support.rewriting import set_type
 from ...hlo_dialect.dialect import make_context
-from ...hlo_dialect.entry import find_entry
 from ...hlo_dialect.ops.dynamism.dimension_sizes import bounds_of
 from ...hlo_dialect.printing import print_module
-from ...hlo_dialect.shapes import DYNAMIC, is_static
+from ...hlo_dialect.shapes import DYNAMIC
 from ...hlo_dialect.types import ArrayType, make_tensor, tensor_type
 from .arguments import as_array, check_array
-from .entry import entry_names, entry_of, entry_types
+from .entry import entry_names, entry_of, entry_types, is_of_unknown_size
 from .executable import Executable
 from .executable_cache import ExecutableCache
 from .facts import Facts
@@ -39,23 +37,13 @@ KEPT = 64
 Shapes = tuple[tuple[int, ...], ...]
 
 
-def has_unknown_sizes(module: ModuleOp) -> bool:
-    """Whether the entry takes a tensor of unknown size."""
-    entry = find_entry(module)
-    return entry is not None and any(map(_is_unknown, entry.function_type.inputs.data))
-
-
-def _is_unknown(type_: Attribute) -> bool:
-    return isinstance(type_, TensorType) and not is_static(type_.get_shape())
-
-
 def specialized(source: Source, shapes: Shapes) -> Source:
     """The program for arguments of these shapes, static as far as they determine it. Raises DiagnosticError."""
     ctx = make_context()
     module = parse_source(source, ctx)
     entry = entry_of(module)
     for argument, shape in zip(entry.body.block.args, shapes, strict=True):
-        if _is_unknown(argument.type):
+        if is_of_unknown_size(argument.type):
             set_type(argument, make_tensor(shape, tensor_type(argument).element_type))
     types = [argument.type for argument in entry.body.block.args]
     entry.properties["function_type"] = FunctionType.from_lists(types, entry.function_type.outputs.data)
