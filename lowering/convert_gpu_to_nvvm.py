@@ -11,6 +11,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.gpu import nvvm
+from ..dialects.gpu.marks import NVVM
 from ..dialects.gpu.threads import GpuBarrierOp, GpuLaneIdOp, GpuShuffleOp
 from ..dialects.support.buffers import INDEX
 from .device.chips import DEFAULT_CHIP, WARP
@@ -114,9 +115,9 @@ def _approximation(name: str) -> Pattern:
 NVIDIA = Vendor(
     name="NVIDIA's GPUs",
     prefix="nvvm.",
-    kernel=nvvm.KERNEL,
-    block_size=nvvm.BLOCK_SIZE,
-    dynamic=nvvm.DYNAMIC,
+    kernel=NVVM.kernel,
+    block_size=NVVM.block_size,
+    dynamic=NVVM.dynamic,
     default_chip=DEFAULT_CHIP,
     thread_ids=nvvm.THREAD_IDS,
     block_ids=nvvm.BLOCK_IDS,

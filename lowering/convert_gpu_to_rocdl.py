@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ..dialects.gpu import rocdl
 from ..dialects.gpu.amdgpu import MfmaOp, WmmaOp
+from ..dialects.gpu.marks import ROCDL
 from ..dialects.gpu.threads import GpuBarrierOp, GpuLaneIdOp, GpuShuffleOp
 from ..dialects.support.buffers import INDEX
 from .device.amd_chips import DEFAULT_AMD_CHIP, MOST_WORK_ITEMS
@@ -156,9 +157,9 @@ def _wmma(op: WmmaOp, to: Rewriter) -> None:
 AMD = Vendor(
     name="AMD's GPUs",
     prefix="rocdl.",
-    kernel=rocdl.KERNEL,
-    block_size=rocdl.BLOCK_SIZE,
-    dynamic=rocdl.DYNAMIC,
+    kernel=ROCDL.kernel,
+    block_size=ROCDL.block_size,
+    dynamic=ROCDL.dynamic,
     default_chip=DEFAULT_AMD_CHIP,
     thread_ids=rocdl.THREAD_IDS,
     block_ids=rocdl.BLOCK_IDS,

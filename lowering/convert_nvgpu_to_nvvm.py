@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ..dialects.gpu import nvgpu
 from ..dialects.gpu import nvvm_tensor_core as nvvm
 from ..dialects.gpu.functions import WORKGROUP, GpuFuncOp
-from ..dialects.gpu.nvvm import GLOBAL_SPACE, SHARED_SPACE
+from ..dialects.gpu.marks import GLOBAL_SPACE, SHARED_SPACE
 from ..dialects.support.buffers import Buffer, i32_array, i64_array, row_major
 from ..dialects.support.spread import Spread
 from ..hlo_dialect.diagnostics import fail

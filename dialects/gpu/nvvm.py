@@ -26,27 +26,10 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from .marks import NVVM
 from .registers import ChipTargetAttr, RegisterOp, register_class
 
 I32 = IntegerType(32)
-
-KERNEL = "nvvm.kernel"
-"""On a device function: it is launched from the host."""
-
-BLOCK_SIZE = "nvvm.reqntid"
-"""On a kernel: the block size along x, y, z of every launch."""
-
-DYNAMIC = "nvvm.dynamic_shared"
-"""On a global in shared memory: each launch states its size."""
-
-MIN_BLOCKS = "nvvm.minctasm"
-"""On a kernel: resident blocks per multiprocessor that must fit, which limits the registers per thread."""
-
-GLOBAL_SPACE = 1
-"""LLVM's address space of global memory."""
-
-SHARED_SPACE = 3
-"""LLVM's address space of shared memory."""
 
 SHUFFLES = ("bfly", "up", "down", "idx")
 """PTX's names; gpu.shuffle's xor is bfly."""
@@ -67,7 +50,7 @@ def target_attribute(chip: str) -> TargetAttr:
 
 def resident_blocks(count: int) -> Mapping[str, Attribute]:
     """The attribute of a kernel so many of whose blocks must fit on a multiprocessor."""
-    return {MIN_BLOCKS: IntegerAttr(count, I32)}
+    return {NVVM.resident: IntegerAttr(count, I32)}
 
 
 _PREFIX = "nvvm.read.ptx.sreg."

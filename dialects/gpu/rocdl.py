@@ -29,24 +29,10 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from .marks import ROCDL
 from .registers import ChipTargetAttr, RegisterOp, register_class
 
 I32 = IntegerType(32)
-
-KERNEL = "rocdl.kernel"
-"""On a device function: it is launched from the host."""
-
-BLOCK_SIZE = "rocdl.reqd_work_group_size"
-"""On a kernel: the size of the workgroup along x, y, z of every launch."""
-
-DYNAMIC = "rocdl.dynamic_lds"
-"""On a global in LDS: each launch states its size."""
-
-WAVES_PER_EU = "rocdl.waves_per_eu"
-"""On a kernel: the waves that a SIMD unit must have room for, which limits the registers of a thread."""
-
-PRIVATE_SPACE = 5
-"""LLVM's address space of a thread's own memory, the stack; global memory and LDS have NVIDIA's numbers, 1 and 3."""
 
 
 @irdl_attr_definition
@@ -64,7 +50,7 @@ def target_attribute(chip: str) -> TargetAttr:
 
 def resident_waves(count: int) -> Mapping[str, Attribute]:
     """The attribute of a kernel so many of whose waves must fit on a SIMD unit."""
-    return {WAVES_PER_EU: IntegerAttr(count, I32)}
+    return {ROCDL.resident: IntegerAttr(count, I32)}
 
 
 class SpecialRegisterOp(RegisterOp):

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntAttr, IntegerType
 
-from ...dialects.gpu.nvvm import GLOBAL_SPACE, SHARED_SPACE
-from ...dialects.gpu.rocdl import PRIVATE_SPACE
+from ...dialects.gpu.marks import GLOBAL_SPACE, PRIVATE_SPACE, SHARED_SPACE
 
 PTR = llvm.LLVMPointerType()
 I32 = IntegerType(32)

@@ -13,7 +13,7 @@ from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.gpu import nvvm, rocdl
+from ...dialects.gpu.marks import NVVM, ROCDL
 from ...dialects.llvm_ops import AtomicRMWOp
 from ...hlo_dialect.walking import operations_in
 from ..device.parts import MATH_FUNCTION
@@ -40,7 +40,7 @@ def mark_kernel(made: llvm.FuncOp, op: func.FuncOp) -> None:
 
 def is_launched(op: func.FuncOp) -> bool:
     """Whether the host launches a function of the device."""
-    return nvvm.KERNEL in op.attributes or rocdl.KERNEL in op.attributes
+    return NVVM.kernel in op.attributes or ROCDL.kernel in op.attributes
 
 
 def _exchanged(function: llvm.FuncOp) -> set[SSAValue]:

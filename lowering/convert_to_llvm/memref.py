@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.gpu import nvvm, rocdl
+from ...dialects.gpu.marks import NVVM, ROCDL
 from ...dialects.llvm_ops import AtomicRMWOp
 from ...dialects.support.buffers import Buffer
 from ...dialects.support.llvm_layout import Layout, integer
@@ -181,7 +181,7 @@ def convert_global(op: memref.GlobalOp, to: LlvmBuilder) -> llvm.GlobalOp:
     wanted = op.alignment.value.data if op.alignment is not None else 0
     array = llvm.LLVMArrayType(layout.nbytes // layout.itemsize, layout.element)
     space = cast(llvm.LLVMPointerType, to.type(op.type)).addr_space
-    dynamic = nvvm.DYNAMIC in op.attributes or rocdl.DYNAMIC in op.attributes
+    dynamic = NVVM.dynamic in op.attributes or ROCDL.dynamic in op.attributes
     made = llvm.GlobalOp(
         llvm.LLVMArrayType(0, layout.element) if dynamic else array,
         op.sym_name,

@@ -10,10 +10,8 @@ from __future__ import annotations
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.gpu import nvvm, rocdl
 from ...dialects.gpu.functions import GpuFuncOp, GpuModuleOp
-
-TARGETS = (nvvm.TargetAttr, rocdl.TargetAttr)
+from ...dialects.gpu.registers import ChipTargetAttr
 
 MATH_FUNCTION = "xhlo_math_"
 """The name prefix of expand-math's functions, which are pure."""
@@ -26,12 +24,12 @@ def device_modules(module: ModuleOp) -> list[GpuModuleOp]:
 def chip_of(device: GpuModuleOp) -> str | None:
     """The chip that a gpu.module targets, if stated."""
     targets = device.targets.data if device.targets is not None else ()
-    return next((target.chip.data for target in targets if isinstance(target, TARGETS)), None)
+    return next((target.chip.data for target in targets if isinstance(target, ChipTargetAttr)), None)
 
 
 def is_amd(device: GpuModuleOp) -> bool:
     """Whether a gpu.module is for a chip of AMD; one that states no chip is for NVIDIA's."""
-    return any(isinstance(target, rocdl.TargetAttr) for target in (device.targets.data if device.targets else ()))
+    return any(target.name == "rocdl.target" for target in (device.targets.data if device.targets else ()))
 
 
 def lowered_parts(module: ModuleOp) -> list[ModuleOp | GpuModuleOp]:

@@ -1,8 +1,4 @@
-"""
-reduce_window of padded or dilated inputs becomes pad and a reduce_window without padding.
-
-Reductions that mean nothing are refused.
-"""
+"""reduce_window of padded or dilated inputs becomes pad and a reduce_window without padding."""
 
 from __future__ import annotations
 
@@ -12,17 +8,10 @@ from xdsl.ir import Operation
 
 from ...hlo_dialect.expressions.tensor import Builder
 from ...hlo_dialect.ops.constraints import refuse_shaped_accumulators
-from ...hlo_dialect.ops.reduction import ReduceOp
 from ...hlo_dialect.ops.window import ReduceWindowOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import shape_of
 from .transform import decompositions
-
-
-@decompositions.on(ReduceOp)
-def _reduce(op: ReduceOp) -> Sequence[Operation]:
-    refuse_shaped_accumulators(op, op.init_values)
-    return ()
 
 
 @decompositions.on(ReduceWindowOp)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import func, math, scf, vector
+from xdsl.dialects import func, math, scf
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FunctionType,
@@ -73,6 +73,8 @@ def _function(name: str, block: Block, visibility: str = "private") -> func.Func
 
 def _variants(name: str, operands: Sequence[Attribute], width: int) -> list[func.FuncOp]:
     """The variant, which is inlined, and the loop over the lanes that it calls if the mask of any is set."""
+    from xdsl.dialects import vector  # it takes a while to load, and few programs have rare arguments
+
     variant = vector_variant(name, width)
     types = [*(VectorType(type_, [width]) for type_ in operands), VectorType(i1, [width])]
     lanes = _function(f"{variant}_lanes", _lanes(name, types, width))
@@ -95,6 +97,8 @@ def _variants(name: str, operands: Sequence[Attribute], width: int) -> list[func
 
 
 def _lanes(name: str, types: Sequence[VectorType[Attribute]], width: int) -> Block:
+    from xdsl.dialects import vector
+
     block = Block(arg_types=types)
     index = IndexType()
     start, stop, step = (constant(block, bound, index) for bound in (0, width, 1))

@@ -16,9 +16,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.control_flow import ReturnOp
-from ...hlo_dialect.ops.convolution import ConvolutionOp
 from ...hlo_dialect.ops.fusion import FusionOp
-from ...hlo_dialect.ops.window import SelectAndScatterOp
 from ...hlo_dialect.types import shape_of
 from ...lowering.loop_nests.windows import is_tiled, takes_columns
 from .clusters import MAX_INPUTS, MAX_OPS
@@ -56,6 +54,10 @@ def _has_epilogues(op: Operation, convolutions: bool) -> bool:
     """Whether the operation's kernel makes each element once: a product, or windows that tile their operand."""
     if isinstance(op, DotGeneralOp):
         return True
+    # Programs of products and elementwise operations alone load neither.
+    from ...hlo_dialect.ops.convolution import ConvolutionOp
+    from ...hlo_dialect.ops.window import SelectAndScatterOp
+
     if isinstance(op, SelectAndScatterOp) and convolutions:
         window, shape, counts = op.window, shape_of(op.operand), shape_of(op.source)
         sizes, strides = window.dimensions, window.strides
@@ -127,7 +129,7 @@ def _join(product: FusionOp, loop: FusionOp) -> None:
     (local[product.outs[0]],) = _copy_into(block, product, local)
     returned = _copy_into(block, loop, local)
     location = loop.location
-    kind = "dot" if any(isinstance(op, (DotGeneralOp, ConvolutionOp)) for op in block.ops) else "custom"
+    kind = "dot" if any(op.name in ("hlo.dot_general", "hlo.convolution") for op in block.ops) else "custom"
     block.add_op(ReturnOp.create(operands=returned, location=location))
     fusion = FusionOp.create(
         operands=inputs,

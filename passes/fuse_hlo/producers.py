@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from ...dialects.cost import F32_BYTES, Cost
 from ...hlo_dialect.op import CHEAP, FREE
 from ...hlo_dialect.ops.contraction import DotGeneralOp
-from ...hlo_dialect.ops.gather import GatherOp
 from ...hlo_dialect.types import shape_of
 from ...lowering.device.cpu import CPU
 from .clusters import Cluster, Clusters, Mode
@@ -206,7 +205,7 @@ class ProducerFusion:
                 if value in user.op.operands[len(user.op.results) :]:
                     return "it is the initial value of a reduction, computed once"
                 same = True
-            elif user.role == "gather" and not (isinstance(user.op, GatherOp) and value is not user.op.operand):
+            elif user.role == "gather" and not (user.op.name == "hlo.gather" and value is not user.op.operands[0]):
                 return f"{user.op.name} reads it at an index known only at run time"
             elif user.role == "concatenate":
                 mapped += node.elements * list(user.op.operands).count(value)

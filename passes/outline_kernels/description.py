@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
@@ -28,13 +29,13 @@ from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import target_of
 from ...hlo_dialect.entry import entry_tensors, find_entry
 from ...hlo_dialect.op import HloOp
-from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
-from ...hlo_dialect.ops.gather import GatherOp
-from ...hlo_dialect.ops.scatter import ScatterOp
-from ...hlo_dialect.ops.slicing import SliceOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import element_of, is_float, numpy_dtype, shape_of
 from ...hlo_dialect.walking import operations_in
+
+if TYPE_CHECKING:
+    from ...hlo_dialect.ops.dynamic import DynamicUpdateSliceOp
+    from ...hlo_dialect.ops.scatter import ScatterOp
 
 
 def describe_program(module: ModuleOp) -> DictionaryAttr | None:
@@ -97,25 +98,25 @@ def bytes_of(function: func.FuncOp) -> int:
     for argument in function.body.block.args:
         users = [use.operation for use in argument.uses]
         whole = tensor_bytes(argument.type)
-        if users and all(isinstance(op, _SLICING) and op.operands[0] is argument for op in users):
+        if users and all(op.name in _SLICING and op.operands[0] is argument for op in users):
             whole = min(whole, sum(tensor_bytes(op.results[0].type) for op in users))
-        elif argument.index in tied and all(isinstance(op, _UPDATING) for op in users):
+        elif argument.index in tied and all(op.name in _UPDATING for op in users):
             continue
         total += whole
     for index, value in enumerate(() if last is None else last.operands):
-        op = value.owner
-        if index < len(tied) and isinstance(op, ScatterOp):
+        name = value.owner.name if index < len(tied) and isinstance(value.owner, Operation) else ""
+        if name == "hlo.scatter":
             # It reads what it combines with.
-            total += 2 * tensor_bytes(op.updates[index].type)
-        elif index < len(tied) and isinstance(op, DynamicUpdateSliceOp):
-            total += tensor_bytes(op.update.type)
+            total += 2 * tensor_bytes(cast("ScatterOp", value.owner).updates[index].type)
+        elif name == "hlo.dynamic_update_slice":
+            total += tensor_bytes(cast("DynamicUpdateSliceOp", value.owner).update.type)
         else:
             total += tensor_bytes(value.type)
     return total
 
 
-_SLICING = (SliceOp, DynamicSliceOp, GatherOp)
-_UPDATING = (DynamicUpdateSliceOp, ScatterOp)
+_SLICING = ("hlo.slice", "hlo.dynamic_slice", "hlo.gather")
+_UPDATING = ("hlo.dynamic_update_slice", "hlo.scatter")
 
 
 def tensor_bytes(type_: Attribute) -> int:

@@ -17,8 +17,6 @@ from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.ops.fusion import FusionOp
-from ...hlo_dialect.ops.scatter import ScatterOp
-from ...hlo_dialect.ops.sort import SortOp
 from ...hlo_dialect.walking import operations_in
 from .description import describe_program
 
@@ -116,7 +114,9 @@ def _function(name: str, op: FusionOp) -> func.FuncOp:
 def _updated_arguments(block: Block, returned: func.ReturnOp) -> tuple[int, ...]:
     """The arguments whose buffers a scatter or sort may reuse for its results: those that nothing else reads."""
     root = returned.operands[0].owner if returned.operands else None
-    if not isinstance(root, (ScatterOp, SortOp)) or tuple(returned.operands) != tuple(root.results):
+    if not isinstance(root, Operation) or root.name not in ("hlo.scatter", "hlo.sort"):
+        return ()
+    if tuple(returned.operands) != tuple(root.results):
         return ()
     values = root.operands[: len(root.results)]
     plain = all(

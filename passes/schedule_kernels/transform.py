@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects import func, scf
@@ -22,7 +23,9 @@ from ..bufferize.in_place import KernelFacts
 from ..bufferize.update_order import read_before_updates
 from .flow import Flow, Homes
 from .orders import orders
-from .rematerialize import KernelCost, Rematerialization, apply
+
+if TYPE_CHECKING:
+    from .rematerialize import KernelCost
 
 SMALL = 1 << 18
 """Bytes of values that need no better order: they fit into a part of the L2 cache."""
@@ -92,6 +95,8 @@ class Scheduler:
     @property
     def costs(self) -> Mapping[str, KernelCost]:
         if self._costs is None:
+            from .rematerialize import KernelCost
+
             self._costs = {each.sym_name.data: KernelCost.of(each) for each in kernels_of(self.module)}
         return self._costs
 
@@ -136,6 +141,9 @@ class Scheduler:
                     flow.ops[number].detach()
                     block.insert_op_before(flow.ops[number], terminator)
                 flow = Flow.of(block, self.kernels, homes, overwritable, self.inside)
+            # Most programs take little memory.
+            from .rematerialize import Rematerialization, apply
+
             repeats = Rematerialization(flow, self.kernels, self.costs).run()
             if repeats:
                 apply(block, flow, repeats)

@@ -12,7 +12,7 @@ import re
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.gpu import nvvm, rocdl
+from ...dialects.gpu.marks import NVVM, ROCDL
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.walking import operations_in
 from ...lowering.device.amd_chips import AmdChip
@@ -33,8 +33,8 @@ def check_device_functions(module: ModuleOp, chip: AmdChip) -> None:
         for op in operations_in(part):
             if isinstance(op, llvm.CallIntrinsicOp):
                 _check_intrinsic(op)
-            elif isinstance(op, llvm.FuncOp) and nvvm.KERNEL in op.attributes:
-                fail(op, f"is a kernel of NVIDIA's ({nvvm.KERNEL}); those of {chip.name} have {rocdl.KERNEL}")
+            elif isinstance(op, llvm.FuncOp) and NVVM.kernel in op.attributes:
+                fail(op, f"is a kernel of NVIDIA's ({NVVM.kernel}); those of {chip.name} have {ROCDL.kernel}")
 
 
 def _check_intrinsic(op: llvm.CallIntrinsicOp) -> None:

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...hlo_dialect.plugins import fingerprint as plugins_fingerprint
-from ..cache.executables import compiler_fingerprint
 from ..cache.files import cache_folder, place, stored, write
 from .jit import made_by, shared_code
 
@@ -75,4 +74,6 @@ def _read(contents: bytes) -> str:
 
 def _file(key: str) -> Path | None:
     """The file of a key. The key states what a body depends on, but for the compiler that makes it."""
+    from ..cache.executables import compiler_fingerprint
+
     return place(("known", key, compiler_fingerprint(), plugins_fingerprint(), *made_by()), ".key", cache_folder)

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import FixedBitwidthType, ModuleOp
 from xdsl.ir import Attribute
 
 from ...dialects.gpu.functions import GpuModuleOp
-from ...dialects.gpu.nvvm import SHARED_SPACE
+from ...dialects.gpu.marks import SHARED_SPACE
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.walking import operations_in
 from ...lowering.device.parts import chip_of, device_modules

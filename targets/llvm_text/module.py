@@ -18,9 +18,8 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringA
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.cpu import SHARED
-from ...dialects.gpu import nvvm, rocdl
 from ...dialects.gpu.functions import GpuModuleOp
-from ...dialects.gpu.nvvm import SHARED_SPACE
+from ...dialects.gpu.marks import NVVM, ROCDL, SHARED_SPACE
 from ...hlo_dialect.diagnostics import fail
 from .literals import global_data, global_initializer, symbol
 from .metadata import Metadata
@@ -34,7 +33,7 @@ LARGE_CONSTANT = 4096
 _EXPORTED = "xhlo_part_"
 """The beginning of the symbols of functions that other texts call: no function of the C library is named so."""
 
-_CONVENTIONS = {nvvm.KERNEL: "ptx_kernel ", rocdl.KERNEL: "amdgpu_kernel "}
+_CONVENTIONS = {NVVM.kernel: "ptx_kernel ", ROCDL.kernel: "amdgpu_kernel "}
 """The calling convention of a function that the host launches, by its attribute."""
 
 _UNNAMED = "xhlo_unnamed"
@@ -314,14 +313,14 @@ class FunctionWriter:
 
     def _traits(self) -> list[str]:
         found = traits(self.op)
-        block = self.op.attributes.get(nvvm.BLOCK_SIZE)
+        block = self.op.attributes.get(NVVM.block_size)
         if isinstance(block, DenseArrayBase):
             sizes = ",".join(str(size) for size in cast("DenseArrayBase[Any]", block).get_values())
-            found.append(f'"{nvvm.BLOCK_SIZE}"="{sizes}"')
-        blocks = self.op.attributes.get(nvvm.MIN_BLOCKS)
+            found.append(f'"{NVVM.block_size}"="{sizes}"')
+        blocks = self.op.attributes.get(NVVM.resident)
         if isinstance(blocks, IntegerAttr):
-            found.append(f'"{nvvm.MIN_BLOCKS}"="{blocks.value.data}"')
-        if rocdl.KERNEL in self.op.attributes:
+            found.append(f'"{NVVM.resident}"="{blocks.value.data}"')
+        if ROCDL.kernel in self.op.attributes:
             found += self._amd_traits()
         # A shared function is declared in the same way whether the module has its body or not.
         is_ours = self.op.body.blocks or SHARED in self.op.attributes
@@ -330,11 +329,11 @@ class FunctionWriter:
     def _amd_traits(self) -> list[str]:
         """The attributes of a kernel of AMD's: threads of a workgroup, and waves that its registers must allow."""
         found: list[str] = []
-        block = self.op.attributes.get(rocdl.BLOCK_SIZE)
+        block = self.op.attributes.get(ROCDL.block_size)
         if isinstance(block, DenseArrayBase):
             threads = math.prod(int(size) for size in cast("DenseArrayBase[Any]", block).get_values())
             found += [f'"amdgpu-flat-work-group-size"="{threads},{threads}"', '"uniform-work-group-size"="true"']
-        waves = self.op.attributes.get(rocdl.WAVES_PER_EU)
+        waves = self.op.attributes.get(ROCDL.resident)
         if isinstance(waves, IntegerAttr):
             found.append(f'"amdgpu-waves-per-eu"="{waves.value.data}"')
         return found

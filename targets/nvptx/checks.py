@@ -11,7 +11,7 @@ import re
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.gpu import nvvm
+from ...dialects.gpu.marks import NVVM
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.walking import operations_in
 from ...lowering.device.chips import STATIC_SHARED_BYTES, Chip, ptx_text
@@ -79,7 +79,7 @@ def _check_parameters(op: llvm.FuncOp, ptx: int) -> None:
     """Check the size of a kernel's parameters, which is limited."""
     parameters = 8 * len(op.function_type.inputs)
     most = PARAMETER_BYTES if ptx >= 81 else OLD_PARAMETER_BYTES
-    if nvvm.KERNEL in op.attributes and parameters > most:
+    if NVVM.kernel in op.attributes and parameters > most:
         fail(op, f"has {parameters} bytes of parameters; a kernel takes {most} in PTX {ptx_text(ptx)}")
 
 
