@@ -15,17 +15,24 @@ _begun = threading.Event()
 @contextmanager
 def engine_beside() -> Generator[None]:
     """Make the engine beside the code inside, once in a process that may use several processors."""
-    if _begun.is_set() or processors() < 2:
-        yield
-        return
-    _begun.set()
-    thread = threading.Thread(target=_make_engine, name="xhlo-engine")
-    thread.start()
+    thread = None if _begun.is_set() or processors() < 2 else _start()
     try:
         yield
     finally:
         # A fork while it holds locks would leave them locked in the child.
-        thread.join()
+        if thread is not None:
+            thread.join()
+
+
+def _start() -> threading.Thread | None:
+    """The thread; None where the system has none left, or Python is ending."""
+    _begun.set()
+    thread = threading.Thread(target=_make_engine, name="xhlo-engine")
+    try:
+        thread.start()
+    except RuntimeError:
+        return None
+    return thread
 
 
 def _make_engine() -> None:

@@ -60,3 +60,11 @@ def test_the_engine_is_made_once_by_a_thread_that_ends_with_the_compilation(monk
     # The program's own use of the engine reports it.
     assert _engines_made(monkeypatch, 2, OSError("no memory")) == ["xhlo-engine"]
     assert _engines_made(monkeypatch, 1) == []
+
+
+def test_a_process_without_room_for_a_thread_compiles_all_the_same(monkeypatch: pytest.MonkeyPatch):
+    def no_room(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", no_room)
+    assert _engines_made(monkeypatch, 2) == []
