@@ -4,39 +4,48 @@ from __future__ import annotations
 
 import atexit
 import gc
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 
-MANY_MODULES = 20
-"""The number of modules imported during a pause from which all objects count as old afterwards."""
+FEW = 10_000
+"""Objects that the collector may look through at once."""
+
+MANY = 500_000
+"""Objects that are built before those among them that have become garbage are looked for."""
+
+_built = 0
+"""Objects that were built since then."""
 
 
 @contextmanager
 def paused_gc() -> Generator[None]:
-    """No garbage collection inside: nothing that is built is garbage, and collection takes up to half the time."""
+    """
+    No garbage collection inside: nothing that is built is garbage, and collection takes up to half the time.
+
+    Nor is there one of all that was built right afterwards, as Python would begin with.
+    """
     enabled = gc.isenabled()
-    modules = len(sys.modules)
     gc.disable()
     try:
         yield
     finally:
         if enabled:
-            if len(sys.modules) - modules >= MANY_MODULES:
-                _count_all_as_old()
+            _age()
             gc.enable()
 
 
-def _count_all_as_old() -> None:
-    """
-    Put all objects into the oldest generation, unseen: those of modules live as long as the process.
-
-    Otherwise the next collection of young objects, a moment later, visits everything that was made during the pause.
-    """
-    # A process that has frozen objects itself, as before a fork, keeps them frozen.
-    if not gc.get_freeze_count():
-        gc.freeze()
-        gc.unfreeze()
+def _age() -> None:
+    """Make what was built old, as if it had been looked through; sometimes look through all, as Python does."""
+    global _built
+    built = gc.get_count()[0]
+    if built < FEW or gc.get_freeze_count():
+        return  # `unfreeze` would also move what the program has frozen
+    gc.freeze()
+    gc.unfreeze()
+    _built += built
+    if _built >= MANY:
+        _built = 0
+        gc.collect()
 
 
 def stop_gc() -> None:

@@ -1,0 +1,56 @@
+"""Python's garbage collector where IR is built."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+
+import pytest
+
+from xhlo.hlo_dialect.garbage_collector import MANY, paused_gc
+
+
+class Node:
+    """What is garbage only as a part of a circle."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_frozen() -> Iterator[None]:
+    """Without what the tests have frozen when they began."""
+    gc.unfreeze()
+    yield
+    gc.collect()
+    gc.freeze()
+
+
+def test_what_was_built_is_not_looked_through_at_once() -> None:
+    collected: list[int] = []
+
+    def note(phase: str, _: object) -> None:
+        collected.append(len(gc.get_objects(0))) if phase == "start" else None
+
+    gc.collect()
+    gc.callbacks.append(note)
+    try:
+        with paused_gc():
+            built = [Node() for _ in range(20_000)]
+        after = [Node() for _ in range(2_000)]
+    finally:
+        gc.callbacks.remove(note)
+    assert gc.isenabled() and len(built) + len(after) == 22_000
+    assert max(collected, default=0) < 20_000
+
+
+def test_garbage_of_many_programs_is_found() -> None:
+    """Else a loop that compiles programs would take all memory."""
+    first: weakref.ref[Node] | None = None
+    for _ in range(MANY // 20_000 + 1):
+        with paused_gc():
+            nodes = [Node() for _ in range(20_000)]
+        first = first or weakref.ref(nodes[0])
+        del nodes
+    assert first is not None and first() is None
