@@ -46,7 +46,7 @@ def shaped_like(shape: Shape, result: SSAValue) -> Attribute:
 
 def types_agree(first: Attribute, second: Attribute) -> bool:
     """Whether the types are equal, or tensors of one element type whose shapes agree, or tuples of such."""
-    if first == second:
+    if first is second or first == second:
         return True
     if isinstance(first, TupleType) and isinstance(second, TupleType):
         ours, theirs = first.types.data, second.types.data
@@ -104,12 +104,14 @@ class Inferring(Protocol):
     def result_types(self) -> Sequence[Attribute]: ...
 
 
-def verify_results_agree(op: Inferring, constraint: str) -> None:
-    """Check the results against `infer_types`, where unknown dimensions match any size."""
-    inferred = op.infer_types()
-    if len(inferred) != len(op.result_types):
-        raise VerifyException(f"{constraint}: there are {len(op.result_types)} results, expected {len(inferred)}")
-    for index, (actual, wanted) in enumerate(zip(op.result_types, inferred, strict=True)):
+def verify_results_agree(op: Inferring, constraint: str, inferred: Sequence[Attribute] | None = None) -> None:
+    """Check the results against `infer_types`, or what it gave before; unknown dimensions match any size."""
+    found = op.result_types
+    if inferred is None:
+        inferred = op.infer_types()
+    if len(inferred) != len(found):
+        raise VerifyException(f"{constraint}: there are {len(found)} results, expected {len(inferred)}")
+    for index, (actual, wanted) in enumerate(zip(found, inferred, strict=True)):
         if not types_agree(actual, wanted):
             which = "result" if len(inferred) == 1 else f"result {index}"
             raise VerifyException(f"{constraint}: {which} has type {actual}, expected {wanted}")

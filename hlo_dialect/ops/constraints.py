@@ -57,14 +57,17 @@ def check_unique(constraint: str, name: str, dims: Sequence[int]) -> None:
 def check_element_types(op: HloOp, constraint: str) -> None:
     """Check that the first operand and the first result have the same element type."""
     operand, result = element_of(op.operands[0]), element_of(op.results[0])
-    if operand != result:
+    if operand is not result and operand != result:
         reject(f"{constraint}: operand and result have different element types {operand} and {result}")
 
 
 def check_static(constraint: str, value: SSAValue) -> None:
     """Check that all sizes of a result are known, or all but one, which has a bound."""
+    shape = shape_of(value)
+    if is_static(shape):
+        return
     type_ = tensor_type(value)
-    if type_.get_shape().count(DYNAMIC) > 1 or not is_static(largest_sizes(type_)):
+    if shape.count(DYNAMIC) > 1 or not is_static(largest_sizes(type_)):
         reject(f"{constraint}: result has type {type_}, expected known sizes, or one unknown with a bound")
 
 
@@ -149,11 +152,22 @@ def refuse_shaped_accumulators(op: Operation, inits: Sequence[SSAValue]) -> None
             )
 
 
-def check_accumulated(op: HloOp, count: str, element: str, shape: str, inputs: int, what: str) -> None:
+def check_accumulated(
+    op: HloOp,
+    count: str,
+    element: str,
+    shape: str,
+    inputs: int,
+    what: str,
+    inferred: Sequence[Attribute] | None = None,
+) -> None:
     """
     Check the results: one per input (constraint `count`), of the accumulators' element types and the inferred shapes.
+
+    `inferred` are the types that `infer_types` gives, where they are known.
     """
-    inferred = op.infer_types()
+    if inferred is None:
+        inferred = op.infer_types()
     if len(op.results) != inputs:
         reject(f"{count}: there are {len(op.results)} results for {inputs} inputs")
     for index, (result, wanted) in enumerate(zip(op.result_types, inferred, strict=True)):
@@ -161,4 +175,4 @@ def check_accumulated(op: HloOp, count: str, element: str, shape: str, inputs: i
             reject(
                 f"{element}: result {index} has element type {element_of(result)}, {what} returns {element_of(wanted)}"
             )
-    verify_results_agree(op, shape)
+    verify_results_agree(op, shape, inferred)

@@ -188,15 +188,18 @@ class ConvolutionBase(HloOp):
                 14, f"rhs has {given} input features, expected {wanted}: those of lhs / feature_group_count"
             )
 
-    def _verify_result(self) -> None:
-        """Check constraints c25 to c27. The result's element type may differ: products are summed in it."""
+    def _verify_result(self, inferred: Sequence[Attribute]) -> None:
+        """
+        Check constraints c25 to c27, given the types that `infer_types` found. The result's element type may differ:
+        products are summed in it.
+        """
         lhs, rhs = element_of(self.operands[0]), element_of(self.operands[1])
         if lhs != rhs:
             self.reject_numbered(27, f"lhs and rhs have different element types {lhs} and {rhs}")
         rank, found = len(shape_of(self.operands[0])), len(shape_of(self.results[0]))
         if rank != found:
             self.reject_numbered(26, f"result has rank {found}, expected {rank}")
-        verify_results_agree(self, f"{self.label}_c25")
+        verify_results_agree(self, f"{self.label}_c25", inferred)
 
     def _inferred(self, counts: Sequence[int]) -> tuple[Attribute, ...]:
         """The result's type, given the number of windows along each spatial dimension."""
@@ -295,8 +298,7 @@ class ConvolutionOp(ConvolutionBase):
         return self._inferred(self.window_counts(padding_array(self.padding, rank)))
 
     def verify_(self) -> None:
-        self.infer_types()
-        self._verify_result()
+        self._verify_result(self.infer_types())
 
     def reference(self, *operands: Array) -> Array:
         """Narrow floats are summed in f32, other elements in the wider of the operands' and the result's types."""
@@ -335,8 +337,7 @@ class DynamicConvOp(ConvolutionBase):
         return self._inferred(self.window_counts(known))
 
     def verify_(self) -> None:
-        self.infer_types()
-        self._verify_result()
+        self._verify_result(self.infer_types())
 
     def of_constant_padding(self) -> ConvolutionOp | None:
         """The same operation as a convolution; None if the padding is not constant, or the result's shape unknown."""

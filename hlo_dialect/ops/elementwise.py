@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from enum import Flag, auto
-from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -64,12 +63,20 @@ _KIND_NAMES = (
 )
 
 
-@cache
 def kind_of(element_type: Attribute) -> Kind:
     """
     The kind of an element type; NONE for a type that no operation takes, such as si32 or f80. A signless integer is
     signed.
     """
+    facts: dict[str, Kind] = vars(element_type)
+    kind = facts.get("_kind")
+    if kind is None:
+        # As functools.cached_property keeps what it computes: hashes of types take longer than all else here.
+        kind = facts["_kind"] = _kind_of(element_type)
+    return kind
+
+
+def _kind_of(element_type: Attribute) -> Kind:
     if numpy_dtype(element_type) is None or is_declared_signed(element_type):
         return Kind.NONE
     if is_boolean(element_type):
@@ -94,7 +101,8 @@ def kind_text(kinds: Kind) -> str:
 def check_kind(constraint: str, name: str, value: SSAValue, kinds: Kind) -> None:
     """Check the element type of one operand or result; `constraint` is its number in the spec (`abs_i1`)."""
     element_type = element_of(value)
-    if kind_of(element_type) not in kinds or kind_of(element_type) is Kind.NONE:
+    kind = kind_of(element_type)
+    if kind not in kinds or kind is Kind.NONE:
         reject(f"{constraint}: {name} has element type {element_type}, expected {kind_text(kinds)}")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, NoReturn, cast
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
@@ -92,17 +93,24 @@ class _DimensionNumbers(ParametrizedAttribute):
     FIELDS: ClassVar[tuple[str, ...]]
 
     @classmethod
+    @lru_cache(maxsize=1024)
     def of(cls, dimensions: IndexDimensions) -> Any:
-        """The attribute of these dimensions."""
+        """The attribute of these dimensions, from a cache."""
         d = dimensions
         lists = (d.window, d.collapsed, d.batching, d.index_batching, d.index_map)
         return cls.new([*map(int_array, lists), int_attr(d.vector_dim)])
 
     @property
     def dimensions(self) -> IndexDimensions:
-        *lists, vector_dim = cast("tuple[Any, ...]", self.parameters)
-        window, collapsed, batching, index_batching, index_map = map(ints, lists)
-        return IndexDimensions(window, collapsed, batching, index_batching, index_map, vector_dim.value.data)
+        facts: dict[str, IndexDimensions] = vars(self)
+        found = facts.get("_dimensions")
+        if found is None:
+            *lists, vector_dim = cast("tuple[Any, ...]", self.parameters)
+            window, collapsed, batching, index_batching, index_map = map(ints, lists)
+            found = IndexDimensions(window, collapsed, batching, index_batching, index_map, vector_dim.value.data)
+            # As functools.cached_property, which xDSL's attributes cannot have, keeps what it computes.
+            facts["_dimensions"] = found
+        return found
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:

@@ -165,7 +165,7 @@ class ScatterOp(RegionOp):
 
     def verify_(self) -> None:
         count = self.input_count
-        self.infer_types()  # It rejects operands that do not fit each other.
+        inferred = self.infer_types()  # It rejects operands that do not fit each other.
         for index in range(count):
             value, update = self.operands[index], self.operands[count + 1 + index]
             if element_of(value) != element_of(update):
@@ -174,7 +174,7 @@ class ScatterOp(RegionOp):
                 )
         block = region_block(self.regions[0], "scatter_c23", "update_computation")
         check_reducer("scatter_c23", "update_computation", block, self.operands[:count])
-        check_accumulated(self, "scatter_c24", "scatter_c25", "scatter_c24", count, "update_computation")
+        check_accumulated(self, "scatter_c24", "scatter_c25", "scatter_c24", count, "update_computation", inferred)
 
     def reference_with_regions(self, run: RegionRunner, *operands: Array) -> tuple[Array, ...]:
         count = self.input_count

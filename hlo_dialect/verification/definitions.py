@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayOfConstraint, EmptyArrayAttrConstraint, SymbolNameConstraint
+from xdsl.dialects.builtin import ArrayOfConstraint, EmptyArrayAttrConstraint, SymbolNameConstraint, TensorType
 from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
@@ -47,14 +47,14 @@ _KEPT = 1024
 """The number of attributes that a definition remembers to be accepted."""
 
 
-def verify_alone(op: Operation) -> None:
+def verify_alone(op: Operation, only_tensors: bool = False) -> None:
     """
     Do what `op.verify_()` does, except for the search of regions that are isolated for values from outside.
 
-    Raises VerifyException.
+    `only_tensors` states that all operands and results are known to be ranked tensors. Raises VerifyException.
     """
     found = _checker(type(op))
-    if found is None or not found.definition.accepts(op):
+    if found is None or not found.definition.accepts(op, only_tensors):
         op.verify_()
     elif found.own is not None:
         found.own(op)
@@ -102,13 +102,14 @@ class _Definition:
         self._required = {name for name, one in stated.properties.items() if not isinstance(one, OptionalDef)}
         self._traits = [one for one in cls.traits if _verifies(one)]
 
-    def accepts(self, op: Operation) -> bool:
+    def accepts(self, op: Operation, only_tensors: bool) -> bool:
         """Whether the operation fits the definition for sure."""
-        if not (self._operands.accept(op._operands) and self._results.accept(op.results)):
+        if not (self._operands.accept(op._operands, only_tensors) and self._results.accept(op.results, only_tensors)):
             return False
-        if op._successors or len(op.regions) != len(self._regions):
+        regions = op.regions
+        if op._successors or len(regions) != len(self._regions):
             return False
-        for region, one in zip(op.regions, self._regions, strict=True):
+        for region, one in zip(regions, self._regions, strict=True) if regions else ():
             if type(one) is SingleBlockRegionDef and (region._first_block is not region._last_block):
                 return False
             if region._first_block is None:
@@ -121,9 +122,11 @@ class _Definition:
             one = known.get(name)
             if one is None or not one.accepts(attribute):
                 return False
-        return self._required <= properties.keys()
+        return not self._required or self._required <= properties.keys()
 
     def _accepts_traits(self, op: Operation) -> bool:
+        if not self._traits:
+            return True
         try:
             for one in self._traits:
                 one.verify(op)
@@ -143,11 +146,14 @@ class _Values:
         self._single = len(definitions) - self._lists
         self._types = [_types_of_range(one.constr) for _, one in definitions]
         self._all_alike = len(set(self._types)) == 1
+        self._take_tensors = all(types is None or TensorType in types for types in self._types)
 
-    def accept(self, values: Sequence[SSAValue]) -> bool:
+    def accept(self, values: Sequence[SSAValue], only_tensors: bool) -> bool:
         rest = len(values) - self._single
         if rest < 0 or (rest % self._lists if self._lists else rest):
             return False
+        if only_tensors and self._take_tensors:
+            return True
         if self._all_alike:
             return _are_of(self._types[0], values)
         at, length = 0, rest // self._lists if self._lists else 0

@@ -42,7 +42,14 @@ def has_plain_tensors(op: Operation) -> bool:
     """Whether all operands and results are ranked tensors of elements that every operation may have in this place."""
     for value in (*op._operands, *op.results):
         type_ = value._type
-        if type(type_) is not TensorType or not _is_plain(type_.element_type):
+        if type(type_) is not TensorType:
+            return False
+        facts: dict[str, bool] = vars(type_)
+        plain = facts.get("_is_plain")
+        if plain is None:
+            # As functools.cached_property keeps what it computes.
+            plain = facts["_is_plain"] = _is_plain(type_.element_type)
+        if not plain:
             return False
     return op.name not in _CHECKED
 

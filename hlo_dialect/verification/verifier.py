@@ -88,9 +88,11 @@ def facts_of(
     facts: list[object] = [cls]
     for value in operands:
         facts.append(id(value._type))
-    for name, attribute in properties.items():
-        facts.append(name)
-        facts.append(id(attribute))
+    # Something that is no type ends each list of types, so that their lengths are facts too.
+    facts.append(None)
+    if properties:
+        facts += properties
+        facts += map(id, properties.values())
     for region in regions:
         block = region._first_block
         if block is None or block is not region._last_block or not isinstance(block._last_op, ReturnOp):
@@ -101,6 +103,7 @@ def facts_of(
         facts += [id(value._type) for value in block._args]
         facts.append(None)
         facts += [id(value._type) for value in block._last_op._operands]
+        facts.append(None)
     for result in results:
         facts.append(id(result._type))
     return tuple(facts)
@@ -125,6 +128,8 @@ class _Kind:
         self.is_about_symbols = issubclass(op_type, (ModuleOp, CallOp))
         self.calls = issubclass(op_type, (CallOp, CompositeOp))
         self.function = issubclass(op_type, FuncOp)
+        self.is_plain = known and not self.calls and _depends_on_types(op_type)
+        """Whether nothing but its facts and its operands' places decides about one without regions and attributes."""
 
 
 @cache
@@ -155,12 +160,7 @@ class _Verifier:
             raise _TooManyErrors
 
     def operation(self, op: Operation) -> None:
-        """`op` itself and what it holds; its operands must be among the visible values."""
-        visible = self.visible
-        for operand in op._operands:
-            if id(operand) not in visible:
-                self._invisible_operands(op)
-                break
+        """`op` itself and what it holds, of which the operands are visible."""
         kind = _kind(type(op))
         if kind.calls:
             for calls in self.functions:
@@ -169,8 +169,6 @@ class _Verifier:
             self.own_constraints(op, kind)
         if op.regions:
             self._regions(op, kind)
-        for result in op.results:
-            visible[id(result)] = None
 
     def _regions(self, op: Operation, kind: _Kind) -> None:
         if kind.symbol_table:
@@ -205,8 +203,11 @@ class _Verifier:
         )
         if key is not None and op.attributes:
             key = (*key, *op.attributes, *[id(attribute) for attribute in op.attributes.values()])
-        if key is not None and key in self.good:
-            return
+        if key is None or key not in self.good:
+            self._constraints(op, key)
+
+    def _constraints(self, op: Operation, key: tuple[object, ...] | None) -> None:
+        """Check an operation's constraints; those of others with its key, if it has one, hold if these do."""
         try:
             verify_constraints(op)
         except VerifyException as error:
@@ -267,11 +268,26 @@ class _Verifier:
 
     def _block(self, parent: Operation, block: Block, kind: _Kind) -> None:
         """The block's operations in order; what it defines is visible afterwards."""
-        for argument in block.args:
-            self.visible[id(argument)] = None
+        visible, good, verified = self.visible, self.good, self.verified
+        for argument in block._args:
+            visible[id(argument)] = None
         op = block._first_op
         while op is not None:
-            self.operation(op)
+            operands, results = op._operands, op.results
+            for operand in operands:
+                if id(operand) not in visible:
+                    self._invisible_operands(op)
+                    break
+            if _kind(type(op)).is_plain and not (op.regions or op.attributes):
+                # Most operations, which so take one call.
+                if id(op) not in verified:
+                    key = facts_of(type(op), operands, op.properties, (), results)
+                    if key not in good:
+                        self._constraints(op, key)
+            else:
+                self.operation(op)
+            for result in results:
+                visible[id(result)] = None
             if op._successors:
                 self._successors(op, block)
             op = op._next_op
@@ -344,7 +360,7 @@ def verify_constraints(op: Operation) -> None:
     With quantized operands or results they are `verify_quantized`. Raises VerifyException, DiagnosticError.
     """
     if has_plain_tensors(op):
-        verify_alone(op)
+        verify_alone(op, only_tensors=True)
         return
     if isinstance(op, HloOp):
         if is_unranked(op):

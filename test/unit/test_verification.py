@@ -61,6 +61,37 @@ def test_a_block_sees_only_what_dominates_it() -> None:
     assert found == ["'hlo.add' op operand #0 (%b) does not dominate this use"]
 
 
+def test_operations_of_the_same_types_in_other_places() -> None:
+    """As many types in the same order are no reason to take one operation for the other, which is valid."""
+    text = """
+func.func @main(%x: tensor<f32>) {
+  %a:2 = "stablehlo.optimization_barrier"(%x, %x) : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+  %b = "stablehlo.optimization_barrier"(%x, %x, %x) : (tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<f32>
+  return
+}
+"""
+    assert messages(text) == ["'hlo.optimization_barrier' op optimization_barrier_c1: there are 1 results, expected 3"]
+
+
+def test_regions_that_return_what_others_have_as_results() -> None:
+    """The same for regions: which types are returned, and which are the results."""
+    text = """
+func.func @main(%x: tensor<2xf32>, %z: tensor<f32>) {
+  %a = "stablehlo.reduce"(%x, %z) ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    "stablehlo.return"(%p) : (tensor<f32>) -> ()
+  }) {dimensions = array<i64: 0>} : (tensor<2xf32>, tensor<f32>) -> tensor<f32>
+  "stablehlo.reduce"(%x, %z) ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    "stablehlo.return"(%p, %q) : (tensor<f32>, tensor<f32>) -> ()
+  }) {dimensions = array<i64: 0>} : (tensor<2xf32>, tensor<f32>) -> ()
+  return
+}
+"""
+    (found,) = messages(text)
+    assert "reduce_c6" in found
+
+
 def test_loops_of_blocks() -> None:
     text = """
 func.func @main(%c: i1, %x: tensor<f32>) {
