@@ -7,17 +7,21 @@ Lists of dimensions and sizes are `DenseArrayBase` of i64 everywhere: `int_array
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import cast
+from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     BoolAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    FunctionType,
     IndexType,
     IntegerAttr,
     IntegerType,
+    StringAttr,
+    SymbolRefAttr,
     TensorType,
 )
 from xdsl.dialects.utils.enum_attribute import EnumAttribute
@@ -31,6 +35,7 @@ from xdsl.utils.str_enum import StrEnum
 from ..dialects.support.buffers import i64_array
 from .types import i1, i64
 
+A = TypeVar("A", bound=Attribute)
 IntArray = DenseArrayBase[IntegerType]
 
 
@@ -54,6 +59,27 @@ def ints(array: IntArray) -> tuple[int, ...]:
         # As functools.cached_property keeps what it computes.
         found = facts["_ints"] = array.get_values()
     return found
+
+
+def function_type(inputs: Iterable[Attribute], outputs: Iterable[Attribute]) -> FunctionType:
+    """`FunctionType(..)` without the checks of its constructors, which take longer than those of the whole function."""
+    return _unchecked(FunctionType, inputs=_array(inputs), outputs=_array(outputs))
+
+
+def symbol(name: str) -> SymbolRefAttr:
+    """`SymbolRefAttr(name)` without its constructor's checks."""
+    return _unchecked(SymbolRefAttr, root_reference=_unchecked(StringAttr, data=name), nested_references=_array(()))
+
+
+def _array(attributes: Iterable[Attribute]) -> ArrayAttr[Any]:
+    return cast("ArrayAttr[Any]", _unchecked(cast(type[Attribute], ArrayAttr), data=tuple(attributes)))
+
+
+def _unchecked(cls: type[A], **fields: Any) -> A:
+    attribute = cls.__new__(cls)
+    for name, value in fields.items():
+        object.__setattr__(attribute, name, value)
+    return attribute
 
 
 @lru_cache(maxsize=1024)

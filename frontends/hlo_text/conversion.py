@@ -12,14 +12,14 @@ from typing import Any, NoReturn, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DictionaryAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
-from ...hlo_dialect.attributes import XLA_SHAPE
+from ...hlo_dialect.attributes import XLA_SHAPE, function_type
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import HloContext
 from ...hlo_dialect.entry import ENTRY
-from ...hlo_dialect.op import append, append_new
+from ...hlo_dialect.op import append, append_new, create_op
 from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.reading.names import give_name
@@ -94,15 +94,16 @@ class Converter:
                 name = f"{computation.name}_{number}"
             self.names.add(name)
             found = self.functions[computation.name] = self._function(name, computation, step)
-            found.sym_visibility = StringAttr("private")
+            found.properties["sym_visibility"] = shared_string("private")
         return found
 
     def _function(self, name: str, computation: Computation, step: Step | None) -> func.FuncOp:
         region, results = self._body(computation, 0 if step is None else step.depth + 1, step)
         block = region.block
-        types = FunctionType.from_lists([each.type for each in block.args], [each.type for each in results])
-        append(block, func.ReturnOp.create(operands=results, location=root_of(computation).location))
-        function = func.FuncOp.create(
+        types = function_type([each.type for each in block.args], [each.type for each in results])
+        append(block, create_op(func.ReturnOp, operands=results, location=root_of(computation).location))
+        function = create_op(
+            func.FuncOp,
             properties={"sym_name": StringAttr(name), "function_type": types},
             regions=[region],
             location=self.program.text.positions.location(computation.offset),

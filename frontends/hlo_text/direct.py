@@ -57,6 +57,7 @@ class Direct(NamedTuple):
     """The attribute `mhlo.xla_shape`, where the layout is not row-major."""
 
 
+@lru_cache(maxsize=1 << 13)
 def direct(form: Form) -> Direct | None:
     """The operation of a form; None where that takes a `Step`."""
     found, shape = _OPCODES.get(form.opcode), form.shape

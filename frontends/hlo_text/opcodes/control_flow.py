@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Region
 
+from ....hlo_dialect.attributes import symbol
+from ....hlo_dialect.op import create_op
 from ....hlo_dialect.ops.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
 from ....hlo_dialect.ops.fusion import KEPT_KIND, FusionOp
 from ....hlo_dialect.types import i1, i32, make_tensor
@@ -41,11 +43,8 @@ def call(step: Step) -> Value:
     types, operands = function.function_type, step.flat()
     if [value.type for value in operands] != list(types.inputs.data):
         step.fail("the computation takes other parameters than these operands", "to_apply")
-    op = func.CallOp.create(
-        operands=operands,
-        result_types=types.outputs.data,
-        properties={"callee": SymbolRefAttr(function.sym_name.data)},
-    )
+    properties = {"callee": symbol(function.sym_name.data)}
+    op = create_op(func.CallOp, operands=operands, result_types=types.outputs.data, properties=properties)
     step.insert(op)
     if step.shape.types() != list(types.outputs.data):
         step.fail("the computation returns another shape than the call's")
