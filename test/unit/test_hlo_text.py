@@ -220,6 +220,7 @@ ERRORS: dict[str, tuple[str, int, str]] = {
     "unknown opcode": (A + "  ROOT b = f32[4]{0} frobnicate(a)", 5, "'frobnicate': unknown opcode"),
     "refused opcode": (A + "  ROOT b = u64[2]{0} rng-get-and-update-state(), delta=1", 5, "pass the state as an argument"),
     "unknown operand": (A + "  ROOT b = f32[4]{0} negate(c)", 5, "'negate': there is no instruction c before it"),
+    "its own operand": (A + "  ROOT b = f32[4]{0} negate(b)", 5, "'negate': there is no instruction b before it"),
     "too many operands": (A + "  ROOT b = f32[4]{0} dot(a), lhs_contracting_dims={0}", 5, "'dot': it takes 2 operands"),
     "operands of elementwise": (A + "  ROOT b = f32[4]{0} add(a)", 5, "'add': it takes 2 operands, there are 1"),
     "unknown attribute": (A + "  ROOT b = f32[4]{0} negate(a), fast=true", 5, "'negate': it has no attribute fast"),
