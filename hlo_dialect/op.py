@@ -49,6 +49,8 @@ FREE, CHEAP, DIVISION, EXPENSIVE = (weight.hlo for weight in (cost.FREE, cost.CH
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 
+_new = object.__new__
+
 _NONE: Mapping[str, Attribute] = {}
 
 
@@ -263,13 +265,22 @@ def append_new(
     op._operands = SSAValues(operands)
     uses: list[Use] = []
     for value in operands:
-        following = value.first_use
-        value.first_use = use = Use(op, len(uses), None, following)
+        # The fields are set here: a call of the constructor takes as long as all else.
+        use = _new(Use)
+        use._operation = op
+        use._index = len(uses)
+        use._prev_use = None
+        use._next_use = following = value.first_use
+        value.first_use = use
         if following is not None:
             following._prev_use = use
         uses.append(use)
     op._operand_uses = tuple(uses)
-    result = OpResult(type_, op, 0)
+    result = _new(OpResult)
+    result.first_use = result._name = None
+    result._type = type_
+    result.op = op
+    result.index = 0
     op.results = SSAValues((result,))
     op.properties = {**properties}
     op.attributes = {}

@@ -60,10 +60,10 @@ class SourcePositions:
 def make_file_location(filename: StringAttr, line: int, column: int) -> FileLineColLoc:
     """`FileLineColLoc(..)` without its constructor's checks, which take longer than the rest of an operation."""
     location = FileLineColLoc.__new__(FileLineColLoc)
-    assign = object.__setattr__
-    assign(location, "filename", filename)
-    assign(location, "line", _int_attr(line))
-    assign(location, "column", _int_attr(column))
+    facts: dict[str, Attribute] = vars(location)
+    facts["filename"] = filename
+    facts["line"] = _int_attr(line)
+    facts["column"] = _int_attr(column)
     return location
 
 
