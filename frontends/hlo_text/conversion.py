@@ -152,6 +152,7 @@ class Converter:
     def _run(self, computation: Computation, operands: Sequence[Value], block: Block, depth: int) -> Value:
         """Append the instructions of a computation to a block; the value of its root."""
         values: dict[str, Value] = {}
+        arrays: dict[str, SSAValue] = {}  # those of `values` that are no tuples
         shapes: dict[str, Any] = {}
         directs = self.directs
         self.budget -= len(computation.instructions)
@@ -165,13 +166,17 @@ class Converter:
                 known = directs[form] = direct(form)
             if known is not None:
                 cls, count, type_, properties, layout = known
-                arguments: list[Any] = [values[each] for each in one.operands]
-                if (len(arguments) == count or count < 0) and _ARRAYS.issuperset(map(type, arguments)):
+                try:
+                    arguments = [arrays[each] for each in one.operands]
+                except KeyError:
+                    arguments = None  # one is a tuple
+                if arguments is not None and (len(arguments) == count or count < 0):
                     result = append_new(block, cls, arguments, type_, properties, one.location)
                     if layout is not None:
                         result.op.attributes[XLA_SHAPE] = layout
                     give_name(result, name)
-                    values[name], shapes[name] = result, form.shape
+                    values[name] = arrays[name] = result
+                    shapes[name] = form.shape
                     continue
             opcode, shape = form.opcode, form.shape
             if opcode == "parameter":
@@ -185,6 +190,8 @@ class Converter:
             else:
                 value = self._converted(one, values, shapes, block, depth)
             values[name] = value
+            if type(value) in _ARRAYS:
+                arrays[name] = cast(SSAValue, value)
             shapes[name] = shape if shape is not None else _shape_of(value)
         return values[root_of(computation).name]
 
