@@ -32,7 +32,7 @@ def parse_module(
     their own get their position in the text. Raises DiagnosticError.
     """
     context = make_context() if ctx is None else ctx
-    with paused_gc():
+    with paused_gc(kept=True):
         if (other := format_of(text)) is not None:
             return other.read(text, filename, context)
         module = _parse(text, filename, context, fast)

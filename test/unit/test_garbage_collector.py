@@ -36,7 +36,7 @@ def test_what_was_built_is_not_looked_through_at_once() -> None:
     gc.collect()
     gc.callbacks.append(note)
     try:
-        with paused_gc():
+        with paused_gc(kept=True):
             built = [Node() for _ in range(20_000)]
         after = [Node() for _ in range(2_000)]
     finally:
@@ -45,11 +45,20 @@ def test_what_was_built_is_not_looked_through_at_once() -> None:
     assert max(collected, default=0) < 20_000
 
 
+def test_what_is_left_behind_is_found_at_once() -> None:
+    with paused_gc():
+        nodes = [Node() for _ in range(20_000)]
+        first = weakref.ref(nodes[0])
+        del nodes
+    _ = [Node() for _ in range(2_000)]
+    assert first() is None
+
+
 def test_garbage_of_many_programs_is_found() -> None:
     """Else a loop that compiles programs would take all memory."""
     first: weakref.ref[Node] | None = None
     for _ in range(MANY // 20_000 + 1):
-        with paused_gc():
+        with paused_gc(kept=True):
             nodes = [Node() for _ in range(20_000)]
         first = first or weakref.ref(nodes[0])
         del nodes
