@@ -1,36 +1,12 @@
-"""The time between a process's start and its first result: no collection of what stays, and the engine beside."""
+"""The time between a process's start and its first result: the engine is made beside it."""
 
 from __future__ import annotations
 
-import gc
 import threading
-from functools import partial
 
 import pytest
 
-from xhlo.hlo_dialect.garbage_collector import FEW, paused_gc
 from xhlo.targets.cpu import early_engine
-
-
-def _done_after(built: int, monkeypatch: pytest.MonkeyPatch, frozen: int = 0) -> list[str]:
-    """The functions of gc that a pause calls in which so many objects were built."""
-    done: list[str] = []
-    monkeypatch.setattr(gc, "get_freeze_count", lambda: frozen)
-    monkeypatch.setattr(gc, "get_count", lambda: (built, 0, 0))
-    for name in ("freeze", "unfreeze", "enable"):
-        monkeypatch.setattr(gc, name, partial(done.append, name))
-    assert gc.isenabled()
-    with paused_gc():
-        pass
-    monkeypatch.undo()
-    gc.enable()
-    return done
-
-
-def test_what_a_pause_built_is_old_at_once_but_what_is_frozen_stays_so(monkeypatch: pytest.MonkeyPatch):
-    assert _done_after(FEW, monkeypatch) == ["freeze", "unfreeze", "enable"]
-    assert _done_after(FEW - 1, monkeypatch) == ["enable"]
-    assert _done_after(FEW, monkeypatch, frozen=7) == ["enable"]
 
 
 def _engines_made(monkeypatch: pytest.MonkeyPatch, processors: int, error: Exception | None = None) -> list[str]:
