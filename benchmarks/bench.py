@@ -31,7 +31,7 @@ from xla_programs import hogs
 HERE = Path(__file__).resolve().parent
 KEPT = HERE.parent / "build" / "bench"
 PUBLISHED = HERE / "peers" / "results.json"
-"""What PEERS.md was written from."""
+"""The results from which PEERS.md was written."""
 ENVIRONMENT = {**os.environ, "JAX_PLATFORMS": "cpu", "XHLO_CACHE_SIZE": "0"}
 
 

@@ -128,7 +128,7 @@ TRAINING: tuple[Callable[[], JaxProgram], ...] = (
     diffusion_step,
     resnet_training,
 )
-"""What makes the training steps."""
+"""The functions that make the training steps."""
 
 
 def network_programs() -> list[JaxProgram]:

@@ -78,7 +78,7 @@ class _Family(NamedTuple):
     dialect: str
     module: str
     names: tuple[str, ...]
-    """What it defines of the dialect, operations and attributes: `hlo.add`."""
+    """The operations and attributes of the dialect that it defines: `hlo.add`."""
 
 
 def _families_in(folder: str, package: str) -> Iterator[_Family]:
@@ -190,7 +190,7 @@ class ProgramContext(HloContext):
         super().__init__(allow_unregistered)
         self._plugins_loaded = False
         self._families: dict[str, tuple[Mapping[str, type[Operation]], Mapping[str, type[Attribute]]]] = {}
-        """What was taken from single files of dialects that are not loaded as a whole, by module."""
+        """The definitions that were taken from single files of dialects not loaded as a whole, by module."""
 
     def _get_known_op(self, name: str) -> type[Operation] | None:
         return self._loaded_ops.get(name) or self._of_family(name, 0) or super()._get_known_op(name)

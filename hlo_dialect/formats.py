@@ -82,7 +82,7 @@ def text_of_binary(data: bytes, filename: str) -> str | None:
 
 
 def binary_problem(data: bytes) -> str:
-    """What is wrong with bytes that `text_of_binary` does not know: they hold control characters; nothing of a text."""
+    """The error in bytes that `text_of_binary` does not know: they hold control characters. Empty for text."""
     if _CONTROL.search(data) is None:
         return ""
     known = "MLIR's text and bytecode, StableHLO's portable artifacts and HLO's text"

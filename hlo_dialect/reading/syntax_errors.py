@@ -40,7 +40,7 @@ _REMEDIES = {
     "expected argument or type": ": an argument is written with %, as in %x: tensor<4xf32>",
     "Expected 'x' in shape delimiter": ": sizes and the element type are separated by x, as in tensor<4x8xf32>",
 }
-"""What to write, by the beginnings of messages of xDSL that do not say it."""
+"""Advice on what to write, by the beginnings of messages of xDSL that give none."""
 
 
 def _remedy(message: str) -> str:

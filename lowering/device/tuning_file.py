@@ -39,7 +39,7 @@ class Choice:
     kernel: str
     """Its name in the program in which it was measured."""
     tilings: Sequence[Sizes]
-    """Of its products, in their order."""
+    """The choices for its products, in their order."""
     default_ns: int
     """The time of a call with the sizes that the cost model chooses."""
     ns: int

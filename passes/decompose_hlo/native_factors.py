@@ -26,7 +26,7 @@ MOST_ROWS = 64
 """Larger matrices are left to LAPACK, but for those that potrf keeps in the cache."""
 
 MOST_BYTES = CPU.l2_bytes
-"""Of a matrix that potrf factors without LAPACK."""
+"""The size of the largest matrix that potrf factors without LAPACK."""
 
 _ROUTINES = {f"lapack_{type_}{name}_ffi": name for type_ in "sd" for name in ("potrf", "getrf", "trsm")}
 

@@ -1,4 +1,4 @@
-"""What a module contains: the names by which a pass states what it is for (`HloPass.only_for`)."""
+"""The contents of a module: the names by which a pass states what it is for (`HloPass.only_for`)."""
 
 from __future__ import annotations
 

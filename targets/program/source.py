@@ -70,7 +70,7 @@ _REMEDIES = {
     "keras": "see xhlo.tensorflow.jit",
     "onnx": "ONNX models are not read; export StableHLO from the framework that made it",
 }
-"""What to do with an object of another system, by the package of its class or of a base of it."""
+"""Advice about an object of another system, by the package of its class or of a base of it."""
 
 
 def _remedy(program: object) -> str:

@@ -156,7 +156,7 @@ class Runner:
             raise RuntimeError(done.stderr)
 
     def _lapack(self, library: Library) -> list[str]:
-        """What provides LAPACK's symbols: jumps to those of OpenBLAS, which the wheel names otherwise."""
+        """A source with LAPACK's symbols: jumps to those of OpenBLAS, which the wheel names otherwise."""
         if not library.interface.lapack:
             return []
         wheel: Any = importlib.import_module("scipy_openblas32")

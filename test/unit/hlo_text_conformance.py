@@ -95,7 +95,7 @@ _FUSION = re.compile(r" fusion\((.*)\), kind=\w+, calls=")
 
 
 def accepted(text: str) -> Any:
-    """What XLA's parser makes of a text. Raises what it raises."""
+    """The module that XLA's parser makes of a text. Raises what it raises."""
     return import_module("jaxlib._hlo").hlo_module_from_text(text)
 
 

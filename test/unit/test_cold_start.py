@@ -1,4 +1,4 @@
-"""What the first program of a process imports: only what concerns its operations. Counted, not timed."""
+"""The first program of a process imports only the modules that concern its operations. Counted, not timed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What beginners write, and the messages that tell them what to write instead."""
+"""Mistakes of beginners, and the messages that tell them what to write instead."""
 
 from __future__ import annotations
 

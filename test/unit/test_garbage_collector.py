@@ -12,7 +12,7 @@ from xhlo.hlo_dialect.garbage_collector import MANY, paused_gc
 
 
 class Node:
-    """What is garbage only as a part of a circle."""
+    """An object that is garbage only as a part of a circle."""
 
     def __init__(self) -> None:
         self.own = self

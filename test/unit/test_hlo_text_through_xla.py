@@ -1,4 +1,4 @@
-"""What we write as HLO text, on XLA:CPU and read again: a few programs of those that hlo_text_conformance.py runs all of."""
+"""Programs that we write as HLO text, on XLA:CPU and read again: a few of those in hlo_text_conformance.py."""
 
 from __future__ import annotations
 
