@@ -115,9 +115,7 @@ def _approximation(name: str) -> Pattern:
 NVIDIA = Vendor(
     name="NVIDIA's GPUs",
     prefix="nvvm.",
-    kernel=NVVM.kernel,
-    block_size=NVVM.block_size,
-    dynamic=NVVM.dynamic,
+    marks=NVVM,
     default_chip=DEFAULT_CHIP,
     thread_ids=nvvm.THREAD_IDS,
     block_ids=nvvm.BLOCK_IDS,

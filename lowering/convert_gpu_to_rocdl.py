@@ -157,9 +157,7 @@ def _wmma(op: WmmaOp, to: Rewriter) -> None:
 AMD = Vendor(
     name="AMD's GPUs",
     prefix="rocdl.",
-    kernel=ROCDL.kernel,
-    block_size=ROCDL.block_size,
-    dynamic=ROCDL.dynamic,
+    marks=ROCDL,
     default_chip=DEFAULT_AMD_CHIP,
     thread_ids=rocdl.THREAD_IDS,
     block_ids=rocdl.BLOCK_IDS,

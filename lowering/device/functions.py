@@ -31,6 +31,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ...dialects.gpu.functions import WORKGROUP, WORKGROUP_ALIGNMENT, GpuFuncOp, GpuModuleOp, GpuReturnOp
+from ...dialects.gpu.marks import Marks
 from ...dialects.gpu.registers import RegisterOp
 from ...dialects.gpu.threads import AXES, GpuBlockDimOp, GpuBlockIdOp, GpuGridDimOp, GpuThreadIdOp
 from ...dialects.support.buffers import INDEX, Buffer
@@ -108,16 +109,13 @@ Registers: TypeAlias = Mapping[str, type[RegisterOp]]
 
 @dataclass(frozen=True)
 class Vendor:
-    """The dialect that functions are converted to, and the names of its attributes."""
+    """The dialect that functions are converted to."""
 
     name: str
     """In messages: "NVIDIA's GPUs"."""
     prefix: str
     """The dialect's name with a dot; attributes of functions that begin with it are kept."""
-    kernel: str
-    block_size: str
-    dynamic: str
-    """The attribute of a global whose size each launch states."""
+    marks: Marks
     default_chip: str
     thread_ids: Registers
     block_ids: Registers
@@ -200,9 +198,9 @@ def _convert_function(op: GpuFuncOp, device: GpuModuleOp, vendor: Vendor) -> fun
     made.location = op.location
     made.attributes.update({name: attr for name, attr in op.attributes.items() if name.startswith(vendor.prefix)})
     if op.kernel is not None:
-        made.attributes[vendor.kernel] = UnitAttr()
+        made.attributes[vendor.marks.kernel] = UnitAttr()
     if op.known_block_size is not None:
-        made.attributes[vendor.block_size] = op.known_block_size
+        made.attributes[vendor.marks.block_size] = op.known_block_size
     device.body.block.insert_op_before(made, op)
     op.detach()
     op.erase()
@@ -247,7 +245,7 @@ def _place_workgroup_buffers(op: GpuFuncOp, device: GpuModuleOp, vendor: Vendor)
     memory: SSAValue | None = None
     if dynamic:
         whole = MemRefType(IntegerType(8), (dynamic,), NoneAttr(), WORKGROUP)
-        _add_global(name, whole, op, device).attributes[vendor.dynamic] = UnitAttr()
+        _add_global(name, whole, op, device).attributes[vendor.marks.dynamic] = UnitAttr()
         memory = to.insert(memref.GetGlobalOp(name, whole))
     for number, buffer in enumerate(op.workgroup_buffers):
         type_ = cast(Buffer, buffer.type)
