@@ -6,9 +6,10 @@ They are subclasses without an IRDL definition of their own, because xDSL cannot
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from xdsl.dialects import tensor
+from xdsl.ir import Block, Operation
 from xdsl.utils.exceptions import VerifyException
 
 
@@ -43,3 +44,8 @@ class ExpandShapeOp(tensor.ExpandShapeOp):
 
 
 OPS = (CollapseShapeOp, ExpandShapeOp)
+
+
+def is_reshape(op: Operation | Block) -> TypeGuard[CollapseShapeOp | ExpandShapeOp]:
+    """Whether `op` makes another form of a tensor, which takes no memory of its own."""
+    return isinstance(op, OPS)

@@ -28,7 +28,7 @@ from ...dialects.support.buffers import Buffer
 from ...dialects.support.donation import OVERWRITTEN, UNTOUCHED
 from ...dialects.support.rewriting import Replaced, add_arguments, like, set_arguments
 from ...dialects.support.views import root_buffer
-from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
+from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp, is_reshape
 from ...hlo_dialect.diagnostics import fail
 from .in_place import KernelFacts
 from .liveness import Liveness
@@ -186,7 +186,7 @@ class HostBufferizer:
         numbered; earlier requests for it come first.
         """
         while isinstance(value, OpResult) and (op := value.op).parent is block:
-            if isinstance(op, (CollapseShapeOp, ExpandShapeOp)):
+            if is_reshape(op):
                 value = op.src
                 continue
             if not isinstance(op, (func.CallOp, scf.WhileOp, scf.IfOp, scf.IndexSwitchOp)):
@@ -218,7 +218,7 @@ class HostBufferizer:
 
     def is_read_later(self, value: SSAValue, op: Operation) -> bool:
         """Whether an operation may read `value`, under any shape, after `op` has run."""
-        while isinstance(value.owner, (CollapseShapeOp, ExpandShapeOp)):
+        while is_reshape(value.owner):
             value = value.owner.src
         pending = [value]
         while pending:
@@ -226,7 +226,7 @@ class HostBufferizer:
             if self.liveness.needed_after(form, op):
                 return True
             users = (use.operation for use in form.uses)
-            pending += [user.result for user in users if isinstance(user, (CollapseShapeOp, ExpandShapeOp))]
+            pending += [user.result for user in users if is_reshape(user)]
         return False
 
     def tied(self, call: func.CallOp) -> Sequence[int]:

@@ -87,10 +87,10 @@ def _largest_first(intervals: list[Interval]) -> int:
         for other in sorted(neighbours, key=lambda item: item.offset):
             if offset + interval.size <= other.offset:
                 break
-            offset = max(offset, _aligned(other.offset + other.size))
+            offset = max(offset, aligned(other.offset + other.size))
         interval.offset = offset
         placed.append(interval)
-        total = max(total, _aligned(offset + interval.size))
+        total = max(total, aligned(offset + interval.size))
     return total
 
 
@@ -120,7 +120,7 @@ def _in_program_order(intervals: list[Interval]) -> int:
                 offset = ends[offset]
                 size += take_hole(offset)
             add_hole(offset, size)
-        size = _aligned(interval.size)
+        size = aligned(interval.size)
         found = bisect_left(holes, (size, 0))
         if not size:
             offset = 0
@@ -136,5 +136,6 @@ def _in_program_order(intervals: list[Interval]) -> int:
     return total
 
 
-def _aligned(size: int) -> int:
+def aligned(size: int) -> int:
+    """The bytes, rounded up to where the next buffer may begin."""
     return (size + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT

@@ -16,8 +16,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from ...dialects.support.buffer_ops import buffer_type, byte_size, is_tensor
-from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
+from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp, is_reshape
 from ..bufferize.in_place import KernelFacts
+from ..plan_buffers.offsets import aligned
 
 Homes = Mapping[SSAValue, SSAValue | None]
 """Values with memory of their own: that of an argument, which the block may overwrite, or None for other memory."""
@@ -120,7 +121,7 @@ class Flow:
         before = {index[owner]: None for value in values if (owner := value.owner) in index and owner is not op}  # pyright: ignore
         self.makes.append([])
         self.reads.append([])
-        if isinstance(op, (CollapseShapeOp, ExpandShapeOp)):
+        if is_reshape(op):
             if op.src in self.value_of:
                 self.value_of[op.result] = self.value_of[op.src]
             return before
@@ -135,7 +136,7 @@ class Flow:
                 size = byte_size(buffer_type(result.type))
                 argument = homes.get(result)
                 home = None if argument is None else self.value_of.get(argument)
-                size = 0 if result in homes and home is None else _aligned(size)
+                size = 0 if result in homes and home is None else aligned(size)
                 self.makes[number].append(Made(self._number(result), size, over, home))
         return before
 
@@ -223,10 +224,3 @@ def has_effects(op: Operation, kernels: Mapping[str, KernelFacts]) -> bool:
         return any(has_effects(each, kernels) for each in inner)
     pure = (arith.ConstantOp, CollapseShapeOp, ExpandShapeOp, tensor.ExtractOp, scf.YieldOp, scf.ConditionOp)
     return not isinstance(op, pure) and not is_side_effect_free(op)
-
-
-ALIGNMENT = 64
-
-
-def _aligned(size: int) -> int:
-    return -(-size // ALIGNMENT) * ALIGNMENT

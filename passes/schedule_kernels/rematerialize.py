@@ -16,7 +16,7 @@ from xdsl.ir.core import Use
 
 from ...dialects.support.buffer_ops import buffer_type, byte_size
 from ...dialects.support.kernel import REPEATED
-from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
+from ...dialects.tensor_ops import is_reshape
 from ...lowering.device.cpu import CPU
 from ...lowering.loop_nests.cost import weight_of
 from ..bufferize.in_place import KernelFacts
@@ -203,7 +203,7 @@ def _uses(value: SSAValue, block: Block) -> list[Use]:
 
 def _is_view(thing: Operation | SSAValue) -> bool:
     owner = thing.owner if isinstance(thing, SSAValue) else thing
-    return isinstance(owner, (CollapseShapeOp, ExpandShapeOp))
+    return is_reshape(owner)
 
 
 def _renewed(value: SSAValue, renewed: dict[SSAValue, SSAValue], block: Block, before: Operation) -> SSAValue:

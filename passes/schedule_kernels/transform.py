@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ...dialects.support.buffer_ops import buffer_type, byte_size, is_tensor
 from ...dialects.support.kernel import is_kernel, kernels_of
-from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
+from ...dialects.tensor_ops import is_reshape
 from ...hlo_dialect.diagnostics import Diagnostic, engine_of
 from ...hlo_dialect.diagnostics.diagnostic import DiagnosticEngine
 from ...hlo_dialect.donation import placed_donations
@@ -106,7 +106,7 @@ class Scheduler:
         """Note the memory of a value that the block gives, and of what is updated to become it."""
         while isinstance(value, OpResult) and value.op.parent is block:
             op = value.op
-            if isinstance(op, (CollapseShapeOp, ExpandShapeOp)):
+            if is_reshape(op):
                 value = op.src
                 continue
             if value in homes or not isinstance(op, (func.CallOp, scf.WhileOp, scf.IfOp, scf.IndexSwitchOp)):
