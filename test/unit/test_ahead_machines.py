@@ -159,7 +159,7 @@ def test_triples_have_all_of_their_parts() -> None:
     assert full_triple("arm64-apple-macos") == "arm64-apple-macosx11.0"
 
 
-# What a CPU has no instructions for ----------------------------------------------------------------------------------
+# Types and operations that a CPU has no instructions for -------------------------------------------------------------
 
 
 def loaded(text: str, options: str, name: str, result: Any, *arguments: Any) -> Any:
@@ -286,7 +286,7 @@ func.func @main(%x: tensor<64x64xf32>, %h: tensor<9xf16>) -> (tensor<64x64xf32>,
 
 
 def emitted(folder: Path, *flags: str) -> bytes:
-    """What hlo-opt writes."""
+    """The text that hlo-opt writes."""
     (folder / "p.mlir").write_text(PRODUCT)
     output = folder / "out"
     assert hlo_opt.main([str(folder / "p.mlir"), "--target=cpu", "--fuse", "--lower", *flags, "-o", str(output)]) == 0
