@@ -8,13 +8,14 @@ Models with random weights through `torch.compile(model, backend="xhlo")`, besid
 norm of each tensor of a float64 run, for the compiled model and for eager mode, and the operations that torch ran.
 
 `speed` times inference and a training step of some models, or of all, and their compilation, beside eager mode and
-inductor (`torch_speed.py`); `--write` puts the table into TORCH.md.
+inductor (`torch_speed.py`); `--write` puts the rows into the table of TORCH.md, beside those of other models.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
+import re
 import time
 import warnings
 from typing import Any
@@ -23,7 +24,7 @@ import torch
 from torch import nn
 
 import torch_speed
-from torch_report import put
+from torch_report import part, put
 from torch_zoo import SAMPLE, Case, cases
 from xhlo.frontends.torch.backend import xhlo
 from xhlo.frontends.torch.errors import FallbackWarning
@@ -101,6 +102,12 @@ def speed(chosen: list[Case], stated: argparse.Namespace) -> None:
         for row in torch_speed.rows_of(case, backends, stated.blocks, stated.seconds):
             print(row.line, flush=True)
             rows.append(row)
+    if stated.write:
+        measured = {(row.name, row.mode) for row in rows}
+        kept = [torch_speed.Row.read(line) for line in part("speed") if re.match(r"\| \w+/", line)]
+        order = [case.name for case in cases()]
+        rows += [row for row in kept if (row.name, row.mode) not in measured]
+        rows.sort(key=lambda row: (order.index(row.name), row.mode))
     found = torch_speed.summary(rows)
     print("\n".join(found))
     if stated.write:

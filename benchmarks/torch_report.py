@@ -90,12 +90,18 @@ def beside_inductor(found: dict[tuple[str, str, str], str]) -> list[str]:
     return lines
 
 
+def part(mark: str) -> list[str]:
+    """The lines of a part of the page; none if it is not there."""
+    _, _, rest = PAGE.read_text().partition(f"<!-- {mark} -->")
+    return rest.partition(f"<!-- end of {mark} -->")[0].splitlines()
+
+
 def put(mark: str, lines: list[str]) -> None:
     """Replace a part of the page, which stands between two comments, or add it."""
     start, end = f"<!-- {mark} -->", f"<!-- end of {mark} -->"
-    page, part = PAGE.read_text(), "\n".join([start, *lines, end])
+    page, new = PAGE.read_text(), "\n".join([start, *lines, end])
     before, found, rest = page.partition(start)
-    PAGE.write_text(before + part + rest.partition(end)[2] if found else f"{page}\n{part}\n")
+    PAGE.write_text(before + new + rest.partition(end)[2] if found else f"{page}\n{new}\n")
 
 
 def main() -> None:

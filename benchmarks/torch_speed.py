@@ -51,10 +51,18 @@ class Row:
     @property
     def line(self) -> str:
         """The row of the table."""
-        calls = " | ".join(f"{self.call[one] * 1e3:.2f} ms" for one in (*COMPILERS, "eager"))
+        calls = " | ".join(f"{self.call[one] * 1e3:.3f} ms" for one in (*COMPILERS, "eager"))
         compilations = " | ".join(f"{self.compilation[one]:.1f} s" for one in COMPILERS)
         ratios = f"{self.ratio('inductor'):.2f} | {self.ratio('eager'):.2f}"
         return f"| {self.name} | {self.mode} | {calls} | {ratios} | {compilations} | {self.compilation_ratio:.2f} |"
+
+    @staticmethod
+    def read(line: str) -> Row:
+        """The row that `line` shows, with the digits that are there."""
+        name, mode, *shown = (cell.strip() for cell in line.strip("|\n").split("|"))
+        calls = {one: float(cell.split()[0]) / 1e3 for one, cell in zip((*COMPILERS, "eager"), shown[:3], strict=True)}
+        compilations = {one: float(cell.split()[0]) for one, cell in zip(COMPILERS, shown[5:7], strict=True)}
+        return Row(name, mode, calls, compilations)
 
 
 def use_empty_caches() -> None:
