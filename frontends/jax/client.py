@@ -62,7 +62,10 @@ class Client(Kept):
         self.devices: list[int] = []
         self.memories: list[int] = []
         for ordinal in range(device_count()):
-            memory = self.keep(OBJECTS["Memory"](function_table=function_table, ordinal=ordinal))
+            kind, kind_size = text(MEMORY_KIND)
+            memory = self.keep(
+                OBJECTS["Memory"](function_table=function_table, ordinal=ordinal, kind=kind, kind_size=kind_size)
+            )
             device = self.keep(OBJECTS["Device"](memory=memory, ordinal=ordinal))
             OBJECTS["Memory"].from_address(memory).device = device
             # A device describes itself.
@@ -286,11 +289,6 @@ def _default_memory(args: Any) -> None:
 @entry("Memory_Id")
 def _memory_id(args: Any) -> None:
     args.id = OBJECTS["Memory"].from_address(args.memory).ordinal
-
-
-@entry("Memory_Kind")
-def _memory_kind(args: Any) -> None:
-    args.kind, args.kind_size = text(MEMORY_KIND)
 
 
 @entry("Memory_Kind_Id")

@@ -57,21 +57,6 @@ def _name(args: Any) -> None:
     args.executable_name, args.executable_name_size = text(program_of(args.executable).compiled.name)
 
 
-@entry("Executable_NumReplicas")
-def _num_replicas(args: Any) -> None:
-    args.num_replicas = program_of(args.executable).compiled.options.num_replicas
-
-
-@entry("Executable_NumPartitions")
-def _num_partitions(args: Any) -> None:
-    args.num_partitions = program_of(args.executable).compiled.options.num_partitions
-
-
-@entry("Executable_NumOutputs")
-def _num_outputs(args: Any) -> None:
-    args.num_outputs = len(program_of(args.executable).output_specs)
-
-
 @entry("Executable_SizeOfGeneratedCodeInBytes")
 def _code_size(args: Any) -> None:
     args.size_in_bytes = _code_bytes(program_of(args.executable))

@@ -345,7 +345,15 @@ class _Handle(Kept):
     def __init__(self, program: LoadedProgram):
         super().__init__()
         self.program = program
-        self.address = self.keep(ctypes.c_int64(program.number))
+        options = program.compiled.options
+        self.address = self.keep(
+            OBJECTS["Executable"](
+                number=program.number,
+                num_replicas=options.num_replicas,
+                num_partitions=options.num_partitions,
+                num_outputs=len(program.output_specs),
+            )
+        )
 
 
 _handles: dict[int, _Handle] = {}

@@ -343,8 +343,23 @@ def _emit_user_data(e: Emitter) -> None:
             e.call_pointer(destroys, VOID, b.load(old_value, typ=I64))
 
 
+def _emit_facts(e: Emitter) -> None:
+    """Answers that are fields of an executable or a memory."""
+    for name, object_, fields in (
+        ("Executable_NumReplicas", "executable", ("num_replicas",)),
+        ("Executable_NumPartitions", "executable", ("num_partitions",)),
+        ("Executable_NumOutputs", "executable", ("num_outputs",)),
+        ("Memory_Kind", "memory", ("kind", "kind_size")),
+    ):
+        with e.function(f"PJRT_{name}", PTR, PTR) as (args,):
+            asked = e.get(args, f"{name}_Args.{object_}")
+            for field in fields:
+                e.set(args, f"{name}_Args.{field}", e.get(asked, f"{object_.capitalize()}.{field}"))
+
+
 DIRECT = (
     "Error_Destroy Error_Message Error_GetCode Error_ForEachPayload "
+    "Executable_NumReplicas Executable_NumPartitions Executable_NumOutputs Memory_Kind "
     "Event_Destroy Event_IsReady Event_Error Event_Await Event_OnReady "
     "Buffer_ElementType Buffer_Dimensions Buffer_UnpaddedDimensions Buffer_DynamicDimensionIndices "
     "Buffer_GetMemoryLayout Buffer_OnDeviceSizeInBytes Buffer_Device Buffer_Memory Buffer_Delete Buffer_IsDeleted "
@@ -385,6 +400,7 @@ def emit() -> str:
     native.emit_events(e)
     native.emit_buffers(e)
     native.emit_buffer_questions(e)
+    _emit_facts(e)
     emit_entry(e)
     _emit_spec_lookup(e)
     _emit_transfers(e)

@@ -17,7 +17,8 @@ Buffer: spec storage origin data device lock
 Event: ready callbacks lock references
 Callback: function argument next
 Device: description memory ordinal
-Memory: function_table user_data lock device ordinal
+Memory: function_table user_data lock device ordinal kind kind_size
+Executable: number num_replicas num_partitions num_outputs
 UserData: key value destructor next
 Error: function_table code message size
 LoadedExecutable: direct entry num_inputs num_outputs input_specs output_specs donated has_donations updated
@@ -30,6 +31,7 @@ Storage: memory and how it is released: to the pool (`capacity`), by `release(da
          `event`, upon which the owner takes it back.
 Buffer: `storage` is null after deletion; `origin` still holds it, for external references. `lock` guards `storage`.
 Event: set when the memory of a host array is no longer used; `callbacks` wait for that.
+Executable: the facts of a program that JAX asks for at every call.
 LoadedExecutable: `direct` when machine code runs it without Python; `donated`, a byte for each input; `updated`, for
                   each output the number of the donated input in whose memory it is, -1 without one; `number` names the
                   Python object.
