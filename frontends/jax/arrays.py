@@ -12,16 +12,13 @@ import ml_dtypes
 import numpy as np
 
 from . import c_api
-from .c_api import STRUCTURES, Code
+from .c_api import STRUCTURES, TOKEN, Code
 from .entries import ForwardedError, Kept, PluginError, entry
 from .native_calls import loaded
 from .objects import OBJECTS
 
 if TYPE_CHECKING:
     from ...hlo_dialect.types import Array
-
-TOKEN = c_api.ELEMENT_TYPES.index("token") + 1
-"""The element type of tokens, whose buffers hold nothing."""
 
 _specs: dict[tuple[int, tuple[int, ...], tuple[int, ...]], int] = {}
 _kept = Kept()
@@ -145,7 +142,11 @@ def new_buffer(spec: int, device: int) -> tuple[int, Array]:
 
 
 class Held:
-    """A buffer's memory, held until the end of a `with`. Raises PluginError for a deleted buffer."""
+    """
+    A buffer's memory, held until the end of a `with`, from when the run that writes it has ended.
+
+    Raises PluginError for a deleted buffer, and ForwardedError if that run failed.
+    """
 
     def __init__(self, buffer: int, name: str = "the buffer"):
         self._buffer = buffer
@@ -153,6 +154,10 @@ class Held:
         if not self._storage:
             raise PluginError(Code.INVALID_ARGUMENT, f"{name} has been deleted or donated")
         found = OBJECTS["Buffer"].from_address(buffer)
+        error = loaded().buffer_wait(buffer) if found.ready else 0
+        if error:
+            loaded().storage_drop(self._storage)
+            raise ForwardedError(error)
         self.address: int = found.data
         self.spec: int = found.spec
 

@@ -275,3 +275,6 @@ _ELEMENT_TYPES = (
 
 ELEMENT_TYPES: tuple[str, ...] = tuple(_ELEMENT_TYPES.split())
 """`PJRT_Buffer_Type` by NumPy's and ml_dtypes' names; the first is number 1."""
+
+TOKEN = ELEMENT_TYPES.index("token") + 1
+"""The element type of tokens, whose buffers hold nothing."""

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import hashlib
 import itertools
+import time
 import weakref
 from collections.abc import Sequence
 from functools import cached_property, partial
@@ -15,15 +16,17 @@ import numpy as np
 
 from ...dialects.support.donation import OVERWRITTEN
 from ...hlo_dialect.arrays import ArrayType
+from ...targets.cpu.executable import estimated_seconds
 from ...targets.cpu.interrupts import StillRunning
-from . import arrays, tracing
-from .c_api import ARGUMENTS, STRUCTURES, Code
+from . import arrays, host_runs, tracing
+from .c_api import ARGUMENTS, STRUCTURES, TOKEN, Code
 from .client import client, ordinal_of
 from .compile_options import check_options
 from .compiled import Compiled, Layouts, kept_program, logical_shape
 from .entries import Kept, PluginError, entry, read_text
 from .native import SMALL
 from .native_calls import loaded
+from .native_execution import HOST, MACHINE
 from .objects import OBJECTS
 from .protos import CompileOptions, read_compile_options
 
@@ -42,6 +45,12 @@ def _stop_direct_runs() -> None:
 
 tracing.when_started(_stop_direct_runs)
 
+WATCHED = 1.0
+"""Seconds: a run that may take longer is waited for on the main thread, where Ctrl-C is seen and ends it."""
+
+_dying: list[LoadedProgram] = []
+"""Programs that JAX has destroyed, some of whose runs have not ended."""
+
 
 class LoadedProgram(Kept):
     """A compiled program on its devices."""
@@ -53,11 +62,16 @@ class LoadedProgram(Kept):
         self.deleted = False
         executable = compiled.executable
         self.inputs, self.outputs = executable.input_types, executable.output_types
+        self._estimate = estimated_seconds(executable.facts)
+        self._ends_soon = self._estimate < WATCHED and not executable.facts.loops
+        """Not known of loops before the first run."""
+        self._functions = host_runs.functions_of(executable)
         self.devices = self._choose_devices(compiled.options)
         self.input_specs = _specs(self.inputs, compiled.tokens[0], compiled.layouts[0])
         self.output_specs = _specs(self.outputs, compiled.tokens[1], compiled.layouts[1])
         """Includes tokens, which `inputs` and `outputs` leave out."""
         self.handle = self._make_record()
+        host_runs.PROGRAMS[self.handle] = self
         _executables[self.handle] = self
         _fingerprints[self.fingerprint] = self
 
@@ -79,7 +93,7 @@ class LoadedProgram(Kept):
             arena = -(-arena // 64) * 64 if arena < SMALL else loaded().capacity(arena)
         return self.keep(
             OBJECTS["LoadedExecutable"](
-                direct=int(self._is_direct),
+                direct=self._direct(),
                 entry=executable.entry,
                 num_inputs=len(self.input_specs),
                 num_outputs=len(self.output_specs),
@@ -91,6 +105,7 @@ class LoadedProgram(Kept):
                 arena_bytes=arena,
                 device=self.devices[0],
                 number=self.number,
+                nanoseconds=int(min(self._estimate, WATCHED) * 1e9),
             )
         )
 
@@ -145,6 +160,7 @@ class LoadedProgram(Kept):
                     made.append(
                         loaded().buffer_new(spec, given, device) if given else arrays.new_buffer(spec, device)[0]
                     )
+                start = time.monotonic_ns()
                 self._run_at(device, self._addresses([one.address for one in held], made))
             except StillRunning as interrupt:
                 interrupt.when_done(partial(_release, stack.pop_all(), made))
@@ -152,8 +168,8 @@ class LoadedProgram(Kept):
             except BaseException:
                 destroy_buffers(made)
                 raise
-        if not OBJECTS["LoadedExecutable"].from_address(self.handle).direct:
-            self._allow_direct_runs()
+        if not self.record.direct:
+            self._allow_direct_runs(time.monotonic_ns() - start)
         return made
 
     def _run_at(self, device: int, addresses: Sequence[int]) -> None:
@@ -175,20 +191,37 @@ class LoadedProgram(Kept):
 
         return tracing.Timed(compile_text(compiled.source, compiled.options, profile=True).executable)
 
+    @property
+    def record(self) -> Any:
+        """What machine code knows of the program."""
+        return OBJECTS["LoadedExecutable"].from_address(self.handle)
+
     def stop_direct_runs(self) -> None:
         """Until `_allow_direct_runs`, which a run calls, machine code does not run the program without Python."""
-        OBJECTS["LoadedExecutable"].from_address(self.handle).direct = 0
+        self.record.direct = 0
 
-    def _allow_direct_runs(self) -> None:
-        """Let machine code run a program that has turned out to be short."""
+    def _allow_direct_runs(self, nanoseconds: int) -> None:
+        """Let machine code run a program if it has turned out to end soon."""
+        if not tracing.is_on():
+            self.record.nanoseconds = nanoseconds
+            self._ends_soon = nanoseconds < WATCHED * 1e9
         if not self.deleted:
-            OBJECTS["LoadedExecutable"].from_address(self.handle).direct = int(self._is_direct)
+            self.record.direct = self._direct()
 
-    @property
-    def _is_direct(self) -> bool:
+    def _direct(self) -> int:
+        """Who runs the program when it is called: machine code, a thread of Python's, or 0: the caller."""
         executable = self.compiled.executable
-        runs_alone = executable.runs_alone and not tracing.is_on() and OVERWRITTEN not in executable.facts.donated
-        return runs_alone and len(self.devices) == 1 and not self._has_tokens
+        if tracing.is_on() or len(self.devices) > 1 or OVERWRITTEN in executable.facts.donated:
+            return 0
+        if self._functions:
+            host_runs.start()
+            return HOST
+        return MACHINE if executable.only_computes and self._ends_soon and not self._has_tokens else 0
+
+    def run_task(self, pointers: Sequence[int]) -> None:
+        """Run at the addresses of inputs and outputs. Raises the program's exceptions."""
+        specs = (*self.input_specs, *self.output_specs)
+        self._run_at(self.devices[0], [at for at, spec in zip(pointers, specs, strict=True) if spec != _token_spec()])
 
     def _addresses(self, arguments: Sequence[int], made: Sequence[int]) -> list[int]:
         """The addresses of the buffers that machine code sees: no tokens."""
@@ -217,7 +250,7 @@ def destroy_buffers(buffers: Sequence[int]) -> None:
 
 
 def _token_spec() -> int:
-    return arrays.spec_of(arrays.TOKEN, ())
+    return arrays.spec_of(TOKEN, ())
 
 
 def _specs(types: Sequence[ArrayType], tokens: Sequence[bool], layouts: Layouts) -> list[int]:
@@ -328,7 +361,10 @@ def _run_everywhere(
 
 @entry("LoadedExecutable_Destroy")
 def _destroy_loaded(args: Any) -> None:
-    _executables.pop(args.executable, None)
+    found = _executables.pop(args.executable, None)
+    if found is not None:
+        _dying.append(found)
+    _dying[:] = [program for program in _dying if program.record.pending]
 
 
 @entry("LoadedExecutable_GetExecutable")

@@ -60,7 +60,7 @@ def install() -> None:
         if runtime.client.platform != REPORTED:
             return others(self)
         from ...hlo_dialect.diagnostics import DiagnosticError
-        from .hlo_text import hlo_text
+        from .programs import hlo_text
 
         source = _of_runtime(runtime).source
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,11 @@ def _call_back(call: CustomCall, *operands: Array) -> tuple[Any, ...]:
         raise RuntimeError("the function that the program calls back belongs to another process, or is gone")
     with _without_mesh():
         return tuple(found.function(*operands))
+
+
+def functions_called(calls: Iterable[CustomCall]) -> list[object]:
+    """What keeps the functions of these calls alive: a run may go on when JAX has forgotten its program."""
+    return [_callbacks.get(int(call.attributes["index"])) for call in calls]
 
 
 @contextmanager
@@ -80,8 +85,12 @@ def emit_callback(
     """
     canonical = internal("dtypes").canonicalize_value
 
+    x64 = internal("config").enable_x64
+    wide = x64.value
+
     def checked(*arguments: Any) -> tuple[Any, ...]:
-        values: list[Array] = [canonical(np.asarray(value)) for value in function(*arguments)]
+        with x64(wide):  # as where the program was traced: this is another thread
+            values: list[Array] = [canonical(np.asarray(value)) for value in function(*arguments)]
         if len(values) != len(result_avals):
             raise RuntimeError(f"the callback returned {len(values)} arrays; {len(result_avals)} were promised")
         for index, (value, aval) in enumerate(zip(values, result_avals, strict=True)):

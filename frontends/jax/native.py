@@ -86,9 +86,15 @@ class Emitter:
         layout, _, field = path.partition(".")
         kind = _fields(layout)[field]
         offset = getattr(_LAYOUTS[layout], field).offset
-        if pointer.type != PTR:
-            pointer = self.build.inttoptr(pointer, PTR)
-        return self.build.gep(pointer, [I64(offset)], source_etype=I8), _BITS[kind]
+        return self.build.gep(self._opaque(pointer), [I64(offset)], source_etype=I8), _BITS[kind]
+
+    def _opaque(self, pointer: Any) -> Any:
+        """A pointer without the type of a variable, also from a number."""
+        if not isinstance(pointer.type, ir.IntType):
+            if pointer.type.is_opaque:
+                return pointer
+            pointer = self.build.ptrtoint(pointer, I64)  # llvmlite finds nothing to do in a bitcast
+        return self.build.inttoptr(pointer, PTR)
 
     def get(self, pointer: Any, path: str) -> Any:
         """The value of a field, "Buffer.data"."""
@@ -115,8 +121,7 @@ class Emitter:
         self.build.store(value, self.slot(pointer, index))
 
     def slot(self, pointer: Any, index: Any) -> Any:
-        if pointer.type != PTR:
-            pointer = self.build.inttoptr(pointer, PTR)
+        pointer = self._opaque(pointer)
         return self.build.gep(pointer, [I64(index) if isinstance(index, int) else index], source_etype=I64)
 
     def pointer(self, number: Any) -> Any:
@@ -265,6 +270,13 @@ SMALL = 64 << 10
 HUGE_PAGE = 2 << 20
 MADV_HUGEPAGE = 14
 
+WRITER = (1 << 32) + 1
+"""A storage's references count the runs that will write it in their upper half too."""
+
+
+READY = ("xhlo_ready", ir.ArrayType(I64, 4))
+"""The event, a variable, of what was done at once."""
+
 
 def new(e: Emitter, kind: str, **fields: Any) -> Any:
     """A new object; missing fields are zero."""
@@ -272,66 +284,6 @@ def new(e: Emitter, kind: str, **fields: Any) -> Any:
     for name, _ in OBJECTS[kind]._fields_:
         e.set(made, f"{kind}.{name}", fields.get(name, 0))
     return made
-
-
-def emit_events(e: Emitter) -> None:
-    with e.function("xhlo_event_drop", VOID, PTR) as (event,):
-        b = e.build
-        before = b.atomic_rmw("sub", e.place(event, "Event.references"), I64(1), "acq_rel")
-        with e.when(b.icmp_unsigned("==", before, I64(1))):
-            e.call("free", event)
-
-    with e.function("xhlo_event_set", VOID, PTR) as (event,):
-        b = e.build
-        waiting = b.alloca(I64)
-        with e.locked(e.place(event, "Event.lock")):
-            e.set(event, "Event.ready", 1)
-            b.store(e.get(event, "Event.callbacks"), waiting)
-            e.set(event, "Event.callbacks", 0)
-        with e.repeat(lambda: b.not_(e.is_zero(b.load(waiting, typ=I64)))):
-            callback = e.pointer(b.load(waiting, typ=I64))
-            e.call_pointer(e.get(callback, "Callback.function"), VOID, PTR(None), e.get(callback, "Callback.argument"))
-            b.store(e.get(callback, "Callback.next"), waiting)
-            e.call("free", callback)
-        e.call("xhlo_event_drop", event)
-
-    ready = e.variable("xhlo_ready", ir.ArrayType(I64, 4))
-
-    def is_ready(event: Any) -> Any:
-        static = e.build.icmp_unsigned("==", e.pointer(event), ready)
-        flag = e.build.atomic_rmw("or", e.place(event, "Event.ready"), I64(0), "acquire")
-        return e.build.or_(static, e.build.not_(e.is_zero(flag)))
-
-    with e.function("PJRT_Event_Destroy", PTR, PTR) as (args,):
-        event = e.get(args, "Event_Destroy_Args.event")
-        with e.when(e.build.icmp_unsigned("!=", e.pointer(event), ready)):
-            e.call("xhlo_event_drop", e.pointer(event))
-    with e.function("PJRT_Event_IsReady", PTR, PTR) as (args,):
-        event = e.get(args, "Event_IsReady_Args.event")
-        e.set(args, "Event_IsReady_Args.is_ready", e.build.zext(is_ready(event), I8))
-    with e.function("PJRT_Event_Error", PTR, PTR):
-        pass
-    with e.function("PJRT_Event_Await", PTR, PTR) as (args,):
-        event = e.get(args, "Event_Await_Args.event")
-        with e.repeat(lambda: e.build.not_(is_ready(event))):
-            e.call("sched_yield")
-    with e.function("PJRT_Event_OnReady", PTR, PTR) as (args,):
-        b = e.build
-        event = e.get(args, "Event_OnReady_Args.event")
-        function = e.get(args, "Event_OnReady_Args.callback")
-        argument = e.get(args, "Event_OnReady_Args.user_arg")
-        now = b.alloca(I1)
-        b.store(is_ready(event), now)
-        with e.when(b.not_(b.load(now, typ=I1))), e.locked(e.place(event, "Event.lock")):
-            late = e.is_zero(e.get(event, "Event.ready"))
-            b.store(b.not_(late), now)
-            with e.when(late):
-                callback = new(
-                    e, "Callback", function=function, argument=argument, next=e.get(event, "Event.callbacks")
-                )
-                e.set(event, "Event.callbacks", callback)
-        with e.when(b.load(now, typ=I1)):
-            e.call_pointer(function, VOID, PTR(None), argument)
 
 
 def emit_buffers(e: Emitter) -> None:
@@ -347,10 +299,10 @@ def emit_buffers(e: Emitter) -> None:
             b.ret(PTR(None))
         b.ret(new(e, "Storage", references=1, data=data, capacity=b.load(capacity, typ=I64)))
 
-    with e.function("xhlo_storage_drop", VOID, PTR) as (storage,):
+    with e.function("xhlo_storage_release", VOID, PTR, I64) as (storage, references):
         b = e.build
-        before = b.atomic_rmw("sub", e.place(storage, "Storage.references"), I64(1), "acq_rel")
-        with e.when(b.icmp_unsigned("!=", before, I64(1))):
+        before = b.atomic_rmw("sub", e.place(storage, "Storage.references"), references, "acq_rel")
+        with e.when(b.icmp_unsigned("!=", before, references)):
             b.ret_void()
         data = e.get(storage, "Storage.data")
         capacity, release = e.get(storage, "Storage.capacity"), e.get(storage, "Storage.release")
@@ -362,6 +314,9 @@ def emit_buffers(e: Emitter) -> None:
         with e.when(b.not_(e.is_zero(event))):
             e.call("xhlo_event_set", e.pointer(event))
         e.call("free", storage)
+
+    with e.function("xhlo_storage_drop", VOID, PTR) as (storage,):
+        e.call("xhlo_storage_release", storage, I64(1))
 
     with e.function("xhlo_buffer_new", PTR, PTR, PTR, I64) as (spec, storage, device):
         e.build.ret(
@@ -384,14 +339,16 @@ def emit_buffers(e: Emitter) -> None:
 
     with e.function("xhlo_buffer_give", PTR, PTR, PTR) as (buffer, storage):
         # Delete the buffer and return its storage, of which the caller holds one reference already; null if anybody
-        # else has another one, or if the memory belongs to another library: then the buffer stays.
+        # else has another one, or if the memory belongs to another library: then the buffer stays. Runs that will write
+        # the memory may have one each: who takes the memory waits for the buffer, and so for all of them.
         b = e.build
         given = b.alloca(I64)
         b.store(I64(0), given)
         with e.locked(e.place(buffer, "Buffer.lock")):
             held = b.atomic_rmw("or", e.place(storage, "Storage.references"), I64(0), "acquire")
             ours = b.icmp_unsigned("==", e.get(buffer, "Buffer.storage"), e.number(storage))
-            alone = b.and_(ours, b.icmp_unsigned("==", held, I64(2)))
+            others = b.sub(b.and_(held, I64((1 << 32) - 1)), b.lshr(held, I64(32)))
+            alone = b.and_(ours, b.icmp_unsigned("==", others, I64(2)))
             with e.when(b.and_(alone, b.not_(e.is_zero(e.get(storage, "Storage.capacity"))))):
                 b.store(e.number(storage), given)
                 e.set(buffer, "Buffer.storage", 0)
@@ -449,7 +406,16 @@ def emit_buffer_questions(e: Emitter) -> None:
         return answer
 
     question("DynamicDimensionIndices", set_("DynamicDimensionIndices", dynamic_dim_indices=0, num_dynamic_dims=0))
-    question("ReadyEvent", set_("ReadyEvent", event=e.variable("xhlo_ready", ir.ArrayType(I64, 4))))
+
+    def ready_event(args: Any, buffer: Any) -> None:
+        b = e.build
+        event = e.get(buffer, "Buffer.ready")
+        e.set(args, "Buffer_ReadyEvent_Args.event", e.variable(*READY))
+        with e.when(b.not_(e.is_zero(event))):
+            b.atomic_rmw("add", e.place(event, "Event.references"), I64(1), "monotonic")
+            e.set(args, "Buffer_ReadyEvent_Args.event", event)
+
+    question("ReadyEvent", ready_event)
 
     def is_on_cpu(args: Any, buffer: Any) -> None:
         # JAX reads the memory of a buffer on the CPU as a row-major array.
@@ -474,6 +440,9 @@ def emit_buffer_questions(e: Emitter) -> None:
 
     def destroy(args: Any, buffer: Any) -> None:
         e.call("xhlo_buffer_delete", e.pointer(buffer))
+        event = e.get(buffer, "Buffer.ready")
+        with e.when(e.build.not_(e.is_zero(event))):
+            e.call("xhlo_event_drop", e.pointer(event))
         e.call("free", e.pointer(buffer))
 
     def increase(args: Any, buffer: Any) -> None:

@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from ...targets.cache.files import fingerprint
-from ...targets.cpu.jit import LoadedCode, kept_object, load
+from ...targets.cpu.jit import LoadedCode, engine, kept_object, load
 from ...targets.cpu.memory import default_limit
+from ...targets.cpu.thread_limits import default_thread_count
 from . import native
 from .c_api import FUNCTIONS, STRUCTURES, Semantics
 from .native import I8, I32, I64, PTR, VOID, Emitter, ir
 from .native_entry import PYTHON, emit_entry, emit_stubs
+from .native_events import emit_events, is_ready
+from .native_execution import emit_execute
+from .native_tasks import RUNTIME, emit_tasks
 from .objects import OBJECTS
 
 SPEC_SLOTS = 1024
@@ -81,7 +85,7 @@ def _emit_transfers(e: Emitter) -> None:
         with e.when(b.not_(e.is_zero(memory))):
             b.store(e.get(memory, "Memory.device"), device)
         data, nbytes = read("data"), e.get(spec, "Spec.nbytes")
-        ready = e.variable("xhlo_ready", ir.ArrayType(I64, 4))
+        ready = e.variable(*native.READY)
         aligned = e.is_zero(b.and_(data, I64(ALIGNMENT - 1)))
         long_lived = b.icmp_unsigned(">=", read("semantics"), I32(Semantics.ZERO_COPY))
         large = b.icmp_unsigned(">=", nbytes, I64(COPY_BELOW))
@@ -107,6 +111,11 @@ def _emit_transfers(e: Emitter) -> None:
             b.ret(PTR(None))
         is_permuted = e.get(e.get(buffer, "Buffer.spec"), "Spec.permuted")
         plain = e.is_zero(b.or_(e.get(args, f"{name_to}_Args.host_layout"), is_permuted))
+        event = e.get(buffer, "Buffer.ready")
+        with e.when(b.not_(e.is_zero(event))):
+            failed = b.not_(e.is_zero(e.get(event, "Event.error")))
+            with e.when(b.or_(b.not_(is_ready(e, event)), failed)):
+                b.ret(e.call("xhlo_enter", I32(FUNCTIONS.index(name_to)), args))
         enough = b.icmp_unsigned(">=", e.get(args, f"{name_to}_Args.dst_size"), nbytes)
         held = b.alloca(PTR)
         b.store(PTR(None), held)
@@ -117,7 +126,7 @@ def _emit_transfers(e: Emitter) -> None:
             b.ret(e.call("xhlo_enter", I32(FUNCTIONS.index(name_to)), args))
         e.call("memcpy", e.pointer(target), e.pointer(e.get(buffer, "Buffer.data")), nbytes)
         e.call("xhlo_storage_drop", storage)
-        e.set(args, f"{name_to}_Args.event", e.variable("xhlo_ready", ir.ArrayType(I64, 4)))
+        e.set(args, f"{name_to}_Args.event", e.variable(*native.READY))
 
 
 ALIGNMENT = 64
@@ -128,131 +137,6 @@ programs that modify an array after passing it are wrong, but usually got away w
 
 COPY_BELOW = 4096
 """Size in bytes below which a host array is copied rather than kept alive."""
-
-
-def _emit_execute(e: Emitter) -> None:
-    name = "LoadedExecutable_Execute"
-    with e.function(f"PJRT_{name}", PTR, PTR) as (args,):
-        b = e.build
-
-        def leave_to_python() -> None:
-            b.ret(e.call("xhlo_enter", I32(FUNCTIONS.index(name)), args))
-
-        program = e.get(args, f"{name}_Args.executable")
-
-        def of_program(field: str) -> Any:
-            return e.get(program, f"LoadedExecutable.{field}")
-
-        count, results = of_program("num_inputs"), of_program("num_outputs")
-        ours = b.and_(
-            b.icmp_unsigned("==", of_program("direct"), I64(1)),
-            b.and_(
-                b.icmp_unsigned("==", e.get(args, f"{name}_Args.num_devices"), I64(1)),
-                b.icmp_unsigned("==", e.get(args, f"{name}_Args.num_args"), count),
-            ),
-        )
-        options = e.get(args, f"{name}_Args.options")
-        restricted = b.and_(
-            b.icmp_unsigned("==", of_program("has_donations"), I64(1)),
-            b.not_(e.is_zero(e.get(options, "ExecuteOptions.num_non_donatable_input_indices"))),
-        )
-        with e.when(b.or_(b.not_(ours), restricted)):
-            leave_to_python()
-        pointers = b.alloca(I64, b.add(b.add(count, results), I64(1)))
-        storages = b.alloca(I64, b.add(b.add(count, results), I64(1)))
-        arguments = e.item(e.get(args, f"{name}_Args.argument_lists"), 0)
-        outputs = e.item(e.get(args, f"{name}_Args.output_lists"), 0)
-
-        def drop_first(how_many: Any) -> None:
-            with e.loop(how_many) as index:
-                e.call("xhlo_storage_drop", e.pointer(e.item(storages, index)))
-
-        def undo(how_many: Any) -> None:
-            """Drop the memory of the first outputs, and give donated memory back."""
-            with e.loop(how_many) as index:
-                storage, updated = (
-                    e.pointer(e.item(storages, b.add(count, index))),
-                    e.item(of_program("updated"), index),
-                )
-                is_update = b.icmp_signed(">=", updated, I64(0))
-                owner = b.select(is_update, updated, I64(0))
-                same = b.icmp_unsigned("==", e.number(storage), e.item(storages, owner))
-                with b.if_else(b.and_(is_update, same)) as (given, fresh):
-                    with given:
-                        e.call("xhlo_buffer_take_back", e.pointer(e.item(arguments, owner)), storage)
-                    with fresh:
-                        e.call("xhlo_storage_drop", storage)
-
-        with e.loop(count) as index:
-            buffer = e.item(arguments, index)
-            storage = e.call("xhlo_buffer_hold", e.pointer(buffer))
-            e.put(storages, index, e.number(storage))
-            e.put(pointers, index, e.get(buffer, "Buffer.data"))
-            alike = b.icmp_unsigned("==", e.get(buffer, "Buffer.spec"), e.item(of_program("input_specs"), index))
-            alive = b.not_(e.is_zero(e.number(storage)))
-            with e.when(b.not_(b.and_(alike, alive))):
-                with e.when(alive):
-                    e.call("xhlo_storage_drop", storage)
-                drop_first(index)
-                leave_to_python()
-        held = b.alloca(PTR)
-        with e.loop(results) as index:
-            # Memory of an output: the donated input's, if nobody else has it, or new, with a copy of that input.
-            at = b.add(count, index)
-            updated = e.item(of_program("updated"), index)
-            is_update = b.icmp_signed(">=", updated, I64(0))
-            owner = b.select(is_update, updated, I64(0))
-            b.store(PTR(None), held)
-            with e.when(is_update):
-                given = e.call(
-                    "xhlo_buffer_give", e.pointer(e.item(arguments, owner)), e.pointer(e.item(storages, owner))
-                )
-                b.store(given, held)
-            is_new = e.is_zero(e.number(b.load(held, typ=PTR)))
-            with e.when(is_new):
-                nbytes = e.get(e.item(of_program("output_specs"), index), "Spec.nbytes")
-                fresh = e.call("xhlo_storage_new", nbytes)
-                with e.when(e.is_zero(e.number(fresh))):
-                    undo(index)
-                    drop_first(count)
-                    leave_to_python()
-                with e.when(is_update):
-                    e.call(
-                        "memcpy", e.pointer(e.get(fresh, "Storage.data")), e.pointer(e.item(pointers, owner)), nbytes
-                    )
-                    e.put(pointers, owner, e.get(fresh, "Storage.data"))
-                b.store(fresh, held)
-            storage = b.load(held, typ=PTR)
-            e.put(storages, at, e.number(storage))
-            e.put(pointers, at, e.get(storage, "Storage.data"))
-        scratch = b.alloca(PTR)
-        b.store(PTR(None), scratch)
-        capacity = of_program("arena_bytes")
-        with e.when(b.not_(e.is_zero(capacity))):
-            arena = e.call("xhlo_allocate", capacity)
-            with e.when(e.is_zero(e.number(arena))):
-                undo(results)
-                drop_first(count)
-                leave_to_python()
-            b.store(arena, scratch)
-        e.put(pointers, b.add(count, results), e.number(b.load(scratch, typ=PTR)))
-        e.call_pointer(of_program("entry"), VOID, pointers)
-        with e.when(b.not_(e.is_zero(capacity))):
-            e.call("xhlo_free", b.load(scratch, typ=PTR), capacity)
-        drop_first(count)
-        with e.when(b.icmp_unsigned("==", of_program("has_donations"), I64(1))), e.loop(count) as index:
-            flags = e.pointer(of_program("donated"))
-            donated = b.load(b.gep(flags, [index], source_etype=I8), typ=I8)
-            with e.when(b.not_(e.is_zero(donated))):
-                e.call("xhlo_buffer_delete", e.pointer(e.item(arguments, index)))
-        with e.loop(results) as index:
-            spec = e.pointer(e.item(of_program("output_specs"), index))
-            storage = e.pointer(e.item(storages, b.add(count, index)))
-            made = e.call("xhlo_buffer_new", spec, storage, of_program("device"))
-            e.put(outputs, index, e.number(made))
-        events = e.get(args, f"{name}_Args.device_complete_events")
-        with e.when(b.not_(e.is_zero(events))):
-            e.put(events, 0, e.number(e.variable("xhlo_ready", ir.ArrayType(I64, 4))))
 
 
 def _emit_errors(e: Emitter) -> None:
@@ -372,7 +256,8 @@ DIRECT = (
 _EXPORTS = (
     "xhlo_storage_new xhlo_storage_drop xhlo_buffer_new xhlo_buffer_hold xhlo_buffer_give xhlo_buffer_delete "
     "xhlo_error_new xhlo_error_destroy xhlo_error_message xhlo_error_code xhlo_error_payloads xhlo_memory_get "
-    "xhlo_memory_set xhlo_nothing xhlo_spec_slot xhlo_capacity xhlo_event_set xhlo_allocate xhlo_free"
+    "xhlo_memory_set xhlo_nothing xhlo_spec_slot xhlo_capacity xhlo_allocate xhlo_free xhlo_buffer_wait "
+    "xhlo_prepare_locks xhlo_host_task xhlo_task_end"
 ).split()
 
 _VARIABLES = (
@@ -389,7 +274,8 @@ _VARIABLES = (
     "xhlo_in_use_peak",
     "xhlo_largest",
     "xhlo_allocations",
-    "xhlo_pool_kept",
+    "xhlo_tasks",
+    "xhlo_machine_tasks",
 )
 
 
@@ -397,14 +283,15 @@ def emit() -> str:
     """The module as LLVM IR text."""
     e = Emitter()
     native.emit_memory(e)
-    native.emit_events(e)
+    emit_events(e)
     native.emit_buffers(e)
     native.emit_buffer_questions(e)
     _emit_facts(e)
     emit_entry(e)
     _emit_spec_lookup(e)
     _emit_transfers(e)
-    _emit_execute(e)
+    emit_tasks(e)
+    emit_execute(e)
     _emit_errors(e)
     _emit_user_data(e)
     emit_stubs(e, [name for name in FUNCTIONS if name not in DIRECT])
@@ -423,6 +310,7 @@ class Native:
     def __init__(self) -> None:
         symbols = (*(f"PJRT_{name}" for name in FUNCTIONS), *_EXPORTS, *_VARIABLES)
         imports = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in PYTHON}
+        imports |= {name: engine().runtime.address(name) for name in RUNTIME}
         self._code: LoadedCode = load(kept_object(_key(), emit), symbols, imports)
         for name in _EXPORTS:
             result = None if name in _WITHOUT_RESULT else ctypes.c_int64
@@ -432,6 +320,8 @@ class Native:
             self.entry("Client_BufferFromHostBuffer")
         )
         self.variable("pool_limit").value = default_limit()
+        OBJECTS["Queue"].from_address(self.address("machine_tasks")).most = default_thread_count()
+        self.prepare_locks()
         functions = STRUCTURES["ErrorFunctionTable"].from_address(self.address("error_functions"))
         functions.struct_size = ctypes.sizeof(functions)
         functions.instance_size = ctypes.sizeof(OBJECTS["Error"])
@@ -461,11 +351,12 @@ _ARITY = {
     "xhlo_buffer_delete": 1, "xhlo_error_new": 3, "xhlo_error_destroy": 1, "xhlo_error_message": 3,
     "xhlo_error_code": 1, "xhlo_error_payloads": 3, "xhlo_memory_get": 2, "xhlo_memory_set": 4, "xhlo_spec_slot": 3,
     "xhlo_nothing": 1,
-    "xhlo_capacity": 1, "xhlo_event_set": 1, "xhlo_allocate": 1, "xhlo_free": 2,
+    "xhlo_capacity": 1, "xhlo_allocate": 1, "xhlo_free": 2, "xhlo_buffer_wait": 1, "xhlo_prepare_locks": 0,
+    "xhlo_host_task": 0, "xhlo_task_end": 1,
 }  # fmt: skip
 _WITHOUT_RESULT = {
     "xhlo_storage_drop", "xhlo_buffer_delete", "xhlo_error_destroy", "xhlo_error_message", "xhlo_error_payloads",
-    "xhlo_memory_set", "xhlo_event_set", "xhlo_nothing", "xhlo_free",
+    "xhlo_memory_set", "xhlo_nothing", "xhlo_free", "xhlo_prepare_locks", "xhlo_task_end",
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from .native import I32, I64, PTR, VOID, Emitter, ir
 
 PYTHON = (
     *("PyGILState_Ensure", "PyGILState_Release", "PyGILState_GetThisThreadState", "PyGILState_Check"),
-    *("PyEval_SaveThread", "PyErr_Fetch", "PyErr_Restore", "PyErr_SetInterrupt", "PyErr_Clear"),
+    *("PyEval_SaveThread", "PyEval_RestoreThread", "PyErr_Fetch", "PyErr_Restore", "PyErr_SetInterrupt", "PyErr_Clear"),
     "PyErr_ExceptionMatches",
     *("PyLong_FromLongLong", "PyLong_AsLongLong", "PyObject_Vectorcall", "Py_DecRef"),
 )

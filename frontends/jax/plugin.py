@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import math
+import os
 import threading
 import time
-from functools import lru_cache
+from contextlib import suppress
+from functools import lru_cache, partial
 from typing import Any
 
 from ...hlo_dialect.garbage_collector import paused_gc
@@ -16,9 +19,10 @@ from . import tracing
 from .c_api import FUNCTIONS, MAJOR, MINOR, Api, Version
 from .entries import dispatch, load_later
 from .native_calls import Native, loaded
+from .native_execution import HOST_THREAD
 
 LONGEST_END = 2.0
-"""Seconds that shutdown waits for entries in progress on other threads."""
+"""Seconds that shutdown waits for entries in progress on other threads, and a fork for runs."""
 
 
 class Plugin:
@@ -30,6 +34,9 @@ class Plugin:
         native.variable("dispatcher").value = id(dispatch)  # the function's address: the module keeps it
         # Buffers that outlive the interpreter must not call into it.
         atexit.register(_end, native)
+        if hasattr(os, "register_at_fork"):
+            # A child has none of the threads that run programs.
+            os.register_at_fork(before=partial(_rest_for_fork, native), after_in_child=native.prepare_locks)
         self.api = Api(struct_size=ctypes.sizeof(Api))
         self.api.extension_start = ctypes.addressof(tracing.EXTENSION)
         self.api.version = Version(struct_size=ctypes.sizeof(Version), major=MAJOR, minor=MINOR)
@@ -52,7 +59,22 @@ def _load_compiler() -> None:
 load_later(_load_compiler)
 
 
+def _rest(native: Native, longest: float) -> None:
+    """Wait until the runs in progress have ended, or so many seconds."""
+    tasks, late = native.variable("tasks"), time.monotonic() + longest
+    while tasks.value and time.monotonic() < late:
+        time.sleep(0.0002)
+
+
+def _rest_for_fork(native: Native) -> None:
+    if threading.current_thread().name != HOST_THREAD:  # a run in progress forks
+        _rest(native, LONGEST_END)
+
+
 def _end(native: Native) -> None:
+    # The memory of machine code goes with the interpreter.
+    with suppress(KeyboardInterrupt):
+        _rest(native, math.inf)
     native.variable("main_thread").value = threading.get_ident()
     native.variable("dispatcher").value = 0
     # A thread of jaxlib's that waits for the interpreter's lock when the interpreter ends would end the process.

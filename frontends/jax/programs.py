@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...hlo_dialect.collectives.tokens import TokenType
 from ...hlo_dialect.diagnostics import DiagnosticError
+from ...hlo_dialect.dialect import make_context
 from ...hlo_dialect.donation import is_donated
 from ...hlo_dialect.entry import ENTRY, find_entry
 from ...hlo_dialect.printing import print_module
@@ -18,7 +19,7 @@ from ...targets.cpu.executable import CpuExecutable
 from ...targets.cpu.replicated import partition
 from ...targets.cpu.target import CPU
 from ...targets.program.dump import dump
-from ...targets.program.pipeline import run_passes
+from ...targets.program.pipeline import parse_source, run_passes
 from ...targets.program.source import Source
 from . import jax_callbacks as jax_callbacks  # the target of callbacks
 from .c_api import Code
@@ -134,3 +135,17 @@ def _dump(name: str, source: Source, options: CompileOptions) -> None:
         dump(name, source, CPU, str(folder or ""), str(passes or ""))
     except DiagnosticError as error:
         raise PluginError(Code.FAILED_PRECONDITION, error.diagnostics[0].message) from None
+
+
+def hlo_text(source: Source) -> str:
+    """
+    The program as HLO text, the form in which XLA shows compiled programs: after partitioning and fusion.
+
+    Raises DiagnosticError for an operation that HLO lacks.
+    """
+    from ..hlo_text.writing.module import write_module
+
+    ctx = make_context()
+    module = parse_source(source, ctx)
+    run_passes(ctx, module, CPU.passes_to(None))
+    return write_module(module)

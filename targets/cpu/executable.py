@@ -50,7 +50,7 @@ class CpuExecutable(Executable):
         self._count = count
         self._packed = struct.Struct(f"{count}N").pack
         self._profile = np.zeros((max(1, len(facts.kernels)), 2), np.int64)
-        self.may_take_long = facts.loops or _estimated_seconds(facts) > LONG
+        self.may_take_long = facts.loops or estimated_seconds(facts) > LONG
         """Whether Ctrl-C during a run must be seen before it ends; cleared when a program with loops ends soon."""
         self._new = tuple(array_maker(*output) for output in self._outputs)
         self._new_result = self._new[0] if len(self._new) == 1 else None
@@ -67,9 +67,14 @@ class CpuExecutable(Executable):
         return direct_call(function, self.entry, (*self.facts.inputs, *self.facts.outputs), self.facts.arena_bytes)
 
     @property
+    def only_computes(self) -> bool:
+        """Whether a run only calls the entry: no checks after it, no host functions, no profile."""
+        return not self.facts.checks and self._callbacks is None and not self.facts.profiled
+
+    @property
     def runs_alone(self) -> bool:
-        """Whether a run only calls the entry: no checks after it, no host functions, no wait for an interrupt."""
-        return not self.may_take_long and not self.facts.checks and self._callbacks is None and not self.facts.profiled
+        """Whether a run only calls the entry, and nobody waits for an interrupt meanwhile."""
+        return self.only_computes and not self.may_take_long
 
     def called_as(self, signature: Signature) -> Self:
         other = super().called_as(signature)
@@ -215,7 +220,7 @@ class CpuExecutable(Executable):
             start = time.monotonic()
             run_interruptibly(lambda: self._call(pointers, held), arena)
             if self.facts.loops and time.monotonic() - start < LONG / 10:
-                self.may_take_long = _estimated_seconds(self.facts) > LONG
+                self.may_take_long = estimated_seconds(self.facts) > LONG
                 self._direct = self._direct_call()
             return
         try:
@@ -242,6 +247,6 @@ def can_be_given(arrays: Sequence[Array], number: int) -> bool:
     )
 
 
-def _estimated_seconds(facts: Facts) -> float:
+def estimated_seconds(facts: Facts) -> float:
     """The time of one run without loops, at the rates of a slow core: enough to tell milliseconds from seconds."""
     return sum(kernel.sites * (kernel.bytes / 4e9 + kernel.flops / 1e9) for kernel in facts.kernels)

@@ -21,7 +21,7 @@ class GuardedExecutable(CpuExecutable):
         self._words: dict[int, bytes] = {}
 
     @property
-    def runs_alone(self) -> bool:
+    def only_computes(self) -> bool:
         return False
 
     def serialize(self) -> bytes:

@@ -88,7 +88,7 @@ entry:
   %active.at = getelementptr %job, ptr %job, i64 0, i32 7
   store i64 0, ptr %active.at
   %next.at = getelementptr %job, ptr %job, i64 0, i32 8
-  %mode = call i32 @arithmetic.mode()
+  %mode = call i32 @xhlo_arithmetic_mode()
   %mode.at = getelementptr %job, ptr %job, i64 0, i32 9
   store i32 %mode, ptr %mode.at
   %processor = call i32 @processor()
@@ -274,7 +274,7 @@ join:
   call void @release()
   %mode.at = getelementptr %job, ptr %job, i64 0, i32 9
   %mode = load i32, ptr %mode.at
-  call void @set.arithmetic.mode(i32 %mode)
+  call void @xhlo_set_arithmetic_mode(i32 %mode)
   ; The system may wake a worker where its caller runs, and let the two share a processor for a long time.
   %processor.at = getelementptr %job, ptr %job, i64 0, i32 10
   %processor = load i32, ptr %processor.at
@@ -377,8 +377,11 @@ define void @xhlo_forget_threads() #0 {
 }
 """
 
-FUNCTIONS = ("xhlo_thread_limit", "xhlo_limit_threads", "xhlo_start_threads", "xhlo_forget_threads")
-"""The functions that Python calls."""
+FUNCTIONS = (
+    *("xhlo_thread_limit", "xhlo_limit_threads", "xhlo_start_threads", "xhlo_forget_threads"),
+    *("xhlo_arithmetic_mode", "xhlo_set_arithmetic_mode"),
+)
+"""The functions that Python and the plugin for JAX call."""
 
 
 def pool_ir(pause: str, worker_result: str) -> str:

@@ -13,7 +13,7 @@ from .pool import pool_ir
 STACK_BYTES = 8 << 20
 """The stack of a worker."""
 
-_SYNCHRONOUS = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS", "SIGABRT")
+SYNCHRONOUS = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS", "SIGABRT")
 """The signals that a thread's own instructions raise; workers leave the others to the threads of the program."""
 
 _POSIX = """
@@ -293,7 +293,7 @@ declare void @llvm.x86.sse.stmxcsr(ptr)
 declare void @llvm.x86.sse.ldmxcsr(ptr)
 
 ; Without the flags of exceptions that have happened.
-define internal i32 @arithmetic.mode() #0 {
+define i32 @xhlo_arithmetic_mode() #0 {
   %place = alloca i32
   call void @llvm.x86.sse.stmxcsr(ptr %place)
   %all = load i32, ptr %place
@@ -301,7 +301,7 @@ define internal i32 @arithmetic.mode() #0 {
   ret i32 %mode
 }
 
-define internal void @set.arithmetic.mode(i32 %mode) #0 {
+define void @xhlo_set_arithmetic_mode(i32 %mode) #0 {
   %place = alloca i32
   store i32 %mode, ptr %place
   call void @llvm.x86.sse.ldmxcsr(ptr %place)
@@ -314,13 +314,13 @@ declare void @llvm.aarch64.hint(i32)
 declare i64 @llvm.aarch64.get.fpcr()
 declare void @llvm.aarch64.set.fpcr(i64)
 
-define internal i32 @arithmetic.mode() #0 {
+define i32 @xhlo_arithmetic_mode() #0 {
   %all = call i64 @llvm.aarch64.get.fpcr()
   %mode = trunc i64 %all to i32
   ret i32 %mode
 }
 
-define internal void @set.arithmetic.mode(i32 %mode) #0 {
+define void @xhlo_set_arithmetic_mode(i32 %mode) #0 {
   %all = zext i32 %mode to i64
   call void @llvm.aarch64.set.fpcr(i64 %all)
   ret void
@@ -328,11 +328,11 @@ define internal void @set.arithmetic.mode(i32 %mode) #0 {
 """
 
 _OTHER = """
-define internal i32 @arithmetic.mode() #0 {
+define i32 @xhlo_arithmetic_mode() #0 {
   ret i32 0
 }
 
-define internal void @set.arithmetic.mode(i32 %mode) #0 {
+define void @xhlo_set_arithmetic_mode(i32 %mode) #0 {
   ret void
 }
 """
@@ -359,7 +359,7 @@ def _windows() -> str:
 
 def _posix(is_darwin: bool) -> str:
     """The numbers are this system's; the types are those of Darwin or of the others."""
-    numbers = [int(getattr(signal, name)) for name in _SYNCHRONOUS]
+    numbers = [int(getattr(signal, name)) for name in SYNCHRONOUS]
     values = {
         "DELETE": "\n".join(f"  call i32 @sigdelset(ptr %blocked, i32 {number})" for number in numbers),
         "KEY": "i64" if is_darwin else "i32",
