@@ -20,15 +20,13 @@ from typing import Any, Protocol
 from ...targets.cpu.executable import CpuExecutable
 from .compiled import Compiled
 from .entries import error_of
-from .jax_callbacks import CALLBACK_TARGET, functions_called
 from .native_calls import loaded
 from .native_execution import HOST, HOST_THREAD
+from .native_tasks import MOST_HOST_THREADS
 from .objects import OBJECTS
 
 PATIENCE = 0.1
 """Seconds that a run waits for the one before it."""
-
-MOST_THREADS = 64
 
 
 class Program(Protocol):
@@ -58,6 +56,10 @@ PROGRAMS: weakref.WeakValueDictionary[int, Program] = weakref.WeakValueDictionar
 
 def functions_of(executable: CpuExecutable) -> list[object]:
     """The Python functions of this process that a program calls back, which must live as long as it may run."""
+    if not executable.facts.host_calls:
+        return []
+    from .jax_callbacks import CALLBACK_TARGET, functions_called  # loads the compiler
+
     calls = (call.resolve()[1] for call in executable.facts.host_calls if call.target == CALLBACK_TARGET)
     return functions_called(calls)
 
@@ -78,19 +80,19 @@ class _Threads:
         """Start another thread, if the system has one."""
         self.free, self.count = self.free + 1, self.count + 1
         try:
-            threading.Thread(target=self._serve, name=HOST_THREAD, daemon=True).start()
+            threading.Thread(target=self._serve, args=(self.count - 1,), name=HOST_THREAD, daemon=True).start()
         except RuntimeError:
             self.free, self.count = self.free - 1, self.count - 1
 
-    def _serve(self) -> None:
+    def _serve(self, own: int) -> None:
         while True:
             with self.taking:
-                address: int = loaded().host_task()
+                address: int = loaded().host_task(own)
                 number = next(self.numbers)
                 with self.ended:
                     self.running[number] = threading.get_ident()
                     self.free -= 1
-                    if not self.free and self.count < MOST_THREADS:
+                    if not self.free and self.count < MOST_HOST_THREADS:
                         self.start()
             with self._turn(number, OBJECTS["Task"].from_address(address).caller):
                 _run(address)

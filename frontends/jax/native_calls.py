@@ -275,6 +275,7 @@ _VARIABLES = (
     "xhlo_largest",
     "xhlo_allocations",
     "xhlo_tasks",
+    "xhlo_ending",
     "xhlo_machine_tasks",
 )
 
@@ -352,7 +353,7 @@ _ARITY = {
     "xhlo_error_code": 1, "xhlo_error_payloads": 3, "xhlo_memory_get": 2, "xhlo_memory_set": 4, "xhlo_spec_slot": 3,
     "xhlo_nothing": 1,
     "xhlo_capacity": 1, "xhlo_allocate": 1, "xhlo_free": 2, "xhlo_buffer_wait": 1, "xhlo_prepare_locks": 0,
-    "xhlo_host_task": 0, "xhlo_task_end": 1,
+    "xhlo_host_task": 1, "xhlo_task_end": 1,
 }  # fmt: skip
 _WITHOUT_RESULT = {
     "xhlo_storage_drop", "xhlo_buffer_delete", "xhlo_error_destroy", "xhlo_error_message", "xhlo_error_payloads",

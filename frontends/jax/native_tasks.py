@@ -36,6 +36,9 @@ _QUEUE = ir.ArrayType(I64, QUEUE_WORDS + LOCK.count)
 MACHINE, HOST = ("xhlo_machine_tasks", _QUEUE), ("xhlo_host_tasks", _QUEUE)
 """The queues of tasks that machine code runs, and of those that Python runs (`host_runs.py`)."""
 
+MOST_HOST_THREADS = 64
+HOST_THREADS = ("xhlo_host_threads", ir.ArrayType(I64, MOST_HOST_THREADS))
+
 MUTEX, ROOM = ("xhlo_task_mutex", LOCK), ("xhlo_task_room", LOCK)
 
 _NO_MEMORY = b"out of memory: no room for the scratch memory of a program"
@@ -213,8 +216,9 @@ def _emit_workers(e: Emitter) -> None:
             e.call("xhlo_set_arithmetic_mode", b.trunc(e.get(task, "Task.mode"), I32))
         b.ret(e.pointer(task))
 
-    with e.function("xhlo_host_task", PTR) as ():
-        # The next task of Python's; the caller waits for it.
+    with e.function("xhlo_host_task", PTR, I64) as (number,):
+        # The next task of Python's; the caller, the thread of that number, waits for it.
+        e.put(e.variable(*HOST_THREADS), number, e.call("pthread_self"))
         e.build.ret(e.call("xhlo_task_take", e.variable(*HOST), I64(1)))
 
     e.declare("xhlo_error_new", PTR, I64, PTR, I64)
@@ -271,11 +275,30 @@ def _emit_block_signals(e: Emitter) -> None:
     e.call("pthread_sigmask", I32(int(signal.SIG_SETMASK)), blocked, PTR(None))
 
 
+def _emit_stop(e: Emitter) -> None:
+    e.declare("sleep", I32, I32)
+    with e.function("xhlo_stop_at_end", VOID) as ():
+        # When the interpreter ends, threads that go on calling wait for its end; but not those whose runs it waits for.
+        b = e.build
+        me = e.call("pthread_self")
+        with e.when(b.icmp_unsigned("==", me, b.load(e.variable("xhlo_main_thread"), typ=I64))):
+            b.ret_void()
+        threads = e.variable(*HOST_THREADS)
+        with e.loop(I64(MOST_HOST_THREADS)) as index, e.when(b.icmp_unsigned("==", me, e.item(threads, index))):
+            b.ret_void()
+        known = b.icmp_unsigned("!=", e.call("PyGILState_GetThisThreadState"), PTR(None))
+        with e.when(b.and_(known, b.icmp_unsigned("!=", e.call("PyGILState_Check"), I32(0)))):
+            e.call("PyEval_SaveThread")
+        with e.repeat(lambda: ir.IntType(1)(1)):
+            e.call("sleep", I32(1000))
+
+
 def _emit_room(e: Emitter) -> None:
     e.declare("PyGILState_GetThisThreadState", PTR)
     e.declare("PyGILState_Check", I32)
     e.declare("PyEval_SaveThread", PTR)
     e.declare("PyEval_RestoreThread", VOID, PTR)
+    _emit_stop(e)
     tasks, bytes_ = e.variable("xhlo_tasks"), e.variable("xhlo_task_bytes")
 
     with e.function("xhlo_task_begin", VOID, I64) as (size,):
@@ -296,6 +319,8 @@ def _emit_room(e: Emitter) -> None:
                 e.call("pthread_cond_wait", e.variable(*ROOM), e.variable(*MUTEX))
             _add(e, "xhlo_waiting_for_room", I64(-1))
 
+        with e.when(b.not_(e.is_zero(b.load_atomic(e.variable("xhlo_ending"), "seq_cst", 8, typ=I64)))):
+            e.call("xhlo_stop_at_end")
         e.call("pthread_mutex_lock", e.variable(*MUTEX))
         with e.when(full()):
             e.call("pthread_mutex_unlock", e.variable(*MUTEX))

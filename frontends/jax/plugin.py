@@ -72,10 +72,11 @@ def _rest_for_fork(native: Native) -> None:
 
 
 def _end(native: Native) -> None:
+    native.variable("main_thread").value = threading.get_ident()
+    native.variable("ending").value = 1
     # The memory of machine code goes with the interpreter.
     with suppress(KeyboardInterrupt):
         _rest(native, math.inf)
-    native.variable("main_thread").value = threading.get_ident()
     native.variable("dispatcher").value = 0
     # A thread of jaxlib's that waits for the interpreter's lock when the interpreter ends would end the process.
     late = time.monotonic() + LONGEST_END
