@@ -1,4 +1,4 @@
-"""linalg_ext operations that call functions outside of compiled code: host_call."""
+"""linalg_ext operations that stand for custom calls: host_call, unblocked."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ from xdsl.utils.exceptions import VerifyException
 from .base import DestinationOp
 
 
-@irdl_op_definition
-class HostCallOp(DestinationOp):
+class CallOp(DestinationOp):
     """
-    Call the host program's function for a custom call's target: it reads `ins` and fills `outs`.
+    A call of a custom call's target: it reads `ins` and fills `outs`.
 
     `call` holds the custom call's properties and attributes; `operands_as` and `results_as` are the hlo types that the
-    function sees: they have signedness, and are complex if the buffers hold pairs.
+    target sees: they have signedness, and are complex if the buffers hold pairs.
     """
 
-    name = "linalg_ext.host_call"
     target = prop_def(StringAttr)
     call = prop_def(DictionaryAttr)
     operands_as = prop_def(ArrayAttr)
@@ -30,4 +28,18 @@ class HostCallOp(DestinationOp):
             raise VerifyException("expected a type in operands_as for each input, in results_as for each output")
 
 
-OPS = (HostCallOp,)
+@irdl_op_definition
+class HostCallOp(CallOp):
+    """A call of the host program's function for a target."""
+
+    name = "linalg_ext.host_call"
+
+
+@irdl_op_definition
+class UnblockedOp(CallOp):
+    """Loops that do what LAPACK's routine of the name `target` does, one matrix of the batch at a time."""
+
+    name = "linalg_ext.unblocked"
+
+
+OPS = (HostCallOp, UnblockedOp)

@@ -1,4 +1,4 @@
-"""Custom calls without a decomposition become linalg_ext.host_call."""
+"""Custom calls without a decomposition become linalg_ext.host_call, or loops."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from xdsl.dialects.builtin import ArrayAttr, BoolAttr, DenseArrayBase, Dictionar
 from xdsl.ir import Attribute, Block, Region
 
 from ...dialects.linalg_ext.base import DestinationOp, YieldOp
-from ...dialects.linalg_ext.calls import HostCallOp
+from ...dialects.linalg_ext.calls import CallOp, HostCallOp, UnblockedOp
 from ...dialects.linalg_ext.factorization import CholeskyOp, LuOp, TriangularSolveOp
 from ...dialects.linalg_ext.fourier import FourierOp
 from ...dialects.linalg_ext.sort import TopKOp
 from ...dialects.support.kernel import COMPLEX_OPERANDS, COMPLEX_RESULTS
 from ...dialects.support.scalar import Scalar
-from ...hlo_dialect.custom_calls.call import describe_call
+from ...hlo_dialect.custom_calls.call import CustomCall, describe_call
 from ...hlo_dialect.custom_calls.factorization import FLAGS, GETRF, POTRF, TRSM
 from ...hlo_dialect.custom_calls.fourier import FOURIER
+from ...hlo_dialect.custom_calls.linked_lapack import ROUTINE
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import target_of
 from ...hlo_dialect.custom_calls.selection import TOP_K
+from ...hlo_dialect.custom_calls.unblocked import UNBLOCKED
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.types import element_of
 from .emission import Emitter, patterns, signless
@@ -51,20 +53,37 @@ def _custom_call(op: CustomCallOp, emitter: Emitter) -> None:
         native(op, emitter)
         return
     seen = describe_call(op)
+    _define(op, emitter, HostCallOp, {"target": op.call_target_name, "call": DictionaryAttr(_passed_on(op))}, seen)
+
+
+def _passed_on(op: CustomCallOp) -> dict[str, Attribute]:
+    """The properties and attributes that a target's function is told."""
     stated: dict[str, Attribute] = {**op.properties, **op.attributes}
-    results = emitter.structured(
-        HostCallOp,
-        [emitter.get(operand) for operand in op.operands],
-        [emitter.empty(signless(result.type)) for result in op.results],
-        properties={
-            "target": op.call_target_name,
-            "call": DictionaryAttr({name: stated[name] for name in sorted(stated) if name not in _ABOUT_MEMORY}),
-            "operands_as": ArrayAttr(seen.operand_types),
-            "results_as": ArrayAttr(seen.result_types),
-        },
-    )
+    return {name: stated[name] for name in sorted(stated) if name not in _ABOUT_MEMORY}
+
+
+def _define(
+    op: CustomCallOp, emitter: Emitter, cls: type[CallOp], properties: dict[str, Attribute], seen: CustomCall
+) -> None:
+    types: dict[str, Attribute] = {
+        "operands_as": ArrayAttr(seen.operand_types),
+        "results_as": ArrayAttr(seen.result_types),
+    }
+    inputs = [emitter.get(operand) for operand in op.operands]
+    outputs = [emitter.empty(signless(result.type)) for result in op.results]
+    results = emitter.structured(cls, inputs, outputs, properties=properties | types)
     for old, new in zip(op.results, results, strict=True):
         emitter.define(old, new)
+
+
+def _unblocked(op: CustomCallOp, emitter: Emitter) -> None:
+    """`hlo.custom_call @xhlo.unblocked(%a) {routine = "f"}` becomes `linalg_ext.unblocked {target = "f"}`."""
+    seen = describe_call(op)
+    properties: dict[str, Attribute] = {
+        "target": StringAttr(seen.attributes[ROUTINE]),
+        "call": DictionaryAttr(_passed_on(op)),
+    }
+    _define(op, emitter, UnblockedOp, properties, seen)
 
 
 def _fourier(op: CustomCallOp, emitter: Emitter) -> None:
@@ -112,5 +131,6 @@ _NATIVE = {
     POTRF: _structured(CholeskyOp, ("lower",)),
     GETRF: _structured(LuOp),
     TRSM: _structured(TriangularSolveOp, FLAGS),
+    UNBLOCKED: _unblocked,
 }
 """The targets whose calls become loops, on machines that have these."""

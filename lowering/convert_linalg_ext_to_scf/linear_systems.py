@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, VectorType, i1, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.dialects.math import AbsFOp
 from xdsl.ir import SSAValue
 
@@ -22,33 +22,10 @@ from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
 from .conversion import patterns
 from .fourier_passes import Vec, Vectors
-from .matrices import MatrixFunctions, divided
+from .matrices import MatrixFunctions, compared, divided, selected, size_of
 
 COLUMNS = 4
 """Columns of right sides that are solved at once."""
-
-_ORDERED = {"gt": 2, "eq": 1}
-"""Predicates of comparisons that NaN does not fulfil."""
-
-
-def _compared(predicate: str, x: Vec, y: Vec) -> SSAValue:
-    vectors = x.vectors
-    op = arith.CmpfOp.create(
-        operands=[x.value, y.value],
-        result_types=[VectorType(i1, [vectors.lanes])],
-        properties={"predicate": IntegerAttr(_ORDERED[predicate], i64), "fastmath": NO_FASTMATH},
-    )
-    return vectors.builder.insert(op).result
-
-
-def _selected(condition: SSAValue, x: Vec, y: Vec) -> Vec:
-    op = arith.SelectOp.create(operands=[condition, x.value, y.value], result_types=[x.value.type])
-    return Vec(x.vectors, x.vectors.builder.insert(op).result)
-
-
-def _size(x: Vec) -> Vec:
-    op = AbsFOp.create(operands=[x.value], result_types=[x.value.type], properties={"fastmath": NO_FASTMATH})
-    return Vec(x.vectors, x.vectors.builder.insert(op).result)
 
 
 @dataclass(frozen=True)
@@ -77,7 +54,7 @@ class _LuLanes:
         with builder.loop(0, least) as j:
             self.exchange(j, least)
             pivot = self.load(j, j)
-            divisor = _selected(_compared("eq", pivot, vectors.constant(0.0)), vectors.constant(1.0), pivot)
+            divisor = selected(compared("eq", pivot, vectors.constant(0.0)), vectors.constant(1.0), pivot)
             with builder.loop(j + 1, self.rows) as i:
                 factor = divided(self.load(i, j), divisor)
                 vectors.store(factor, self.buffer, self.place(i, j))
@@ -89,12 +66,12 @@ class _LuLanes:
     def exchange(self, j: IndexValue, least: IndexValue) -> None:
         """Find the largest element of a column in each lane, note its row, and bring that row to the front."""
         vectors, builder = self.vectors, self.vectors.builder
-        start = [_size(self.load(j, j)).value, self.number(j).value]
+        start = [size_of(self.load(j, j)).value, self.number(j).value]
         with builder.loop(j + 1, self.rows, carry=start) as (i, state):
             best, where = (Vec(vectors, value) for value in state)
-            size = _size(self.load(i, j))
-            larger = _compared("gt", size, best)
-            builder.yield_(_selected(larger, size, best).value, _selected(larger, self.number(i), where).value)
+            size = size_of(self.load(i, j))
+            larger = compared("gt", size, best)
+            builder.yield_(selected(larger, size, best).value, selected(larger, self.number(i), where).value)
         room = self.place(self.rows, 0)
         vectors.store(Vec(vectors, state[1]), self.buffer, room)
         with builder.loop(0, vectors.lanes) as lane:

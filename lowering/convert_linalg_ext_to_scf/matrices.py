@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import IntegerAttr, VectorType, i1, i64
+from xdsl.dialects.math import AbsFOp
 from xdsl.ir import SSAValue
 
 from ...dialects.linalg_ext.base import DestinationOp
@@ -31,6 +33,33 @@ def divided(x: Vec, y: Vec) -> Vec:
     op = arith.DivfOp.create(
         operands=[x.value, y.value], result_types=[x.value.type], properties={"fastmath": NO_FASTMATH}
     )
+    return Vec(x.vectors, x.vectors.builder.insert(op).result)
+
+
+_ORDERED = {"gt": 2, "eq": 1}
+"""Predicates of comparisons that NaN does not fulfil."""
+
+
+def compared(predicate: str, x: Vec, y: Vec) -> SSAValue:
+    """Whether x is greater than y, or equal to it, in each lane."""
+    vectors = x.vectors
+    op = arith.CmpfOp.create(
+        operands=[x.value, y.value],
+        result_types=[VectorType(i1, [vectors.lanes])],
+        properties={"predicate": IntegerAttr(_ORDERED[predicate], i64), "fastmath": NO_FASTMATH},
+    )
+    return vectors.builder.insert(op).result
+
+
+def selected(condition: SSAValue, x: Vec, y: Vec) -> Vec:
+    """x in the lanes where the condition holds, else y."""
+    op = arith.SelectOp.create(operands=[condition, x.value, y.value], result_types=[x.value.type])
+    return Vec(x.vectors, x.vectors.builder.insert(op).result)
+
+
+def size_of(x: Vec) -> Vec:
+    """The absolute value in each lane."""
+    op = AbsFOp.create(operands=[x.value], result_types=[x.value.type], properties={"fastmath": NO_FASTMATH})
     return Vec(x.vectors, x.vectors.builder.insert(op).result)
 
 

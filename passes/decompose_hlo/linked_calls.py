@@ -1,4 +1,8 @@
-"""Calls of LAPACK that compiled code makes by itself: each gets a workspace, which plan-buffers puts into the arena."""
+"""
+Calls of LAPACK without a runtime: compiled code calls it by itself, or has loops instead.
+
+Each call of LAPACK gets a workspace, which plan-buffers puts into the arena.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +17,13 @@ from ...hlo_dialect.custom_calls.call import CONFIGURATIONS, describe_call
 from ...hlo_dialect.custom_calls.lapack_plans import has_plan, plan_of
 from ...hlo_dialect.custom_calls.linked_lapack import LINKED, ROUTINE
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
+from ...hlo_dialect.custom_calls.unblocked import UNBLOCKED
 from ...hlo_dialect.expressions.tensor import Builder
 from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.ops.algorithms.linear_algebra import CholeskyOp, TriangularSolveOp
 from ...hlo_dialect.types import element_of, f32, i32, make_tensor, numpy_dtype, shape_of
 from .native_calls import native_call
-from .transform import linked_decompositions
+from .transform import linked_decompositions, unblocked_decompositions
 
 _LETTERS = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}
 
@@ -35,24 +40,40 @@ def _characters(**letters: str) -> dict[str, Attribute]:
 
 
 @linked_decompositions.on(CustomCallOp)
-def _custom_call(op: CustomCallOp) -> Sequence[Operation]:
+def _linked(op: CustomCallOp) -> Sequence[Operation]:
     """
     Before: `%q, %tau = custom_call @lapack_sgeqrf_ffi(%a)`
     After:  `%q, %tau, %workspace = custom_call @xhlo.lapack(%a) {.. routine = "lapack_sgeqrf_ffi"}`
     """
+    return _custom_call(op, LINKED)
+
+
+@unblocked_decompositions.on(CustomCallOp)
+def _unblocked(op: CustomCallOp) -> Sequence[Operation]:
+    """
+    Before: `%q, %tau = custom_call @lapack_sgeqrf_ffi(%a)`
+    After:  `%q, %tau = custom_call @xhlo.unblocked(%a) {.. routine = "lapack_sgeqrf_ffi"}`
+    """
+    return _custom_call(op, UNBLOCKED)
+
+
+def _custom_call(op: CustomCallOp, target: str) -> Sequence[Operation]:
     name = op.call_target_name.data
     if name == "Eigh":
         return _eigh(op)
     if not has_plan(name):
         return ()
-    workspace = make_tensor((plan_of(describe_call(op)).nbytes,), IntegerType(8, Signedness.UNSIGNED))
+    types: list[Attribute] = list(op.result_types)
+    if target == LINKED:
+        nbytes = plan_of(describe_call(op)).nbytes
+        types.append(make_tensor((nbytes,), IntegerType(8, Signedness.UNSIGNED)))
     stated: dict[str, Attribute] = {}
     for place in CONFIGURATIONS:
         entries = op.properties.get(place) or op.attributes.get(place)
         if isinstance(entries, DictionaryAttr):
             stated.update(entries.data)
     stated[ROUTINE] = StringAttr(name)
-    call = native_call(op, LINKED, list(op.operands), [*op.result_types, workspace], stated)
+    call = native_call(op, target, list(op.operands), types, stated)
     replace_op(op, [call], list(call.results)[: len(op.results)])
     return [call]
 
@@ -70,6 +91,7 @@ def _eigh(op: CustomCallOp) -> Sequence[Operation]:
 
 
 @linked_decompositions.on(CholeskyOp)
+@unblocked_decompositions.on(CholeskyOp)
 def _cholesky(op: CholeskyOp) -> Sequence[Operation]:
     """
     Before: `cholesky %a, lower`
@@ -100,6 +122,7 @@ def _cholesky(op: CholeskyOp) -> Sequence[Operation]:
 
 
 @linked_decompositions.on(TriangularSolveOp)
+@unblocked_decompositions.on(TriangularSolveOp)
 def _triangular_solve(op: TriangularSolveOp) -> Sequence[Operation]:
     """Shorter floats are solved in f32, as the JIT does; others by the decomposition into a call."""
     return _widened(op, *op.operands) if _is_short(op.operands[0]) else ()

@@ -24,6 +24,8 @@ any_size_decompositions = Rules[Decomposition]("decompose-hlo{any-size=true}", _
 """Those of `native_decompositions` that depend on sizes, for any."""
 linked_decompositions = Rules[Decomposition]("decompose-hlo{workspaces=true}", __package__)
 """Calls of LAPACK with a workspace, for targets whose code calls it without a runtime."""
+unblocked_decompositions = Rules[Decomposition]("decompose-hlo{any-size=true}: LAPACK", __package__)
+"""What is left of LAPACK's calls as calls of loops, for programs without LAPACK."""
 native_decompositions = Rules[Decomposition]("decompose-hlo{native-calls=true}", __package__)
 """
 Operations as calls of targets that convert-hlo-to-linalg lowers to loops, where they can be; else the operation stays,
@@ -42,7 +44,8 @@ class DecomposeHloPass(HloPass):
 
     short-floats=true keeps f16/bf16 convolutions, for targets that multiply these types directly.
     native-calls=true makes calls of fft, of sorts whose first elements are used, and of factorizations of small
-    matrices, for targets with loops for these; with any-size=true of all matrices, for programs without LAPACK.
+    matrices, for targets with loops for these; with any-size=true of all matrices, and of LAPACK's other routines, for
+    programs without LAPACK.
     workspaces=true gives calls of LAPACK a result more, the memory that the routine needs.
     """
 
@@ -66,7 +69,8 @@ class DecomposeHloPass(HloPass):
             if self.any_size:
                 native = any_size_decompositions.get(type(op)) or native
             linked = linked_decompositions.get(type(op)) if self.workspaces else None
-            for rule in (native, linked, rule_of(op)):
+            unblocked = unblocked_decompositions.get(type(op)) if self.any_size else None
+            for rule in (native, linked, unblocked, rule_of(op)):
                 if rule is None or op.parent is None:
                     continue
                 if not all(map(_is_known, (*op.operand_types, *op.result_types))):

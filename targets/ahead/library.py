@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from ...hlo_dialect.custom_calls.lapack_plans import has_plan
 from ...hlo_dialect.custom_calls.linked_lapack import LINKED
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ...hlo_dialect.dialect import make_context
@@ -211,8 +210,7 @@ def compile_ahead(
     the functions of the program that C can call, or "all" for the public ones; @main by default. One is called
     `NAME_run`, several `NAME_FUNCTION_run`. `weights`: a file for the large constants, by its path from the folder of
     the other files, which C gives to `NAME_set_weights` before the first run. `external`: whether the code may call
-    LAPACK, by Fortran's symbols such as `dgeqrf_`; without it, Cholesky and LU factors and triangular systems of any
-    size are loops, and other factorizations are refused.
+    LAPACK, by Fortran's symbols such as `dgeqrf_`; without it, factorizations of any size are loops.
 
     Raises DiagnosticError for an invalid program, or one that calls functions of the host program, MachineError for a
     machine that is not supported, LevelError, LibraryNameError, NoWeightsError; all are ValueErrors. `timing` receives
@@ -302,7 +300,7 @@ class _Compilation:
             facts = lowering.facts
             for call in facts.host_calls:
                 if call.target != LINKED:
-                    raise DiagnosticError(Diagnostic("error", _refusal(call.target, self.external), call.location))
+                    raise DiagnosticError(Diagnostic("error", _refusal(call.target), call.location))
             self.lapack |= bool(facts.host_calls)
             entry = entry_interface(prefix, facts)
             with self.timing.stage("emit LLVM IR"):
@@ -313,10 +311,8 @@ class _Compilation:
         return machine.header + (address_declaration(self.name) if taken else "") + text, entry
 
 
-def _refusal(target: str, external: bool) -> str:
+def _refusal(target: str) -> str:
     """The message about a call of a function that no C program has."""
-    if has_plan(target) and not external:
-        return f"the program calls '{target}', which needs LAPACK: leave out --no-external, and link LAPACK"
     return f"the program calls '{target}', which only a process with xhlo has: it is not compiled ahead"
 
 

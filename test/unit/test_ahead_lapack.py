@@ -203,10 +203,15 @@ func.func @main(%a: tensor<2x{n}x{n}xf64>, %b: tensor<2x{n}x3xf64>, %c: tensor<3
 # Without LAPACK ------------------------------------------------------------------------------------------------------
 
 
-def test_without_lapack_what_needs_it_is_refused_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_lapack_there_are_loops_and_others_are_refused_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = program([each for each in lapack_calls("f64") if each[0] == "lapack_dgeqrf_ffi"])
-    with pytest.raises(DiagnosticError, match="calls 'lapack_dgeqrf_ffi', which needs LAPACK: leave out --no-external"):
-        compile_ahead(text, external=False)
+    assert compile_ahead(text, triple="riscv64-linux-gnu", external=False).undefined_symbols == ["memcpy", "memset"]
+    t = "tensor<3xf64>"
+    other = program([("tridiagonal_solve_perturbed_ffi", {}, [t, t, t, "tensor<3x1xf64>"], ["tensor<3x1xf64>"])])
+    with pytest.raises(DiagnosticError, match="'tridiagonal_solve_perturbed_ffi', which only a process with xhlo has"):
+        compile_ahead(other, external=False)
     assert compile_ahead(text, triple="riscv64-linux-gnu").undefined_symbols == ["dgeqrf_"]
     factors = program([each for each in lapack_calls("f64") if each[0] == "lapack_dgetrf_ffi"])
     (tmp_path / "lu.mlir").write_text(factors)

@@ -33,7 +33,7 @@ OPTIONS = (
            "public ones", GENERAL, "required", "FUNCTION,.."),
     Option("weights", "Write large constants to a file (PATH.weights), which the program maps at its start", GENERAL,
            "optional", "FILE"),
-    Option("no-external", "Call no LAPACK: factor matrices by loops, and refuse factorizations without any", GENERAL),
+    Option("no-external", "Call no LAPACK: factor matrices by loops of the program", GENERAL),
     Option("print-symbols", "Print the functions that the object file needs from libc, libm and LAPACK", GENERAL),
     Option("timing", "Print the time of each stage of the compilation", GENERAL),
     Option("target", "The machine and its system, as LLVM names them (this one)", MACHINE, "required", "TRIPLE",
