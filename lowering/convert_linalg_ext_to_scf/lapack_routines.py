@@ -8,6 +8,7 @@ from ...dialects.linalg_ext.calls import UnblockedOp
 from ...hlo_dialect.custom_calls.triangular import TRIANGULAR_SOLVE
 from ..loop_nests.loop_builder import LoopBuilder
 from .conversion import patterns
+from .jacobi_lanes import Spectra, fits
 from .unblocked.factors import getrf, gtsv, potrf, trsm
 from .unblocked.job import Emission, Job, call_of_lapack
 from .unblocked.orthogonal import gehrd, geqp3, geqrf, orgqr, ormqr, sytrd
@@ -44,6 +45,11 @@ _JOBS: Mapping[str, Callable[[Job], None]] = {
 def _unblocked(op: UnblockedOp, builder: LoopBuilder) -> None:
     """`linalg_ext.unblocked {target = "lapack_dgeqrf_ffi", ..}` becomes a loop over matrices that calls functions."""
     call = call_of_lapack(op)
+    if fits(call):
+        spectra = Spectra(op, builder, call)
+        if spectra.wide:
+            spectra.emit()
+            return
     job = Job(call, rank=1 if call.target.endswith("gtsv_ffi") else 2)
     if 0 in call.operands[0].shape[: len(call.operands[0].shape) - job.rank]:
         return

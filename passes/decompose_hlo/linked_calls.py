@@ -49,7 +49,7 @@ def _linked(op: CustomCallOp) -> Sequence[Operation]:
 
 
 @unblocked_decompositions.on(CustomCallOp)
-def _unblocked(op: CustomCallOp) -> Sequence[Operation]:
+def unblocked_call(op: CustomCallOp) -> Sequence[Operation]:
     """
     Before: `%q, %tau = custom_call @lapack_sgeqrf_ffi(%a)`
     After:  `%q, %tau = custom_call @xhlo.unblocked(%a) {.. routine = "lapack_sgeqrf_ffi"}`

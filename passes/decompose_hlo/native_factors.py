@@ -18,7 +18,9 @@ from ...hlo_dialect.expressions.tensor import Builder, Decomposition
 from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.ops.algorithms.linear_algebra import CholeskyOp, TriangularSolveOp
 from ...hlo_dialect.types import element_of, f32, f64, i32, make_tensor, shape_of
+from ...lowering.convert_linalg_ext_to_scf.jacobi_lanes import SPECTRA, fits
 from ...lowering.device.cpu import CPU
+from .linked_calls import unblocked_call
 from .native_calls import native_call
 from .transform import any_size_decompositions, native_decompositions
 
@@ -45,8 +47,15 @@ def _potrf(op: Operation, matrices: SSAValue, lower: bool) -> CustomCallOp:
     return native_call(op, POTRF, [matrices], types, {"lower": BoolAttr.from_bool(lower)})
 
 
+LEAST_BATCH = 8
+"""Matrices of a batch whose eigenvalues or singular values are computed side by side."""
+
+
 def _custom_call(op: CustomCallOp, most_rows: int) -> Sequence[Operation]:
-    """LAPACK's potrf, getrf and trsm become `xhlo.potrf`, .."""
+    """LAPACK's potrf, getrf and trsm become `xhlo.potrf`, .., and batches of small spectra `xhlo.unblocked`."""
+    if op.call_target_name.data in SPECTRA:
+        call = describe_call(op)
+        return unblocked_call(op) if fits(call) and math.prod(call.operands[0].shape[:-2]) >= LEAST_BATCH else ()
     name = _ROUTINES.get(op.call_target_name.data)
     if name == "potrf":
         most_rows = _most_rows_of_potrf(op.operands[0], most_rows)

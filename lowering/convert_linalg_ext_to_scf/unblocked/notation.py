@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float64Type, i1, i64
+from xdsl.dialects.builtin import Float64Type, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.support.buffers import memref_type
@@ -260,11 +260,7 @@ class Code:
 
     def float_of(self, index: Index) -> Scalar:
         """An index as a float."""
-        return self.builder.on(self.index(index).cast_to(i64)).cast(arith.SIToFPOp, self.element)
-
-    def index_of(self, value: Scalar) -> IndexValue:
-        """A float that holds an integer as an index."""
-        return self.builder.to_index(value.cast(arith.FPToSIOp, i64).value, unsigned=False)
+        return self.builder.on(self.index(index).cast_to(i32)).cast(arith.SIToFPOp, self.element)
 
     def true(self) -> Scalar:
         return self.builder.on(self.builder.scalar(scalar_attr(1, i1)))

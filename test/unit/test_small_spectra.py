@@ -1,0 +1,66 @@
+"""Eigenvalues and singular values of batches of small matrices: one in each lane of vectors, against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+import xhlo
+from hlo_programs import Program
+from test_ahead_lapack import L, N, U, V, program
+from test_ahead_unblocked import Call, adjoint, near, special, types
+
+
+def batch(rows: int, columns: int, dtype: Any) -> Any:
+    """Matrices of every kind; the last one is not finite."""
+    size = max(rows, columns) + max(rows, columns) % 2
+    x = np.ascontiguousarray(special(size, dtype, rows)[:, :rows, :columns])
+    x[-1, 1, 0] = np.nan
+    return x
+
+
+@pytest.mark.parametrize(("element", "dtype", "n"), [("f32", np.float32, 5), ("f64", np.float64, 4)])
+def test_symmetric_eigenvalues(element: str, dtype: Any, n: int) -> None:
+    x = batch(n, n, dtype)
+    x = (x + adjoint(x)) / 2
+    t = types(len(x), element)
+    name, kinds = f"lapack_{'s' if element == 'f32' else 'd'}syevd_ffi", [t(n, n), t(n), t(of="i32")]
+    modes = ((V, L), (N, U))
+    made: list[Call] = [(name, {"mode": mode, "uplo": uplo}, [t(n, n)], kinds) for mode, uplo in modes]
+    executable = xhlo.compile(program(made))
+    assert not executable.facts.host_calls
+    v, d, info, _, d2, info2 = executable(np.tril(x), np.triu(x))
+    assert list(info) == list(info2) == [0] * (len(x) - 1) + [1] and np.isnan(d[-1]).all()
+    x, v, d, d2 = (each[:-1] for each in (x, v, d, d2))
+    size = np.maximum(np.abs(x).max(axis=(1, 2)), 1e-30)
+    near(d, cast("Any", np.linalg).eigvalsh(x.astype(np.float64)).astype(dtype), size)
+    near(d2, d, size)
+    near(x @ v, v * d[:, None, :], size)
+    near(adjoint(v) @ v, np.broadcast_to(np.eye(n, dtype=dtype), v.shape), 1)
+
+
+def test_singular_values() -> None:
+    """Tall, wide and square matrices; those that are not finite have -4 for info, and zeros."""
+    made: list[Call] = []
+    inputs: list[Any] = []
+    for rows, columns, dtype in ((7, 3, np.float32), (3, 6, np.float32), (4, 4, np.float64)):
+        inputs.append(batch(rows, columns, dtype))
+        t, k = types(len(inputs[-1]), "f32" if dtype == np.float32 else "f64"), min(rows, columns)
+        kinds = [t(rows, columns), t(k), t(rows, rows), t(columns, columns), t(of="i32")]
+        name = f"lapack_{'s' if dtype == np.float32 else 'd'}gesdd_ffi"
+        made.append((name, {"mode": N}, [t(rows, columns)], kinds))
+    text = program(made)
+    decomposed = Program(text).after("decompose-hlo{native-calls=true}")
+    assert str(decomposed.module).count("@xhlo.unblocked") == 3
+    executable = xhlo.compile(text)
+    assert not executable.facts.host_calls
+    found = executable(*inputs)
+    for number, x in enumerate(inputs):
+        _, s, u, vt, info = found[number * 5 : number * 5 + 5]
+        assert list(info) == [0] * (len(x) - 1) + [-4]
+        assert not s[-1].any() and not u.any() and not vt.any()
+        size = np.maximum(np.abs(x[:-1]).max(axis=(1, 2)), 1e-30)
+        wanted = cast("Any", np.linalg).svd(x[:-1].astype(np.float64), compute_uv=False)
+        near(s[:-1], wanted.astype(x.dtype), size)
