@@ -21,6 +21,7 @@ from ...dialects.support.scalar import NO_FASTMATH
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
 from .conversion import patterns
+from .few_sides import MOST_SIDES, TOGETHER, FewSides
 from .fourier_passes import Vec, Vectors
 from .matrices import MatrixFunctions, compared, divided, selected, size_of
 
@@ -246,9 +247,12 @@ class _Solve(MatrixFunctions):
         unit, at_all = bool(cast(Any, op.unit).value.data), _Forward.of(op)
         n, k = at_all.n, at_all.k
         a, b, x = map(self.flat, (*op.inputs, op.outputs[0]))
-        elements = (n * n + n * k) * self.lanes if self.wide else 1
+        few = not self.wide and k <= MOST_SIDES and n >= self.lanes
+        elements = (n * n + n * k) * self.lanes if self.wide else n * k if few else 1
         with self.groups(n * n * k // 2 + 4 * n * (n + k), elements) as (group, scratch, at):
-            if not self.wide:
+            if few:
+                self.few_sides(at_all, a, b, x, group, scratch, at)
+            elif not self.wide:
                 self.matrix(at_all, a, b, x, group, unit)
             else:
                 first = self.builder.index(at)
@@ -265,6 +269,40 @@ class _Solve(MatrixFunctions):
 
                 self.call("solve_unit" if unit else "solve", (scratch, *places, *others, n, k), solve)
                 self.write(x, n * k, group, scratch, second)
+
+    def few_sides(
+        self,
+        forward: _Forward,
+        a: SSAValue,
+        b: SSAValue,
+        x: SSAValue,
+        number: IndexValue,
+        scratch: SSAValue,
+        at: IndexValue,
+    ) -> None:
+        """Solve one system, with the right sides as columns of scratch memory."""
+        builder, (n, k) = self.builder, (forward.n, forward.k)
+        unit, backwards = bool(cast(Any, self.op).unit.value.data), forward.a != 0
+        by_columns = abs(forward.a_row) == 1 and n > 1
+        row = abs(forward.x_row)
+        for source, target in ((b, scratch), (scratch, x)):
+            if source is scratch:
+                for side in range(0, k, TOGETHER):
+                    sides = min(TOGETHER, k - side)
+
+                    def solve(vectors: Vectors, *given: Any, sides: int = sides) -> None:
+                        FewSides(vectors, *given, sides=sides).solve(by_columns, backwards, unit)
+
+                    flags = "".join(str(int(flag)) for flag in (by_columns, backwards, unit))
+                    self.call(f"sides_{sides}_{flags}", (a, number * (n * n), scratch, at + n * side, n), solve)
+            with builder.loop(0, k) as c, builder.loop(0, n, attributes=PARALLEL) as i:
+                outside, inside = number * (n * k) + i * row + c * forward.x_column, at + c * n + i
+                pair = (inside, outside) if source is scratch else (outside, inside)
+                views = [
+                    builder.strided_view(array, place, (1,), (1,))
+                    for array, place in zip((source, target), pair, strict=True)
+                ]
+                builder.store(builder.load(views[0], [0]), views[1], [0])
 
     def matrix(self, at: _Forward, a: SSAValue, b: SSAValue, x: SSAValue, number: IndexValue, unit: bool) -> None:
         """Solve one system in the result."""

@@ -18,6 +18,7 @@ from ...hlo_dialect.expressions.tensor import Builder, Decomposition
 from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.ops.algorithms.linear_algebra import CholeskyOp, TriangularSolveOp
 from ...hlo_dialect.types import element_of, f32, f64, i32, make_tensor, shape_of
+from ...lowering.convert_linalg_ext_to_scf.few_sides import MOST_SIDES
 from ...lowering.convert_linalg_ext_to_scf.jacobi_lanes import SPECTRA, fits
 from ...lowering.device.cpu import CPU
 from .linked_calls import unblocked_call
@@ -25,7 +26,7 @@ from .native_calls import native_call
 from .transform import any_size_decompositions, native_decompositions
 
 MOST_ROWS = 64
-"""Larger matrices are left to LAPACK, but for those that potrf keeps in the cache."""
+"""Larger matrices are left to LAPACK, but for those that potrf or a system with few right sides keeps in the cache."""
 
 MOST_BYTES = CPU.l2_bytes
 """The size of the largest matrix that potrf factors without LAPACK."""
@@ -40,6 +41,12 @@ def _is_native(matrices: SSAValue, most_rows: int) -> bool:
 
 def _most_rows_of_potrf(matrices: SSAValue, most_rows: int) -> int:
     return max(most_rows, math.isqrt(MOST_BYTES // (4 if element_of(matrices) == f32 else 8)))
+
+
+def _most_rows_of_trsm(matrices: SSAValue, sides: SSAValue, left: bool, most_rows: int) -> int:
+    """Rows of a system with few right sides are read once each, as those of potrf."""
+    few = shape_of(sides)[-1 if left else -2] <= MOST_SIDES
+    return _most_rows_of_potrf(matrices, most_rows) if few else most_rows
 
 
 def _potrf(op: Operation, matrices: SSAValue, lower: bool) -> CustomCallOp:
@@ -59,6 +66,9 @@ def _custom_call(op: CustomCallOp, most_rows: int) -> Sequence[Operation]:
     name = _ROUTINES.get(op.call_target_name.data)
     if name == "potrf":
         most_rows = _most_rows_of_potrf(op.operands[0], most_rows)
+    elif name == "trsm":
+        letter = chr(describe_call(op).attributes["side"])
+        most_rows = _most_rows_of_trsm(op.operands[0], op.operands[1], letter == "L", most_rows)
     if name is None or not all(_is_native(operand, most_rows) for operand in op.operands):
         return ()
     letters = {key: chr(value) for key, value in describe_call(op).attributes.items() if isinstance(value, int)}
@@ -79,6 +89,7 @@ def _trsm(op: Operation, flags: Sequence[bool]) -> CustomCallOp:
 
 
 def _triangular_solve(op: TriangularSolveOp, most_rows: int) -> Sequence[Operation]:
+    most_rows = _most_rows_of_trsm(op.operands[0], op.operands[1], op.is_left, most_rows)
     if not all(_is_native(operand, most_rows) for operand in op.operands):
         return ()
     unit = bool(op.unit_diagonal.value.data)
