@@ -9,6 +9,8 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     FlatSymbolRefAttrConstr,
+    Float32Type,
+    Float64Type,
     IndexType,
     IntegerAttr,
     IntegerType,
@@ -24,6 +26,8 @@ from xdsl.ir import Attribute, Dialect, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
+    VarConstraint,
+    base,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -271,4 +275,27 @@ class DotOp(IRDLOperation):
             raise VerifyException("expected unsigned first factors for i8, and only for i8")
 
 
-DIALECT = Dialect("cpu", [DotOp, GuardOp, HostCallOp, ParallelForOp, PrefetchOp, SafepointOp])
+@irdl_op_definition
+class ScaleOp(IRDLOperation):
+    """
+    Multiply by a power of two, rounded once: `%y = cpu.scale %x, %n : f32` is `x * 2^n`, for any i32 n.
+
+    AVX-512 has an instruction for it; C calls it ldexp.
+    """
+
+    name = "cpu.scale"
+
+    T: ClassVar = VarConstraint("T", base(Float32Type) | base(Float64Type))
+
+    x = operand_def(T)
+    exponent = operand_def(i32)
+    result = result_def(T)
+
+    assembly_format = "$x `,` $exponent attr-dict `:` type($x)"
+
+    @staticmethod
+    def make(x: SSAValue, exponent: SSAValue) -> ScaleOp:
+        return ScaleOp.create(operands=[x, exponent], result_types=[x.type])
+
+
+DIALECT = Dialect("cpu", [DotOp, GuardOp, HostCallOp, ParallelForOp, PrefetchOp, SafepointOp, ScaleOp])

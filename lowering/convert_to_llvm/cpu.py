@@ -13,7 +13,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr, VectorType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-from ...dialects.cpu import DotOp, GuardOp, HostCallOp, ParallelForOp, PrefetchOp, SafepointOp
+from ...dialects.cpu import DotOp, GuardOp, HostCallOp, ParallelForOp, PrefetchOp, SafepointOp, ScaleOp
 from ...dialects.support.llvm_layout import byte_width
 from ...hlo_dialect.diagnostics import fail
 from .builder import I1, NO_PROPERTIES, LlvmBuilder, patterns
@@ -129,6 +129,13 @@ def _prefetch(op: PrefetchOp, to: LlvmBuilder) -> None:
     pointer = to.address(op.buffer, op.indices, inbounds=False)
     numbers = [to.constant(number, I32) for number in (0, 3, 1)]
     to.intrinsic("prefetch", (pointer, *numbers), None, (PTR,))
+
+
+@patterns.on(ScaleOp)
+def _scale(op: ScaleOp, to: LlvmBuilder) -> None:
+    """`cpu.scale %x, %n` becomes `llvm.ldexp`."""
+    type_ = op.result.type
+    to.define(op.result, to.intrinsic("ldexp", to.operands(op), type_, (type_, I32)))
 
 
 _DOTS = {

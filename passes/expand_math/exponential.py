@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 
-from xdsl.dialects.builtin import IntegerType, bf16, f64
+from xdsl.dialects.builtin import IntegerType, bf16, f64, i32
 
+from ...dialects.cpu import ScaleOp
 from ...dialects.support.scalar import Scalar, in_double, is_double, polynomial, power_of_two, to_single
 from .powers import with_sign_of_power
 
@@ -112,6 +113,18 @@ def exp(x: Scalar) -> Scalar:
     result = scaled * is_small.select(x.constant(2.0**-64), 1.0)
     # The sum is infinite, or NaN.
     return x.compare("le", finite).select(result, x + math.inf)
+
+
+def scaled_exp(x: Scalar) -> Scalar:
+    """e^x as `exp` computes it, with the same bits, where one instruction multiplies by any power of two."""
+    # e^x is 0 below the first bound and infinite above the second, and so are its products with 2^n.
+    low, high = (-746.0, 710.0) if is_double(x) else (-105.0, 89.0)
+    n, r = _reduce(_clamped(x, low, high))
+    mantissa = polynomial(r, (1.0, 1.0, *(EXP_64 if is_double(x) else EXP_32)))
+    exponent = n.truncate(i32) if is_double(x) else n
+    op = ScaleOp.make(mantissa.value, exponent.value)
+    x.block.add_op(op)
+    return Scalar(x.block, op.result)
 
 
 def expm1(x: Scalar) -> Scalar:

@@ -66,7 +66,12 @@ WITH_LIBRARY: dict[type[Operation], Mapping[type[Attribute], Body]] = {
     RemFOp: {Float32Type: remainder.fmod_usual, Float64Type: remainder.fmod_usual},
 }
 
-# The same for targets without a C library. LLVM's floating-point remainder is fmod there too.
+# Functions for CPUs that multiply by a power of two in one instruction: AVX-512.
+WITH_SCALINGS: dict[type[Operation], Mapping[type[Attribute], Body]] = {
+    math.ExpOp: {Float32Type: exponential.scaled_exp, Float64Type: exponential.scaled_exp},
+}
+
+# The same as WITH_LIBRARY for targets without a C library. LLVM's floating-point remainder is fmod there too.
 NO_LIBRARY: dict[type[Operation], Mapping[type[Attribute], Body]] = {
     math.SinOp: {Float64Type: trigonometric_double.sin},
     math.CosOp: {Float64Type: trigonometric_double.cos},
@@ -166,6 +171,9 @@ class ExpandMathPass(HloPass):
     vector_bits: int = CPU.vector_bits
     """The CPU's vectors, as which loops call functions of rare arguments."""
 
+    scalings: bool = False
+    """Whether the CPU multiplies by a power of two in one instruction: AVX-512."""
+
     def __post_init__(self) -> None:
         if self.mode not in MATH_MODES:
             raise ValueError(f"no mode is named '{self.mode}'; there are {', '.join(MATH_MODES)}")
@@ -177,7 +185,9 @@ class ExpandMathPass(HloPass):
     def _expand(self, part: ModuleOp | GpuModuleOp) -> None:
         device = isinstance(part, GpuModuleOp)
         fast = device and self.mode == "fast"
-        tables = [FAST] * fast + [BODIES, NO_LIBRARY if device or self.complete else WITH_LIBRARY]
+        without = device or self.complete
+        first = [FAST] * fast + [WITH_SCALINGS] * (self.scalings and not device)
+        tables = [*first, BODIES, NO_LIBRARY if without else WITH_LIBRARY]
         defined: dict[str, func.FuncOp] = {}
         for op in operations_in(part):
             if fast and isinstance(op, (arith.AddfOp, arith.SubfOp, arith.MulfOp)):

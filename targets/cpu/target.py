@@ -56,12 +56,17 @@ def tuned_for(machine: Vectors, spec: str) -> str:
         return f"{spec}{{{' '.join(soft)}}}" if soft else spec
     if spec not in SIZED_BY_VECTORS:
         return NATIVE_CALLS.get(spec, spec)
-    options = [f"vector-bits={machine.vector_bits}"]
+    options = [f"vector-bits={machine.vector_bits}", *_scalings(spec, machine.vector_bits)]
     if spec == "convert-contractions-to-vector":
         options += [f"{name}=true" for name in machine.dots]
         options += [f"registers={machine.registers}"] * (machine.registers > 0)
         options += _cache_option(machine.l2_bytes)
     return f"{spec}{{{' '.join(options)}}}"
+
+
+def _scalings(spec: str, vector_bits: int) -> list[str]:
+    """The option for the instruction by which AVX-512 multiplies by powers of two: only it has vectors of 512 bits."""
+    return ["scalings=true"] if spec == "expand-math" and vector_bits == 512 else []
 
 
 def _cache_option(l2_bytes: int | None) -> list[str]:
@@ -167,7 +172,7 @@ class Cpu(Target):
         if spec == "convert-to-llvm":
             return f"{spec}{{{' '.join(host_soft())}}}" if host_soft() else spec
         bits = host_vector_bits()
-        options = [] if bits == 512 else [f"vector-bits={bits}"]
+        options = [*([] if bits == 512 else [f"vector-bits={bits}"]), *_scalings(spec, bits)]
         if spec == "convert-contractions-to-vector":
             options += [f"{name}=true" for name in host_dots()]
             options += _cache_option(host_l2_bytes())

@@ -1,0 +1,15 @@
+// RUN: hlo-opt %s -p 'expand-math{scalings=true}' | filecheck %s
+
+// One instruction multiplies by a power of two, also where the product is subnormal or infinite.
+// CHECK:      func.func private @xhlo_math_exp_f32(%{{.*}}: f32) -> f32 attributes {xhlo.inline}
+// CHECK:        [[RESULT:%.*]] = cpu.scale %{{.*}}, %{{.*}} : f32
+// CHECK-NEXT:   func.return [[RESULT]] : f32
+// CHECK:      func.func private @xhlo_math_exp_f64(%{{.*}}: f64) -> f64 attributes {xhlo.inline}
+// CHECK:        [[N:%.*]] = arith.trunci %{{.*}} : i64 to i32
+// CHECK-NEXT:   [[RESULT:%.*]] = cpu.scale %{{.*}}, [[N]] : f64
+// CHECK-NEXT:   func.return [[RESULT]] : f64
+func.func @calls(%a: f32, %d: f64) -> (f32, f64) {
+  %0 = math.exp %a : f32
+  %1 = math.exp %d : f64
+  func.return %0, %1 : f32, f64
+}

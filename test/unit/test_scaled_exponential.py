@@ -1,0 +1,47 @@
+"""e^x by the instruction that multiplies by powers of two, and without it: the same bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import xhlo
+from xhlo.targets.cpu.target import Cpu
+
+
+def exponential(size: int, type_: str, scalings: bool) -> xhlo.Executable:
+    """The compiled function, with expand-math's option `scalings` as given, whatever this machine has."""
+    shape = f"tensor<{size}x{type_}>"
+    text = f"func.func @main(%x: {shape}) -> {shape} {{ %0 = stablehlo.exponential %x : {shape} return %0 : {shape} }}"
+    option = f"expand-math{{scalings={str(scalings).lower()}}}"
+    tune = Cpu.tune
+
+    def chosen(self: Cpu, spec: str) -> str:
+        return option if spec == "expand-math" else tune(self, spec)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Cpu, "tune", chosen)
+        return xhlo.compile(text)
+
+
+def arguments(size: int, wide: bool) -> np.ndarray:
+    """Bit patterns of all kinds, and values where results are subnormal, or nearly overflow."""
+    random = np.random.default_rng(0)
+    limits = (-746, -707, 709, 711) if wide else (-105, -86, 88, 90)
+    bits = random.integers(0, 1 << 63, size // 4, np.int64) * 2 + 1
+    patterns = bits.view(np.float64) if wide else (bits >> 31).astype(np.uint32).view(np.float32)
+    near = [random.uniform(low, high, size // 4) for low, high in (limits[:2], limits[2:])]
+    usual = [*random.uniform(-60, 60, size // 4 - 5), 0.0, -0.0, np.inf, -np.inf, np.nan]
+    return np.concatenate([patterns, np.concatenate([*near, usual]).astype(patterns.dtype)])
+
+
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+def test_the_instruction_changes_no_bits(type_: str) -> None:
+    # Sizes that no other test uses: equal programs are compiled once per process.
+    one, other = exponential(20_012, type_, scalings=True), exponential(20_016, type_, scalings=False)
+    x = arguments(20_012, type_ == "f64")
+    scaled, plain = one(x), other(np.append(x, x[:4]))[:-4]
+    assert np.array_equal(np.isnan(scaled), np.isnan(plain)) and np.isnan(scaled).any()
+    numbers = ~np.isnan(plain)
+    assert scaled[numbers].tobytes() == plain[numbers].tobytes()
+    assert np.isinf(plain).any() and ((plain > 0) & (plain < np.finfo(plain.dtype).tiny)).any()
