@@ -184,10 +184,10 @@ class MicroKernel:
         packed = -(-AHEAD // (width * bytes_each)) * width
         ahead = packed if self.target.b_packed else self.given.b_step * ROWS_AHEAD
         for at in range(0, width, line):
-            self.vectors.prefetch(b_view, [ahead + at])
+            self.vectors.builder.prefetch(b_view, [ahead + at])
         if self.a.row == 1:
             is_packed = self.a.step == blocking.mr
-            self.vectors.prefetch(a_view, [AHEAD // bytes_each if is_packed else self.a.step * ROWS_AHEAD])
+            self.vectors.builder.prefetch(a_view, [AHEAD // bytes_each if is_packed else self.a.step * ROWS_AHEAD])
 
     # Writing back.
 

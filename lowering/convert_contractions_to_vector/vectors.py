@@ -9,7 +9,7 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, VectorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.cpu import DotOp, PrefetchOp
+from ...dialects.cpu import DotOp
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 
 _WRAPS = {"overflowFlags": arith.IntegerOverflowAttr("none")}
@@ -48,11 +48,6 @@ class VectorBuilder:
     def store(self, value: SSAValue, target: SSAValue, indices: Sequence[Index]) -> None:
         operands = [value, target, *(self.builder.index(i).value for i in indices)]
         self.builder.insert(vector.StoreOp.create(operands=operands))
-
-    def prefetch(self, source: SSAValue, indices: Sequence[Index]) -> None:
-        """Ask for the cache line of an element, which may lie outside of the buffer."""
-        operands = [source, *(self.builder.index(i).value for i in indices)]
-        self.builder.insert(PrefetchOp.create(operands=operands))
 
     def splat(self, value: SSAValue, lanes: int) -> SSAValue:
         """A scalar, or a vector of one element, in every lane."""

@@ -14,6 +14,8 @@ from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
+from .next_row import TILE as AHEAD
+from .next_row import NextRow
 from .stages import TILE as STAGED
 from .stages import emit_stages, stages_of
 
@@ -73,10 +75,14 @@ def loop_to_cut(nest: Nest, loops: Sequence[int], wanted: int) -> int:
 
 
 def emit_elementwise(
-    builder: LoopBuilder, nest: Nest, roots: Mapping[SSAValue, SSAValue] | None = None, bound: Sequence[Index] = ()
+    builder: LoopBuilder,
+    nest: Nest,
+    roots: Mapping[SSAValue, SSAValue] | None = None,
+    bound: Sequence[Index] = (),
+    ahead: NextRow | None = None,
 ) -> None:
     """
-    Emit an all-parallel nest; `bound` holds the indices of its bound loops.
+    Emit an all-parallel nest; `bound` holds the indices of its bound loops, and `ahead` is what to ask for meanwhile.
 
     Large nests are cut along one loop into tasks of an scf.parallel, with the loops of a task inside.
     """
@@ -89,7 +95,7 @@ def emit_elementwise(
     emitter = NestEmitter(builder, nest, roots)
     if wanted == 1 or not free or bound or builder.parallel_body is not None:
         emitter.make_views()
-        _emit_loops(emitter, free, None, bound)
+        _emit_loops(emitter, free, None, bound, ahead)
         return
     other = transposed_loop(nest, free)
     # A loop of one or two tiles stays whole.
@@ -129,7 +135,13 @@ def transposed_loop(nest: Nest, free: Sequence[int]) -> int | None:
     return None
 
 
-def _emit_loops(emitter: NestEmitter, free: list[int], bounds: Bounds | None, bound: Sequence[Index]) -> None:
+def _emit_loops(
+    emitter: NestEmitter,
+    free: list[int],
+    bounds: Bounds | None,
+    bound: Sequence[Index],
+    ahead: NextRow | None = None,
+) -> None:
     """Emit the free loops within `bounds`, serially."""
     with emitter.scope():
         for loop, index in enumerate(bound):
@@ -141,9 +153,25 @@ def _emit_loops(emitter: NestEmitter, free: list[int], bounds: Bounds | None, bo
             with emitter.loops(free[:-1], bounds, innermost=False):
                 emit_stages(emitter, stages, free[-1], *(bounds or {}).get(free[-1], (0, emitter.nest.sizes[free[-1]])))
             return
-        with emitter.loops(free, bounds) if other is None else _tiles(emitter, free, other, bounds or {}):
+        if other is not None:
+            loops = _tiles(emitter, free, other, bounds or {})
+        else:
+            loops = emitter.loops(free, bounds) if ahead is None else _asking(emitter, ahead)
+        with loops:
             for k, value in enumerate(emitter.body()):
                 emitter.store_output(k, value)
+
+
+@contextmanager
+def _asking(emitter: NestEmitter, ahead: NextRow) -> Generator[None]:
+    """The only loop by tiles, before each of which it asks for a part of the next row."""
+    (loop,) = emitter.nest.free
+    size = emitter.nest.sizes[loop]
+    with emitter.builder.loop(0, size, step=AHEAD) as start:
+        ahead.ask(emitter.builder, start)
+        end = start + AHEAD if size % AHEAD == 0 else emitter.builder.min(start + AHEAD, size)
+        with emitter.loops([loop], {loop: (start, end)}):
+            yield
 
 
 def _lines_collide(nest: Nest, k: int, other: int, inner: int) -> bool:

@@ -23,6 +23,7 @@ from ..loop_nests.indices import chunk, delinearized
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .elementwise import emit_elementwise
+from .next_row import next_row
 from .reduction import emit_reduction
 
 Structured = FillOp | GenericOp | memref.CopyOp
@@ -177,9 +178,11 @@ def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
         roots = {buffer: builder.alloca(type_) for buffer, type_ in plan.temporaries.items()}
         with builder.loop(*chunk(builder, task, size, total)) as number:
             bound = [builder.index(index) for index in delinearized(number, plan.shape)]
-            for step in plan.steps:
+            ahead = next_row([step.nest for step in plan.steps], plan.temporaries, number) if len(bound) == 1 else None
+            for k, step in enumerate(plan.steps):
                 builder.location = step.nest.op.location
                 if any(step.nest.reduction):
                     emit_reduction(builder, step.nest, step.inits, roots, bound)
                 else:
-                    emit_elementwise(builder, step.nest, roots, bound)
+                    asked = ahead if ahead is not None and ahead.step == k else None
+                    emit_elementwise(builder, step.nest, roots, bound, asked)

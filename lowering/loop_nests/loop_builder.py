@@ -30,6 +30,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...dialects.cpu import PrefetchOp
 from ...dialects.gpu.functions import GpuFuncOp
 from ...dialects.support import kernel
 from ...dialects.support.buffers import INDEX, Buffer, i32_array, i64_array, memref_type
@@ -67,6 +68,10 @@ class LoopBuilder(KernelBuilder):
     def store(self, value: Value, target: SSAValue, indices: Sequence[Index] = ()) -> None:
         operands = [value_of(value), target, *(self.index(i).value for i in indices)]
         self.insert(memref.StoreOp.create(operands=operands))
+
+    def prefetch(self, source: SSAValue, indices: Sequence[Index]) -> None:
+        """Ask for the cache line of an element, which may lie outside of the buffer."""
+        self.insert(PrefetchOp.create(operands=[source, *(self.index(i).value for i in indices)]))
 
     def alloc(self, type_: Buffer) -> SSAValue:
         """A buffer of the kernel, allocated at its top level."""

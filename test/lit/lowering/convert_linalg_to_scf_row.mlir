@@ -13,10 +13,19 @@
 // CHECK-NEXT:          memref.load %x[%[[ROW]], %[[J]]]
 // CHECK:             memref.store %[[M]], %[[MAX]][]
 // CHECK-NEXT:        %[[M2:.*]] = memref.load %[[MAX]][]
-// CHECK-NEXT:        scf.for %[[K:.*]] =
-// CHECK-NEXT:          %[[X:.*]] = memref.load %x[%[[ROW]], %[[K]]]
-// CHECK-NEXT:          %[[D:.*]] = arith.subf %[[X]], %[[M2]]
-// CHECK-NEXT:          memref.store %[[D]], %o[%[[ROW]], %[[K]]]
+// A tile of 128 elements at a time asks for as much of the next row: eight lines of the cache.
+// CHECK-NEXT:        scf.for %[[TILE:.*]] =
+// CHECK-NEXT:          %[[ALL:.*]] = memref.reinterpret_cast %x to offset: [0], sizes: [524288]
+// CHECK-NEXT:          %[[NEXT:.*]] = arith.addi %[[ROW]], %{{.*}}
+// CHECK-NEXT:          %[[START:.*]] = arith.muli %[[NEXT]], %{{.*}}
+// CHECK-NEXT:          %[[FIRST:.*]] = arith.addi %[[START]], %[[TILE]]
+// CHECK-NEXT:          cpu.prefetch %[[ALL]][%[[FIRST]]]
+// CHECK-COUNT-7:       cpu.prefetch
+// CHECK-NOT:           cpu.prefetch
+// CHECK:               scf.for %[[K:.*]] = %[[TILE]] to
+// CHECK-NEXT:            %[[X:.*]] = memref.load %x[%[[ROW]], %[[K]]]
+// CHECK-NEXT:            %[[D:.*]] = arith.subf %[[X]], %[[M2]]
+// CHECK-NEXT:            memref.store %[[D]], %o[%[[ROW]], %[[K]]]
 func.func private @subtract_maximum(%x: memref<512x1024xf32>, %o: memref<512x1024xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
   %init = arith.constant 0xFF800000 : f32
   %m = memref.alloc() : memref<512xf32>
@@ -27,6 +36,27 @@ func.func private @subtract_maximum(%x: memref<512x1024xf32>, %o: memref<512x102
     linalg.yield %s : f32
   }
   linalg.generic {indexing_maps = [#wide, #thin, #wide], iterator_types = ["parallel", "parallel"]} ins(%x, %m : memref<512x1024xf32>, memref<512xf32>) outs(%o : memref<512x1024xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.subf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
+
+// Several short rows are in a page, of which the processor foresees the rest.
+// CHECK-LABEL: func.func private @short_rows
+// CHECK-NOT:     cpu.prefetch
+// CHECK:         func.return
+func.func private @short_rows(%x: memref<2048x256xf32>, %o: memref<2048x256xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %init = arith.constant 0xFF800000 : f32
+  %m = memref.alloc() : memref<2048xf32>
+  linalg.fill ins(%init : f32) outs(%m : memref<2048xf32>)
+  linalg.generic {indexing_maps = [#wide, #thin], iterator_types = ["parallel", "reduction"]} ins(%x : memref<2048x256xf32>) outs(%m : memref<2048xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %s = arith.maximumf %z, %a : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#wide, #thin, #wide], iterator_types = ["parallel", "parallel"]} ins(%x, %m : memref<2048x256xf32>, memref<2048xf32>) outs(%o : memref<2048x256xf32>) {
   ^bb(%a: f32, %b: f32, %z: f32):
     %d = arith.subf %a, %b : f32
     linalg.yield %d : f32

@@ -1,0 +1,75 @@
+"""
+Asking for the next row of a row kernel while this one is computed.
+
+The first loop over a row waits for memory: its elements come page by page, and processors do not foresee the next page.
+The loops after it read caches. So the step with most arithmetic runs by tiles, and before each it asks for as much of
+the next row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from ..loop_nests.cost import body_cost
+from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
+from ..loop_nests.nest import Access, Nest
+from .stages import stages_of
+
+TILE = 128
+"""Elements of a tile."""
+
+SHORTEST = 512
+"""Elements of a row; of shorter ones, several are in a page."""
+
+MOST_BYTES = 16 * 1024
+"""Bytes of rows that are asked for: half of the first-level cache."""
+
+LINE = 64
+"""Bytes of a cache line."""
+
+
+@dataclass(frozen=True)
+class NextRow:
+    """The inputs of a row kernel that memory holds, to be asked for by one step."""
+
+    step: int
+    inputs: tuple[Access, ...]
+    """By row and element."""
+    row: Index
+
+    def ask(self, builder: LoopBuilder, start: Index) -> None:
+        """Ask for the part of the next row that the tile from `start` reads of this one."""
+        for access in self.inputs:
+            size = math.prod(buffer_of(access.root).get_shape())
+            elements = builder.strided_view(access.root, 0, (size,), (1,))
+            first = (self.row + 1) * access.strides[0] + start + access.offset
+            for line in range(0, TILE, LINE // _width(access)):
+                builder.prefetch(elements, [first + line])
+
+
+def _width(access: Access) -> int:
+    return int(buffer_of(access.root).element_type.compile_time_size)
+
+
+def next_row(nests: Sequence[Nest], temporaries: Collection[SSAValue], row: Index) -> NextRow | None:
+    """What to ask for, and by which of the steps; None if no step of one loop has no reduction, or rows are short."""
+    steps = [k for k, nest in enumerate(nests) if len(nest.free) == 1 and nest.sizes[-1] >= SHORTEST]
+    plain = [k for k in steps if not any(nests[k].reduction) and stages_of(nests[k], nests[k].free[-1]) is None]
+    inputs = {
+        access.root: access
+        for k in steps
+        for access in nests[k].inputs
+        if isinstance(access, Access)
+        and access.root not in temporaries
+        and access.strides[0] > 0
+        and access.strides[-1] == 1
+        and not access.dynamic
+    }
+    longest = max((nests[k].sizes[-1] for k in steps), default=0)
+    if not plain or not inputs or sum(longest * _width(access) for access in inputs.values()) > MOST_BYTES:
+        return None
+    return NextRow(max(plain, key=lambda k: body_cost(nests[k])), tuple(inputs.values()), row)
