@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects import func
@@ -19,10 +21,10 @@ from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from .conversion import patterns
-from .fourier_memory import Lines, Moving
-from .fourier_passes import BUTTERFLIES, PassLoops, Planes, Vectors
+from .fourier_memory import Lines, Moving, SideBySide
+from .fourier_passes import BUTTERFLIES, PassLoops, Planes, Side, Vectors
 from .fourier_plan import Line, Pass, Plan, Split, plan_of
-from .fourier_spectra import RealRow, Steps
+from .fourier_spectra import RealRow, Rooted, SplitRoots, Steps
 from .vector_functions import VectorFunctions
 
 LONG_ROWS = 16
@@ -39,7 +41,7 @@ class _Planes:
 
     def turn(self) -> None:
         """The other planes have the elements now."""
-        self.pairs.reverse()
+        self.pairs = self.pairs[::-1]
 
     def exchange(self) -> None:
         """Exchange real and imaginary parts."""
@@ -52,6 +54,39 @@ class _Planes:
     @property
     def target(self) -> Planes:
         return self.pairs[1].exchanged if self.exchanged else self.pairs[1]
+
+
+@dataclass(frozen=True)
+class _End:
+    """A side of a function of passes: the arguments of which the function makes it, and a name for how it does so."""
+
+    name: str
+    arguments: Sequence[Index | SSAValue]
+    make: Callable[..., Side]
+
+    @staticmethod
+    def of_planes(planes: Planes) -> _End:
+        return _End("", (planes.buffer, planes.at, planes.apart), Planes)
+
+    @staticmethod
+    def of_lines(lines: Lines, exchanged: bool) -> _End:
+        """Lines side by side, as many as a vector has lanes; written as they are."""
+        kind = "_exchanged" if exchanged else "_lanes"
+        arguments = (lines.array, lines.at, lines.step)
+        return _End(kind, arguments, lambda array, at, step: SideBySide(array, at, step, exchanged))
+
+    def scaled(self, factor: SSAValue) -> _End:
+        """The lines; numbers are multiplied before they are written."""
+        exchanged = self.name == "_exchanged"
+        arguments = (*self.arguments, factor)
+        return _End(f"{self.name}_scaled", arguments, lambda *given: SideBySide(*given[:3], exchanged, given[3]))
+
+    def rooted(self, roots: SplitRoots) -> _End:
+        """The side; numbers are multiplied by roots of unity before they are written."""
+        own = len(self.arguments)
+        arguments = (*self.arguments, roots.table, roots.lanes, roots.coarse, roots.fine, roots.column)
+        make = self.make
+        return _End(f"{self.name}_rooted", arguments, lambda *all_: Rooted(make(*all_[:own]), SplitRoots(*all_[own:])))
 
 
 Group = Callable[[IndexValue, _Planes], None]
@@ -144,11 +179,11 @@ class Driver(VectorFunctions):
 
     # Lines.
 
-    def line(self, line: Line, planes: _Planes) -> None:
-        """Transform the lines in the planes."""
+    def line(self, line: Line, planes: _Planes, source: _End | None = None, target: _End | None = None) -> None:
+        """Transform the lines in the planes; its passes may read and write other sides (see `passes`)."""
         around = line.bluestein
         if around is None:
-            self.passes(line.passes, planes)
+            self.passes(line.passes, planes, source, target)
             return
         self.step("times_table", planes, around.chirp, line.n, around.size)
         planes.turn()
@@ -161,25 +196,46 @@ class Driver(VectorFunctions):
         self.step("times_table", planes, around.chirp, line.n, line.n)
         planes.turn()
 
-    def passes(self, passes: Sequence[Pass], planes: _Planes) -> None:
-        for one in passes:
+    def passes(
+        self, passes: Sequence[Pass], planes: _Planes, source: _End | None = None, target: _End | None = None
+    ) -> None:
+        """The passes of a line: the first reads `source`, if it is given, and the last writes `target`."""
+        for number, one in enumerate(passes):
             own = one.radix if one.radix in BUTTERFLIES else None
             twiddled = one.after > 1
-            source, target = planes.source, planes.target
+            read = source if source is not None and number == 0 else _End.of_planes(planes.source)
+            written = target if target is not None and one is passes[-1] else _End.of_planes(planes.target)
 
-            def emit(vectors: Vectors, *given: Any, own: int | None = own, twiddled: bool = twiddled) -> None:
-                buffer, first, distance, second, other_distance, table, twiddles, primes, radix, before, after = given
+            def emit(
+                vectors: Vectors,
+                *given: Any,
+                own: int | None = own,
+                twiddled: bool = twiddled,
+                read: _End = read,
+                written: _End = written,
+            ) -> None:
+                table, twiddles, primes, radix, before, after, *others = given
                 if not twiddled:
                     after = vectors.builder.index(1)
-                planes_in, planes_out = Planes(buffer, first, distance), Planes(buffer, second, other_distance)
-                numbers = (twiddles, primes, radix, before, after)
-                PassLoops(vectors, planes_in, planes_out, table, *numbers, twiddled).emit(own)
+                sides = read.make(*others[: len(read.arguments)]), written.make(*others[len(read.arguments) :])
+                PassLoops(vectors, *sides, table, twiddles, primes, radix, before, after, twiddled).emit(own)
 
-            places = (source.at, source.apart, target.at, target.apart)
             numbers = (one.twiddles, one.primes, one.radix, one.before, one.after)
             name = f"radix{own or ''}{'_twiddled' if twiddled else ''}"
-            self.call(name, (source.buffer, *places, self.table, *numbers), emit)
+            name += f"_from{read.name}" * bool(read.name) + f"_to{written.name}" * bool(written.name)
+            self.call(name, (self.table, *numbers, *read.arguments, *written.arguments), emit)
             planes.turn()
+
+    def copy(self, source: _End, target: _End, n: int) -> None:
+        """Copy the elements of lines."""
+
+        def emit(vectors: Vectors, count: Any, *given: Any) -> None:
+            own = len(source.arguments)
+            read, written = source.make(*given[:own]), target.make(*given[own:])
+            with vectors.builder.loop(0, count) as k:
+                vectors.put(vectors.number(read, k), written, k)
+
+        self.call(f"copy{source.name}_to{target.name}", (n, *source.arguments, *target.arguments), emit)
 
     # Columns.
 
@@ -203,30 +259,11 @@ class Driver(VectorFunctions):
             block, column = number // per_block, (number % per_block) * lanes
             at = block * (n * inner) + column
             count = builder.min(lanes, inner - column)
-            self.move_columns("read", Lines(source, at, inner, 1, count), planes.source, n, inner)
-            if self.plan.is_inverse:
-                planes.exchange()
-            self.line(line, planes)
-            if self.plan.is_inverse:
-                planes.exchange()
-            self.move_columns("write", Lines(target, at, inner, 1, count), planes.source, n, inner, 1.0)
+            sides = [Lines(array, at, inner, 1, count) for array in (source, target)]
+            inverse = self.plan.is_inverse
+            _Columns(self, line, sides[0], sides[1], inner, (inverse, inverse)).emit(planes)
 
         self.groups(outer * per_block, line, 0, group)
-
-    def move_columns(
-        self, verb: str, lines: Lines, planes: Planes, n: int, inner: int, scale: float | None = None
-    ) -> None:
-        """Read or write lines that are next to each other; the last of `inner` may fill a vector only in part."""
-        lanes = self.plan.lanes
-        if inner % lanes == 0:
-            self.move(f"{verb}_lanes", lines, planes, n, scale)
-        elif inner < lanes:
-            self.move(f"{verb}_any", lines, planes, n, scale)
-        else:
-            with self.builder.when(self.builder.index(lines.count).compare("eq", lanes)):
-                self.move(f"{verb}_lanes", lines, planes, n, scale)
-            with self.builder.otherwise():
-                self.move(f"{verb}_any", lines, planes, n, scale)
 
     # Rows.
 
@@ -323,13 +360,11 @@ class Driver(VectorFunctions):
             row, column = builder.index(number // per_row), builder.index((number % per_row) * lanes)
             count = builder.min(lanes, inner - column)
             at = builder.index(row + first) * stride + column
-            self.move_columns("read", Lines(array, at, inner, 1, count), planes.source, line.n, inner)
-            if self.plan.is_inverse:
-                planes.exchange()
-            self.line(line, planes)
-            self.step("times_roots", planes, split.lanes, line.n, split.coarse, split.fine, column)
+            read = Lines(array, at, inner, 1, count)
             at = builder.index(row + place) * split.n + column
-            self.move_columns("write", Lines(target, at, inner, 1, count), planes.source, line.n, inner, 1.0)
+            written = Lines(target, at, inner, 1, count)
+            roots = SplitRoots(self.table, split.lanes, split.coarse, split.fine, column)
+            _Columns(self, line, read, written, inner, (self.plan.is_inverse, False), roots=roots).emit(planes)
 
         self.groups(rows * per_row, line, 0, group)
 
@@ -347,11 +382,9 @@ class Driver(VectorFunctions):
             count = builder.min(lanes, inner - column)
             at = builder.index(row + place) * split.n + column * line.n
             self.move("read_rows", Lines(source, at, 1, line.n, count), planes.source, line.n)
-            self.line(line, planes)
-            if self.plan.is_inverse:
-                planes.exchange()
             at = builder.index(row + first) * stride + column
-            self.move_columns("write", Lines(array, at, inner, 1, count), planes.source, line.n, inner, self.scale)
+            written = Lines(array, at, inner, 1, count)
+            _Columns(self, line, None, written, inner, (False, self.plan.is_inverse), self.scale).emit(planes)
 
         self.groups(rows * per_row, line, 0, group)
 
@@ -369,6 +402,68 @@ class Driver(VectorFunctions):
             places = [self.builder.index(number + first) * stride for _, first, stride in (source, target)]
             arguments = (source[0], places[0], target[0], places[1], self.table, row.real, row.fine, row.coarse, n)
             self.call(method, arguments, emit)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The transform of a group of columns, the last of which may fill a vector only in part."""
+
+    driver: Driver
+    line: Line
+    source: Lines | None
+    """None if they are in the planes."""
+    target: Lines
+    inner: int
+    """Columns that there are."""
+    exchanges: tuple[bool, bool]
+    """Whether to exchange real and imaginary parts after reading, and before writing."""
+    scale: float = 1.0
+    roots: SplitRoots | None = None
+    """What the results are multiplied by, besides the scale."""
+
+    def emit(self, planes: _Planes) -> None:
+        builder, lanes = self.driver.builder, self.driver.plan.lanes
+        if self.inner % lanes == 0:
+            self._joined(planes)
+        elif self.inner < lanes:
+            self._apart(planes)
+        else:
+            with builder.when(builder.index(self.target.count).compare("eq", lanes)):
+                self._joined(copy.copy(planes))
+            with builder.otherwise():
+                self._apart(planes)
+
+    def _apart(self, planes: _Planes) -> None:
+        """Fewer columns than lanes."""
+        driver, n = self.driver, self.line.n
+        if self.source is not None:
+            driver.move("read_any", self.source, planes.source, n)
+        if self.exchanges[0]:
+            planes.exchange()
+        driver.line(self.line, planes)
+        if self.roots is not None:
+            roots = self.roots
+            driver.step("times_roots", planes, roots.lanes, n, roots.coarse, roots.fine, roots.column)
+        if self.exchanges[1]:
+            planes.exchange()
+        driver.move("write_any", self.target, planes.source, n, self.scale)
+
+    def _joined(self, planes: _Planes) -> None:
+        """Whole vectors: the first pass reads the columns, and the last one writes them, where the line has passes."""
+        driver, line = self.driver, self.line
+        source = None if self.source is None else _End.of_lines(self.source, self.exchanges[0])
+        target = _End.of_lines(self.target, self.exchanges[1])
+        if self.scale != 1.0:
+            target = target.scaled(driver.builder.scalar(scalar_attr(self.scale, driver.element)))
+        if self.roots is not None:
+            target = target.rooted(self.roots)
+        if source is not None and (not line.passes or line.passes[0].radix not in BUTTERFLIES):
+            # A pass of an odd radix reads its elements several times.
+            driver.copy(source, _End.of_planes(planes.source), line.n)
+            source = None
+        driver.line(line, planes, source, target)
+        if not line.passes:
+            driver.copy(_End.of_planes(planes.source), target, line.n)
 
 
 @patterns.on(FourierOp)

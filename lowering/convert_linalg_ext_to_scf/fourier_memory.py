@@ -68,6 +68,36 @@ class Lines:
 
 
 @dataclass(frozen=True)
+class SideBySide:
+    """Lines side by side in an array, `lanes` of them: two vectors hold the pairs of an element."""
+
+    array: SSAValue
+    at: Index
+    step: Index
+    exchanged: bool = False
+    """Whether the parts are the numbers' imaginary and real ones."""
+    scale: SSAValue | None = None
+    """What numbers are multiplied by before they are written."""
+
+    def read(self, vectors: Vectors, place: Index) -> Number:
+        lanes = vectors.lanes
+        at = (place * self.step + self.at) * 2
+        low, high = (vectors.load(self.array, at + part) for part in (0, lanes))
+        parts = [shuffled(low, high, range(part, 2 * lanes, 2)) for part in (0, 1)]
+        return Number(*(reversed(parts) if self.exchanged else parts))
+
+    def write(self, vectors: Vectors, value: Number, place: Index) -> None:
+        lanes = vectors.lanes
+        value = value if self.scale is None else value.scaled(vectors.splat(self.scale))
+        first, second = reversed(value) if self.exchanged else value
+        low = [lane // 2 + lanes * (lane % 2) for lane in range(lanes)]
+        high = [lane + lanes // 2 for lane in low]
+        at = (place * self.step + self.at) * 2
+        vectors.store(shuffled(first, second, low), self.array, at)
+        vectors.store(shuffled(first, second, high), self.array, at + lanes)
+
+
+@dataclass(frozen=True)
 class Moving:
     """The bodies of functions that read lines into planes and write them back."""
 
@@ -76,27 +106,6 @@ class Moving:
     planes: Planes
     n: Index
     """Elements of a line."""
-
-    # Lanes next to each other in memory.
-
-    def read_lanes(self) -> None:
-        """Lines side by side, `lanes` of them: two vectors hold the pairs of an element."""
-        vectors, lanes, lines = self.vectors, self.vectors.lanes, self.lines
-        even, odd = range(0, 2 * lanes, 2), range(1, 2 * lanes, 2)
-        with vectors.builder.loop(0, self.n) as j:
-            at = (j * lines.step + lines.at) * 2
-            low, high = (vectors.load(lines.array, at + part) for part in (0, lanes))
-            vectors.put(Number(shuffled(low, high, even), shuffled(low, high, odd)), self.planes, j)
-
-    def write_lanes(self, scale: Vec) -> None:
-        vectors, lanes, lines = self.vectors, self.vectors.lanes, self.lines
-        low = [lane // 2 + lanes * (lane % 2) for lane in range(lanes)]
-        high = [lane + lanes // 2 for lane in low]
-        with vectors.builder.loop(0, self.n) as j:
-            value = vectors.number(self.planes, j).scaled(scale)
-            at = (j * lines.step + lines.at) * 2
-            vectors.store(shuffled(value.re, value.im, low), lines.array, at)
-            vectors.store(shuffled(value.re, value.im, high), lines.array, at + lanes)
 
     # Lines whose elements are next to each other.
 

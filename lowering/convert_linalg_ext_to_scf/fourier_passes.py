@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import VectorType
@@ -86,6 +86,14 @@ class Number(NamedTuple):
         return Number(self.re, -self.im)
 
 
+class Side(Protocol):
+    """Where a pass finds its numbers, or puts them; a place is the number of an element of the lines."""
+
+    def read(self, vectors: Vectors, place: Index) -> Number: ...
+
+    def write(self, vectors: Vectors, value: Number, place: Index) -> None: ...
+
+
 @dataclass(frozen=True)
 class Planes:
     """Real and imaginary parts in one buffer: elements from `at`, and `apart` elements further."""
@@ -98,6 +106,15 @@ class Planes:
     def exchanged(self) -> Planes:
         """The same numbers times i, conjugated: the parts take each other's place."""
         return Planes(self.buffer, self.at + self.apart, 0 - self.apart)
+
+    def read(self, vectors: Vectors, place: Index) -> Number:
+        at = self.at + place * vectors.lanes
+        return Number(vectors.load(self.buffer, at), vectors.load(self.buffer, at + self.apart))
+
+    def write(self, vectors: Vectors, value: Number, place: Index) -> None:
+        at = self.at + place * vectors.lanes
+        vectors.store(value.re, self.buffer, at)
+        vectors.store(value.im, self.buffer, at + self.apart)
 
 
 class Vectors:
@@ -132,15 +149,11 @@ class Vectors:
         """A complex number of a table in every lane."""
         return Number(*(self.splat(self.element_at(buffer, at + part)) for part in (0, 1)))
 
-    def number(self, planes: Planes, place: Index) -> Number:
-        """The numbers at a place of the planes, counted in vectors."""
-        at = planes.at + place * self.lanes
-        return Number(self.load(planes.buffer, at), self.load(planes.buffer, at + planes.apart))
+    def number(self, side: Side, place: Index) -> Number:
+        return side.read(self, place)
 
-    def put(self, value: Number, planes: Planes, place: Index) -> None:
-        at = planes.at + place * self.lanes
-        self.store(value.re, planes.buffer, at)
-        self.store(value.im, planes.buffer, at + planes.apart)
+    def put(self, value: Number, side: Side, place: Index) -> None:
+        side.write(self, value, place)
 
 
 Butterfly = Callable[[Vectors, Sequence[Number]], list[Number]]
@@ -199,8 +212,8 @@ class PassLoops:
     """
 
     vectors: Vectors
-    source: Planes
-    target: Planes
+    source: Side
+    target: Side
     table: SSAValue
     twiddles: IndexValue
     primes: IndexValue

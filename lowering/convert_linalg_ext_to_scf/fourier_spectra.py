@@ -9,8 +9,44 @@ from xdsl.ir import SSAValue
 
 from ..loop_nests.kernel_builder import Index, IndexValue
 from .fourier_memory import shuffled
-from .fourier_passes import Number, Planes, Vectors
+from .fourier_passes import Number, Planes, Side, Vectors
 from .fourier_plan import FINE
+
+
+@dataclass(frozen=True)
+class SplitRoots:
+    """The roots of unity between the two lines of a split row: w^(k (column + l)) for element k of the line in lane l."""
+
+    table: SSAValue
+    lanes: Index
+    """The offset of w^(k l)."""
+    coarse: Index
+    fine: Index
+    column: Index
+
+    def root(self, vectors: Vectors, k: Index) -> Number:
+        lanes = vectors.lanes
+        exponent = vectors.builder.index(k * self.column)
+        high, low = exponent // FINE, exponent % FINE
+        first = vectors.pair(self.table, vectors.builder.index(high) * 2 + self.coarse)
+        second = vectors.pair(self.table, vectors.builder.index(low) * 2 + self.fine)
+        at = k * (2 * lanes) + self.lanes
+        of_lanes = Number(vectors.load(self.table, at), vectors.load(self.table, at + lanes))
+        return first.times(second).times(of_lanes)
+
+
+@dataclass(frozen=True)
+class Rooted:
+    """A side whose numbers are multiplied by roots of unity before they are written."""
+
+    side: Side
+    roots: SplitRoots
+
+    def read(self, vectors: Vectors, place: Index) -> Number:
+        return self.side.read(vectors, place)
+
+    def write(self, vectors: Vectors, value: Number, place: Index) -> None:
+        self.side.write(vectors, value.times(self.roots.root(vectors, place)), place)
 
 
 @dataclass(frozen=True)
@@ -75,18 +111,11 @@ class Steps:
             vectors.put(Number(zero, zero), self.target, k)
 
     def times_roots(self, coarse: Index, fine: Index, column: Index) -> None:
-        """Element k of the line in lane l times w^(k (column + l)), in place; `at` is where w^(k l) are."""
-        vectors, builder = self.vectors, self.vectors.builder
-        lanes = vectors.lanes
-        with builder.loop(0, self.n) as k:
-            exponent = builder.index(k * column)
-            high, low = exponent // FINE, exponent % FINE
-            first = vectors.pair(self.table, builder.index(high) * 2 + coarse)
-            second = vectors.pair(self.table, builder.index(low) * 2 + fine)
-            at = k * (2 * lanes) + self.at
-            of_lanes = Number(vectors.load(self.table, at), vectors.load(self.table, at + lanes))
-            root = first.times(second).times(of_lanes)
-            vectors.put(vectors.number(self.source, k).times(root), self.source, k)
+        """The elements times roots of unity, in place; `at` is where those of the lanes are."""
+        vectors = self.vectors
+        target = Rooted(self.source, SplitRoots(self.table, self.at, coarse, fine, column))
+        with vectors.builder.loop(0, self.n) as k:
+            vectors.put(vectors.number(self.source, k), target, k)
 
 
 @dataclass(frozen=True)
