@@ -69,24 +69,25 @@ class _End:
         return _End("", (planes.buffer, planes.at, planes.apart), Planes)
 
     @staticmethod
-    def of_lines(lines: Lines, exchanged: bool) -> _End:
-        """Lines side by side, as many as a vector has lanes; written as they are."""
-        kind = "_exchanged" if exchanged else "_lanes"
-        arguments = (lines.array, lines.at, lines.step)
-        return _End(kind, arguments, lambda array, at, step: SideBySide(array, at, step, exchanged))
+    def of_lines(lines: Lines, exchanged: bool, scale: SSAValue | None = None) -> _End:
+        """Lines side by side, as many as a vector has lanes; `scale` is what numbers to write are multiplied by."""
 
-    def scaled(self, factor: SSAValue) -> _End:
-        """The lines; numbers are multiplied before they are written."""
-        exchanged = self.name == "_exchanged"
-        arguments = (*self.arguments, factor)
-        return _End(f"{self.name}_scaled", arguments, lambda *given: SideBySide(*given[:3], exchanged, given[3]))
+        def make(array: Any, at: Any, step: Any, *factor: Any) -> Side:
+            return SideBySide(array, at, step, exchanged, *factor)
+
+        name = ("_exchanged" if exchanged else "_lanes") + ("" if scale is None else "_scaled")
+        return _End(name, (lines.array, lines.at, lines.step, *(() if scale is None else (scale,))), make)
 
     def rooted(self, roots: SplitRoots) -> _End:
         """The side; numbers are multiplied by roots of unity before they are written."""
         own = len(self.arguments)
+
+        def make(*given: Any) -> Side:
+            table, lanes, coarse, fine, column = given[own:]
+            return Rooted(self.make(*given[:own]), SplitRoots(table, lanes, coarse, fine, column))
+
         arguments = (*self.arguments, roots.table, roots.lanes, roots.coarse, roots.fine, roots.column)
-        make = self.make
-        return _End(f"{self.name}_rooted", arguments, lambda *all_: Rooted(make(*all_[:own]), SplitRoots(*all_[own:])))
+        return _End(f"{self.name}_rooted", arguments, make)
 
 
 Group = Callable[[IndexValue, _Planes], None]
@@ -165,7 +166,7 @@ class Driver(VectorFunctions):
         suffix = method if lines.step == 1 else f"{method}_apart"
         self.call(suffix, (lines.array, *numbers, planes.buffer, planes.at, planes.apart, n, *scales), emit)
 
-    def step(self, method: str, planes: _Planes, at: int, n: int, *numbers: Index) -> None:
+    def step(self, method: str, planes: _Planes, at: Index, n: int, *numbers: Index) -> None:
         """Call a function of `Steps`, from the planes that hold the elements to the others."""
         source, target = planes.source, planes.target
 
@@ -452,9 +453,8 @@ class _Columns:
         """Whole vectors: the first pass reads the columns, and the last one writes them, where the line has passes."""
         driver, line = self.driver, self.line
         source = None if self.source is None else _End.of_lines(self.source, self.exchanges[0])
-        target = _End.of_lines(self.target, self.exchanges[1])
-        if self.scale != 1.0:
-            target = target.scaled(driver.builder.scalar(scalar_attr(self.scale, driver.element)))
+        scale = None if self.scale == 1.0 else driver.builder.scalar(scalar_attr(self.scale, driver.element))
+        target = _End.of_lines(self.target, self.exchanges[1], scale)
         if self.roots is not None:
             target = target.rooted(self.roots)
         if source is not None and (not line.passes or line.passes[0].radix not in BUTTERFLIES):

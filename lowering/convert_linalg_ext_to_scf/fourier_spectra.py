@@ -15,7 +15,7 @@ from .fourier_plan import FINE
 
 @dataclass(frozen=True)
 class SplitRoots:
-    """The roots of unity between the two lines of a split row: w^(k (column + l)) for element k of the line in lane l."""
+    """The roots of unity between the lines of a split row: w^(k (column + l)) for element k of the line in lane l."""
 
     table: SSAValue
     lanes: Index

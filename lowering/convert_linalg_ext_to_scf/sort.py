@@ -1,6 +1,8 @@
 """
 Loops of sort and sort_by_key: merge sort by a comparator; radix sort by integer keys, rank sort for short rows.
 
+Keys in vectors are the subjects of sort_vectors.py, for long rows, and of sort_lanes.py, for many rows.
+
 A row is sorted as a unit; rows are spread over tasks. Each task has scratch rows, between which the passes move the
 elements; the last pass writes the row itself.
 """
@@ -28,6 +30,7 @@ from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from . import sort_vectors
 from .conversion import patterns
+from .sort_lanes import MOST, MOST_OF_COLUMNS, LaneSort
 from .sort_vectors import KeySort
 
 RUN = 8
@@ -35,6 +38,9 @@ RUN = 8
 
 RADIX_LENGTH = 128
 """Rows with at least this many elements are radix sorted, shorter ones rank sorted."""
+
+LEAST_COLUMNS = 4
+"""Columns side by side from which they are sorted in lanes; the rest of a vector is for nothing."""
 
 Precedes: TypeAlias = Callable[[Sequence[SSAValue], Sequence[SSAValue]], SSAValue]
 
@@ -415,8 +421,8 @@ def _key_rows(op: SortByKeyOp, builder: LoopBuilder, rows: _Rows, parts: int) ->
 def _sort(op: SortOp | SortByKeyOp, builder: LoopBuilder) -> None:
     """
     `linalg_ext.sort` becomes a merge sort of each row, `linalg_ext.sort_by_key` a rank sort of short rows and a radix
-    sort of long ones, or a merge sort of keys in vectors where elements are found from keys. Tasks divide the rows, or
-    few long rows; each has its own scratch.
+    sort of long ones, or a merge sort of keys in vectors where elements are found from keys; many rows are sorted at
+    once, in the lanes of vectors. Tasks divide the rows, or few long rows; each has its own scratch.
     """
     shape = shape_of(op.outputs[0])
     dim: int = cast(Any, op.dimension).value.data
@@ -433,6 +439,8 @@ def _sort(op: SortOp | SortByKeyOp, builder: LoopBuilder) -> None:
         with builder.loop(0, count) as row:
             long_rows.long_row(row)
         return
+    if isinstance(op, SortByKeyOp) and _sort_in_lanes(op, builder, homes, flat, cost):
+        return
     tasks = task_count(count * length, count * length * cost, count)
     size = task_size(count, tasks)
     tasks = -(-count // size)
@@ -443,3 +451,24 @@ def _sort(op: SortOp | SortByKeyOp, builder: LoopBuilder) -> None:
         sorter = _merge_sorter(op, builder, rows) if isinstance(op, SortOp) else _key_sorter(op, builder, rows)
     with builder.parallel(tasks) as task, builder.loop(*chunk(builder, task, size, count)) as row:
         sorter(task, row)
+
+
+def _sort_in_lanes(
+    op: SortByKeyOp, builder: LoopBuilder, homes: Sequence[SSAValue], shape: tuple[int, int, int], cost: int
+) -> bool:
+    """Sort many rows at once, if there are enough of them, and keys for which that is possible."""
+    count, length = shape[0] * shape[2], shape[1]
+    most = MOST if shape[2] == 1 else MOST_OF_COLUMNS
+    type_ = LaneSort.type_of(op, length) if length <= most else None
+    if type_ is None or count < LaneSort.lanes_of(builder, type_) or 1 < shape[2] < LEAST_COLUMNS:
+        return False
+    inverse = len(op.regions) == 2
+    groups = LaneSort(op, builder, homes, shape, type_, None).groups
+    tasks = task_count(count * length, count * length * cost, groups)
+    size = task_size(groups, tasks)
+    tasks = -(-groups // size)
+    otherwise = _key_sorter(op, builder, _Rows(builder, homes, shape, tasks)) if inverse else None
+    sorter = LaneSort(op, builder, homes, shape, type_, otherwise).sorter(tasks)
+    with builder.parallel(tasks) as task, builder.loop(*chunk(builder, task, size, groups)) as number:
+        sorter(task, number)
+    return True

@@ -61,7 +61,7 @@ def _extreme(cls: type[Operation], x: Vec, y: Vec) -> Vec:
     return Vec(x.vectors, x.vectors.builder.insert(op).results[0])
 
 
-def _split(x: Vec, y: Vec) -> tuple[Vec, Vec]:
+def split(x: Vec, y: Vec) -> tuple[Vec, Vec]:
     """The lesser and the greater key in each lane."""
     return _extreme(arith.MinUIOp, x, y), _extreme(arith.MaxUIOp, x, y)
 
@@ -82,7 +82,7 @@ def _ordered(less: Vec, greater: Vec) -> tuple[Vec, Vec]:
             [lane if not lane & half else lanes + lane - half for lane in range(lanes)],
             [lane + half if not lane & half else lanes + lane for lane in range(lanes)],
         )
-        pair = _split(*(shuffled(*pair, mask) for mask in masks))
+        pair = split(*(shuffled(*pair, mask) for mask in masks))
         both = [*held[0], *held[1]]
         held = [[both[lane] for lane in mask] for mask in masks]
         half //= 2
@@ -115,7 +115,7 @@ class _Chain:
         *places, following = self._step(*map(builder.index, state[:2]))
         reversed_ = range(vectors.lanes - 1, -1, -1)
         vector_ = Vec(vectors, following)
-        less, greater = _ordered(*_split(shuffled(vector_, vector_, reversed_), Vec(vectors, state[2])))
+        less, greater = _ordered(*split(shuffled(vector_, vector_, reversed_), Vec(vectors, state[2])))
         written, held = (greater, less) if self.backward else (less, greater)
         return written, [*places, held.value]
 
@@ -192,7 +192,7 @@ class Merging:
         lanes = self.vectors.lanes
         rows = [self.load(at + row * lanes) for row in range(ROWS)]
         for first, second in network(ROWS):
-            rows[first], rows[second] = _split(rows[first], rows[second])
+            rows[first], rows[second] = split(rows[first], rows[second])
         for part in range(0, ROWS, lanes):
             for column, run in enumerate(transposed(rows[part : part + lanes])):
                 self.store(run, at + (column * ROWS + part))
