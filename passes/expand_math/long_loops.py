@@ -1,0 +1,27 @@
+"""Innermost loops that are long enough to prepare for."""
+
+from __future__ import annotations
+
+from typing import Any, TypeGuard, cast
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.support.kernel import PARALLEL
+
+LEAST_TRIPS = 32
+"""Iterations below which preparing for a loop costs what it saves."""
+
+
+def is_long(loop: Operation | None) -> TypeGuard[scf.ForOp]:
+    """Whether an operation is an innermost loop whose iterations are independent and not known to be few."""
+    if not isinstance(loop, scf.ForOp) or PARALLEL not in loop.attributes:
+        return False
+    bounds = _number(loop.lb), _number(loop.ub)
+    return None in bounds or cast(int, bounds[1]) - cast(int, bounds[0]) >= LEAST_TRIPS
+
+
+def _number(value: SSAValue) -> int | None:
+    constant = value.owner.value if isinstance(value.owner, arith.ConstantOp) else None
+    return cast("IntegerAttr[Any]", constant).value.data if isinstance(constant, IntegerAttr) else None

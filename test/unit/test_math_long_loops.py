@@ -1,0 +1,135 @@
+"""Loops that divide by one number, or find a maximum: the short forms for usual elements have the exact results' bits."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import xhlo
+from xhlo.targets.cpu.jit import optimize
+
+SPECIAL = np.array([0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, 1e-45, 3e38, 1e-38, 2.0**-60, 2.0**60], np.float32)
+ROWS, COLUMNS = 300, 67
+
+DIVIDE = f"""
+func.func @main(%x: tensor<{ROWS}x{COLUMNS}xf32>, %y: tensor<{ROWS}xf32>) -> tensor<{ROWS}x{COLUMNS}xf32> {{
+  %0 = stablehlo.broadcast_in_dim %y, dims = [0] : (tensor<{ROWS}xf32>) -> tensor<{ROWS}x{COLUMNS}xf32>
+  %1 = stablehlo.divide %x, %0 : tensor<{ROWS}x{COLUMNS}xf32>
+  return %1 : tensor<{ROWS}x{COLUMNS}xf32>
+}}
+"""
+
+
+def bits(array: np.ndarray) -> np.ndarray:
+    """The bits, of which those of NaN are one pattern."""
+    return np.where(np.isnan(array), np.nan, array).astype(array.dtype).view(f"u{array.itemsize}")
+
+
+def near_middles(divisor: int) -> list[int]:
+    """
+    Integers A of 24 bits for which A / divisor is nearly the middle between two floats.
+
+    `A 2^e - M divisor = k` for an odd M of 25 bits and a small k: e is 25 where A is less than the divisor, else 24.
+    """
+    zeros = (divisor & -divisor).bit_length() - 1
+    found: list[int] = []
+    for e in (24, 25):
+        modulus = 1 << (e - zeros)
+        inverse = pow(divisor >> zeros, -1, modulus)
+        for k in range(-6, 7):
+            if k and k % (1 << zeros) == 0:
+                first = -(k >> zeros) * inverse % modulus
+                middles = (m for m in range(first, 1 << 25, modulus) if m >= 1 << 24 and m % 2)
+                found += [(m * divisor + k) >> e for m in middles]
+    return [a for a in found if 1 << 23 <= a < 1 << 24]
+
+
+def test_quotients_are_rounded_once() -> None:
+    """The quotients that a formula would round to the wrong side are those next to the middle between two floats."""
+    rng = np.random.default_rng(0)
+    divisors = rng.integers(1 << 23, 1 << 24, ROWS)
+    x = rng.integers(1 << 23, 1 << 24, (ROWS, COLUMNS)).astype(np.float32)
+    count = 0
+    for row, divisor in zip(x, divisors.tolist(), strict=True):
+        hard = near_middles(divisor)[:COLUMNS]
+        row[: len(hard)] = hard
+        count += len(hard)
+    assert count > 2 * ROWS
+    run = xhlo.compile(DIVIDE)
+    y = divisors.astype(np.float32)
+    for scale in (1.0, -(2.0**-30), 2.0**20):
+        scaled = x * np.float32(scale)
+        np.testing.assert_array_equal(bits(np.asarray(run(scaled, y))), bits(scaled / y[:, None]))
+
+
+def test_quotients_of_all_kinds_of_floats() -> None:
+    run, rng = xhlo.compile(DIVIDE), np.random.default_rng(1)
+    for exponents in (None, 40):
+        x, y = (rng.integers(0, 1 << 32, n, dtype=np.uint32) for n in ((ROWS, COLUMNS), ROWS))
+        if exponents is not None:
+            x = x & 0x807FFFFF | (rng.integers(127 - exponents, 127 + exponents, x.shape, dtype=np.uint32) << 23)
+            y = y & 0x807FFFFF | (rng.integers(127 - exponents, 127 + exponents, y.shape, dtype=np.uint32) << 23)
+        x, y = x.view(np.float32), y.view(np.float32)
+        x[:, : SPECIAL.size] = SPECIAL
+        y[: SPECIAL.size] = SPECIAL
+        with np.errstate(all="ignore"):
+            wanted = x / y[:, None]
+        np.testing.assert_array_equal(bits(np.asarray(run(x, y))), bits(wanted))
+
+
+def test_the_divider_is_left_alone() -> None:
+    text = xhlo.compile(DIVIDE).as_text("llvm")
+    if "xhlo_math_divf_f32" not in text:
+        pytest.skip("the vectors of this machine are as fast at dividing")
+    optimized = optimize(text)
+    # One division of vectors is left, for those with a rare element.
+    assert "fma.v16f32" in optimized and optimized.count("fdiv <16 x float>") == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("op", "start"), [("maximum", "-inf"), ("minimum", "inf"), ("maximum", "-0.0"), ("minimum", "nan")]
+)
+def test_extremes_of_rows(op: str, start: str, dtype: type) -> None:
+    """Rows whose extreme is NaN, a zero of either sign or both, infinite, or a number."""
+    element = "f32" if dtype is np.float32 else "f64"
+    literal = f"0x{np.array(float(start), dtype).byteswap().tobytes().hex()}"
+    run = xhlo.compile(f"""
+func.func @main(%x: tensor<12x70x{element}>) -> tensor<12x{element}> {{
+  %0 = stablehlo.constant dense<{literal}> : tensor<{element}>
+  %1 = stablehlo.reduce(%x init: %0) applies stablehlo.{op} across dimensions = [1]
+    : (tensor<12x70x{element}>, tensor<{element}>) -> tensor<12x{element}>
+  return %1 : tensor<12x{element}>
+}}""")
+    sign = -1 if op == "maximum" else 1
+    x = (sign * np.random.default_rng(0).uniform(1, 2, (12, 70))).astype(dtype)
+    x[0, 69], x[1, 3] = np.nan, -np.nan
+    x[2, [5, 60]] = 0.0, -0.0
+    x[3], x[4], x[5, 40] = 0.0, -0.0, -0.0
+    x[6], x[7, 1], x[8, 1] = sign * np.inf, -sign * np.inf, sign * np.inf
+    x[9, 66:] = -sign * 3.0
+    x[10, 0], x[10, 69] = np.nan, np.inf
+    wanted = [_extreme([float(start), *row.tolist()], op) for row in x]
+    np.testing.assert_array_equal(bits(np.asarray(run(x))), bits(np.array(wanted, dtype)))
+
+
+def _extreme(values: list[float], op: str) -> float:
+    """IEEE 754-2019's maximum or minimum: NaN if there is one, and -0 is less than 0."""
+    if any(map(math.isnan, values)):
+        return math.nan
+    return (max if op == "maximum" else min)(values, key=lambda value: (value, math.copysign(1.0, value)))
+
+
+def test_a_loop_is_quick() -> None:
+    text = xhlo.compile("""
+func.func @main(%x: tensor<8x512xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %1 = stablehlo.reduce(%x init: %0) applies stablehlo.maximum across dimensions = [1]
+    : (tensor<8x512xf32>, tensor<f32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}""").as_text("llvm")
+    if "maxnum" not in text:
+        pytest.skip("this machine has the maximum as an instruction")
+    assert text.index("maxnum") < text.index("llvm.maximum")
