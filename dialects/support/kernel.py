@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, M
 from xdsl.ir import Operation
 
 _KIND, _ROWS, _TIED, _SHARED = "hlo.kernel", "hlo.row_dims", "hlo.tied", "xhlo.shared_buffers"
+_CONSTANTS = "xhlo.constants"
 
 # On linalg operations and loops.
 CONTRACTION = "xhlo.contraction"
@@ -115,8 +116,7 @@ class Kernel:
     @property
     def tied(self) -> Sequence[int]:
         """The arguments that results 0, 1, .. update in place."""
-        tied = self.attributes.get(_TIED)
-        return cast("DenseArrayBase[Any]", tied).get_values() if isinstance(tied, DenseArrayBase) else ()
+        return self._numbers(_TIED)
 
     @property
     def shared(self) -> Sequence[int]:
@@ -125,12 +125,25 @@ class Kernel:
 
         The kernel reads each element before it writes it, by the same iteration of a loop.
         """
-        shared = self.attributes.get(_SHARED)
-        return cast("DenseArrayBase[Any]", shared).get_values() if isinstance(shared, DenseArrayBase) else ()
+        return self._numbers(_SHARED)
 
     @shared.setter
     def shared(self, parameters: Iterable[int]) -> None:
         self.attributes[_SHARED] = DenseArrayBase.from_list(i64, sorted(parameters))
+
+    @property
+    def constants(self) -> Sequence[int]:
+        """The parameters that get a constant of the program from every call (bufferize)."""
+        return self._numbers(_CONSTANTS)
+
+    @constants.setter
+    def constants(self, parameters: Iterable[int]) -> None:
+        self.attributes[_CONSTANTS] = DenseArrayBase.from_list(i64, sorted(parameters))
+
+    def _numbers(self, name: str) -> Sequence[int]:
+        """The numbers that an attribute has, none if there is no such attribute."""
+        found = self.attributes.get(name)
+        return cast("DenseArrayBase[Any]", found).get_values() if isinstance(found, DenseArrayBase) else ()
 
 
 def loop_sizes(op: Operation) -> tuple[int, ...] | None:

@@ -22,9 +22,6 @@ MIN_ROWS = 4
 MOST_ROWS = 14
 """Rows of a block: more would make the micro-kernel long, and gain little."""
 
-TASKS = 64
-"""The number of output tiles to aim for, so that many cores have work."""
-
 HIGH, NARROW = 8, 4
 """Panels of A in a tile, and of B in a tile with more of A, where B is too large for the caches nearby."""
 
@@ -115,7 +112,7 @@ def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTO
     for loop in product.outer:
         around *= loop.size
     # Narrow tiles first: while a tile is as high as C, no other tile needs its panels of B.
-    while tile_m * tile_n > 4 and around * -(-m_panels // tile_m) * -(-n_panels // tile_n) < TASKS:
+    while tile_m * tile_n > 4 and around * -(-m_panels // tile_m) * -(-n_panels // tile_n) < machine.tiles:
         if tile_n > (2 if tile_m <= HIGH else NARROW):
             tile_n = -(-tile_n // 2)
         else:

@@ -18,6 +18,7 @@ from ..device.cpu import CPU, Machine
 from ..loop_nests.fills import absorbed_fills
 from ..loop_nests.loop_builder import LoopBuilder
 from .blocking import Blocking, block, is_worth_blocking
+from .constants import ConstantFactors, KernelConstants
 from .contraction import Contraction, contraction_of
 from .direct import DirectProductEmitter, block_rows, oriented, reads_both_in_place, reads_in_place
 from .epilogue import epilogue_of
@@ -28,13 +29,13 @@ from .tiling import Tiling, tilings
 from .together import Columns, columns_of, with_columns
 
 
-def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
+def convert_contractions(kernel: func.FuncOp, machine: Machine, constants: KernelConstants) -> None:
     """Lower the marked products of one kernel if they are large enough."""
     structured = _structured(kernel)
     if not any(CONTRACTION in op.attributes for op in structured):
         return
     rows = Kernel(kernel).rows
-    if rows and convert_row_products(kernel, structured, absorbed_fills(structured), rows, machine):
+    if rows and convert_row_products(kernel, structured, absorbed_fills(structured), rows, machine, constants):
         return
     builder = LoopBuilder(kernel)
     for op, fill, epilogue, product, columns in _products(kernel, structured, machine):
@@ -43,7 +44,7 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
         builder.insert_at(last)
         if columns is not None:
             product = with_columns(builder, product, columns)
-        emit_product(builder, kernel, op, oriented(product, machine), machine, overwrite)
+        emit_product(builder, kernel, constants, op, oriented(product, machine), machine, overwrite)
         unread = [value.owner for value in op.inputs[2:]]
         for dead in dict.fromkeys((last, op, fill if overwrite else None, *unread)):
             if isinstance(dead, Operation):
@@ -89,15 +90,21 @@ def _products(
 
 
 def emit_product(
-    builder: LoopBuilder, kernel: func.FuncOp, op: GenericOp, product: Contraction, machine: Machine, overwrite: bool
+    builder: LoopBuilder,
+    kernel: func.FuncOp,
+    constants: KernelConstants,
+    op: GenericOp,
+    product: Contraction,
+    machine: Machine,
+    overwrite: bool,
 ) -> None:
     """Emit the product of a generic at the builder's insertion point, in chunks of its sum where that is better."""
     count = chunks_of(product)
     if count == 1:
-        emitter_of(builder, kernel, op, product, machine, overwrite).emit()
+        emitter_of(builder, kernel, constants, op, product, machine, overwrite).emit()
         return
     parts = in_chunks(builder, product, count)
-    emitter_of(builder, kernel, op, parts, machine, overwrite=True).emit()
+    emitter_of(builder, kernel, constants, op, parts, machine, overwrite=True).emit()
     add_chunks(builder, product, parts, overwrite)
 
 
@@ -110,10 +117,11 @@ class _Plan:
     b_packed: bool
 
 
-def _plan(product: Contraction, machine: Machine) -> _Plan:
+def _plan(product: Contraction, machine: Machine, kernel: func.FuncOp) -> _Plan:
     blocking = block(product, machine)
     b_packed = True
-    if product.n.size >= blocking.lanes:
+    constants = [kernel.body.block.args[number] for number in Kernel(kernel).constants]
+    if product.n.size >= blocking.lanes and product.b.root not in constants:
         inside = block(product, machine, most_vectors=product.n.size // blocking.lanes)
         if reads_both_in_place(product, inside):
             blocking, b_packed = inside, False
@@ -125,19 +133,20 @@ def _plan(product: Contraction, machine: Machine) -> _Plan:
 def emitter_of(
     builder: LoopBuilder,
     kernel: func.FuncOp,
+    constants: KernelConstants,
     op: GenericOp,
     product: Contraction,
     machine: Machine,
     overwrite: bool,
 ) -> ProductEmitter:
     """The emitter for a contraction, depending on which factors are packed, and on a tiling that the generic states."""
-    plan, tiling = _plan(product, machine), Tiling.of(op)
+    plan, tiling = _plan(product, machine, kernel), Tiling.of(op)
     blocking = plan.blocking
     if tiling is not None:
         blocking = tiling.apply(op, product, blocking, machine, not plan.a_packed)
     if plan.a_packed:
-        return ProductEmitter(builder, kernel, product, blocking, overwrite)
-    return DirectProductEmitter(builder, kernel, product, blocking, overwrite, plan.b_packed)
+        return ProductEmitter(builder, kernel, constants, product, blocking, overwrite)
+    return DirectProductEmitter(builder, kernel, constants, product, blocking, overwrite, plan.b_packed)
 
 
 def tilings_of(kernel: func.FuncOp, machine: Machine) -> dict[GenericOp, list[Tiling]]:
@@ -152,7 +161,7 @@ def tilings_of(kernel: func.FuncOp, machine: Machine) -> dict[GenericOp, list[Ti
     for op, _, _, product, columns in _products(kernel, structured, machine):
         product = oriented(product, machine)
         if columns is None and chunks_of(product) == 1:
-            plan = _plan(product, machine)
+            plan = _plan(product, machine, kernel)
             found[op] = tilings(product, plan.blocking, machine, not plan.a_packed)
     return found
 
@@ -171,6 +180,8 @@ class ConvertContractionsToVectorPass(HloPass):
              product is applied to each of its tiles. Where few columns follow others in C, but not in B, B is copied.
     Factors are widened when they are packed: f16 and bf16 to f32, i8 and i16 to i32. Where the machine multiplies and
     adds groups of integers (byte-dots: four i8, pair-dots: two i16), neighbours along k are packed together instead.
+    Parameters that get constants from all calls (`xhlo.constants`) and need no widening are packed here; the calls pass
+    the panels instead.
     Leaves: small products, products of other integers and of few rows or columns to convert-linalg-to-scf.
     """
 
@@ -184,6 +195,7 @@ class ConvertContractionsToVectorPass(HloPass):
     byte_dots: bool = CPU.byte_dots
     pair_dots: bool = CPU.pair_dots
     registers: int = CPU.vector_registers
+    tiles: int = CPU.tiles
 
     @property
     def machine(self) -> Machine:
@@ -194,9 +206,14 @@ class ConvertContractionsToVectorPass(HloPass):
             self.pair_dots,
             self.l1_bytes,
             self.l2_bytes,
+            tiles=self.tiles,
             vector_registers=self.registers,
         )
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
+        factors = ConstantFactors(module)
         for kernel in list(kernels_of(module)):
-            convert_contractions(kernel, self.machine)
+            constants = factors.of(kernel)
+            convert_contractions(kernel, self.machine, constants)
+            constants.pass_panels()
+        factors.drop_unread()

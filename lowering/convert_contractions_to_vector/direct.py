@@ -16,13 +16,14 @@ from dataclasses import replace
 from xdsl.dialects import func
 from xdsl.dialects.builtin import Float64Type
 
-from ..device.cpu import Machine
+from ..device.cpu import CPU, Machine
 from ..loop_nests.indices import at_most, delinearized, rest_of
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Nest
-from .blocking import TASKS, Blocking, lanes_of, most_rows
+from .blocking import Blocking, lanes_of, most_rows
 from .clearing import clear_block
+from .constants import KernelConstants
 from .contraction import Contraction, Loop
 from .epilogue import emit_epilogue
 from .kernel import ProductEmitter, Step
@@ -56,7 +57,7 @@ ONCE = 2
 LEAST_ROWS = 6
 """Fewest rows of a panel that is chosen to divide the rows of A; fewer would not hide the latency of the additions."""
 
-SHALLOW = 1 << 13
+SHALLOW = 1 << 15
 """Elements of a panel of B, over all contracted loops, that fit into the L1 cache together with A."""
 
 FEW_TASKS = 8
@@ -115,7 +116,9 @@ def block_rows(product: Contraction, blocking: Blocking, machine: Machine) -> Bl
     batches = math.prod(loop.size for loop in product.outer if loop.b)
     tile_m = max(1, min(panels, machine.l2_bytes // 2 // (blocking.kc * mr * bytes_each)))
     tile_n = blocking.n_panels
-    tasks = FEW_TASKS if product.outer_k and math.prod(loop.size for loop in product.outer_k) > panels else TASKS
+    summed = product.outer_k and math.prod(loop.size for loop in product.outer_k) > panels
+    # One thread, too, is faster with tiles whose epilogue finds them in the cache.
+    tasks = FEW_TASKS if summed else CPU.tiles
     while tile_m > 1 and batches * -(-panels // tile_m) * -(-blocking.n_panels // tile_n) < tasks:
         tile_m = -(-tile_m // 2)
     while tile_n > 1 and batches * -(-panels // tile_m) * -(-blocking.n_panels // tile_n) < tasks:
@@ -139,6 +142,7 @@ class DirectProductEmitter(ProductEmitter):
         self,
         builder: LoopBuilder,
         kernel: func.FuncOp,
+        constants: KernelConstants,
         product: Contraction,
         blocking: Blocking,
         overwrite: bool,
@@ -153,9 +157,8 @@ class DirectProductEmitter(ProductEmitter):
         self.around = product.outer
         """All loops around the product that move C, in their order."""
         # The loops around B's matrices come first; those over rows are counted with the panels.
-        super().__init__(
-            builder, kernel, replace(product, outer=tuple(self.batches), outer_k=outer_k), blocking, overwrite
-        )
+        product = replace(product, outer=tuple(self.batches), outer_k=outer_k)
+        super().__init__(builder, kernel, constants, product, blocking, overwrite)
 
     def pack(self) -> tuple[Packer, ...]:
         if not self.b_packed:

@@ -26,6 +26,7 @@ from ..loop_nests.loop_builder import LoopBuilder
 from ..loop_nests.nest import Nest
 from .blocking import Blocking
 from .clearing import clear_block
+from .constants import KernelConstants
 from .contraction import Contraction
 from .epilogue import emit_epilogue
 from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
@@ -63,10 +64,17 @@ class ProductEmitter:
     """Whether B is packed, rather than read in place."""
 
     def __init__(
-        self, builder: LoopBuilder, kernel: func.FuncOp, product: Contraction, blocking: Blocking, overwrite: bool
+        self,
+        builder: LoopBuilder,
+        kernel: func.FuncOp,
+        constants: KernelConstants,
+        product: Contraction,
+        blocking: Blocking,
+        overwrite: bool,
     ):
         self.builder = builder
         self.kernel = kernel
+        self.constants = constants
         self.product = product
         self.blocking = blocking
         self.overwrite = overwrite
@@ -91,7 +99,7 @@ class ProductEmitter:
 
     def packer(self, operand: Operand, bias: int = 0) -> Packer:
         element = {1: self.product.element, 2: i16, 4: i8}[self.blocking.group]
-        return Packer(self.builder, self.kernel, operand, self.blocking, element, bias)
+        return Packer(self.builder, self.kernel, operand, self.blocking, element, bias, self.constants)
 
     @property
     def groups(self) -> int:

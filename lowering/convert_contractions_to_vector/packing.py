@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from xdsl.dialects import func
 from xdsl.ir import SSAValue
@@ -80,6 +81,14 @@ def number_matrices(sizes: Sequence[int], strides: Sequence[int]) -> tuple[Aroun
     return tuple(reversed(found))
 
 
+class Prepacked(Protocol):
+    """What the compiler packs, see constants.py."""
+
+    def panels(self, operand: Operand, element: Packed, bias: int) -> SSAValue | None:
+        """The buffer with all panels of an operand that is a constant; None for others."""
+        ...
+
+
 class Packer:
     """Packs one operand; `buffer` holds all its panels, or one panel of one pass if packed when needed."""
 
@@ -91,17 +100,21 @@ class Packer:
         blocking: Blocking,
         element: Packed,
         bias: int,
+        constants: Prepacked,
     ):
         """`element`: the type of packed elements. `bias` is added to each, modulo the type's range."""
         self.builder = builder
         self.kernel = kernel
-        self.operand = operand
         self.element = element
         self.bias = bias
         self.lanes = blocking.lanes
         self.kc = blocking.kc * operand.group
-        size = operand.matrices * operand.panels * operand.panel_size
-        self._all = None if operand.local else builder.alloc(memref_type((size,), element))
+        self._all = constants.panels(operand, element, bias)
+        self._is_packed = self._all is not None
+        self.operand = replace(operand, local=False) if self._is_packed else operand
+        if not self._is_packed and not operand.local:
+            size = operand.matrices * operand.panels * operand.panel_size
+            self._all = builder.alloc(memref_type((size,), element))
         self._local: SSAValue | None = None
 
     @property
@@ -118,7 +131,7 @@ class Packer:
     @property
     def count(self) -> int:
         """The number of panels to pack beforehand."""
-        return 0 if self.operand.local else self.operand.matrices * self.operand.panels
+        return 0 if self.operand.local or self._is_packed else self.operand.matrices * self.operand.panels
 
     def pack_panel(self, number: IndexValue) -> None:
         """Pack panel `number` of all panels, beforehand."""

@@ -29,6 +29,7 @@ from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .blocking import Blocking, block
+from .constants import KernelConstants
 from .contraction import Contraction, Loop
 from .kernel import MULTIPLICATIONS_PER_OPERATION, WORK_OF_PACKING
 from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
@@ -62,7 +63,12 @@ class TiledProduct:
 
 
 def convert_row_products(
-    kernel: func.FuncOp, structured: Sequence[Structured], absorbed: Absorbed, rows: int, machine: Machine
+    kernel: func.FuncOp,
+    structured: Sequence[Structured],
+    absorbed: Absorbed,
+    rows: int,
+    machine: Machine,
+    constants: KernelConstants,
 ) -> bool:
     """Lower a row kernel with products; return whether its operations fit into tiles of rows."""
     ops = without_fills(structured, absorbed)
@@ -70,7 +76,7 @@ def convert_row_products(
     if plan is None:
         return False
     inits = [initial_values(op, absorbed) for op in ops]
-    emitter = RowProductEmitter(LoopBuilder(kernel), kernel, plan, inits, machine)
+    emitter = RowProductEmitter(LoopBuilder(kernel), kernel, plan, inits, machine, constants)
     if not emitter.fits():
         return False
     emitter.builder.insert_at(ops[-1])
@@ -89,9 +95,11 @@ class RowProductEmitter:
         plan: RowProductPlan,
         inits: Sequence[tuple[SSAValue | None, ...]],
         machine: Machine,
+        constants: KernelConstants,
     ):
         self.builder = builder
         self.kernel = kernel
+        self.constants = constants
         self.plan = plan
         self.inits = inits
         self.rows = len(plan.shape)
@@ -160,7 +168,7 @@ class RowProductEmitter:
             n, k = product.n, product.k
             around = number_matrices(sizes, [loop.b for loop in product.outer])
             other = Operand(product.b, around, n.size, n.b, k.size, k.b, blocking.nr, blocking.group, local=False)
-            packer = Packer(self.builder, self.kernel, other, blocking, f32, bias=0)
+            packer = self._packer(other, blocking)
             found[number] = TiledProduct(
                 self.plan.nests[number], product, blocking, self._row_packer(product, blocking), packer
             )
@@ -173,12 +181,15 @@ class RowProductEmitter:
         if temporary is None:
             around = number_matrices([loop.size for loop in product.outer], [loop.a for loop in product.outer])
             rows = Operand(product.a, around, m.size, m.a, k.size, k.a, blocking.mr, blocking.group, local=True)
-            return Packer(self.builder, self.kernel, rows, blocking, f32, bias=0)
+            return self._packer(rows, blocking)
         if buffer_of(product.a.root).element_type == f32:
             return None
         stride = temporary.size + PADDING
         rows = Operand(product.a, (), self.tile, stride, k.size, k.a, blocking.mr, blocking.group, local=True)
-        return Packer(self.builder, self.kernel, rows, blocking, f32, bias=0)
+        return self._packer(rows, blocking)
+
+    def _packer(self, operand: Operand, blocking: Blocking) -> Packer:
+        return Packer(self.builder, self.kernel, operand, blocking, f32, bias=0, constants=self.constants)
 
     # The loops.
 
@@ -205,6 +216,8 @@ class RowProductEmitter:
 
     def _pack(self, each: TiledProduct) -> None:
         builder, packer = self.builder, each.packer
+        if not packer.count:
+            return
         builder.location = each.nest.op.location
         tasks = task_count(packer.count, packer.count * packer.operand.panel_size * WORK_OF_PACKING, packer.count)
         size = task_size(packer.count, tasks)

@@ -28,6 +28,8 @@ class Machine:
     """The cost of one more kernel."""
     fork_ns: int = 1024
     """The cost of starting the threads of a parallel loop and waiting for them."""
+    tiles: int = 64
+    """The tiles of a product to aim for, so that many cores have work; they decide nothing about results."""
     vector_registers: int = 0
     """Where x86 does not say how many: see `registers`."""
 

@@ -12,6 +12,7 @@ from ...dialects.support.donation import UNTOUCHED
 from ...dialects.support.kernel import DONATED, entry_name, is_kernel, kernels_of
 from ...hlo_dialect.donation import placed_donations
 from ...hlo_dialect.hlo_pass import HloPass
+from .constant_parameters import mark_constant_parameters
 from .host import ConstantPool, HostBufferizer
 from .in_place import KernelFacts
 from .kernel import KernelBufferizer
@@ -55,3 +56,4 @@ class BufferizePass(HloPass):
                 places = HostBufferizer(function, constants, kernels, placed_donations(function)).run()
                 if any(place != UNTOUCHED for place in places):
                     module.attributes[DONATED] = DenseArrayBase.from_list(i64, places)
+        mark_constant_parameters(module)

@@ -21,6 +21,7 @@ class AheadPipeline(Pipeline):
     def __init__(self, machine: Machine, threads: Threads = Threads.NONE, external: bool = True):
         self.machine = machine
         self.external = external
+        self.one_thread = threads is Threads.NONE
         left_out = [name for name in _RUNTIME if name != _PARALLEL or threads is Threads.NONE]
         self.lowering: Mapping[str, tuple[str, ...]] = {
             "linalg": LOWER_LINALG,
@@ -37,4 +38,4 @@ class AheadPipeline(Pipeline):
             return "bufferize{in-place=true}"
         if spec == "decompose-hlo":
             return f"decompose-hlo{{native-calls=true {'workspaces' if self.external else 'any-size'}=true}}"
-        return tuned_for(self.machine, spec)
+        return tuned_for(self.machine, spec, self.one_thread)

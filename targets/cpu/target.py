@@ -48,8 +48,8 @@ class Vectors(Protocol):
     def soft_extremes(self) -> bool: ...
 
 
-def tuned_for(machine: Vectors, spec: str) -> str:
-    """A pass with the options that state what a machine's vectors are and can."""
+def tuned_for(machine: Vectors, spec: str, one_thread: bool = False) -> str:
+    """A pass with the options that state what a machine's vectors are and can, and whether one thread runs the code."""
     if spec == "convert-to-llvm":
         found = {"half": machine.soft_half, "fma": machine.soft_fma, "extremes": machine.soft_extremes}
         soft = [f"soft-{name}=true" for name, is_soft in found.items() if is_soft]
@@ -61,6 +61,7 @@ def tuned_for(machine: Vectors, spec: str) -> str:
         options += [f"{name}=true" for name in machine.dots]
         options += [f"registers={machine.registers}"] * (machine.registers > 0)
         options += _cache_option(machine.l2_bytes)
+        options += ["tiles=1"] * one_thread
     return f"{spec}{{{' '.join(options)}}}"
 
 

@@ -22,6 +22,7 @@ from xhlo.targets.ahead.c_programs import Recorded
 from xhlo.targets.ahead.library import compile_ahead
 from xhlo.targets.ahead.machine import KINDS, Machine, full_triple
 from xhlo.targets.ahead.pipeline import AheadPipeline
+from xhlo.targets.ahead.threads import Threads
 from xhlo.targets.cpu import jit
 from xhlo.targets.cpu.target import CPU
 from xhlo.targets.llvm_text.module import emit_llvm_ir
@@ -341,5 +342,8 @@ def test_every_kind_of_machine_is_known_to_llvm() -> None:
 def test_this_machines_cpu_gets_the_tiles_of_the_jit() -> None:
     machine = Machine.named(None, "host")
     spec = "convert-contractions-to-vector"
-    options = [set(re.findall(r"[\w-]+=\w+", pipeline.tune(spec))) for pipeline in (AheadPipeline(machine), CPU)]
-    assert options[0] - {f"vector-bits={machine.vector_bits}"} == options[1] - {f"vector-bits={machine.vector_bits}"}
+    pipelines = (AheadPipeline(machine, Threads.CALLBACK), CPU, AheadPipeline(machine))
+    bits = {f"vector-bits={machine.vector_bits}"}
+    many, jit, one = (set(re.findall(r"[\w-]+=\w+", pipeline.tune(spec))) - bits for pipeline in pipelines)
+    # Without threads no tile has to be small for others to have work.
+    assert many == jit and one - many == {"tiles=1"}
