@@ -3,10 +3,12 @@ Programs compiled ahead of time: start-up and size of a convnet, and speed besid
 
     python benchmarks/ahead.py start                a convnet for MNIST: time to its first result, size of its object
     python benchmarks/ahead.py speed                four models on one thread, beside ONNX Runtime on one
+    python benchmarks/ahead.py tflite               the same beside TensorFlow Lite
     python benchmarks/ahead.py threads              the same with OpenMP, beside the JIT
 
-Needs gcc, and the packages of the extra `bench`. Blocks of calls alternate; times are minima. A program starts as a
-process that runs and ends; the time of one that does nothing is taken off.
+Needs gcc, and the packages of the extra `bench`; TensorFlow for its models. Weights are part of the models in all
+systems. Blocks of calls alternate; times are minima. A program starts as a process that runs and ends; the time of one
+that does nothing is taken off.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ import numpy as np
 Arrays = Sequence[np.ndarray]
 
 MODELS = ("mlp", "residual_block", "attention", "transformer_block")
+
+PEERS = {"speed": "ONNX Runtime", "tflite": "TensorFlow Lite", "threads": "JIT"}
 
 OPENMP = """
 #include "model.h"
@@ -91,18 +95,21 @@ def minima(calls: dict[str, Callable[[], Any]], blocks: int = 12, seconds: float
     return least
 
 
-def speed(threads: bool) -> None:
+def speed(peer: str) -> None:
     import jax
 
     import xhlo
     from peers import functions
-    from peers.rows import BY_NAME
+    from peers.rows import BY_NAME, WEIGHTS
 
-    print(f"{'model':20}{'ahead':>10}{'JIT' if threads else 'ONNX Runtime':>14}{'ratio':>8}   milliseconds")
+    threads = peer == "threads"
+    print(f"{'model':20}{'ahead':>10}{PEERS[peer]:>17}{'ratio':>8}   milliseconds")
     for name in MODELS:
         row = BY_NAME[name]
-        arguments = [np.ascontiguousarray(array) for array in row.arguments()]
-        program = jax.jit(getattr(functions, name)).lower(*arguments)
+        everything = [np.ascontiguousarray(array) for array in row.arguments()]
+        first = WEIGHTS.get(name, len(everything))
+        arguments, weights = everything[:first], everything[first:]
+        program = jax.jit(with_weights(getattr(functions, name), weights)).lower(*arguments)
         library = xhlo.compile_ahead(program, cpu="host", threads="callback" if threads else "none")
         executable = xhlo.compile(program)
         expected: Any = executable(*arguments)
@@ -115,15 +122,24 @@ def speed(threads: bool) -> None:
             calls = {"ahead": caller(loaded, library, arguments, results)}
             if threads:
                 calls["peer"] = lambda executable=executable, arguments=arguments: executable(*arguments)
+            elif peer == "tflite":
+                from peers.on_tflite import call_of
+
+                calls["peer"] = call_of(row, arguments, weights)
             else:
-                calls["peer"] = onnx_call(row, arguments)
+                calls["peer"] = onnx_call(row, everything)
             calls["ahead"]()
             least = minima(calls)
-        first = expected[0] if isinstance(expected, tuple) else expected
-        same = results[0].tobytes() == np.asarray(first).tobytes()
+        one = expected[0] if isinstance(expected, tuple) else expected
+        same = results[0].tobytes() == np.asarray(one).tobytes()
         ratio = least["peer"] / least["ahead"]
         bits = "" if same else "   OTHER BITS THAN THE JIT"
-        print(f"{name:20}{1e3 * least['ahead']:10.3f}{1e3 * least['peer']:14.3f}{ratio:8.2f}{bits}")
+        print(f"{name:20}{1e3 * least['ahead']:10.3f}{1e3 * least['peer']:17.3f}{ratio:8.2f}{bits}")
+
+
+def with_weights(function: Callable[..., Any], weights: Arrays) -> Callable[..., Any]:
+    """A model whose last arguments are constants."""
+    return lambda *arguments: function(*arguments, *weights)
 
 
 def onnx_call(row: Any, arguments: Sequence[np.ndarray]) -> Callable[[], Any]:
@@ -192,9 +208,9 @@ if __name__ == "__main__":
     what = sys.argv[1:]
     if what == ["start"]:
         start()
-    elif what in (["speed"], ["threads"]):
+    elif len(what) == 1 and what[0] in PEERS:
         # The JIT's threads sleep soon, too: spinning ones take the processor from those that work.
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-        speed(what == ["threads"])
+        speed(what[0])
     else:
         sys.exit(str(__doc__))

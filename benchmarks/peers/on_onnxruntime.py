@@ -10,7 +10,7 @@ import onnx
 import onnxruntime
 from onnx import helper, numpy_helper
 
-from .rows import Arguments, Row
+from .rows import WEIGHTS, Arguments, Row
 
 SYSTEMS = ("ONNX Runtime",)
 VERSIONS = {"ONNX Runtime": onnxruntime.__version__}
@@ -141,15 +141,6 @@ GRAPHS: dict[str, Callable[..., Any]] = {
     "small_add": lambda g, x, y: g("Add", x, y),
 }
 """Inference that ONNX has operators for; its ScatterElements takes an index for each element, not for each row."""
-WEIGHTS = {
-    "mlp": 1,
-    "conv2d": 1,
-    "residual_block": 1,
-    "lstm": 1,
-    "transformer_block": 1,
-    "layernorm": 1,
-}
-"""Rows whose arguments from this one on are part of the model."""
 PICTURES = ("conv2d", "residual_block")
 
 

@@ -205,3 +205,12 @@ ROWS = (
     Row("small_add", "x+y, n=8, the whole call", lambda d: (d.normal(8), d.normal(8)), None, 96),
 )
 BY_NAME = {row.name: row for row in ROWS}
+WEIGHTS = {
+    "mlp": 1,
+    "conv2d": 1,
+    "residual_block": 1,
+    "lstm": 1,
+    "transformer_block": 1,
+    "layernorm": 1,
+}
+"""Rows whose arguments from this one on are part of the model."""
