@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from ...dialects.cost import F32_BYTES, Cost
 from ...hlo_dialect.op import CHEAP, FREE
 from ...hlo_dialect.ops.contraction import DotGeneralOp
+from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ...hlo_dialect.types import shape_of
 from ...lowering.device.cpu import CPU
 from .clusters import Cluster, Clusters, Mode
@@ -157,7 +158,7 @@ class ProducerFusion:
             return Fit(Mode.MAPPED, node.elements, False)
         if node.role not in LOOP_ROLES:
             return f"{node.op.name} is a kernel of its own, its result is in memory"
-        if cluster.kind not in ("loop", "reduce", "concatenate"):
+        if cluster.kind not in ("loop", "reduce", "concatenate") and not self._is_place(node, cluster):
             return self._refusal(node, cluster)
         uses = self._uses(node, cluster)
         if isinstance(uses, str):
@@ -182,6 +183,13 @@ class ProducerFusion:
         user = value.get_user_of_unique_use()
         return cluster.kind == "concatenate" and user is not None and user.name == node.op.name
 
+    def _is_place(self, node: Node, cluster: Cluster) -> bool:
+        """Whether an update in place uses a node for the place alone, a number that its kernel computes."""
+        if cluster.kind != "update" or node.elements != 1 or node.role != "elementwise":
+            return False
+        users = [number for number in node.users if number in cluster.ops]
+        return all(cluster.ops[number] is Mode.MAPPED or _is_start(node, self.nodes[number]) for number in users)
+
     def _uses(self, node: Node, cluster: Cluster) -> tuple[bool, int, bool] | str:
         """
         (read at the cluster's own index, elements read through other maps, read after the reduction); or a text saying
@@ -205,6 +213,8 @@ class ProducerFusion:
                 if value in user.op.operands[len(user.op.results) :]:
                     return "it is the initial value of a reduction, computed once"
                 same = True
+            elif _is_start(node, user):
+                mapped += 1
             elif user.role == "gather" and not (user.op.name == "hlo.gather" and value is not user.op.operands[0]):
                 return f"{user.op.name} reads it at an index known only at run time"
             elif user.role == "concatenate":
@@ -268,6 +278,14 @@ class ProducerFusion:
                 return "the reshape costs nothing where it is, between kernels"
             case _:
                 return f"{name} is not part of a kernel"
+
+
+def _is_start(node: Node, user: Node) -> bool:
+    """Whether a number is where a slice begins, and nothing else of it."""
+    op, value = user.op, node.op.results[0]
+    if node.elements != 1 or not isinstance(op, (DynamicSliceOp, DynamicUpdateSliceOp)):
+        return False
+    return value not in op.operands[: 2 if isinstance(op, DynamicUpdateSliceOp) else 1]
 
 
 def _repeated_operations(node: Node, evaluations: int) -> int:

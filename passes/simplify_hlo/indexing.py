@@ -46,15 +46,15 @@ something does that may be fused."""
 # -- indices that count --------------------------------------------------------------------------------
 
 
-def _counted_dim(value: SSAValue) -> tuple[int, int] | None:
+def counted_dim(value: SSAValue) -> tuple[int, int] | None:
     """(dimension, size): every element of the value is its index along that dimension; None for other values."""
     owner = value.owner
     if isinstance(owner, IotaOp):
         dim = owner.iota_dimension.value.data
         size = shape_of(value)[dim]
-        return (dim, size) if _holds_indices(value, size) else None
+        return (dim, size) if holds_indices(value, size) else None
     if isinstance(owner, (BroadcastInDimOp, ReshapeOp)):
-        found = _counted_dim(owner.operands[0])
+        found = counted_dim(owner.operands[0])
         if found is None:
             return None
         dim, size = found
@@ -69,7 +69,7 @@ def _counted_dim(value: SSAValue) -> tuple[int, int] | None:
     return None
 
 
-def _holds_indices(value: SSAValue, size: int) -> bool:
+def holds_indices(value: SSAValue, size: int) -> bool:
     """Whether the integer type of a value holds the indices below a size."""
     element = element_of(value)
     if not is_integer(element) or size < 1:
@@ -84,7 +84,7 @@ def compare_index(op: Operation) -> Rewrite | None:
     bound = compare.rhs.owner
     if not isinstance(bound, ConstantOp) or not is_splat(bound.dense):
         return None
-    counted = _counted_dim(compare.lhs)
+    counted = counted_dim(compare.lhs)
     if counted is None or 0 in shape_of(compare.lhs):
         return None
     limit, last = int(constant_array(bound.dense).reshape(-1)[0]), counted[1] - 1
@@ -106,7 +106,7 @@ def counted_index(op: Operation) -> Rewrite | None:
     if len(joined.operands) != len(dims.index_map) or not (is_static(shape) and is_static(shape_of(indices))):
         return None
     for number, (component, dim) in enumerate(zip(joined.operands, dims.index_map, strict=True)):
-        counted = _counted_dim(component)
+        counted = counted_dim(component)
         if counted is None or dim not in dims.collapsed or counted[1] != shape[dim] or len(dims.index_map) == 1:
             continue
         along = counted[0]
@@ -217,7 +217,7 @@ def scatter_into_splat(op: Operation) -> Rewrite | None:
     one_each = all(size == 1 or dim in places for dim, size in enumerate(batch))
     if len(dims.batching) != len(shape) - 1 or places != sorted(places) or not one_each:
         return None
-    if not _holds_indices(op.scatter_indices, shape[along]) or op.results[0].type != base.type:
+    if not holds_indices(op.scatter_indices, shape[along]) or op.results[0].type != base.type:
         return None
     rows = [shape[dim] for dim in dims.batching]
     builder = Builder()

@@ -27,6 +27,9 @@ Rule = Callable[[Operation], Rewrite | None]
 EXACT = "nothing: results keep their bits"
 """The assumption of a rule about floats if it states nothing else."""
 
+OPEN_ORDER = "nothing but the order of a product's sums, which HLO leaves open"
+"""The assumption of a rule that makes one product of another."""
+
 
 simplifications = Rules[Rule]("simplify-hlo", __package__, several=True)
 

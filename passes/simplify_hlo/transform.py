@@ -61,6 +61,10 @@ def _purity(op_type: type[Operation]) -> bool | None:
     return None if op_type.has_trait(RecursiveMemoryEffect) else False
 
 
+def _is_unused(op: Operation) -> bool:
+    return all(result.first_use is None for result in op.results)
+
+
 def is_pure(op: Operation) -> bool:
     """Whether the operation can be erased if its results are unused."""
     known = _purity(type(op))
@@ -132,7 +136,7 @@ class Simplifier:
                 self.queue.append(op)
 
     def _visit(self, op: Operation) -> None:
-        if all(result.first_use is None for result in op.results) and is_pure(op):
+        if _is_unused(op) and is_pure(op):
             self.applied["erase-dead"] += 1
             self._erase(op)
             return
@@ -192,7 +196,9 @@ class Simplifier:
         users = [use.operation for result in op.results for use in result.uses]
         sources = [value.owner for inner in op.walk() for value in inner.operands]
         replace_op(op, rewrite.new_ops, rewrite.values)
-        for each in (*rewrite.new_ops, *users, *sources):
+        # What is dead now goes first, so that rules see how many uses are left.
+        dead = [each for each in sources if isinstance(each, HloOp) and _is_unused(each)]
+        for each in (*dead, *rewrite.new_ops, *users, *sources):
             self._push(each)
 
     def _erase(self, op: Operation) -> None:

@@ -1,0 +1,168 @@
+"""Rules for convolutions: those that are products of matrices, and transposes that become dimension numbers."""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...hlo_dialect.attributes import DotDimensionNumbersAttr
+from ...hlo_dialect.expressions.tensor import Tensor
+from ...hlo_dialect.ops.contraction import DotGeneralOp
+from ...hlo_dialect.ops.convolution import ConvolutionOp
+from ...hlo_dialect.ops.elementwise_binary import MultiplyOp, SubtractOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, TransposeOp
+from ...hlo_dialect.shapes import is_static
+from ...hlo_dialect.syntax.convolution import ConvDimensionNumbersAttr, Dimensions
+from ...hlo_dialect.types import element_of, is_float, make_tensor, shape_of
+from .rewrite import OPEN_ORDER, Rewrite, approximations, assumes, by, simplifications, start
+
+SMALL = 1 << 18
+"""Multiplications of a convolution below which the order of its dimensions in memory hardly matters."""
+
+
+@simplifications.on(ConvolutionOp)
+@assumes(OPEN_ORDER)
+def convolution_to_product(op: Operation) -> Rewrite | None:
+    """A convolution with windows of one element, or of the whole input, is a product of matrices."""
+    assert isinstance(op, ConvolutionOp)
+    shapes = [shape_of(value) for value in (op.lhs, op.rhs, op.result)]
+    window = op.window
+    if op.feature_groups != 1 or op.batch_groups != 1 or window.is_padded or any(op.reversal):
+        return None
+    if any(not is_static(shape) or 0 in shape for shape in shapes):
+        return None
+    numbers, (lhs, rhs, out) = op.dimension_numbers, shapes
+    free: dict[int, int] = {numbers.lhs.batch: numbers.output.batch}
+    contracted = [(numbers.lhs.feature, numbers.kernel.batch)]
+    for dim, size in enumerate(window.dimensions):
+        place = numbers.lhs.spatial[dim]
+        if size == 1 and window.strides[dim] == 1:
+            free[place] = numbers.output.spatial[dim]
+        elif size == lhs[place]:
+            contracted.append((place, numbers.kernel.spatial[dim]))
+        else:
+            return None
+    # The order of the result's dimensions; those of one element are anywhere.
+    order = [place for _, place in sorted(free.items()) if out[place] != 1]
+    feature = numbers.output.feature
+    left = [*order, feature] if out[feature] != 1 else order
+    right = [feature, *order] if out[feature] != 1 else order
+    wide = [dim for dim in range(len(out)) if out[dim] != 1]
+    if wide not in (left, right):
+        return None
+    kept = sorted({numbers.kernel.feature, *(place for _, place in contracted)})
+    x = start(op.lhs)
+    w = Tensor(x.builder, op.rhs).reshape([rhs[dim] for dim in kept])
+    of_x, of_w = tuple(a for a, _ in contracted), tuple(kept.index(b) for _, b in contracted)
+    stated: dict[str, Attribute] = {}
+    levels = op.precision_config
+    in_order = wide == left
+    if levels is not None and levels.data:
+        stated["precision_config"] = levels if in_order else ArrayAttr(levels.data[::-1])
+    first, second, dims = (x, w, (of_x, of_w)) if in_order else (w, x, (of_w, of_x))
+    product = first.dot(second, DotDimensionNumbersAttr.of((), (), *dims), element_of(op.result), **stated)
+    return by(product.reshape(out))
+
+
+@simplifications.on(ConvolutionOp)
+def convolution_of_transpose(op: Operation) -> Rewrite | None:
+    """
+    A convolution of a transpose reads the transpose's operand, if that is small, or has its features last too.
+
+    Large ones compute faster in an order that decompose-hlo chooses, which these keep.
+    """
+    assert isinstance(op, ConvolutionOp)
+    numbers = op.dimension_numbers
+    for index, dims in enumerate((numbers.lhs, numbers.kernel)):
+        moved = op.operands[index].owner
+        if not isinstance(moved, TransposeOp):
+            continue
+        new, last = _renumbered(dims, moved.dims), len(moved.dims) - 1
+        if not _is_small(op) and last not in ((new.batch, new.feature) if index == 0 else (new.feature,)):
+            continue
+        both = (new, numbers.kernel) if index == 0 else (numbers.lhs, new)
+        operands = list(op.operands)
+        operands[index] = moved.operands[0]
+        return _with(op, operands, ConvDimensionNumbersAttr.of(*both, numbers.output), op.result.type)
+    return None
+
+
+@simplifications.on(TransposeOp)
+def transpose_of_convolution(op: Operation) -> Rewrite | None:
+    """A small convolution, of which nothing else needs the result, makes it in the order of its transpose."""
+    assert isinstance(op, TransposeOp)
+    inner = op.operands[0].owner
+    if not isinstance(inner, ConvolutionOp) or not inner.result.has_one_use() or not _is_small(inner):
+        return None
+    numbers = inner.dimension_numbers
+    places = [op.dims.index(dim) for dim in range(len(op.dims))]
+    new = ConvDimensionNumbersAttr.of(numbers.lhs, numbers.kernel, _renumbered(numbers.output, places))
+    return _with(inner, list(inner.operands), new, make_tensor(shape_of(op.results[0]), element_of(inner.result)))
+
+
+@approximations.on(MultiplyOp)
+@assumes("filters may be scaled instead of sums, and do not overflow")
+def scale_filters(op: Operation) -> Rewrite | None:
+    """
+    `conv(x, W) * s` is `conv(x, W * s)` for a scale s of each feature: a batch normalization with known statistics.
+    """
+    shape = shape_of(op.results[0])
+    for index in (0, 1):
+        inner, scale = op.operands[index].owner, op.operands[1 - index].owner
+        if not isinstance(inner, ConvolutionOp) or not isinstance(scale, BroadcastInDimOp):
+            continue
+        numbers, filters = inner.dimension_numbers, shape_of(inner.rhs)
+        small = math.prod(filters) * 4 <= math.prod(shape) and is_static(filters)
+        if scale.dims != (numbers.output.feature,) or not small or not inner.result.has_one_use():
+            continue
+        if not is_float(element_of(inner.rhs)) or element_of(inner.rhs) != element_of(op.results[0]):
+            continue
+        w = start(inner.rhs)
+        scaled = w * Tensor(w.builder, scale.operands[0]).broadcast(filters, (numbers.kernel.feature,))
+        return by(w.builder.op(ConvolutionOp, [inner.lhs, scaled], op.results[0].type, **inner.properties))
+    return None
+
+
+@approximations.on(MultiplyOp)
+@assumes("a difference may be scaled by its terms, which do not overflow")
+def scale_difference(op: Operation) -> Rewrite | None:
+    """`(conv(x, W) - m) * s` is `conv(x, W) * s - m * s` for a mean m and a scale s of each feature; so of products."""
+    for index in (0, 1):
+        inner, scale = op.operands[index].owner, op.operands[1 - index].owner
+        if not isinstance(inner, SubtractOp) or not isinstance(scale, BroadcastInDimOp):
+            continue
+        product, mean = inner.operands[0].owner, inner.operands[1].owner
+        alone = inner.results[0].has_one_use() and inner.operands[0].has_one_use()
+        if (
+            not alone
+            or not isinstance(product, (ConvolutionOp, DotGeneralOp))
+            or not isinstance(mean, BroadcastInDimOp)
+        ):
+            continue
+        if scale.dims != mean.dims or len(mean.dims) != 1 or not is_float(element_of(op.results[0])):
+            continue
+        if mean.operands[0].type != scale.operands[0].type:
+            continue
+        x = start(inner.operands[0])
+        m, s = Tensor(x.builder, mean.operands[0]), Tensor(x.builder, scale.operands[0])
+        return by(x * Tensor(x.builder, op.operands[1 - index]) - (m * s).broadcast(x.shape, mean.dims))
+    return None
+
+
+def _renumbered(dims: Dimensions, places: tuple[int, ...] | list[int]) -> Dimensions:
+    return Dimensions(places[dims.batch], places[dims.feature], tuple(places[dim] for dim in dims.spatial))
+
+
+def _is_small(op: ConvolutionOp) -> bool:
+    taps, shape = shape_of(op.rhs), shape_of(op.result)
+    if not is_static(taps) or not is_static(shape):
+        return False
+    return math.prod(shape) * math.prod(taps) < SMALL * max(1, taps[op.dimension_numbers.kernel.feature])
+
+
+def _with(op: ConvolutionOp, operands: list[SSAValue], numbers: ConvDimensionNumbersAttr, type_: Attribute) -> Rewrite:
+    """The convolution of other operands, with other dimension numbers."""
+    x = start(op.lhs)
+    return by(x.builder.op(ConvolutionOp, operands, type_, **{**op.properties, "dimension_numbers": numbers}))

@@ -1,0 +1,157 @@
+"""Rules for gathers and scatters of one slice, and for sums that pick one element by its index."""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from ...hlo_dialect.attributes import int_array
+from ...hlo_dialect.expressions.tensor import Builder, Tensor
+from ...hlo_dialect.ops.comparison import CompareOp, SelectOp
+from ...hlo_dialect.ops.creation import constant_of, is_splat_of
+from ...hlo_dialect.ops.elementwise_binary import AddOp
+from ...hlo_dialect.ops.gather import GatherOp
+from ...hlo_dialect.ops.index_dimensions import GatherDimensionNumbersAttr, IndexDimensions
+from ...hlo_dialect.ops.movement import BroadcastInDimOp
+from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
+from ...hlo_dialect.ops.scatter import ScatterOp, returned_argument
+from ...hlo_dialect.shapes import is_static
+from ...hlo_dialect.types import Array, element_of, is_float, make_tensor, shape_of
+from .indexing import counted_dim, holds_indices
+from .rewrite import Rewrite, by, simplifications, start, to
+
+LEAST_PICKED = 64
+"""Elements of a row from which picking one is faster than a sum of all."""
+
+
+def _is_one_window(dims: IndexDimensions, indices: SSAValue, *values: SSAValue) -> bool:
+    """Whether there is one index vector, and every value has elements of a known number."""
+    shapes = [shape_of(value) for value in (indices, *values)]
+    if any(not is_static(shape) or 0 in shape for shape in shapes):
+        return False
+    return math.prod(dims.batch_shape(shapes[0])) == 1 and not dims.batching
+
+
+@simplifications.on(GatherOp)
+def gather_of_slice(op: Operation) -> Rewrite | None:
+    """A gather of one slice is a dynamic_slice: both move it inside the operand."""
+    assert isinstance(op, GatherOp)
+    dims = op.dims
+    if not _is_one_window(dims, op.start_indices, op.operand, op.result):
+        return None
+    x = start(op.operand)
+    vector = Tensor(x.builder, op.start_indices).reshape([len(dims.index_map)])
+    zero = x.builder.splat(0, make_tensor((), vector.element))
+    starts = [zero] * len(x.shape)
+    for place, dim in enumerate(dims.index_map):
+        starts[dim] = vector.take(0, place)
+    return by(x.dynamic_slice(starts, op.sizes).reshape(shape_of(op.result)))
+
+
+@simplifications.on(ScatterOp)
+def scatter_of_slice(op: Operation) -> Rewrite | None:
+    """A scatter that writes one slice to a known place is a dynamic_update_slice; outside of the operand, nothing."""
+    assert isinstance(op, ScatterOp)
+    dims, index = op.dims, constant_of(op.scatter_indices)
+    if op.input_count != 1 or index is None or returned_argument(op.update_computation.block) != 1:
+        return None
+    base, update = op.inputs[0], op.updates[0]
+    if not _is_one_window(dims, op.scatter_indices, base, update) or element_of(base) != element_of(update):
+        return None
+    shape, window = shape_of(base), _window(dims, shape_of(base), shape_of(update))
+    first = _first(dims, index, len(shape))
+    if any(not 0 <= at <= size - part for at, part, size in zip(first, window, shape, strict=True)):
+        return to(base)
+    x = start(base)
+    scalar = make_tensor((), element_of(op.scatter_indices))
+    starts = [x.builder.splat(at, scalar) for at in first]
+    return by(x.dynamic_update_slice(Tensor(x.builder, update).reshape(window), starts))
+
+
+def _window(dims: IndexDimensions, shape: tuple[int, ...], update: tuple[int, ...]) -> tuple[int, ...]:
+    """The sizes of a window in the operand's dimensions."""
+    sizes = iter(update[dim] for dim in dims.window)
+    return tuple(1 if dim in dims.collapsed else next(sizes) for dim in range(len(shape)))
+
+
+def _first(dims: IndexDimensions, index: Array, rank: int) -> list[int]:
+    """The place of a window's first element."""
+    first = [0] * rank
+    for dim, number in zip(dims.index_map, index.reshape(-1), strict=True):
+        first[dim] = int(number)
+    return first
+
+
+@simplifications.on(ReduceOp)
+def sum_of_selected(op: Operation) -> Rewrite | None:
+    """
+    A sum of `select(index == i, x, 0)` along the dimension of the index picks element i of each row of an argument x.
+
+    Rows that have no such element give zero, as does an element -0, to which the sum adds zero.
+    """
+    assert isinstance(op, ReduceOp)
+    chosen = op.inputs[0].owner
+    if len(op.inputs) != 1 or not isinstance(chosen, SelectOp) or not isinstance(single_combiner(op.body), AddOp):
+        return None
+    predicate, x, other = chosen.operands
+    zero = 0.0 if is_float(element_of(x)) else 0
+    shape = shape_of(x)
+    if not isinstance(x, BlockArgument) or len(op.dims) != 1 or not is_static(shape) or 0 in shape:
+        return None
+    (along,) = op.dims
+    if shape[along] < LEAST_PICKED or element_of(x) != element_of(op.outs[0]) or shape_of(predicate) != shape:
+        return None
+    if not is_splat_of(other, zero) or not is_splat_of(op.init_values[0], zero):
+        return None
+    index = _index_compared(predicate, along)
+    return None if index is None else by(_picked(x, index, along) + zero)
+
+
+def _index_compared(predicate: SSAValue, along: int) -> BroadcastInDimOp | None:
+    """The index, broadcast along a dimension, with whose own indices a predicate compares it."""
+    compare = predicate.owner
+    if not isinstance(compare, CompareOp) or compare.direction != "EQ":
+        return None
+    size = shape_of(predicate)[along]
+    for counted, index in ((compare.lhs, compare.rhs), (compare.rhs, compare.lhs)):
+        spread = index.owner
+        if counted_dim(counted) != (along, size) or not isinstance(spread, BroadcastInDimOp):
+            continue
+        sizes = shape_of(spread.operands[0])
+        if holds_indices(index, size) and all(
+            dim != along or n == 1 for dim, n in zip(spread.dims, sizes, strict=True)
+        ):
+            return spread
+    return None
+
+
+def _picked(value: SSAValue, index: BroadcastInDimOp, along: int) -> Tensor:
+    """The element of each row of a value at that row's index, zero where the row is shorter."""
+    x = start(value)
+    shape = x.shape
+    kept = [dim for dim in range(len(shape)) if dim != along]
+    rows = [shape[dim] for dim in kept]
+    source = Tensor(x.builder, index.operands[0])
+    pairs = [(dim, size) for dim, size in zip(index.dims, source.shape, strict=True) if dim != along]
+    places = source.reshape([size for _, size in pairs]).broadcast(rows, [kept.index(dim) for dim, _ in pairs])
+    numbers = tuple(range(len(kept)))
+    dims = IndexDimensions((), (along,), tuple(kept), numbers, (along,), len(kept))
+    picked = gather(x.builder, value, places.reshape((*rows, 1)), dims, (1,) * len(shape), rows)
+    inside = (places >= 0) & (places <= shape[along] - 1)
+    return inside.select(picked, 0.0 if is_float(x.element) else 0)
+
+
+def gather(
+    builder: Builder,
+    value: SSAValue,
+    indices: Tensor,
+    dims: IndexDimensions,
+    sizes: tuple[int, ...],
+    shape: list[int] | tuple[int, ...],
+) -> Tensor:
+    """A gather with a result of `shape`."""
+    type_ = make_tensor(tuple(shape), element_of(value))
+    numbers = GatherDimensionNumbersAttr.of(dims)
+    stated = {"dimension_numbers": numbers, "slice_sizes": int_array(sizes)}
+    return builder.op(GatherOp, [value, indices], type_, **stated)
