@@ -156,6 +156,8 @@ class _Steps:
         ops = [self.nodes[i].op for i in sorted(cluster.ops)]
         inside = {result for op in ops for result in op.results}
         inputs: dict[SSAValue, None] = {}
+        if cluster.kind == "update":
+            inputs[ops[-1].operands[0]] = None  # the first operand's buffer is the result's
         for op in ops:
             for value in op.operands:
                 if value in inside or value in inputs:
