@@ -46,6 +46,7 @@ from .bfloat import floats_as_bits
 from .builder import UNIT, LlvmBuilder, access_group_attributes, patterns
 from .conventions import AMD_32, AMD_64, CPU, GPU_32, GPU_64, INDEX_BITWIDTH, PTR, Conventions
 from .kernels import is_launched, mark_kernel
+from .subnormals import Registers, flushed
 
 ENTRY = "xhlo_entry"
 
@@ -66,7 +67,8 @@ class ConvertToLlvmPass(HloPass):
     Leaves: only llvm in converted functions; the attribute xhlo.host_calls if the host program calls functions.
 
     soft-half=true converts f16 by integer arithmetic, for CPUs without instructions that do; soft-fma=true does without
-    a fused multiply-add, soft-extremes=true without maximum and minimum of doubles.
+    a fused multiply-add, soft-extremes=true without maximum and minimum of doubles. flush-subnormals=x86, or aarch64,
+    lets subnormal numbers count as zeros while the program runs, host functions that it calls included.
     """
 
     name = "convert-to-llvm"
@@ -76,6 +78,7 @@ class ConvertToLlvmPass(HloPass):
     soft_half: bool = False
     soft_fma: bool = False
     soft_extremes: bool = False
+    flush_subnormals: Registers = "none"
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         calls = [op.description for op in operations_in(module) if isinstance(op, HostCallOp)]
@@ -83,7 +86,7 @@ class ConvertToLlvmPass(HloPass):
             module.attributes[HOST_CALLS] = ArrayAttr(calls)
         cpu = replace(CPU, soft_half=self.soft_half, soft_fma=self.soft_fma, soft_extremes=self.soft_extremes)
         for part in lowered_parts(module):
-            ModuleConversion(part, cpu).run()
+            ModuleConversion(part, cpu, self.flush_subnormals).run()
 
     def parts(self, module: ModuleOp) -> Sequence[Operation]:
         return lowered_parts(module)
@@ -92,9 +95,10 @@ class ConvertToLlvmPass(HloPass):
 class ModuleConversion:
     """Replaces a module's functions and globals one by one."""
 
-    def __init__(self, module: ModuleOp | GpuModuleOp, cpu: Conventions = CPU):
-        """`cpu`: the conventions of functions that are no device's."""
+    def __init__(self, module: ModuleOp | GpuModuleOp, cpu: Conventions = CPU, flush: Registers = "none"):
+        """`cpu`: the conventions of functions that are no device's; `flush`: the CPU on which subnormals are zeros."""
         self.module = module
+        self.flush: Registers = flush
         self.cpu = cpu
         self.device = isinstance(module, GpuModuleOp)
         self.amd = isinstance(module, GpuModuleOp) and is_amd(module)
@@ -227,7 +231,7 @@ class ModuleConversion:
     def _thunk(self, op: func.FuncOp) -> llvm.FuncOp:
         to = self._builder(op)
         captures = [to.type(type_) for type_ in op.function_type.inputs.data[:-2]]
-        made = cpu.make_thunk(op.sym_name.data, captures, to)
+        made = cpu.make_thunk(op.sym_name.data, captures, to, self.flush)
         made.location = op.location
         if to.has_soft_floats:
             floats_as_bits(made, self.cpu.soft_half)
@@ -242,7 +246,7 @@ class ModuleConversion:
         to.block = to.new_block([PTR])
         buffers = to.block.args[0]
         pointers = [to.load(to.gep(buffers, index, PTR), PTR, 8, tagged=False) for index in range(len(inputs))]
-        to.call(main.sym_name.data, pointers, None)
+        flushed(to, self.flush, lambda: to.call(main.sym_name.data, pointers, None))
         to.add(llvm.ReturnOp.create())
         made = llvm.FuncOp(ENTRY, llvm.LLVMFunctionType([PTR]), llvm.LinkageAttr("external"), body=Region(to.finish()))
         made.location = main.location

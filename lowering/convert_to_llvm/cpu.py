@@ -18,6 +18,7 @@ from ...dialects.support.llvm_layout import byte_width
 from ...hlo_dialect.diagnostics import fail
 from .builder import I1, NO_PROPERTIES, LlvmBuilder, patterns
 from .conventions import I32, I64, PTR
+from .subnormals import Registers, flushed
 
 PARALLEL_FOR = "xhlo_parallel_for"
 """
@@ -50,7 +51,7 @@ def _parallel_for(op: ParallelForOp, to: LlvmBuilder) -> None:
     to.call(PARALLEL_FOR, (thunk, context, to.constant(op.count.value.data)), None)
 
 
-def make_thunk(body: str, captures: list[Attribute], to: LlvmBuilder) -> llvm.FuncOp:
+def make_thunk(body: str, captures: list[Attribute], to: LlvmBuilder, registers: Registers) -> llvm.FuncOp:
     """`void @body.thunk(ptr context, i64 lo, i64 hi)`: loads the captures and calls the body."""
     entry = to.block = to.new_block(THUNK_TYPE.inputs.data)
     context, low, high = entry.args
@@ -59,7 +60,7 @@ def make_thunk(body: str, captures: list[Attribute], to: LlvmBuilder) -> llvm.Fu
         to.load(to.field(context, struct, index), type_, byte_width(type_), tagged=False)
         for index, type_ in enumerate(captures)
     ]
-    to.call(body, (*values, low, high), None)
+    flushed(to, registers, lambda: to.call(body, (*values, low, high), None))
     to.add(llvm.ReturnOp.create())
     return llvm.FuncOp(thunk_name(body), THUNK_TYPE, llvm.LinkageAttr("internal"), body=Region(to.finish()))
 

@@ -51,8 +51,7 @@ class Vectors(Protocol):
 def tuned_for(machine: Vectors, spec: str, one_thread: bool = False) -> str:
     """A pass with the options that state what a machine's vectors are and can, and whether one thread runs the code."""
     if spec == "convert-to-llvm":
-        found = {"half": machine.soft_half, "fma": machine.soft_fma, "extremes": machine.soft_extremes}
-        soft = [f"soft-{name}=true" for name, is_soft in found.items() if is_soft]
+        soft = soft_options(machine)
         return f"{spec}{{{' '.join(soft)}}}" if soft else spec
     if spec not in SIZED_BY_VECTORS:
         return NATIVE_CALLS.get(spec, spec)
@@ -68,6 +67,12 @@ def tuned_for(machine: Vectors, spec: str, one_thread: bool = False) -> str:
 def _scalings(spec: str, vector_bits: int) -> list[str]:
     """The option for the instruction by which AVX-512 multiplies by powers of two: only it has vectors of 512 bits."""
     return ["scalings=true"] if spec == "expand-math" and vector_bits == 512 else []
+
+
+def soft_options(machine: Vectors) -> list[str]:
+    """The options of convert-to-llvm for what a machine has no instructions for."""
+    found = {"half": machine.soft_half, "fma": machine.soft_fma, "extremes": machine.soft_extremes}
+    return [f"soft-{name}=true" for name, is_soft in found.items() if is_soft]
 
 
 def _cache_option(l2_bytes: int | None) -> list[str]:
@@ -87,6 +92,8 @@ Specs of passes for targets that run the loops of convert-linalg-ext-to-scf, and
 """
 
 FAST = "simplify-hlo{math=fast}"
+FLUSHING = {"x86_64": "x86", "aarch64": "aarch64", "arm64": "aarch64"}
+"""The beginnings of triples of CPUs on which math=fast lets subnormal numbers count as zeros."""
 DONATING = "bufferize{in-place=true donate=true}"
 
 
@@ -160,24 +167,39 @@ class Cpu(Target):
             return DONATING
         if spec == "simplify-hlo" and self.math == "fast":
             return FAST
+        if spec == "convert-to-llvm":
+            return self._conversion()
         if self.named is not None:
             return tuned_for(self.named, spec)
-        if spec not in (*SIZED_BY_VECTORS, "convert-to-llvm"):
+        if spec not in SIZED_BY_VECTORS:
             return NATIVE_CALLS.get(spec, spec)
         from ...hlo_dialect.diagnostics import DiagnosticError
 
         try:
-            from .jit import host_dots, host_l2_bytes, host_soft, host_vector_bits
+            from .jit import host_dots, host_l2_bytes, host_vector_bits
         except DiagnosticError:
             return spec  # without llvmlite there is only IR, and no code for this machine
-        if spec == "convert-to-llvm":
-            return f"{spec}{{{' '.join(host_soft())}}}" if host_soft() else spec
         bits = host_vector_bits()
         options = [*([] if bits == 512 else [f"vector-bits={bits}"]), *_scalings(spec, bits)]
         if spec == "convert-contractions-to-vector":
             options += [f"{name}=true" for name in host_dots()]
             options += _cache_option(host_l2_bytes())
         return f"{spec}{{{' '.join(options)}}}" if options else spec
+
+    def _conversion(self) -> str:
+        """convert-to-llvm with what the machine lacks, and with math=fast without subnormal numbers."""
+        from ...hlo_dialect.diagnostics import DiagnosticError
+
+        try:
+            from .jit import host_soft, host_triple
+        except DiagnosticError:
+            return "convert-to-llvm"  # without llvmlite, as above
+        options = host_soft() if self.named is None else soft_options(self.named)
+        triple = host_triple() if self.named is None else self.named.triple
+        registers = next((kind for start, kind in FLUSHING.items() if triple.startswith(start)), None)
+        if self.math == "fast" and registers is not None:
+            options = [*options, f"flush-subnormals={registers}"]
+        return f"convert-to-llvm{{{' '.join(options)}}}" if options else "convert-to-llvm"
 
     def build(self, lowering: Lowering, text_at: TextAt) -> Executable:
         if self.named is not None:
