@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..hlo_dialect.attributes import DotDimensionNumbersAttr
 from ..hlo_dialect.diagnostics import Diagnostic, engine_of
@@ -16,7 +16,7 @@ from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.loops import Loop
 from ..hlo_dialect.ops.contraction import DotGeneralOp
 from ..hlo_dialect.ops.control_flow import WhileOp
-from ..hlo_dialect.ops.dynamic import DynamicSliceOp
+from ..hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ..hlo_dialect.ops.movement import ReshapeOp
 from ..hlo_dialect.types import bit_width, element_of, shape_of
 from ..hlo_dialect.walking import operations_in
@@ -49,6 +49,7 @@ class BatchStepProductsPass(HloPass):
     Assumes: the level after hoist-loop-invariants: what does not change is computed outside.
     Leaves: products of many rows, which gain nothing, and those whose results for all steps take more than 64 MB.
 
+    A loop that writes its results step by step, of the type of the products of all steps, writes them over these.
     The sums are the same; their order may be another, as it may between matrix products of different sizes.
     """
 
@@ -61,12 +62,15 @@ class BatchStepProductsPass(HloPass):
         for op in operations_in(module):
             if not isinstance(op, WhileOp):
                 continue
-            loop = Loop(op)
+            loop, batched = Loop(op), False
             for each in list(loop.body.ops):
                 if isinstance(each, DotGeneralOp) and (step := _step(each, loop)) is not None:
                     text = "the products of all steps are computed at once, before the loop"
                     engine.emit(Diagnostic("remark", text, each.location))
                     _batch(step, op)
+                    batched = True
+            if batched:
+                _write_over(Loop(op))
 
 
 def _step(dot: DotGeneralOp, loop: Loop) -> Step | None:
@@ -130,3 +134,47 @@ def _batch(step: Step, loop: WhileOp) -> None:
     sizes = (1, *every.shape[1:])
     part = inside.tensors([every.value])[0].dynamic_slice([first, *[zero] * (len(sizes) - 1)], sizes)
     inside.replace(dot, part.reshape(shape_of(dot.result)))
+
+
+def _write_over(loop: Loop) -> None:
+    """
+    Let results that a loop stacks begin as what it takes a slice of in each step, instead of a constant.
+
+    Step i reads slice i before it writes it, nothing else reads either, and every slice is written: one buffer holds
+    both.
+    """
+    for position, stacked in enumerate(loop.body.args):
+        written = loop.returned[position].owner
+        if not isinstance(written, DynamicUpdateSliceOp) or written.operand is not stacked:
+            continue
+        index = next((at for at in loop.inductions if loop.is_step_slice(written, at)), None)
+        alone = stacked.has_one_use() and loop.cond.args[position].first_use is None
+        if index is None or not alone or loop.trip_count != shape_of(stacked)[0]:
+            continue
+        before = _behind(written.update, loop)
+        reads = [op for op in before if isinstance(op, DynamicSliceOp) and loop.is_step_slice(op, index)]
+        read = next((op for op in reads if _is_last_read(op, stacked, loop, before)), None)
+        if read is not None:
+            loop.op.operands[position] = read.operand
+            read.operands[0] = stacked
+            return
+
+
+def _is_last_read(read: DynamicSliceOp, stacked: SSAValue, loop: Loop, before: dict[Operation, None]) -> bool:
+    """Whether an operation alone reads products of the loop's steps, for what is computed `before` the write."""
+    source = read.operand
+    if not isinstance(source.owner, DotGeneralOp) or source.type != stacked.type or not source.has_one_use():
+        return False
+    return loop.is_outside(source) and all(use.operation in before for use in read.result.uses)
+
+
+def _behind(value: SSAValue, loop: Loop) -> dict[Operation, None]:
+    """The operations of the loop's body that compute a value."""
+    found: dict[Operation, None] = {}
+    pending = [value]
+    while pending:
+        owner = pending.pop().owner
+        if isinstance(owner, Operation) and owner.parent is loop.body and owner not in found:
+            found[owner] = None
+            pending += owner.operands
+    return found

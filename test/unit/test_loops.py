@@ -116,6 +116,19 @@ def test_a_kernel_loop_is_kept_by_a_second_run() -> None:
     assert str(once.after("fuse-loops").module) == str(once.module)
 
 
+def test_results_over_the_products_of_all_steps() -> None:
+    """Also where the loop leaves the last of them as they were."""
+    path = Path(__file__).parents[1] / "lit/passes/batch_step_products_over.mlir"
+    _, *texts = path.read_text().split("\nfunc.func @")
+    draw = np.random.default_rng(0)
+    inputs = [draw.normal(size=shape).astype(np.float32) for shape in ((20, 3, 5), (5, 8), (3, 8))]
+    for text in texts:
+        program = Program("func.func @main(" + text.partition("(")[2].partition("\n}")[0] + "\n}")
+        program.after("batch-step-products").same_results(*inputs, rtol=1e-5)
+        compiled = np.asarray(xhlo.compile(program.text)(*inputs))
+        np.testing.assert_allclose(compiled, program.results(*inputs)[0], rtol=2e-5, atol=1e-6)
+
+
 def test_products_of_all_steps_at_once_are_those_of_each() -> None:
     text = (Path(__file__).parents[1] / "lit/passes/batch_step_products.mlir").read_text().split("// -----")[0]
     program = Program(text.replace("@scan", "@main"))
