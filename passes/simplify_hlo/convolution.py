@@ -27,13 +27,16 @@ SMALL = 1 << 18
 def convolution_to_product(op: Operation) -> Rewrite | None:
     """A convolution with windows of one element, or of the whole input, is a product of matrices."""
     assert isinstance(op, ConvolutionOp)
-    shapes = [shape_of(value) for value in (op.lhs, op.rhs, op.result)]
+    numbers = op.dimension_numbers
+    lhs, rhs, out = (shape_of(value) for value in (op.lhs, op.rhs, op.result))
+    spatial = zip(numbers.lhs.spatial, numbers.kernel.spatial, strict=True)
+    if any(rhs[dim] not in (1, lhs[place]) for place, dim in spatial):
+        return None
     window = op.window
     if op.feature_groups != 1 or op.batch_groups != 1 or window.is_padded or any(op.reversal):
         return None
-    if any(not is_static(shape) or 0 in shape for shape in shapes):
+    if any(not is_static(shape) or 0 in shape for shape in (lhs, rhs, out)):
         return None
-    numbers, (lhs, rhs, out) = op.dimension_numbers, shapes
     free: dict[int, int] = {numbers.lhs.batch: numbers.output.batch}
     contracted = [(numbers.lhs.feature, numbers.kernel.batch)]
     for dim, size in enumerate(window.dimensions):

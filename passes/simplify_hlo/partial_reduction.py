@@ -145,8 +145,11 @@ def _of_repeated(folding: _Folding) -> Rewrite | None:
     return by(total * (float(count) if is_float(x.element) else count))
 
 
-def _in_order(op: Operation, rewrite: Callable[[_Folding], Rewrite | None], floats: bool) -> Rewrite | None:
-    folding = _folding(op)
+def _in_order(
+    op: Operation, whole: type[Operation], rewrite: Callable[[_Folding], Rewrite | None], floats: bool
+) -> Rewrite | None:
+    """The rewrite of a reduction of what `whole` makes, if its order matters as stated."""
+    folding = _folding(op) if isinstance(op.operands[0].owner, whole) else None
     return None if folding is None or folding.changes_floats is not floats else rewrite(folding)
 
 
@@ -156,37 +159,37 @@ def _in_order(op: Operation, rewrite: Callable[[_Folding], Rewrite | None], floa
 @simplifications.on(ReduceOp)
 def reduce_of_concatenate(op: Operation) -> Rewrite | None:
     """A reduction of a concatenation of few parts, which nothing else needs, is one of each; not a sum of floats."""
-    return _in_order(op, _of_parts, floats=False)
+    return _in_order(op, ConcatenateOp, _of_parts, floats=False)
 
 
 @approximations.on(ReduceOp)
 @assumes("a sum may be ordered by the parts that it is of")
 def sum_of_concatenate(op: Operation) -> Rewrite | None:
     """A sum, or product, of a concatenation of few parts, which nothing else needs, is one of each part."""
-    return _in_order(op, _of_parts, floats=True)
+    return _in_order(op, ConcatenateOp, _of_parts, floats=True)
 
 
 @simplifications.on(ReduceOp)
 def reduce_of_pad(op: Operation) -> Rewrite | None:
     """A reduction of what is padded with its initial value is one of the operand; not a sum of floats."""
-    return _in_order(op, _of_padded, floats=False)
+    return _in_order(op, PadOp, _of_padded, floats=False)
 
 
 @approximations.on(ReduceOp)
 @assumes("a sum may be ordered as if it had fewer terms")
 def sum_of_pad(op: Operation) -> Rewrite | None:
     """A sum, or product, of what is padded with its initial value is one of the operand."""
-    return _in_order(op, _of_padded, floats=True)
+    return _in_order(op, PadOp, _of_padded, floats=True)
 
 
 @simplifications.on(ReduceOp)
 def sum_of_broadcast(op: Operation) -> Rewrite | None:
     """A sum of integers along dimensions of a broadcast that repeat its operand is the operand times their size."""
-    return _in_order(op, _of_repeated, floats=False)
+    return _in_order(op, BroadcastInDimOp, _of_repeated, floats=False)
 
 
 @approximations.on(ReduceOp)
 @assumes("a sum of equal numbers may be rounded once, and does not overflow")
 def float_sum_of_broadcast(op: Operation) -> Rewrite | None:
     """A sum of floats along dimensions of a broadcast that repeat its operand is the operand times their size."""
-    return _in_order(op, _of_repeated, floats=True)
+    return _in_order(op, BroadcastInDimOp, _of_repeated, floats=True)
