@@ -126,7 +126,7 @@ def executable_of(module: ModuleOp, options: Options) -> Executable:
     """Compile a program through the door that all programs take."""
     if options.dump is not None:
         dump("torch", read_source(module), get_target(options.target).present(), options.dump)
-    return compile_program(module, options.target, math=options.math)
+    return compile_program(module, options.target, math=options.math, autotune=options.autotune, tuning=options.tuning)
 
 
 @paused_gc()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -20,6 +21,10 @@ class Options:
     """Whether an operation that is not lowered is an error; else torch runs it, with a warning."""
     dump: str | None = None
     """The folder to which every stage of each program is written."""
+    autotune: bool | str | os.PathLike[str] = False
+    """Whether to measure how products are tiled, or the file for the choices, as of `xhlo.compile`."""
+    tuning: str | os.PathLike[str] | None = None
+    """The file of choices to use without measuring."""
 
     @staticmethod
     def of(given: Mapping[str, Any] | None) -> Options:
@@ -27,8 +32,6 @@ class Options:
         stated = dict(given or {})
         names = [one.name for one in fields(Options)]
         for name in stated:
-            if name == "autotune":
-                raise ValueError("options: xhlo has no autotuning of PyTorch programs; leave 'autotune' out")
             if name not in names:
                 raise ValueError(f"options: there is no option '{name}'; there are {', '.join(names)}")
         found = Options(**stated)

@@ -6,13 +6,14 @@ import doctest
 import re
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 import xhlo
 from graph_programs import compiled
-from xhlo.frontends.torch import registry
+from xhlo.frontends.torch import graphs, registry
 from xhlo.frontends.torch.backend import xhlo as backend
 from xhlo.frontends.torch.errors import FallbackWarning
 
@@ -55,8 +56,9 @@ def test_strict_refuses_it_at_its_line() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"speed": 1}, "there is no option 'speed'; there are target, math, strict, dump"),
-        ({"autotune": True}, "xhlo has no autotuning of PyTorch programs"),
+        ({"speed": 1}, "there is no option 'speed'; there are target, math, strict, dump, autotune, tuning"),
+        ({"tuning": "none.json"}, "none.json"),
+        ({"tuning": "none.json", "autotune": True}, "give autotune=, which measures, or tuning="),
         ({"math": "quick"}, "no mode of math is named 'quick'"),
         ({"target": "abacus"}, "abacus"),
     ],
@@ -75,6 +77,22 @@ def test_stages_are_dumped(tmp_path: Path) -> None:
     torch.compile(lambda x: x.sin() + 1, backend=backend, options={"dump": str(tmp_path)})(torch.randn(3))
     (text,) = [path.read_text() for path in tmp_path.glob("*.hlo.mlir")]
     assert "hlo.sine" in text
+
+
+def test_products_are_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The options go the way of `xhlo.compile`'s, which test_autotune measures."""
+    given: list[object] = []
+    real = graphs.compile_program
+
+    def compile_program(module: object, *args: object, autotune: object, tuning: object, **stated: Any) -> Any:
+        given.append((autotune, tuning))
+        return real(module, **stated)
+
+    monkeypatch.setattr(graphs, "compile_program", compile_program)
+    for options in ({"autotune": "a.json"}, {"tuning": "b.json"}):
+        torch._dynamo.reset()
+        torch.compile(torch.neg, backend=backend, options=options)(torch.ones(2))
+    assert given == [("a.json", None), (False, "b.json")]
 
 
 def test_sizes_that_change() -> None:

@@ -41,3 +41,17 @@ def test_few_positions(monkeypatch: pytest.MonkeyPatch) -> None:
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
     assert all("hlo.convolution" not in text for text in texts)
+
+
+def test_results_that_reach_beyond_the_windows() -> None:
+    """A transposed convolution whose output padding is its stride or more: its gradient leaves results out."""
+    torch.manual_seed(0)
+    x, t = torch.randn(2, 4, 5, 6), torch.randn(4, 3, 2, 3)
+
+    def step(x: Any, t: Any) -> list[Any]:
+        given = [one.clone().requires_grad_() for one in (x, t)]
+        found = F.conv_transpose2d(*given, stride=(1, 2), padding=1, output_padding=(2, 3), dilation=(3, 4))
+        return [found, *torch.autograd.grad((found * found.detach().cos()).sum(), given)]
+
+    for one, other in zip(compiled(step)(x, t), step(x, t), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import Any
 
 from ..api import torch
@@ -22,20 +23,32 @@ def _reflected(x: Any, low: float, high: float) -> Any:
     return torch.where(turns % 2 == 0, rest + low, span - rest + low)
 
 
-def _place(x: Any, size: int, padding: int, align: bool) -> Any:
-    """From [-1, 1] to the places of elements."""
-    found = (x + 1) / 2 * (size - 1) if align else ((x + 1) * size - 1) / 2
+def _scale(size: int, align: bool) -> float:
+    """The elements between -1 and 0."""
+    return (size - 1) / 2 if align else size / 2
+
+
+def _plain(x: Any, size: int, align: bool) -> Any:
+    """From [-1, 1] to the places of elements, also those outside."""
+    return (x + 1) / 2 * (size - 1) if align else ((x + 1) * size - 1) / 2
+
+
+def _inside(x: Any, size: int, padding: int, align: bool) -> Any:
+    """Places moved inside, if the padding says so."""
     if padding == _REFLECTION:
         low, high = (0.0, size - 1.0) if align else (-0.5, size - 0.5)
-        found = _reflected(found, low, high)
-    return found if padding == _ZEROS else found.clamp(0, size - 1)
+        x = _reflected(x, low, high)
+    return x if padding == _ZEROS else x.clamp(0, size - 1)
+
+
+def _place(x: Any, size: int, padding: int, align: bool) -> Any:
+    return _inside(_plain(x, size, align), size, padding, align)
 
 
 def _slope(x: Any, size: int, padding: int, align: bool) -> Any:
     """The gradient of `_place`, which is zero where the place is clipped, and turns with each reflection."""
-    scale = (size - 1) / 2 if align else size / 2
-    plain = (x + 1) / 2 * (size - 1) if align else ((x + 1) * size - 1) / 2
-    found = torch.full_like(x, scale)
+    plain = _plain(x, size, align)
+    found = torch.full_like(x, _scale(size, align))
     if padding == _ZEROS:
         return found
     if padding == _REFLECTION:
@@ -50,14 +63,19 @@ def _slope(x: Any, size: int, padding: int, align: bool) -> Any:
 
 
 class _Grid:
-    """The places of a grid: (N, *outputs, rank), the last dimension of the volume first."""
+    """
+    The places of a grid: (N, *outputs, rank), the last dimension of the volume first.
 
-    def __init__(self, x: Any, grid: Any, padding: int, align: bool):
+    Those outside are moved inside if the padding says so, and if `moved`.
+    """
+
+    def __init__(self, x: Any, grid: Any, padding: int, align: bool, moved: bool = True):
         self.shape = list(x.shape[2:])
         self.rank = len(self.shape)
         self.flat = x.flatten(2)
         self.sizes = list(reversed(self.shape))
-        self.places = [_place(grid[..., dim], size, padding, align) for dim, size in enumerate(self.sizes)]
+        place = partial(_place, padding=padding, align=align) if moved else partial(_plain, align=align)
+        self.places = [place(grid[..., dim], size) for dim, size in enumerate(self.sizes)]
 
     def chosen(self, corner: Any) -> tuple[Any, Any]:
         """The flat place of whole coordinates, and whether they are inside."""
@@ -77,6 +95,12 @@ class _Grid:
         places = flat.reshape(number, 1, -1).expand(-1, channels, -1)
         found = self.flat.gather(2, places).reshape(number, channels, *flat.shape[1:])
         return torch.where(inside.unsqueeze(1), found, 0.0)
+
+    def added(self, into: Any, flat: Any, inside: Any, amount: Any) -> Any:
+        """The elements of each channel with amounts added at flat places; none outside."""
+        number, channels, _ = self.flat.shape
+        places = flat.reshape(number, 1, -1).expand(-1, channels, -1)
+        return into.scatter_add(2, places, torch.where(inside.unsqueeze(1), amount, 0.0).flatten(2))
 
     def corners(self) -> Any:
         """For each corner around the places: its coordinates, and for each dimension its share and that one's sign."""
@@ -108,21 +132,15 @@ def grid_sampler_3d(x: Any, grid: Any, mode: int, padding: int, align: bool) -> 
 
 def _backward(gradient: Any, x: Any, grid: Any, mode: int, padding: int, align: bool, mask: Any) -> Any:
     found = _Grid(x, grid, padding, align)
-    number, channels = x.shape[:2]
     into = torch.zeros_like(found.flat)
-
-    def added(flat: Any, inside: Any, amount: Any) -> Any:
-        places = flat.reshape(number, 1, -1).expand(-1, channels, -1)
-        return into.scatter_add(2, places, torch.where(inside.unsqueeze(1), amount, 0.0).flatten(2))
-
     if mode == _NEAREST:
         flat, inside = found.chosen([place.round() for place in found.places])
-        return added(flat, inside, gradient).reshape(x.shape), torch.zeros_like(grid)
+        return found.added(into, flat, inside, gradient).reshape(x.shape), torch.zeros_like(grid)
     slopes: list[Any] = [0] * found.rank
     for corner, shares, signs in found.corners():
         flat, inside = found.chosen(corner)
         if mask[0]:
-            into = added(flat, inside, gradient * _product(shares).unsqueeze(1))
+            into = found.added(into, flat, inside, gradient * _product(shares).unsqueeze(1))
         if mask[1]:
             pull = (found.values(flat, inside) * gradient).sum(1)
             for dim in range(found.rank):
@@ -133,6 +151,51 @@ def _backward(gradient: Any, x: Any, grid: Any, mode: int, padding: int, align: 
         steps = [_slope(grid[..., dim], size, padding, align) for dim, size in enumerate(found.sizes)]
         of_grid = torch.stack([one * step for one, step in zip(slopes, steps, strict=True)], -1)
     return (into.reshape(x.shape) if mask[0] else None), of_grid
+
+
+def _near(x: Any) -> tuple[Any, Any]:
+    """Keys' kernel with a = -3/4 up to 1, and its slope."""
+    return (1.25 * x - 2.25) * x * x + 1, (3.75 * x - 4.5) * x
+
+
+def _far(x: Any) -> tuple[Any, Any]:
+    """The same from 1 to 2."""
+    return ((-0.75 * x + 3.75) * x - 6) * x + 3, (-2.25 * x + 7.5) * x - 6
+
+
+def _cubic(part: Any) -> tuple[Any, Any]:
+    """
+    The shares of the four elements around a place that is a part of a step beyond the second, and their slopes, along a
+    new dimension after the first.
+    """
+    shares, slopes = zip(_far(part + 1), _near(part), _near(1 - part), _far(2 - part), strict=True)
+    return torch.stack(shares, 1), torch.stack([*slopes[:2], -slopes[2], -slopes[3]], 1)
+
+
+def _bicubic_backward(gradient: Any, x: Any, grid: Any, mode: int, padding: int, align: bool, mask: Any) -> Any:
+    """Each of the 16 elements around a place is moved inside by itself; they are dimensions 1 (down) and 2 (across)."""
+    found = _Grid(x, grid, padding, align, moved=False)
+    floors = [place.floor() for place in found.places]
+    taps = torch.arange(-1, 3, dtype=grid.dtype, device=grid.device).view(4, 1, 1)
+    corner = [
+        _inside(floor.unsqueeze(1) + taps, size, padding, align)
+        for floor, size in zip(floors, found.sizes, strict=True)
+    ]
+    (across, slope_x), (down, slope_y) = (
+        _cubic(place - floor) for place, floor in zip(found.places, floors, strict=True)
+    )
+    flat, inside = found.chosen([corner[0].unsqueeze(1), corner[1].unsqueeze(2)])
+    wide = gradient[:, :, None, None]
+    into = of_grid = None
+    if mask[0]:
+        amount = wide * (across.unsqueeze(1) * down.unsqueeze(2)).unsqueeze(1)
+        into = found.added(torch.zeros_like(found.flat), flat, inside, amount).reshape(x.shape)
+    if mask[1]:
+        pull = (found.values(flat, inside) * wide).sum(1)
+        slopes = [pull * slope_x.unsqueeze(1) * down.unsqueeze(2), pull * across.unsqueeze(1) * slope_y.unsqueeze(2)]
+        steps = [_scale(size, align) for size in found.sizes]
+        of_grid = torch.stack([one.sum((1, 2)) * step for one, step in zip(slopes, steps, strict=True)], -1)
+    return into, of_grid
 
 
 @composes("aten.grid_sampler_3d_backward")
@@ -146,6 +209,5 @@ def grid_sampler_3d_backward(
 def grid_sampler_2d_backward(
     gradient: Any, x: Any, grid: Any, mode: int, padding: int, align: bool, output_mask: Any
 ) -> Any:
-    if mode == _BICUBIC:
-        return NotImplemented
-    return _backward(gradient, x, grid, mode, padding, align, output_mask)
+    backward = _bicubic_backward if mode == _BICUBIC else _backward
+    return backward(gradient, x, grid, mode, padding, align, output_mask)

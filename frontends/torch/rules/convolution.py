@@ -71,16 +71,25 @@ def _taps(sizes: Sequence[int]) -> list[tuple[int, ...]]:
     return list(itertools.product(*map(range, sizes)))
 
 
+def _after(x: Value, window: Window, sizes: Sequence[int], outputs: Sequence[int]) -> list[int]:
+    """
+    The elements that windows of these sizes read beyond x (n, c, ..), for each dimension, for so many results.
+
+    Negative where they leave out the last of x, as in gradients of transposed convolutions whose results reach further.
+    """
+    found: list[int] = []
+    for dim, (size, results) in enumerate(zip(sizes, outputs, strict=True)):
+        reach = (results - 1) * window.stride[dim] + (size - 1) * window.dilation[dim] + 1
+        found.append(reach - x.shape[2 + dim] - window.padding[dim])
+    return found
+
+
 def _windows(step: Step, x: Value, window: Window, sizes: Sequence[int], outputs: Sequence[int]) -> Value:
     """The windows of x (n, c, ..), a row for each position: (n * outputs, c * sizes)."""
     rank, (n, channels) = len(sizes), x.shape[:2]
     zero = step.full(0, dtype_of(x))
-    reach = [
-        (outputs[dim] - 1) * window.stride[dim] + (sizes[dim] - 1) * window.dilation[dim] + 1 for dim in range(rank)
-    ]
-    low = [0, 0, *window.padding]
-    high = [0, 0, *(reach[dim] - x.shape[2 + dim] - window.padding[dim] for dim in range(rank))]
-    padded = x.pad(zero, low, high, [0] * (rank + 2))
+    high = [0, 0, *_after(x, window, sizes, outputs)]
+    padded = x.pad(zero, [0, 0, *window.padding], high, [0] * (rank + 2))
     found: list[Value] = []
     for tap in _taps(sizes):
         start = [place * dilation for place, dilation in zip(tap, window.dilation, strict=True)]
@@ -127,7 +136,7 @@ def forward(step: Step, x: Value, kernel: Value, window: Window, shape: Sequence
     return _convolved(
         step, x, kernel, shape, _numbers(rank),
         window_strides=window.stride,
-        padding=[[one, one] for one in window.padding],
+        padding=[[low, high] for low, high in zip(window.padding, _after(x, window, sizes, shape[2:]), strict=True)],
         rhs_dilation=window.dilation,
         feature_group_count=window.groups,
     )  # fmt: skip
