@@ -5,22 +5,20 @@ A family file (elementwise.py, movement.py, ..) defines its operations as subcla
 `OPS = (...)`; `dialect.py` collects them, so that adding an operation edits no list elsewhere.
 """
 
-# pyright: reportPrivateUsage=false
-# `create` and `append` set the fields of xDSL's operations and uses themselves.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Protocol, Self, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Protocol, Self, TypeGuard
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 from xdsl.interfaces import HasFolderInterface
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, Use
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir.core import OpResult, SSAValues
-from xdsl.irdl import IRDLOperation, OptionalDef
+from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
 from ..dialects import cost
+from ..dialects.support.creation import create_op
 from .diagnostics import op_error
 from .shapes import types_agree
 from .types import Array
@@ -47,60 +45,7 @@ FREE, CHEAP, DIVISION, EXPENSIVE = (weight.hlo for weight in (cost.FREE, cost.CH
 """The values for an operation's COST."""
 
 
-OpT = TypeVar("OpT", bound=IRDLOperation)
-
-_new = object.__new__
-
 _NONE: Mapping[str, Attribute] = {}
-
-
-@cache
-def default_properties(cls: type[IRDLOperation]) -> tuple[tuple[str, Attribute], ...]:
-    """The properties that an operation has where none are stated."""
-    return tuple(
-        (name, stated.default_value)
-        for name, stated in cls.get_irdl_definition().properties.items()
-        if not isinstance(stated, OptionalDef) and stated.default_value is not None
-    )
-
-
-def create_op(
-    cls: type[OpT],
-    *,
-    operands: Sequence[SSAValue] = (),
-    result_types: Sequence[Attribute] = (),
-    properties: Mapping[str, Attribute] = _NONE,
-    attributes: Mapping[str, Attribute] = _NONE,
-    location: LocationAttr | None = None,
-    successors: Sequence[Block] = (),
-    regions: Sequence[Region] = (),
-) -> OpT:
-    """
-    Build an operation from its parts, as `Operation.create` does, in a third of its time.
-
-    It sets the same fields at once: xDSL's constructor goes through setters that first undo what was there.
-    """
-    op = cls.__new__(cls)
-    op._operands = values = SSAValues(operands)
-    uses: list[Use] = []
-    for index, value in enumerate(values):
-        following = value.first_use
-        value.first_use = use = Use(op, index, None, following)
-        if following is not None:
-            following._prev_use = use
-        uses.append(use)
-    op._operand_uses = tuple(uses)
-    op.results = SSAValues([OpResult(type_, op, index) for index, type_ in enumerate(result_types)])
-    op.properties = stated = dict(properties)
-    op.attributes = dict(attributes)
-    op.location = UNKNOWN_LOC if location is None else location
-    for name, default in default_properties(cls):
-        stated.setdefault(name, default)
-    if successors:
-        op.successors = successors
-    for region in regions:
-        op.add_region(region)
-    return op
 
 
 class RegionRunner(Protocol):
@@ -228,71 +173,6 @@ def is_elementwise(op: object) -> TypeGuard[HloOp]:
 def reject(message: str) -> NoReturn:
     """Raise VerifyException; `message` begins with the name of the constraint that does not hold."""
     raise VerifyException(message)
-
-
-def append(block: Block, op: Operation) -> None:
-    """
-    Add a new operation at the end of a block, as `Block.add_op` does; one without regions holds no block, so that there
-    is nothing to search for circles.
-    """
-    if op.regions or op.parent is not None:
-        block.add_op(op)
-        return
-    last = block._last_op
-    op.parent = block
-    op._prev_op = last
-    if last is None:
-        block._first_op = op
-    else:
-        last._next_op = op
-    block._last_op = op
-
-
-def append_new(
-    block: Block,
-    cls: type[Operation],
-    operands: Sequence[SSAValue],
-    type_: Attribute,
-    properties: Mapping[str, Attribute],
-    location: LocationAttr,
-) -> OpResult:
-    """
-    The result of a new operation at the end of a block, in half of the time of `create` and `append`.
-
-    `properties` are all that it has: no default is added.
-    """
-    op = cls.__new__(cls)
-    op._operands = SSAValues(operands)
-    uses: list[Use] = []
-    for value in operands:
-        # The fields are set here: a call of the constructor takes as long as all else.
-        use = _new(Use)
-        use._operation = op
-        use._index = len(uses)
-        use._prev_use = None
-        use._next_use = following = value.first_use
-        value.first_use = use
-        if following is not None:
-            following._prev_use = use
-        uses.append(use)
-    op._operand_uses = tuple(uses)
-    result = _new(OpResult)
-    result.first_use = result._name = None
-    result._type = type_
-    result.op = op
-    result.index = 0
-    op.results = SSAValues((result,))
-    op.properties = {**properties}
-    op.attributes = {}
-    op.location = location
-    op.parent = block
-    op._prev_op = last = block._last_op
-    if last is None:
-        block._first_op = op
-    else:
-        last._next_op = op
-    block._last_op = op
-    return result
 
 
 def replace_op(op: Operation, new_ops: Sequence[Operation], new_values: Sequence[SSAValue]) -> None:

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..dialects.gpu.functions import GpuFuncOp
+from ..dialects.support.creation import create_op
 from ..dialects.support.kernel import PARALLEL, VECTORIZE
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
@@ -105,7 +106,7 @@ def _branch(
     block: Block, target: Block, operands: Sequence[SSAValue], like: Operation, attributes: Mapping[str, Attribute] = {}
 ) -> None:
     block.add_op(
-        cf.BranchOp.create(operands=operands, successors=(target,), attributes=attributes, location=like.location)
+        create_op(cf.BranchOp, operands=operands, successors=(target,), attributes=attributes, location=like.location)
     )
 
 
@@ -118,7 +119,8 @@ def _conditional_branch(
 ) -> None:
     segments = DenseArrayBase.from_list(i32, (1, len(then[1]), len(otherwise[1])))
     block.add_op(
-        cf.ConditionalBranchOp.create(
+        create_op(
+            cf.ConditionalBranchOp,
             operands=(condition, *then[1], *otherwise[1]),
             successors=(then[0], otherwise[0]),
             properties={"operandSegmentSizes": segments},
@@ -144,7 +146,8 @@ def _lower_for(op: scf.ForOp, before: Block, after: Block) -> None:
     _branch(before, header, (op.lb, *op.iter_args), op)
 
     index, *carried = header.args
-    compare = arith.CmpiOp.create(
+    compare = create_op(
+        arith.CmpiOp,
         operands=(index, op.ub),
         result_types=(_I1,),
         properties={"predicate": _SIGNED_LESS},
@@ -153,7 +156,8 @@ def _lower_for(op: scf.ForOp, before: Block, after: Block) -> None:
     header.add_op(compare)
     _conditional_branch(header, compare.result, (first, ()), (after, carried), op)
 
-    step = arith.AddiOp.create(
+    step = create_op(
+        arith.AddiOp,
         operands=(index, op.step),
         result_types=(index.type,),
         properties={"overflowFlags": _NO_SIGNED_WRAP},
@@ -227,7 +231,8 @@ def _serial(op: scf.ParallelOp) -> scf.ForOp:
     types = [value.type for value in op.initVals]
     for lower, upper, step in bounds:
         body = Block(arg_types=[lower.type, *types])
-        loop = scf.ForOp.create(
+        loop = create_op(
+            scf.ForOp,
             operands=(lower, upper, step, *carried),
             result_types=types,
             regions=(Region(body),),
@@ -253,8 +258,8 @@ def _serial(op: scf.ParallelOp) -> scf.ForOp:
     yielded = _combine(terminator, carried, body)
     for loop in loops[:-1]:
         nested = cast(Operation, loop.body.block.last_op)
-        loop.body.block.add_op(scf.YieldOp.create(operands=nested.results, location=op.location))
-    body.add_op(scf.YieldOp.create(operands=yielded, location=op.location))
+        loop.body.block.add_op(create_op(scf.YieldOp, operands=nested.results, location=op.location))
+    body.add_op(create_op(scf.YieldOp, operands=yielded, location=op.location))
     parent = cast(Block, op.parent)
     parent.insert_ops_before([outer], op)
     for result, new in zip(op.results, outer.results, strict=True):

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Integ
 from xdsl.ir import Attribute, SSAValue
 
 from .buffers import INDEX, Buffer, i32_array, i64_array, memref_type, row_major
+from .creation import create_op
 
 
 def buffer_type(tensor: Attribute) -> Buffer:
@@ -31,17 +32,18 @@ def byte_size(type_: Buffer) -> int:
 
 
 def alloc(type_: Buffer) -> memref.AllocOp:
-    return memref.AllocOp.create(result_types=[type_], properties={"operandSegmentSizes": i32_array((0, 0))})
+    return create_op(memref.AllocOp, result_types=[type_], properties={"operandSegmentSizes": i32_array((0, 0))})
 
 
 def index_constant(value: int) -> arith.ConstantOp:
-    return arith.ConstantOp.create(result_types=[INDEX], properties={"value": IntegerAttr(value, INDEX)})
+    return create_op(arith.ConstantOp, result_types=[INDEX], properties={"value": IntegerAttr(value, INDEX)})
 
 
 def reshape(source: SSAValue, type_: Buffer) -> memref.ReinterpretCastOp:
     """The same contiguous elements under another shape."""
     shape = type_.get_shape()
-    return memref.ReinterpretCastOp.create(
+    return create_op(
+        memref.ReinterpretCastOp,
         operands=[source],
         result_types=[type_],
         properties={
@@ -54,7 +56,7 @@ def reshape(source: SSAValue, type_: Buffer) -> memref.ReinterpretCastOp:
 
 
 def copy(source: SSAValue, destination: SSAValue) -> memref.CopyOp:
-    return memref.CopyOp.create(operands=[source, destination])
+    return create_op(memref.CopyOp, operands=[source, destination])
 
 
 def take_block_arguments(function: func.FuncOp) -> None:
@@ -68,7 +70,7 @@ def take_block_arguments(function: func.FuncOp) -> None:
 
 def load(source: SSAValue, indices: Sequence[SSAValue] = ()) -> memref.LoadOp:
     element = cast(Buffer, source.type).element_type
-    return memref.LoadOp.create(operands=[source, *indices], result_types=[cast(Attribute, element)])
+    return create_op(memref.LoadOp, operands=[source, *indices], result_types=[cast(Attribute, element)])
 
 
 def subview(

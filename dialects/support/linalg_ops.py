@@ -8,6 +8,7 @@ from xdsl.dialects.linalg.ops import FillOp, YieldOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from .buffers import i32_array
+from .creation import create_op
 
 
 def fill_op(value: SSAValue, destination: SSAValue, result_types: Sequence[Attribute] = ()) -> FillOp:
@@ -19,7 +20,8 @@ def fill_op(value: SSAValue, destination: SSAValue, result_types: Sequence[Attri
     """
     body = Block(arg_types=FillOp.body_arg_types((value, destination)))
     body.add_op(YieldOp(body.args[0]))
-    return FillOp.create(
+    return create_op(
+        FillOp,
         operands=[value, destination],
         result_types=result_types,
         properties={"operandSegmentSizes": i32_array((1, 1))},

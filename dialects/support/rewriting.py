@@ -8,6 +8,8 @@ from typing import TypeVar
 
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
+from .creation import create_op
+
 OpT = TypeVar("OpT", bound=Operation)
 
 
@@ -45,7 +47,8 @@ def like(
 
     `properties` replace those of the same names. Unless `regions` are given, the regions of `op` move to it.
     """
-    return type(op).create(
+    return create_op(
+        type(op),
         operands=operands,
         result_types=result_types,
         properties={**op.properties, **(properties or {})},

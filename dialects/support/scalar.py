@@ -29,6 +29,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from .creation import append, append_new, create_op
+
 FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
 NO_FASTMATH = arith.FastMathFlagsAttr("none")
 
@@ -69,9 +71,8 @@ def width_of(type_: Attribute) -> int:
 
 def constant(block: Block, value: float | int, type_: Attribute) -> Scalar:
     """`arith.constant` of a scalar type at the end of `block`."""
-    op = arith.ConstantOp.create(result_types=[type_], properties={"value": scalar_attr(value, type_)})
-    block.add_op(op)
-    return Scalar(block, op.result)
+    properties = {"value": scalar_attr(value, type_)}
+    return Scalar(block, append_new(block, arith.ConstantOp, (), type_, properties))
 
 
 def scalar_attr(value: float | int, type_: Attribute) -> IntegerAttr[Any] | FloatAttr[Any]:
@@ -102,12 +103,12 @@ class Scalar:
         result: Attribute,
         **properties: Attribute,
     ) -> Scalar:
-        op = cls.create(operands=operands, result_types=[result], properties=properties)
+        op = create_op(cls, operands=operands, result_types=[result], properties=properties)
         self._insert(op)
         return self._at(op.results[0])
 
     def _insert(self, op: Operation) -> None:
-        self.block.add_op(op)
+        append(self.block, op)
 
     def _at(self, value: SSAValue) -> Scalar:
         """Another value under construction in the same block."""

@@ -14,9 +14,10 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.ir.core import SSAValues
 from xdsl.utils.exceptions import VerifyException
 
+from ...dialects.support.creation import append
 from ...hlo_dialect.diagnostics import op_error
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
-from ...hlo_dialect.op import HloOp, append
+from ...hlo_dialect.op import HloOp
 from ...hlo_dialect.types import HloTensor, is_float, numpy_dtype
 from ...hlo_dialect.verification import facts_of, verify_constraints
 from .locations import callers_location

@@ -15,11 +15,11 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
+from ...dialects.support.creation import append, append_new, create_op
 from ...hlo_dialect.attributes import XLA_SHAPE, function_type
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import HloContext
 from ...hlo_dialect.entry import ENTRY
-from ...hlo_dialect.op import append, append_new, create_op
 from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.reading.names import give_name

@@ -11,8 +11,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
 
+from ...dialects.support.creation import append
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
-from ...hlo_dialect.op import HloOp, append
+from ...hlo_dialect.op import HloOp
 from ...hlo_dialect.types import HloTensor
 from .program import Computation, Instruction, Program
 from .shapes import Shape, ShapeError, read_shape

@@ -20,10 +20,11 @@ from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 from xdsl.ir.core import SSAValues
 from xdsl.rewriter import InsertPoint
 
+from ...dialects.support.creation import append
 from ...dialects.support.kernel import MAY_FUSE
 from ..attributes import DotDimensionNumbersAttr, int_array, int_attr
 from ..numbers.number_semantics import round_to
-from ..op import HloOp, append, replace_op
+from ..op import HloOp, replace_op
 from ..ops import elementwise_binary as binary
 from ..ops import elementwise_unary as unary
 from ..ops.comparison import CompareOp, SelectOp, comparison_direction, comparison_type

@@ -28,10 +28,11 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import RecursiveMemoryEffect, SymbolTable
 
+from ...dialects.support.creation import append
 from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
 from ..diagnostics.suggestions import did_you_mean
 from ..numbers.number_semantics import round_to, working
-from ..op import HloOp, RegionOp, RegionRunner, Role, append, is_elementwise, reject
+from ..op import HloOp, RegionOp, RegionRunner, Role, is_elementwise, reject
 from ..shapes import shape_text, shapes_agree
 from ..syntax.structural import new_line, parse_attributes, parse_functional, print_attributes, print_functional
 from ..types import (

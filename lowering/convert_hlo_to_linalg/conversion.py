@@ -11,6 +11,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...dialects.support.creation import create_op
 from ...dialects.support.kernel import is_kernel
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
@@ -32,7 +33,8 @@ def _elementwise(pattern: Any, op: Operation, emitter: Emitter) -> None:
 
 @patterns.on(func.CallOp)
 def _call(op: func.CallOp, emitter: Emitter) -> None:
-    new = func.CallOp.create(
+    new = create_op(
+        func.CallOp,
         operands=[emitter.get(operand) for operand in op.arguments],
         result_types=[signless(result.type) for result in op.results],
         properties=op.properties,

@@ -28,6 +28,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ...dialects.linalg_ext.base import DestinationOp
 from ...dialects.support.buffers import INDEX, i32_array
+from ...dialects.support.creation import append, create_op
 from ...dialects.support.linalg_ops import fill_op
 from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.rules import Rules
@@ -97,7 +98,7 @@ class Emitter:
     def add(self, op: Operation) -> Operation:
         if self.location is not None:
             op.location = self.location
-        self.block.add_op(op)
+        append(self.block, op)
         return op
 
     def get(self, value: SSAValue) -> SSAValue:
@@ -115,16 +116,16 @@ class Emitter:
         return Scalar(self.block, value)
 
     def index(self, value: int) -> SSAValue:
-        op = arith.ConstantOp.create(result_types=[INDEX], properties={"value": IntegerAttr(value, INDEX)})
+        op = create_op(arith.ConstantOp, result_types=[INDEX], properties={"value": IntegerAttr(value, INDEX)})
         return self.add(op).results[0]
 
     def empty(self, type_: Attribute) -> SSAValue:
-        return self.add(tensor.EmptyOp.create(result_types=[type_])).results[0]
+        return self.add(create_op(tensor.EmptyOp, result_types=[type_])).results[0]
 
     def extract(self, value: SSAValue, indices: Sequence[SSAValue] = ()) -> SSAValue:
         """An element of a tensor."""
         element = cast("TensorType[Attribute]", value.type).element_type
-        op = tensor.ExtractOp.create(operands=[value, *indices], result_types=[element])
+        op = create_op(tensor.ExtractOp, operands=[value, *indices], result_types=[element])
         return self.add(op).results[0]
 
     def fill(self, value: SSAValue, type_: Attribute) -> SSAValue:
@@ -145,8 +146,9 @@ class Emitter:
         block = Block(arg_types=types)
         written = body(*(Scalar(block, argument) for argument in block.args))
         yielded: Sequence[Scalar] = [written] if isinstance(written, Scalar) else written
-        block.add_op(YieldOp(*(scalar.value for scalar in yielded)))
-        op = GenericOp.create(
+        append(block, YieldOp(*(scalar.value for scalar in yielded)))
+        op = create_op(
+            GenericOp,
             operands=[*inputs, *outputs],
             result_types=[value.type for value in outputs],
             properties={
@@ -196,8 +198,8 @@ def first(x: Scalar, *others: Scalar) -> Scalar:
 
 def loop_index(scalar_block: Block, dim: int) -> Scalar:
     """linalg.index in a body."""
-    op = IndexOp.create(result_types=[INDEX], properties={"dim": IntegerAttr(dim, i64)})
-    scalar_block.add_op(op)
+    op = create_op(IndexOp, result_types=[INDEX], properties={"dim": IntegerAttr(dim, i64)})
+    append(scalar_block, op)
     return Scalar(scalar_block, op.results[0])
 
 

@@ -36,6 +36,7 @@ from ...dialects.gpu.functions import WORKGROUP
 from ...dialects.llvm_loops import ACCESS_GROUPS, AccessGroupAttr
 from ...dialects.llvm_ops import AddrSpaceCastOp, ExtractElementOp, PoisonOp
 from ...dialects.support.buffers import Buffer, i32_array, row_major
+from ...dialects.support.creation import append, append_new, create_op
 from ...dialects.support.llvm_layout import FLOAT_NAMES, Integer, Layout, Vector, bit_width, byte_width, mangled
 from ...dialects.support.views import root_buffer
 from ...hlo_dialect.diagnostics import fail
@@ -140,21 +141,13 @@ class LlvmBuilder:
         attributes: Mapping[str, Attribute] = NO_PROPERTIES,
     ) -> SSAValue:
         """Append an operation with one result and return the result."""
-        op = op_class.create(
-            operands=operands,
-            result_types=(result_type,),
-            properties=properties,
-            attributes=attributes,
-            location=self.location,
-        )
-        self.block.add_op(op)
-        return op.results[0]
+        return append_new(self.block, op_class, operands, result_type, properties, self.location, attributes)
 
     def add(self, op: OpT) -> OpT:
         """Append an operation."""
         if self.location is not None:
             op.location = self.location
-        self.block.add_op(op)
+        append(self.block, op)
         return op
 
     # Constants
@@ -199,7 +192,7 @@ class LlvmBuilder:
 
     def poison(self, type_: Attribute) -> SSAValue:
         """A poison value, from which a vector or structure is built."""
-        op = PoisonOp.create(result_types=(type_,))
+        op = create_op(PoisonOp, result_types=(type_,))
         self._prologue.append(op)
         return op.results[0]
 
@@ -232,7 +225,7 @@ class LlvmBuilder:
         fail(self.op, f"uses a constant of type {type_}, which has no form in the llvm dialect")
 
     def _new_constant(self, attr: Attribute, type_: Attribute) -> SSAValue:
-        op = llvm.ConstantOp.create(result_types=(type_,), properties={"value": attr})
+        op = create_op(llvm.ConstantOp, result_types=(type_,), properties={"value": attr})
         self._prologue.append(op)
         return op.results[0]
 
@@ -368,11 +361,12 @@ class LlvmBuilder:
         if nontemporal:
             properties["nontemporal"] = UNIT
         attributes = self.access_groups if tagged else NO_PROPERTIES
-        self.add(llvm.StoreOp.create(operands=(value, pointer), properties=properties, attributes=attributes))
+        self.add(create_op(llvm.StoreOp, operands=(value, pointer), properties=properties, attributes=attributes))
 
     def alloca(self, element: Attribute, count: int, alignment: int) -> SSAValue:
         """A stack slot, allocated once at the function's entry wherever the old allocation was."""
-        op = llvm.AllocaOp.create(
+        op = create_op(
+            llvm.AllocaOp,
             operands=(self.constant(count),),
             result_types=(self.conventions.stack,),
             properties={"elem_type": element, "alignment": _alignment(alignment)},
@@ -380,7 +374,7 @@ class LlvmBuilder:
         )
         self._allocas.append(op)
         if self.conventions.stack != PTR:
-            op = AddrSpaceCastOp.create(operands=op.results, result_types=(PTR,), location=self.location)
+            op = create_op(AddrSpaceCastOp, operands=op.results, result_types=(PTR,), location=self.location)
             self._allocas.append(op)
         return op.results[0]
 
@@ -397,7 +391,8 @@ class LlvmBuilder:
     ) -> SSAValue:
         """Call `llvm.NAME.OVERLOADS`; return the result, or the last operand if there is none."""
         full = ".".join(("llvm", name, *(mangled(type_) for type_ in overloads)))
-        op = llvm.CallIntrinsicOp.create(
+        op = create_op(
+            llvm.CallIntrinsicOp,
             operands=operands,
             result_types=() if result_type is None else (result_type,),
             properties={
@@ -409,12 +404,13 @@ class LlvmBuilder:
             attributes=self.access_groups if tagged else NO_PROPERTIES,
             location=self.location,
         )
-        self.block.add_op(op)
+        append(self.block, op)
         return op.results[0] if result_type is not None else operands[-1]
 
     def call(self, name: str, operands: Sequence[SSAValue], result_type: Attribute | None) -> SSAValue | None:
         """Call a function of the module by name."""
-        op = llvm.CallOp.create(
+        op = create_op(
+            llvm.CallOp,
             operands=operands,
             result_types=() if result_type is None else (result_type,),
             properties={
@@ -424,7 +420,7 @@ class LlvmBuilder:
             },
             location=self.location,
         )
-        self.block.add_op(op)
+        append(self.block, op)
         return op.results[0] if result_type is not None else None
 
     # Blocks
@@ -442,7 +438,7 @@ class LlvmBuilder:
         Returns its block, whose argument is the iteration, and the exit block; pass both to `end_loop`.
         """
         header, exit_ = Block(arg_types=(I64,)), Block()
-        self.add(llvm.BrOp.create(operands=(self.constant(0),), successors=(header,)))
+        self.add(create_op(llvm.BrOp, operands=(self.constant(0),), successors=(header,)))
         self.new_blocks.append(header)
         self.block = header
         return header, exit_
@@ -453,7 +449,7 @@ class LlvmBuilder:
         properties = {"predicate": IntegerAttr(llvm.ICmpPredicateFlag.ULT.to_int(), I64)}
         again = self.emit(llvm.ICmpOp, (after, self.constant(count)), I1, properties)
         segments = {"operandSegmentSizes": i32_array((1, 1, 0))}
-        self.add(llvm.CondBrOp.create(operands=(again, after), successors=(header, exit_), properties=segments))
+        self.add(create_op(llvm.CondBrOp, operands=(again, after), successors=(header, exit_), properties=segments))
         self.new_blocks.append(exit_)
         self.block = exit_
 

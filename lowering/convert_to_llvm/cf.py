@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation
 from ...dialects.llvm_loops import LOOP, LoopAnnotationAttr
 from ...dialects.llvm_ops import make_switch
 from ...dialects.support.buffers import i32_array
+from ...dialects.support.creation import create_op
 from ...dialects.support.kernel import VECTORIZE
 from ..loop_nests.unrolling import UNROLL
 from .builder import LlvmBuilder, patterns
@@ -30,7 +31,8 @@ def loop_annotation(op: Operation, group: int | None) -> Mapping[str, Attribute]
 @patterns.on(cf.BranchOp)
 def _branch(op: cf.BranchOp, to: LlvmBuilder) -> None:
     to.add(
-        llvm.BrOp.create(
+        create_op(
+            llvm.BrOp,
             operands=to.operands(op),
             successors=(to.blocks[op.successor],),
             attributes=loop_annotation(op, to.loop_groups.get(op)),
@@ -41,7 +43,8 @@ def _branch(op: cf.BranchOp, to: LlvmBuilder) -> None:
 @patterns.on(cf.ConditionalBranchOp)
 def _conditional_branch(op: cf.ConditionalBranchOp, to: LlvmBuilder) -> None:
     to.add(
-        llvm.CondBrOp.create(
+        create_op(
+            llvm.CondBrOp,
             operands=to.operands(op),
             successors=(to.blocks[op.then_block], to.blocks[op.else_block]),
             properties={"operandSegmentSizes": i32_array((1, len(op.then_arguments), len(op.else_arguments)))},

@@ -8,6 +8,7 @@ from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Attribute
 
+from ...dialects.support.creation import create_op
 from .builder import LlvmBuilder, patterns
 from .conventions import I64
 
@@ -43,4 +44,4 @@ def _return(op: func.ReturnOp, to: LlvmBuilder) -> None:
             position = {"position": DenseArrayBase.from_list(I64, [index])}
             packed = to.emit(llvm.InsertValueOp, (packed, value), type_, position)
         values = [packed]
-    to.add(llvm.ReturnOp.create(operands=values))
+    to.add(create_op(llvm.ReturnOp, operands=values))

@@ -13,6 +13,7 @@ from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.buffers import row_major
+from ...dialects.support.creation import create_op
 from .loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from .nest import Access, Nest
 
@@ -169,7 +170,8 @@ class NestEmitter:
                 inner.detach()
                 inner.erase()
         else:
-            new = type(op).create(
+            new = create_op(
+                type(op),
                 operands=[mapping.get(value, value) for value in op.operands],
                 result_types=[result.type for result in op.results],
                 properties=op.properties,

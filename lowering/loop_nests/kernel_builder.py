@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.gpu.functions import GpuFuncOp
 from ...dialects.support.buffers import INDEX
+from ...dialects.support.creation import append, create_op
 from ...dialects.support.kernel import UNPREDICTABLE
 from ...dialects.support.scalar import Scalar, scalar_attr
 
@@ -203,14 +204,14 @@ class KernelBuilder:
         if self.block is self.top:
             self.top.insert_op_before(op, self.anchor)
         else:
-            self.block.add_op(op)
+            append(self.block, op)
         return op
 
     def scalar(self, value: IntegerAttr[Any] | FloatAttr[Any]) -> SSAValue:
         """A constant, once per kernel."""
         found = self._constants.get(value)
         if found is None:
-            op = arith.ConstantOp.create(result_types=[cast(Attribute, value.type)], properties={"value": value})
+            op = create_op(arith.ConstantOp, result_types=[cast(Attribute, value.type)], properties={"value": value})
             self.top.insert_op_before(op, cast(Operation, self.top.first_op))
             found = self._constants[value] = op.result
         return found
@@ -231,7 +232,7 @@ class KernelBuilder:
         properties: dict[str, Attribute] = {}
         if cls in (arith.AddiOp, arith.MuliOp, arith.SubiOp, arith.ShLIOp):
             properties["overflowFlags"] = arith.IntegerOverflowAttr("none")
-        op = cls.create(operands=operands, result_types=[INDEX], properties=properties)
+        op = create_op(cls, operands=operands, result_types=[INDEX], properties=properties)
         return IndexValue(self, self.insert(op).results[0])
 
     def min(self, lhs: Index, rhs: Index) -> Index:

@@ -34,6 +34,7 @@ from ...dialects.cpu import PrefetchOp
 from ...dialects.gpu.functions import GpuFuncOp
 from ...dialects.support import kernel
 from ...dialects.support.buffers import INDEX, Buffer, i32_array, i64_array, memref_type
+from ...dialects.support.creation import create_op
 from ..device.cpu import CPU
 from .kernel_builder import Index, IndexValue, KernelBuilder, Value, known, known_number, value_of
 
@@ -63,11 +64,13 @@ class LoopBuilder(KernelBuilder):
 
     def load(self, source: SSAValue, indices: Sequence[Index] = ()) -> SSAValue:
         operands = [source, *(self.index(i).value for i in indices)]
-        return self.insert(memref.LoadOp.create(operands=operands, result_types=[buffer_of(source).element_type])).res
+        return self.insert(
+            create_op(memref.LoadOp, operands=operands, result_types=[buffer_of(source).element_type])
+        ).res
 
     def store(self, value: Value, target: SSAValue, indices: Sequence[Index] = ()) -> None:
         operands = [value_of(value), target, *(self.index(i).value for i in indices)]
-        self.insert(memref.StoreOp.create(operands=operands))
+        self.insert(create_op(memref.StoreOp, operands=operands))
 
     def prefetch(self, source: SSAValue, indices: Sequence[Index]) -> None:
         """Ask for the cache line of an element, which may lie outside of the buffer."""
@@ -75,7 +78,7 @@ class LoopBuilder(KernelBuilder):
 
     def alloc(self, type_: Buffer) -> SSAValue:
         """A buffer of the kernel, allocated at its top level."""
-        op = memref.AllocOp.create(result_types=[type_], properties={"operandSegmentSizes": i32_array((0, 0))})
+        op = create_op(memref.AllocOp, result_types=[type_], properties={"operandSegmentSizes": i32_array((0, 0))})
         op.location = self.location
         # Loops are attached when complete: the anchor comes after the loop being built.
         self.top.insert_op_before(op, self.anchor)
@@ -83,7 +86,7 @@ class LoopBuilder(KernelBuilder):
 
     def alloca(self, type_: Buffer) -> SSAValue:
         """A small buffer of the current thread, allocated at the start of the parallel body, or of the kernel."""
-        op = memref.AllocaOp.create(result_types=[type_], properties={"operandSegmentSizes": i32_array((0, 0))})
+        op = create_op(memref.AllocaOp, result_types=[type_], properties={"operandSegmentSizes": i32_array((0, 0))})
         op.location = self.location
         block = self.parallel_body or self.top
         if block.first_op is None:
@@ -105,7 +108,8 @@ class LoopBuilder(KernelBuilder):
         if type_ == source.type:
             return source
         return self.insert(
-            memref.ReinterpretCastOp.create(
+            create_op(
+                memref.ReinterpretCastOp,
                 operands=[source] if isinstance(offset, int) else [source, offset.value],
                 result_types=[type_],
                 properties={
@@ -132,7 +136,7 @@ class LoopBuilder(KernelBuilder):
         yield yielded
         yielded[:] = self._yielded
         if block is not None:
-            self.insert(scf.YieldOp.create(operands=yielded))
+            self.insert(create_op(scf.YieldOp, operands=yielded))
         self.block, self._yielded = outer, pending
 
     @overload
@@ -193,7 +197,8 @@ class LoopBuilder(KernelBuilder):
             index = IndexValue(self, block.args[0])
             yield index if carry is None else (index, carried)
         assert len(results) == len(carried), "the loop yields other values than it carries"
-        op = scf.ForOp.create(
+        op = create_op(
+            scf.ForOp,
             operands=[*bounds, *inits],
             result_types=types,
             regions=[Region(block)],
@@ -212,10 +217,11 @@ class LoopBuilder(KernelBuilder):
         block = Block(arg_types=[INDEX])
         outer, self.block, self.parallel_body = self.block, block, block
         yield IndexValue(self, block.args[0])
-        self.insert(scf.ReduceOp.create())
+        self.insert(create_op(scf.ReduceOp))
         self.block, self.parallel_body = outer, None
         self.insert(
-            scf.ParallelOp.create(
+            create_op(
+                scf.ParallelOp,
                 operands=bounds,
                 regions=[Region(block)],
                 properties={"operandSegmentSizes": i32_array((1, 1, 1, 0))},
@@ -229,7 +235,8 @@ class LoopBuilder(KernelBuilder):
         results: list[SSAValue] = []
         with self._inside(block) as yielded:
             yield results
-        op = scf.IfOp.create(
+        op = create_op(
+            scf.IfOp,
             operands=[value_of(condition)],
             result_types=[value.type for value in yielded],
             regions=[Region(block), Region()],
@@ -272,16 +279,16 @@ class LoopBuilder(KernelBuilder):
         outer, pending, self.block = self.block, self._yielded, before
         yield state
         assert self.block is after, "go_on_if ends the condition"
-        self.insert(scf.YieldOp.create(operands=list(self._yielded)))
+        self.insert(create_op(scf.YieldOp, operands=list(self._yielded)))
         self.block, self._yielded = outer, pending
         self._states.pop()
-        op = scf.WhileOp.create(operands=inits, result_types=types, regions=[Region(before), Region(after)])
+        op = create_op(scf.WhileOp, operands=inits, result_types=types, regions=[Region(before), Region(after)])
         state[:] = self.insert(op).results
 
     def go_on_if(self, condition: Value) -> None:
         """Continue the innermost scf.while if the condition holds, else end it."""
         state, after = self._states[-1]
-        self.insert(scf.ConditionOp.create(operands=[value_of(condition), *self.block.args]))
+        self.insert(create_op(scf.ConditionOp, operands=[value_of(condition), *self.block.args]))
         self.block, state[:] = after, after.args
 
     def inline(self, block: Block, arguments: Sequence[SSAValue]) -> list[SSAValue]:

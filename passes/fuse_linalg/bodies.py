@@ -19,6 +19,7 @@ from xdsl.ir.affine import (
 )
 
 from ...dialects.support.buffers import INDEX
+from ...dialects.support.creation import append, create_op
 from ...lowering.loop_nests.index_maps import without_part
 
 Access: TypeAlias = tuple[AffineExpr | SSAValue, ...]
@@ -214,11 +215,11 @@ class FusedBody:
         key = (cls, *operands, *properties.values(), *types)
         found = self._known.get(key)
         if found is None:
-            op = cls.create(operands=operands, result_types=types, properties=dict(properties))
+            op = create_op(cls, operands=operands, result_types=types, properties=dict(properties))
             if origin is not None:
                 op.location = origin.location
                 op.attributes = dict(origin.attributes)
-            self.block.add_op(op)
+            append(self.block, op)
             found = self._known[key] = op.results[0]
         return found
 

@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects.support.buffers import i32_array
+from ...dialects.support.creation import create_op
 from ...dialects.support.kernel import LOOP_SIZES, Kernel, kernels_of
 from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.hlo_pass import HloPass
@@ -77,7 +78,7 @@ class KernelFuser:
         lost = [loop for loop in range(len(sizes)) if loop not in _given([*read, *written])]
         if lost:
             element = cast(Any, group.outputs[0].outputs[0].type).element_type
-            empty = tensor.EmptyOp.create(result_types=[TensorType(element, [sizes[loop] for loop in lost])])
+            empty = create_op(tensor.EmptyOp, result_types=[TensorType(element, [sizes[loop] for loop in lost])])
             self.block.insert_op_before(empty, group.members[-1])
             body.keep(empty.results[0], tuple(AffineExpr.dimension(loop) for loop in lost))
 
@@ -99,7 +100,7 @@ class KernelFuser:
             else:
                 taken = len(yielded)
                 yielded += body.combine(generic, body.outputs[taken : taken + len(generic.outputs)])
-        body.block.add_op(YieldOp.create(operands=yielded))
+        body.block.add_op(create_op(YieldOp, operands=yielded))
         if not parallel:
             for shape_only, attr in _shapes_only(last):
                 body.keep(shape_only, attr.data.results)
@@ -110,7 +111,8 @@ class KernelFuser:
         attributes = dict(last.attributes)
         if not parallel:
             attributes[LOOP_SIZES] = int_array(sizes)
-        new = GenericOp.create(
+        new = create_op(
+            GenericOp,
             operands=[*inputs, *(_written(output) if parallel else output for output in outputs)],
             result_types=[output.type for output in outputs],
             properties={

@@ -15,10 +15,10 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.utils.exceptions import VerifyException
 
 import xhlo
+from xhlo.dialects.support.creation import append
 from xhlo.frontends.numpy import jit as jit_module
 from xhlo.hlo_dialect.attributes import int_array, int_attr, ints
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
-from xhlo.hlo_dialect.op import append
 from xhlo.hlo_dialect.ops.control_flow import ReturnOp
 from xhlo.hlo_dialect.ops.elementwise_binary import AddOp
 from xhlo.hlo_dialect.ops.movement import ReshapeOp, TransposeOp

@@ -6,8 +6,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Region
 
+from ....dialects.support.creation import create_op
 from ....hlo_dialect.attributes import symbol
-from ....hlo_dialect.op import create_op
 from ....hlo_dialect.ops.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
 from ....hlo_dialect.ops.fusion import KEPT_KIND, FusionOp
 from ....hlo_dialect.types import i1, i32, make_tensor
