@@ -79,6 +79,17 @@ def subview(
     sizes: Sequence[int],
     strides: Sequence[int],
 ) -> memref.SubviewOp:
-    """A strided window of `source`; an offset may be a value."""
+    """
+    A strided window of `source`; an offset may be a value. A window of a window at known places is one of the whole, so
+    that windows are not as deep as the program is long.
+    """
+    outer = source.owner
+    if isinstance(outer, memref.SubviewOp) and not outer.offsets and all(isinstance(at, int) for at in offsets):
+        steps = outer.static_strides.get_values()
+        begins = outer.static_offsets.get_values()
+        if len(begins) == len(offsets):  # it has the rank of its source
+            offsets = [begin + cast(int, at) * step for begin, at, step in zip(begins, offsets, steps, strict=True)]
+            strides = [own * step for own, step in zip(strides, steps, strict=True)]
+            source = outer.source
     result = memref.SubviewOp.infer_result_type(cast(Buffer, source.type), offsets, sizes, strides)
     return memref.SubviewOp.get(source, offsets, sizes, strides, result)

@@ -9,6 +9,7 @@ Here %i and the condition are shared, %z is of the lane.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -153,23 +154,42 @@ class _Taint:
         """Conditions of selects, and the outcome for which the select's value depends on what changes."""
 
     def of(self, value: SSAValue) -> bool:
+        # Python's stack would be too short for long bodies, in which each operation reads the one before it.
+        waiting = [self._answer(value)]
+        answer: bool | None = None
+        while waiting:
+            try:
+                asked = waiting[-1].send(cast(bool, answer))
+            except StopIteration as end:
+                answer = end.value
+                waiting.pop()
+            else:
+                waiting.append(self._answer(asked))
+                answer = None  # it begins
+        return bool(answer)
+
+    def _answer(self, value: SSAValue) -> Generator[SSAValue, bool, bool]:
+        """The answer for a value; it asks for those of others that it depends on."""
         if value in self.changing:
             return True
         if isinstance(value, BlockArgument):
             return False
-        found = self.known.get(value)
-        if found is None:
-            found = self.known[value] = self._of_result(cast(Operation, value.owner))
-        return found
+        if value not in self.known:
+            self.known[value] = yield from self._of_result(cast(Operation, value.owner))
+        return self.known[value]
 
-    def _of_result(self, op: Operation) -> bool:
-        if isinstance(op, arith.SelectOp) and not self.of(op.cond):
-            first, second = self.of(op.lhs), self.of(op.rhs)
+    def _of_result(self, op: Operation) -> Generator[SSAValue, bool, bool]:
+        if isinstance(op, arith.SelectOp) and not (yield op.cond):
+            first, second = (yield op.lhs), (yield op.rhs)
             if first != second:
                 # Asked in both directions by different selects, a condition guards nothing.
                 return self.guards.setdefault(op.cond, first) != first
             return first
-        return any(self.of(value) for inner in op.walk() for value in inner.operands)
+        for inner in op.walk():
+            for value in inner.operands:
+                if (yield value):
+                    return True
+        return False
 
 
 def _with_guards(lanes: Lanes, tainted: _Taint) -> Lanes:

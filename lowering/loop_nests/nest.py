@@ -150,24 +150,32 @@ def address_of(value: SSAValue) -> ElementAddress:
 
     A memref.view starts such a buffer: different ones are assumed to be disjoint, as plan-buffers makes them.
     """
-    type_ = buffer_of(value)
-    owner = value.owner
-    shape = type_.get_shape()
-    if isinstance(owner, memref.ReinterpretCastOp):
-        source = address_of(owner.source)
-        offset = owner.static_offsets.get_values()[0]
-        dynamic = ((owner.offsets[0], 1),) if offset == DYNAMIC_INDEX else ()
-        strides = tuple(int(s) for s in owner.static_strides.get_values())
-        return ElementAddress(source.root, 0 if dynamic else int(offset), dynamic, strides)
-    if isinstance(owner, memref.SubviewOp):
-        return _subview_address(owner)
-    if isinstance(owner, (memref.CollapseShapeOp, memref.ExpandShapeOp)):
-        source = address_of(owner.src)
-        if source.strides != row_major(cast("MemRefType[Any]", owner.src.type).get_shape()):
-            fail(owner, "reshapes a view that is not contiguous: convert-linalg-to-scf cannot follow it")
-        return replace(source, strides=row_major(shape))
-    if isinstance(owner, (memref.AssumeAlignmentOp, memref.CastOp, memref.MemorySpaceCastOp)):
-        return address_of(owner.operands[0])
+    views: list[Operation] = []
+    # Parts of parts of a concatenation are views of views, as deep as the program is long.
+    while isinstance(value.owner, _FOLLOWED):
+        views.append(value.owner)
+        value = value.owner.operands[0]
+    address = _root_address(value)
+    for op in reversed(views):
+        address = _address_in(op, address)
+    return address
+
+
+_FOLLOWED = (
+    memref.ReinterpretCastOp,
+    memref.SubviewOp,
+    memref.CollapseShapeOp,
+    memref.ExpandShapeOp,
+    memref.AssumeAlignmentOp,
+    memref.CastOp,
+    memref.MemorySpaceCastOp,
+)
+"""The views whose elements are those of their first operand, at addresses known from the operation."""
+
+
+def _root_address(value: SSAValue) -> ElementAddress:
+    """The elements of a buffer that is none of these views."""
+    type_, owner = buffer_of(value), value.owner
     if is_view(owner) and not isinstance(owner, memref.ViewOp):
         fail(owner, "is a view that convert-linalg-to-scf cannot follow")
     if isinstance(type_.layout, StridedLayoutAttr):
@@ -175,11 +183,26 @@ def address_of(value: SSAValue) -> ElementAddress:
         if type_.layout.get_offset() != 0 or any(s is None for s in strides):
             fail(cast(Operation, owner), "has a layout that convert-linalg-to-scf cannot follow")
         return ElementAddress(value, 0, (), tuple(cast(int, s) for s in strides))
-    return ElementAddress(value, 0, (), row_major(shape))
+    return ElementAddress(value, 0, (), row_major(type_.get_shape()))
 
 
-def _subview_address(op: memref.SubviewOp) -> ElementAddress:
-    source = address_of(op.source)
+def _address_in(op: Operation, source: ElementAddress) -> ElementAddress:
+    """The elements of a view of `source`."""
+    if isinstance(op, memref.ReinterpretCastOp):
+        offset = op.static_offsets.get_values()[0]
+        dynamic = ((op.offsets[0], 1),) if offset == DYNAMIC_INDEX else ()
+        strides = tuple(int(s) for s in op.static_strides.get_values())
+        return ElementAddress(source.root, 0 if dynamic else int(offset), dynamic, strides)
+    if isinstance(op, memref.SubviewOp):
+        return _subview_address(op, source)
+    if isinstance(op, (memref.CollapseShapeOp, memref.ExpandShapeOp)):
+        if source.strides != row_major(cast("MemRefType[Any]", op.src.type).get_shape()):
+            fail(op, "reshapes a view that is not contiguous: convert-linalg-to-scf cannot follow it")
+        return replace(source, strides=row_major(buffer_of(op.results[0]).get_shape()))
+    return source
+
+
+def _subview_address(op: memref.SubviewOp, source: ElementAddress) -> ElementAddress:
     offset, dynamic, values = source.offset, list(source.dynamic), iter(op.offsets)
     for start, stride in zip(op.static_offsets.get_values(), source.strides, strict=True):
         if start == DYNAMIC_INDEX:

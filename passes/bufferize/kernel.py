@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from xdsl.dialects import func, memref, tensor
+from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -39,6 +39,8 @@ class KernelBufferizer:
         self.block: Block = function.body.block
         self.tied = tuple(tied)
         self.buffers: dict[SSAValue, SSAValue] = {}
+        self.parts: dict[SSAValue, SSAValue] = {}
+        """The buffers of which `destination` has made windows, by window."""
         self.returned: list[SSAValue] = []
         self.outputs: list[SSAValue] = []
 
@@ -101,6 +103,7 @@ class KernelBufferizer:
             strides = use.static_strides.get_values()
             view = subview(whole, slice_offsets(use), sizes, strides)
             self.block.insert_op_before(view, at)
+            self.parts[view.result] = whole
             return view.result
         if isinstance(use, (GenericOp, FillOp, DestinationOp)) and value in use.outputs:
             return self.destination(use.results[list(use.outputs).index(value)], at)
@@ -205,7 +208,7 @@ def _insert_slice(self: KernelBufferizer, op: tensor.InsertSliceOp) -> None:
     whole = self.destination_of_slice(op, op)
     self.buffers[op.result] = whole
     source = self.buffers.get(op.source)
-    if source is not None and isinstance(source.owner, memref.SubviewOp) and source.owner.source is whole:
+    if source is not None and self.parts.get(source) is whole:
         return
     if source is None:
         fail(op, "inserts a value without a buffer")
