@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation
 
+from ...dialects.support.creation import default_properties
 from ...hlo_dialect.attributes import int_array, int_attr
-from ...hlo_dialect.op import default_properties
 from ...hlo_dialect.ops.comparison import CompareOp, comparison_direction, comparison_type
 from ...hlo_dialect.ops.creation import IotaOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
