@@ -22,7 +22,10 @@ from ...dialects.llvm_ops import PoisonOp, SelectOp
 from ...dialects.support.vector_variants import VECTOR_VARIANTS
 
 PART = 100
-"""The least number of operations of a part: LLVM takes ten times longer for them than for setting up another part."""
+"""The least number of operations of one of many parts: LLVM takes ten times longer for them than to set up another."""
+
+HALF = 25
+"""The least number of operations of one of two parts: where two threads compile, half of the time is worth more."""
 
 MOST_PARTS = 16
 
@@ -61,7 +64,8 @@ def divide(ops: Named, apart: frozenset[str]) -> tuple[Part, ...]:
     if graph.size(starting) < FEW and len(starting) < sum(map(len, groups)):
         starting = []
     groups = [names for names in groups if not starting or not graph.only_start(names)]
-    count = min(MOST_PARTS, max(1, sum(map(graph.size, groups)) // PART), len(groups))
+    size = sum(map(graph.size, groups))
+    count = min(MOST_PARTS, max(1, size // PART, 2 if size >= 2 * HALF else 1), len(groups))
     if count + bool(starting) <= 1:
         every = frozenset(graph.ops)
         return (Part(every - apart, every, frozenset(), frozenset(), bool(starting)),)

@@ -78,6 +78,14 @@ def test_a_small_program_is_one_text(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "define internal void @first(" in text
 
 
+def test_two_kernels_are_two_texts_before_there_is_work_for_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "PART", 250)
+    monkeypatch.setattr(parts, "HALF", 8)
+    texts = emit_units(lowered(KERNELS.format(traits="xhlo.inline"))).texts
+    assert len(texts) == 2
+    assert sum("define hidden void @xhlo_part_" in text for text in texts) >= 1
+
+
 PROGRAM = """
 func.func @main(%x: tensor<3x20000xf64>, %y: tensor<20000x4xf64>) -> (tensor<3x4xf64>, tensor<3xf64>, tensor<3x8xf64>) {
   %0 = hlo.sine %x : tensor<3x20000xf64>
