@@ -48,6 +48,9 @@ tracing.when_started(_stop_direct_runs)
 WATCHED = 1.0
 """Seconds: a run that may take longer is waited for on the main thread, where Ctrl-C is seen and ends it."""
 
+SLOW = 1e-3
+"""Seconds of a run that calls functions of libraries, from which on a thread of Python's runs it."""
+
 _dying: list[LoadedProgram] = []
 """Programs that JAX has destroyed, some of whose runs have not ended."""
 
@@ -66,6 +69,7 @@ class LoadedProgram(Kept):
         self._ends_soon = self._estimate < WATCHED and not executable.facts.loops
         """Not known of loops before the first run."""
         self._functions = host_runs.functions_of(executable)
+        self._is_slow = False
         self.devices = self._choose_devices(compiled.options)
         self.input_specs = _specs(self.inputs, compiled.tokens[0], compiled.layouts[0])
         self.output_specs = _specs(self.outputs, compiled.tokens[1], compiled.layouts[1])
@@ -205,6 +209,7 @@ class LoadedProgram(Kept):
         if not tracing.is_on():
             self.record.nanoseconds = nanoseconds
             self._ends_soon = nanoseconds < WATCHED * 1e9
+            self._is_slow = nanoseconds > SLOW * 1e9
         if not self.deleted:
             self.record.direct = self._direct()
 
@@ -213,7 +218,7 @@ class LoadedProgram(Kept):
         executable = self.compiled.executable
         if tracing.is_on() or len(self.devices) > 1 or OVERWRITTEN in executable.facts.donated:
             return 0
-        if self._functions:
+        if self._functions or (executable.facts.host_calls and self._is_slow):
             host_runs.start()
             return HOST
         return MACHINE if executable.only_computes and self._ends_soon and not self._has_tokens else 0

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import io_callback
 
-from xhlo.frontends.jax import host_runs
+from xhlo.frontends.jax import executables, host_runs
 from xhlo.frontends.jax.native_calls import loaded
 from xhlo.frontends.jax.native_tasks import MOST_TASKS
 
@@ -278,6 +278,18 @@ def test_threads_call_at_once(gate: Gate) -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_calls_of_lapack_that_take_long_are_not_waited_for(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    symmetric = X.T @ X
+    values = jax.jit(jnp.linalg.eigvalsh)
+    right = values(symmetric)
+    monkeypatch.setattr(executables, "SLOW", 0.0)
+    values(symmetric)
+    later = values(gate.pass_(symmetric))
+    assert not later.is_ready()
+    gate.open()
+    np.testing.assert_array_equal(later, right)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
