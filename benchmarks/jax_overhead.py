@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 PLATFORMS = ("xhlo", "cpu")
@@ -35,13 +36,24 @@ def least(function: Callable[[], object], repetitions: int, inner: int = 1) -> f
     return best / inner
 
 
+def not_waited_for(function: Callable[[], Any]) -> float:
+    """Seconds until a call returns, whose results are waited for afterwards: the least of several."""
+    best = float("inf")
+    for _ in range(9):
+        start = time.perf_counter()
+        result = function()
+        best = min(best, time.perf_counter() - start)
+        result.block_until_ready()
+    return best
+
+
 def resident() -> int:
     """Bytes of resident memory of the process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def measure() -> dict[str, float]:
-    """All figures for the platform that JAX_PLATFORMS names: microseconds, milliseconds, ratios."""
+def measure(calls_only: bool) -> dict[str, float]:
+    """The figures for the platform that JAX_PLATFORMS names, all or those of calls: us, ms, ratios."""
     import gc
 
     import jax
@@ -53,6 +65,11 @@ def measure() -> dict[str, float]:
     step(device), step(host)
     large = np.random.default_rng(0).random(1 << 20, dtype=np.float32)
 
+    square = jax.device_put(large.reshape(1024, 1024))
+    product = jax.jit(lambda x: x @ x)
+    for _ in range(2):
+        product(square).block_until_ready()
+
     def compile_one(factor: float) -> float:
         start = time.perf_counter()
         jax.jit(lambda x: x * factor + 1)(device)
@@ -62,7 +79,12 @@ def measure() -> dict[str, float]:
     figures = {
         "jit call of x*2+1, n = 4, device array in (us)": 1e6 * least(lambda: step(device), 7, 1000),
         "jit call of x*2+1, n = 4, NumPy in (us)": 1e6 * least(lambda: step(host), 7, 1000),
+        "jit call of a product of 1024, not waited for (us)": 1e6 * not_waited_for(lambda: product(square)),
         "device_put + asarray of 4 MB (us)": 1e6 * least(lambda: np.asarray(jax.device_put(large)), 40),
+    }
+    if calls_only:
+        return figures
+    figures |= {
         "trace + lower + compile of x*2+1 (ms)": 1e3 * min(compile_one(1.5 + i) for i in range(12)),
     }
     for count in range(100):
@@ -114,10 +136,10 @@ def wrong_in_threads() -> int:
     return sum(wrong)
 
 
-def run(platform_name: str) -> dict[str, float]:
+def run(platform_name: str, calls_only: bool) -> dict[str, float]:
     """The figures of one process."""
     result = subprocess.run(
-        [sys.executable, __file__, "--measure"],
+        [sys.executable, __file__, "--measure", *["--calls"] * calls_only],
         env=os.environ | {"JAX_PLATFORMS": platform_name},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
@@ -131,14 +153,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--measure", action="store_true", help="measure this process's platform, print JSON")
     parser.add_argument("--rounds", type=int, default=2, help="processes for each platform (default 2)")
+    parser.add_argument("--calls", action="store_true", help="only calls and transfers; print, write nothing")
     options = parser.parse_args()
     if options.measure:
-        print(json.dumps(measure()))
+        print(json.dumps(measure(options.calls)))
         return
     best: dict[str, dict[str, float]] = {name: {} for name in PLATFORMS}
     for _ in range(options.rounds):
         for name in PLATFORMS:
-            for what, figure in run(name).items():
+            for what, figure in run(name, options.calls).items():
                 best[name][what] = min(figure, best[name].get(what, float("inf")))
     lines = ["| what | xhlo | XLA:CPU | ratio |", "| --- | ---: | ---: | ---: |"]
     for what, ours in best["xhlo"].items():
@@ -147,6 +170,8 @@ def main() -> None:
         lines.append(f"| {what} | {ours:.4g} | {theirs:.4g} | {ratio} |")
     table = "\n".join(lines)
     print(table)
+    if options.calls:
+        return
     (HERE / "JAX_OVERHEAD.md").write_text(
         "# The overhead of the plugin\n\nWritten by `python benchmarks/jax_overhead.py`"
         f" ({platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}).\n\n{table}\n"
