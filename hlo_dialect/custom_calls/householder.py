@@ -11,6 +11,9 @@ from .lapack_library import LIBRARY
 from .lapack_shapes import problem_of
 from .registry import CustomCallTarget
 
+QR = "Qr"
+PRODUCT = "ProductOfElementaryHouseholderReflectors"
+
 _DTYPES = ("f4", "f8", "c8", "c16")
 
 
@@ -37,8 +40,6 @@ def _checked(routine: str, results: int) -> Callable[[CustomCall], str | None]:
 
 
 TARGETS = (
-    CustomCallTarget("Qr", _qr, _checked("geqrf", 2), library=LIBRARY, borrows=True),
-    CustomCallTarget(
-        "ProductOfElementaryHouseholderReflectors", _product, _checked("orgqr", 1), library=LIBRARY, borrows=True
-    ),
+    CustomCallTarget(QR, _qr, _checked("geqrf", 2), library=LIBRARY, borrows=True),
+    CustomCallTarget(PRODUCT, _product, _checked("orgqr", 1), library=LIBRARY, borrows=True),
 )

@@ -7,7 +7,7 @@ Each call of LAPACK gets a workspace, which plan-buffers puts into the arena.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, IntegerType, Signedness, StringAttr, i64
@@ -24,6 +24,8 @@ from ...hlo_dialect.ops.algorithms.linear_algebra import CholeskyOp, TriangularS
 from ...hlo_dialect.types import element_of, f32, i32, make_tensor, numpy_dtype, shape_of
 from .native_calls import native_call
 from .transform import linked_decompositions, unblocked_decompositions
+
+_NOTHING: Mapping[str, Attribute] = {}
 
 _LETTERS = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}
 
@@ -49,15 +51,20 @@ def _linked(op: CustomCallOp) -> Sequence[Operation]:
 
 
 @unblocked_decompositions.on(CustomCallOp)
-def unblocked_call(op: CustomCallOp) -> Sequence[Operation]:
+def _unblocked(op: CustomCallOp) -> Sequence[Operation]:
+    return unblocked_call(op, {})
+
+
+def unblocked_call(op: CustomCallOp, changed: Mapping[str, Attribute]) -> Sequence[Operation]:
     """
     Before: `%q, %tau = custom_call @lapack_sgeqrf_ffi(%a)`
     After:  `%q, %tau = custom_call @xhlo.unblocked(%a) {.. routine = "lapack_sgeqrf_ffi"}`
+    `changed`: attributes of LAPACK's call that are other ones. Other calls stay.
     """
-    return _custom_call(op, UNBLOCKED)
+    return _custom_call(op, UNBLOCKED, changed)
 
 
-def _custom_call(op: CustomCallOp, target: str) -> Sequence[Operation]:
+def _custom_call(op: CustomCallOp, target: str, changed: Mapping[str, Attribute] = _NOTHING) -> Sequence[Operation]:
     name = op.call_target_name.data
     if name == "Eigh":
         return _eigh(op)
@@ -72,7 +79,7 @@ def _custom_call(op: CustomCallOp, target: str) -> Sequence[Operation]:
         entries = op.properties.get(place) or op.attributes.get(place)
         if isinstance(entries, DictionaryAttr):
             stated.update(entries.data)
-    stated[ROUTINE] = StringAttr(name)
+    stated |= {**changed, ROUTINE: StringAttr(name)}
     call = native_call(op, target, list(op.operands), types, stated)
     replace_op(op, [call], list(call.results)[: len(op.results)])
     return [call]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from xdsl.dialects.builtin import BoolAttr
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...hlo_dialect.custom_calls.call import describe_call
 from ...hlo_dialect.custom_calls.factorization import FLAGS, GETRF, POTRF, TRSM
+from ...hlo_dialect.custom_calls.householder import PRODUCT as HOUSEHOLDER_PRODUCT
+from ...hlo_dialect.custom_calls.householder import QR
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
+from ...hlo_dialect.custom_calls.triangular import TRIANGULAR_SOLVE
 from ...hlo_dialect.expressions.tensor import Builder, Decomposition
 from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.ops.algorithms.linear_algebra import CholeskyOp, TriangularSolveOp
@@ -57,19 +61,65 @@ def _potrf(op: Operation, matrices: SSAValue, lower: bool) -> CustomCallOp:
 LEAST_BATCH = 8
 """Matrices of a batch whose eigenvalues or singular values are computed side by side."""
 
+_UNBLOCKED: Mapping[str, int] = {
+    **dict.fromkeys(("geqrf", "orgqr", "ungqr", "ormqr", "unmqr", QR, HOUSEHOLDER_PRODUCT), 128),
+    **dict.fromkeys(("potrf", "getrf", "trsm", "geqp3", "gehrd", "sytrd", "hetrd", TRIANGULAR_SOLVE), 64),
+    **dict.fromkeys(("syevd", "heevd"), 32),
+    **dict.fromkeys(("gesdd", "gesvd"), 16),
+    "gtsv": 1 << 31,
+}
+"""
+The most rows and columns of matrices for which a call of LAPACK costs more than plain loops, by routine. Results that
+depend on the method, by the signs of vectors or the order of eigenvalues, are LAPACK's at any size, as XLA's are.
+"""
+
+_VECTORS: Mapping[str, tuple[int, ...]] = {"syevd": (0,), "heevd": (0,), "gesdd": (2, 3), "gesvd": (2, 3)}
+"""The results that are vectors."""
+
+
+def _unblocked(op: CustomCallOp) -> Sequence[Operation]:
+    """A call of LAPACK on small matrices becomes loops."""
+    name = op.call_target_name.data
+    routine = name.removeprefix("lapack_").removesuffix("_ffi")[1:] if name.startswith("lapack_") else name
+    most = _UNBLOCKED.get(routine)
+    if most is None:
+        return ()
+    call = describe_call(op)
+    if routine in _VECTORS:
+        if call.attributes["mode"] != ord("N") and not all(is_unused(op.results[n]) for n in _VECTORS[routine]):
+            return ()
+        # Vectors that nothing uses are not computed.
+        call = replace(call, attributes={**call.attributes, "mode": ord("N")})
+    matrices = [array.shape[-2:] for array in call.operands if len(array.shape) > 1]
+    batch = math.prod(call.operands[0].shape[:-2])
+    side_by_side = name in SPECTRA and fits(call) and batch >= LEAST_BATCH
+    if not side_by_side and (call.operands[0].dtype.itemsize < 4 or max(map(max, matrices)) > most):
+        return ()
+    return unblocked_call(op, {"mode": IntegerAttr(ord("N"), i64)} if routine in _VECTORS else {})
+
+
+def is_unused(value: SSAValue) -> bool:
+    """Whether no result of the program depends on a value."""
+    return all(
+        use.operation.results
+        and not use.operation.regions
+        and not isinstance(use.operation, CustomCallOp)
+        and all(map(is_unused, use.operation.results))
+        for use in value.uses
+    )
+
 
 def _custom_call(op: CustomCallOp, most_rows: int) -> Sequence[Operation]:
-    """LAPACK's potrf, getrf and trsm become `xhlo.potrf`, .., and batches of small spectra `xhlo.unblocked`."""
-    if op.call_target_name.data in SPECTRA:
-        call = describe_call(op)
-        return unblocked_call(op) if fits(call) and math.prod(call.operands[0].shape[:-2]) >= LEAST_BATCH else ()
+    """LAPACK's potrf, getrf and trsm become `xhlo.potrf`, .., and other calls on small matrices `xhlo.unblocked`."""
     name = _ROUTINES.get(op.call_target_name.data)
+    if name is None:
+        return _unblocked(op)
     if name == "potrf":
         most_rows = _most_rows_of_potrf(op.operands[0], most_rows)
     elif name == "trsm":
         letter = chr(describe_call(op).attributes["side"])
         most_rows = _most_rows_of_trsm(op.operands[0], op.operands[1], letter == "L", most_rows)
-    if name is None or not all(_is_native(operand, most_rows) for operand in op.operands):
+    if not all(_is_native(operand, most_rows) for operand in op.operands):
         return ()
     letters = {key: chr(value) for key, value in describe_call(op).attributes.items() if isinstance(value, int)}
     if name == "potrf":

@@ -205,7 +205,7 @@ def test_loops_over_batches_without_a_compiler(monkeypatch: pytest.MonkeyPatch) 
     """The reference runs loops in Python if no function is compiled yet: the same bits."""
     x = numbers((5, 4, 4), np.complex128)
     x = x @ x.conj().swapaxes(1, 2) + 4 * np.eye(4)
-    text = jax.jit(lambda x: (jnp.linalg.cholesky(x), *jnp.linalg.eigh(x))).lower(x).as_text()
+    text = jax.jit(lambda x: tuple(jnp.linalg.eigh(x))).lower(x).as_text()
     compiled = xhlo.compile(text)(x)
     monkeypatch.setattr(batched_calls, "_loader", None)
     monkeypatch.setattr(batched_calls, "_loops", {})

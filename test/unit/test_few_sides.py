@@ -32,7 +32,9 @@ def test_every_kind_of_system() -> None:
         if unit:
             np.fill_diagonal(matrix, 1)
         matrix = np.transpose(matrix) if transpose else matrix
-        wanted.append(np.linalg.solve(matrix, b) if left else np.transpose(np.linalg.solve(matrix.T, np.transpose(b))))
+        wanted.append(
+            np.linalg.solve(matrix, b) if left else np.transpose(np.linalg.solve(np.transpose(matrix), np.transpose(b)))
+        )
     kinds = ", ".join(types[flags[0]] for flags in itertools.product((True, False), repeat=3))
     executable = xhlo.compile(
         f"func.func @main(%a: tensor<{n}x{n}xf32>, %left: {types[True]}, %right: {types[False]}) -> ({kinds}) {{\n"
