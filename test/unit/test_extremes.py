@@ -1,0 +1,68 @@
+"""Maxima and minima of long rows: zeros of both signs, infinities and NaN, which the quick loop does not all order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import xhlo
+
+Float = type[np.float32] | type[np.float64]
+
+ROWS, COLUMNS = 24, 300
+
+
+def program(type_: str) -> str:
+    """The maxima and minima of rows, and of all elements."""
+    text = f"""func.func @main(%x: tensor<{ROWS}x{COLUMNS}x{type_}>) -> (
+        tensor<{ROWS}x{type_}>, tensor<{ROWS}x{type_}>, tensor<{type_}>, tensor<{type_}>) {{"""
+    bits = {"f32": ("0xFF800000", "0x7F800000"), "f64": ("0xFFF0000000000000", "0x7FF0000000000000")}[type_]
+    for name, init in zip(("maximum", "minimum"), bits, strict=True):
+        text += f"%{name} = stablehlo.constant dense<{init}> : tensor<{type_}>\n"
+        for dims, shape in (("1", f"{ROWS}x"), ("0, 1", "")):
+            text += f"""%{name}{len(dims)} = stablehlo.reduce(%x init: %{name}) applies stablehlo.{name} across
+                dimensions = [{dims}] : (tensor<{ROWS}x{COLUMNS}x{type_}>, tensor<{type_}>) -> tensor<{shape}{type_}>\n"""
+    types = f"tensor<{ROWS}x{type_}>, tensor<{ROWS}x{type_}>, tensor<{type_}>, tensor<{type_}>"
+    return f"{text} return %maximum1, %minimum1, %maximum4, %minimum4 : {types} }}"
+
+
+def inputs(dtype: Float) -> Iterator[np.ndarray]:
+    """Rows of zeros of either sign, of other numbers on one side of them, and with infinities and NaN of either sign."""
+    random = np.random.default_rng(0)
+    zeros = random.choice(np.array([0.0, -0.0], dtype), (ROWS, COLUMNS))
+    zeros[:4] = np.array([[0.0], [-0.0], [-0.0], [0.0]])
+    zeros[2, 299], zeros[3, 0] = 0.0, -0.0
+    yield zeros
+    below = np.where(random.random((ROWS, COLUMNS)) < 0.3, zeros, -random.random((ROWS, COLUMNS)).astype(dtype))
+    yield below
+    yield -below
+    odd = random.standard_normal((ROWS, COLUMNS)).astype(dtype)
+    odd[1, 7], odd[2, 8], odd[3, 255] = np.inf, -np.inf, np.nan
+    odd[4, 299], odd[5] = -np.nan, np.nan
+    yield odd
+    yield odd[6:7].repeat(ROWS, 0)
+
+
+def expected(x: np.ndarray, largest: bool) -> np.ndarray:
+    """The extremes of rows, where 0 is above -0 and NaN is above and below all."""
+    order = x.copy()
+    # Between the zeros and all other numbers.
+    order[(x == 0) & np.signbit(x)] = -np.finfo(x.dtype).smallest_subnormal
+    found = order.max(1) if largest else order.min(1)
+    found[found == -np.finfo(x.dtype).smallest_subnormal] = -0.0
+    return found
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_zeros_and_nan(dtype: Float) -> None:
+    compiled = xhlo.compile(program("f32" if dtype is np.float32 else "f64"))
+    for x in inputs(dtype):
+        maxima, minima, highest, lowest = (np.asarray(one) for one in compiled(x))
+        rows = ((maxima, expected(x, True)), (minima, expected(x, False)))
+        whole = x.reshape(1, -1)
+        for got, want in (*rows, (highest[None], expected(whole, True)), (lowest[None], expected(whole, False))):
+            numbers = ~np.isnan(want)
+            assert np.array_equal(np.isnan(got), ~numbers)
+            assert got[numbers].tobytes() == want[numbers].tobytes()
