@@ -29,7 +29,6 @@ from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import KernelScalar
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
-from .elementwise import loop_to_cut
 
 BLOCK = 4096
 """Elements that a float sum accumulates before it adds the block's sum to the total."""
@@ -126,9 +125,11 @@ class ReductionEmitter:
         elif few and may_split and plan.combiners is not None and self._chunks(wanted) > 1:
             self._emit_in_two_stages(plan.combiners, self._chunks(wanted))
         elif plan.kept:
-            cut = loop_to_cut(nest, plan.kept, min(wanted, FEW_OUTPUTS))
+            parts = dict(zip(plan.kept, splittable, strict=True))
+            enough = min(wanted, FEW_OUTPUTS)
+            cut = next((loop for loop, count in parts.items() if count >= enough), max(parts, key=parts.__getitem__))
             total = nest.sizes[cut]
-            tasks = task_count(plan.work, plan.work, self._splittable(cut))
+            tasks = task_count(plan.work, plan.work, parts[cut])
             size = task_size(total, tasks, COLUMNS if self._is_column(cut) and total > COLUMNS else 1)
             with self.builder.parallel(-(-total // size)) as task:
                 self._emit_part(nest, self.inits, {cut: chunk(self.builder, task, size, total)}, ())
