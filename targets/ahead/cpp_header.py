@@ -2,20 +2,87 @@
 
 from __future__ import annotations
 
-from .interface import Entry, Interface
+from .interface import Entry, Interface, Port
+
+_ARRAYS = """\
+/// A row-major array of known sizes, which belongs to others.
+template <typename T, std::size_t... Sizes>
+class View {
+public:
+    static constexpr std::size_t rank = sizeof...(Sizes);
+    static constexpr std::size_t count = (std::size_t{1} * ... * Sizes);
+
+    explicit View(T *data) noexcept : data_(data) {}
+
+    /// All elements of a vector, std::array or array. Throws std::invalid_argument if they are not `count`.
+    template <typename Elements, typename = decltype(std::data(std::declval<Elements &>()))>
+    View(Elements &elements) : data_(std::data(elements)) {
+        if (std::size(elements) != count) throw std::invalid_argument("an array has another number of elements");
+    }
+
+    T *data() const noexcept { return data_; }
+    static constexpr std::size_t size() noexcept { return count; }
+    T *begin() const noexcept { return data_; }
+    T *end() const noexcept { return data_ + count; }
+    T &operator[](std::size_t number) const { return data_[number]; }
+
+    /// The element at an index for each dimension.
+    template <typename... Indices>
+    T &operator()(Indices... indices) const {
+        static_assert(sizeof...(Indices) == rank, "an array has one index for each dimension");
+        std::size_t at = 0;
+        ((at = at * Sizes + static_cast<std::size_t>(indices)), ...);
+        return data_[at];
+    }
+
+private:
+    T *data_;
+};
+
+/// A row-major array of known sizes, zeros at first.
+template <typename T, std::size_t... Sizes>
+class Array {
+public:
+    T *data() noexcept { return elements_.data(); }
+    const T *data() const noexcept { return elements_.data(); }
+    static constexpr std::size_t size() noexcept { return View<T, Sizes...>::count; }
+    T *begin() noexcept { return data(); }
+    const T *begin() const noexcept { return data(); }
+    T *end() noexcept { return data() + size(); }
+    const T *end() const noexcept { return data() + size(); }
+    T &operator[](std::size_t number) { return elements_[number]; }
+    const T &operator[](std::size_t number) const { return elements_[number]; }
+
+    /// The element at an index for each dimension.
+    template <typename... Indices>
+    T &operator()(Indices... indices) {
+        return View<T, Sizes...>(data())(indices...);
+    }
+    template <typename... Indices>
+    const T &operator()(Indices... indices) const {
+        return View<const T, Sizes...>(data())(indices...);
+    }
+
+private:
+    std::vector<T> elements_ = std::vector<T>(size());
+};
+
+"""
 
 
 def cpp_header(interface: Interface) -> str:
-    """`model.hpp`: a class that owns the arena, and arrays of the right sizes, in a namespace for each entry."""
+    """`model.hpp`: a class that owns the arena, arrays of the right sizes and views, in a namespace for each entry."""
     name, upper = interface.name, interface.upper
     lines = [
         f"// The program {name} for C++17.",
         "#pragma once",
         "",
-        "#include <cstdlib>",
+        "#include <cstddef>",
+        "#include <iterator>",
         "#include <memory>",
         "#include <new>",
         "#include <stdexcept>",
+        "#include <utility>",
         "#include <vector>",
         "",
         f'#include "{name}.h"',
@@ -39,6 +106,7 @@ def cpp_header(interface: Interface) -> str:
         "};",
         "",
     ]
+    lines += _ARRAYS.splitlines()
     for entry in interface.entries:
         inner = f"namespace {interface.short(entry)} {{" if len(interface.entries) > 1 else ""
         lines += [*([inner, ""] if inner else []), *_classes(interface, entry), *(["}", ""] if inner else [])]
@@ -46,16 +114,18 @@ def cpp_header(interface: Interface) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _parameters(interface: Interface, port: Port) -> str:
+    """The parameters of the templates for an array: its element type and sizes."""
+    return ", ".join([interface.c_type(port), *map(str, port.shape)])
+
+
 def _classes(interface: Interface, entry: Entry) -> list[str]:
     name, upper, prefix = interface.name, interface.upper, entry.prefix
+    given = ", ".join(f"View<const {_parameters(interface, port)}> {port.name}" for port in entry.arguments)
     return [
         "/// The results of a run, row-major.",
         "struct Results {",
-        *[
-            f"    std::vector<{interface.c_type(port)}> {port.name} ="
-            f" std::vector<{interface.c_type(port)}>({port.count});  // {port.type}"
-            for port in entry.results
-        ],
+        *[f"    Array<{_parameters(interface, port)}> {port.name};  // {port.type}" for port in entry.results],
         "};",
         "",
         "/// Runs the program on an arena of its own: one object for each thread.",
@@ -69,6 +139,15 @@ def _classes(interface: Interface, entry: Entry) -> list[str]:
         *[f"        out.{port.name} = results.{port.name}.data();" for port in entry.results],
         f"        const int code = {prefix}_run(&args, &out, arena_.get());",
         f"        if (code != {upper}_OK) throw std::invalid_argument({name}_message(code));",
+        "    }",
+        "",
+        "    /// The results of arrays, whose numbers of elements are checked.",
+        f"    Results operator()({given}) {{",
+        f"        {prefix}_args xhlo_args{{}};",
+        "        Results xhlo_results;",
+        *[f"        xhlo_args.{port.name} = {port.name}.data();" for port in entry.arguments],
+        "        run(xhlo_args, xhlo_results);",
+        "        return xhlo_results;",
         "    }",
         "",
         "private:",

@@ -111,6 +111,15 @@ int main() {
     } catch (const std::invalid_argument &error) {
         std::puts(error.what());
     }
+    const std::vector<float> ones(12, 1.0f), few(11);
+    const model::View<const float, 0> none(nullptr);
+    const model::Results same = program(ones, n, z, h, none);
+    std::printf("%.4f %zu\\n", double(same.result0(3, 2)), same.result5.size());
+    try {
+        program(few, n, z, h, none);
+    } catch (const std::invalid_argument &error) {
+        std::puts(error.what());
+    }
 }
 """
 
@@ -120,7 +129,9 @@ def test_the_class_for_cpp(tmp_path: Path) -> None:
     make(tmp_path, MIXED)
     (tmp_path / "use.cpp").write_text(CPP)
     run(["g++", "-std=c++17", *WARNINGS, "use.cpp", "model.o", "-o", "use"], tmp_path)
-    assert run(["./use"], tmp_path) == "1 10 -1\nan argument, a result or the arena is null\n"
+    assert run(["./use"], tmp_path) == (
+        "1 10 -1\nan argument, a result or the arena is null\n2.7183 0\nan array has another number of elements\n"
+    )
 
 
 # Against the JIT -----------------------------------------------------------------------------------------------------
