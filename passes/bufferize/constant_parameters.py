@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.support.kernel import CONTRACTION, Kernel, is_kernel, kernels_of
 from ...dialects.support.views import root_buffer
+from ...hlo_dialect.types import is_splat
 from ...hlo_dialect.walking import operations_in
 
 
@@ -37,9 +38,11 @@ def mark_constant_parameters(module: ModuleOp) -> None:
 
 
 def _is_whole(op: memref.GlobalOp) -> bool:
-    """Whether a constant is no splat."""
+    """Whether a constant has elements, and is no splat."""
     value = op.initial_value
-    return op.constant is not None and isinstance(value, DenseIntOrFPElementsAttr) and not value.is_splat()
+    if op.constant is None or not isinstance(value, DenseIntOrFPElementsAttr):
+        return False
+    return len(value.data.data) > 0 and not is_splat(value)
 
 
 def _constant(value: SSAValue) -> str | None:

@@ -160,6 +160,18 @@ def test_constants_that_others_read_stay() -> None:
     assert len(names) == 3 and sum("_panels_" in name for name in names) == 2
 
 
+def test_constants_without_elements() -> None:
+    constants, _ = lowered("""
+func.func @main(%x: tensor<64x64xf32>, %y: tensor<0xf32>) -> (tensor<64x64xf32>, tensor<0xf32>) {
+  %e = stablehlo.constant dense<> : tensor<0xf32>
+  %s = stablehlo.constant dense<2.0> : tensor<64x64xf32>
+  %r = stablehlo.dot_general %x, %s, contracting_dims = [1] x [0]
+    : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %r, %e : tensor<64x64xf32>, tensor<0xf32>
+}""")
+    assert not any("_panels_" in op.sym_name.data for op in constants)
+
+
 def test_narrow_floats_stay_as_they_are() -> None:
     """Their panels would take twice the memory."""
     data = "803F" * 2 + "0040" * (64 * 64 - 2)
