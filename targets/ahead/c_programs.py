@@ -193,7 +193,7 @@ def benchmark_program(interface: Interface) -> str:
         "    timespec_get(&now, TIME_UTC);",
         "    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;",
         "#else",
-        "    return (double)clock() / CLOCKS_PER_SEC; /* C99 has no other clock */",
+        "    return (double)clock() / CLOCKS_PER_SEC; /* C99 knows the time of the processor only */",
         "#endif",
         "}",
         "",
