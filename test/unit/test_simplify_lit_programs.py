@@ -41,7 +41,7 @@ def inputs(module: ModuleOp, seed: int) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("fast", [False, True])
-@pytest.mark.parametrize("name", ["integers", "slices", "partial_reduction", "convolution", "products"])
+@pytest.mark.parametrize("name", ["integers", "slices", "partial_reduction", "convolution", "products", "cancellation"])
 def test_results_stay(name: str, fast: bool) -> None:
     for text in functions(name):
         program = Program(text).after("simplify-hlo{math=fast}" if fast else "simplify-hlo")
