@@ -121,3 +121,19 @@ def test_graphs_within_graphs() -> None:
         warnings.simplefilter("error", FallbackWarning)
         for x in (torch.ones(3), -torch.ones(3)):
             torch.testing.assert_close(compiled(x), function(x))
+
+
+def test_attention_with_fewer_heads_of_keys() -> None:
+    """Each head of keys and values serves several of queries, and is given the sum of their gradients."""
+    torch.manual_seed(0)
+    given = [torch.randn(2, heads, 5, 8, requires_grad=True) for heads in (6, 2, 2)]
+
+    def function(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+
+    expected = function(*given)
+    found = torch.compile(function, backend=xhlo, options={"strict": True})(*given)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
+    weight = torch.randn(expected.shape)
+    of_found, of_expected = (torch.autograd.grad((one * weight).sum(), given) for one in (found, expected))
+    torch.testing.assert_close(of_found, of_expected, rtol=1e-5, atol=1e-5)

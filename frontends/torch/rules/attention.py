@@ -11,7 +11,7 @@ from ..dtypes import Unlowered, converted, dtype_of, working_dtype
 from ..registry import lowers
 from ..step import Step, broadcast
 from .contractions import contract
-from .reductions import extreme
+from .reductions import extreme, summed
 
 
 def _scores(step: Step, query: Value, key: Value, causal: bool, mask: Value | None, scale: float | None) -> Value:
@@ -41,6 +41,15 @@ def _repeated(x: Value, heads: int) -> Value:
     if own == heads:
         return x
     return x.broadcast((n, own, heads // own, length, size), [0, 1, 3, 4]).reshape((n, heads, length, size))
+
+
+def _added(step: Step, x: Value, own: int) -> Value:
+    """The gradient of keys or values that serve several heads each: the sums of those that these give."""
+    n, heads, length, size = x.shape
+    if own == heads:
+        return x
+    wide = converted(x, working_dtype(dtype_of(x))).reshape((n, own, heads // own, length, size))
+    return summed(step, wide, [2])
 
 
 def _no_dropout(p: float) -> None:
@@ -74,8 +83,8 @@ def attention_backward(
     dropout_p: float, is_causal: bool, *, attn_mask: Value | None = None, scale: float | None = None,
 ) -> tuple[Value, ...]:  # fmt: skip
     _no_dropout(dropout_p)
-    if key.shape[1] != query.shape[1]:
-        raise Unlowered("gradients of attention with fewer heads of keys than of queries")
+    heads, own = query.shape[1], key.shape[1]
+    key, value = _repeated(key, heads), _repeated(value, heads)
     dtype = working_dtype(dtype_of(query))
     scores = _scores(step, query, key, is_causal, attn_mask, scale)
     normal = logsumexp.reshape(query.shape[:3])
@@ -90,4 +99,4 @@ def attention_backward(
     of_query = contract(step, narrow, key, (0, 1), (3, 2))
     of_key = contract(step, narrow, query, (0, 1), (2, 2))
     of_value = contract(step, converted(shares, dtype_of(value)), gradient, (0, 1), (2, 2))
-    return of_query, of_key, of_value
+    return of_query, _added(step, of_key, own), _added(step, of_value, own)
