@@ -74,6 +74,14 @@ def substitute(expr: AffineExpr, access: tuple[AffineExpr, ...]) -> AffineExpr:
     return AffineExpr.constant(constant) if result is None else result + constant
 
 
+def inputs_of(generic: GenericOp) -> Sequence[SSAValue]:
+    """
+    The inputs of a generic on tensors, whose outputs are as many as its results; `GenericOp.inputs` counts them by
+    unpacking an attribute.
+    """
+    return generic.operands[: len(generic.operands) - len(generic.results)]
+
+
 @lru_cache(maxsize=64)
 def point(rank: int) -> tuple[AffineExpr, ...]:
     """The identity access of a generic: each of its dimensions."""
@@ -163,7 +171,7 @@ class FusedBody:
         """The fused generics that produce a body's arguments, with their accesses."""
         found: list[tuple[GenericOp, Access]] = []
         for argument, operand, attr in zip(
-            generic.body.block.args, generic.inputs, generic.indexing_maps.data, strict=False
+            generic.body.block.args, inputs_of(generic), generic.indexing_maps.data, strict=False
         ):
             if argument.first_use is not None:
                 producer = self.producer_of(operand)
@@ -175,7 +183,7 @@ class FusedBody:
         self, generic: GenericOp, access: Access, accumulators: Sequence[SSAValue] | None
     ) -> list[SSAValue]:
         source = generic.body.block
-        count = len(generic.inputs) if accumulators is not None else len(generic.operands)
+        count = len(inputs_of(generic)) if accumulators is not None else len(generic.operands)
         values: dict[SSAValue, SSAValue] = dict(zip(source.args[count:], accumulators or (), strict=True))
         maps = generic.indexing_maps.data
         for argument, operand, attr in zip(source.args[:count], generic.operands[:count], maps[:count], strict=True):

@@ -22,7 +22,7 @@ from ...dialects.support.kernel import CONTRACTION, loop_sizes
 from ...lowering.device.cpu import CPU
 from ...lowering.loop_nests.cost import weight_of
 from ...lowering.loop_nests.index_maps import check_index_map
-from .bodies import point
+from .bodies import inputs_of, point
 
 Reads = dict[Operation, bool]
 """
@@ -161,7 +161,7 @@ class KernelPlan:
         users: list[tuple[Operation, bool]] = []
         for use in value.uses:
             user = use.operation
-            if isinstance(user, GenericOp) and use.index < len(user.inputs):
+            if isinstance(user, GenericOp) and use.index < len(inputs_of(user)):
                 results = user.indexing_maps.data[use.index].data.results
                 users.append((user, results == point(len(user.iterator_types))))
             elif user in self.position:
@@ -218,5 +218,5 @@ def _check_index_maps(generic: GenericOp) -> None:
 
 def _producers(generic: GenericOp) -> list[GenericOp]:
     """The generics whose results are inputs, each once, in order."""
-    owners = (operand.owner for operand in generic.inputs)
+    owners = (operand.owner for operand in inputs_of(generic))
     return list(dict.fromkeys(owner for owner in owners if isinstance(owner, GenericOp)))
