@@ -19,7 +19,7 @@ from .diagnostics import Diagnostic, DiagnosticError, fail, op_message
 from .machine_memory import MAX_BYTES as MAX_BYTES
 from .machine_memory import max_memory as max_memory
 from .types import HloTensor, numpy_dtype
-from .walking import operations_in
+from .walking import operations_in, types_at
 
 MAX_RANK = 64
 """The greatest rank of NumPy's arrays."""
@@ -56,9 +56,7 @@ def check_limits(module: ModuleOp) -> None:
     known: dict[int, str | None] = {}
     errors: list[Diagnostic] = []
     for op in operations_in(module):
-        types = [result.type for result in op.results]
-        types += [argument.type for region in op.regions for block in region.blocks for argument in block.args]
-        for type_ in types:
+        for type_ in types_at(op):
             if id(type_) not in known:
                 known[id(type_)] = _why_refused(type_)
             if (why := known[id(type_)]) is not None:

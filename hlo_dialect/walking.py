@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Attribute, Block, Operation, Region
 
 
 def operations_in(op: Operation) -> list[Operation]:
@@ -23,6 +23,17 @@ def _collect(op: Operation, found: list[Operation]) -> None:
                     _collect(inner, found)
                 inner = inner.next_op
             block = block.next_block
+
+
+def types_at(op: Operation) -> list[Attribute]:
+    """The types of an operation's results and of the arguments of its blocks."""
+    found = [result.type for result in op.results]
+    for region in op.regions:
+        block = region.first_block
+        while block is not None:
+            found += [argument.type for argument in block.args]
+            block = block.next_block
+    return found
 
 
 def successors(block: Block) -> list[Block]:

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, ParametrizedAttribute
 
-from ...hlo_dialect.walking import operations_in
+from ...hlo_dialect.walking import operations_in, types_at
 
 UNKNOWN_SIZE = "!tensor<?>"
 
@@ -23,12 +23,12 @@ def contents_of(module: ModuleOp) -> frozenset[str]:
     types: dict[int, Attribute] = {}
     for op in operations_in(module):
         names.add(op.name)
-        names.update(f"@{name}" for name in op.attributes)
-        found = [result.type for result in op.results]
-        found += [argument.type for region in op.regions for block in region.blocks for argument in block.args]
-        if isinstance(op, FuncOp):
-            found.append(op.function_type)
-        types.update((id(type_), type_) for type_ in found)
+        for name in op.attributes:
+            names.add(f"@{name}")
+        for type_ in types_at(op):
+            types[id(type_)] = type_
+        if op.regions and isinstance(op, FuncOp):
+            types[id(op.function_type)] = op.function_type
     dialects = {f"{name.partition('.')[0]}.*" for name in names}
     return frozenset((*names, *dialects, *_type_names(types.values())))
 
