@@ -284,13 +284,12 @@ def compile_to_objects(texts: Sequence[str], timings: Timings, levels: Sequence[
 
     with _lock:
         _initialize()
-        spent = [Timings() for _ in texts]
-        start = time.perf_counter()
+        spent, start = [Timings() for _ in texts], time.perf_counter()
         # The longest first, so that no thread begins with one when the others have finished.
         order = sorted(range(len(texts)), key=lambda i: (levels[i] == QUICK, -len(texts[i])))
         with ThreadPoolExecutor(threads) as pool:
             made = {i: pool.submit(_compile_alone, texts[i], spent[i], levels[i]) for i in order}
-        objects = [made[i].result() for i in range(len(texts))]
+        objects = [made[i].result() for i in sorted(made)]
         passed = time.perf_counter() - start
     whole = sum(seconds for each in spent for seconds in each.values())
     for each in spent:
