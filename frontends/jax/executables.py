@@ -197,7 +197,7 @@ class LoadedProgram(Kept):
 
     @property
     def record(self) -> Any:
-        """What machine code knows of the program."""
+        """The program's facts that machine code reads."""
         return OBJECTS["LoadedExecutable"].from_address(self.handle)
 
     def stop_direct_runs(self) -> None:

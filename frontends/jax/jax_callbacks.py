@@ -41,7 +41,7 @@ def _call_back(call: CustomCall, *operands: Array) -> tuple[Any, ...]:
 
 
 def functions_called(calls: Iterable[CustomCall]) -> list[object]:
-    """What keeps the functions of these calls alive: a run may go on when JAX has forgotten its program."""
+    """The functions of these calls, to keep them alive: a run may go on when JAX has forgotten its program."""
     return [_callbacks.get(int(call.attributes["index"])) for call in calls]
 
 

@@ -82,7 +82,7 @@ def number_matrices(sizes: Sequence[int], strides: Sequence[int]) -> tuple[Aroun
 
 
 class Prepacked(Protocol):
-    """What the compiler packs, see constants.py."""
+    """The constants that the compiler packs, see constants.py."""
 
     def panels(self, operand: Operand, element: Packed, bias: int) -> SSAValue | None:
         """The buffer with all panels of an operand that is a constant; None for others."""

@@ -420,7 +420,7 @@ class _Columns:
     """Whether to exchange real and imaginary parts after reading, and before writing."""
     scale: float = 1.0
     roots: SplitRoots | None = None
-    """What the results are multiplied by, besides the scale."""
+    """The factors of the results besides the scale."""
 
     def emit(self, planes: _Planes) -> None:
         builder, lanes = self.driver.builder, self.driver.plan.lanes

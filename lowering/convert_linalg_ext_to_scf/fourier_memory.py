@@ -77,7 +77,7 @@ class SideBySide:
     exchanged: bool = False
     """Whether the parts are the numbers' imaginary and real ones."""
     scale: SSAValue | None = None
-    """What numbers are multiplied by before they are written."""
+    """The factors by which numbers are multiplied before they are written."""
 
     def read(self, vectors: Vectors, place: Index) -> Number:
         lanes = vectors.lanes

@@ -38,7 +38,7 @@ _JOBS: Mapping[str, Callable[[Job], None]] = {
     TRIANGULAR_SOLVE: trsm,
     "gtsv": gtsv,
 }
-"""What is done for each routine."""
+"""The function that builds the loops of each routine."""
 
 
 @patterns.on(UnblockedOp)

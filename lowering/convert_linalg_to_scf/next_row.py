@@ -56,7 +56,7 @@ def _width(access: Access) -> int:
 
 
 def next_row(nests: Sequence[Nest], temporaries: Collection[SSAValue], row: Index) -> NextRow | None:
-    """What to ask for, and by which of the steps; None if no step of one loop has no reduction, or rows are short."""
+    """The elements to ask for, and the step that asks; None if rows are short or each step of one loop reduces."""
     steps = [k for k, nest in enumerate(nests) if len(nest.free) == 1 and nest.sizes[-1] >= SHORTEST]
     plain = [k for k in steps if not any(nests[k].reduction) and stages_of(nests[k], nests[k].free[-1]) is None]
     inputs = {

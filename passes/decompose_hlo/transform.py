@@ -25,7 +25,7 @@ any_size_decompositions = Rules[Decomposition]("decompose-hlo{any-size=true}", _
 linked_decompositions = Rules[Decomposition]("decompose-hlo{workspaces=true}", __package__)
 """Calls of LAPACK with a workspace, for targets whose code calls it without a runtime."""
 unblocked_decompositions = Rules[Decomposition]("decompose-hlo{any-size=true}: LAPACK", __package__)
-"""What is left of LAPACK's calls as calls of loops, for programs without LAPACK."""
+"""Rules that turn LAPACK's remaining calls into calls of loops, for programs without LAPACK."""
 native_decompositions = Rules[Decomposition]("decompose-hlo{native-calls=true}", __package__)
 """
 Operations as calls of targets that convert-hlo-to-linalg lowers to loops, where they can be; else the operation stays,

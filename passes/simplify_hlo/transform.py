@@ -196,7 +196,7 @@ class Simplifier:
         users = [use.operation for result in op.results for use in result.uses]
         sources = [value.owner for inner in op.walk() for value in inner.operands]
         replace_op(op, rewrite.new_ops, rewrite.values)
-        # What is dead now goes first, so that rules see how many uses are left.
+        # Operations that are dead now go first, so that rules see how many uses are left.
         dead = [each for each in sources if isinstance(each, HloOp) and _is_unused(each)]
         for each in (*dead, *rewrite.new_ops, *users, *sources):
             self._push(each)

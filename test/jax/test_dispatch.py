@@ -64,7 +64,7 @@ def tasks() -> int:
 
 
 def record_of(name: str) -> Any:
-    """What machine code knows of the program of that name that was loaded last."""
+    """The record that machine code reads, of the program of that name that was loaded last."""
     return [program for program in host_runs.PROGRAMS.values() if program.compiled.name == name][-1].record
 
 

@@ -104,7 +104,7 @@ def make_conjugates(code: Code, vectors: Grid, n: IndexValue, wi: Line) -> None:
         part = wi[k].re
         real, second = part.compare("eq", 0.0), part.compare("lt", 0.0)
         before = code.index(k - 1).max(0)
-        # Of several vectors of an eigenvalue the real part has another length.
+        # Where an eigenvalue has several vectors, their real parts have another length.
         length = code.real_total(0, n, lambda i: vectors[i, k].re * vectors[i, k].re).sqrt()
         inverse = one / length.compare("eq", 0.0).select(1.0, length)
         with code.loop(0, n) as i:
