@@ -23,7 +23,8 @@ def divide_by_invariant(x: Scalar, y: Scalar) -> Scalar:
 
     With r = 1 / y rounded, q = x r is off by at most one and a half units in the last place, x - q y fits into a float
     and q + r (x - q y) is the quotient's nearest float (Markstein, IA-64 and Elementary Functions, ch. 8): where q is
-    off by more than one unit, the quotients next to the middle between two floats were all tried (test_division.py).
+    off by more than one unit, the quotients next to the middle between two floats were all tried
+    (test_math_long_loops.py).
     """
     reciprocal = 1.0 / y
     quotient = x * reciprocal
