@@ -144,17 +144,20 @@ class Interface:
 
 
 def entry_interface(prefix: str, facts: Facts) -> Entry:
-    """The interface of a program; arguments have the names of its text, those without are numbered."""
-    results = [f"result{number}" for number in range(facts.result_count)]
+    """The interface of a program; arguments and results have the names of its text, those without are numbered."""
+    found = facts.result_names or ("",) * facts.result_count
+    results = [given or f"result{number}" for number, given in enumerate(found)]
     results += [f"check{number}" for number in range(len(facts.outputs) - facts.result_count)]
     names = facts.names or ("",) * len(facts.inputs)
     arguments = [given or f"arg{number}" for number, given in enumerate(names)]
-    return Entry(prefix, _ports(facts.inputs, arguments), _ports(facts.outputs, results), facts.arena_bytes)
+    # One scope in Rust and Python.
+    used = set[str](_TAKEN)
+    ports = _ports(facts.inputs, arguments, used), _ports(facts.outputs, results, used)
+    return Entry(prefix, *ports, facts.arena_bytes)
 
 
-def _ports(types: Sequence[ArrayType], names: Sequence[str]) -> tuple[Port, ...]:
+def _ports(types: Sequence[ArrayType], names: Sequence[str], used: set[str]) -> tuple[Port, ...]:
     ports: list[Port] = []
-    used: set[str] = set(_TAKEN)
     for type_, given in zip(types, names, strict=True):
         name = identifier(given)
         while name in used:

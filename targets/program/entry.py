@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from typing import Any, cast
 
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, NameLoc, TensorType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, NameLoc, StringAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
@@ -89,6 +90,27 @@ def entry_names(module: ModuleOp) -> tuple[str, tuple[str, ...]]:
         return name or ENTRY, ()
     arguments = [argument for argument in entry.body.block.args if not isinstance(argument.type, TokenType)]
     return name or entry.sym_name.data, tuple(map(_argument_name, arguments))
+
+
+def result_names(module: ModuleOp) -> tuple[str, ...]:
+    """
+    The names of the entry's results, empty for those without: JAX writes where in the result each is, as
+    `jax.result_info = "result['loss']"`, which gives `loss`; a number alone is no name.
+    """
+    entry = find_entry(module)
+    if entry is None:
+        return ()
+    outputs = [type_ for type_ in entry.function_type.outputs.data if not isinstance(type_, TokenType)]
+    attributes = entry.res_attrs.data if entry.res_attrs is not None else ()
+    if len(attributes) != len(outputs):
+        return ()
+    infos = [each.data.get("jax.result_info") for each in attributes]
+    return tuple(_result_name(info.data) if isinstance(info, StringAttr) else "" for info in infos)
+
+
+def _result_name(info: str) -> str:
+    name = "_".join(re.findall(r"\w+", info.removeprefix("result")))
+    return name if name and not name[0].isdigit() else ""
 
 
 def _argument_name(argument: SSAValue) -> str:

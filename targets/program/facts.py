@@ -109,3 +109,5 @@ class Facts:
     """The program's name: its module's, else that of the entry."""
     names: tuple[str, ...] = ()
     """The arguments' names, empty for those without; none at all if the program does not have them."""
+    result_names: tuple[str, ...] = ()
+    """The same for results, for interfaces made ahead of time; not kept with executables."""

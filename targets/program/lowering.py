@@ -20,7 +20,7 @@ from ...hlo_dialect.entry import ENTRY
 from ...passes.manager.pipelines import DEFAULT_OPT_LEVEL, FRONT
 from ...passes.manager.places import Spec, pass_name
 from ...passes.manager.timing import Timing
-from .entry import entry_names, entry_of, entry_types
+from .entry import entry_names, entry_of, entry_types, result_names
 from .facts import Facts
 from .guard_side import guard_side
 from .level import level_of
@@ -91,6 +91,7 @@ class Lowering:
     def _start(self, done: str) -> None:
         """Go on after the pass `done`, empty for a program at the level of hlo."""
         self.facts.name, names = entry_names(self.module)
+        results = result_names(self.module)
         if not done:
             entry_of(self.module).sym_name = StringAttr(ENTRY)
             self._run(self._pipeline.front)
@@ -100,6 +101,7 @@ class Lowering:
         _read_entry(self.module, self.facts)
         # Passes of the front may split arguments.
         self.facts.names = names if len(names) == len(self.facts.inputs) else ()
+        self.facts.result_names = results if len(results) == self.facts.result_count else ()
 
     def _resume(self, done: str) -> None:
         """Read the facts that passes up to `done` make explicit. Raises DiagnosticError if it is too late for some."""

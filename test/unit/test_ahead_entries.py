@@ -115,6 +115,18 @@ def test_names_of_functions_are_checked(tmp_path: Path, capfd: pytest.CaptureFix
     assert [port.name for port in library.interface.arguments] == ["x", "weights_file_"]
 
 
+def test_results_have_the_names_that_jax_gives_them() -> None:
+    infos = ["result['loss']", "result['layers'][0].w", "result[2]", "result", "result['x']"]
+    results = ", ".join(f'tensor<2xf32> {{jax.result_info = "{info}"}}' for info in infos)
+    library = compile_ahead(
+        f"func.func @main(%x: tensor<2xf32>) -> ({results}) {{\n  return {', '.join(['%x'] * len(infos))} : "
+        f"{', '.join(['tensor<2xf32>'] * len(infos))}\n}}"
+    )
+    names = [port.name for port in library.interface.results]
+    assert names == ["loss", "layers_0_w", "result2", "result3", "x_"]
+    assert [port.name for port in library.interface.arguments] == ["x"]
+
+
 # Constants in a file -------------------------------------------------------------------------------------------------
 
 
