@@ -15,8 +15,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from .archive import archive
 from .machine import VERSIONS, Format, Machine, kind_of
-from .object_symbols import undefined_symbols
+from .object_symbols import object_symbols, undefined_symbols
 
 
 class LinkError(ValueError):
@@ -110,11 +111,19 @@ def _mach_o(folder: Path, code: bytes, soname: str, exported: Sequence[str], mac
 
 def _coff(folder: Path, code: bytes, soname: str, exported: Sequence[str], machine: Machine) -> list[str]:
     """`_fltused` only says that floats are used; the C runtime defines it, which the library does without."""
+    from .windows_support import support_object
+
+    # A library: what nothing calls is left out.
+    members = {"support.obj": support_object(machine)}
+    names_in = {
+        "support.obj": [name for name, defined in object_symbols(members["support.obj"], Format.COFF) if defined]
+    }
+    (folder / "support.lib").write_bytes(archive(members, names_in, Format.COFF))
     kind = {"x86_64": "x64", "aarch64": "arm64"}[kind_of(machine.triple)]
     names = [f"/export:{symbol}" for symbol in exported]
     # Without a time stamp the same object gives the same bytes.
     plain = ["/nologo", "/dll", "/noentry", "/implib:ours.lib", "/nodefaultlib", "/Brepro", f"/machine:{kind}"]
-    return [*plain, *names, f"/alternatename:_fltused={exported[0]}", "in.o", "/out:out"]
+    return [*plain, *names, f"/alternatename:_fltused={exported[0]}", "in.o", "support.lib", "/out:out"]
 
 
 _OPTIONS = {Format.ELF: _elf, Format.WASM: _wasm, Format.MACH_O: _mach_o, Format.COFF: _coff}
