@@ -1,25 +1,28 @@
-"""Rules for reduce: dimensions of size 1, and dimensions along which a broadcast repeats its operand."""
+"""Rules for reduce: dimensions of size 1 or along which a broadcast repeats its operand, sums that pick one element."""
 
 from __future__ import annotations
 
 from typing import cast
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.ops.comparison import CompareOp, SelectOp
-from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.ops.creation import ConstantOp, is_splat_of
 from ...hlo_dialect.ops.elementwise import ElementwiseBinaryOp, ElementwiseUnaryOp
-from ...hlo_dialect.ops.elementwise_binary import AndOp, MaximumOp, MinimumOp, OrOp
+from ...hlo_dialect.ops.elementwise_binary import AddOp, AndOp, MaximumOp, MinimumOp, OrOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp
 from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
 from ...hlo_dialect.shapes import is_static
-from ...hlo_dialect.types import element_of, shape_of
+from ...hlo_dialect.types import element_of, is_float, shape_of
 from .rewrite import Rewrite, by, simplifications, start
 
 _LIFTED = (ElementwiseBinaryOp, ElementwiseUnaryOp, CompareOp, SelectOp)
 """Operations of a reducer that also apply to whole tensors."""
+
+LEAST_PICKED = 64
+"""Elements of a row from which picking one is faster than a sum of all."""
 
 
 @simplifications.on(ReduceOp)
@@ -94,3 +97,30 @@ def reduce_of_broadcast(op: Operation) -> Rewrite | None:
     if left:
         return by(smaller.reduce(type(combiner), init, left))
     return by(smaller.apply(type(combiner), init.broadcast(smaller.shape)))
+
+
+@simplifications.on(ReduceOp)
+def sum_of_selected(op: Operation) -> Rewrite | None:
+    """
+    A sum of `select(index == i, x, 0)` along the dimension of the index picks element i of each row of an argument x.
+
+    Rows that have no such element give zero, as does an element -0, to which the sum adds zero.
+    """
+    assert isinstance(op, ReduceOp)
+    chosen = op.inputs[0].owner
+    if len(op.inputs) != 1 or not isinstance(chosen, SelectOp) or not isinstance(single_combiner(op.body), AddOp):
+        return None
+    predicate, x, other = chosen.operands
+    zero = 0.0 if is_float(element_of(x)) else 0
+    shape = shape_of(x)
+    if not isinstance(x, BlockArgument) or len(op.dims) != 1 or not is_static(shape) or 0 in shape:
+        return None
+    (along,) = op.dims
+    if shape[along] < LEAST_PICKED or element_of(x) != element_of(op.outs[0]) or shape_of(predicate) != shape:
+        return None
+    if not is_splat_of(other, zero) or not is_splat_of(op.init_values[0], zero):
+        return None
+    from .slices import index_compared, picked  # with gathers, which few programs have
+
+    index = index_compared(predicate, along)
+    return None if index is None else by(picked(x, index, along) + zero)

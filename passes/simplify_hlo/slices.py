@@ -1,28 +1,23 @@
-"""Rules for gathers and scatters of one slice, and for sums that pick one element by its index."""
+"""Rules for gathers and scatters of one slice, and gathers of one element of each row."""
 
 from __future__ import annotations
 
 import math
 
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
-from ...hlo_dialect.ops.comparison import CompareOp, SelectOp
-from ...hlo_dialect.ops.creation import constant_of, is_splat_of
-from ...hlo_dialect.ops.elementwise_binary import AddOp
+from ...hlo_dialect.ops.comparison import CompareOp
+from ...hlo_dialect.ops.creation import constant_of
 from ...hlo_dialect.ops.gather import GatherOp
 from ...hlo_dialect.ops.index_dimensions import GatherDimensionNumbersAttr, IndexDimensions
 from ...hlo_dialect.ops.movement import BroadcastInDimOp
-from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
 from ...hlo_dialect.ops.scatter import ScatterOp, returned_argument
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import Array, element_of, is_float, make_tensor, shape_of
 from .indexing import counted_dim, holds_indices
 from .rewrite import Rewrite, by, simplifications, start, to
-
-LEAST_PICKED = 64
-"""Elements of a row from which picking one is faster than a sum of all."""
 
 
 def _is_one_window(dims: IndexDimensions, indices: SSAValue, *values: SSAValue) -> bool:
@@ -83,32 +78,7 @@ def _first(dims: IndexDimensions, index: Array, rank: int) -> list[int]:
     return first
 
 
-@simplifications.on(ReduceOp)
-def sum_of_selected(op: Operation) -> Rewrite | None:
-    """
-    A sum of `select(index == i, x, 0)` along the dimension of the index picks element i of each row of an argument x.
-
-    Rows that have no such element give zero, as does an element -0, to which the sum adds zero.
-    """
-    assert isinstance(op, ReduceOp)
-    chosen = op.inputs[0].owner
-    if len(op.inputs) != 1 or not isinstance(chosen, SelectOp) or not isinstance(single_combiner(op.body), AddOp):
-        return None
-    predicate, x, other = chosen.operands
-    zero = 0.0 if is_float(element_of(x)) else 0
-    shape = shape_of(x)
-    if not isinstance(x, BlockArgument) or len(op.dims) != 1 or not is_static(shape) or 0 in shape:
-        return None
-    (along,) = op.dims
-    if shape[along] < LEAST_PICKED or element_of(x) != element_of(op.outs[0]) or shape_of(predicate) != shape:
-        return None
-    if not is_splat_of(other, zero) or not is_splat_of(op.init_values[0], zero):
-        return None
-    index = _index_compared(predicate, along)
-    return None if index is None else by(_picked(x, index, along) + zero)
-
-
-def _index_compared(predicate: SSAValue, along: int) -> BroadcastInDimOp | None:
+def index_compared(predicate: SSAValue, along: int) -> BroadcastInDimOp | None:
     """The index, broadcast along a dimension, with whose own indices a predicate compares it."""
     compare = predicate.owner
     if not isinstance(compare, CompareOp) or compare.direction != "EQ":
@@ -126,7 +96,7 @@ def _index_compared(predicate: SSAValue, along: int) -> BroadcastInDimOp | None:
     return None
 
 
-def _picked(value: SSAValue, index: BroadcastInDimOp, along: int) -> Tensor:
+def picked(value: SSAValue, index: BroadcastInDimOp, along: int) -> Tensor:
     """The element of each row of a value at that row's index, zero where the row is shorter."""
     x = start(value)
     shape = x.shape

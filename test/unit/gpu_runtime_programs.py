@@ -31,7 +31,9 @@ func.func @main(%n: tensor<i32>, %x: tensor<7xf32>) -> tensor<7xf32> {
       %j = hlo.add %i, %one : tensor<i32>
       %back = hlo.reverse %v, dims = [0] : tensor<7xf32>
       %scaled = hlo.multiply %back, %half : tensor<7xf32>
-      %w = hlo.reverse %scaled, dims = [0] : tensor<7xf32>
+      // Without the barrier the two cancel, and the loop is one kernel.
+      %kept = hlo.optimization_barrier %scaled : tensor<7xf32>
+      %w = hlo.reverse %kept, dims = [0] : tensor<7xf32>
       hlo.return %j, %w : tensor<i32>, tensor<7xf32>
     }
   func.return %r#1 : tensor<7xf32>

@@ -11,7 +11,7 @@ import xhlo
 from xhlo.targets.cpu.jit import optimize
 
 SPECIAL = np.array([0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, 1e-45, 3e38, 1e-38, 2.0**-60, 2.0**60], np.float32)
-ROWS, COLUMNS = 300, 67
+ROWS, COLUMNS = 300, 515
 
 DIVIDE = f"""
 func.func @main(%x: tensor<{ROWS}x{COLUMNS}xf32>, %y: tensor<{ROWS}xf32>) -> tensor<{ROWS}x{COLUMNS}xf32> {{
