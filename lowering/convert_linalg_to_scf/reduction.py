@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block, SSAValue
@@ -26,7 +25,6 @@ from ..loop_nests.combiners import Combiner, known_combiners
 from ..loop_nests.cost import CACHED_COLUMNS, body_cost, task_count, task_size
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.indices import chunk
-from ..loop_nests.kernel_builder import KernelScalar
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 
@@ -50,9 +48,6 @@ UNROLL = 4
 
 MAX_UNROLLED = 12
 """Most operations of a body that is small enough to unroll."""
-
-LEAST_EXTREMES = 64
-"""Elements of a maximum or minimum that is first taken without regard to the signs of zeros."""
 
 Inits = Sequence[SSAValue | None]
 """The initial scalar of each output; None if it starts from the buffer's contents."""
@@ -195,8 +190,6 @@ class ReductionEmitter:
         self, emitter: NestEmitter, loop: int, start: list[SSAValue], lower: Index, upper: Index
     ) -> list[SSAValue]:
         combiners = self.plan.combiners
-        if combiners is not None and self._may_lose_signs(emitter, combiners, loop):
-            return self._accumulate_extremes(emitter, combiners, loop, start, (lower, upper))
         long = emitter.nest.sizes[loop] > 2 * BLOCK
         if not (long and combiners is not None and any(c.is_float_sum for c in combiners)):
             return self._accumulate(emitter, loop, start, lower, upper)
@@ -205,33 +198,6 @@ class ReductionEmitter:
             part = self._accumulate(emitter, loop, self._neutral(), index, end)
             self.builder.yield_(*self._merge(totals, part))
         return totals
-
-    def _may_lose_signs(self, emitter: NestEmitter, combiners: Sequence[Combiner], loop: int) -> bool:
-        """Whether maxima and minima are worth two loops, the second of which rarely runs."""
-        if self.builder.on_gpu or not all(combiner.is_float_extreme for combiner in combiners):
-            return False
-        return body_cost(emitter.nest) <= MAX_UNROLLED and emitter.nest.sizes[loop] >= LEAST_EXTREMES
-
-    def _accumulate_extremes(
-        self, emitter: NestEmitter, combiners: list[Combiner], loop: int, start: list[SSAValue], bounds: Sequence[Index]
-    ) -> list[SSAValue]:
-        """
-        The maxima and minima of a range, without regard to the signs of zeros; if one is zero, once more with it.
-
-        Processors have no instruction that orders zeros and keeps NaN: it takes six, and three without the zeros.
-        """
-        builder = self.builder
-        emitter.instead = {each.op: partial(each.combine, builder, any_zero=True) for each in combiners}
-        found = self._accumulate(emitter, loop, start, *bounds)
-        emitter.instead = {}
-        is_zero, *others = (KernelScalar(builder, value).compare("eq", 0.0) for value in found)
-        for other in others:
-            is_zero = is_zero | other
-        with builder.when(is_zero) as results:
-            builder.yield_(*self._accumulate(emitter, loop, start, *bounds))
-        with builder.otherwise():
-            builder.yield_(*found)
-        return results
 
     def _accumulate(
         self, emitter: NestEmitter, loop: int, start: list[SSAValue], lower: Index, upper: Index

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, Float32Type, Float64Type, FloatAttr, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType
 from xdsl.dialects.linalg.ops import YieldOp
-from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from .loop_builder import LoopBuilder
@@ -52,9 +51,6 @@ NEUTRAL: dict[type[Operation], Callable[[Any], Scalar]] = {
 }
 
 
-_WIDE = (Float32Type, Float64Type)
-
-
 class Combiner:
     """One output's combining operation, which takes the output's present value and the new element."""
 
@@ -65,11 +61,6 @@ class Combiner:
     @property
     def is_float_sum(self) -> bool:
         return isinstance(self.op, arith.AddfOp)
-
-    @property
-    def is_float_extreme(self) -> bool:
-        """Whether it is the maximum or minimum of f32 or f64."""
-        return isinstance(self.op, arith.MaximumfOp | arith.MinimumfOp) and isinstance(self.type, _WIDE)
 
     def neutral(self, builder: LoopBuilder) -> SSAValue:
         return builder.scalar(NEUTRAL[type(self.op)](self.type))
@@ -84,12 +75,8 @@ class Combiner:
             location=self.op.location,
         )
 
-    def combine(self, builder: LoopBuilder, lhs: SSAValue, rhs: SSAValue, any_zero: bool = False) -> SSAValue:
-        """The combination; with `any_zero`, a zero may have either sign."""
-        op = builder.insert(self.copy(lhs, rhs))
-        if any_zero:
-            op.properties = {**op.properties, "fastmath": arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])}
-        return op.results[0]
+    def combine(self, builder: LoopBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        return builder.insert(self.copy(lhs, rhs)).results[0]
 
 
 def known_combiners(nest: Nest) -> list[Combiner] | None:

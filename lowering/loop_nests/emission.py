@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import cast
@@ -35,8 +35,6 @@ class NestEmitter:
         self.views: dict[int, tuple[SSAValue, list[int]]] = {}
         self.staged: dict[int, tuple[SSAValue, list[tuple[int, Index]]]] = {}
         """Per input: a buffer with a tile of it, and for each dimension the loop and the start of the tile."""
-        self.instead: Mapping[Operation, Callable[..., SSAValue]] = {}
-        """Operations of the body that are computed in another way, from their operands here."""
         written = {access.root for access in nest.outputs}
         self.hoistable = [isinstance(x, Access) and x.root not in written for x in nest.inputs]
 
@@ -160,9 +158,7 @@ class NestEmitter:
         return [mapping.get(value, value) for value in ops[-1].operands]
 
     def _clone_op(self, op: Operation, mapping: dict[SSAValue, SSAValue]) -> None:
-        if op in self.instead:
-            mapping[op.results[0]] = self.instead[op](*(mapping.get(value, value) for value in op.operands))
-        elif isinstance(op, IndexOp):
+        if isinstance(op, IndexOp):
             mapping[op.result] = self._index_of(op)
         elif isinstance(op, arith.ConstantOp) and isinstance(op.value, (IntegerAttr, FloatAttr)):
             mapping[op.result] = self.builder.scalar(op.value)

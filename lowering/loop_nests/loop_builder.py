@@ -53,8 +53,6 @@ class LoopBuilder(KernelBuilder):
         super().__init__(kernel, before)
         self.vector_bits = CPU.vector_bits
         """The width of the machine's vectors, for loops that depend on it."""
-        self.on_gpu = isinstance(kernel, GpuFuncOp)
-        """Whether the loops are those of one thread of a GPU."""
         self.parallel_body: Block | None = None
         """The body of the scf.parallel being built."""
         self._yielded: Sequence[SSAValue] = ()

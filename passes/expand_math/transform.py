@@ -201,8 +201,8 @@ class ExpandMathPass(HloPass):
         defined: dict[str, func.FuncOp] = {}
         if not device and self._leaves_extremes:
             for op in operations_in(part):
-                if extremes.finds_extreme(op):
-                    extremes.replace_extreme(op)
+                if extremes.finds_extremes(op):
+                    extremes.replace_extremes(op)
         for op in operations_in(part):
             if fast and isinstance(op, (arith.AddfOp, arith.SubfOp, arith.MulfOp)):
                 op.properties["fastmath"] = arith.FastMathFlagsAttr([*op.fastmath.data, _CONTRACT])

@@ -114,7 +114,7 @@ class Interpreter:
             case arith.CmpiOp():
                 return [COMPARE[op.predicate.value.data](*args)]
             case arith.CmpfOp():
-                return [{1: args[0] == args[1], 4: args[0] < args[1], 2: args[0] > args[1]}[op.predicate.value.data]]
+                return [{4: args[0] < args[1], 2: args[0] > args[1]}[op.predicate.value.data]]
             case arith.SelectOp():
                 return [args[1] if args[0] else args[2]]
             case math_dialect.ExpOp():

@@ -29,19 +29,10 @@ func.func private @sum(%a: memref<16777216xf32>, %o: memref<f32>) attributes {hl
 // CHECK:         scf.for %[[I:.*]] =
 // CHECK-NEXT:      %[[R:.*]] = scf.for %[[J:.*]] = %{{.*}} iter_args(%[[ACC:.*]] = %init) -> (f32)
 // CHECK-NEXT:        %[[X:.*]] = memref.load %a[%[[I]], %[[J]]]
-// CHECK-NEXT:        %[[M:.*]] = arith.maximumf %[[ACC]], %[[X]] fastmath<nsz>
+// CHECK-NEXT:        %[[M:.*]] = arith.maximumf %[[ACC]], %[[X]]
 // CHECK-NEXT:        scf.yield %[[M]]
 // CHECK-NEXT:      } {xhlo.parallel}
-// A maximum of zero may have the wrong sign, and is computed again.
-// CHECK-NEXT:      %[[ZERO:.*]] = arith.cmpf oeq, %[[R]], %{{.*}}
-// CHECK-NEXT:      %[[RIGHT:.*]] = scf.if %[[ZERO]] -> (f32) {
-// CHECK-NEXT:        %[[R2:.*]] = scf.for %{{.*}} = %{{.*}} iter_args(%[[ACC2:.*]] = %init) -> (f32)
-// CHECK-NEXT:          %[[X2:.*]] = memref.load %a[%[[I]], %{{.*}}]
-// CHECK-NEXT:          %[[M2:.*]] = arith.maximumf %[[ACC2]], %[[X2]] : f32
-// CHECK:             scf.yield %[[R2]]
-// CHECK-NEXT:      } else {
-// CHECK-NEXT:        scf.yield %[[R]]
-// CHECK:           memref.store %[[RIGHT]], %o[%[[I]]]
+// CHECK-NEXT:      memref.store %[[R]], %o[%[[I]]]
 func.func private @rows(%a: memref<8x64xf32>, %o: memref<8xf32>) attributes {hlo.kernel = "reduce"} {
   %init = arith.constant 0xFF800000 : f32
   linalg.fill ins(%init : f32) outs(%o : memref<8xf32>)

@@ -11,8 +11,7 @@
 // CHECK:           scf.for %[[ROW:.*]] =
 // CHECK-NEXT:        %[[M:.*]] = scf.for %[[J:.*]] = {{.*}} iter_args
 // CHECK-NEXT:          memref.load %x[%[[ROW]], %[[J]]]
-// CHECK:             %[[SIGNED:.*]] = scf.if %{{.*}} -> (f32)
-// CHECK:             memref.store %[[SIGNED]], %[[MAX]][]
+// CHECK:             memref.store %[[M]], %[[MAX]][]
 // CHECK-NEXT:        %[[M2:.*]] = memref.load %[[MAX]][]
 // A tile of 128 elements at a time asks for as much of the next row: eight lines of the cache.
 // CHECK-NEXT:        scf.for %[[TILE:.*]] =
