@@ -108,10 +108,6 @@ class KernelConstants:
     names: Mapping[SSAValue, Sequence[str]]
     _made: list[_Made] = field(default_factory=list[_Made])
 
-    def has(self, root: SSAValue) -> bool:
-        """Whether a buffer is a constant in all calls."""
-        return root in self.names
-
     def panels(self, operand: Operand, element: Packed, bias: int) -> SSAValue | None:
         """The parameter with all panels of a factor; None if it is no constant, or would grow too large."""
         root = operand.access.root
