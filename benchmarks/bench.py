@@ -115,7 +115,7 @@ def ready_for(row: Row, systems: list[System], results: Results) -> list[System]
         if reply["state"] == "ready":
             ready.append(system)
         elif reply["state"] != "absent":
-            results.refused.setdefault(row.name, {})[system.name] = reply["error"]
+            results.refuse(row.name, system.name, reply["error"])
             print(f"{row.title}, {system.name}: {reply['error']}", flush=True)
     return ready
 
@@ -141,7 +141,7 @@ def measure(row: Row, systems: list[System], results: Results, options: argparse
             results.seconds.setdefault(load, {}).setdefault(row.name, {}).update(medians)
             for system in ready:
                 if system.name not in medians:
-                    results.refused.setdefault(row.name, {})[system.name] = f"ended while it was timed ({load})"
+                    results.refuse(row.name, system.name, f"ended while it was timed ({load})", [load])
             ready = [system for system in ready if system.is_running]
             shown = ", ".join(f"{name} {report.number(seconds)}" for name, seconds in medians.items())
             print(f"{row.title} [{load}] floor {report.number(results.floors[row.name])}: {shown}", flush=True)

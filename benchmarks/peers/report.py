@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import statistics
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,12 @@ class Results:
         for load, rows in results.seconds.items():
             results.seconds[load] = {row.name: rows[row.name] for row in ROWS if row.name in rows}
         return results
+
+    def refuse(self, row: str, system: str, reason: str, loads: Iterable[str] | None = None) -> None:
+        """Note why a system has no time for a row, and drop the times it had, under the given loads or under all."""
+        self.refused.setdefault(row, {})[system] = reason
+        for load in self.seconds if loads is None else loads:
+            self.seconds.get(load, {}).get(row, {}).pop(system, None)
 
     def best_peer(self, load: str, row: str) -> tuple[str, float] | None:
         times = {system: t for system, t in self.seconds[load][row].items() if system != "xhlo"}

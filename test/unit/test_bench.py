@@ -57,6 +57,16 @@ def test_a_system_that_writes_over_its_arguments(monkeypatch: pytest.MonkeyPatch
     assert reply["error"].startswith("the first call is right, the second, of the same arguments, is not")
 
 
+def test_a_refused_system_loses_its_earlier_times() -> None:
+    results = Results(
+        seconds={load: {"softmax": {"xhlo": 2.0, "IREE": 1.0, "torch": 4.0}} for load in ("quiet", "hog")}
+    )
+    results.refuse("softmax", "torch", "ended while it was timed (hog)", ["hog"])
+    assert results.seconds["hog"]["softmax"] == {"xhlo": 2.0, "IREE": 1.0}
+    results.refuse("softmax", "IREE", "it writes over its arguments")
+    assert results.ratios("quiet") == {"softmax": 0.5} and not results.ratios("hog")
+
+
 def made_up() -> Results:
     quiet = {
         "softmax": {"xhlo": 0.001, "JAX": 0.002, "IREE": 0.004},
