@@ -5,15 +5,10 @@ and fills of memory, and the probes of large frames on the stack.
 
 from __future__ import annotations
 
-import platform
-from typing import Any
-
-import llvmlite.binding
+from dataclasses import dataclass
 
 from ..cpu.jit import compile_to_object
 from .machine import Machine, kind_of
-
-llvm: Any = llvmlite.binding
 
 COPY = """
 define ptr @memcpy(ptr %to, ptr %from, i64 %count) #0 {
@@ -73,42 +68,70 @@ attributes #0 = { nounwind "no-builtins" }
 """
 """Without built-in functions, LLVM does not take the loops for calls of themselves."""
 
-PROBE = """
-  pushq %rcx
-  pushq %rdx
-  leaq 24(%rsp), %rcx
-  movq %rcx, %rdx
-  subq %rax, %rdx
-1:
-  subq $4096, %rcx
-  cmpq %rdx, %rcx
-  jb 2f
-  testb %cl, (%rcx)
-  jmp 1b
-2:
-  testb %dl, (%rdx)
-  popq %rdx
-  popq %rcx
-  retq
-"""
-"""
-Touch each page of the rax bytes below the caller's frame, from the top: Windows extends a stack page by page. All
-registers are kept, and the caller moves the stack pointer (Microsoft's x64 calling convention, `__chkstk`).
-"""
 
-_PROBE_NAMES = ("__chkstk", "___chkstk_ms")
-"""As windows-msvc and windows-gnu call it."""
+@dataclass(frozen=True)
+class Probe:
+    """The functions by which a machine's code makes room for a large frame: they touch each page of it."""
+
+    names: tuple[str, ...]
+    """As LLVM calls it, for Microsoft's system and for MinGW."""
+    code: tuple[tuple[str, str], ...]
+    """The machine code, in hexadecimal digits, and its assembly, in AT&T's syntax for x86."""
+
+    @property
+    def bytes(self) -> bytes:
+        return bytes.fromhex("".join(digits for digits, _ in self.code))
+
+
+PROBES = {
+    "x86_64": Probe(
+        ("__chkstk", "___chkstk_ms"),
+        (
+            ("51", "pushq %rcx"),
+            ("52", "pushq %rdx"),
+            ("488d4c2418", "leaq 24(%rsp), %rcx"),
+            ("4889ca", "movq %rcx, %rdx"),
+            ("4829c2", "subq %rax, %rdx"),
+            ("4881e900100000", "1: subq $4096, %rcx"),
+            ("4839d1", "cmpq %rdx, %rcx"),
+            ("7204", "jb 2f"),
+            ("8409", "testb %cl, (%rcx)"),
+            ("ebf0", "jmp 1b"),
+            ("8412", "2: testb %dl, (%rdx)"),
+            ("5a", "popq %rdx"),
+            ("59", "popq %rcx"),
+            ("c3", "retq"),
+        ),
+    ),
+    "aarch64": Probe(
+        ("__chkstk",),
+        (
+            ("f0732fcb", "sub x16, sp, x15, uxtx #4"),
+            ("f1030091", "mov x17, sp"),
+            ("310640d1", "1: sub x17, x17, #4096"),
+            ("3f0210eb", "cmp x17, x16"),
+            ("63000054", "b.lo 2f"),
+            ("3f0240f9", "ldr xzr, [x17]"),
+            ("fcffff17", "b 1b"),
+            ("1f0240f9", "2: ldr xzr, [x16]"),
+            ("c0035fd6", "ret"),
+        ),
+    ),
+}
+"""
+Touch each page of the frame below the caller's, from the top, as Windows extends a stack page by page. The frame has
+rax bytes on x86-64, where all registers are kept, and x15 times 16 bytes on AArch64, where x16 and x17 are lost; the
+caller moves the stack pointer (Microsoft's calling conventions, `__chkstk`). LLVM has no assembler for machines other
+than the one where this runs, so that the code is bytes.
+"""
 
 
 def support_object(machine: Machine) -> bytes:
-    """
-    The object file with these functions. The probe is there if LLVM has the assembler for it, which is that of the
-    machine where this runs: for x86-64 on x86-64.
-    """
-    text = machine.header + COPY
-    if kind_of(machine.triple) == "x86_64" and platform.machine() in ("x86_64", "AMD64"):
-        llvm.initialize_native_asmparser()
-        labels = "".join(f".globl {name}\n{name}:\n" for name in _PROBE_NAMES)
-        lines = f".text\n{labels}{PROBE}".splitlines()
-        text += "".join(f'module asm "{line.strip()}"\n' for line in lines if line.strip())
-    return compile_to_object(text, machine=machine.target_machine)
+    """The object file with these functions."""
+    probe = PROBES[kind_of(machine.triple)]
+    code = "".join(f"\\{byte:02X}" for byte in probe.bytes)
+    functions = [
+        f'define void @{name}() naked nounwind prologue [{len(probe.bytes)} x i8] c"{code}" {{ unreachable }}\n'
+        for name in probe.names
+    ]
+    return compile_to_object(machine.header + COPY + "".join(functions), machine=machine.target_machine)
