@@ -202,10 +202,11 @@ def check(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     from xhlo.targets.cpu.replicated import compile_replicated
 
     lowered = jitted(function).lower(*arguments)
-    expected = jax.tree.leaves(jitted(function)(*arguments))
+    compiled = lowered.compile()
+    expected = jax.tree.leaves(compiled(*arguments))
     program = compile_replicated(lowered.as_text(), 1, DEVICES)
     leaves = jax.tree.leaves(arguments)
-    kept = lowered.compile()._executable._kept_var_idx  # arguments that the function does not use are dropped
+    kept = compiled._executable._kept_var_idx  # arguments that the function does not use are dropped
     given = [
         parts(leaf, tiling)
         for leaf, tiling in zip([leaves[index] for index in sorted(kept)], program.shardings.parameters, strict=True)
