@@ -16,6 +16,7 @@ MODULES = {
     "hlo-opt": "xhlo.tools.hlo_opt",
     "hlo-run": "xhlo.tools.hlo_run",
     "hlo-aot": "xhlo.tools.hlo_aot",
+    "hlo-fuzz": "xhlo.tools.hlo_fuzz",
     "filecheck": "filecheck.main",
 }
 """The module of each tool; its `main` is the command."""

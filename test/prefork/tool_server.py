@@ -4,7 +4,8 @@ Run hlo-opt, hlo-run, hlo-aot, filecheck and Python scripts for the tests withou
 The server loads the modules once and forks for each run, so a run is a process of its own with modules as after their
 import. `tool_client.py` is the command that tests start in place of the tool: it passes its arguments, environment,
 directory and standard streams over a socket and ends as the run ends. Killing a client kills its run. Settings that
-act when Python starts cannot be changed later: with another PYTHONHASHSEED, say, the client starts the tool itself.
+act when Python starts cannot be changed later: with another PYTHONHASHSEED, say, the client starts the tool itself. But
+more folders after those of the server's PYTHONPATH are searched as if they had been there at the start.
 
 A server belongs to the process that started it (lit, or pytest and each of its workers) and ends with it, so no test
 runs on sources older than its own start.
@@ -45,6 +46,7 @@ FLOORS = ("dialects", "hlo_dialect", "lowering", "passes", "targets", "tools")
 PARENT_CHECK_SECONDS = 0.5
 AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "OMP_", "OPENBLAS_", "MKL_")
 """Prefixes of variables that act when Python starts or a library is loaded."""
+FOLDERS = "PYTHONPATH"
 
 
 class ToolServer:
@@ -161,7 +163,7 @@ def _receive(connection: socket.socket) -> Request | None:
             data = data + more if more else b""
         if data:
             request = Request(*marshal.loads(data[8:]), streams)
-            if _at_start(request.environment) == _at_start(os.environ):
+            if _at_start(request.environment) == _at_start(os.environ) and _more_folders(request) is not None:
                 return request
             _answer(connection, RUN_IT_YOURSELF)
         for stream in streams:
@@ -170,7 +172,17 @@ def _receive(connection: socket.socket) -> Request | None:
 
 
 def _at_start(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith(AT_START)}
+    return {name: value for name, value in environment.items() if name.startswith(AT_START) and name != FOLDERS}
+
+
+def _folders(environment: Mapping[str, str]) -> list[str]:
+    return [folder for folder in environment.get(FOLDERS, "").split(os.pathsep) if folder]
+
+
+def _more_folders(request: Request) -> list[str] | None:
+    """The folders that the request has on its path after the server's; None if it lacks one of these."""
+    ours, theirs = _folders(os.environ), _folders(request.environment)
+    return theirs[len(ours) :] if theirs[: len(ours)] == ours else None
 
 
 def _ended(runs: Mapping[int, socket.socket]) -> list[tuple[int, int]]:
@@ -192,6 +204,9 @@ def _answer(connection: socket.socket, status: int) -> None:
 def run_tool(request: Request) -> NoReturn:
     """Run the command in a process set up like a new Python, and end the process with it."""
     os.chdir(request.directory)
+    # After the folder of the script and those of the server.
+    after = 1 + len(_folders(os.environ))
+    sys.path[after:after] = _more_folders(request) or []
     os.environ.clear()
     os.environ.update(request.environment)
     for target, (stream, name) in enumerate(zip(request.streams, ("stdin", "stdout", "stderr"), strict=True)):

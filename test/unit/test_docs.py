@@ -78,9 +78,9 @@ def steps_of(page: Path) -> Iterator[Step]:
 
 
 def changes_what_tools_load(step: Step) -> bool:
-    """Whether it edits a file, or writes a module of xhlo or a project."""
-    name = _FILE_NAME.match(step.text)
-    return step.language == "diff" or (name is not None and re.search(r"/.*\.py$|\.toml$", name[1]) is not None)
+    """Whether it edits or writes a module of xhlo."""
+    name = re.match(r"--- (.*)\n", step.text) if step.language == "diff" else _FILE_NAME.match(step.text)
+    return name is not None and name[1].endswith(".py") and name[1].split("/")[0] in COPIED
 
 
 def commands_of(step: Step) -> Iterator[tuple[str, str]]:
@@ -107,7 +107,8 @@ def server() -> Iterator[ToolServer]:
 class Workplace:
     """
     A copy of the checkout in which the steps of pages are done. Tools run in the server, which has loaded the same code
-    from the checkout, until a step changes what they load; from then on they start from scratch in the copy.
+    from the checkout, until a step changes what they load; from then on they start from scratch in the copy. Projects
+    that are installed change the path of modules only, which the server follows.
     """
 
     def __init__(self, folder: Path, server: ToolServer):
@@ -123,7 +124,8 @@ class Workplace:
         self.commands = folder / "bin"
         self.commands.mkdir()
         path = os.pathsep.join((str(self.commands), os.environ["PATH"]))
-        self.environment = {**UNCHANGED, "PATH": path, "COLUMNS": "100"}
+        folders = os.pathsep.join((str(ROOT), str(self.packages)))
+        self.environment = {**UNCHANGED, "PYTHONPATH": folders, "PATH": path, "COLUMNS": "100"}
         self.is_changed = False
         self.make_commands(server)
 
@@ -139,7 +141,7 @@ class Workplace:
     def leave_the_server(self) -> None:
         self.is_changed = True
         self.environment["XHLO_PLAIN_TOOLS"] = "1"  # lit would start a server for a test or two
-        self.environment["PYTHONPATH"] = os.pathsep.join((str(self.root), str(self.packages)))
+        self.environment["PYTHONPATH"] = self.environment["PYTHONPATH"].replace(str(ROOT), str(self.root), 1)
         self.make_commands(None)
 
     def do(self, step: Step) -> None:
