@@ -89,6 +89,19 @@ def contraction_of(op: GenericOp, epilogue: GenericOp | None = None) -> Contract
     """
     The contraction that a generic computes, with its epilogue; None if it is no matrix product in f32, f64 or i32.
     """
+    found = sums_of_products(op)
+    if found is None:
+        return None
+    nest, element = found
+    own: Nest | None = None
+    if epilogue is not None:
+        accesses, dims, own = joined(nest, epilogue)
+        nest = replace(nest, inputs=(*nest.inputs, *accesses), dims=dims)
+    return _canonical(nest, element, own)
+
+
+def sums_of_products(op: GenericOp) -> tuple[Nest, Element] | None:
+    """The nest of a generic that adds products of two inputs to its output, in f32, f64 or i32, and that type."""
     if len(op.inputs) < 2 or len(op.outputs) != 1:
         return None
     if any(argument.uses.get_length() for argument in op.body.block.args[2:-1]):
@@ -99,15 +112,10 @@ def contraction_of(op: GenericOp, epilogue: GenericOp | None = None) -> Contract
     if not _sums_products(op.body.block):
         return None
     nest = nest_of_generic(op)
-    inputs = nest.inputs
-    nest = replace(nest, inputs=inputs[:2])
-    if 0 in nest.sizes or not isinstance(inputs[0], Access) or not isinstance(inputs[1], Access):
+    inputs = nest.inputs[:2]
+    if 0 in nest.sizes or not all(isinstance(x, Access) for x in inputs):
         return None
-    own: Nest | None = None
-    if epilogue is not None:
-        accesses, dims, own = joined(nest, epilogue)
-        nest = replace(nest, inputs=(*nest.inputs, *accesses), dims=dims)
-    return _canonical(nest, cast(Element, element), own)
+    return replace(nest, inputs=inputs), cast(Element, element)
 
 
 def _sums_products(block: Block) -> bool:

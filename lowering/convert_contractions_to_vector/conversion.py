@@ -23,6 +23,8 @@ from .contraction import Contraction, contraction_of
 from .direct import DirectProductEmitter, block_rows, oriented, reads_both_in_place, reads_in_place
 from .epilogue import epilogue_of
 from .kernel import ProductEmitter
+from .lane_emission import emit_lane_product
+from .lane_products import LaneProduct, lane_product_of
 from .row_products import convert_row_products, is_zero
 from .split import add_chunks, chunks_of, in_chunks
 from .tiling import Tiling, tilings
@@ -42,9 +44,12 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine, constants: Kerne
         last = epilogue or op
         overwrite = fill is not None and is_zero(fill.inputs[0])
         builder.insert_at(last)
-        if columns is not None:
-            product = with_columns(builder, product, columns)
-        emit_product(builder, kernel, constants, op, oriented(product, machine), machine, overwrite)
+        if isinstance(product, LaneProduct):
+            emit_lane_product(builder, kernel, product, machine)
+        else:
+            if columns is not None:
+                product = with_columns(builder, product, columns)
+            emit_product(builder, kernel, constants, op, oriented(product, machine), machine, overwrite)
         unread = [value.owner for value in op.inputs[2:]]
         for dead in dict.fromkeys((last, op, fill if overwrite else None, *unread)):
             if isinstance(dead, Operation):
@@ -62,7 +67,7 @@ class _Product(NamedTuple):
     op: GenericOp
     fill: FillOp | None
     epilogue: GenericOp | None
-    product: Contraction
+    product: Contraction | LaneProduct
     columns: Columns | None
     """The columns of C that it is a part of; see together.py."""
 
@@ -74,11 +79,17 @@ def _products(
     absorbed = absorbed_fills(structured)
     shared = {kernel.body.block.args[number] for number in Kernel(kernel).shared}
     for op in [op for op in structured if isinstance(op, GenericOp) and CONTRACTION in op.attributes]:
+        fill = absorbed[op][0]
+        lanes = lane_product_of(op, machine)
+        if lanes is not None and fill is not None and is_zero(fill.inputs[0]):
+            epilogue = epilogue_of(op, fill, shared)
+            together = None if epilogue is None else lane_product_of(op, machine, epilogue)
+            yield _Product(op, fill, None if together is None else epilogue, together or lanes, None)
+            continue
         product = contraction_of(op)
         columns = None if product is None else columns_of(product, machine)
         if product is None or (columns is None and not is_worth_blocking(product)):
             continue
-        fill = absorbed[op][0]
         # No tile of a sum in chunks is complete before the chunks are added.
         whole = columns is None and chunks_of(oriented(product, machine)) == 1
         epilogue = epilogue_of(op, fill, shared) if whole else None
@@ -159,8 +170,10 @@ def tilings_of(kernel: func.FuncOp, machine: Machine) -> dict[GenericOp, list[Ti
         return {}
     found: dict[GenericOp, list[Tiling]] = {}
     for op, _, _, product, columns in _products(kernel, structured, machine):
+        if isinstance(product, LaneProduct) or columns is not None:
+            continue
         product = oriented(product, machine)
-        if columns is None and chunks_of(product) == 1:
+        if chunks_of(product) == 1:
             plan = _plan(product, machine, kernel)
             found[op] = tilings(product, plan.blocking, machine, not plan.a_packed)
     return found

@@ -57,6 +57,19 @@ class Step:
     """The offset of the packed panel of B."""
 
 
+@contextmanager
+def tasks(builder: LoopBuilder, count: int, work: int) -> Generator[IndexValue]:
+    """A loop from 0 to count-1, parallel if there is enough work."""
+    found = task_count(count, work, count)
+    size = task_size(count, found)
+    if found == 1 or size == 1:
+        with builder.loop(0, count) if found == 1 else builder.parallel(count) as index:
+            yield index
+        return
+    with builder.parallel(-(-count // size)) as task, builder.loop(*chunk(builder, task, size, count)) as index:
+        yield index
+
+
 class ProductEmitter:
     """Emits one contraction at the builder's insertion point."""
 
@@ -110,22 +123,9 @@ class ProductEmitter:
         for packer in reversed(self.packers):
             if packer.count:
                 work = packer.count * packer.operand.panel_size * WORK_OF_PACKING
-                with self._tasks(packer.count, work) as panel:
+                with tasks(self.builder, packer.count, work) as panel:
                     packer.pack_panel(panel)
         self._multiply()
-
-    @contextmanager
-    def _tasks(self, count: int, work: int) -> Generator[IndexValue]:
-        """A loop from 0 to count-1, parallel if there is enough work."""
-        builder = self.builder
-        tasks = task_count(count, work, count)
-        size = task_size(count, tasks)
-        if tasks == 1 or size == 1:
-            with builder.loop(0, count) if tasks == 1 else builder.parallel(count) as index:
-                yield index
-            return
-        with builder.parallel(-(-count // size)) as task, builder.loop(*chunk(builder, task, size, count)) as index:
-            yield index
 
     # Tiles of C.
 
@@ -136,7 +136,7 @@ class ProductEmitter:
         down = -(-blocking.m_panels // blocking.tile_m)
         around = math.prod(loop.size for loop in product.outer)
         work = product.multiplications // MULTIPLICATIONS_PER_OPERATION
-        with self._tasks(around * down * across, work) as number:
+        with tasks(self.builder, around * down * across, work) as number:
             column = number % across * blocking.tile_n
             rest = number // across
             row = rest % down * blocking.tile_m

@@ -1,0 +1,162 @@
+"""
+The function that computes one block of a product of lanes: its sums are in registers, row by row.
+
+    for k: for each row r: sums[r] += A[r, k, n..] * B[k, n..]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.ir import SSAValue
+
+from ...dialects.support.scalar import scalar_attr
+from ..loop_nests.kernel_builder import Index
+from ..loop_nests.loop_builder import LoopBuilder, buffer_of
+from .lane_products import Block, Group, LaneProduct
+from .shared_function import call_known
+from .vectors import VectorBuilder
+
+LONG = 4096
+"""Products that are added one after the other: a sum of more is one of such sums."""
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """The facts on which the function depends. Strides are in elements."""
+
+    block: Block
+    group: Group
+    row: int
+    """Stride of A from one row to the next."""
+    lane: int
+    """Stride of A from one group of lanes to the next, in members."""
+    row_of_c: int
+    splat: bool
+    """Whether all lanes have the same element of B."""
+    ks: tuple[tuple[int, int, int], ...]
+    """The contracted loops: trip counts, and strides in A and B."""
+
+
+def call_lane_kernel(
+    builder: LoopBuilder,
+    kernel: func.FuncOp,
+    product: LaneProduct,
+    block: Block,
+    at: tuple[Index, Index, Index],
+) -> None:
+    """Compute the block of C whose operands A, B and C begin at these elements."""
+    facts = _Facts(
+        block=block,
+        group=product.group,
+        row=product.m.a,
+        lane=product.n.a,
+        row_of_c=product.m.c,
+        splat=product.n.b == 0,
+        ks=tuple((loop.size, loop.a, loop.b) for loop in product.ks),
+    )
+    arguments = (product.a.root, at[0], product.b.root, at[1], product.c.root, at[2])
+    call_known(builder, kernel, "lanes", arguments, facts, _emit)
+
+
+def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
+    a, a_at, b, b_at, c, c_at = parameters
+    block = facts.block
+    body = _Body(builder, a, b, facts)
+    sums = body.sums(0, builder.index(a_at), builder.index(b_at), body.zeros())
+    vectors = VectorBuilder(builder)
+    for row in range(block.rows):
+        start = builder.index(c_at) + row * facts.row_of_c
+        view = builder.strided_view(c, start, (block.width,), (1,))
+        for v in range(block.vectors):
+            vectors.store(sums[row * block.vectors + v], view, [v * block.lanes])
+
+
+class _Body:
+    def __init__(self, builder: LoopBuilder, a: SSAValue, b: SSAValue, facts: _Facts):
+        self.builder = builder
+        self.vectors = VectorBuilder(builder)
+        self.a = a
+        self.b = b
+        self.facts = facts
+        self.loops = facts.ks[:-1] if facts.block.unrolled else facts.ks
+        """The contracted loops that are not written out."""
+        self.taps = facts.ks[-1] if facts.block.unrolled else (1, 0, 0)
+
+    def zeros(self) -> list[SSAValue]:
+        block = self.facts.block
+        zero = self.vectors.splat(self.builder.scalar(scalar_attr(0, buffer_of(self.a).element_type)), block.lanes)
+        return [zero] * (block.rows * block.vectors)
+
+    def sums(self, depth: int, a_at: Index, b_at: Index, start: list[SSAValue]) -> list[SSAValue]:
+        """The sums over the contracted loops from `depth` on, added to `start`."""
+        if depth == len(self.loops):
+            return self._accumulated(a_at, b_at, start)
+        builder = self.builder
+        size, a_step, b_step = self.loops[depth]
+        apart = depth + 1 < len(self.loops) and self._length(depth) > LONG >= self._length(depth + 1)
+        with builder.loop(0, size, carry=start) as (k, sums):
+            found = self.sums(depth + 1, a_at + k * a_step, b_at + k * b_step, self.zeros() if apart else sums)
+            builder.yield_(*(map(self.vectors.add, sums, found) if apart else found))
+        return sums
+
+    def _length(self, depth: int) -> int:
+        """The products of a sum over the contracted loops from `depth` on."""
+        length = self.facts.group.members
+        for size, _, _ in self.facts.ks[depth:]:
+            length *= size
+        return length
+
+    def _accumulated(self, a_at: Index, b_at: Index, start: list[SSAValue]) -> list[SSAValue]:
+        """Add the products of the steps that are written out; rows that read the same vectors of A share them."""
+        facts, block = self.facts, self.facts.block
+        taps, a_step, b_step = self.taps
+        factors = [self._factors(b_at + tap * b_step) for tap in range(taps)]
+        readers: dict[int, list[tuple[int, int]]] = {}
+        for tap in range(taps):
+            for row in range(block.rows):
+                readers.setdefault(row * facts.row + tap * a_step, []).append((row, tap))
+        sums = list(start)
+        for place in sorted(readers):
+            for v in range(block.vectors):
+                x = self._loaded(a_at + place, v)
+                for member in range(facts.group.members):
+                    lanes = self._lanes_of(x, member)
+                    for row, tap in readers[place]:
+                        number = row * block.vectors + v
+                        sums[number] = self.vectors.multiply_add(lanes, factors[tap][member][v], sums[number])
+        return sums
+
+    def _factors(self, at: Index) -> list[list[SSAValue]]:
+        """The vectors of B of one step, for each member of a group."""
+        block, group, builder = self.facts.block, self.facts.group, self.builder
+        found: list[list[SSAValue]] = []
+        for member in range(group.members):
+            if self.facts.splat:
+                view = builder.strided_view(self.b, at + member * group.step, (1,), (1,))
+                found.append([self.vectors.splat(builder.load(view, [0]), block.lanes)] * block.vectors)
+            else:
+                view = builder.strided_view(self.b, at + member * group.step, (block.width,), (1,))
+                found.append([self.vectors.load(view, [v * block.lanes], block.lanes) for v in range(block.vectors)])
+        return found
+
+    def _loaded(self, at: Index, v: int) -> SSAValue:
+        """The elements of A that vector `v` of a row reads."""
+        lanes, group, stride = self.facts.block.lanes, self.facts.group, self.facts.lane
+        if stride == 1:
+            count = lanes // group.lanes * group.members
+            view = self.builder.strided_view(self.a, at + v * count, (count,), (1,))
+            return self.vectors.load(view, [0], count)
+        # The second vector begins at an odd element, so that none beyond the last lane's is read.
+        view = self.builder.strided_view(self.a, at + v * lanes * stride, (2 * lanes - 1,), (1,))
+        x, y = (self.vectors.load(view, [first], lanes) for first in (0, lanes - 1))
+        return self.vectors.shuffled(x, y, [*range(0, lanes, 2), *range(lanes + 1, 2 * lanes, 2)])
+
+    def _lanes_of(self, x: SSAValue, member: int) -> SSAValue:
+        """The element that each lane reads."""
+        group, lanes = self.facts.group, self.facts.block.lanes
+        if group.lanes == 1:
+            return x
+        return self.vectors.shuffled(x, x, [lane // group.lanes * group.members + member for lane in range(lanes)])
