@@ -10,7 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.kernel import CONTRACTION, Kernel, kernels_of
 from ...hlo_dialect.hlo_pass import HloPass
@@ -25,6 +25,7 @@ from .epilogue import epilogue_of
 from .kernel import ProductEmitter
 from .lane_emission import emit_lane_product
 from .lane_products import LaneProduct, lane_product_of
+from .rearranged import alternates, with_matrices_apart
 from .row_products import convert_row_products, is_zero
 from .split import add_chunks, chunks_of, in_chunks
 from .tiling import Tiling, tilings
@@ -49,7 +50,10 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine, constants: Kerne
         else:
             if columns is not None:
                 product = with_columns(builder, product, columns)
-            emit_product(builder, kernel, constants, op, oriented(product, machine), machine, overwrite)
+            product = oriented(product, machine)
+            if alternates(product, constants_of(kernel)):
+                product = with_matrices_apart(builder, product)
+            emit_product(builder, kernel, constants, op, product, machine, overwrite)
         unread = [value.owner for value in op.inputs[2:]]
         for dead in dict.fromkeys((last, op, fill if overwrite else None, *unread)):
             if isinstance(dead, Operation):
@@ -119,6 +123,11 @@ def emit_product(
     add_chunks(builder, product, parts, overwrite)
 
 
+def constants_of(kernel: func.FuncOp) -> list[SSAValue]:
+    """The parameters that get constants from all calls."""
+    return [kernel.body.block.args[number] for number in Kernel(kernel).constants]
+
+
 @dataclass(frozen=True)
 class _Plan:
     """How a contraction is multiplied: its blocks, and which factors are packed."""
@@ -131,8 +140,7 @@ class _Plan:
 def _plan(product: Contraction, machine: Machine, kernel: func.FuncOp) -> _Plan:
     blocking = block(product, machine)
     b_packed = True
-    constants = [kernel.body.block.args[number] for number in Kernel(kernel).constants]
-    if product.n.size >= blocking.lanes and product.b.root not in constants:
+    if product.n.size >= blocking.lanes and product.b.root not in constants_of(kernel):
         inside = block(product, machine, most_vectors=product.n.size // blocking.lanes)
         if reads_both_in_place(product, inside):
             blocking, b_packed = inside, False

@@ -60,6 +60,12 @@ LEAST_ROWS = 6
 SHALLOW = 1 << 15
 """Elements of a panel of B, over all contracted loops, that fit into the L1 cache together with A."""
 
+FAR = 0.5
+"""Sizes of the L2 cache from which B is far."""
+
+HIGH_ROWS = 256
+"""Rows of a tile that make up for what its part of B costs from afar."""
+
 FEW_TASKS = 8
 """Tasks of a product that is summed over outer loops: each task reads all of A and B."""
 
@@ -119,9 +125,18 @@ def block_rows(product: Contraction, blocking: Blocking, machine: Machine) -> Bl
     summed = product.outer_k and math.prod(loop.size for loop in product.outer_k) > panels
     # One thread, too, is faster with tiles whose epilogue finds them in the cache.
     tasks = FEW_TASKS if summed else CPU.tiles
-    while tile_m > 1 and batches * -(-panels // tile_m) * -(-blocking.n_panels // tile_n) < tasks:
+    far = product.n.size * product.depth * bytes_each > FAR * machine.l2_bytes
+
+    def tasks_of(tile_m: int, tile_n: int) -> int:
+        return batches * -(-panels // tile_m) * -(-blocking.n_panels // tile_n)
+
+    # Each tile reads its columns of B, from afar if B is large: then tiles are narrow, and high.
+    while far and tile_n > 1 and tasks_of(tile_m, tile_n) < tasks:
+        tile_n = -(-tile_n // 2)
+    least = max(1, HIGH_ROWS // mr) if far else 1
+    while tile_m > least and tasks_of(tile_m, tile_n) < tasks:
         tile_m = -(-tile_m // 2)
-    while tile_n > 1 and batches * -(-panels // tile_m) * -(-blocking.n_panels // tile_n) < tasks:
+    while tile_n > 1 and tasks_of(tile_m, tile_n) < tasks:
         tile_n = -(-tile_n // 2)
     return replace(blocking, mr=mr, m_panels=panels, tile_m=tile_m, tile_n=tile_n)
 
