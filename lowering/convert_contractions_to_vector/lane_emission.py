@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.dialects import func
 
+from ...dialects.support.buffers import memref_type, row_major
 from ..device.cpu import Machine
 from ..loop_nests.indices import delinearized
 from ..loop_nests.kernel_builder import Index
 from ..loop_nests.loop_builder import LoopBuilder
+from ..loop_nests.nest import Access
 from .epilogue import emit_epilogue
 from .kernel import MULTIPLICATIONS_PER_OPERATION, tasks
 from .lane_kernel import call_lane_kernel
-from .lane_products import Block, LaneProduct, block_of, lanes_of_block, with_copied_b
+from .lane_products import (
+    LONG,
+    MOST_REPEATS,
+    MOST_ROWS,
+    Block,
+    LaneProduct,
+    block_of,
+    further_rows,
+    lanes_of_block,
+    with_copied_b,
+)
+from .split import add_chunks
 
 FEW_TASKS = 16
 """Tasks below which rows and columns are divided too."""
@@ -26,7 +40,25 @@ def emit_lane_product(builder: LoopBuilder, kernel: func.FuncOp, product: LanePr
     assert lanes is not None, "lane_product_of asks"
     if product.n.b == -1:
         product = with_copied_b(builder, product)
-    LaneEmitter(builder, kernel, product, block_of(product, lanes, machine.registers)).emit()
+    around = product.m.size // MOST_ROWS * math.prod(loop.size for loop in product.outer if loop.size > MOST_REPEATS)
+    if around >= FEW_TASKS or product.depth < LONG or len(product.ks) == 1:
+        LaneEmitter(builder, kernel, product, block_of(product, lanes, machine.registers)).emit()
+        return
+    parts = _in_parts(builder, product)
+    LaneEmitter(builder, kernel, parts, block_of(parts, lanes, machine.registers)).emit()
+    add_chunks(builder, product, parts, overwrite=True)
+
+
+def _in_parts(builder: LoopBuilder, product: LaneProduct) -> LaneProduct:
+    """The product whose outermost contracted loop is the first of `outer`, into a new buffer `[k, .., m, n]`."""
+    first, *ks = product.ks
+    loops = (*product.outer, product.m, product.n)
+    sizes = (first.size, *(loop.size for loop in loops))
+    strides = row_major(sizes)
+    scratch = builder.alloc(memref_type((math.prod(sizes),), product.element))
+    *outer, m, n = (replace(loop, c=stride) for loop, stride in zip(loops, strides[1:], strict=True))
+    around = (replace(first, c=strides[0]), *outer)
+    return replace(product, c=Access(scratch, 0, (), ()), m=m, n=n, outer=around, ks=tuple(ks), epilogue=None)
 
 
 class LaneEmitter:
@@ -44,7 +76,8 @@ class LaneEmitter:
 
     def emit(self) -> None:
         product, block = self.product, self.block
-        around = [loop.size for loop in product.outer]
+        self.outer = [loop for loop in product.outer if block.repeats == 1 or loop is not further_rows(product)]
+        around = [loop.size for loop in self.outer]
         count = math.prod(around)
         down = self._parts(product.m.size, block.rows, -(-FEW_TASKS // count))
         across = self._parts(product.n.size, block.width, -(-FEW_TASKS // (count * down[0])))
@@ -73,7 +106,7 @@ class LaneEmitter:
     def _emit_tile(self, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
         builder, product, block = self.builder, self.product, self.block
         a_at, b_at, c_at = (x.offset_at(builder) for x in (product.a, product.b, product.c))
-        for loop, index in zip(product.outer, position, strict=True):
+        for loop, index in zip(self.outer, position, strict=True):
             a_at += index * loop.a
             b_at += index * loop.b
             c_at += index * loop.c

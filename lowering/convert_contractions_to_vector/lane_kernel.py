@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 from ...dialects.support.scalar import scalar_attr
 from ..loop_nests.kernel_builder import Index
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
-from .lane_products import Block, Group, LaneProduct
+from .lane_products import Block, Group, LaneProduct, further_rows
 from .shared_function import call_known
 from .vectors import VectorBuilder
 
@@ -31,6 +31,8 @@ class _Facts:
     group: Group
     row: int
     """Stride of A from one row to the next."""
+    again: tuple[int, int]
+    """Strides of A and C from one repetition of the rows to the next."""
     lane: int
     """Stride of A from one group of lanes to the next, in members."""
     row_of_c: int
@@ -38,6 +40,11 @@ class _Facts:
     """Whether all lanes have the same element of B."""
     ks: tuple[tuple[int, int, int], ...]
     """The contracted loops: trip counts, and strides in A and B."""
+
+    @property
+    def rows(self) -> list[tuple[int, int]]:
+        """The rows of a block: their repetitions and numbers."""
+        return [(again, row) for again in range(self.block.repeats) for row in range(self.block.rows)]
 
 
 def call_lane_kernel(
@@ -48,10 +55,12 @@ def call_lane_kernel(
     at: tuple[Index, Index, Index],
 ) -> None:
     """Compute the block of C whose operands A, B and C begin at these elements."""
+    further = further_rows(product)
     facts = _Facts(
         block=block,
         group=product.group,
         row=product.m.a,
+        again=(further.a, further.c),
         lane=product.n.a,
         row_of_c=product.m.c,
         splat=product.n.b == 0,
@@ -67,11 +76,11 @@ def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -
     body = _Body(builder, a, b, facts)
     sums = body.sums(0, builder.index(a_at), builder.index(b_at), body.zeros())
     vectors = VectorBuilder(builder)
-    for row in range(block.rows):
-        start = builder.index(c_at) + row * facts.row_of_c
+    for number, (again, row) in enumerate(facts.rows):
+        start = builder.index(c_at) + (again * facts.again[1] + row * facts.row_of_c)
         view = builder.strided_view(c, start, (block.width,), (1,))
         for v in range(block.vectors):
-            vectors.store(sums[row * block.vectors + v], view, [v * block.lanes])
+            vectors.store(sums[number * block.vectors + v], view, [v * block.lanes])
 
 
 class _Body:
@@ -88,7 +97,7 @@ class _Body:
     def zeros(self) -> list[SSAValue]:
         block = self.facts.block
         zero = self.vectors.splat(self.builder.scalar(scalar_attr(0, buffer_of(self.a).element_type)), block.lanes)
-        return [zero] * (block.rows * block.vectors)
+        return [zero] * (len(self.facts.rows) * block.vectors)
 
     def sums(self, depth: int, a_at: Index, b_at: Index, start: list[SSAValue]) -> list[SSAValue]:
         """The sums over the contracted loops from `depth` on, added to `start`."""
@@ -116,8 +125,9 @@ class _Body:
         factors = [self._factors(b_at + tap * b_step) for tap in range(taps)]
         readers: dict[int, list[tuple[int, int]]] = {}
         for tap in range(taps):
-            for row in range(block.rows):
-                readers.setdefault(row * facts.row + tap * a_step, []).append((row, tap))
+            for number, (again, row) in enumerate(facts.rows):
+                place = again * facts.again[0] + row * facts.row + tap * a_step
+                readers.setdefault(place, []).append((number, tap))
         sums = list(start)
         for place in sorted(readers):
             for v in range(block.vectors):

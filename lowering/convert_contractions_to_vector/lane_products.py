@@ -38,6 +38,12 @@ MOST_UNROLLED = 160
 MOST_ROWS, MOST_VECTORS = 14, 4
 """Most rows and vectors of a block."""
 
+MOST_REPEATS = 8
+"""Most times that a block repeats its rows."""
+
+LONG = 512
+"""Products of a sum that is worth repeated rows: the factors pass by once for all of them."""
+
 STEP = 4
 """The cost of one turn of the innermost loop, in multiply-adds."""
 
@@ -95,6 +101,8 @@ class Block:
     lanes: int
     unrolled: bool
     """Whether the innermost contracted loop is written out."""
+    repeats: int = 1
+    """Times that the rows are repeated, over a further loop that moves A and C but not B."""
 
     @property
     def width(self) -> int:
@@ -234,21 +242,40 @@ def lanes_of_block(product: LaneProduct, machine: Machine) -> int | None:
     return lanes if lanes >= LEAST_LANES and product.group.lanes < lanes else None
 
 
+def further_rows(product: LaneProduct) -> Loop:
+    """The loop of `outer` over which a block may repeat its rows: a window's, where few rows read long sums."""
+    if product.epilogue is None and product.depth >= LONG:
+        for loop in product.outer:
+            if not loop.b and loop.size <= MOST_REPEATS:
+                return loop
+    return Loop(1, 0, 0, 0)
+
+
 def block_of(product: LaneProduct, lanes: int, registers: int) -> Block:
     """The block that computes the product in the fewest steps."""
     group, inner = product.group, product.ks[-1]
 
+    further = further_rows(product)
+
     def cost(block: Block) -> tuple[float, int]:
         taps = inner.size if block.unrolled else 1
-        sums, rows = block.rows * block.vectors, block.rows
-        places = len({row * product.m.a + tap * inner.a for row in range(rows) for tap in range(taps)})
+        rows = block.rows * block.repeats
+        sums = rows * block.vectors
+        places = len(
+            {
+                row * product.m.a + again * further.a + tap * inner.a
+                for again in range(block.repeats)
+                for row in range(block.rows)
+                for tap in range(taps)
+            }
+        )
         factors = taps * group.members * (1 if product.n.b == 0 else block.vectors)
         multiplied = sums * taps * group.members
         moved = places * block.vectors * group.members if group.lanes > 1 or product.n.a > 1 else 0
         loaded = places * block.vectors + factors
         step = max(multiplied + moved, loaded, LATENCY * taps * group.members)
         turns = product.depth // (taps * group.members)
-        blocks = -(-product.m.size // rows) * -(-product.n.size // block.width)
+        blocks = -(-product.m.size // block.rows) * -(-product.n.size // block.width) * further.size // block.repeats
         spilled = max(0, sums + factors + 2 - registers)
         too_long = multiplied > MOST_UNROLLED and multiplied > sums * group.members
         each = BLOCK + 2 * sums + turns * (step + 2 * spilled + (0 if taps == inner.size else STEP))
@@ -257,11 +284,12 @@ def block_of(product: LaneProduct, lanes: int, registers: int) -> Block:
     most = product.n.size // lanes
     return min(
         (
-            Block(rows, vectors, lanes, unrolled)
+            Block(rows, vectors, lanes, unrolled, repeats)
+            for repeats in {1, further.size}
             for rows in range(1, min(MOST_ROWS, product.m.size) + 1)
             for vectors in range(1, min(MOST_VECTORS, most) + 1)
             for unrolled in (False, True)
-            if rows * vectors + vectors + 2 <= registers
+            if rows * repeats * vectors + vectors + 2 <= registers
         ),
         key=cost,
     )

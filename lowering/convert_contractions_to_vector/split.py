@@ -18,6 +18,7 @@ from ..loop_nests.kernel_builder import Index
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
 from ..loop_nests.nest import Access
 from .contraction import Contraction, Loop
+from .lane_products import LaneProduct
 from .vectors import VectorBuilder
 
 FEW_RESULTS = 1 << 15
@@ -61,7 +62,9 @@ def in_chunks(builder: LoopBuilder, product: Contraction, count: int) -> Contrac
     )
 
 
-def add_chunks(builder: LoopBuilder, product: Contraction, parts: Contraction, overwrite: bool) -> None:
+def add_chunks(
+    builder: LoopBuilder, product: Contraction | LaneProduct, parts: Contraction | LaneProduct, overwrite: bool
+) -> None:
     """Add the chunks' results in order, and to C unless `overwrite`."""
     chunk, *_ = parts.outer
     loops = (*product.outer, product.m)
