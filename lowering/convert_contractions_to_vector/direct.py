@@ -70,7 +70,7 @@ FEW_TASKS = 8
 """Tasks of a product that is summed over outer loops: each task reads all of A and B."""
 
 
-def _aliases(product: Contraction, stride: int) -> bool:
+def lines_alias(product: Contraction, stride: int) -> bool:
     """Whether rows that are `stride` elements apart map to few sets of the L1 cache."""
     return stride * (8 if isinstance(product.element, Float64Type) else 4) % ALIASING == 0
 
@@ -82,7 +82,7 @@ def reads_in_place(product: Contraction) -> bool:
     for loop in (*product.outer, *product.outer_k):
         panels *= loop.size if loop.a else 1
     inflated = panels > INFLATION * math.prod(stored.get_shape())
-    few = VERY_FEW_COLUMNS if _aliases(product, product.m.a) else FEW_COLUMNS
+    few = VERY_FEW_COLUMNS if lines_alias(product, product.m.a) else FEW_COLUMNS
     narrow = product.n.size <= few and product.k.a == 1
     return (inflated or narrow) and panels >= SMALL and stored.element_type == product.element
 
@@ -96,7 +96,7 @@ def oriented(product: Contraction, machine: Machine) -> Contraction:
 def reads_both_in_place(product: Contraction, blocking: Blocking) -> bool:
     """Whether B too is better read in place: it fits into the caches, or each of its elements is needed only once."""
     a, b = product.factors
-    aliases = any(_aliases(product, stride) for stride in (product.m.a, product.k.a, product.k.b))
+    aliases = any(lines_alias(product, stride) for stride in (product.m.a, product.k.a, product.k.b))
     cached = product.k.size * product.n.size <= SMALL_B and product.m.size >= LEAST_ROWS and not aliases
     return (
         a == product.element == b
@@ -113,7 +113,7 @@ def reads_both_in_place(product: Contraction, blocking: Blocking) -> bool:
 def block_rows(product: Contraction, blocking: Blocking, machine: Machine) -> Blocking:
     """The blocking with panels and tiles of rows over all loops that move only A and C."""
     most = most_rows(blocking.vectors, machine.registers)
-    if product.k.a == 1 and _aliases(product, product.m.a):
+    if product.k.a == 1 and lines_alias(product, product.m.a):
         most = min(most, FEW_ROWS)
     even = [rows for rows in range(LEAST_ROWS, most + 1) if product.m.size % rows == 0]
     mr = max(even, default=min(blocking.mr, most, product.m.size))

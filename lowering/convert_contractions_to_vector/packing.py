@@ -19,7 +19,7 @@ from typing import Protocol
 from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
-from ...dialects.support.buffers import memref_type
+from ...dialects.support.buffers import Buffer, memref_type
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder
 from ..loop_nests.nest import Access
@@ -101,21 +101,31 @@ class Packer:
         element: Packed,
         bias: int,
         constants: Prepacked,
+        by_tasks: bool = False,
     ):
-        """`element`: the type of packed elements. `bias` is added to each, modulo the type's range."""
+        """
+        `element`: the type of packed elements. `bias` is added to each, modulo the type's range. `by_tasks`: each task
+        packs all panels of its matrices, in memory of its own.
+        """
         self.builder = builder
         self.kernel = kernel
         self.element = element
         self.bias = bias
         self.lanes = blocking.lanes
         self.kc = blocking.kc * operand.group
-        self._all = constants.panels(operand, element, bias)
+        self.by_tasks = by_tasks
+        self._all = None if by_tasks else constants.panels(operand, element, bias)
         self._is_packed = self._all is not None
         self.operand = replace(operand, local=False) if self._is_packed else operand
-        if not self._is_packed and not operand.local:
-            size = operand.matrices * operand.panels * operand.panel_size
-            self._all = builder.alloc(memref_type((size,), element))
+        if not self._is_packed and not operand.local and not by_tasks:
+            self._all = builder.alloc(self._every_panel)
         self._local: SSAValue | None = None
+
+    @property
+    def _every_panel(self) -> Buffer:
+        """The type of a buffer with all panels."""
+        operand = self.operand
+        return memref_type((operand.matrices * operand.panels * operand.panel_size,), self.element)
 
     @property
     def buffer(self) -> SSAValue:
@@ -125,6 +135,8 @@ class Packer:
 
     def begin_task(self) -> None:
         """Called in each task before the operand is used."""
+        if self.by_tasks:
+            self._all = self.builder.alloca(self._every_panel)
         if self.operand.local:
             self._local = self.builder.alloca(memref_type((self.kc * self.operand.width,), self.element))
 

@@ -43,6 +43,8 @@ class RowProductPlan:
     """The sizes of the loops over rows; tiles are of the last."""
     nests: tuple[Nest, ...]
     temporaries: Mapping[SSAValue, Temporary]
+    homes: Mapping[SSAValue, SSAValue]
+    """For each temporary the one in whose memory it is: its own, or of one that nothing reads any more."""
 
 
 def is_product(nest: Nest) -> bool:
@@ -59,7 +61,9 @@ def plan_row_products(ops: Sequence[Structured], rows: int) -> RowProductPlan | 
     if aligned is None:
         return None
     temporaries = _temporaries(aligned, rows)
-    return None if temporaries is None else RowProductPlan(shape, tuple(aligned), temporaries)
+    if temporaries is None:
+        return None
+    return RowProductPlan(shape, tuple(aligned), temporaries, _homes(aligned, temporaries))
 
 
 # The order of loops.
@@ -177,6 +181,24 @@ def _temporaries(nests: Sequence[Nest], rows: int) -> dict[SSAValue, Temporary] 
             return None
         found[root] = Temporary(strides, size, len(segments[root]) > 1 or min(segments[root]) < 0)
     return found
+
+
+def _homes(nests: Sequence[Nest], temporaries: Mapping[SSAValue, Temporary]) -> dict[SSAValue, SSAValue]:
+    """Tiles take the memory of earlier ones of their type: rows that are written after the last step that reads it."""
+    uses = {
+        root: [k for k, nest in enumerate(nests) if any(x.root is root for x in nest.accesses)] for root in temporaries
+    }
+    homes = {root: root for root in temporaries}
+    last = {root: max(steps) for root, steps in uses.items()}
+    for root in sorted(temporaries, key=lambda root: min(uses[root])):
+        for home in temporaries:
+            alike = (
+                temporaries[home] == temporaries[root] and buffer_of(home).element_type == buffer_of(root).element_type
+            )
+            if alike and temporaries[root].tiled and homes[home] is home and last[home] < min(uses[root]):
+                homes[root], last[home] = home, last[root]
+                break
+    return homes
 
 
 def _used_only_by(root: SSAValue, ops: set[Operation]) -> bool:

@@ -1,9 +1,11 @@
 """
 Row kernels with products, such as attention: tile by tile of rows, so that no row but those of the tile is in memory.
 
-The factors that all rows are multiplied by are packed first. Then each task takes a tile of rows through the kernel's
-operations in order: products with the micro-kernel, panel by panel, and the steps between them row by row. Values that
-pass from one operation to the next are in buffers of the task. Each sum has the order that it has without fusion.
+The factors that all rows are multiplied by are packed first, or read where they lie. Then each task takes a tile of
+rows through the kernel's operations in order: products with the micro-kernel, panel by panel, and the steps between
+them row by row. Where a batch has matrices enough for all threads, a task takes whole ones, and packs their factors
+into memory of its own, which stays in its caches. Values that pass from one operation to the next are in buffers of
+the task. Each sum has the order that it has without fusion.
 """
 
 from __future__ import annotations
@@ -18,9 +20,11 @@ from xdsl.dialects.builtin import Float32Type, FloatAttr, IntegerAttr
 from xdsl.ir import SSAValue
 
 from ...dialects.support.buffers import memref_type
+from ...dialects.support.kernel import Kernel
 from ...dialects.support.scalar import scalar_attr
 from ..convert_linalg_to_scf.conversion import Absorbed, Structured, erase_all, initial_values, without_fills
-from ..convert_linalg_to_scf.elementwise import emit_elementwise
+from ..convert_linalg_to_scf.elementwise import emit_elementwise, emit_tile
+from ..convert_linalg_to_scf.meanwhile import step_meanwhile
 from ..convert_linalg_to_scf.reduction import emit_reduction
 from ..device.cpu import Machine
 from ..loop_nests.cost import body_cost, task_count, task_size
@@ -31,6 +35,7 @@ from ..loop_nests.nest import Access, Nest
 from .blocking import Blocking, block
 from .constants import KernelConstants
 from .contraction import Contraction, Loop
+from .direct import lines_alias
 from .kernel import MULTIPLICATIONS_PER_OPERATION, WORK_OF_PACKING
 from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
 from .packing import Operand, Packer, number_matrices
@@ -39,11 +44,17 @@ from .row_plan import RowProductPlan, Temporary, in_row, is_product, plan_row_pr
 TILE_BYTES = 256 * 1024
 """Bytes of the buffers of one task, which are on the thread's stack and stay in the L2 cache."""
 
+MATRIX_BYTES = 256 * 1024
+"""Bytes of packed factors of one task, which are on its stack too."""
+
 MOST_ROWS = 64
 """Rows of a tile, enough to read each packed factor seldom."""
 
 LEAST_ROWS = 4
 """Rows of a tile below which the micro-kernel would wait for memory."""
+
+MOST_IN_PLACE = 1 << 16
+"""Elements of a factor up to which it is read in place: it is read from the L2 cache for each panel of rows."""
 
 PADDING = 16
 """Elements between the rows of a tile, whose lines would otherwise share few sets of the L1 cache."""
@@ -58,8 +69,8 @@ class TiledProduct:
     blocking: Blocking
     row_packer: Packer | None
     """Packs panels of rows; None if they are read where they are, in a tile."""
-    packer: Packer
-    """Packs the other factor, beforehand."""
+    packer: Packer | None
+    """Packs the other factor, beforehand; None if it is read where it is."""
 
 
 def convert_row_products(
@@ -113,6 +124,8 @@ class RowProductEmitter:
         # All products take panels of one number of rows, so that tiles are whole panels.
         self.panel = min((blocking.mr for blocking in self.blockings.values()), default=1)
         self.tile = self._tile_rows() if found else 0
+        self.takes_matrices = math.prod(plan.shape[:-1]) >= machine.tiles
+        """Whether tasks are whole matrices of a batch, because there are enough of them for all threads."""
         self.buffers: dict[SSAValue, SSAValue] = {}
         """The buffers of the task by those of the kernel that they stand for."""
 
@@ -144,7 +157,8 @@ class RowProductEmitter:
 
     def _tile_rows(self) -> int:
         """Rows of a tile: whole panels, as many as fit."""
-        per_row = sum(self._row_bytes(root, x) for root, x in self.plan.temporaries.items() if x.tiled)
+        own = [root for root, home in self.plan.homes.items() if root is home]
+        per_row = sum(self._row_bytes(root, x) for root, x in self.plan.temporaries.items() if x.tiled and root in own)
         single = sum(self._row_bytes(root, x) for root, x in self.plan.temporaries.items() if not x.tiled)
         most = min(MOST_ROWS, (TILE_BYTES - single) // max(1, per_row))
         if most < self.panel:
@@ -161,18 +175,40 @@ class RowProductEmitter:
 
     def _products(self) -> dict[int, TiledProduct]:
         found: dict[int, TiledProduct] = {}
+        left = MATRIX_BYTES
         for number, product in self.contractions.items():
             assert product is not None
             blocking = replace(self.blockings[number], mr=self.panel, m_panels=-(-product.m.size // self.panel))
-            sizes = [loop.size for loop in product.outer]
-            n, k = product.n, product.k
-            around = number_matrices(sizes, [loop.b for loop in product.outer])
-            other = Operand(product.b, around, n.size, n.b, k.size, k.b, blocking.nr, blocking.group, local=False)
-            packer = self._packer(other, blocking)
-            found[number] = TiledProduct(
-                self.plan.nests[number], product, blocking, self._row_packer(product, blocking), packer
-            )
+            packer: Packer | None = None
+            if not self._is_read_in_place(product, blocking):
+                n, k = product.n, product.k
+                size = k.size * -(-n.size // blocking.nr) * blocking.nr * int(f32.compile_time_size)
+                by_tasks = size <= left and self._is_packed_by_tasks(product)
+                left -= size if by_tasks else 0
+                sizes = [] if by_tasks else [loop.size for loop in product.outer]
+                around = number_matrices(sizes, [] if by_tasks else [loop.b for loop in product.outer])
+                other = Operand(product.b, around, n.size, n.b, k.size, k.b, blocking.nr, blocking.group, local=False)
+                packer = self._packer(other, blocking, by_tasks)
+            row_packer = self._row_packer(product, blocking)
+            found[number] = TiledProduct(self.plan.nests[number], product, blocking, row_packer, packer)
         return found
+
+    def _is_read_in_place(self, product: Contraction, blocking: Blocking) -> bool:
+        """Whether the columns of the other factor lie close together, as those of attention's values do."""
+        n, k = product.n, product.k
+        compact = k.b < 2 * n.size and k.size * k.b <= MOST_IN_PLACE and not lines_alias(product, k.b)
+        # The last panel begins earlier where columns do not divide evenly: sums of one pass may be stored twice.
+        once = n.size % blocking.nr == 0 or k.size <= blocking.kc
+        is_plain = buffer_of(product.b.root).element_type == f32 and not self._is_constant(product)
+        return n.b == 1 and n.size >= blocking.nr and compact and once and is_plain
+
+    def _is_constant(self, product: Contraction) -> bool:
+        """Whether the compiler packs the other factor."""
+        return product.b.root in [self.kernel.body.block.args[number] for number in Kernel(self.kernel).constants]
+
+    def _is_packed_by_tasks(self, product: Contraction) -> bool:
+        """Whether each task packs the other factor's matrices as it needs them, so that they stay in its caches."""
+        return self.takes_matrices and all(loop.b for loop in product.outer) and not self._is_constant(product)
 
     def _row_packer(self, product: Contraction, blocking: Blocking) -> Packer | None:
         """Rows of a tile that are f32 are read in place, since the tile has whole panels; others are packed."""
@@ -188,8 +224,8 @@ class RowProductEmitter:
         rows = Operand(product.a, (), self.tile, stride, k.size, k.a, blocking.mr, blocking.group, local=True)
         return self._packer(rows, blocking)
 
-    def _packer(self, operand: Operand, blocking: Blocking) -> Packer:
-        return Packer(self.builder, self.kernel, operand, blocking, f32, bias=0, constants=self.constants)
+    def _packer(self, operand: Operand, blocking: Blocking, by_tasks: bool = False) -> Packer:
+        return Packer(self.builder, self.kernel, operand, blocking, f32, 0, self.constants, by_tasks)
 
     # The loops.
 
@@ -199,7 +235,9 @@ class RowProductEmitter:
         for each in products.values():
             self._pack(each)
         tiles = -(-shape[-1] // self.tile)
-        total = math.prod(shape[:-1]) * tiles
+        # A task takes all tiles of some matrices, or some tiles.
+        sizes, count = (shape[:-1], tiles) if self.takes_matrices else ((*shape[:-1], tiles), 1)
+        total = math.prod(sizes)
         work = sum(
             product.multiplications // MULTIPLICATIONS_PER_OPERATION
             for product in self.contractions.values()
@@ -210,13 +248,29 @@ class RowProductEmitter:
         with builder.parallel(-(-total // size)) as task:
             self._begin_task(products)
             with builder.loop(*chunk(builder, task, size, total)) as number:
-                *outer, tile = delinearized(number, (*shape[:-1], tiles))
-                first = tile * self.tile
-                self._emit_tile(products, outer, first, end_of(builder, first, self.tile, shape[-1]))
+                *outer, begin = (
+                    [*delinearized(number, sizes), 0] if self.takes_matrices else delinearized(number, sizes)
+                )
+                for product in products.values():
+                    self._pack_matrix(product, outer)
+                with builder.loop(begin, begin + count) as tile:
+                    first = tile * self.tile
+                    self._emit_tile(products, outer, first, end_of(builder, first, self.tile, shape[-1]))
+
+    def _pack_matrix(self, each: TiledProduct, outer: Sequence[Index]) -> None:
+        """Pack the task's matrix at the indices of the loops around."""
+        builder, packer, product = self.builder, each.packer, each.product
+        if packer is None or not packer.by_tasks:
+            return
+        builder.location = each.nest.op.location
+        at = [(builder.index(index).value, loop.b) for loop, index in zip(product.outer, outer, strict=True)]
+        packer.operand = replace(packer.operand, access=replace(product.b, dynamic=(*product.b.dynamic, *at)))
+        with builder.loop(0, packer.count) as panel:
+            packer.pack_panel(panel)
 
     def _pack(self, each: TiledProduct) -> None:
         builder, packer = self.builder, each.packer
-        if not packer.count:
+        if packer is None or packer.by_tasks or not packer.count:
             return
         builder.location = each.nest.op.location
         tasks = task_count(packer.count, packer.count * packer.operand.panel_size * WORK_OF_PACKING, packer.count)
@@ -231,10 +285,13 @@ class RowProductEmitter:
         builder = self.builder
         for root, x in self.plan.temporaries.items():
             size = self.tile * (x.size + PADDING) if x.tiled else x.size
-            self.buffers[root] = builder.alloca(memref_type((size,), buffer_of(root).element_type))
+            if self.plan.homes[root] is root:
+                self.buffers[root] = builder.alloca(memref_type((size,), buffer_of(root).element_type))
+        self.buffers.update((root, self.buffers[home]) for root, home in self.plan.homes.items())
         for each in products.values():
-            if each.row_packer is not None:
-                each.row_packer.begin_task()
+            for packer in (each.row_packer, each.packer):
+                if packer is not None:
+                    packer.begin_task()
 
     def _emit_tile(self, products: dict[int, TiledProduct], outer: Sequence[Index], first: Index, end: Index) -> None:
         """Take rows [first, end) through all operations."""
@@ -253,16 +310,34 @@ class RowProductEmitter:
         if not steps:
             return
         builder = self.builder
+        nests = [replace(self.plan.nests[number], bound=self.rows) for number in steps]
+        during = step_meanwhile(nests, {root: x.tiled for root, x in self.plan.temporaries.items()})
+        waits = None if during is None else steps[-1]
         with builder.loop(first, end) as row:
             inside = builder.index(row - first).value
             bound = [builder.index(index) for index in (*outer, row)]
-            for number in steps:
+            for k, number in enumerate(steps):
+                if number == waits:
+                    continue
                 nest = self._in_tile(self.plan.nests[number], inside)
                 builder.location = nest.op.location
                 if any(nest.reduction):
                     emit_reduction(builder, nest, self.inits[number], self.buffers, bound)
                 else:
-                    emit_elementwise(builder, nest, self.buffers, bound)
+                    before = LastRow(self, steps[-1], outer, first, row) if k == during else None
+                    emit_elementwise(builder, nest, self.buffers, bound, before)
+        if waits is not None:
+            row = builder.index(end - 1)
+            nest = self._in_tile(self.plan.nests[waits], builder.index(row - first).value)
+            emit_elementwise(builder, nest, self.buffers, [*(builder.index(index) for index in outer), row])
+
+    def emit_part(self, number: int, bound: Sequence[Index], inside: IndexValue, start: Index, end: Index) -> None:
+        """The elements [start, end) of a row, which has the number `inside` in the tile."""
+        builder = self.builder
+        nest = self._in_tile(self.plan.nests[number], inside.value)
+        builder.location, before = nest.op.location, builder.location
+        emit_tile(builder, nest, self.buffers, [builder.index(index) for index in bound], start, end)
+        builder.location = before
 
     def _in_tile(self, nest: Nest, row: SSAValue) -> Nest:
         """The nest on the task's buffers, for the row with that number in the tile."""
@@ -296,24 +371,24 @@ class RowProductEmitter:
             with builder.loop(0, used) as i:
                 a, a_at, lies = self._panel_of_rows(each, outer, first, i, lower, upper)
                 with builder.loop(0, blocking.n_panels) as j:
-                    b_at = each.packer.panel(outer, j, lower, upper)
+                    b, b_at, column = self._panel_of_columns(each, outer, j, lower, upper)
                     c, c_at, c_row = self._output(product, outer, first)
                     row = i * self.panel
-                    column = j * blocking.nr
+                    in_place = each.packer is None
                     target = Target(
                         column=1,
                         rows_vary=product.m.size % self.panel != 0,
-                        columns_vary=product.n.size % blocking.nr != 0,
+                        columns_vary=product.n.size % blocking.nr != 0 and not in_place,
                         never_whole=product.m.size < self.panel or product.n.size < blocking.nr,
                         overwrite=passes == 1,
-                        b_packed=True,
+                        b_packed=not in_place,
                     )
                     arguments = Arguments(
                         a=a,
                         a_at=a_at,
-                        b=each.packer.buffer,
+                        b=b,
                         b_at=b_at,
-                        b_step=blocking.nr,
+                        b_step=product.k.b if in_place else blocking.nr,
                         c=c,
                         c_at=c_at + row * c_row + column,
                         c_row=c_row,
@@ -322,6 +397,22 @@ class RowProductEmitter:
                         columns=builder.min(product.n.size - column, blocking.nr),
                     )
                     call_micro_kernel(builder, self.kernel, blocking, lies, target, arguments)
+
+    def _panel_of_columns(
+        self, each: TiledProduct, outer: Sequence[Index], j: IndexValue, lower: Index, upper: Index
+    ) -> tuple[SSAValue, Index, Index]:
+        """Panel j of the other factor: its buffer, its offset there, and its first column."""
+        product, width = each.product, each.blocking.nr
+        column: Index = j * width
+        if each.packer is not None:
+            at = each.packer.panel(() if each.packer.by_tasks else outer, j, lower, upper)
+            return each.packer.buffer, at, column
+        if product.n.size % width:
+            column = self.builder.min(column, product.n.size - width)
+        at = product.b.offset_at(self.builder) + column
+        for loop, index in zip(product.outer, outer, strict=True):
+            at += index * loop.b
+        return product.b.root, at + lower * product.k.b, column
 
     def _panel_of_rows(
         self, each: TiledProduct, outer: Sequence[Index], first: Index, i: IndexValue, lower: Index, upper: Index
@@ -361,6 +452,24 @@ class RowProductEmitter:
         zero = builder.scalar(scalar_attr(0, f32))
         with builder.loop(0, count) as i, builder.loop(0, product.n.size, attributes=PARALLEL) as j:
             builder.store(zero, view, [i, j])
+
+
+@dataclass(frozen=True)
+class LastRow:
+    """The last step over the row before, which is done while another step computes this one."""
+
+    emitter: RowProductEmitter
+    step: int
+    outer: Sequence[Index]
+    first: Index
+    """The first row of the tile, which none is before."""
+    row: IndexValue
+
+    def before_tile(self, builder: LoopBuilder, start: Index, end: Index) -> None:
+        """Emit the elements [start, end) of the row before."""
+        with builder.when(self.row.compare("ne", self.first)):
+            row = builder.index(self.row - 1)
+            self.emitter.emit_part(self.step, [*self.outer, row], builder.index(row - self.first), start, end)
 
 
 f32 = Float32Type()

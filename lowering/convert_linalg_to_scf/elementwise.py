@@ -14,8 +14,8 @@ from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
-from .next_row import TILE as AHEAD
-from .next_row import NextRow
+from .meanwhile import TILE as MEANWHILE
+from .meanwhile import Meanwhile
 from .stages import TILE as STAGED
 from .stages import emit_stages, stages_of
 
@@ -79,10 +79,11 @@ def emit_elementwise(
     nest: Nest,
     roots: Mapping[SSAValue, SSAValue] | None = None,
     bound: Sequence[Index] = (),
-    ahead: NextRow | None = None,
+    meanwhile: Meanwhile | None = None,
 ) -> None:
     """
-    Emit an all-parallel nest; `bound` holds the indices of its bound loops, and `ahead` is what to ask for meanwhile.
+    Emit an all-parallel nest; `bound` holds the indices of its bound loops, and `meanwhile` is what to do between the
+    tiles of its only loop.
 
     Large nests are cut along one loop into tasks of an scf.parallel, with the loops of a task inside.
     """
@@ -95,7 +96,7 @@ def emit_elementwise(
     emitter = NestEmitter(builder, nest, roots)
     if wanted == 1 or not free or bound or builder.parallel_body is not None:
         emitter.make_views()
-        _emit_loops(emitter, free, None, bound, ahead)
+        _emit_loops(emitter, free, None, bound, meanwhile)
         return
     other = transposed_loop(nest, free)
     # A loop of one or two tiles stays whole.
@@ -140,7 +141,7 @@ def _emit_loops(
     free: list[int],
     bounds: Bounds | None,
     bound: Sequence[Index],
-    ahead: NextRow | None = None,
+    meanwhile: Meanwhile | None = None,
 ) -> None:
     """Emit the free loops within `bounds`, serially."""
     with emitter.scope():
@@ -156,22 +157,38 @@ def _emit_loops(
         if other is not None:
             loops = _tiles(emitter, free, other, bounds or {})
         else:
-            loops = emitter.loops(free, bounds) if ahead is None else _asking(emitter, ahead)
+            loops = emitter.loops(free, bounds) if meanwhile is None else _by_tiles(emitter, meanwhile)
         with loops:
             for k, value in enumerate(emitter.body()):
                 emitter.store_output(k, value)
 
 
 @contextmanager
-def _asking(emitter: NestEmitter, ahead: NextRow) -> Generator[None]:
-    """The only loop by tiles, before each of which it asks for a part of the next row."""
+def _by_tiles(emitter: NestEmitter, meanwhile: Meanwhile) -> Generator[None]:
+    """The only loop by tiles, before each of which something else is done."""
     (loop,) = emitter.nest.free
     size = emitter.nest.sizes[loop]
-    with emitter.builder.loop(0, size, step=AHEAD) as start:
-        ahead.ask(emitter.builder, start)
-        end = start + AHEAD if size % AHEAD == 0 else emitter.builder.min(start + AHEAD, size)
+    with emitter.builder.loop(0, size, step=MEANWHILE) as start:
+        end = start + MEANWHILE if size % MEANWHILE == 0 else emitter.builder.min(start + MEANWHILE, size)
+        meanwhile.before_tile(emitter.builder, start, end)
         with emitter.loops([loop], {loop: (start, end)}):
             yield
+
+
+def emit_tile(
+    builder: LoopBuilder,
+    nest: Nest,
+    roots: Mapping[SSAValue, SSAValue],
+    bound: Sequence[Index],
+    start: Index,
+    end: Index,
+) -> None:
+    """Emit a part of an all-parallel nest, whose only loop that is not bound is from `start` to `end`."""
+    nest = canonical(nest)
+    (loop,) = nest.free
+    emitter = NestEmitter(builder, nest, roots)
+    emitter.make_views()
+    _emit_loops(emitter, [loop], {loop: (start, end)}, bound)
 
 
 def _lines_collide(nest: Nest, k: int, other: int, inner: int) -> bool:

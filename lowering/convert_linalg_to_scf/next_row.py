@@ -17,10 +17,7 @@ from xdsl.ir import SSAValue
 from ..loop_nests.cost import body_cost
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
-from .stages import stages_of
-
-TILE = 128
-"""Elements of a tile."""
+from .meanwhile import TILE, is_by_tiles
 
 SHORTEST = 512
 """Elements of a row; of shorter ones, several are in a page."""
@@ -41,7 +38,7 @@ class NextRow:
     """By row and element."""
     row: Index
 
-    def ask(self, builder: LoopBuilder, start: Index) -> None:
+    def before_tile(self, builder: LoopBuilder, start: Index, end: Index) -> None:
         """Ask for the part of the next row that the tile from `start` reads of this one."""
         for access in self.inputs:
             size = math.prod(buffer_of(access.root).get_shape())
@@ -58,7 +55,7 @@ def _width(access: Access) -> int:
 def next_row(nests: Sequence[Nest], temporaries: Collection[SSAValue], row: Index) -> NextRow | None:
     """The elements to ask for, and the step that asks; None if rows are short or each step of one loop reduces."""
     steps = [k for k, nest in enumerate(nests) if len(nest.free) == 1 and nest.sizes[-1] >= SHORTEST]
-    plain = [k for k in steps if not any(nests[k].reduction) and stages_of(nests[k], nests[k].free[-1]) is None]
+    plain = [k for k in steps if is_by_tiles(nests[k])]
     inputs = {
         access.root: access
         for k in steps

@@ -123,6 +123,7 @@ CASES = {
     "bf16": Attention(1, 2, 37, 45, 16, 20, dtype=BFLOAT, causal=True),
     "f16": Attention(1, 2, 20, 30, 18, 20, dtype=HALF),
     "weights too": Attention(1, 2, 37, 45, 16, 20, returns_weights=True),
+    "long rows": Attention(1, 2, 20, 261, 18, 41, causal=True),
     "bf16 weights too": Attention(1, 2, 37, 45, 16, 20, dtype=BFLOAT, returns_weights=True),
 }
 

@@ -15,6 +15,7 @@
 // CHECK-NEXT:        %[[M2:.*]] = memref.load %[[MAX]][]
 // A tile of 128 elements at a time asks for as much of the next row: eight lines of the cache.
 // CHECK-NEXT:        scf.for %[[TILE:.*]] =
+// CHECK-NEXT:          %[[END:.*]] = arith.addi %[[TILE]], %{{.*}}
 // CHECK-NEXT:          %[[ALL:.*]] = memref.reinterpret_cast %x to offset: [0], sizes: [524288]
 // CHECK-NEXT:          %[[NEXT:.*]] = arith.addi %[[ROW]], %{{.*}}
 // CHECK-NEXT:          %[[START:.*]] = arith.muli %[[NEXT]], %{{.*}}
@@ -22,7 +23,7 @@
 // CHECK-NEXT:          cpu.prefetch %[[ALL]][%[[FIRST]]]
 // CHECK-COUNT-7:       cpu.prefetch
 // CHECK-NOT:           cpu.prefetch
-// CHECK:               scf.for %[[K:.*]] = %[[TILE]] to
+// CHECK:               scf.for %[[K:.*]] = %[[TILE]] to %[[END]]
 // CHECK-NEXT:            %[[X:.*]] = memref.load %x[%[[ROW]], %[[K]]]
 // CHECK-NEXT:            %[[D:.*]] = arith.subf %[[X]], %[[M2]]
 // CHECK-NEXT:            memref.store %[[D]], %o[%[[ROW]], %[[K]]]
