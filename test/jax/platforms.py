@@ -48,7 +48,10 @@ def run(case: Case, platform: str, jit: bool = True) -> Any:
             argument if i in case.static else jax.device_put(argument, device)
             for i, argument in enumerate(case.made_arguments())
         ]
-        function = jax.jit(case.function, static_argnums=case.static) if jit else case.function
+        function = case.function
+        if jit:
+            options = case.reference_options if platform == "cpu" else {}
+            function = jax.jit(function, static_argnums=case.static, compiler_options=options)
         results = jax.block_until_ready(function(*arguments))
     for leaf in jax.tree.leaves(results):
         if isinstance(leaf, jax.Array):

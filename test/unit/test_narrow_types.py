@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -87,6 +89,12 @@ def both(inputs: dict[str, tuple[str, np.ndarray]], ops: list[tuple[str, str]]) 
     return found
 
 
+def by_xla(function: Callable[..., Any], *arguments: np.ndarray) -> np.ndarray:
+    """The result of XLA's newer kernels: the older ones, which compile sooner (conftest.py), get f8E5M2FNUZ wrong."""
+    options: dict[str, str | bool] = {"xla_cpu_use_fusion_emitters": True}
+    return np.asarray(jax.jit(function, compiler_options=options)(*arguments))
+
+
 def test_types_and_dtypes_correspond() -> None:
     for dtype in ALL.values():
         element = element_type_of(dtype)
@@ -101,6 +109,7 @@ def test_constants_of_narrow_integers_have_zeros_above() -> None:
 # Conversions -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("source", [*INTEGERS, *FLOATS])
 def test_narrow_to_every_type(source: str) -> None:
     x = every(source)
@@ -108,6 +117,7 @@ def test_narrow_to_every_type(source: str) -> None:
     both({"x": (source, x)}, ops)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("source", WIDE)
 def test_every_type_to_narrow(source: str) -> None:
     x = every(source)
@@ -116,6 +126,7 @@ def test_every_type_to_narrow(source: str) -> None:
     both({"x": (source, x)}, ops)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("target", [*INTEGERS, *IN_XLA])
 def test_conversions_are_xlas(target: str) -> None:
     """Conversions from f32, f16 and i8, without f32 denormals, which XLA flushes."""
@@ -123,7 +134,7 @@ def test_conversions_are_xlas(target: str) -> None:
         x = every(source)
         if source != "i8":
             x = x[(np.abs(x.astype(np.float64)) >= 2.0**-126) | (x == 0)]
-        want = np.asarray(jax.jit(lambda v: jax.lax.convert_element_type(v, ALL[target]))(x))
+        want = by_xla(lambda v: jax.lax.convert_element_type(v, ALL[target]), x)
         with np.errstate(all="ignore"):
             same(number_semantics.convert(x, ALL[target]), want, f"{source} to {target}")
 
@@ -188,6 +199,7 @@ def test_arithmetic_of_narrow_integers(name: str) -> None:
         same(found[f"hlo.{op} %x, %y : {type_}"], want, op)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", IN_XLA)
 def test_arithmetic_of_narrow_floats(name: str) -> None:
     """Every pair of numbers. XLA computes in another wider type, and also rounds once."""
@@ -206,7 +218,7 @@ def test_arithmetic_of_narrow_floats(name: str) -> None:
         return  # XLA flushes the least powers, which are f32 denormals
     functions = (jnp.add, jnp.subtract, jnp.multiply, jnp.divide)
     for function, got in zip(functions, found, strict=False):
-        same(got, np.asarray(jax.jit(function)(x, y)), function.__name__)
+        same(got, by_xla(function, x, y), function.__name__)
 
 
 @pytest.mark.parametrize(("name", "shape"), [("f8E4M3FN", (3, 17)), ("f8E5M2", (1, 300)), ("f4E2M1FN", (5, 0))])
@@ -388,7 +400,7 @@ def test_reduce_precision_is_xlas(name: str, form: tuple[int, int]) -> None:
         x = x[(np.abs(x.astype(np.float64)) >= 2.0**-126) | (x.astype(np.float64) == 0)]
     type_ = tensor(name, x)
     (got,) = both({"x": (name, x)}, [(f"hlo.reduce_precision %x, format = e{form[0]}m{form[1]} : {type_}", type_)])
-    same(got, np.asarray(jax.jit(lambda v: jax.lax.reduce_precision(v, *form))(x)), name)
+    same(got, by_xla(lambda v: jax.lax.reduce_precision(v, *form), x), name)
 
 
 def test_bitcasts_of_scalars_and_of_nothing() -> None:
