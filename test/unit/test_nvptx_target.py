@@ -220,9 +220,13 @@ FORMS = ("mlir", "ptx", "cubin") if shutil.which("ptxas") else ("mlir", "ptx")
 ALL_FORMS = f"""
 import sys
 from xhlo.tools.hlo_opt import main
+program, folder = sys.argv[1:]
+source = [program, "--fuse", "--lower"]
 for form in {FORMS}:
-    assert main(["--fuse", "--lower", "--target=nvptx", f"--emit={{form}}", "-o", f"{{sys.argv[2]}}/{{form}}", sys.argv[1]]) == 0
+    assert main([*source, "--target=nvptx", f"--emit={{form}}", "-o", f"{{folder}}/{{form}}"]) == 0
+    source = [f"{{folder}}/mlir"]
 """
+"""The lowered program, and what is emitted from it."""
 
 
 @pytest.fixture(scope="module")
