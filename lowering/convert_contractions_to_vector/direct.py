@@ -113,7 +113,7 @@ def reads_both_in_place(product: Contraction, blocking: Blocking) -> bool:
 def block_rows(product: Contraction, blocking: Blocking, machine: Machine) -> Blocking:
     """The blocking with panels and tiles of rows over all loops that move only A and C."""
     most = most_rows(blocking.vectors, machine.registers)
-    if product.k.a == 1 and lines_alias(product, product.m.a):
+    if product.k.a == 1 and lines_alias(product, product.m.a) and blocking.vectors > 1:
         most = min(most, FEW_ROWS)
     even = [rows for rows in range(LEAST_ROWS, most + 1) if product.m.size % rows == 0]
     mr = max(even, default=min(blocking.mr, most, product.m.size))
