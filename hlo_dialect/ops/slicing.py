@@ -24,6 +24,7 @@ from ..syntax.keywords import KeywordOp, int_list, integer
 from ..syntax.structural import finish_functional, print_attributes, print_functional
 from ..types import Array, element_of, make_tensor, shape_of, tensor_type
 from .constraints import check_element_types, check_size
+from .creation import is_splat_of
 
 
 @irdl_op_definition
@@ -231,6 +232,12 @@ class PadOp(KeywordOp):
     @property
     def interior(self) -> tuple[int, ...]:
         return ints(self.interior_padding)
+
+    @property
+    def surrounds_with_zeros(self) -> bool:
+        """Whether it only adds zeros, before and after the operand's elements."""
+        adds = all(pad >= 0 for pad in (*self.low, *self.high)) and not any(self.interior)
+        return adds and is_splat_of(self.padding_value, 0.0)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         operand, value = self.operands

@@ -163,7 +163,7 @@ def _canonical(nest: Nest, element: Element, epilogue: Nest | None) -> Contracti
         places[id(loop)] = place
     if not found["m"] or not found["n"] or not found["k"]:
         return None
-    m = max(found["m"], key=lambda x: x.size)
+    m = max(reversed(found["m"]), key=lambda x: x.size)  # of several, the one whose rows are neighbours in C
     n = max(found["n"], key=lambda x: (x.c == 1, x.size))
     k = max(found["k"], key=lambda x: x.size)
     outer = tuple(x for kind in "bmn" for x in found[kind] if x is not m and x is not n)

@@ -25,6 +25,7 @@ from .epilogue import epilogue_of
 from .kernel import ProductEmitter
 from .lane_emission import emit_lane_product
 from .lane_products import LaneProduct, lane_product_of
+from .padding import PaddedProductEmitter, padding_of, rows_of
 from .rearranged import alternates, with_matrices_apart
 from .row_products import convert_row_products, is_zero
 from .split import add_chunks, chunks_of, in_chunks
@@ -46,16 +47,16 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine, constants: Kerne
         overwrite = fill is not None and is_zero(fill.inputs[0])
         builder.insert_at(last)
         if isinstance(product, LaneProduct):
-            emit_lane_product(builder, kernel, product, machine)
+            padding = emit_lane_product(builder, kernel, op, product, machine)
         else:
             if columns is not None:
                 product = with_columns(builder, product, columns)
             product = oriented(product, machine)
             if alternates(product, constants_of(kernel)):
                 product = with_matrices_apart(builder, product)
-            emit_product(builder, kernel, constants, op, product, machine, overwrite)
+            padding = emit_product(builder, kernel, constants, op, product, machine, overwrite)
         unread = [value.owner for value in op.inputs[2:]]
-        for dead in dict.fromkeys((last, op, fill if overwrite else None, *unread)):
+        for dead in dict.fromkeys((last, op, fill if overwrite else None, *unread, *padding)):
             if isinstance(dead, Operation):
                 dead.detach()
                 dead.erase()
@@ -112,15 +113,21 @@ def emit_product(
     product: Contraction,
     machine: Machine,
     overwrite: bool,
-) -> None:
-    """Emit the product of a generic at the builder's insertion point, in chunks of its sum where that is better."""
+) -> Sequence[Operation]:
+    """
+    Emit the product of a generic at the builder's insertion point, in chunks of its sum where that is better.
+
+    Returns the operations that would pad its input, if it does that itself.
+    """
     count = chunks_of(product)
     if count == 1:
-        emitter_of(builder, kernel, constants, op, product, machine, overwrite).emit()
-        return
+        emitter = emitter_of(builder, kernel, constants, op, product, machine, overwrite)
+        emitter.emit()
+        return emitter.rows.padding.operations if isinstance(emitter, PaddedProductEmitter) else ()
     parts = in_chunks(builder, product, count)
     emitter_of(builder, kernel, constants, op, parts, machine, overwrite=True).emit()
     add_chunks(builder, product, parts, overwrite)
+    return ()
 
 
 def constants_of(kernel: func.FuncOp) -> list[SSAValue]:
@@ -165,6 +172,10 @@ def emitter_of(
         blocking = tiling.apply(op, product, blocking, machine, not plan.a_packed)
     if plan.a_packed:
         return ProductEmitter(builder, kernel, constants, product, blocking, overwrite)
+    padding = padding_of(op, kernel) if plan.b_packed and product.a.root is op.inputs[0] else None
+    rows = None if padding is None else rows_of(padding, product, blocking)
+    if rows is not None:
+        return PaddedProductEmitter(builder, kernel, constants, product, blocking, overwrite, rows)
     return DirectProductEmitter(builder, kernel, constants, product, blocking, overwrite, plan.b_packed)
 
 
@@ -199,6 +210,7 @@ class ConvertContractionsToVectorPass(HloPass):
              overlapping windows (a convolution's input), or in a product with few columns, is read in place. A row
              kernel with products is lowered as a whole, by tiles of rows. An elementwise generic that alone reads a
              product is applied to each of its tiles. Where few columns follow others in C, but not in B, B is copied.
+             A convolution's tasks pad the rows of its input that they read, if each is in few windows.
     Factors are widened when they are packed: f16 and bf16 to f32, i8 and i16 to i32. Where the machine multiplies and
     adds groups of integers (byte-dots: four i8, pair-dots: two i16), neighbours along k are packed together instead.
     Parameters that get constants from all calls (`xhlo.constants`) and need no widening are packed here; the calls pass

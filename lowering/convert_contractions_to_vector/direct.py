@@ -141,7 +141,7 @@ def block_rows(product: Contraction, blocking: Blocking, machine: Machine) -> Bl
     return replace(blocking, mr=mr, m_panels=panels, tile_m=tile_m, tile_n=tile_n)
 
 
-def _is_shallow(product: Contraction, blocking: Blocking) -> bool:
+def is_shallow(product: Contraction, blocking: Blocking) -> bool:
     """Whether all contracted elements of a panel of B stay in cache while the micro-kernel runs through them."""
     return product.k.size <= blocking.kc and product.depth * blocking.nr <= SHALLOW
 
@@ -166,7 +166,7 @@ class DirectProductEmitter(ProductEmitter):
         self.b_packed = b_packed
         self.batches = [loop for loop in product.outer if loop.b]
         self.row_loops = [loop for loop in product.outer if not loop.b]
-        self.inner_k: tuple[Loop, ...] = product.outer_k if _is_shallow(product, blocking) else ()
+        self.inner_k: tuple[Loop, ...] = product.outer_k if is_shallow(product, blocking) else ()
         """Contracted loops that the micro-kernel runs through, so that C is written once."""
         outer_k = () if self.inner_k else product.outer_k
         self.around = product.outer

@@ -155,20 +155,37 @@ class ProductEmitter:
         once = passes == 1 and not product.outer_k
         if self.overwrite and not once:
             self.clear(output, rows, columns)
-        for packer in self.packers:
-            packer.begin_task()
+        self.begin_task()
         with ExitStack() as nest:
             at = [*position]
             for loop in product.outer_k:
                 at.append(nest.enter_context(builder.loop(0, loop.size)))
             number = nest.enter_context(builder.loop(0, passes))
             lower, upper = chunk(builder, number, blocking.kc, self.groups)
-            with builder.loop(*columns) as j:
-                step = Step(output, at, lower, upper, self.panel_of_b(at, j, lower, upper))
-                with builder.loop(*rows) as i:
-                    self.emit_block(step, i, j, self.overwrite and once)
+            self.emit_pass(output, at, (lower, upper), rows, columns, self.overwrite and once)
         if product.epilogue is not None:
             self.finish(product.epilogue, position, rows, columns)
+
+    def begin_task(self) -> None:
+        """Allocate what each task has of its own."""
+        for packer in self.packers:
+            packer.begin_task()
+
+    def emit_pass(
+        self,
+        output: Index,
+        at: Sequence[Index],
+        depth: tuple[Index, Index],
+        rows: tuple[Index, Index],
+        columns: tuple[Index, Index],
+        first: bool,
+    ) -> None:
+        """Emit one pass over k, `depth`, for a tile: panels `rows` of A and `columns` of B."""
+        builder = self.builder
+        with builder.loop(*columns) as j:
+            step = Step(output, at, *depth, self.panel_of_b(at, j, *depth))
+            with builder.loop(*rows) as i:
+                self.emit_block(step, i, j, first)
 
     def finish(
         self, epilogue: Nest, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]

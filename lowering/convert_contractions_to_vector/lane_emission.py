@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import func
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.buffers import memref_type, row_major
 from ..device.cpu import Machine
@@ -14,6 +16,7 @@ from ..loop_nests.indices import delinearized
 from ..loop_nests.kernel_builder import Index
 from ..loop_nests.loop_builder import LoopBuilder
 from ..loop_nests.nest import Access
+from .contraction import Loop
 from .epilogue import emit_epilogue
 from .kernel import MULTIPLICATIONS_PER_OPERATION, tasks
 from .lane_kernel import call_lane_kernel
@@ -28,25 +31,43 @@ from .lane_products import (
     lanes_of_block,
     with_copied_b,
 )
+from .padding import Padding, Rows, copy_rows, padding_of
 from .split import add_chunks
 
 FEW_TASKS = 16
 """Tasks below which rows and columns are divided too."""
 
 
-def emit_lane_product(builder: LoopBuilder, kernel: func.FuncOp, product: LaneProduct, machine: Machine) -> None:
-    """Emit a product whose sums start from zero."""
+MOST_COPIED = 1 << 16
+"""Elements of a task's padded copy, which is on the stack and stays in the L2 cache."""
+
+
+def emit_lane_product(
+    builder: LoopBuilder, kernel: func.FuncOp, op: GenericOp, product: LaneProduct, machine: Machine
+) -> Sequence[Operation]:
+    """
+    Emit the product of a generic, whose sums start from zero.
+
+    Returns the operations that would pad its input, if it does that itself.
+    """
     lanes = lanes_of_block(product, machine)
     assert lanes is not None, "lane_product_of asks"
     if product.n.b == -1:
         product = with_copied_b(builder, product)
     around = product.m.size // MOST_ROWS * math.prod(loop.size for loop in product.outer if loop.size > MOST_REPEATS)
-    if around >= FEW_TASKS or product.depth < LONG or len(product.ks) == 1:
-        LaneEmitter(builder, kernel, product, block_of(product, lanes, machine.registers)).emit()
-        return
-    parts = _in_parts(builder, product)
-    LaneEmitter(builder, kernel, parts, block_of(parts, lanes, machine.registers)).emit()
-    add_chunks(builder, product, parts, overwrite=True)
+    if around < FEW_TASKS and product.depth >= LONG and len(product.ks) > 1:
+        parts = _in_parts(builder, product)
+        LaneEmitter(builder, kernel, parts, block_of(parts, lanes, machine.registers)).emit()
+        add_chunks(builder, product, parts, overwrite=True)
+        return ()
+    block = block_of(product, lanes, machine.registers)
+    padding = padding_of(op, kernel) if product.a.root is op.inputs[0] else None
+    bands = None if padding is None else bands_of(padding, product)
+    if bands is None:
+        LaneEmitter(builder, kernel, product, block).emit()
+        return ()
+    PaddedLaneEmitter(builder, kernel, product, block, bands).emit()
+    return bands.rows.padding.operations
 
 
 def _in_parts(builder: LoopBuilder, product: LaneProduct) -> LaneProduct:
@@ -73,10 +94,11 @@ class LaneEmitter:
         self.kernel = kernel
         self.product = product
         self.block = block
+        further = None if block.repeats == 1 else further_rows(product)
+        self.outer = [loop for loop in product.outer if loop is not further]
 
     def emit(self) -> None:
         product, block = self.product, self.block
-        self.outer = [loop for loop in product.outer if block.repeats == 1 or loop is not further_rows(product)]
         around = [loop.size for loop in self.outer]
         count = math.prod(around)
         down = self._parts(product.m.size, block.rows, -(-FEW_TASKS // count))
@@ -104,10 +126,24 @@ class LaneEmitter:
         return lower, self.builder.select(self.builder.index(number).compare("eq", count - 1), size, lower + each)
 
     def _emit_tile(self, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
-        builder, product, block = self.builder, self.product, self.block
-        a_at, b_at, c_at = (x.offset_at(builder) for x in (product.a, product.b, product.c))
+        product = self.product
+        a_at = product.a.offset_at(self.builder)
         for loop, index in zip(self.outer, position, strict=True):
             a_at += index * loop.a
+        self.emit_blocks((product.a.root, a_at), position, rows, columns)
+
+    def emit_blocks(
+        self,
+        a: tuple[SSAValue, Index],
+        position: Sequence[Index],
+        rows: tuple[Index, Index],
+        columns: tuple[Index, Index],
+    ) -> None:
+        """Compute a tile whose part of A begins at `a`, and apply the epilogue to it."""
+        builder, product, block = self.builder, self.product, self.block
+        root, a_at = a
+        b_at, c_at = product.b.offset_at(builder), product.c.offset_at(builder)
+        for loop, index in zip(self.outer, position, strict=True):
             b_at += index * loop.b
             c_at += index * loop.c
         group = product.group
@@ -121,10 +157,73 @@ class LaneEmitter:
                     b_at + column * product.n.b,
                     c_at + row * product.m.c + column,
                 )
-                call_lane_kernel(builder, self.kernel, product, block, at)
+                call_lane_kernel(builder, self.kernel, product, block, root, at)
         if product.epilogue is not None:
             emit_epilogue(builder, product.epilogue, position, rows, columns)
 
     def _first(self, at: Index, end: Index, side: int, size: int) -> Index:
         """The first row or column of the block at `at` that ends in the tile."""
         return at if size % side == 0 else self.builder.min(at, end - side)
+
+
+@dataclass(frozen=True)
+class Bands:
+    """How tasks pad: each copies the rows that `height` steps of a loop of `outer` read."""
+
+    rows: Rows
+    loop: Loop | None
+    height: int
+
+
+def bands_of(padding: Padding, product: LaneProduct) -> Bands | None:
+    """The bands of a product whose factor A is padded; None if the whole is better padded before."""
+    if product.a.offset or product.a.dynamic:
+        return None
+    padded, shape = padding.padded, padding.shape
+    dim = max((dim for dim, size in enumerate(padded) if size != shape[dim]), default=0)
+    size = math.prod(padded[dim:])
+    if dim == 0 or any(loop.a % size for loop in product.outer):
+        return None
+    inner = (product.m, *product.ks)
+    group = product.group
+    lanes = (product.n.size // group.lanes * group.members - 1) * product.n.a
+    span = 1 + lanes + sum((loop.size - 1) * loop.a for loop in inner)
+    # Neighbouring steps share rows.
+    loop = min((loop for loop in product.outer if loop.a < span), key=lambda loop: loop.a, default=None)
+    around = math.prod(each.size for each in product.outer if each is not loop)
+    heights = [1]
+    if loop is not None:
+        enough = max(1, loop.size * around // FEW_TASKS)
+        heights += [height for height in range(2, enough + 1) if loop.size % height == 0]
+    for height in reversed(heights):
+        rows = Rows(padding, dim, -(-(span + (height - 1) * (loop.a if loop else 0)) // size))
+        if rows.count * size <= MOST_COPIED:
+            return Bands(rows, loop, height)
+    return None
+
+
+class PaddedLaneEmitter(LaneEmitter):
+    """Emits a product that reads A from a copy of the rows that a task needs, which it pads."""
+
+    def __init__(self, builder: LoopBuilder, kernel: func.FuncOp, product: LaneProduct, block: Block, bands: Bands):
+        super().__init__(builder, kernel, product, block)
+        self.bands = bands
+
+    def emit(self) -> None:
+        builder, product, bands = self.builder, self.product, self.bands
+        sizes = [loop.size // bands.height if loop is bands.loop else loop.size for loop in product.outer]
+        work = product.multiplications // MULTIPLICATIONS_PER_OPERATION
+        with tasks(builder, math.prod(sizes), work) as number:
+            at = delinearized(number, sizes) if sizes else []
+            copy = builder.alloca(memref_type((bands.rows.count * bands.rows.size,), product.element))
+            start: Index = 0
+            for loop, index in zip(product.outer, at, strict=True):
+                start += index * (loop.a * (bands.height if loop is bands.loop else 1))
+            copy_rows(builder, self.kernel, bands.rows, copy, start // bands.rows.size)
+            with builder.loop(0, bands.height) as step:
+                position = [
+                    index * bands.height + step if loop is bands.loop else index
+                    for loop, index in zip(product.outer, at, strict=True)
+                ]
+                a_at = step * (bands.loop.a if bands.loop else 0)
+                self.emit_blocks((copy, a_at), position, (0, product.m.size), (0, product.n.size))

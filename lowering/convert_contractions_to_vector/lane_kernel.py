@@ -52,9 +52,10 @@ def call_lane_kernel(
     kernel: func.FuncOp,
     product: LaneProduct,
     block: Block,
+    a: SSAValue,
     at: tuple[Index, Index, Index],
 ) -> None:
-    """Compute the block of C whose operands A, B and C begin at these elements."""
+    """Compute the block of C whose operands A, in the buffer `a`, B and C begin at these elements."""
     further = further_rows(product)
     facts = _Facts(
         block=block,
@@ -66,7 +67,7 @@ def call_lane_kernel(
         splat=product.n.b == 0,
         ks=tuple((loop.size, loop.a, loop.b) for loop in product.ks),
     )
-    arguments = (product.a.root, at[0], product.b.root, at[1], product.c.root, at[2])
+    arguments = (a, at[0], product.b.root, at[1], product.c.root, at[2])
     call_known(builder, kernel, "lanes", arguments, facts, _emit)
 
 

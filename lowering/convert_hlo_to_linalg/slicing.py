@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects.support.buffers import i32_array, i64_array
+from ...dialects.support.kernel import PADDING
 from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.ops import slicing as hlo
@@ -78,6 +79,8 @@ def insert(
 def _pad(op: hlo.PadOp, emitter: Emitter) -> None:
     """
     Each element reads the operand at its clamped index and selects the padding value if the index was out of bounds.
+
+    xhlo.padding states what convolutions need to pad rows of their input themselves.
     """
     type_: Any = signless(op.result.type)
     rank = len(type_.get_shape())
@@ -116,6 +119,11 @@ def _pad(op: hlo.PadOp, emitter: Emitter) -> None:
         )
     else:
         results = emitter.generic(
-            [padding], [emitter.empty(type_)], (affine_map(rank), identity_map(rank)), iterators(rank), body
+            [padding],
+            [emitter.empty(type_)],
+            (affine_map(rank), identity_map(rank)),
+            iterators(rank),
+            body,
+            {PADDING: i64_array(lows)} if op.surrounds_with_zeros else {},
         )
     emitter.define(op.result, results[0])

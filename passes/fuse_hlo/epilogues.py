@@ -40,7 +40,9 @@ def fuse_epilogues(block: Block, given: Container[Operation], convolutions: bool
             (user, *_) = loop.body.block.args[_operand_number(op, loop)].uses
             saved = 2 * bytes_of(op.outs[0])  # written and read
             yield Decision(Verdict.EPILOGUE, product, user.operation, saved=saved)
-            _join(op, loop)
+            merged(op, loop)
+            op.detach()
+            op.erase()
 
 
 def _product_in(op: Operation, convolutions: bool) -> Operation | None:
@@ -119,32 +121,32 @@ def _reads_at_own_index(argument: SSAValue, shape: tuple[int, ...]) -> bool:
     return True
 
 
-def _join(product: FusionOp, loop: FusionOp) -> None:
-    """Replace both by one fusion at the position of the loop fusion."""
-    inputs = [value for value in dict.fromkeys([*product.operands, *loop.operands]) if value is not product.outs[0]]
+def merged(producer: FusionOp, user: FusionOp) -> FusionOp:
+    """Replace a fusion that reads another's result by one that computes both; the producer stays, for other users."""
+    inputs = [value for value in dict.fromkeys([*producer.operands, *user.operands]) if value is not producer.outs[0]]
     block = Block(arg_types=[value.type for value in inputs])
     local: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
     for value, argument in local.items():
         argument.name_hint = value.name_hint
-    (local[product.outs[0]],) = _copy_into(block, product, local)
-    returned = _copy_into(block, loop, local)
-    location = loop.location
+    (local[producer.outs[0]],) = _copy_into(block, producer, local)
+    returned = _copy_into(block, user, local)
+    location = user.location
     kind = "dot" if any(op.name in ("hlo.dot_general", "hlo.convolution") for op in block.ops) else "custom"
     block.add_op(ReturnOp.create(operands=returned, location=location))
     fusion = FusionOp.create(
         operands=inputs,
-        result_types=[result.type for result in loop.outs],
+        result_types=[result.type for result in user.outs],
         properties={"kind": StringAttr(kind)},
         regions=[Region([block])],
         location=location,
     )
-    cast(Block, loop.parent).insert_op_before(fusion, loop)
-    for old, new in zip(loop.outs, fusion.outs, strict=True):
+    cast(Block, user.parent).insert_op_before(fusion, user)
+    for old, new in zip(user.outs, fusion.outs, strict=True):
         new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
-    for op in (loop, product):
-        op.detach()
-        op.erase()
+    user.detach()
+    user.erase()
+    return fusion
 
 
 def _copy_into(block: Block, fusion: FusionOp, local: dict[SSAValue, SSAValue]) -> list[SSAValue]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -18,8 +18,10 @@ from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp, ReturnOp, Whi
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.fusion import FusionKind, FusionOp
 from ...hlo_dialect.types import i64
+from .decisions import Decision
 from .epilogues import fuse_epilogues
 from .graph import bytes_of, is_splat_constant
+from .padding import fuse_padding
 from .plan import Step, plan_block
 
 _KINDS: dict[str, StringAttr] = {kind: StringAttr(kind) for kind in get_args(FusionKind)}
@@ -37,9 +39,9 @@ class FuseHloPass(HloPass):
             Fusions that the program has already stay as they are.
 
     strategy=none makes each operation a fusion of its own. Elementwise operations are fused into the matrix product or
-    convolution that they follow; epilogues=dots, or none, is for targets whose kernels apply them to matrix products
-    only, or to nothing. row-products=false keeps products out of row fusions, for targets whose row kernels cannot
-    multiply.
+    convolution that they follow, and the zeros around its input into a convolution; epilogues=dots, or none, is for
+    targets whose kernels apply elementwise operations to matrix products only, or to nothing. row-products=false keeps
+    products out of row fusions, for targets whose row kernels cannot multiply.
     """
 
     name = "fuse-hlo"
@@ -50,9 +52,13 @@ class FuseHloPass(HloPass):
     epilogues: Literal["none", "dots", "all"] = "all"
     row_products: bool = True
 
-    @property
-    def _has_epilogues(self) -> bool:
-        return self.epilogues != "none" and self.strategy == "default"
+    def _joined(self, block: Block, given: Container[Operation]) -> Iterator[Decision]:
+        """Merge fusions around products and convolutions."""
+        if self.epilogues == "none" or self.strategy != "default":
+            return
+        if self.epilogues == "all":
+            yield from fuse_padding(block, given)
+        yield from fuse_epilogues(block, given, self.epilogues == "all")
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         engine = engine_of(ctx)
@@ -69,8 +75,7 @@ class FuseHloPass(HloPass):
                     raise self.unsupported(plan.unknown[0])
                 given = {op for op in block.ops if isinstance(op, FusionOp)}
                 pending[:0] = Rewriter(block, plan.steps).run()
-                epilogues = fuse_epilogues(block, given, self.epilogues == "all") if self._has_epilogues else ()
-                revised = {decision.node: decision for decision in epilogues}
+                revised = {decision.node: decision for decision in self._joined(block, given)}
                 for decision in plan.decisions:
                     engine.emit(revised.get(decision.node, decision).remark())
 

@@ -135,6 +135,10 @@ class FusedBody:
         places = [self.index(place) for place in access]
         return self._emit(tensor.ExtractOp, (value, *places), (element,), {})
 
+    def is_only(self, generic: GenericOp) -> bool:
+        """Whether the body computes what a generic does, and nothing else but constants."""
+        return all(computed is generic or not inputs_of(computed) for computed, _ in self._inlined)
+
     def keep(self, value: SSAValue, affine: tuple[AffineExpr, ...]) -> None:
         """Keep an operand that nothing reads."""
         self.operands.append((value, affine))

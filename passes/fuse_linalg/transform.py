@@ -14,7 +14,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects.support.buffers import i32_array
 from ...dialects.support.creation import create_op
-from ...dialects.support.kernel import LOOP_SIZES, Kernel, kernels_of
+from ...dialects.support.kernel import LOOP_SIZES, PADDING, Kernel, kernels_of
 from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.hlo_pass import HloPass
 from ...lowering.convert_hlo_to_linalg.emission import affine_map, maps_attr
@@ -109,6 +109,8 @@ class KernelFuser:
             self._keep_sizes(body, group, sizes)
         inputs = [value for value, _ in body.operands]
         attributes = dict(last.attributes)
+        if not body.is_only(last):
+            attributes.pop(PADDING, None)
         if not parallel:
             attributes[LOOP_SIZES] = int_array(sizes)
         new = create_op(

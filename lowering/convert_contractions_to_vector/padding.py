@@ -1,0 +1,235 @@
+"""
+Convolutions that pad their input themselves: no padded copy of it is in memory.
+
+A task copies the rows that the windows of one row of the output need, with zeros around them, to a buffer of its own,
+and multiplies them from there. A row of the input is copied once for each window along the columns that has it, which
+is cheap beside the products, and the copy is in the cache when it is read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import DenseArrayBase
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.support.buffers import memref_type
+from ...dialects.support.kernel import PADDING
+from ...dialects.support.scalar import Scalar, scalar_attr
+from ..loop_nests.indices import delinearized, linearized
+from ..loop_nests.kernel_builder import Index
+from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from .blocking import Blocking
+from .constants import KernelConstants
+from .contraction import Contraction
+from .direct import DirectProductEmitter, is_shallow
+from .kernel import Step
+from .shared_function import call_known
+
+MOST_COPIED = 1 << 14
+"""Elements of a task's copy, which is on the stack and shares the L1 cache with the panels."""
+
+MOST_OF_B = 1 << 17
+"""Elements of B that are read again for each row of the output, from the L2 cache."""
+
+MOST_COPIES = 3
+"""Copies of each row of the input."""
+
+LEAST_PRODUCTS = 64
+"""Multiplications for each element that is copied."""
+
+
+@dataclass(frozen=True)
+class Padding:
+    """A factor that is a tensor surrounded by zeros."""
+
+    generic: GenericOp
+    """The operation that would write the padded tensor."""
+    source: SSAValue
+    """The tensor, a parameter of the kernel."""
+    low: tuple[int, ...]
+    """The zeros before it, per dimension."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return buffer_of(self.source).get_shape()
+
+    @property
+    def padded(self) -> tuple[int, ...]:
+        return buffer_of(self.generic.outputs[0]).get_shape()
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """What would make the padded tensor, the last first."""
+        buffer = self.generic.outputs[0].owner
+        assert isinstance(buffer, Operation)
+        return self.generic, buffer
+
+
+def padding_of(op: GenericOp, kernel: func.FuncOp) -> Padding | None:
+    """The padding of the left factor of a product, if the product alone reads the padded tensor."""
+    made = op.inputs[0].owner
+    if not isinstance(made, memref.AllocOp):
+        return None
+    writers = [use.operation for use in made.memref.uses if use.operation is not op]
+    generic = writers[0] if len(writers) == 1 else None
+    if not isinstance(generic, GenericOp) or list(op.operands).count(made.memref) != 1:
+        return None
+    low = generic.attributes.get(PADDING)
+    reads = [inner for inner in generic.body.block.ops if isinstance(inner, memref.LoadOp)]
+    if not isinstance(low, DenseArrayBase) or len(reads) != 1 or reads[0].memref not in kernel.body.block.args:
+        return None
+    return Padding(generic, reads[0].memref, tuple(cast("DenseArrayBase[Any]", low).get_values()))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a padded tensor that one row of the output needs: `count` neighbours of its trailing dimensions."""
+
+    padding: Padding
+    dim: int
+    """The first dimension of a row."""
+    count: int
+
+    @property
+    def size(self) -> int:
+        """Elements of a row."""
+        return math.prod(self.padding.padded[self.dim :])
+
+
+def rows_of(padding: Padding, product: Contraction, blocking: Blocking) -> Rows | None:
+    """The rows to copy at once; None if there are none such, or the whole tensor is better padded before."""
+    if any(loop.b for loop in product.outer) or product.a.offset or product.a.dynamic:
+        return None
+    inner = product.outer_k if is_shallow(product, blocking) else ()
+    moving = [loop.a for loop in product.outer] + ([] if inner else [loop.a for loop in product.outer_k])
+    span = 1 + sum((loop.size - 1) * loop.a for loop in (product.m, product.k, *inner))
+    padded, shape = padding.padded, padding.shape
+    last = max((dim for dim, size in enumerate(padded) if size != shape[dim]), default=0)
+    for dim in range(max(last, 1), len(padded)):
+        size = math.prod(padded[dim:])
+        if any(stride % size for stride in moving):
+            continue
+        rows = Rows(padding, dim, -(-span // size))
+        copied = rows.count * size
+        products = product.m.size * product.n.size * product.k.size * math.prod(loop.size for loop in inner)
+        fits = copied <= MOST_COPIED and product.depth * product.n.size <= MOST_OF_B
+        fits = fits and copied <= MOST_COPIES * min(moving, default=0)
+        return rows if fits and products >= LEAST_PRODUCTS * copied else None
+    return None
+
+
+class PaddedProductEmitter(DirectProductEmitter):
+    """Emits one contraction that reads A from a copy of the rows that it needs, which each task pads."""
+
+    def __init__(
+        self,
+        builder: LoopBuilder,
+        kernel: func.FuncOp,
+        constants: KernelConstants,
+        product: Contraction,
+        blocking: Blocking,
+        overwrite: bool,
+        rows: Rows,
+    ):
+        self.rows = rows
+        self.each = -(-product.m.size // blocking.mr)
+        """The panels of one row of the output."""
+        tile_m = -(-blocking.tile_m // self.each) * self.each
+        self._copy: SSAValue | None = None
+        super().__init__(builder, kernel, constants, product, replace(blocking, tile_m=tile_m), overwrite)
+
+    def begin_task(self) -> None:
+        super().begin_task()
+        type_ = memref_type((self.rows.count * self.rows.size,), self.product.element)
+        self._copy = self.builder.alloca(type_)
+
+    def emit_pass(
+        self,
+        output: Index,
+        at: Sequence[Index],
+        depth: tuple[Index, Index],
+        rows: tuple[Index, Index],
+        columns: tuple[Index, Index],
+        first: bool,
+    ) -> None:
+        builder, product, copy = self.builder, self.product, self._copy
+        assert copy is not None, "begin_task comes first"
+        # The panels of a tile are those of whole rows of the output.
+        with builder.loop(rows[0] // self.each, rows[1] // self.each) as row:
+            rows_at = delinearized(row, [loop.size for loop in self.row_loops])
+            start = self._moved(0, (*self.row_loops, *product.outer_k), [*rows_at, *at], of_a=True)
+            copy_rows(builder, self.kernel, self.rows, copy, start // self.rows.size)
+            of_row = self._moved(output, self.row_loops, rows_at, of_a=False)
+            with builder.loop(*columns) as j:
+                step = Step(output, at, *depth, self.panel_of_b(at, j, *depth))
+                with builder.loop(0, self.each) as panel:
+                    a_at = self._row(panel) * product.m.a + step.lower * product.k.a
+                    self.multiply_block((copy, a_at), self._lies(), step, of_row, panel, j, first)
+
+
+def copy_rows(builder: LoopBuilder, kernel: func.FuncOp, rows: Rows, copy: SSAValue, first: Index) -> None:
+    """Copy the rows from `first` on."""
+    padding = rows.padding
+    facts = _Facts(padding.shape, padding.padded, padding.low, rows.dim, rows.count)
+    call_known(builder, kernel, "pad", (padding.source, copy, first), facts, _emit)
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """The facts on which the function that pads rows depends."""
+
+    shape: tuple[int, ...]
+    padded: tuple[int, ...]
+    low: tuple[int, ...]
+    dim: int
+    """The first dimension of a row."""
+    count: int
+
+
+def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
+    source, target, number = parameters
+    first, dim = builder.index(number), facts.dim
+    size = math.prod(facts.padded[dim:])
+    with builder.loop(0, facts.count) as row:
+        numbers = delinearized(first + row, facts.padded[:dim])
+        at = [number - low for number, low in zip(numbers, facts.low, strict=False)]
+        inside: Scalar | None = None
+        for index, kept, whole in zip(at, facts.shape, facts.padded, strict=False):
+            if kept != whole:
+                here = builder.index(index).below(kept)
+                inside = here if inside is None else inside & here
+        with nullcontext() if inside is None else builder.when(inside):
+            _copy_row(builder, source, target, at, row * size, facts)
+        if inside is not None:
+            with builder.otherwise():
+                _clear(builder, target, row * size, size)
+
+
+def _copy_row(
+    builder: LoopBuilder, source: SSAValue, target: SSAValue, at: Sequence[Index], to: Index, facts: _Facts
+) -> None:
+    """Copy the row at the indices `at`, with the zeros around it."""
+    dim = facts.dim
+    kept, size = math.prod(facts.shape[dim:]), math.prod(facts.padded[dim:])
+    before = facts.low[dim] * math.prod(facts.padded[dim + 1 :])
+    _clear(builder, target, to, before)
+    read = builder.strided_view(source, linearized(at, facts.shape[:dim]) * kept, (kept,), (1,))
+    written = builder.strided_view(target, to + before, (kept,), (1,))
+    with builder.loop(0, kept, attributes=PARALLEL) as i:
+        builder.store(builder.load(read, [i]), written, [i])
+    _clear(builder, target, to + (before + kept), size - before - kept)
+
+
+def _clear(builder: LoopBuilder, target: SSAValue, at: Index, count: int) -> None:
+    if count:
+        zero = builder.scalar(scalar_attr(0, buffer_of(target).element_type))
+        written = builder.strided_view(target, at, (count,), (1,))
+        with builder.loop(0, count, attributes=PARALLEL) as i:
+            builder.store(zero, written, [i])

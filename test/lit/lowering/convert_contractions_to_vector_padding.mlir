@@ -1,0 +1,18 @@
+// A convolution's tasks copy the rows that they read, with zeros around them, instead of the whole input before.
+// RUN: hlo-opt %s --fuse --lower=linalg | filecheck %s --check-prefix=LINALG
+// RUN: hlo-opt %s --fuse --lower=linalg --bufferize --convert-contractions-to-vector | filecheck %s
+
+// LINALG: linalg.generic {{.*}} attrs = {{{.*}}xhlo.padding = array<i64: 0, 1, 1, 0>
+
+// CHECK:     func.func private @dot_0(
+// CHECK-NOT:   memref<2x24x24x16xf32>
+// CHECK:       memref.alloca() : memref<1152xf32>
+// CHECK:       func.call @dot_0_pad(%x
+// CHECK:       func.call @dot_0_block(
+// CHECK:     func.func private @dot_0_pad(
+// CHECK:       scf.if
+// CHECK:       } else {
+func.func @main(%x: tensor<2x22x22x16xf32>, %w: tensor<3x3x16x32xf32>) -> tensor<2x22x22x32xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x22x22x16xf32>, tensor<3x3x16x32xf32>) -> tensor<2x22x22x32xf32>
+  return %0 : tensor<2x22x22x32xf32>
+}

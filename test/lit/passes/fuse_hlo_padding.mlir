@@ -1,0 +1,56 @@
+// The zeros around a convolution's input belong to its kernel, unless something else reads the padded tensor.
+// RUN: hlo-opt %s --fuse-hlo --fuse-remarks -o %t.mlir 2> %t.remarks
+// RUN: filecheck %s < %t.mlir
+// RUN: filecheck %s --check-prefix=REMARK < %t.remarks
+// RUN: hlo-opt %s --fuse-hlo --fuse-hlo | filecheck %s
+// RUN: hlo-opt %s --fuse-hlo=epilogues=dots | filecheck %s --check-prefix=APART
+// RUN: hlo-opt %s --fuse-hlo=epilogues=dots --fuse-hlo | filecheck %s --check-prefix=APART
+
+// REMARK: remark: fused hlo.pad into the dot fusion of hlo.convolution: saves 1440 bytes
+
+// CHECK-LABEL: func.func @twice
+// CHECK-NEXT:    hlo.fusion dot (%[[X:.*]] = %x
+// CHECK-NEXT:      hlo.constant
+// CHECK-NEXT:      %[[P:.*]] = hlo.pad %[[X]]
+// CHECK-NEXT:      %[[C:.*]] = hlo.convolution(%[[P]],
+// CHECK-NEXT:      hlo.tanh %[[C]]
+// CHECK:         hlo.fusion dot
+// CHECK:           hlo.pad
+// CHECK-NEXT:      hlo.convolution
+
+// APART-LABEL: func.func @twice
+// APART:         hlo.fusion loop
+// APART:           hlo.pad
+// APART-NEXT:      hlo.return
+func.func @twice(%x: tensor<1x8x12xf32>, %w: tensor<3x12x8xf32>, %v: tensor<5x12x4xf32>) -> (tensor<1x8x8xf32>, tensor<1x6x4xf32>) {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.pad %x, %zero, low = [0, 1, 0], high = [0, 1, 0], interior = [0, 0, 0] : (tensor<1x8x12xf32>, tensor<f32>) -> tensor<1x10x12xf32>
+  %1 = hlo.convolution(%0, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x10x12xf32>, tensor<3x12x8xf32>) -> tensor<1x8x8xf32>
+  %2 = hlo.tanh %1 : tensor<1x8x8xf32>
+  %3 = hlo.convolution(%0, %v) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x10x12xf32>, tensor<5x12x4xf32>) -> tensor<1x6x4xf32>
+  func.return %2, %3 : tensor<1x8x8xf32>, tensor<1x6x4xf32>
+}
+
+// CHECK-LABEL: func.func @returned
+// CHECK:         %[[P:.*]] = hlo.fusion loop
+// CHECK:         hlo.fusion custom ({{.*}} = %[[P]]
+func.func @returned(%x: tensor<1x8x12xf32>, %w: tensor<3x12x8xf32>) -> (tensor<1x10x12xf32>, tensor<1x8x8xf32>) {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.pad %x, %zero, low = [0, 1, 0], high = [0, 1, 0], interior = [0, 0, 0] : (tensor<1x8x12xf32>, tensor<f32>) -> tensor<1x10x12xf32>
+  %1 = hlo.convolution(%0, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x10x12xf32>, tensor<3x12x8xf32>) -> tensor<1x8x8xf32>
+  func.return %0, %1 : tensor<1x10x12xf32>, tensor<1x8x8xf32>
+}
+
+// Another number than zero is written to memory.
+
+// CHECK-LABEL: func.func @ones
+// CHECK:         hlo.fusion loop
+// CHECK:           hlo.pad
+// CHECK:         hlo.fusion custom
+// CHECK-NEXT:      hlo.convolution
+func.func @ones(%x: tensor<1x8x12xf32>, %w: tensor<3x12x8xf32>) -> tensor<1x8x8xf32> {
+  %one = hlo.constant dense<1.0> : tensor<f32>
+  %0 = hlo.pad %x, %one, low = [0, 1, 0], high = [0, 1, 0], interior = [0, 0, 0] : (tensor<1x8x12xf32>, tensor<f32>) -> tensor<1x10x12xf32>
+  %1 = hlo.convolution(%0, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x10x12xf32>, tensor<3x12x8xf32>) -> tensor<1x8x8xf32>
+  func.return %1 : tensor<1x8x8xf32>
+}

@@ -1,0 +1,68 @@
+"""Convolutions whose tasks pad the rows that they read, against the reference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cpu_programs import run
+from test_convolution import inputs_of, plain
+from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.reading import parse_module
+from xhlo.targets.cpu.target import CPU
+from xhlo.targets.program.pipeline import run_passes
+
+PADDED = {
+    "square": plain((22, 22), (3, 3), 16, 32, pad=((1, 1), (1, 1))),
+    "rows that panels do not divide": plain((21, 23), (3, 3), 8, 33, pad=((2, 0), (1, 3))),
+    "strides": plain((41, 45), (3, 3), 16, 64, stride=(2, 2), pad=((0, 1), (2, 1))),
+    "deep": plain((14, 15), (3, 3), 128, 64, pad=((1, 1), (1, 1)), rhs_order=(1, 2, 0, 3)),
+    "one dimension": plain((200,), (5,), 64, 32, pad=((2, 2),)),
+    "padded along columns alone": plain((20, 22), (3, 3), 16, 32, pad=((1, 1), (0, 0))),
+    "padded along rows alone": plain((20, 22), (3, 3), 16, 32, pad=((0, 0), (2, 2))),
+    "doubles": plain((20, 22), (3, 3), 16, 32, pad=((1, 1), (1, 1)), element="f64"),
+}
+"""Convolutions that pad rows themselves."""
+
+WHOLE = {
+    "many windows have each row": plain((24, 24), (7, 7), 8, 64, pad=((3, 3), (3, 3))),
+    "few features": plain((40, 41), (3, 3), 16, 1, pad=((1, 1), (1, 1))),
+    "three dimensions": plain((9, 10, 11), (3, 3, 3), 8, 16, pad=((1, 1), (1, 1), (1, 1))),
+    "groups": plain((20, 20), (3, 3), 32, 64, feature_groups=2, pad=((1, 1), (1, 1))),
+}
+"""Convolutions before which the whole input is padded."""
+
+
+def pads_rows(text: str) -> bool:
+    """Whether a kernel calls a function that pads rows."""
+    context = make_context()
+    module = parse_module(text, "padded.mlir", context)
+    specs = CPU.passes_to("loops")
+    last = next(i for i, spec in enumerate(specs) if spec.startswith("convert-contractions-to-vector"))
+    run_passes(context, module, specs[: last + 1])
+    return any(getattr(op, "sym_name", None) is not None and "_pad" in op.sym_name.data for op in module.ops)  # pyright: ignore
+
+
+@pytest.mark.parametrize("name", [*PADDED, *WHOLE])
+def test_padded_convolutions(name: str) -> None:
+    conv = {**PADDED, **WHOLE}[name]
+    inputs = inputs_of(conv)
+    want, found = (run(conv.text(), inputs, target)[0] for target in ("reference", "cpu"))
+    np.testing.assert_array_equal(found, want)
+    assert pads_rows(conv.text()) == (name in PADDED)
+
+
+def test_padding_with_another_number() -> None:
+    conv = replace(PADDED["square"], pad=((0, 0), (0, 0)), size=(24, 24))
+    text = conv.text().replace("%x: tensor<2x24x24x16xf32>", "%s: tensor<2x22x22x16xf32>")
+    pad = """
+      %one = hlo.constant dense<1.0> : tensor<f32>
+      %x = hlo.pad %s, %one, low = [0, 1, 1, 0], high = [0, 1, 1, 0], interior = [0, 0, 0, 0] : (tensor<2x22x22x16xf32>, tensor<f32>) -> tensor<2x24x24x16xf32>
+      %0 ="""
+    text = text.replace("%0 =", pad, 1)
+    x, w = inputs_of(PADDED["square"])
+    want, found = (run(text, (x, w), target)[0] for target in ("reference", "cpu"))
+    np.testing.assert_array_equal(found, want)
+    assert not pads_rows(text)
