@@ -1,8 +1,9 @@
-"""chlo.ragged_dot as dot_general of masked operands, or a mask on its result."""
+"""chlo.ragged_dot as dot_general of masked operands, or a mask on its result; large ones as a loop over blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr
@@ -12,6 +13,7 @@ from ...hlo_dialect.attributes import DotDimensionNumbersAttr, PrecisionAttr
 from ...hlo_dialect.chlo.ragged_dot import RaggedDotOp, RaggedMode
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.types import element_of
+from .ragged_loop import accumulator, in_loops, rows_of_block
 from .rules import conversions, require_static
 
 
@@ -28,11 +30,18 @@ def _members(sizes: Tensor, extent: int) -> Tensor:
     return (index >= first) & (index < last)
 
 
-def _dot(op: RaggedDotOp, lhs: Tensor, rhs: Tensor, numbers: DotDimensionNumbersAttr) -> Tensor:
+def _dot(
+    op: RaggedDotOp, lhs: Tensor, rhs: Tensor, numbers: DotDimensionNumbersAttr, element: Attribute | None = None
+) -> Tensor:
     stated: dict[str, Attribute] = {}
     if op.precision_config is not None:
         stated["precision_config"] = ArrayAttr([PrecisionAttr(one.data) for one in op.precision_config.data])
-    return lhs.dot(rhs, numbers, element_of(op.results[0]), **stated)
+    return lhs.dot(rhs, numbers, element or element_of(op.results[0]), **stated)
+
+
+def _product(op: RaggedDotOp, lhs: Tensor, rhs: Tensor) -> Tensor:
+    """The product of slices, before it is rounded."""
+    return _dot(op, lhs, rhs, op.ragged_dot_dimension_numbers.dot, accumulator(op))
 
 
 @conversions.on(RaggedDotOp)
@@ -43,6 +52,8 @@ def _ragged_dot(op: Operation) -> None:
     lhs, rhs, sizes = builder.tensors(op.operands)
     if ragged.mode is RaggedMode.BATCH:
         result = _dot(ragged, lhs, rhs, ragged.ragged_dot_dimension_numbers.dot)
+    elif (block := rows_of_block(ragged)) is not None:
+        result = in_loops(ragged, lhs, rhs, sizes, block, partial(_product, ragged))
     else:
         members = _members(sizes, lhs.shape[ragged.ragged])
         convert = _of_rows if ragged.mode is RaggedMode.NON_CONTRACTING else _of_sums

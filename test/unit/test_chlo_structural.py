@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -185,6 +186,39 @@ def test_ragged_dot_of_sums_and_of_batches():
     )
     for (found,) in both(text, a, b, sizes):
         np.testing.assert_allclose(found, a @ b, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("element", ["bf16", "i32"])
+def test_ragged_dot_in_loops(element: str):
+    """Where masks would multiply too much: blocks of each group's rows, the last of which ends in the next group."""
+    rng = np.random.default_rng(3)
+    dtype = ml_dtypes.bfloat16 if element == "bf16" else np.dtype(np.int32)
+    rows, k, n = 64, 64, 96
+    sizes = np.array([3, 0, 21, 1, 17, 8, 0, 9], np.int64)
+    a, b, c = (rng.integers(-4, 5, size=shape).astype(dtype) for shape in ((rows, k), (8, k, n), (rows, n)))
+    if element != "i32":
+        b[1] = np.inf
+        c[60:] = np.inf
+    ends = np.cumsum(sizes)
+    groups = [slice(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+    of_rows = np.zeros((rows, n))
+    for one, factor in zip(groups, b, strict=True):
+        if one.start != one.stop:
+            of_rows[one] = a[one].astype(float) @ factor.astype(float)
+    of_sums = [a[one].astype(float).T @ c[one].astype(float) for one in groups]
+    text = ragged_dot(
+        (f"{rows}x{k}x{element}", f"8x{k}x{n}x{element}", "8xi64", f"{rows}x{n}x{element}"),
+        "lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], "
+        "rhs_group_dimensions = [0]",
+    )
+    (found,) = both(text, a, b, sizes)[0]
+    np.testing.assert_array_equal(found.astype(float), of_rows.astype(dtype).astype(float))
+    text = ragged_dot(
+        (f"{rows}x{k}x{element}", f"{rows}x{n}x{element}", "8xi64", f"8x{k}x{n}x{element}"),
+        "lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0], lhs_ragged_dimensions = [0]",
+    )
+    (found,) = both(text, a, c, sizes)[0]
+    np.testing.assert_array_equal(found.astype(float), np.array(of_sums).astype(dtype).astype(float))
 
 
 def scan(dimension: int, shape: str, part: str, attributes: str = "") -> str:
