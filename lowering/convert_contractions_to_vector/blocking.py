@@ -25,6 +25,9 @@ MOST_ROWS = 14
 HIGH, NARROW = 8, 4
 """Panels of A in a tile, and of B in a tile with more of A, where B is too large for the caches nearby."""
 
+ENOUGH_TASKS = 8
+"""Panels of B from which tiles that are as high as C occupy the cores; others are divided by rows as well."""
+
 DEEP = 64 << 10
 """Bytes of a panel of B for one pass: it streams through the L1 cache, and shorter passes would write C more often."""
 
@@ -111,12 +114,18 @@ def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTO
     around = 1
     for loop in product.outer:
         around *= loop.size
-    # Narrow tiles first: while a tile is as high as C, no other tile needs its panels of B.
+    # Narrow tiles first: while a tile is as high as C, no other tile needs its panels of B. With few rows it stays so:
+    # packing B beforehand would move more bytes than the product itself.
+    once = tile_m == m_panels <= HIGH and around * n_panels >= ENOUGH_TASKS
+    narrowest = 1 if once else 2 if tile_m <= HIGH else NARROW
     while tile_m * tile_n > 4 and around * -(-m_panels // tile_m) * -(-n_panels // tile_n) < machine.tiles:
-        if tile_n > (2 if tile_m <= HIGH else NARROW):
+        if tile_n > narrowest:
             tile_n = -(-tile_n // 2)
+        elif once:
+            break
         else:
             tile_m = -(-tile_m // 2)
+            narrowest = 2 if tile_m <= HIGH else NARROW
     # Tiles of equal height.
     tile_m = -(-m_panels // -(-m_panels // tile_m))
     return Blocking(lanes, mr, nr, kc, m_panels, n_panels, tile_m, tile_n, group)
