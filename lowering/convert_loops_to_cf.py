@@ -24,7 +24,8 @@ from ..dialects.support.creation import create_op
 from ..dialects.support.kernel import PARALLEL, VECTORIZE
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
-from .device.parts import lowered_functions, lowered_parts
+from .device.parts import device_modules, lowered_functions, lowered_parts
+from .loop_nests.brevity import mark_brief_functions
 from .loop_nests.unrolling import UNROLL, mark_small_loops
 
 LOOP_ATTRIBUTES = (PARALLEL, VECTORIZE, UNROLL)
@@ -47,7 +48,8 @@ class ConvertLoopsToCfPass(HloPass):
             ^body: ..  br ^header(%i + %s, %b) {xhlo.parallel}
     Assumes: nothing. In a module with a gpu.module only the functions of the device are converted.
     Leaves: no scf in what it converts. A loop's attributes (xhlo.parallel, xhlo.unroll, xhlo.vectorize) move to its
-            back edge; small loops with known bounds are marked to be unrolled (see loop_nests/unrolling.py).
+            back edge; small loops with known bounds are marked to be unrolled (see loop_nests/unrolling.py), and
+            functions of few operations to be left as they are (xhlo.brief, see loop_nests/brevity.py).
     """
 
     name = "convert-loops-to-cf"
@@ -55,6 +57,8 @@ class ConvertLoopsToCfPass(HloPass):
     illegal = ("scf.*",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
+        if not device_modules(module):
+            mark_brief_functions(module)
         for function in lowered_functions(module):
             for block in list(function.body.blocks):
                 mark_small_loops(block, isinstance(function, GpuFuncOp))

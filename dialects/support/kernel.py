@@ -53,6 +53,9 @@ PARALLEL_BODY = "xhlo.parallel_body"
 PART = "xhlo.part"
 """A loop of a kernel as a function of its own (outline-parallel-loops)."""
 
+BRIEF = "xhlo.brief"
+"""A kernel, or part of one, of so few operations that LLVM need not optimize it (convert-loops-to-cf)."""
+
 # On the module.
 ARENA_SIZE = "xhlo.arena_size"
 """Bytes of the entry's arena (plan-buffers)."""

@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from ...dialects.cpu import SHARED, GuardOp, HostCallOp, ParallelForOp
 from ...dialects.gpu.functions import GpuModuleOp
 from ...dialects.support.kernel import (
+    BRIEF,
     HOST_CALLS,
     INLINE,
     PARALLEL,
@@ -172,8 +173,7 @@ class ModuleConversion:
             made.properties["arg_attrs"] = _no_alias(op.function_type.inputs.data, Kernel(op).shared)
         elif (shared := independent.get(op.sym_name.data)) is not None:
             made.properties["arg_attrs"] = _no_alias(op.function_type.inputs.data, shared)
-        if SHARED in op.attributes:
-            made.attributes[SHARED] = op.attributes[SHARED]
+        made.attributes |= {name: op.attributes[name] for name in (SHARED, BRIEF) if name in op.attributes}
         traits = _function_traits(op)
         if self.device and INLINE not in op.attributes and not is_launched(op):
             # It may contain barriers: its calls must not become dependent on more conditions (convergent).

@@ -69,7 +69,7 @@ def mark_small_loops(block: Block, device: bool = False) -> int:
 
 def _mark(op: scf.ForOp, device: bool) -> int:
     """Mark a loop if it is to be unrolled; returns its size."""
-    inner, count = mark_small_loops(op.body.block, device), _iterations(op)
+    inner, count = mark_small_loops(op.body.block, device), iterations(op)
     if count is None:
         return _ROLLED
     if device and count <= MOST_ITERATIONS and count * inner <= MOST_OPERATIONS_ON_GPU:
@@ -92,7 +92,7 @@ def _repeat(op: scf.ForOp, times: int) -> None:
     op.attributes.setdefault(UNROLL, IntegerAttr(times, IntegerType(64)))
 
 
-def _iterations(op: scf.ForOp) -> int | None:
+def iterations(op: scf.ForOp) -> int | None:
     """The number of iterations, if the bounds are constants or a constant apart."""
     lower, upper, step = map(_constant, (op.lb, op.ub, op.step))
     if not step:

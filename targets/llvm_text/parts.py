@@ -4,8 +4,8 @@ How the functions of a module are divided into parts that LLVM compiles at the s
 A part has functions that call one another; kernels, which are never inlined, may be elsewhere. What is inlined anyway,
 and constants, every part that names them has for itself. Functions that only start others, such as the entry, the
 program of calls, and the loops around the micro-kernel of a product, are a part that LLVM compiles without optimizing
-it, in a tenth of the time. The division follows from the module alone, so that the machine code is the same however
-many threads compile it.
+it, in a tenth of the time; so are kernels of few operations (`xhlo.brief`). The division follows from the module alone,
+so that the machine code is the same however many threads compile it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerType, StringAttr
 from xdsl.ir import Attribute, Operation
 
 from ...dialects.llvm_ops import PoisonOp, SelectOp
+from ...dialects.support.kernel import BRIEF
 from ...dialects.support.vector_variants import VECTOR_VARIANTS
 
 PART = 100
@@ -28,9 +29,6 @@ HALF = 25
 """The least number of operations of one of two parts: where two threads compile, half of the time is worth more."""
 
 MOST_PARTS = 16
-
-FEW = 24
-"""The number of operations below which functions that only start others are optimized with them."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Part:
     copied: frozenset[str]
     """Those that other texts define as well."""
     starts: bool = False
-    """Whether the functions only start others: nothing in them is worth optimizing."""
+    """Whether the functions only start others, or are brief: nothing in them is worth optimizing."""
 
 
 Named = Mapping[str, llvm.FuncOp | llvm.GlobalOp]
@@ -61,9 +59,7 @@ def divide(ops: Named, apart: frozenset[str]) -> tuple[Part, ...]:
     graph = _Graph(ops, apart)
     groups = _joined(graph)
     starting = [name for names in groups if graph.only_start(names) for name in names]
-    if graph.size(starting) < FEW and len(starting) < sum(map(len, groups)):
-        starting = []
-    groups = [names for names in groups if not starting or not graph.only_start(names)]
+    groups = [names for names in groups if not graph.only_start(names)]
     size = sum(map(graph.size, groups))
     count = min(MOST_PARTS, max(1, size // PART, 2 if size >= 2 * HALF else 1), len(groups))
     if count + bool(starting) <= 1:
@@ -100,7 +96,8 @@ class _Graph:
         """Those of `edges` that are compiled together with the one that names them."""
         self._sizes: dict[str, int] = {}
         self._starting: set[str] = set()
-        """The functions that only start others."""
+        """The functions that only start others, and brief ones."""
+        self._brief = {name for name, op in ops.items() if BRIEF in op.attributes}
         for name, op in self.ops.items():
             self._read(name, op)
         self._copies = {name for name, op in self.ops.items() if _is_copied(op)}
@@ -111,9 +108,10 @@ class _Graph:
         named, bound, size = set(_variants(op)) & self.ops.keys(), set[str](), 0
         if isinstance(op, llvm.FuncOp) and name not in self.apart:
             works = not op.body.blocks
+            brief = name in self._brief
             for each in (inner for block in op.body.blocks for inner in block.ops):
                 size += 1
-                works = works or _works(each)
+                works = works or (not brief and _works(each))
                 if isinstance(each, llvm.AddressOfOp):
                     bound.add(each.global_name.root_reference.data)
                 elif isinstance(each, llvm.CallOp) and each.callee is not None:
@@ -136,8 +134,8 @@ class _Graph:
         ]
 
     def only_start(self, names: Sequence[str]) -> bool:
-        """Whether these functions only start others, and inline none."""
-        copies = (copy for name in names for copy in self.copied(name))
+        """Whether these functions only start others, and inline none, or are brief."""
+        copies = (copy for name in names if name not in self._brief for copy in self.copied(name))
         return self._starting.issuperset(names) and all(isinstance(self.ops[copy], llvm.GlobalOp) for copy in copies)
 
     def copied(self, name: str) -> list[str]:

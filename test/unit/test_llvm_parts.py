@@ -9,6 +9,7 @@ import pytest
 
 import xhlo
 from test_llvm_ir import accepted, lowered
+from xhlo.lowering.loop_nests import brevity
 from xhlo.targets.cpu import jit
 from xhlo.targets.cpu.executable import CpuExecutable
 from xhlo.targets.llvm_text import parts
@@ -42,7 +43,9 @@ KERNELS = """
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of any size, and no function is brief."""
     monkeypatch.setattr(parts, "PART", 1)
+    monkeypatch.setattr(brevity, "MOST", 0)
 
 
 def defined(text: str) -> set[str]:
@@ -72,18 +75,19 @@ def test_functions_that_call_one_function_stay_with_it() -> None:
     ]
 
 
-def test_a_small_program_is_one_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_work_of_a_small_program_is_one_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "PART", 250)
-    (text,) = emit_units(lowered(KERNELS.format(traits="xhlo.inline"))).texts
-    assert "define internal void @first(" in text
+    start, work = emit_units(lowered(KERNELS.format(traits="xhlo.inline"))).texts
+    assert defined(start) == {"main", "xhlo_entry"}
+    assert defined(work) == {"xhlo_part_first", "xhlo_part_second", "twice"}
 
 
 def test_two_kernels_are_two_texts_before_there_is_work_for_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "PART", 250)
-    monkeypatch.setattr(parts, "HALF", 8)
-    texts = emit_units(lowered(KERNELS.format(traits="xhlo.inline"))).texts
-    assert len(texts) == 2
-    assert sum("define hidden void @xhlo_part_" in text for text in texts) >= 1
+    monkeypatch.setattr(parts, "HALF", 4)
+    start, *work = emit_units(lowered(KERNELS.format(traits="xhlo.inline"))).texts
+    assert "define hidden void @xhlo_part_" not in start
+    assert ["define hidden void @xhlo_part_" in text for text in work] == [True, True]
 
 
 PROGRAM = """

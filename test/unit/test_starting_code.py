@@ -83,8 +83,9 @@ def test_an_epilogue_apart_computes_the_same_bits(monkeypatch: pytest.MonkeyPatc
     assert np.asarray(xhlo.compile(EPILOGUE + "// together")(a, b)).tobytes() == apart
 
 
-def test_few_operations_that_start_stay_with_the_work() -> None:
-    assert units_of(ADDITION).starting == (False,)
+def test_what_starts_a_kernel_is_apart_from_it_or_with_it_if_it_is_brief() -> None:
+    assert units_of(ADDITION.replace("<64x", "<6400x")).starting == (True, False)
+    assert units_of(ADDITION).starting == (True,)
 
 
 @pytest.mark.parametrize("text", [PRODUCT, CHAIN], ids=["product", "chain"])

@@ -1,0 +1,160 @@
+"""
+Finds the functions of a program that take so little time that LLVM need not optimize them.
+
+An operation that LLVM has not optimized takes a tenth of a nanosecond longer, and the optimizer milliseconds for the
+least of functions. So those are marked that a run of the program calls a few times, for a few operations on elements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import (
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Block, Operation
+
+from ...dialects.cpu import SHARED, ParallelForOp
+from ...dialects.support.kernel import BRIEF, INLINE, PART, entry_name, is_kernel
+from .unrolling import iterations
+
+MOST = 1024
+"""Operations of the functions of a program that are not optimized, over a run: a tenth of a microsecond."""
+
+_FREE = (arith.ConstantOp, scf.YieldOp, memref.ReinterpretCastOp, func.ReturnOp)
+_OF_A_LOOP = 3
+"""Operations of an iteration besides its body: the index is compared and increased, and control goes back."""
+
+
+def mark_brief_functions(module: ModuleOp) -> None:
+    """Mark the kernels, and parts of kernels, of least work, as many as take `MOST` operations together."""
+    functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
+    entry = entry_name(module)
+    if entry not in functions:
+        return
+    runs = _Runs(functions)
+    runs.add(entry, 1)
+    left = float(MOST)
+    for name, operations in sorted(runs.operations.items(), key=lambda each: each[1]):
+        function = functions[name]
+        if operations > left:
+            break
+        if (is_kernel(function) or PART in function.attributes) and runs.work(name).is_plain:
+            function.attributes[BRIEF] = UnitAttr()
+            left -= operations
+
+
+@dataclass
+class _Work:
+    """What one call of a function does."""
+
+    operations: float = 0
+    """Executed at most, without those of the functions that it calls; infinity if that is not known."""
+    calls: list[tuple[str, float]] = field(default_factory=list[tuple[str, float]])
+    """The functions that it calls, and how often."""
+    is_plain: bool = True
+    """Whether the optimizer would change no result: no sums that it may reorder, and only scalars of common types."""
+
+
+class _Runs:
+    """How many operations of each function a run of the program executes."""
+
+    def __init__(self, functions: dict[str, func.FuncOp]):
+        self._functions = functions
+        self._found: dict[str, _Work] = {}
+        self._endless: set[str] = set()
+        self.operations: defaultdict[str, float] = defaultdict(float)
+
+    def add(self, name: str, times: float) -> None:
+        """Count `times` calls of a function, and what it calls."""
+        function = self._functions.get(name)
+        if function is None or SHARED in function.attributes or name in self._endless:
+            return
+        if times == math.inf:
+            self._endless.add(name)
+        work = self.work(name)
+        self.operations[name] += _product(times, work.operations)
+        for callee, number in work.calls:
+            self.add(callee, _product(times, number))
+
+    def work(self, name: str) -> _Work:
+        """The work of a call of a function that has a body."""
+        if name not in self._found:
+            self._found[name] = work = _Work()
+            for block in self._functions[name].body.blocks:
+                self._count(block, 1, work)
+        return self._found[name]
+
+    def _count(self, block: Block, times: float, work: _Work) -> None:
+        """Add what a block does that is executed so often."""
+        for op in block.ops:
+            if isinstance(op, func.CallOp):
+                self._count_call(op.callee.string_value(), times, work)
+            elif isinstance(op, ParallelForOp):
+                work.calls.append((op.callee.root_reference.data, math.inf))
+            elif op.regions:
+                again = _product(times, _repeats(op))
+                work.operations += _OF_A_LOOP * again
+                for inner in (block for region in op.regions for block in region.blocks):
+                    self._count(inner, again, work)
+            elif not isinstance(op, _FREE):
+                work.operations += times * _size(op)
+                work.is_plain = work.is_plain and _is_plain(op)
+
+    def _count_call(self, callee: str, times: float, work: _Work) -> None:
+        function = self._functions.get(callee)
+        if function is None or INLINE not in function.attributes:
+            work.calls.append((callee, times))
+            return
+        inlined = self.work(callee)
+        work.operations += _product(times, inlined.operations)
+        work.is_plain = work.is_plain and inlined.is_plain
+        work.calls += [(name, _product(times, number)) for name, number in inlined.calls]
+
+
+def _size(op: Operation) -> int:
+    """The instructions of an operation: each index of an access but one is multiplied and added."""
+    if not isinstance(op, memref.LoadOp | memref.StoreOp):
+        return 1
+    return 1 + 2 * max(0, sum(not isinstance(index.owner, arith.ConstantOp) for index in op.indices) - 1)
+
+
+def _product(times: float, operations: float) -> float:
+    return times * operations if times and operations else 0
+
+
+def _repeats(op: Operation) -> float:
+    """How often the regions of an operation are executed, at most."""
+    if isinstance(op, scf.ForOp):
+        count = iterations(op)
+        return math.inf if count is None else count
+    return 1 if isinstance(op, scf.IfOp | scf.IndexSwitchOp) else math.inf
+
+
+_WIDTHS = (1, 8, 16, 32, 64)
+
+
+def _is_plain(op: Operation) -> bool:
+    flags = op.properties.get("fastmath")
+    reorders = isinstance(flags, arith.FastMathFlagsAttr) and bool(flags.data)
+    return not reorders and _are_common(value.type for value in (*op.operands, *op.results))
+
+
+def _are_common(types: Iterable[Attribute]) -> bool:
+    """Whether the types are of registers that every machine has; addresses of any elements are."""
+    return all(
+        isinstance(type_, Float32Type | Float64Type | IndexType | MemRefType)
+        or (isinstance(type_, IntegerType) and cast("IntegerType[Any, Any]", type_).width.data in _WIDTHS)
+        for type_ in types
+    )
