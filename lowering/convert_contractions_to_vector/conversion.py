@@ -28,6 +28,7 @@ from .lane_products import LaneProduct, lane_product_of
 from .padding import PaddedProductEmitter, padding_of, rows_of
 from .rearranged import alternates, with_matrices_apart
 from .row_products import convert_row_products, is_zero
+from .small import emit_small, is_small
 from .split import add_chunks, chunks_of, in_chunks
 from .tiling import Tiling, tilings
 from .together import Columns, columns_of, with_columns
@@ -60,6 +61,23 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine, constants: Kerne
             if isinstance(dead, Operation):
                 dead.detach()
                 dead.erase()
+    if not rows:
+        _convert_small(builder, kernel, machine)
+
+
+def _convert_small(builder: LoopBuilder, kernel: func.FuncOp, machine: Machine) -> None:
+    """Call the function of small products for those that are left."""
+    structured = _structured(kernel)
+    absorbed = absorbed_fills(structured)
+    for op in [op for op in structured if isinstance(op, GenericOp) and CONTRACTION in op.attributes]:
+        product, fill = contraction_of(op), absorbed[op][0] if op in absorbed else None
+        if product is None or fill is None or not is_zero(fill.inputs[0]) or not is_small(product, machine):
+            continue
+        builder.insert_at(op)
+        emit_small(builder, kernel, product, machine)
+        for dead in (op, fill):
+            dead.detach()
+            dead.erase()
 
 
 def _structured(kernel: func.FuncOp) -> list[FillOp | GenericOp | memref.CopyOp]:
@@ -215,7 +233,9 @@ class ConvertContractionsToVectorPass(HloPass):
     adds groups of integers (byte-dots: four i8, pair-dots: two i16), neighbours along k are packed together instead.
     Parameters that get constants from all calls (`xhlo.constants`) and need no widening are packed here; the calls pass
     the panels instead.
-    Leaves: small products, products of other integers and of few rows or columns to convert-linalg-to-scf.
+    Small products call one function for matrices of all sizes, which multiplies them in place.
+    Leaves: products of other integers, small ones of types to widen or with transposed factors, and those of few
+            columns, to convert-linalg-to-scf.
     """
 
     name = "convert-contractions-to-vector"

@@ -46,11 +46,15 @@ func.func private @product(%x: memref<512x512xf32>, %y: memref<512x512xf32>, %o:
   func.return
 }
 
-// A product of few elements stays as it is, for plain loops.
-// CHECK-LABEL: func.func private @small
-// CHECK:         linalg.fill
-// CHECK:         linalg.generic
-func.func private @small(%x: memref<8x8xf32>, %y: memref<8x8xf32>, %o: memref<8x8xf32>) attributes {hlo.kernel = "dot"} {
+// A product of few elements is a call of a function for matrices of any sizes.
+// CHECK-LABEL: func.func private @few(
+// CHECK-NOT:     linalg
+// CHECK:         func.call @few_small(%x, %{{.*}}, %y, %{{.*}}, %o,
+// CHECK-LABEL: func.func private @few_small(
+// CHECK-SAME:    attributes {xhlo.shared}
+// CHECK:         vector.load %{{.*}} : memref<8xf32, strided<[1], offset: ?>>, vector<8xf32>
+// CHECK:         vector.fma
+func.func private @few(%x: memref<8x8xf32>, %y: memref<8x8xf32>, %o: memref<8x8xf32>) attributes {hlo.kernel = "dot"} {
   %zero = arith.constant 0.0 : f32
   linalg.fill ins(%zero : f32) outs(%o : memref<8x8xf32>)
   linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : memref<8x8xf32>, memref<8x8xf32>) outs(%o : memref<8x8xf32>) attrs = {xhlo.contraction} {
