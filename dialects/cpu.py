@@ -208,7 +208,8 @@ class SafepointOp(IRDLOperation):
 @irdl_op_definition
 class PrefetchOp(IRDLOperation):
     """
-    Ask for the cache line of an element that is read soon: `cpu.prefetch %m[%i] : memref<8xf32>`.
+    Ask for the cache line of an element that is read soon, or with `to_write` written: `cpu.prefetch %m[%i] {to_write} :
+    memref<8xf32>`.
 
     The element may lie outside of the memref; nothing is read then.
     """
@@ -218,6 +219,9 @@ class PrefetchOp(IRDLOperation):
     buffer = operand_def(MemRefType)
     indices = var_operand_def(IndexType)
 
+    to_write = opt_prop_def(UnitAttr)
+
+    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$buffer `[` $indices `]` attr-dict `:` type($buffer)"
 
     def verify_(self) -> None:

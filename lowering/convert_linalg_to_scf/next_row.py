@@ -3,7 +3,7 @@ Asking for the next row of a row kernel while this one is computed.
 
 The first loop over a row waits for memory: its elements come page by page, and processors do not foresee the next page.
 The loops after it read caches. So the step with most arithmetic runs by tiles, and before each it asks for as much of
-the next row.
+the next row, and of what later steps write of this one.
 """
 
 from __future__ import annotations
@@ -36,16 +36,23 @@ class NextRow:
     step: int
     inputs: tuple[Access, ...]
     """By row and element."""
+    outputs: tuple[Access, ...]
+    """What steps after this one write."""
     row: Index
 
     def before_tile(self, builder: LoopBuilder, start: Index, end: Index) -> None:
-        """Ask for the part of the next row that the tile from `start` reads of this one."""
+        """Ask for the part of the next row that the tile from `start` reads of this one, and as much of its outputs."""
         for access in self.inputs:
-            size = math.prod(buffer_of(access.root).get_shape())
-            elements = builder.strided_view(access.root, 0, (size,), (1,))
-            first = (self.row + 1) * access.strides[0] + start + access.offset
-            for line in range(0, TILE, LINE // _width(access)):
-                builder.prefetch(elements, [first + line])
+            self._ask_for(builder, access, 1, start, to_write=False)
+        for access in self.outputs:
+            self._ask_for(builder, access, 0, start, to_write=True)
+
+    def _ask_for(self, builder: LoopBuilder, access: Access, later: int, start: Index, to_write: bool) -> None:
+        size = math.prod(buffer_of(access.root).get_shape())
+        elements = builder.strided_view(access.root, 0, (size,), (1,))
+        first = (self.row + later) * access.strides[0] + start + access.offset
+        for line in range(0, TILE, LINE // _width(access)):
+            builder.prefetch(elements, [first + line], to_write)
 
 
 def _width(access: Access) -> int:
@@ -60,13 +67,22 @@ def next_row(nests: Sequence[Nest], temporaries: Collection[SSAValue], row: Inde
         access.root: access
         for k in steps
         for access in nests[k].inputs
-        if isinstance(access, Access)
-        and access.root not in temporaries
-        and access.strides[0] > 0
-        and access.strides[-1] == 1
-        and not access.dynamic
+        if isinstance(access, Access) and _is_row_of_memory(access, temporaries)
     }
     longest = max((nests[k].sizes[-1] for k in steps), default=0)
     if not plain or not inputs or sum(longest * _width(access) for access in inputs.values()) > MOST_BYTES:
         return None
-    return NextRow(max(plain, key=lambda k: body_cost(nests[k])), tuple(inputs.values()), row)
+    asking = max(plain, key=lambda k: body_cost(nests[k]))
+    outputs = {
+        access.root: access
+        for k in steps
+        for access in nests[k].outputs
+        if k > asking and _is_row_of_memory(access, temporaries)
+    }
+    return NextRow(asking, tuple(inputs.values()), tuple(outputs.values()), row)
+
+
+def _is_row_of_memory(access: Access, temporaries: Collection[SSAValue]) -> bool:
+    """Whether an access goes through a row of a buffer that is no temporary, element by element."""
+    is_contiguous = access.strides[0] > 0 and access.strides[-1] == 1
+    return is_contiguous and access.root not in temporaries and not access.dynamic

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.buffers import row_major
 from ...dialects.support.creation import create_op
-from .loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
+from .loop_builder import CACHED, PARALLEL, Index, LoopBuilder, buffer_of
 from .nest import Access, Nest
 
 Bounds = Mapping[int, tuple[Index, Index]]
@@ -187,6 +187,11 @@ class NestEmitter:
 
     # Loops.
 
+    def reads_cached(self, loop: int) -> bool:
+        """Whether all that a loop reads is in replacements of buffers: those of a row, which earlier steps wrote."""
+        read = [x.root for x in self.nest.inputs if isinstance(x, Access) and x.strides[loop]]
+        return bool(read) and all(root in self.roots for root in read)
+
     @contextmanager
     def loops(self, order: Sequence[int], bounds: Bounds | None = None, innermost: bool = True) -> Generator[None]:
         """
@@ -197,7 +202,9 @@ class NestEmitter:
         with ExitStack() as nest:
             for loop in order:
                 lower, upper = (bounds or {}).get(loop, (0, self.nest.sizes[loop]))
-                attributes = PARALLEL if innermost and loop == order[-1] else None
+                attributes = None
+                if innermost and loop == order[-1]:
+                    attributes = CACHED if self.reads_cached(loop) else PARALLEL
                 index = nest.enter_context(self.builder.loop(lower, upper, attributes=attributes))
                 nest.enter_context(self.scope())
                 self.bind(loop, index)

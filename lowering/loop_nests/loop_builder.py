@@ -41,6 +41,9 @@ from .kernel_builder import Index, IndexValue, KernelBuilder, Value, known, know
 PARALLEL: Mapping[str, Attribute] = {kernel.PARALLEL: UnitAttr()}
 """The attribute of an innermost loop whose iterations do not depend on each other through memory."""
 
+CACHED: Mapping[str, Attribute] = {**PARALLEL, kernel.CACHED: UnitAttr()}
+"""The attributes of such a loop that reads only what is in the cache."""
+
 
 def buffer_of(value: SSAValue) -> Buffer:
     return cast(Buffer, value.type)
@@ -72,9 +75,11 @@ class LoopBuilder(KernelBuilder):
         operands = [value_of(value), target, *(self.index(i).value for i in indices)]
         self.insert(create_op(memref.StoreOp, operands=operands))
 
-    def prefetch(self, source: SSAValue, indices: Sequence[Index]) -> None:
+    def prefetch(self, source: SSAValue, indices: Sequence[Index], to_write: bool = False) -> None:
         """Ask for the cache line of an element, which may lie outside of the buffer."""
-        self.insert(PrefetchOp.create(operands=[source, *(self.index(i).value for i in indices)]))
+        properties = {"to_write": UnitAttr()} if to_write else {}
+        operands = [source, *(self.index(i).value for i in indices)]
+        self.insert(PrefetchOp.create(operands=operands, properties=properties))
 
     def alloc(self, type_: Buffer) -> SSAValue:
         """A buffer of the kernel, allocated at its top level."""

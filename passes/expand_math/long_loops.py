@@ -14,12 +14,12 @@ LEAST_TRIPS = 32
 """Iterations below which preparing for a loop costs what it saves."""
 
 
-def is_long(loop: Operation | None) -> TypeGuard[scf.ForOp]:
-    """Whether an operation is an innermost loop whose iterations are independent and not known to be few."""
+def is_long(loop: Operation | None, least: int = LEAST_TRIPS) -> TypeGuard[scf.ForOp]:
+    """Whether an operation is an innermost loop whose iterations are independent and not known to be fewer."""
     if not isinstance(loop, scf.ForOp) or PARALLEL not in loop.attributes:
         return False
     bounds = _number(loop.lb), _number(loop.ub)
-    return None in bounds or cast(int, bounds[1]) - cast(int, bounds[0]) >= LEAST_TRIPS
+    return None in bounds or cast(int, bounds[1]) - cast(int, bounds[0]) >= least
 
 
 def _number(value: SSAValue) -> int | None:

@@ -1,5 +1,6 @@
 """
-Rare arguments, for which the C library computes a function: without them the loops over its formula vectorize.
+Rare arguments, for which the C library computes a function, or a slow instruction does: without them the loops over its
+formula vectorize.
 
 The call is of a function without effects. LLVM's vectorizer replaces it by one of a variant for vectors and a mask
 (the attribute `vector-function-abi-variant`), which is inlined afterwards: a test whether any lane is rare.
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import func, math, scf
+from xdsl.dialects import arith, func, math, scf
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FunctionType,
@@ -32,11 +33,17 @@ from .control_flow import Values, branch
 LIBRARY: dict[str, type[Operation]] = {"sin": math.SinOp, "cos": math.CosOp, "tan": math.TanOp, "rem": RemFOp}
 """The operations that `rarely` names, which stay calls of the C library."""
 
+INSTRUCTIONS: dict[str, type[Operation]] = {"div": arith.DivfOp}
+"""Those that are instructions, also of vectors."""
+
 _PREFIX = f"{MATH_FUNCTION}rare_"
 
 
 def rarely(name: str, condition: Scalar, arguments: Values, usual: Scalar) -> Scalar:
-    """`usual`, or where the condition holds, the C library's function of the arguments. `name`: a key of LIBRARY."""
+    """
+    `usual`, or where the condition holds, the operation of the arguments itself. `name`: a key of LIBRARY or
+    INSTRUCTIONS.
+    """
 
     def call(*values: Scalar) -> Values:
         made = func.CallOp(f"{_PREFIX}{name}_{usual.type}", [value.value for value in values], [usual.type])
@@ -54,14 +61,20 @@ def define_rare(call: func.CallOp, widths: Sequence[int]) -> list[func.FuncOp]:
     name = call.callee.root_reference.data
     operands = [operand.type for operand in call.operands]
     block = Block(arg_types=operands)
-    op = LIBRARY[name.removeprefix(_PREFIX).rpartition("_")[0]].create(
-        operands=block.args, result_types=[call.results[0].type], properties={"fastmath": NO_FASTMATH}
-    )
-    block.add_ops([op, func.ReturnOp(op.results[0])])
+    key = name.removeprefix(_PREFIX).rpartition("_")[0]
+    instruction = INSTRUCTIONS.get(key)
+    _compute(instruction or LIBRARY[key], block, operands)
     scalar = _function(name, block)
     scalar.attributes[PURE] = UnitAttr()
     scalar.attributes[VARIANTS] = DenseArrayBase.from_list(i64, widths)
-    return [scalar, *(one for width in widths for one in _variants(name, operands, width))]
+    return [scalar, *(one for width in widths for one in _variants(name, operands, width, instruction))]
+
+
+def _compute(cls: type[Operation], block: Block, operands: Sequence[Attribute]) -> None:
+    """Return an operation's result of the block's first arguments, which have its type."""
+    arguments = block.args[: len(operands)]
+    op = cls.create(operands=arguments, result_types=[arguments[0].type], properties={"fastmath": NO_FASTMATH})
+    block.add_ops([op, func.ReturnOp(op.results[0])])
 
 
 def _function(name: str, block: Block, visibility: str = "private") -> func.FuncOp:
@@ -71,13 +84,22 @@ def _function(name: str, block: Block, visibility: str = "private") -> func.Func
     return func.FuncOp(name, type_, Region(block), StringAttr(visibility))
 
 
-def _variants(name: str, operands: Sequence[Attribute], width: int) -> list[func.FuncOp]:
-    """The variant, which is inlined, and the loop over the lanes that it calls if the mask of any is set."""
+def _variants(
+    name: str, operands: Sequence[Attribute], width: int, instruction: type[Operation] | None
+) -> list[func.FuncOp]:
+    """
+    The variant, which is inlined, and what it calls if the mask of any lane is set: a loop over those lanes, or the
+    instruction for all.
+    """
     from xdsl.dialects import vector  # it takes a while to load, and few programs have rare arguments
 
     variant = vector_variant(name, width)
     types = [*(VectorType(type_, [width]) for type_ in operands), VectorType(i1, [width])]
-    lanes = _function(f"{variant}_lanes", _lanes(name, types, width))
+    if instruction is None:
+        slow_block = _lanes(name, types, width)
+    else:
+        _compute(instruction, slow_block := Block(arg_types=types), operands)
+    lanes = _function(f"{variant}_lanes", slow_block)
     lanes.attributes[PURE] = UnitAttr()
     block = Block(arg_types=types)
     test = vector.ReductionOp.create(

@@ -35,7 +35,16 @@ from ...hlo_dialect.walking import operations_in
 from ...lowering.device.cpu import CPU
 from ...lowering.device.parts import MATH_FUNCTION, lowered_parts
 from ..manager.pipelines import MATH_MODES
-from . import approximations, exponential, exponential_double, extremes, remainder, trigonometric, trigonometric_double
+from . import (
+    approximations,
+    division,
+    exponential,
+    exponential_double,
+    extremes,
+    remainder,
+    trigonometric,
+    trigonometric_double,
+)
 from .rare import define_rare
 
 Body = Callable[..., Scalar]
@@ -93,6 +102,9 @@ FAST: dict[type[Operation], Mapping[type[Attribute], Body]] = {
     math.TanOp: {Float32Type: approximations.tan},
     arith.DivfOp: {Float32Type: approximations.divide},
 }
+
+WIDEST = 512
+"""Bits of a vector that the divider takes twice as long for as for half of it."""
 
 NATIVE_EXTREMES = 128
 """Bits of vectors up to which machines have IEEE's maximum and minimum as instructions: NEON, but not AVX."""
@@ -158,8 +170,9 @@ class ExpandMathPass(HloPass):
     In a gpu.module, which has no C library, this applies to every function and to floating-point remainders; host code
     around it is unchanged. There `mode=fast` uses the GPU's approximations: bodies are marked `fastmath<afn>` and
     multiply-adds may be contracted. The modes strict and default do not change rounding.
-    On a CPU long innermost loops look at NaN and the signs of zeros after a maximum, where no instruction does: results
-    are the same to the bit.
+    On a CPU long innermost loops look at NaN and the signs of zeros after a maximum, where no instruction does, and
+    those over cached rows (`xhlo.cached`) divide by numbers that they do not change by reciprocals, where vectors have
+    512 bits: results are the same to the bit.
     Assumes: scalar operands. On a CPU, rounding to bfloat16 is expanded too because the hardware conversion flushes
              denormals.
     Leaves: math operations that are single instructions, and on a CPU those of the C library in functions for rare
@@ -188,6 +201,11 @@ class ExpandMathPass(HloPass):
             self._expand(part)
 
     @property
+    def _divides(self) -> bool:
+        """Whether the divider is slower than multiply-adds: it is half as wide as the widest vectors."""
+        return self.vector_bits >= WIDEST and not self.complete
+
+    @property
     def _leaves_extremes(self) -> bool:
         """Whether NaN and zeros are left to the end of loops that find maxima."""
         return self.vector_bits > NATIVE_EXTREMES and not self.complete
@@ -206,7 +224,10 @@ class ExpandMathPass(HloPass):
         for op in operations_in(part):
             if fast and isinstance(op, (arith.AddfOp, arith.SubfOp, arith.MulfOp)):
                 op.properties["fastmath"] = arith.FastMathFlagsAttr([*op.fastmath.data, _CONTRACT])
-            found = _body_of(op, tables, device)
+            if not device and self._divides and division.divides_by_invariant(op):
+                found = "divf_f32", division.divide_by_invariant
+            else:
+                found = _body_of(op, tables, device)
             if found is None:
                 continue
             name, body = f"{MATH_FUNCTION}{found[0]}", found[1]

@@ -1,18 +1,101 @@
-"""Loops that find a maximum: the short form for usual elements has the exact results' bits."""
+"""Loops that divide by one number, or find a maximum: the short forms for usual elements have the exact results' bits."""
 
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
 
 import xhlo
+from xhlo.targets.cpu.jit import optimize
+
+SPECIAL = np.array([0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, 1e-45, 3e38, 1e-38, 2.0**-60, 2.0**60], np.float32)
+ROWS, COLUMNS = 300, 515
+
+DIVIDE = f"""
+func.func @main(%x: tensor<{ROWS}x{COLUMNS}xf32>, %y: tensor<{ROWS}xf32>) -> tensor<{ROWS}x{COLUMNS}xf32> {{
+  %0 = stablehlo.broadcast_in_dim %y, dims = [0] : (tensor<{ROWS}xf32>) -> tensor<{ROWS}x{COLUMNS}xf32>
+  %1 = stablehlo.divide %x, %0 : tensor<{ROWS}x{COLUMNS}xf32>
+  return %1 : tensor<{ROWS}x{COLUMNS}xf32>
+}}
+"""
+
+
+@cache
+def division() -> xhlo.Executable:
+    """The program whose loop over a row is marked as one over a row in the cache, as those of row kernels are."""
+    loops = xhlo.compile(DIVIDE).as_text("loops")
+    assert loops.count("{xhlo.parallel}") == 1
+    return xhlo.compile(loops.replace("{xhlo.parallel}", "{xhlo.parallel, xhlo.cached}"))
 
 
 def bits(array: np.ndarray) -> np.ndarray:
     """The bits, of which those of NaN are one pattern."""
     return np.where(np.isnan(array), np.nan, array).astype(array.dtype).view(f"u{array.itemsize}")
+
+
+def near_middles(divisor: int) -> list[int]:
+    """
+    Integers A of 24 bits for which A / divisor is nearly the middle between two floats.
+
+    `A 2^e - M divisor = k` for an odd M of 25 bits and a small k: e is 25 where A is less than the divisor, else 24.
+    """
+    zeros = (divisor & -divisor).bit_length() - 1
+    found: list[int] = []
+    for e in (24, 25):
+        modulus = 1 << (e - zeros)
+        inverse = pow(divisor >> zeros, -1, modulus)
+        for k in range(-6, 7):
+            if k and k % (1 << zeros) == 0:
+                first = -(k >> zeros) * inverse % modulus
+                middles = (m for m in range(first, 1 << 25, modulus) if m >= 1 << 24 and m % 2)
+                found += [(m * divisor + k) >> e for m in middles]
+    return [a for a in found if 1 << 23 <= a < 1 << 24]
+
+
+def test_quotients_are_rounded_once() -> None:
+    """The quotients that a formula would round to the wrong side are those next to the middle between two floats."""
+    rng = np.random.default_rng(0)
+    divisors = rng.integers(1 << 23, 1 << 24, ROWS)
+    x = rng.integers(1 << 23, 1 << 24, (ROWS, COLUMNS)).astype(np.float32)
+    count = 0
+    for row, divisor in zip(x, divisors.tolist(), strict=True):
+        hard = near_middles(divisor)[:COLUMNS]
+        row[: len(hard)] = hard
+        count += len(hard)
+    assert count > 2 * ROWS
+    run = division()
+    y = divisors.astype(np.float32)
+    for scale in (1.0, -(2.0**-30), 2.0**20):
+        scaled = x * np.float32(scale)
+        np.testing.assert_array_equal(bits(np.asarray(run(scaled, y))), bits(scaled / y[:, None]))
+
+
+def test_quotients_of_all_kinds_of_floats() -> None:
+    run, rng = division(), np.random.default_rng(1)
+    for exponents in (None, 40):
+        x, y = (rng.integers(0, 1 << 32, n, dtype=np.uint32) for n in ((ROWS, COLUMNS), ROWS))
+        if exponents is not None:
+            x = x & 0x807FFFFF | (rng.integers(127 - exponents, 127 + exponents, x.shape, dtype=np.uint32) << 23)
+            y = y & 0x807FFFFF | (rng.integers(127 - exponents, 127 + exponents, y.shape, dtype=np.uint32) << 23)
+        x, y = x.view(np.float32), y.view(np.float32)
+        x[:, : SPECIAL.size] = SPECIAL
+        y[: SPECIAL.size] = SPECIAL
+        with np.errstate(all="ignore"):
+            wanted = x / y[:, None]
+        np.testing.assert_array_equal(bits(np.asarray(run(x, y))), bits(wanted))
+
+
+def test_the_divider_is_left_alone() -> None:
+    assert "xhlo_math_divf_f32" not in xhlo.compile(DIVIDE).as_text("llvm"), "it waits for memory"
+    text = division().as_text("llvm")
+    if "xhlo_math_divf_f32" not in text:
+        pytest.skip("the vectors of this machine are as fast at dividing")
+    optimized = optimize(text)
+    # One division of vectors is left, for those with a rare element.
+    assert "fma.v16f32" in optimized and optimized.count("fdiv <16 x float>") == 1
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -3,6 +3,7 @@
 
 // CHECK-LABEL: @sums
 // CHECK:         cpu.prefetch %m[%{{.*}}] : memref<8xf32>
+// CHECK-NEXT:    cpu.prefetch %m[%{{.*}}] {to_write} : memref<8xf32>
 // CHECK:         cpu.dot %x, %y, %z {unsigned} : vector<64xi8>, vector<64xi8>, vector<16xi32> -> vector<16xi32>
 // CHECK:         cpu.dot %p, %q, %r : vector<16xi16>, vector<16xi16>, vector<8xi32> -> vector<8xi32>
 // LLVM:          llvm.call_intrinsic "llvm.prefetch.p0"
@@ -12,6 +13,7 @@
 func.func private @sums(%m: memref<8xf32>, %x: vector<64xi8>, %y: vector<64xi8>, %z: vector<16xi32>, %p: vector<16xi16>, %q: vector<16xi16>, %r: vector<8xi32>) {
   %0 = arith.constant 7 : index
   cpu.prefetch %m[%0] : memref<8xf32>
+  cpu.prefetch %m[%0] {to_write} : memref<8xf32>
   %1 = cpu.dot %x, %y, %z {unsigned} : vector<64xi8>, vector<64xi8>, vector<16xi32> -> vector<16xi32>
   %2 = cpu.dot %p, %q, %r : vector<16xi16>, vector<16xi16>, vector<8xi32> -> vector<8xi32>
   func.return

@@ -64,3 +64,40 @@ func.func private @short_rows(%x: memref<2048x256xf32>, %o: memref<2048x256xf32>
   }
   func.return
 }
+
+// What a later step writes of this row is asked for, too. That step reads only what is in the cache.
+// CHECK-LABEL: func.func private @scale
+// CHECK-COUNT-8:   cpu.prefetch %{{.*}}[%{{.*}}] : memref<524288xf32>
+// CHECK-COUNT-8:   cpu.prefetch %{{.*}}[%{{.*}}] {to_write} : memref<524288xf32>
+// CHECK-NOT:       cpu.prefetch
+// CHECK:           math.exp
+// CHECK-NEXT:      memref.store
+// CHECK-NEXT:    } {xhlo.parallel}
+// CHECK:         arith.addf
+// CHECK-NEXT:      scf.yield
+// CHECK-NEXT:    } {xhlo.parallel}
+// CHECK:         arith.divf
+// CHECK-NEXT:      memref.store
+// CHECK-NEXT:    } {xhlo.parallel, xhlo.cached}
+func.func private @scale(%x: memref<512x1024xf32>, %o: memref<512x1024xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %init = arith.constant 0.0 : f32
+  %e = memref.alloc() : memref<512x1024xf32>
+  %s = memref.alloc() : memref<512xf32>
+  linalg.generic {indexing_maps = [#wide, #wide], iterator_types = ["parallel", "parallel"]} ins(%x : memref<512x1024xf32>) outs(%e : memref<512x1024xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %d = math.exp %a : f32
+    linalg.yield %d : f32
+  }
+  linalg.fill ins(%init : f32) outs(%s : memref<512xf32>)
+  linalg.generic {indexing_maps = [#wide, #thin], iterator_types = ["parallel", "reduction"]} ins(%e : memref<512x1024xf32>) outs(%s : memref<512xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %d = arith.addf %z, %a fastmath<reassoc> : f32
+    linalg.yield %d : f32
+  }
+  linalg.generic {indexing_maps = [#wide, #thin, #wide], iterator_types = ["parallel", "parallel"]} ins(%e, %s : memref<512x1024xf32>, memref<512xf32>) outs(%o : memref<512x1024xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.divf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
