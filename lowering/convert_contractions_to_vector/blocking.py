@@ -66,11 +66,12 @@ class Blocking:
         return self.nr // self.lanes
 
 
-def is_worth_blocking(product: Contraction) -> bool:
+def is_worth_blocking(product: Contraction, streams: bool = False) -> bool:
+    """Whether a product is blocked; `streams`: plain loops would read a B in memory for each row of A."""
     return (
         product.multiplications >= MIN_MULTIPLICATIONS
         and product.m.size * product.n.size * product.depth >= LEAST_MATRIX
-        and product.m.size >= MIN_ROWS
+        and product.m.size >= (2 if streams else MIN_ROWS)
         and product.n.size >= MIN_ROWS
         and product.depth >= MIN_ROWS
     )

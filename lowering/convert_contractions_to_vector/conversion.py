@@ -20,7 +20,7 @@ from ..loop_nests.loop_builder import LoopBuilder
 from .blocking import Blocking, block, is_worth_blocking
 from .constants import ConstantFactors, KernelConstants
 from .contraction import Contraction, contraction_of
-from .direct import DirectProductEmitter, block_rows, oriented, reads_both_in_place, reads_in_place
+from .direct import DirectProductEmitter, block_rows, oriented, reads_both_in_place, reads_in_place, streams
 from .epilogue import epilogue_of
 from .kernel import ProductEmitter
 from .lane_emission import emit_lane_product
@@ -111,7 +111,7 @@ def _products(
             continue
         product = contraction_of(op)
         columns = None if product is None else columns_of(product, machine)
-        if product is None or (columns is None and not is_worth_blocking(product)):
+        if product is None or (columns is None and not is_worth_blocking(product, streams(product, machine))):
             continue
         # No tile of a sum in chunks is complete before the chunks are added.
         whole = columns is None and chunks_of(oriented(product, machine)) == 1
@@ -160,6 +160,8 @@ class _Plan:
     blocking: Blocking
     a_packed: bool
     b_packed: bool
+    b_streams: bool = False
+    """Whether passes go along a few rows of B; see direct.py."""
 
 
 def _plan(product: Contraction, machine: Machine, kernel: func.FuncOp) -> _Plan:
@@ -167,11 +169,13 @@ def _plan(product: Contraction, machine: Machine, kernel: func.FuncOp) -> _Plan:
     b_packed = True
     if product.n.size >= blocking.lanes and product.b.root not in constants_of(kernel):
         inside = block(product, machine, most_vectors=product.n.size // blocking.lanes)
-        if reads_both_in_place(product, inside):
+        if reads_both_in_place(product, inside, machine):
             blocking, b_packed = inside, False
     if b_packed and not reads_in_place(product):
         return _Plan(blocking, a_packed=True, b_packed=True)
-    return _Plan(block_rows(product, blocking, machine), a_packed=False, b_packed=b_packed)
+    b_streams = not b_packed and streams(product, machine)
+    blocking = block_rows(product, blocking, machine, b_streams)
+    return _Plan(blocking, a_packed=False, b_packed=b_packed, b_streams=b_streams)
 
 
 def emitter_of(
@@ -194,7 +198,7 @@ def emitter_of(
     rows = None if padding is None else rows_of(padding, product, blocking)
     if rows is not None:
         return PaddedProductEmitter(builder, kernel, constants, product, blocking, overwrite, rows)
-    return DirectProductEmitter(builder, kernel, constants, product, blocking, overwrite, plan.b_packed)
+    return DirectProductEmitter(builder, kernel, constants, product, blocking, overwrite, plan.b_packed, plan.b_streams)
 
 
 def tilings_of(kernel: func.FuncOp, machine: Machine) -> dict[GenericOp, list[Tiling]]:

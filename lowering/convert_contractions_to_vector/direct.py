@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import Float64Type
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float64Type
 
+from ...dialects.support.scalar import width_of
 from ..device.cpu import CPU, Machine
 from ..loop_nests.indices import at_most, delinearized, rest_of
 from ..loop_nests.kernel_builder import Index, IndexValue
@@ -57,6 +58,15 @@ ONCE = 2
 LEAST_ROWS = 6
 """Fewest rows of a panel that is chosen to divide the rows of A; fewer would not hide the latency of the additions."""
 
+MOST_STREAMED = 4
+"""The same for a B that is larger than the caches: a pass over a few of its rows leaves them there for all panels."""
+
+STREAMED_ROWS = 64
+"""Rows of such a B in one pass, whose pages the processor has at hand."""
+
+STREAMED_COLUMNS = 1024
+"""Columns of a tile of it, if there are two tiles: rows are read in long runs."""
+
 SHALLOW = 1 << 15
 """Elements of a panel of B, over all contracted loops, that fit into the L1 cache together with A."""
 
@@ -93,25 +103,37 @@ def oriented(product: Contraction, machine: Machine) -> Contraction:
     return product.transposed() if few and not reads_in_place(product) else product
 
 
-def reads_both_in_place(product: Contraction, blocking: Blocking) -> bool:
+def streams(product: Contraction, machine: Machine) -> bool:
+    """Whether B is larger than the caches nearby, and lies in memory by rows, as it is multiplied."""
+    size = product.k.size * product.n.size * width_of(product.factors[1]) // 8
+    return product.n.b == 1 and size > machine.l2_bytes and not product.outer_k
+
+
+def reads_both_in_place(product: Contraction, blocking: Blocking, machine: Machine) -> bool:
     """Whether B too is better read in place: it fits into the caches, or each of its elements is needed only once."""
     a, b = product.factors
     aliases = any(lines_alias(product, stride) for stride in (product.m.a, product.k.a, product.k.b))
     cached = product.k.size * product.n.size <= SMALL_B and product.m.size >= LEAST_ROWS and not aliases
+    few = blocking.m_panels <= (MOST_STREAMED if streams(product, machine) else ONCE)
+    # Few rows are widened when they are read; others would be each time.
+    narrow = few and all(x == product.element or isinstance(x, (BFloat16Type, Float16Type)) for x in (a, b))
     return (
-        a == product.element == b
+        (narrow or a == product.element == b)
         and 1 in (product.m.a, product.k.a)
         and product.n.b == product.n.c == 1
         and product.n.size >= blocking.nr
         # Panels that share columns would apply an epilogue to them twice.
         and (product.n.size % blocking.nr == 0 or product.epilogue is None)
         and not product.outer_k
-        and (cached or blocking.m_panels <= ONCE)
+        and (cached or few)
     )
 
 
-def block_rows(product: Contraction, blocking: Blocking, machine: Machine) -> Blocking:
-    """The blocking with panels and tiles of rows over all loops that move only A and C."""
+def block_rows(product: Contraction, blocking: Blocking, machine: Machine, streamed: bool = False) -> Blocking:
+    """
+    The blocking with panels and tiles of rows over all loops that move only A and C. `streamed`: B is read in place, a
+    few rows at a time.
+    """
     most = most_rows(blocking.vectors, machine.registers)
     if product.k.a == 1 and lines_alias(product, product.m.a) and blocking.vectors > 1:
         most = min(most, FEW_ROWS)
@@ -125,18 +147,22 @@ def block_rows(product: Contraction, blocking: Blocking, machine: Machine) -> Bl
     summed = product.outer_k and math.prod(loop.size for loop in product.outer_k) > panels
     # One thread, too, is faster with tiles whose epilogue finds them in the cache.
     tasks = FEW_TASKS if summed else CPU.tiles
-    far = product.n.size * product.depth * bytes_each > FAR * machine.l2_bytes
+    # Each tile reads its columns of B, from afar if B is large: then tiles are narrow, and high.
+    far = not streamed and product.n.size * product.depth * bytes_each > FAR * machine.l2_bytes
+    least_m, least_n = max(1, HIGH_ROWS // mr) if far else 1, 1
+    if streamed:
+        blocking = replace(blocking, kc=-(-blocking.kc // -(-blocking.kc // STREAMED_ROWS)))
+        tile_m = least_m = panels
+        least_n = min(-(-STREAMED_COLUMNS // blocking.nr), -(-blocking.n_panels // 2))
 
     def tasks_of(tile_m: int, tile_n: int) -> int:
         return batches * -(-panels // tile_m) * -(-blocking.n_panels // tile_n)
 
-    # Each tile reads its columns of B, from afar if B is large: then tiles are narrow, and high.
     while far and tile_n > 1 and tasks_of(tile_m, tile_n) < tasks:
         tile_n = -(-tile_n // 2)
-    least = max(1, HIGH_ROWS // mr) if far else 1
-    while tile_m > least and tasks_of(tile_m, tile_n) < tasks:
+    while tile_m > least_m and tasks_of(tile_m, tile_n) < tasks:
         tile_m = -(-tile_m // 2)
-    while tile_n > 1 and tasks_of(tile_m, tile_n) < tasks:
+    while tile_n > least_n and tasks_of(tile_m, tile_n) < tasks:
         tile_n = -(-tile_n // 2)
     return replace(blocking, mr=mr, m_panels=panels, tile_m=tile_m, tile_n=tile_n)
 
@@ -162,8 +188,10 @@ class DirectProductEmitter(ProductEmitter):
         blocking: Blocking,
         overwrite: bool,
         b_packed: bool = True,
+        b_streams: bool = False,
     ):
         self.b_packed = b_packed
+        self.b_streams = b_streams
         self.batches = [loop for loop in product.outer if loop.b]
         self.row_loops = [loop for loop in product.outer if not loop.b]
         self.inner_k: tuple[Loop, ...] = product.outer_k if is_shallow(product, blocking) else ()

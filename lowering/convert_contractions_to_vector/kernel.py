@@ -76,6 +76,9 @@ class ProductEmitter:
     b_packed = True
     """Whether B is packed, rather than read in place."""
 
+    b_streams = False
+    """Whether passes go along a few rows of B."""
+
     def __init__(
         self,
         builder: LoopBuilder,
@@ -240,6 +243,7 @@ class ProductEmitter:
             overwrite=first,
             b_packed=self.b_packed,
             columns_overlap=not self.b_packed,
+            b_streams=self.b_streams,
         )
         arguments = Arguments(
             a=a[0],

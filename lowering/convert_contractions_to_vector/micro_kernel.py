@@ -58,6 +58,8 @@ class Target:
     """Whether B is packed into panels, whose stride along k is known."""
     columns_overlap: bool = False
     """Whether the last panel of B ends with its last column, rather than with zeros."""
+    b_streams: bool = False
+    """Whether the next blocks read the same rows of B, further along."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,9 @@ AHEAD = 4096
 
 ROWS_AHEAD = 8
 """The same for rows of a factor that is read in place."""
+
+BLOCKS_AHEAD = 4
+"""The same for blocks that go along rows."""
 
 
 class MicroKernel:
@@ -148,7 +153,7 @@ class MicroKernel:
             a_view = builder.strided_view(self.given.a, a_at, (blocking.mr * group,), (self.a.row,))
             b_at = b_start + k * self.given.b_step
             b_view = builder.strided_view(self.given.b, b_at, (blocking.nr * group,), (1,))
-            b_row = [vectors.load(b_view, [v * lanes], lanes) for v in range(blocking.vectors)]
+            b_row = [self._vector_of_b(b_view, v * lanes, lanes) for v in range(blocking.vectors)]
             self._ask_for_panels(a_view, b_view)
             following: list[SSAValue] = []
             for i in range(blocking.mr):
@@ -162,11 +167,15 @@ class MicroKernel:
             builder.yield_(*following)
         return sums
 
+    def _vector_of_b(self, view: SSAValue, at: int, lanes: int) -> SSAValue:
+        value = self.vectors.load(view, [at], lanes)
+        return value if self.blocking.group > 1 else self.vectors.widened(value, self.element)
+
     def _element_of_a(self, view: SSAValue, row: int) -> SSAValue:
         """The element, or group of elements, of a row in all lanes."""
         blocking, vectors = self.blocking, self.vectors
         if blocking.group == 1:
-            return vectors.splat(self.builder.load(view, [row]), blocking.lanes)
+            return vectors.splat(vectors.widened(self.builder.load(view, [row]), self.element), blocking.lanes)
         group = vectors.bitcast(vectors.load(view, [row * blocking.group], blocking.group), i32, 1)
         return vectors.bitcast(vectors.splat(group, blocking.lanes), self.factor, blocking.lanes * blocking.group)
 
@@ -182,7 +191,9 @@ class MicroKernel:
         line = LINE // bytes_each
         width = blocking.nr * blocking.group
         packed = -(-AHEAD // (width * bytes_each)) * width
-        ahead = packed if self.target.b_packed else self.given.b_step * ROWS_AHEAD
+        ahead: Index = packed if self.target.b_packed else self.given.b_step * ROWS_AHEAD
+        if self.target.b_streams:
+            ahead = BLOCKS_AHEAD * width
         for at in range(0, width, line):
             self.vectors.builder.prefetch(b_view, [ahead + at])
         if self.a.row == 1:
