@@ -208,8 +208,8 @@ class SafepointOp(IRDLOperation):
 @irdl_op_definition
 class PrefetchOp(IRDLOperation):
     """
-    Ask for the cache line of an element that is read soon, or with `to_write` written: `cpu.prefetch %m[%i] {to_write} :
-    memref<8xf32>`.
+    Ask for the cache line of an element that is read soon, or with `to_write` written:
+    `cpu.prefetch %m[%i] {to_write} : memref<8xf32>`.
 
     The element may lie outside of the memref; nothing is read then.
     """

@@ -19,6 +19,7 @@ from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block, SSAValue
 
 from ...dialects.support.buffers import memref_type, row_major
+from ...dialects.support.kernel import CONTRACTION
 from ...dialects.support.scalar import width_of
 from ..device.cpu import CPU
 from ..loop_nests.combiners import Combiner, known_combiners
@@ -45,6 +46,12 @@ FEW_OUTPUTS = 32
 
 UNROLL = 4
 """Reduced elements that one pass over an accumulator tile combines."""
+
+TOGETHER = 4
+"""Most accumulators of one loop: each takes the registers of several vectors."""
+
+MULTIPLICATIONS = 2
+"""Multiply-adds of long sums in plain loops that take as long as one operation of dialects/cost.py."""
 
 MAX_UNROLLED = 12
 """Most operations of a body that is small enough to unroll."""
@@ -74,6 +81,11 @@ def _contiguity(nest: Nest, loop: int) -> float:
     return score * min(nest.sizes[loop], lanes) / lanes
 
 
+def _elements(nest: Nest, access: Access) -> int:
+    """Elements that a nest reads of an operand."""
+    return nest.size_of([loop for loop in nest.free if access.strides[loop]])
+
+
 def plan_reduction(nest: Nest) -> ReductionPlan:
     """Order and collapse the loops: bound ones, kept ones in the output's order, reduced ones."""
     combiners = known_combiners(nest)
@@ -84,7 +96,7 @@ def plan_reduction(nest: Nest) -> ReductionPlan:
         # The order of the reduction is free: use the largest operand's.
         main = max(
             (x for x in nest.inputs if isinstance(x, Access)),
-            key=lambda x: nest.size_of([l for l in nest.free if x.strides[l]]),
+            key=lambda x: _elements(nest, x),
             default=nest.outputs[0],
         )
         reduced = sorted(reduced, key=lambda l: -abs(main.strides[l]))
@@ -96,7 +108,12 @@ def plan_reduction(nest: Nest) -> ReductionPlan:
         kept = [*(l for l in kept if l != best), best]
     elif reduced and combiners is not None:
         reduced = [*(l for l in reduced if l != best), best]
-    work = nest.size_of(nest.free) * body_cost(nest)
+        # What is read most goes through the caches once: kept loops that do not move it are inside.
+        most = max((x for x in nest.inputs if isinstance(x, Access)), key=lambda x: _elements(nest, x), default=None)
+        kept = sorted(kept, key=lambda l: most is not None and not most.strides[l])
+    work = nest.size_of(nest.free)
+    long_products = CONTRACTION in nest.op.attributes and nest.size_of(reduced) >= CHUNK_ROWS
+    work = work // MULTIPLICATIONS if long_products else work * body_cost(nest)
     return ReductionPlan(nest, combiners, kept, reduced, in_registers, work)
 
 
@@ -162,10 +179,58 @@ class ReductionEmitter:
     # In registers.
 
     def _emit_in_registers(self, emitter: NestEmitter, inits: Inits, bounds: Bounds) -> None:
+        if self._takes_together(bounds):
+            self._emit_together(emitter, inits, bounds)
+            return
         with emitter.loops(self.plan.kept, bounds, innermost=not self.plan.reduced):
             start = [emitter.load_output(k) if init is None else init for k, init in enumerate(inits)]
             for k, value in enumerate(self._reduce(emitter, self.plan.reduced, start, bounds)):
                 emitter.store_output(k, value)
+
+    def _takes_together(self, bounds: Bounds) -> bool:
+        """
+        Whether the last kept loop has few iterations that read elements of another: the products of a row with a few.
+        """
+        plan = self.plan
+        if plan.combiners is None or len(plan.reduced) != 1 or len(plan.kept) < 2:
+            return False
+        last, nest = plan.kept[-1], plan.nest
+        shared = [
+            x for x in nest.inputs if isinstance(x, Access) and x.strides[plan.reduced[0]] and not x.strides[last]
+        ]
+        return (
+            bool(shared)
+            and last not in bounds
+            and nest.sizes[last] * len(nest.outputs) <= TOGETHER
+            and nest.sizes[plan.reduced[0]] <= 2 * BLOCK
+        )
+
+    def _emit_together(self, emitter: NestEmitter, inits: Inits, bounds: Bounds) -> None:
+        """Reduce for all iterations of the last kept loop at the same time, so that what they share is loaded once."""
+        *outer, last = self.plan.kept
+        (reduced,) = self.plan.reduced
+        outputs, places = range(len(inits)), range(emitter.nest.sizes[last])
+        lower, upper = bounds.get(reduced, (0, emitter.nest.sizes[reduced]))
+        with emitter.loops(outer, bounds, innermost=False):
+            start: list[SSAValue] = []
+            for place in places:
+                with emitter.scope():
+                    emitter.indices[last] = place
+                    start += [emitter.load_output(k) if init is None else init for k, init in enumerate(inits)]
+            with self.builder.loop(lower, upper, carry=start, attributes=PARALLEL) as (index, totals), emitter.scope():
+                emitter.bind(reduced, index)
+                following: list[SSAValue] = []
+                for place in places:
+                    with emitter.scope():
+                        emitter.bind(last, place)
+                        first = len(outputs) * place
+                        following += emitter.body(totals[first : first + len(outputs)])
+                self.builder.yield_(*following)
+            for place in places:
+                with emitter.scope():
+                    emitter.indices[last] = place
+                    for k in outputs:
+                        emitter.store_output(k, totals[len(outputs) * place + k])
 
     def _reduce(
         self, emitter: NestEmitter, loops: Sequence[int], start: list[SSAValue], bounds: Bounds

@@ -126,7 +126,7 @@ def _is_not_zero(result: SSAValue, answer: SSAValue, to: LlvmBuilder) -> None:
 
 @patterns.on(PrefetchOp)
 def _prefetch(op: PrefetchOp, to: LlvmBuilder) -> None:
-    """`cpu.prefetch %m[%i]` becomes `llvm.prefetch` of the address: for reading or writing, into all caches, of data."""
+    """`cpu.prefetch %m[%i]` becomes `llvm.prefetch` of the address: to read or write data, into all caches."""
     pointer = to.address(op.buffer, op.indices, inbounds=False)
     numbers = [to.constant(number, I32) for number in (int(op.to_write is not None), 3, 1)]
     to.intrinsic("prefetch", (pointer, *numbers), None, (PTR,))
