@@ -111,8 +111,23 @@ OPENMP = """
 #define main tested
 #include "model_test.c"
 #undef main
+static char met[1000];
+static void meet(void *context, int64_t begin, int64_t end)
+{
+    (void)context;
+    for (; begin < end; begin++) met[begin]++;
+}
 int main(int argc, char **argv)
 {
+    /* Each iteration once, whether there are more of them or of threads. */
+    int64_t count, at;
+    omp_set_num_threads(5);
+    for (count = 0; count < 1000; count += 1 + count / 3) {
+        memset(met, 0, sizeof met);
+        model_openmp(meet, NULL, count, NULL);
+        for (at = 0; at < 1000; at++)
+            if (met[at] != (at < count)) return 3;
+    }
     model_set_parallel_for(model_openmp, NULL);
     return tested(argc, argv);
 }
