@@ -14,9 +14,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from threading import Thread
 from typing import IO, Any
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,19 +38,24 @@ QUICK_UNITS = """
 
 
 CHECKS = {
-    # Runs beside the others, on one processor.
     "pyright": [str(BIN / "pyright")],
     "ruff": [str(BIN / "ruff"), "check", "--quiet", "."],
     "format": [str(BIN / "ruff"), "format", "--check", "--quiet", "."],
     "imports": [str(BIN / "lint-imports")],
     "lit": [str(BIN / "lit"), "-j", JOBS, "-sv", "test/lit"],
     "pytest": PYTEST,
-    # JAX on xhlo and on XLA's cpu; apart from the others, for which JAX has no platform but cpu.
+    # JAX on xhlo and on XLA's cpu; in processes of their own: for the other tests JAX has no platform but cpu.
     "jax": [*PYTEST, "test/jax"],
     # A sample of `make torch-test`, where PyTorch is installed.
     "torch": [*PYTEST, "test/torch"],
 }
 """The commands by name, in order; as far as they can, they print only failures."""
+
+BESIDE = {"pyright": "", "jax": "pytest"}
+"""
+Checks that run while another one does, and that one; "" is the first of all. pyright takes one processor; of the tests
+some wait for other processes, and the last of a check leave a processor idle.
+"""
 
 QUICK = ["ruff", "format", "imports", "lit", "units"]
 
@@ -64,6 +71,7 @@ class Run:
     process: subprocess.Popen[bytes] = field(init=False)
     start: float = field(default_factory=time.perf_counter)
     seconds: float = 0.0
+    _waiting: Thread = field(init=False)
 
     def __post_init__(self) -> None:
         # import-linter finds the package through the working directory.
@@ -71,15 +79,25 @@ class Run:
         # Hundreds of processes import xhlo; without byte code each would compile its files, and each worker the tests.
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         self.process = subprocess.Popen(self.words, cwd=ROOT, env=environment, stdout=self.output, stderr=self.output)
+        self._waiting = Thread(target=self._wait, daemon=True)
+        self._waiting.start()
 
-    def finish(self) -> bool:
-        """Wait for the check and show its output. Returns whether it passed."""
-        status = self.process.wait()
+    def _wait(self) -> None:
+        self.process.wait()
         self.seconds = time.perf_counter() - self.start
+
+    @property
+    def has_ended(self) -> bool:
+        return not self._waiting.is_alive()
+
+    def finish(self) -> tuple[bool, float]:
+        """Wait for the check and show its output. Returns whether it passed, and the seconds that it took."""
+        self._waiting.join()
         if self.output is not None:
+            title(self.name, self.words)
             self.output.seek(0)
             sys.stdout.buffer.write(self.output.read())
-        return status == 0
+        return self.process.returncode == 0, self.seconds
 
 
 def title(name: str, words: list[str]) -> None:
@@ -112,17 +130,21 @@ def main(names: list[str]) -> int:
         names = [name for name in names if name != "torch"]
         print("torch: skipped, PyTorch is not installed (make torch-test installs it)")
     passed: dict[str, tuple[bool, float]] = {}
-    with tempfile.TemporaryFile() as output:
-        beside = Run("pyright", checks["pyright"], output) if "pyright" in names and len(names) > 1 else None
+    others = [name for name in names if name not in BESIDE]
+    hosts = {name: BESIDE[name] or others[0] for name in names if name in BESIDE and others}
+    with ExitStack() as files:
+        beside: list[Run] = []
         for name in names:
-            if beside is None or name != beside.name:
-                title(name, checks[name])
-                run = Run(name, checks[name], None)
-                passed[name] = run.finish(), run.seconds
-            if beside is not None and (beside.process.poll() is not None or name == names[-1]):
-                title(beside.name, beside.words)
-                passed[beside.name] = beside.finish(), beside.seconds
-                beside = None
+            if hosts.get(name) in names:
+                continue
+            for other, host in hosts.items():
+                if host == name:
+                    beside.append(Run(other, checks[other], files.enter_context(tempfile.TemporaryFile())))
+            title(name, checks[name])
+            passed[name] = Run(name, checks[name], None).finish()
+            for run in [run for run in beside if run.has_ended or name == others[-1]]:
+                beside.remove(run)
+                passed[run.name] = run.finish()
     print("\n=== summary")
     for name, (ok, seconds) in passed.items():
         print(f"{'ok' if ok else 'FAILED':<8}{name:<10}{seconds:6.1f} s")
