@@ -71,6 +71,7 @@ def lowered(text: str, chip: str) -> ModuleOp:
     return module
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("chip", "element"), CASES)
 def test_products_take_the_instruction_and_agree(chip: str, element: str) -> None:
     for number, dims in enumerate(FORMS.values()):
@@ -84,6 +85,7 @@ def test_products_take_the_instruction_and_agree(chip: str, element: str) -> Non
         np.testing.assert_allclose(found.astype(wide), expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("chip", "element"), CASES)
 def test_products_assemble_to_the_instruction(chip: str, element: str) -> None:
     text = emit_assembly(lowered(product(element, 64, 64, 64), chip), AMD_CHIPS[chip])

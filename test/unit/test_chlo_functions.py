@@ -112,6 +112,7 @@ def test_gamma_on_the_cpu(op: str, dtype: Any):
     assert (same | (gap <= allowed))[left].all()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("op", ["zeta", "polygamma"])
 def test_zeta_and_polygamma_on_the_cpu(op: str, dtype: Any):
@@ -168,6 +169,7 @@ def test_edges(op: str, operands: list[list[float]], wanted: list[float], dtype:
         np.testing.assert_array_equal(result, np.array(wanted, dtype))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @pytest.mark.parametrize("op", ["acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh", "tan"])
 def test_complex_functions(op: str, dtype: Any):

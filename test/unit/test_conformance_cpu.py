@@ -30,7 +30,7 @@ def test_jax_program(name: str, guard: bool) -> None:
     assert not conformance.wrong_outputs(program, results)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", STATIC)
 def test_stablehlo_program(name: str) -> None:
     """The program checks itself: a wrong result raises CheckFailure."""

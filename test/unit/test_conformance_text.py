@@ -40,7 +40,7 @@ CHUNK = 20
 CHUNKS = [NAMES[first : first + CHUNK] for first in range(0, len(NAMES), CHUNK)]
 
 
-@pytest.mark.sample(turn=[0])
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("turn", range(len(FORMS)))
 @pytest.mark.parametrize("names", CHUNKS, ids=lambda names: names[0])
 def test_text_is_a_fixpoint(names: list[str], turn: int) -> None:
@@ -66,7 +66,7 @@ def _as_jaxlib_reads(text: str) -> str:
         return module.operation.get_asm(print_generic_op_form=True, enable_debug_info=False)
 
 
-@pytest.mark.sample(turn=[0])
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("turn", [0, 1])
 @pytest.mark.parametrize("names", CHUNKS, ids=lambda names: names[0])
 def test_jaxlib_reads_what_is_printed_as_the_same_module(names: list[str], turn: int) -> None:
@@ -88,7 +88,7 @@ MUTATIONS = 2
 """Broken copies of each of about 390 programs in one turn."""
 
 
-@pytest.mark.sample(turn=[0])
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("turn", range(4))
 @pytest.mark.parametrize("names", CHUNKS, ids=lambda names: names[0])
 def test_broken_programs_are_refused(names: list[str], turn: int) -> None:

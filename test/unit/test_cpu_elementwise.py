@@ -13,6 +13,7 @@ from cpu_programs import (
     INTEGERS,
     SIGNED,
     TYPES,
+    TYPICAL,
     UNSIGNED,
     Batch,
     all_pairs,
@@ -51,6 +52,7 @@ def pairs(type_: str) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([x, random_values(type_, 301, 1)]), np.concatenate([y, random_values(type_, 301, 2)])
 
 
+@pytest.mark.sample(type_=TYPICAL)
 @pytest.mark.parametrize("type_", TYPES)
 def test_unary(type_: str) -> None:
     x = vector(type_)
@@ -78,6 +80,7 @@ def test_unary(type_: str) -> None:
     batch.check()
 
 
+@pytest.mark.sample(type_=TYPICAL)
 @pytest.mark.parametrize("type_", TYPES)
 def test_binary(type_: str) -> None:
     x, y = pairs(type_)
@@ -98,6 +101,7 @@ def test_binary(type_: str) -> None:
     batch.check()
 
 
+@pytest.mark.sample(type_=TYPICAL)
 @pytest.mark.parametrize("type_", TYPES)
 def test_compare(type_: str) -> None:
     x, y = pairs(type_)
@@ -113,6 +117,7 @@ def test_compare(type_: str) -> None:
     batch.check()
 
 
+@pytest.mark.sample(type_=TYPICAL)
 @pytest.mark.parametrize("type_", TYPES)
 def test_select_and_clamp(type_: str) -> None:
     x, y = pairs(type_)
@@ -128,6 +133,7 @@ def test_select_and_clamp(type_: str) -> None:
     batch.check()
 
 
+@pytest.mark.sample(source=TYPICAL)
 @pytest.mark.parametrize("source", TYPES)
 def test_convert(source: str) -> None:
     """
@@ -188,6 +194,7 @@ def test_reduce_precision(type_: str) -> None:
     batch.check()
 
 
+@pytest.mark.sample(type_=TYPICAL)
 @pytest.mark.parametrize("type_", TYPES)
 def test_bitcast_convert(type_: str) -> None:
     """Bitcasts to every type of the same width keep the bytes, also of NaN."""

@@ -59,7 +59,7 @@ def tensor(shape: tuple[int, ...], type_: str) -> str:
 # Movement --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sample(type_=TYPICAL)
+@pytest.mark.sample(type_=("i1", "bf16", "ui64"))
 @pytest.mark.parametrize("type_", TYPES)
 def test_movement(type_: str) -> None:
     batch = Batch()
@@ -111,7 +111,7 @@ def test_movement(type_: str) -> None:
     batch.check()
 
 
-@pytest.mark.sample(type_=TYPICAL)
+@pytest.mark.sample(type_=("i1", "bf16", "ui64"))
 @pytest.mark.parametrize("type_", TYPES)
 def test_concatenate_and_pad(type_: str) -> None:
     batch = Batch()
@@ -183,7 +183,7 @@ REDUCTIONS = [
 ]
 
 
-@pytest.mark.sample(type_=TYPICAL)
+@pytest.mark.sample(type_=("i8", "bf16", "f32"))
 @pytest.mark.parametrize("type_", TYPES)
 def test_reduce(type_: str) -> None:
     """Every combiner; values whose sums and products are exact in any order."""
@@ -203,7 +203,7 @@ def test_reduce(type_: str) -> None:
         batch.check()
 
 
-@pytest.mark.sample(type_=TYPICAL)
+@pytest.mark.sample(type_=("i8", "bf16", "f32"))
 @pytest.mark.parametrize("type_", INTEGERS + FLOATS)
 def test_reduce_with_regions(type_: str) -> None:
     """Several operations in the region, constants among them; two inputs of different types at once."""
@@ -318,7 +318,7 @@ def dot(lhs: np.ndarray, rhs: np.ndarray, result: str, numbers: tuple[list[int],
     return f"hlo.dot_general $0, $1, {batching}contracting_dims = {lhs_contracted} x {rhs_contracted} : {types}", out
 
 
-@pytest.mark.sample(type_=TYPICAL)
+@pytest.mark.sample(type_=("i8", "bf16", "f32"))
 @pytest.mark.parametrize("type_", TYPES)
 def test_dot_general(type_: str) -> None:
     batch = Batch()
@@ -370,7 +370,7 @@ def test_dot_general_of_doubles_is_summed_in_doubles(result: str, target: str) -
     same(apply(op.replace("$", "%x"), [lhs, rhs], out, target), [[2.0**-24]])
 
 
-@pytest.mark.sample(type_=TYPICAL)
+@pytest.mark.sample(type_=("bf16", "f32"))
 @pytest.mark.parametrize("type_", ["bf16", "f16", "f32", "f64", "i32", "i8"])
 def test_large_dot_general(type_: str) -> None:
     """Larger than the blocks of the packed kernel in each dimension, with partial tiles at every edge."""

@@ -126,7 +126,7 @@ def test_singular_tridiagonal_systems(diagonal: list[int], side: int) -> None:
     check(_perturbed, other, d, other, b, target="tridiagonal_solve_perturbed_ffi")
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.complex64, np.complex128])
 @pytest.mark.parametrize("indices", [np.int32, np.int64])
 @pytest.mark.parametrize("shape", [(6,), (6, 4)])

@@ -70,6 +70,7 @@ def test_lengths(n: int) -> None:
     check("FFT", (n,), 1, 32)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "shape, count",

@@ -121,6 +121,7 @@ def device_functions(text: str, chip: str = "sm_90") -> list[GpuFuncOp]:
     return [op for op in module.walk() if isinstance(op, GpuFuncOp)]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("size", [1, 2, 31, 33, 255, 257])
 @pytest.mark.parametrize("element", ["f32", "bf16"])
 def test_square_products_of_any_size(size: int, element: str) -> None:
@@ -133,6 +134,7 @@ def test_long_and_thin_products(m: int, n: int, k: int) -> None:
     Dot(m, n, k, "f16", "f32").check()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False), (True, True)])
 @pytest.mark.parametrize("element", ["f32", "f16"])
 def test_layouts(element: str, transposed: tuple[bool, bool]) -> None:
@@ -157,7 +159,7 @@ def test_register_tilings_of_8_bytes(candidate: Candidate) -> None:
         Dot(tiling.m, tiling.n + 5, tiling.k + 7, "i64", transposed=(False, True)).check()
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("candidate", TENSOR_TILES, ids=name_of)
 def test_tensor_core_tilings(candidate: Candidate) -> None:
     tiling = candidate.tile
@@ -173,6 +175,7 @@ def test_many_rounds_of_copies() -> None:
         Dot(33, 33, 64 * 5 + 1, "bf16", transposed=(False, True)).check()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("chip", ["sm_75", "sm_80", "sm_86", "sm_100"])
 @pytest.mark.parametrize("element", ["f16", "bf16"])
 def test_chips(chip: str, element: str) -> None:
@@ -209,6 +212,7 @@ def test_element_types(element: str, result: str) -> None:
     Dot(32, 48, 64, element, result, transposed=(True, False)).check()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False)])
 def test_tf32_where_the_program_asks_for_it(transposed: tuple[bool, bool]) -> None:
     def multiplies(dot: Dot, chip: str = "sm_90") -> bool:
@@ -320,6 +324,7 @@ def epilogue_program(m: int, n: int, k: int, element: str, batch: tuple[int, ...
     }}"""
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("element", ["f32", "bf16"])
 @pytest.mark.parametrize(
     ("m", "n", "k", "batch"), [(33, 37, 65, ()), (64, 48, 32, ()), (17, 31, 3001, ()), (16, 24, 40, (2, 3))]

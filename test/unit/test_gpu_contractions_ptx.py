@@ -46,6 +46,7 @@ SOME = ("f32", "bf16", "f16, unaligned rows")
 """The cases for chips that differ little from others."""
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "chip"),
     [(name, "sm_90") for name in PRODUCTS] + [(name, chip) for name in SOME for chip in ("sm_75", "sm_80", "sm_100")],

@@ -163,6 +163,7 @@ def test_modes_of_math_have_names() -> None:
 REDUCTIONS = {"minor": (9, 257, [1]), "major": (257, 37, [0]), "all": (7, 1031, [0, 1])}
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", REDUCTIONS)
 @pytest.mark.parametrize(
     ("type_", "op"), [("f32", "add"), ("f32", "maximum"), ("f64", "add"), ("i8", "add"), ("bf16", "maximum")]

@@ -79,6 +79,7 @@ def blocks(function: GpuFuncOp) -> int:
 ODD = (1, 2, 31, 33, 255, 257, 1009, 5000)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("n", ODD)
 def test_sums_over_each_arrangement_of_dimensions(n: int) -> None:
     cases: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
@@ -446,6 +447,7 @@ def cross_entropy(rows: int, n: int) -> str:
     }}"""
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("n", [2, 3, 31, 33, 100, 255, 257, 1009, 4096, 5000])
 def test_rows(n: int) -> None:
     x, t, scale, shift = array((37, n)), array((37, n), seed=1), array((n,)), array((n,), seed=1)

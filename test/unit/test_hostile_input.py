@@ -128,6 +128,7 @@ ALIASES = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ALIASES)
 @pytest.mark.parametrize("locations", [False, True])
 def test_nested_aliases_stay_aliases(name: str, locations: bool) -> None:

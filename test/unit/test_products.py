@@ -37,6 +37,7 @@ def _random(shape: tuple[int, ...], type_: str, rng: np.random.Generator) -> np.
     return rng.standard_normal(shape).astype(dtype)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "type_, batch",
     [("f32", 0), ("f32", 3), ("f64", 0), ("f16", 3), ("bf16", 0), ("i8", 0), ("i8", 3), ("i16", 0), ("i32", 3)],

@@ -58,11 +58,13 @@ def check(given: QuantizedProgram, seed: int, *targets: str) -> None:
                 assert not difference(actual, expected, None, False), (target, given.text)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("parameters", TYPES)
 def test_structural_operations(parameters: str):
     check(structural(parameters), 1, "cpu", *(["simt"] if parameters in TYPES[:5:4] else []))
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("parameters", TYPES)
 def test_elementwise_operations(parameters: str):
     """Equal scales, which give integer arithmetic, and others; elementary functions on some types."""
@@ -103,6 +105,7 @@ LARGE = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("storage", ["i8", "u8", "i16"])
 @pytest.mark.parametrize("name", LARGE)
 def test_products_in_registers(name: str, storage: str):

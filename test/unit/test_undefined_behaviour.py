@@ -285,6 +285,7 @@ def dangers(module: ModuleOp) -> Iterator[str]:
             yield f"NaN or infinity is poison: {op}"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", INTEGERS)
 def test_no_integer_arithmetic_is_undefined(name: str) -> None:
     assert not list(dangers(compiled(arithmetic(name, 12))))
