@@ -29,6 +29,7 @@ from .lane_products import (
     block_of,
     further_rows,
     lanes_of_block,
+    members_of,
     with_copied_b,
 )
 from .padding import Padding, Rows, copy_rows, padding_of
@@ -58,7 +59,8 @@ def emit_lane_product(
     if around < FEW_TASKS and product.depth >= LONG and len(product.ks) > 1:
         parts = _in_parts(builder, product)
         LaneEmitter(builder, kernel, parts, block_of(parts, lanes, machine.registers)).emit()
-        add_chunks(builder, product, parts, overwrite=True)
+        whole, summed = (replace(each, outer=(*each.outer, *members_of(each))) for each in (product, parts))
+        add_chunks(builder, whole, summed, overwrite=True)
         return ()
     block = block_of(product, lanes, machine.registers)
     padding = padding_of(op, kernel) if product.a.root is op.inputs[0] else None
@@ -73,13 +75,18 @@ def emit_lane_product(
 def _in_parts(builder: LoopBuilder, product: LaneProduct) -> LaneProduct:
     """The product whose outermost contracted loop is the first of `outer`, into a new buffer `[k, .., m, n]`."""
     first, *ks = product.ks
-    loops = (*product.outer, product.m, product.n)
+    loops = (*product.outer, *members_of(product), product.m, product.n)
     sizes = (first.size, *(loop.size for loop in loops))
     strides = row_major(sizes)
     scratch = builder.alloc(memref_type((math.prod(sizes),), product.element))
     *outer, m, n = (replace(loop, c=stride) for loop, stride in zip(loops, strides[1:], strict=True))
+    group = product.group
+    if group.kept:
+        group = replace(group, kept=outer.pop().c)
     around = (replace(first, c=strides[0]), *outer)
-    return replace(product, c=Access(scratch, 0, (), ()), m=m, n=n, outer=around, ks=tuple(ks), epilogue=None)
+    return replace(
+        product, c=Access(scratch, 0, (), ()), m=m, n=n, outer=around, ks=tuple(ks), group=group, epilogue=None
+    )
 
 
 class LaneEmitter:

@@ -42,9 +42,12 @@ class _Facts:
     """The contracted loops: trip counts, and strides in A and B."""
 
     @property
-    def rows(self) -> list[tuple[int, int]]:
-        """The rows of a block: their repetitions and numbers."""
-        return [(again, row) for again in range(self.block.repeats) for row in range(self.block.rows)]
+    def rows(self) -> list[tuple[int, int, int]]:
+        """The rows of a block: their repetitions, numbers and members of a group."""
+        members = range(self.group.members // self.group.summed)
+        return [
+            (a, row, member) for a in range(self.block.repeats) for row in range(self.block.rows) for member in members
+        ]
 
 
 def call_lane_kernel(
@@ -77,8 +80,9 @@ def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -
     body = _Body(builder, a, b, facts)
     sums = body.sums(0, builder.index(a_at), builder.index(b_at), body.zeros())
     vectors = VectorBuilder(builder)
-    for number, (again, row) in enumerate(facts.rows):
-        start = builder.index(c_at) + (again * facts.again[1] + row * facts.row_of_c)
+    for number, (again, row, member) in enumerate(facts.rows):
+        place = again * facts.again[1] + row * facts.row_of_c + member * facts.group.kept
+        start = builder.index(c_at) + place
         view = builder.strided_view(c, start, (block.width,), (1,))
         for v in range(block.vectors):
             vectors.store(sums[number * block.vectors + v], view, [v * block.lanes])
@@ -114,7 +118,7 @@ class _Body:
 
     def _length(self, depth: int) -> int:
         """The products of a sum over the contracted loops from `depth` on."""
-        length = self.facts.group.members
+        length = self.facts.group.summed
         for size, _, _ in self.facts.ks[depth:]:
             length *= size
         return length
@@ -124,27 +128,28 @@ class _Body:
         facts, block = self.facts, self.facts.block
         taps, a_step, b_step = self.taps
         factors = [self._factors(b_at + tap * b_step) for tap in range(taps)]
-        readers: dict[int, list[tuple[int, int]]] = {}
+        readers: dict[int, list[tuple[int, int, int]]] = {}
         for tap in range(taps):
-            for number, (again, row) in enumerate(facts.rows):
+            for number, (again, row, member) in enumerate(facts.rows):
                 place = again * facts.again[0] + row * facts.row + tap * a_step
-                readers.setdefault(place, []).append((number, tap))
+                for each in (member,) if facts.group.kept else range(facts.group.members):
+                    readers.setdefault(place, []).append((number, tap, each))
         sums = list(start)
         for place in sorted(readers):
             for v in range(block.vectors):
                 x = self._loaded(a_at + place, v)
                 for member in range(facts.group.members):
                     lanes = self._lanes_of(x, member)
-                    for row, tap in readers[place]:
-                        number = row * block.vectors + v
-                        sums[number] = self.vectors.multiply_add(lanes, factors[tap][member][v], sums[number])
+                    for row, tap, _ in (reader for reader in readers[place] if reader[2] == member):
+                        number, factor = row * block.vectors + v, factors[tap][0 if facts.group.kept else member][v]
+                        sums[number] = self.vectors.multiply_add(lanes, factor, sums[number])
         return sums
 
     def _factors(self, at: Index) -> list[list[SSAValue]]:
         """The vectors of B of one step, for each member of a group."""
         block, group, builder = self.facts.block, self.facts.group, self.builder
         found: list[list[SSAValue]] = []
-        for member in range(group.members):
+        for member in range(group.summed):
             if self.facts.splat:
                 view = builder.strided_view(self.b, at + member * group.step, (1,), (1,))
                 found.append([self.vectors.splat(builder.load(view, [0]), block.lanes)] * block.vectors)

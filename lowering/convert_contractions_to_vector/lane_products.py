@@ -22,7 +22,7 @@ from ..convert_linalg_to_scf.elementwise import emit_elementwise
 from ..device.cpu import Machine
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
-from .blocking import LATENCY, MIN_MULTIPLICATIONS
+from .blocking import MIN_MULTIPLICATIONS
 from .contraction import Element, Loop, sums_of_products
 from .epilogue import joined, separated
 
@@ -44,6 +44,9 @@ MOST_REPEATS = 8
 LONG = 512
 """Products of a sum that is worth repeated rows: the factors pass by once for all of them."""
 
+LATENCY = 4
+"""Independent multiply-adds that hide each other's latency, beside those of the next block."""
+
 STEP = 4
 """The cost of one turn of the innermost loop, in multiply-adds."""
 
@@ -60,6 +63,13 @@ class Group:
     """The elements of A that they read, one after the other."""
     step: int = 0
     """Stride, in elements, from one of them to the next in B."""
+    kept: int = 0
+    """The same in C, if each of them has sums of its own."""
+
+    @property
+    def summed(self) -> int:
+        """Elements of A that a lane adds in one step."""
+        return 1 if self.kept else self.members
 
 
 @dataclass(frozen=True)
@@ -85,11 +95,12 @@ class LaneProduct:
     @property
     def depth(self) -> int:
         """The products summed into each element of C."""
-        return math.prod(loop.size for loop in self.ks) * self.group.members
+        return math.prod(loop.size for loop in self.ks) * self.group.summed
 
     @property
     def multiplications(self) -> int:
-        return math.prod(loop.size for loop in (self.m, self.n, *self.outer)) * self.depth
+        kept = self.group.members // self.group.summed
+        return math.prod(loop.size for loop in (self.m, self.n, *self.outer)) * self.depth * kept
 
 
 @dataclass(frozen=True)
@@ -156,13 +167,14 @@ def _canonical(nest: Nest, a: Access, b: Access, element: Element, own: Nest | N
     parts, group = (lane,), Group()
     if not lane.a:
         groups = next((loop for loop in kept if loop.c == lane.size and loop.a and loop.b), None)
-        member = next((loop for loop in ks if groups and loop.a == 1 and loop.size == groups.a), None)
         if groups is None or lane.size & (lane.size - 1) or groups.a > lane.size:
             return None
-        if member is None and groups.a != 1:
+        members = (loop for loop in (*ks, *kept) if loop.a == 1 and loop.size == groups.a)
+        member = next(members, None) or Loop(1, 0, 0, 0)
+        if member.size != groups.a or (member.c and (member.b or own is not None)):
             return None
-        parts, group = (groups, lane), Group(lane.size, groups.a, member.b if member else 0)
-        kept.remove(groups)
+        parts, group = (groups, lane), Group(lane.size, member.size, member.b, member.c)
+        kept = [loop for loop in kept if loop is not member and loop is not groups]
         ks = [loop for loop in ks if loop is not member]
     n = _lanes(parts)
     if n.a not in (1, 2) or any(not loop.a for loop in kept) or not ks:
@@ -212,7 +224,7 @@ def _loops_of_b(product: LaneProduct) -> list[Loop]:
 def with_copied_b(builder: LoopBuilder, product: LaneProduct) -> LaneProduct:
     """The product whose lanes are together in B, which is copied for that."""
     group = product.group
-    members = [Loop(group.members, 1, group.step, 0)] if group.members > 1 else []
+    members = [Loop(group.members, 1, group.step, 0)] if group.summed > 1 else []
     loops = [*(loop for loop in (*product.outer, *product.ks) if loop.b), *members, *product.parts]
     sizes = tuple(loop.size for loop in loops)
     strides = row_major(sizes)
@@ -242,6 +254,12 @@ def lanes_of_block(product: LaneProduct, machine: Machine) -> int | None:
     return lanes if lanes >= LEAST_LANES and product.group.lanes < lanes else None
 
 
+def members_of(product: LaneProduct) -> tuple[Loop, ...]:
+    """The loop over the members of a group that have sums of their own, if it has any."""
+    group = product.group
+    return (Loop(group.members, 1, 0, group.kept),) if group.kept else ()
+
+
 def further_rows(product: LaneProduct) -> Loop:
     """The loop of `outer` over which a block may repeat its rows: a window's, where few rows read long sums."""
     if product.epilogue is None and product.depth >= LONG:
@@ -259,8 +277,7 @@ def block_of(product: LaneProduct, lanes: int, registers: int) -> Block:
 
     def cost(block: Block) -> tuple[float, int]:
         taps = inner.size if block.unrolled else 1
-        rows = block.rows * block.repeats
-        sums = rows * block.vectors
+        sums = block.rows * block.repeats * block.vectors * (group.members // group.summed)
         places = len(
             {
                 row * product.m.a + again * further.a + tap * inner.a
@@ -269,15 +286,15 @@ def block_of(product: LaneProduct, lanes: int, registers: int) -> Block:
                 for tap in range(taps)
             }
         )
-        factors = taps * group.members * (1 if product.n.b == 0 else block.vectors)
-        multiplied = sums * taps * group.members
+        factors = taps * group.summed * (1 if product.n.b == 0 else block.vectors)
+        multiplied = sums * taps * group.summed
         moved = places * block.vectors * group.members if group.lanes > 1 or product.n.a > 1 else 0
         loaded = places * block.vectors + factors
-        step = max(multiplied + moved, loaded, LATENCY * taps * group.members)
-        turns = product.depth // (taps * group.members)
+        step = max(multiplied + moved, loaded, LATENCY * taps * group.summed)
+        turns = product.depth // (taps * group.summed)
         blocks = -(-product.m.size // block.rows) * -(-product.n.size // block.width) * further.size // block.repeats
         spilled = max(0, sums + factors + 2 - registers)
-        too_long = multiplied > MOST_UNROLLED and multiplied > sums * group.members
+        too_long = multiplied > MOST_UNROLLED and multiplied > sums * group.summed
         each = BLOCK + 2 * sums + turns * (step + 2 * spilled + (0 if taps == inner.size else STEP))
         return (math.inf if too_long else blocks * each), sums
 
@@ -289,7 +306,7 @@ def block_of(product: LaneProduct, lanes: int, registers: int) -> Block:
             for rows in range(1, min(MOST_ROWS, product.m.size) + 1)
             for vectors in range(1, min(MOST_VECTORS, most) + 1)
             for unrolled in (False, True)
-            if rows * repeats * vectors + vectors + 2 <= registers
+            if rows * repeats * vectors * (group.members // group.summed) + vectors + 2 <= registers
         ),
         key=cost,
     )

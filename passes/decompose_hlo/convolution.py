@@ -36,7 +36,7 @@ MOST_PHASES = 16
 """Most convolutions that replace one with a dilated input."""
 
 LEAST_FEATURES = 8
-"""Least number of output features per group for which making them contiguous in memory pays off."""
+"""Least number of output features in a row for which making them contiguous in memory pays off."""
 
 
 def _convolution(op: ConvolutionOp, widens: bool = True) -> Sequence[Operation]:
@@ -123,7 +123,10 @@ def _with_neighbouring_features(op: ConvolutionOp, lhs: Tensor, rhs: Tensor) -> 
     """
     numbers = op.dimension_numbers
     groups = op.feature_groups * op.batch_groups
-    if shape_of(op.rhs)[numbers.kernel.feature] // groups < LEAST_FEATURES or not numbers.lhs.spatial:
+    features = shape_of(op.rhs)[numbers.kernel.feature]
+    # The features of a group of few fill vectors together with those of other groups.
+    together = features if 1 < op.feature_groups < features else features // groups
+    if together < LEAST_FEATURES or not numbers.lhs.spatial:
         return None
     rank = len(numbers.lhs.all)
     inner = rank - 1 if rank - 1 not in numbers.lhs.spatial else max(numbers.lhs.batch, numbers.lhs.feature)
