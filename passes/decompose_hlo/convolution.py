@@ -125,7 +125,7 @@ def _with_neighbouring_features(op: ConvolutionOp, lhs: Tensor, rhs: Tensor) -> 
     groups = op.feature_groups * op.batch_groups
     features = shape_of(op.rhs)[numbers.kernel.feature]
     # The features of a group of few fill vectors together with those of other groups.
-    together = features if 1 < op.feature_groups < features else features // groups
+    together = features if 1 < op.feature_groups < features or op.batch_groups > 1 else features // groups
     if together < LEAST_FEATURES or not numbers.lhs.spatial:
         return None
     rank = len(numbers.lhs.all)
