@@ -23,7 +23,7 @@ from .contraction import Contraction, contraction_of
 from .direct import DirectProductEmitter, block_rows, oriented, reads_both_in_place, reads_in_place, streams
 from .epilogue import epilogue_of
 from .kernel import ProductEmitter
-from .lane_emission import emit_lane_product
+from .lane_emission import emit_lane_product, is_in_parts
 from .lane_products import LaneProduct, lane_product_of
 from .padding import PaddedProductEmitter, padding_of, rows_of
 from .rearranged import alternates, with_matrices_apart
@@ -105,9 +105,11 @@ def _products(
         fill = absorbed[op][0]
         lanes = lane_product_of(op, machine)
         if lanes is not None and fill is not None and is_zero(fill.inputs[0]):
-            epilogue = epilogue_of(op, fill, shared)
+            epilogue = None if is_in_parts(lanes) else epilogue_of(op, fill, shared)
             together = None if epilogue is None else lane_product_of(op, machine, epilogue)
-            yield _Product(op, fill, None if together is None else epilogue, together or lanes, None)
+            # Without the epilogue in its tasks, too, the product may write to the epilogue's output now.
+            lanes = together or lane_product_of(op, machine) or lanes
+            yield _Product(op, fill, None if together is None else epilogue, lanes, None)
             continue
         product = contraction_of(op)
         columns = None if product is None else columns_of(product, machine)
@@ -232,7 +234,8 @@ class ConvertContractionsToVectorPass(HloPass):
              overlapping windows (a convolution's input), or in a product with few columns, is read in place. A row
              kernel with products is lowered as a whole, by tiles of rows. An elementwise generic that alone reads a
              product is applied to each of its tiles. Where few columns follow others in C, but not in B, B is copied.
-             A convolution's tasks pad the rows of its input that they read, if each is in few windows.
+             A convolution's tasks pad the rows of its input that they read, if each is in few windows. Where no factor
+             is shared by the columns, as in depthwise convolutions, vectors of both are multiplied (lane_products.py).
     Factors are widened when they are packed: f16 and bf16 to f32, i8 and i16 to i32. Where the machine multiplies and
     adds groups of integers (byte-dots: four i8, pair-dots: two i16), neighbours along k are packed together instead.
     Parameters that get constants from all calls (`xhlo.constants`) and need no widening are packed here; the calls pass

@@ -11,6 +11,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.buffers import memref_type, row_major
+from ...dialects.support.scalar import width_of
 from ..device.cpu import Machine
 from ..loop_nests.indices import delinearized
 from ..loop_nests.kernel_builder import Index
@@ -38,9 +39,14 @@ from .split import add_chunks
 FEW_TASKS = 16
 """Tasks below which rows and columns are divided too."""
 
+MOST_COPIED = 256 * 1024
+"""Bytes of a task's padded copy, which is on the stack and stays in the L2 cache."""
 
-MOST_COPIED = 1 << 16
-"""Elements of a task's padded copy, which is on the stack and stays in the L2 cache."""
+
+def is_in_parts(product: LaneProduct) -> bool:
+    """Whether few long sums are computed in parts: no tile is complete before the parts are added."""
+    around = product.m.size // MOST_ROWS * math.prod(loop.size for loop in product.outer if loop.size > MOST_REPEATS)
+    return around < FEW_TASKS and product.depth >= LONG and len(product.ks) > 1
 
 
 def emit_lane_product(
@@ -55,8 +61,7 @@ def emit_lane_product(
     assert lanes is not None, "lane_product_of asks"
     if product.n.b == -1:
         product = with_copied_b(builder, product)
-    around = product.m.size // MOST_ROWS * math.prod(loop.size for loop in product.outer if loop.size > MOST_REPEATS)
-    if around < FEW_TASKS and product.depth >= LONG and len(product.ks) > 1:
+    if is_in_parts(product):
         parts = _in_parts(builder, product)
         LaneEmitter(builder, kernel, parts, block_of(parts, lanes, machine.registers)).emit()
         whole, summed = (replace(each, outer=(*each.outer, *members_of(each))) for each in (product, parts))
@@ -204,7 +209,7 @@ def bands_of(padding: Padding, product: LaneProduct) -> Bands | None:
         heights += [height for height in range(2, enough + 1) if loop.size % height == 0]
     for height in reversed(heights):
         rows = Rows(padding, dim, -(-(span + (height - 1) * (loop.a if loop else 0)) // size))
-        if rows.count * size <= MOST_COPIED:
+        if rows.count * size * width_of(product.element) <= 8 * MOST_COPIED:
             return Bands(rows, loop, height)
     return None
 
