@@ -234,10 +234,13 @@ class PadOp(KeywordOp):
         return ints(self.interior_padding)
 
     @property
+    def surrounds(self) -> bool:
+        """Whether it only adds elements, before and after the operand's."""
+        return all(pad >= 0 for pad in (*self.low, *self.high)) and not any(self.interior)
+
+    @property
     def surrounds_with_zeros(self) -> bool:
-        """Whether it only adds zeros, before and after the operand's elements."""
-        adds = all(pad >= 0 for pad in (*self.low, *self.high)) and not any(self.interior)
-        return adds and is_splat_of(self.padding_value, 0.0)
+        return self.surrounds and is_splat_of(self.padding_value, 0.0)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         operand, value = self.operands

@@ -14,9 +14,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from xdsl.dialects import func, memref
+from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import DenseArrayBase
-from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.dialects.linalg.ops import GenericOp, YieldOp
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.buffers import memref_type
@@ -30,6 +30,7 @@ from .constants import KernelConstants
 from .contraction import Contraction
 from .direct import DirectProductEmitter, is_shallow
 from .kernel import Step
+from .row_products import is_zero
 from .shared_function import call_known
 
 MOST_COPIED = 1 << 14
@@ -81,7 +82,9 @@ def padding_of(op: GenericOp, kernel: func.FuncOp) -> Padding | None:
     generic = writers[0] if len(writers) == 1 else None
     if not isinstance(generic, GenericOp) or list(op.operands).count(made.memref) != 1:
         return None
-    low = generic.attributes.get(PADDING)
+    low, chosen = generic.attributes.get(PADDING), cast(YieldOp, generic.body.block.last_op).operands[0].owner
+    if not isinstance(chosen, arith.SelectOp) or not is_zero(chosen.rhs):
+        return None
     reads = [inner for inner in generic.body.block.ops if isinstance(inner, memref.LoadOp)]
     if not isinstance(low, DenseArrayBase) or len(reads) != 1 or reads[0].memref not in kernel.body.block.args:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects import arith, tensor
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects.support.buffers import i32_array, i64_array
@@ -118,12 +118,7 @@ def _pad(op: hlo.PadOp, emitter: Emitter) -> None:
             [padding], [emitter.empty(type_)], (affine_map(rank), identity_map(rank)), iterators(rank), first
         )
     else:
-        results = emitter.generic(
-            [padding],
-            [emitter.empty(type_)],
-            (affine_map(rank), identity_map(rank)),
-            iterators(rank),
-            body,
-            {PADDING: i64_array(lows)} if op.surrounds_with_zeros else {},
-        )
+        marks: dict[str, Attribute] = {PADDING: i64_array(lows)} if op.surrounds else {}
+        maps = affine_map(rank), identity_map(rank)
+        results = emitter.generic([padding], [emitter.empty(type_)], maps, iterators(rank), body, marks)
     emitter.define(op.result, results[0])

@@ -21,6 +21,7 @@ from ..loop_nests.nest import Nest, nest_of_copy, nest_of_fill, nest_of_generic
 from .elementwise import canonical, emit_elementwise
 from .iterated import emit_iterated
 from .lanes import lanes_of
+from .padding import convert_pads
 from .reduction import emit_reduction
 from .row import Structured, emit_rows, plan_rows
 
@@ -89,6 +90,8 @@ def convert_rows(builder: LoopBuilder, structured: Sequence[Structured], absorbe
 
 def convert_kernel(kernel: func.FuncOp) -> None:
     """Lower one kernel's top-level linalg operations."""
+    if not Kernel(kernel).rows:
+        convert_pads(kernel)
     runs = _runs(kernel)
     structured = [op for run in runs for op in run]
     if not structured:

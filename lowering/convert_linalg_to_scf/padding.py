@@ -1,0 +1,212 @@
+"""
+Pads of whole arrays: calls of a function that copies rows between padding, for arrays of any sizes.
+
+Programs share it, so that a pad is no code for LLVM. As an elementwise operation a pad would look at every index.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import DenseArrayBase, Float32Type, Float64Type, IntegerType
+from xdsl.dialects.linalg.ops import GenericOp, IndexOp, YieldOp
+from xdsl.ir import Attribute, SSAValue
+
+from ...dialects.support.buffers import row_major
+from ...dialects.support.kernel import PADDING
+from ..convert_contractions_to_vector.shared_function import call_known
+from ..loop_nests.cost import task_count, task_size
+from ..loop_nests.indices import chunk
+from ..loop_nests.kernel_builder import known_number
+from ..loop_nests.loop_builder import PARALLEL, Index, IndexValue, LoopBuilder, buffer_of
+
+RANK = 4
+"""Dimensions of the function's arrays; those without padding are one with the dimension before them."""
+
+_OF_INDICES = (
+    IndexOp,
+    arith.AddiOp,
+    arith.AndIOp,
+    arith.CmpiOp,
+    arith.ConstantOp,
+    arith.MaxSIOp,
+    arith.MinSIOp,
+)
+
+
+_INTEGERS = tuple(IntegerType(width) for width in (8, 16, 32, 64))
+
+
+@dataclass(frozen=True)
+class _Dimension:
+    """One dimension: its size in the source and in the target, and where the source begins."""
+
+    inner: int
+    outer: int
+    low: int
+
+
+@dataclass(frozen=True)
+class _Pad:
+    """A pad: the buffers, the padding and the dimensions, of which there are RANK."""
+
+    source: SSAValue
+    target: SSAValue
+    value: SSAValue
+    dimensions: tuple[_Dimension, ...]
+
+    @property
+    def elements(self) -> int:
+        return math.prod(each.outer for each in self.dimensions)
+
+
+def _pad_of(op: GenericOp) -> _Pad | None:
+    """The pad that a marked generic is; None if others are fused into it, or its elements are no common numbers."""
+    lows, body = op.attributes.get(PADDING), op.body.block
+    last = body.last_op
+    if not isinstance(lows, DenseArrayBase) or not isinstance(last, YieldOp) or len(last.operands) != 1:
+        return None
+    chosen = last.operands[0].owner
+    reads = [each for each in body.ops if isinstance(each, memref.LoadOp)]
+    others = (each for each in body.ops if not isinstance(each, (memref.LoadOp, *_OF_INDICES)))
+    if not isinstance(chosen, arith.SelectOp) or len(reads) != 1 or set(others) != {chosen, last}:
+        return None
+    if chosen.lhs is not reads[0].res or not isinstance(chosen.rhs.owner, arith.ConstantOp):
+        return None
+    source, target = buffer_of(reads[0].memref), buffer_of(op.outputs[0])
+    places = zip(reads[0].indices, lows.get_values(), strict=True)
+    if not all(_is_shifted(place, dim, low) for dim, (place, low) in enumerate(places)):
+        return None
+    sizes = list(zip(source.get_shape(), target.get_shape(), strict=True))
+    joined = _joined([_Dimension(*each, low) for each, low in zip(sizes, lows.get_values(), strict=True)])
+    dense = all(tuple(type_.get_strides() or ()) == row_major(type_.get_shape()) for type_ in (source, target))
+    if joined is None or not dense or not _is_common(source.element_type):
+        return None
+    return _Pad(reads[0].memref, op.outputs[0], chosen.rhs, joined)
+
+
+def _is_shifted(place: SSAValue, dim: int, low: int) -> bool:
+    """Whether a place is the index of a dimension without the padding before it, kept within the source."""
+    owner = place.owner
+    while isinstance(owner, arith.MaxSIOp | arith.MinSIOp) and known_number(owner.rhs) is not None:
+        owner = owner.lhs.owner
+    if low and isinstance(owner, arith.AddiOp) and known_number(owner.rhs) == -low:
+        owner, low = owner.lhs.owner, 0
+    return low == 0 and isinstance(owner, IndexOp) and owner.dim.value.data == dim
+
+
+def _is_common(type_: Attribute) -> bool:
+    return isinstance(type_, Float32Type | Float64Type) or type_ in _INTEGERS
+
+
+def _joined(dimensions: Sequence[_Dimension]) -> tuple[_Dimension, ...] | None:
+    """RANK dimensions that are the same in memory; None if there are more."""
+    found: list[_Dimension] = []
+    for each in dimensions:
+        if found and each.inner == each.outer:
+            size, last = each.inner, found.pop()
+            each = _Dimension(last.inner * size, last.outer * size, last.low * size)
+        found.append(each)
+    one = _Dimension(1, 1, 0)
+    return None if len(found) > RANK else (*[one] * (RANK - len(found)), *found)
+
+
+def convert_pads(kernel: func.FuncOp) -> None:
+    """Replace the pads of a kernel."""
+    for op in [op for op in kernel.body.block.ops if isinstance(op, GenericOp) and PADDING in op.attributes]:
+        pad = _pad_of(op)
+        if pad is None:
+            continue
+        builder = LoopBuilder(kernel)
+        builder.insert_at(op)
+        _emit_calls(builder, kernel, pad)
+        op.detach()
+        op.erase()
+
+
+def _emit_calls(builder: LoopBuilder, kernel: func.FuncOp, pad: _Pad) -> None:
+    """Emit the calls for all rows, by tasks if they are many."""
+    *outer, _ = pad.dimensions
+    rows = math.prod(each.outer for each in outer)
+    tasks = task_count(pad.elements, pad.elements, rows)
+    value = builder.scalar(cast(Any, pad.value.owner).value)
+    numbers = [number for each in pad.dimensions for number in (each.inner, each.outer, each.low)]
+
+    def call(lower: Index, upper: Index) -> None:
+        arguments = (pad.source, pad.target, value, lower, upper, *numbers)
+        call_known(builder, kernel, "pad", arguments, (), _emit)
+
+    if tasks == 1:
+        call(0, rows)
+        return
+    size = task_size(rows, tasks)
+    with builder.parallel(-(-rows // size)) as task:
+        call(*chunk(builder, task, size, rows))
+
+
+def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: tuple[()]) -> None:
+    source, target, value, lower, upper, *numbers = parameters
+    sizes = [builder.index(number) for number in numbers]
+    inner, outer, low = sizes[0::3], sizes[1::3], sizes[2::3]
+    _Rows(builder, source, target, value, inner, outer, low).write(builder.index(lower), builder.index(upper))
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The body of the function: it writes rows of the target, plane by plane."""
+
+    builder: LoopBuilder
+    source: SSAValue
+    target: SSAValue
+    value: SSAValue
+    inner: Sequence[IndexValue]
+    outer: Sequence[IndexValue]
+    low: Sequence[IndexValue]
+
+    def write(self, first: IndexValue, end: IndexValue) -> None:
+        """Write the rows from the first one up to the end."""
+        builder, rows = self.builder, self.outer[2]
+        planes = [self._divided(first, rows), self._divided(builder.index(end + rows - 1), rows)]
+        with builder.loop(*planes) as plane:
+            above = builder.index(plane * rows)
+            begins = builder.index(first - above).max(0)
+            self._write_plane(plane, begins, builder.index(builder.min(end - above, rows)))
+
+    def _write_plane(self, plane: IndexValue, begins: IndexValue, ends: IndexValue) -> None:
+        """Write the rows of a plane in a range. What is between two rows of the source is filled at once."""
+        builder, inner, outer, low = self.builder, self.inner, self.outer, self.low
+        matrix = self._divided(plane, outer[1])
+        places = [builder.index(matrix - low[0]), builder.index(plane - matrix * outer[1] - low[1])]
+        inside = places[0].below(inner[0]) & places[1].below(inner[1])
+        top = builder.index(builder.min(begins.max(low[2]), ends))
+        bottom = builder.index(builder.min(low[2] + inner[2], ends)).max(top)
+        top, bottom = builder.select(inside, top, ends), builder.select(inside, bottom, ends)
+        above, width, last = plane * outer[2], outer[3], bottom - 1
+        some = top < bottom
+        head = builder.select(some, low[3], 0)
+        self._fill((above + begins) * width, (top - begins) * width + head)
+        gap, tail = width - inner[3], width - inner[3] - low[3] + (ends - bottom) * width
+        from_row = (places[0] * inner[1] + places[1]) * inner[2] - low[2]
+        with builder.loop(top, bottom) as row:
+            at = (above + row) * width + low[3]
+            self._copy((from_row + row) * inner[3], at)
+            self._fill(at + inner[3], builder.select(row.compare("eq", last), tail, gap))
+
+    def _divided(self, number: IndexValue, by: IndexValue) -> IndexValue:
+        return self.builder.binary(arith.DivUIOp, number, by)
+
+    def _fill(self, at: Index, count: Index) -> None:
+        builder = self.builder
+        with builder.loop(0, count, attributes=PARALLEL) as i:
+            builder.store(self.value, builder.strided_view(self.target, at + i, (1,), (1,)), [0])
+
+    def _copy(self, at: Index, to: Index) -> None:
+        """Copy a row of the source."""
+        builder = self.builder
+        with builder.loop(0, self.inner[3], attributes=PARALLEL) as i:
+            element = builder.load(builder.strided_view(self.source, at + i, (1,), (1,)), [0])
+            builder.store(element, builder.strided_view(self.target, to + i, (1,), (1,)), [0])
