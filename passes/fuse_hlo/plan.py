@@ -18,7 +18,7 @@ from .decisions import Decision, decisions
 from .graph import BlockGraph, is_splat_constant
 from .producers import ProducerFusion
 from .row_products import fuse_row_products
-from .rows import fuse_rows, repeat_broadcasts
+from .rows import fuse_rows, repeat_broadcasts, repeat_indices
 from .siblings import fuse_siblings
 
 Strategy = Literal["default", "none"]
@@ -62,6 +62,7 @@ def plan_block(block: Block, strategy: Strategy, products: bool = True) -> Block
         if products:
             fuse_row_products(clusters)
         repeat_broadcasts(clusters)
+        repeat_indices(clusters)
         ProducerFusion(clusters).run()
         fuse_siblings(clusters)
         decided = tuple(decisions(clusters))

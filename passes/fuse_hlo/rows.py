@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.dialects.builtin import TensorType
+from xdsl.ir import OpResult
 
 from ...dialects.cost import F32_BYTES
 from ...hlo_dialect.op import CHEAP
@@ -271,6 +272,43 @@ def repeat_broadcasts(clusters: Clusters) -> None:
             if rest:
                 clusters.live[number] = single(nodes[number])
                 clusters.places[number].append(number)
+
+
+def repeat_indices(clusters: Clusters) -> None:
+    """
+    Compute again what follows from indices alone, such as a causal mask, where others read what a row fusion has of it.
+
+    Other row fusions over rows of that shape compute it at once; for the rest it becomes a node of its own, as above.
+    """
+    nodes, counted = clusters.graph.nodes, _counted(clusters.graph)
+    for cluster in [each for each in clusters.live.values() if each.kind == "row"] if counted else ():
+        for number in reversed(sorted(counted & cluster.ops.keys())):
+            users = [place for place in clusters.users_of(number) if place != cluster.number]
+            if not users or len(clusters.places[number]) > 1:
+                continue
+            rows = [place for place in users if _has_rows_of(clusters.live[place], nodes[number])]
+            clusters.repeat_in(number, rows, Mode.ROW)
+            if len(rows) < len(users) and number != cluster.number:
+                clusters.live[number] = single(nodes[number])
+                clusters.places[number].append(number)
+
+
+def _counted(graph: BlockGraph) -> set[int]:
+    """The nodes that cheaply follow from indices and constants."""
+    found: set[int] = set()
+    for node in graph.nodes:
+        made = [graph.index.get(value.op) if isinstance(value, OpResult) else None for value in node.op.operands]
+        follows = any(number in found for number in made) and all(
+            number in found or (number is not None and graph.nodes[number].role == "constant") for number in made
+        )
+        if node.role == "iota" or (node.role == "elementwise" and node.cost <= CHEAP and follows):
+            found.add(node.index)
+    return found
+
+
+def _has_rows_of(cluster: Cluster, node: Node) -> bool:
+    """Whether a row fusion computes a node of another one at the same places of its own rows."""
+    return cluster.kind == "row" and RowShape(cluster.domain, cluster.row_dims).role(node) in ("full", "lead")
 
 
 def _takes(cluster: Cluster, node: Node) -> bool:
