@@ -18,7 +18,7 @@ from ...lowering.convert_to_llvm.cpu import PARALLEL_FOR
 from ...passes.manager.timing import Timing
 from ..cpu.jit import compile_with_text, link_texts
 from ..llvm_text.module import emit_llvm_ir
-from ..program.entry_choice import choose_entry, public_functions
+from ..program.entry_choice import choose_entry, hide_other_functions, public_functions
 from ..program.lowering import Lowering
 from ..program.pipeline import parse_source
 from ..program.source import Source, read_source
@@ -293,7 +293,9 @@ class _Compilation:
             ctx = make_context()
             with self.timing.stage("read"):
                 module = parse_source(self.source, ctx)
-                if function is not None:
+                if function is None:
+                    hide_other_functions(module)
+                else:
                     choose_entry(module, function)
             lowering = Lowering(ctx, module, AheadPipeline(machine, self.threads, self.external), self.timing)
             lowering.to_the_end()

@@ -16,6 +16,15 @@ HOST = "host"
 """The CPU of this machine, with the features that the JIT uses."""
 
 
+class Format(Enum):
+    """A format of object files."""
+
+    ELF = "ELF"
+    MACH_O = "Mach-O"
+    COFF = "COFF"
+    WASM = "WebAssembly"
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of machine: what is assumed of its CPUs, and what LLVM's code for a probe cannot tell."""
@@ -32,29 +41,25 @@ class Kind:
     pointer_bits: int = 64
     soft_extremes: bool = False
     """Whether LLVM fails at maximum and minimum of doubles."""
+    formats: tuple[Format, ...] = (Format.ELF,)
+    """The formats of its object files."""
 
+
+_ALL_SYSTEMS = (Format.ELF, Format.MACH_O, Format.COFF)
+_WEB = "+simd128,+bulk-memory,+nontrapping-fptoint,+sign-ext,+mutable-globals"
 
 KINDS: Mapping[str, Kind] = {
-    "x86_64": Kind("x86-64-v3", without=",".join(f"-{name}" for name in jit.EXCLUDED_FEATURES)),
-    "aarch64": Kind(registers=32),
+    "x86_64": Kind("x86-64-v3", without=",".join(f"-{name}" for name in jit.EXCLUDED_FEATURES), formats=_ALL_SYSTEMS),
+    "aarch64": Kind(registers=32, formats=_ALL_SYSTEMS),
     "armv7": Kind("cortex-a7", pointer_bits=32, soft_extremes=True),
     "riscv64": Kind("generic-rv64", features="+m,+a,+f,+d,+c", registers=32),
     "s390x": Kind("z14", registers=32, big_endian=True),
-    "wasm32": Kind(features="+simd128,+bulk-memory,+nontrapping-fptoint,+sign-ext,+mutable-globals", pointer_bits=32),
-    "wasm64": Kind(features="+simd128,+bulk-memory,+nontrapping-fptoint,+sign-ext,+mutable-globals"),
+    "wasm32": Kind(features=_WEB, pointer_bits=32, formats=(Format.WASM,)),
+    "wasm64": Kind(features=_WEB, formats=(Format.WASM,)),
 }
 """The machines whose code is tested, by LLVM's names."""
 
 _KNOWN_CPUS = ("generic", "generic-rv64", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "cortex-a7", "z14")
-
-
-class Format(Enum):
-    """A format of object files."""
-
-    ELF = "ELF"
-    MACH_O = "Mach-O"
-    COFF = "COFF"
-    WASM = "WebAssembly"
 
 
 _FORMATS = {
@@ -146,6 +151,12 @@ class Machine:
         kind = KINDS.get(name)
         if kind is None:
             raise MachineError(f"programs are not compiled for '{triple}': the machines are {', '.join(KINDS)}")
+        form = _format_of(triple)
+        if form not in kind.formats:
+            known = " or ".join(each.value for each in kind.formats)
+            raise MachineError(
+                f"'{triple}' has object files in {form.value}: programs for {name} are compiled to {known}"
+            )
         if cpu == HOST:
             if name != kind_of(host):
                 raise MachineError(f"the CPU 'host' is none of '{triple}': name one")
@@ -166,7 +177,7 @@ class Machine:
     @property
     def format(self) -> Format:
         """The format of its object files."""
-        return next((found for word, found in _FORMATS.items() if word in self.triple), Format.ELF)
+        return _format_of(self.triple)
 
     @cached_property
     def target_machine(self) -> Any:
@@ -218,6 +229,10 @@ class Machine:
 def kind_of(triple: str) -> str:
     """The machine of a triple, by LLVM's name of it."""
     return triple.partition("-")[0].replace("amd64", "x86_64").replace("arm64", "aarch64")
+
+
+def _format_of(triple: str) -> Format:
+    return next((found for word, found in _FORMATS.items() if word in triple), Format.ELF)
 
 
 VERSIONS = {"aarch64": "11.0", "x86_64": "10.13"}

@@ -53,6 +53,15 @@ def choose_entry(module: ModuleOp, name: str) -> None:
                 attributes[key] = _respelled(attribute, renamed)
 
 
+def hide_other_functions(module: ModuleOp) -> None:
+    """Make every function but @main private, so that what it does not call is not compiled."""
+    functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
+    if PROGRAM not in module.attributes and any(op.sym_name.data == ENTRY for op in functions):
+        for op in functions:
+            if op.sym_name.data != ENTRY:
+                op.properties["sym_visibility"] = StringAttr("private")
+
+
 def _respelled(attribute: Attribute, renamed: dict[str, str]) -> Attribute:
     """The attribute with its references to functions renamed."""
     match attribute:

@@ -226,6 +226,10 @@ def test_the_width_of_vectors_is_that_of_the_cpu(cpu: str, bits: int) -> None:
             ["--target=sparcv9-linux-gnu"],
             "programs are not compiled for 'sparcv9-linux-gnu': the machines are x86_64, aarch64, armv7",
         ),
+        (
+            ["--target=armv7-windows-msvc"],
+            "'armv7-windows-msvc' has object files in COFF: programs for armv7 are compiled to ELF",
+        ),
         (["--target=wasm32", "--python"], "Python loads no code for wasm32: take --javascript"),
         (["--javascript"], "JavaScript loads code for wasm32, not for"),
         (

@@ -16,6 +16,7 @@ from ahead_machines import EMULATED, WARNINGS, run, run_recorded
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.targets.ahead.c_programs import Recorded
 from xhlo.targets.ahead.library import Library, compile_ahead
+from xhlo.targets.ahead.object_symbols import object_symbols
 from xhlo.targets.ahead.weights import digest
 from xhlo.tools import hlo_aot
 
@@ -45,6 +46,19 @@ needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not i
 def make(folder: Path, *flags: str) -> None:
     (folder / "source.mlir").write_text(PROGRAM)
     assert hlo_aot.main([str(folder / "source.mlir"), "-o", str(folder / "model"), *flags]) == 0
+
+
+def test_only_the_entry_is_compiled() -> None:
+    """A function that the program exports, but C does not call, would take its name from the user's program."""
+    program = """
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { return %x : tensor<2xf32> }
+func.func @exp(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }
+"""
+    library = compile_ahead(program)
+    assert library.interface.symbols == ("model_run",)
+    assert [name for name, defined in object_symbols(library.object, library.machine.format) if defined] == [
+        "model_run"
+    ]
 
 
 # Several functions ---------------------------------------------------------------------------------------------------
