@@ -56,9 +56,8 @@ func.func @exp(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }
 """
     library = compile_ahead(program)
     assert library.interface.symbols == ("model_run",)
-    assert [name for name, defined in object_symbols(library.object, library.machine.format) if defined] == [
-        "model_run"
-    ]
+    names = [name for name, defined in object_symbols(library.object, library.machine.format) if defined]
+    assert "model_run" in names and "exp" not in names
 
 
 # Several functions ---------------------------------------------------------------------------------------------------
