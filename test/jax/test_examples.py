@@ -25,7 +25,7 @@ def load_compare():
     [
         ("mnist_convnet", ["--batch", "8"]),
         ("diffusion", ["--batch", "4", "--samples", "4"]),
-        ("transformer_lm", ["--width", "64", "--length", "32", "--layers", "2", "--bfloat16"]),
+        ("transformer_lm", ["--width", "64", "--length", "32", "--layers", "1", "--bfloat16"]),
         ("transformer_lm", ["--width", "64", "--length", "32"]),
     ],
     ids=["mnist_convnet", "diffusion", "transformer_lm bfloat16", "transformer_lm"],
