@@ -202,6 +202,19 @@ def test_variables_that_act_when_python_starts(probe: list[str]) -> None:
     assert "xhlo" in done.stdout
 
 
+def test_more_folders_of_modules_follow_the_server_s(probe: list[str], tmp_path: Path) -> None:
+    (tmp_path / "added.py").write_text("import sys\nSTATUS = 7 + sys.path.index(__file__.removesuffix('/added.py'))")
+    environment = _at_start_of(probe, ENVIRONMENT)
+    path = environment["PYTHONPATH"]
+    added = {**environment, "PYTHONPATH": f"{path}{os.pathsep}{tmp_path}"}
+    # After the folder of the script and the server's two.
+    assert start(probe, "exit", "__import__('added').STATUS", env=added).returncode == 7 + 3
+    assert start(probe, "exit", "'added' in __import__('sys').modules", env=environment).returncode == 0
+    # Before them, the server's modules might be others: the client starts the tool itself.
+    before = {**environment, "PYTHONPATH": f"{tmp_path}{os.pathsep}{path}"}
+    assert "xhlo" in start(probe, "--version", env=before).stdout
+
+
 def test_without_a_server_the_tool_is_started(server: ToolServer) -> None:
     command = server.command("hlo-opt")
     command[4] += ".gone"
