@@ -102,8 +102,8 @@ def _products(
     absorbed = absorbed_fills(structured)
     shared = {kernel.body.block.args[number] for number in Kernel(kernel).shared}
     for op in [op for op in structured if isinstance(op, GenericOp) and CONTRACTION in op.attributes]:
-        fill = absorbed[op][0]
         lanes = lane_product_of(op, machine)
+        fill = None if lanes is None else absorbed[op][0]
         if lanes is not None and fill is not None and is_zero(fill.inputs[0]):
             epilogue = None if is_in_parts(lanes) else epilogue_of(op, fill, shared)
             together = None if epilogue is None else lane_product_of(op, machine, epilogue)
@@ -115,6 +115,7 @@ def _products(
         columns = None if product is None else columns_of(product, machine)
         if product is None or (columns is None and not is_worth_blocking(product, streams(product, machine))):
             continue
+        fill = absorbed[op][0]
         # No tile of a sum in chunks is complete before the chunks are added.
         whole = columns is None and chunks_of(oriented(product, machine)) == 1
         epilogue = epilogue_of(op, fill, shared) if whole else None

@@ -70,6 +70,9 @@ STREAMED_COLUMNS = 1024
 SHALLOW = 1 << 15
 """Elements of a panel of B, over all contracted loops, that fit into the L1 cache together with A."""
 
+ALTERNATING = 4
+"""Part of the L2 cache that holds rows of matrices which alternate."""
+
 FAR = 0.5
 """Sizes of the L2 cache from which B is far."""
 
@@ -147,6 +150,9 @@ def block_rows(product: Contraction, blocking: Blocking, machine: Machine, strea
     summed = product.outer_k and math.prod(loop.size for loop in product.outer_k) > panels
     # One thread, too, is faster with tiles whose epilogue finds them in the cache.
     tasks = FEW_TASKS if summed else CPU.tiles
+    if alternate(product):
+        # All matrices have their turn while the lines that their rows share are in the cache.
+        tile_m = max(1, min(tile_m, machine.l2_bytes // ALTERNATING // (mr * product.m.a * bytes_each)))
     # Each tile reads its columns of B, from afar if B is large: then tiles are narrow, and high.
     far = not streamed and product.n.size * product.depth * bytes_each > FAR * machine.l2_bytes
     least_m, least_n = max(1, HIGH_ROWS // mr) if far else 1, 1
@@ -165,6 +171,12 @@ def block_rows(product: Contraction, blocking: Blocking, machine: Machine, strea
     while tile_n > least_n and tasks_of(tile_m, tile_n) < tasks:
         tile_n = -(-tile_n // 2)
     return replace(blocking, mr=mr, m_panels=panels, tile_m=tile_m, tile_n=tile_n)
+
+
+def alternate(product: Contraction) -> bool:
+    """Whether rows of several matrices alternate in A, as those of a convolution's groups with the features last."""
+    batches = [loop for loop in product.outer if loop.b]
+    return bool(batches) and all(0 < loop.a * loop.size <= product.m.a for loop in batches)
 
 
 def is_shallow(product: Contraction, blocking: Blocking) -> bool:
@@ -199,6 +211,7 @@ class DirectProductEmitter(ProductEmitter):
         outer_k = () if self.inner_k else product.outer_k
         self.around = product.outer
         """All loops around the product that move C, in their order."""
+        self.matrices_alternate = alternate(product)
         # The loops around B's matrices come first; those over rows are counted with the panels.
         product = replace(product, outer=tuple(self.batches), outer_k=outer_k)
         super().__init__(builder, kernel, constants, product, blocking, overwrite)

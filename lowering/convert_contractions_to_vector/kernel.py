@@ -79,6 +79,9 @@ class ProductEmitter:
     b_streams = False
     """Whether passes go along a few rows of B."""
 
+    matrices_alternate = False
+    """Whether tasks go through the matrices of a batch before they go on to other rows."""
+
     def __init__(
         self,
         builder: LoopBuilder,
@@ -142,8 +145,10 @@ class ProductEmitter:
         with tasks(self.builder, around * down * across, work) as number:
             column = number % across * blocking.tile_n
             rest = number // across
-            row = rest % down * blocking.tile_m
-            matrix = 0 if around == 1 else rest // down
+            if self.matrices_alternate:
+                row, matrix = rest // around * blocking.tile_m, rest % around
+            else:
+                row, matrix = rest % down * blocking.tile_m, 0 if around == 1 else rest // down
             position = delinearized(matrix, [loop.size for loop in product.outer])
             rows = (row, end_of(builder, row, blocking.tile_m, blocking.m_panels))
             columns = (column, end_of(builder, column, blocking.tile_n, blocking.n_panels))

@@ -251,7 +251,9 @@ def lanes_of_block(product: LaneProduct, machine: Machine) -> int | None:
     """The lanes of one vector; None if the product has too few, or one group fills a vector."""
     most = machine.vector_bits // width_of(product.element)
     lanes = min(most, 1 << product.n.size.bit_length() - 1)
-    return lanes if lanes >= LEAST_LANES and product.group.lanes < lanes else None
+    group = product.group
+    several = group.lanes <= (lanes if group.kept else lanes // 2)
+    return lanes if lanes >= LEAST_LANES and several else None
 
 
 def members_of(product: LaneProduct) -> tuple[Loop, ...]:
