@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import cast
 
@@ -71,6 +72,9 @@ def native_call(
 LEAST_LENGTH = 128
 """Elements of a row from which few are selected rather than sorted."""
 
+LEAST_OF_FEW, FOR_EACH = 32, 12
+"""The same for few rows: so many elements of a row for each of them. Many rows are sorted side by side in vectors."""
+
 SHARE = 8
 """Rows are sorted if more than this part of them is used."""
 
@@ -86,7 +90,8 @@ def _sort(op: SortOp) -> Sequence[Operation]:
     if key is None or count is None or op.dim != len(shape) - 1 or not isinstance(key.value, BlockArgument):
         return ()
     length, by = shape[-1], key.value.index // 2
-    if 0 in shape or not LEAST_LENGTH <= length < 1 << 31 or count * SHARE > length:
+    least = min(LEAST_LENGTH, max(LEAST_OF_FEW, FOR_EACH * math.prod(shape[:-1])))
+    if 0 in shape or not least <= length < 1 << 31 or count * SHARE > length:
         return ()
     rows = op.inputs[by]
     others = [number for number in range(len(op.inputs)) if number != by]
