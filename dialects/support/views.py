@@ -9,7 +9,9 @@ from xdsl.dialects import memref
 from xdsl.ir import Block, Operation, SSAValue, Use
 from xdsl.traits import OpTrait
 
-_VIEWS = (
+from .classes import one_of
+
+_is_common_view = one_of(
     memref.AssumeAlignmentOp,
     memref.CastOp,
     memref.CollapseShapeOp,
@@ -28,7 +30,7 @@ class ViewLike(OpTrait):
 
 def is_view(op: Operation | Block) -> TypeGuard[Operation]:
     """Whether the first result of `op` aliases the memory of its first operand."""
-    return isinstance(op, _VIEWS) or (isinstance(op, Operation) and op.has_trait(ViewLike, value_if_unregistered=False))
+    return _is_common_view(op) or (isinstance(op, Operation) and op.has_trait(ViewLike, value_if_unregistered=False))
 
 
 def root_buffer(value: SSAValue) -> SSAValue:

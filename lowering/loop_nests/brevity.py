@@ -26,13 +26,15 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation
 
 from ...dialects.cpu import SHARED, ParallelForOp
+from ...dialects.support.classes import one_of
 from ...dialects.support.kernel import BRIEF, INLINE, PART, entry_name, is_kernel
 from .unrolling import iterations
 
 MOST = 1024
 """Operations of the functions of a program that are not optimized, over a run: a tenth of a microsecond."""
 
-_FREE = (arith.ConstantOp, scf.YieldOp, memref.ReinterpretCastOp, func.ReturnOp)
+_is_free = one_of(arith.ConstantOp, scf.YieldOp, memref.ReinterpretCastOp, func.ReturnOp)
+_is_access = one_of(memref.LoadOp, memref.StoreOp)
 _OF_A_LOOP = 3
 """Operations of an iteration besides its body: the index is compared and increased, and control goes back."""
 
@@ -99,6 +101,8 @@ class _Runs:
     def _count(self, block: Block, times: float, work: _Work) -> None:
         """Add what a block does that is executed so often."""
         for op in block.ops:
+            if _is_free(op):
+                continue
             if isinstance(op, func.CallOp):
                 self._count_call(op.callee.string_value(), times, work)
             elif isinstance(op, ParallelForOp):
@@ -108,9 +112,9 @@ class _Runs:
                 work.operations += _OF_A_LOOP * again
                 for inner in (block for region in op.regions for block in region.blocks):
                     self._count(inner, again, work)
-            elif not isinstance(op, _FREE):
+            else:
                 work.operations += times * _size(op)
-                work.is_plain = work.is_plain and _is_plain(op)
+                work.is_plain = work.is_plain and work.operations <= MOST and _is_plain(op)
 
     def _count_call(self, callee: str, times: float, work: _Work) -> None:
         function = self._functions.get(callee)
@@ -125,9 +129,10 @@ class _Runs:
 
 def _size(op: Operation) -> int:
     """The instructions of an operation: each index of an access but one is multiplied and added."""
-    if not isinstance(op, memref.LoadOp | memref.StoreOp):
+    if not _is_access(op):
         return 1
-    return 1 + 2 * max(0, sum(not isinstance(index.owner, arith.ConstantOp) for index in op.indices) - 1)
+    indices = cast(memref.LoadOp, op).indices
+    return 1 + 2 * max(0, sum(not isinstance(index.owner, arith.ConstantOp) for index in indices) - 1)
 
 
 def _product(times: float, operations: float) -> float:

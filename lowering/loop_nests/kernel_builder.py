@@ -15,9 +15,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.gpu.functions import GpuFuncOp
 from ...dialects.support.buffers import INDEX
+from ...dialects.support.classes import one_of
 from ...dialects.support.creation import append, create_op
 from ...dialects.support.kernel import UNPREDICTABLE
 from ...dialects.support.scalar import Scalar, scalar_attr
+
+_is_constant = one_of(arith.ConstantOp)
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -168,10 +171,10 @@ def known(value: Index) -> Index:
 
 def known_number(value: SSAValue) -> int | None:
     """The number of an integer constant."""
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
+    if not _is_constant(value.owner):
+        return None
+    number = cast(arith.ConstantOp, value.owner).value
+    return number.value.data if isinstance(number, IntegerAttr) else None
 
 
 def value_of(value: Value) -> SSAValue:

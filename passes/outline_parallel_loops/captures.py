@@ -9,7 +9,10 @@ from typing import TypeGuard
 from xdsl.dialects import arith, memref
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...dialects.support.classes import one_of
 from ...dialects.support.views import is_view
+
+_is_constant = one_of(arith.ConstantOp, memref.GetGlobalOp)
 
 
 def is_repeated(op: Operation | Block) -> TypeGuard[Operation]:
@@ -19,7 +22,7 @@ def is_repeated(op: Operation | Block) -> TypeGuard[Operation]:
     Constants fold there; a view passed together with its buffer would alias memory that the body's parameters declare
     noalias.
     """
-    return is_view(op) or isinstance(op, (arith.ConstantOp, memref.GetGlobalOp))
+    return _is_constant(op) or is_view(op)
 
 
 @dataclass

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
+from typing import TypeGuard, cast
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import FunctionType, IndexType, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Block, Operation, Region
 
 from ...dialects.cpu import SHARED, ParallelForOp
+from ...dialects.support.classes import one_of
 from ...dialects.support.kernel import PARALLEL_BODY, PART, is_kernel
 from .captures import Captures, capture, is_repeated
 
-_INDEX_ARITHMETIC = (
+_is_index_arithmetic = one_of(
     arith.AddiOp,
     arith.DivUIOp,
     arith.MaxSIOp,
@@ -22,9 +23,12 @@ _INDEX_ARITHMETIC = (
     arith.SubiOp,
 )
 
+_calls = one_of(func.CallOp, ParallelForOp)
+_is_start = one_of(func.ReturnOp, memref.AllocaOp, ParallelForOp, scf.YieldOp, arith.CmpiOp)
+
 
 def _is_index(op: Operation | Block) -> TypeGuard[Operation]:
-    return isinstance(op, _INDEX_ARITHMETIC) and isinstance(op.result.type, IndexType)
+    return _is_index_arithmetic(op) and isinstance(cast(Operation, op).results[0].type, IndexType)
 
 
 def _is_cloned(op: Operation | Block) -> TypeGuard[Operation]:
@@ -64,15 +68,14 @@ def _find(region: Region, found: list[scf.ForOp]) -> bool:
 
 
 def _is_work(loop: scf.ForOp) -> bool:
-    return not any(isinstance(op, func.CallOp | ParallelForOp) for op in loop.walk())
+    return not any(map(_calls, loop.walk()))
 
 
 def _only_starts(op: Operation) -> bool:
     """Whether an operation computes indices, makes views and buffers, or calls."""
     if isinstance(op, func.CallOp):
         return not op.results
-    starts = func.ReturnOp, memref.AllocaOp, ParallelForOp, scf.YieldOp, arith.CmpiOp
-    return isinstance(op, starts) or _is_cloned(op)
+    return _is_start(op) or _is_cloned(op)
 
 
 def _outline(loop: scf.ForOp, name: str) -> func.FuncOp:

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerType, StringAttr
 from xdsl.ir import Attribute, Operation
 
 from ...dialects.llvm_ops import PoisonOp, SelectOp
+from ...dialects.support.classes import one_of
 from ...dialects.support.kernel import BRIEF
 from ...dialects.support.vector_variants import VECTOR_VARIANTS
 
@@ -186,7 +187,7 @@ def _balanced(groups: list[list[str]], graph: _Graph, count: int) -> list[list[s
     return [part for part in parts if part]
 
 
-_CONTROL: tuple[type[Operation], ...] = (
+_is_control = one_of(
     llvm.AddOp,
     llvm.AddressOfOp,
     llvm.AllocaOp,
@@ -220,7 +221,7 @@ def _works(op: Operation) -> bool:
     if isinstance(op, llvm.StoreOp):
         slot = op.ptr.owner
         return not isinstance(slot.ptr.owner if isinstance(slot, llvm.GEPOp) else slot, llvm.AllocaOp)
-    return not isinstance(op, _CONTROL) or any(result.type not in _INDICES for result in op.results)
+    return not _is_control(op) or any(result.type not in _INDICES for result in op.results)
 
 
 def _is_declaration(op: Operation) -> bool:
