@@ -37,11 +37,8 @@ INFLATION = 2
 FEW_COLUMNS = 512
 """Columns of B up to which packing A would cost much of the time that it saves."""
 
-VERY_FEW_COLUMNS = 16
-"""The same for rows whose lines map to few sets of the L1 cache, where panels have few rows."""
-
 FEW_ROWS = 8
-"""Rows of such a panel: no more than the ways of a set."""
+"""Rows of a panel whose lines map to few sets of the L1 cache: no more than the ways of a set."""
 
 ALIASING = 2048
 """A row stride in bytes whose multiples map the lines of a panel to few sets of the L1 cache."""
@@ -95,8 +92,7 @@ def reads_in_place(product: Contraction) -> bool:
     for loop in (*product.outer, *product.outer_k):
         panels *= loop.size if loop.a else 1
     inflated = panels > INFLATION * math.prod(stored.get_shape())
-    few = VERY_FEW_COLUMNS if lines_alias(product, product.m.a) else FEW_COLUMNS
-    narrow = product.n.size <= few and product.k.a == 1
+    narrow = product.n.size <= FEW_COLUMNS and product.k.a == 1
     return (inflated or narrow) and panels >= SMALL and stored.element_type == product.element
 
 
@@ -115,7 +111,7 @@ def streams(product: Contraction, machine: Machine) -> bool:
 def reads_both_in_place(product: Contraction, blocking: Blocking, machine: Machine) -> bool:
     """Whether B too is better read in place: it fits into the caches, or each of its elements is needed only once."""
     a, b = product.factors
-    aliases = any(lines_alias(product, stride) for stride in (product.m.a, product.k.a, product.k.b))
+    aliases = lines_alias(product, product.k.a) or lines_alias(product, product.k.b)
     cached = product.k.size * product.n.size <= SMALL_B and product.m.size >= LEAST_ROWS and not aliases
     few = blocking.m_panels <= (MOST_STREAMED if streams(product, machine) else ONCE)
     # Few rows are widened when they are read; others would be each time.

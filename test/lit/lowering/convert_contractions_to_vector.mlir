@@ -12,7 +12,7 @@
 // CHECK-LABEL: func.func private @product
 // CHECK-NOT:     linalg
 // CHECK:         %[[PA:.*]] = memref.alloc() : memref<265216xf32>
-// CHECK:         %[[PB:.*]] = memref.alloc() : memref<262144xf32>
+// CHECK:         %[[PB:.*]] = memref.alloc() : memref<524288xf32>
 // CHECK:         "scf.parallel"
 // CHECK:           func.call @product_pack(%x,
 // CHECK:         "scf.parallel"
@@ -34,10 +34,10 @@
 // AVX2:          vector.load
 // AVX2:          vector.broadcast %{{.*}} : f32 to vector<8xf32>
 // AVX2-NEXT:     vector.fma
-func.func private @product(%x: memref<512x512xf32>, %y: memref<512x512xf32>, %o: memref<512x512xf32>) attributes {hlo.kernel = "dot"} {
+func.func private @product(%x: memref<512x512xf32>, %y: memref<512x1024xf32>, %o: memref<512x1024xf32>) attributes {hlo.kernel = "dot"} {
   %zero = arith.constant 0.0 : f32
-  linalg.fill ins(%zero : f32) outs(%o : memref<512x512xf32>)
-  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : memref<512x512xf32>, memref<512x512xf32>) outs(%o : memref<512x512xf32>) attrs = {xhlo.contraction} {
+  linalg.fill ins(%zero : f32) outs(%o : memref<512x1024xf32>)
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : memref<512x512xf32>, memref<512x1024xf32>) outs(%o : memref<512x1024xf32>) attrs = {xhlo.contraction} {
   ^bb(%p: f32, %q: f32, %z: f32):
     %r = arith.mulf %p, %q fastmath<reassoc,contract> : f32
     %s = arith.addf %z, %r fastmath<reassoc,contract> : f32
