@@ -2,8 +2,9 @@
 Row fusions: reductions over the trailing dimensions, with the operations around them that work on the same rows.
 
 A softmax reads its input for the maximum, for the sum, and for the quotient. One kernel over rows reads each input once
-and writes each output once, because a row stays in the cache between the steps. Row fusions are formed before loops and
-reductions, which would take their operations.
+and writes each output once, because a row stays in the cache between the steps. A loss and its gradient share rows in the
+same way, without a step that reads the sum. Row fusions are formed before loops and reductions, which would take their
+operations.
 
 For rows of shape `lead + trailing`, an operation takes part as
 
@@ -17,6 +18,7 @@ For rows of shape `lead + trailing`, an operation takes part as
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,6 +39,10 @@ MIN_ROWS = 8
 
 LONG_ROW = CPU.l2_bytes // 4 // F32_BYTES
 """A row with more elements does not stay in its quarter of the L2 cache between the steps."""
+
+
+LEAST_SHARED = 16
+"""Elements of a row from which a reduction joins the rows only to share what both compute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +124,36 @@ class RowFusion:
                 self.roles[node.index] = role
 
     def run(self) -> None:
-        seeds = [index for index, role in self.roles.items() if role == "reduce" and self._comes_back(index)]
+        reductions = [index for index, role in self.roles.items() if role == "reduce"]
+        seeds = [index for index in reductions if self._comes_back(index) or self._shares(index, self.roles)]
         if not seeds:
             return
         trial = self._trial(self._connected(seeds))
         for cluster in trial.live.values():
             fed = any(self.roles.get(i) == "expand" and self._is_fed(i, cluster) for i in cluster.ops)
-            if fed and self._saves(cluster):
+            shares = any(self.roles.get(i) == "reduce" and self._shares(i, cluster.ops) for i in cluster.ops)
+            if (fed or shares) and self._saves(cluster):
                 self._commit(sorted(cluster.ops))
+
+    def _shares(self, reduction: int, inside: Container[int]) -> bool:
+        """Whether the rows' own elements are computed from something costly that the reduction needs too."""
+        if self.row.shape[-1] < LEAST_SHARED:
+            return False
+        pending, before = [reduction], {reduction}
+        while pending:
+            for operand in self.nodes[pending.pop()].operands:
+                if operand in inside and operand not in before and self.roles.get(operand) == "full":
+                    before.add(operand)
+                    pending.append(operand)
+        costly: set[int] = set()
+        for index in sorted(before - {reduction}):
+            node = self.nodes[index]
+            if node.cost <= CHEAP and costly.isdisjoint(node.operands):
+                continue
+            if any(user in inside and user not in before and self.roles.get(user) == "full" for user in node.users):
+                return True
+            costly.add(index)
+        return False
 
     def _saves(self, cluster: Cluster) -> bool:
         """
@@ -282,7 +310,7 @@ def repeat_indices(clusters: Clusters) -> None:
     """
     nodes, counted = clusters.graph.nodes, _counted(clusters.graph)
     for cluster in [each for each in clusters.live.values() if each.kind == "row"] if counted else ():
-        for number in reversed(sorted(counted & cluster.ops.keys())):
+        for number in sorted(counted & cluster.ops.keys(), reverse=True):
             users = [place for place in clusters.users_of(number) if place != cluster.number]
             if not users or len(clusters.places[number]) > 1:
                 continue
