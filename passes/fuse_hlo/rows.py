@@ -2,9 +2,9 @@
 Row fusions: reductions over the trailing dimensions, with the operations around them that work on the same rows.
 
 A softmax reads its input for the maximum, for the sum, and for the quotient. One kernel over rows reads each input once
-and writes each output once, because a row stays in the cache between the steps. A loss and its gradient share rows in the
-same way, without a step that reads the sum. Row fusions are formed before loops and reductions, which would take their
-operations.
+and writes each output once, because a row stays in the cache between the steps. A loss and its gradient share rows in
+the same way, without a step that reads the sum. Row fusions are formed before loops and reductions, which would take
+their operations.
 
 For rows of shape `lead + trailing`, an operation takes part as
 
