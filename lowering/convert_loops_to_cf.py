@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from xdsl.context import Context
@@ -26,7 +27,7 @@ from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from .device.parts import device_modules, lowered_functions, lowered_parts
 from .loop_nests.brevity import mark_brief_functions
-from .loop_nests.unrolling import UNROLL, mark_small_loops
+from .loop_nests.unrolling import UNROLL, SmallLoops
 
 LOOP_ATTRIBUTES = (PARALLEL, VECTORIZE, UNROLL)
 """Attributes of a loop that its back edge keeps."""
@@ -39,6 +40,7 @@ Lowering: TypeAlias = Callable[[Any, Block, Block], None]
 """Replaces an operation that ended the first block; control continues in the second, with its results as arguments."""
 
 
+@dataclass(frozen=True)
 class ConvertLoopsToCfPass(HloPass):
     """
     Lower scf.for, while, if, index_switch, execute_region and parallel (run serially) to blocks and branches of cf.
@@ -48,20 +50,23 @@ class ConvertLoopsToCfPass(HloPass):
             ^body: ..  br ^header(%i + %s, %b) {xhlo.parallel}
     Assumes: nothing. In a module with a gpu.module only the functions of the device are converted.
     Leaves: no scf in what it converts. A loop's attributes (xhlo.parallel, xhlo.unroll, xhlo.vectorize) move to its
-            back edge; small loops with known bounds are marked to be unrolled (see loop_nests/unrolling.py), and
-            functions of few operations to be left as they are (xhlo.brief, see loop_nests/brevity.py).
+            back edge; small loops with known bounds are marked to be unrolled (see loop_nests/unrolling.py), but with
+            `scalable` none that become loops of vectors, whose length is known only when the code runs; functions of
+            few operations are marked to be left as they are (xhlo.brief, see loop_nests/brevity.py).
     """
 
     name = "convert-loops-to-cf"
     takes_branches = True
     illegal = ("scf.*",)
 
+    scalable: bool = False
+
     def run(self, ctx: Context, module: ModuleOp) -> None:
         if not device_modules(module):
             mark_brief_functions(module)
         for function in lowered_functions(module):
             for block in list(function.body.blocks):
-                mark_small_loops(block, isinstance(function, GpuFuncOp))
+                SmallLoops(isinstance(function, GpuFuncOp), self.scalable).mark(block)
                 lower_block(block)
 
     def parts(self, module: ModuleOp) -> Sequence[Operation]:

@@ -8,8 +8,11 @@ of the compile time and gains nothing for loops that are vectorized and interlea
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, cast
+
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import IntegerAttr, IntegerType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Block, SSAValue
 
 UNROLL = "xhlo.unroll"
@@ -43,53 +46,78 @@ _ROLLED = MOST_OPERATIONS_ON_GPU + 1
 _FREE = (arith.ConstantOp, scf.YieldOp, memref.ReinterpretCastOp, arith.IndexCastOp)
 
 
-def mark_small_loops(block: Block, device: bool = False) -> int:
-    """
-    Mark the loops to unroll in a block; returns the block's size after unrolling, at most `_ROLLED`.
+@dataclass(frozen=True)
+class SmallLoops:
+    """Marks the loops of one function."""
 
-    `device`: the block is in a function that each thread of a GPU runs.
-    """
-    size = 0
-    for op in block.ops:
-        if isinstance(op, scf.ForOp):
-            size += _mark(op, device)
-            continue
-        for region in op.regions:
-            for inside in region.blocks:
-                size += mark_small_loops(inside, device)
-        # A call without results is a large shared part of a kernel; LLVM does not unroll a loop around a call that it
-        # may still inline, and would warn on standard error.
-        shared = isinstance(op, func.CallOp) and not op.results
-        if device and isinstance(op, func.CallOp):
-            size += INLINED
-        else:
-            size += _ROLLED if shared else not isinstance(op, _FREE)
-    return min(size, _ROLLED)
+    device: bool = False
+    """Whether each thread of a GPU runs the function."""
+    scalable: bool = False
+    """Whether the length of vectors is known only when the code runs: loops of vectors have no known trip counts."""
 
+    def mark(self, block: Block) -> int:
+        """Mark the loops to unroll in a block; returns the block's size after unrolling, at most `_ROLLED`."""
+        size = 0
+        for op in block.ops:
+            if isinstance(op, scf.ForOp):
+                size += self._mark(op)
+                continue
+            for region in op.regions:
+                for inside in region.blocks:
+                    size += self.mark(inside)
+            # A call without results is a large shared part of a kernel; LLVM does not unroll a loop around a call that
+            # it may still inline, and would warn on standard error.
+            shared = isinstance(op, func.CallOp) and not op.results
+            if self.device and isinstance(op, func.CallOp):
+                size += INLINED
+            else:
+                size += _ROLLED if shared else not isinstance(op, _FREE)
+        return min(size, _ROLLED)
 
-def _mark(op: scf.ForOp, device: bool) -> int:
-    """Mark a loop if it is to be unrolled; returns its size."""
-    inner, count = mark_small_loops(op.body.block, device), iterations(op)
-    if count is None:
+    def _mark(self, op: scf.ForOp) -> int:
+        """Mark a loop if it is to be unrolled; returns its size."""
+        inner, count = self.mark(op.body.block), iterations(op)
+        if count is None:
+            return _ROLLED
+        if self.device and count <= MOST_ITERATIONS and count * inner <= MOST_OPERATIONS_ON_GPU:
+            _repeat(op, WHOLLY)
+            return count * inner
+        innermost = not any(inside.regions for inside in op.body.block.ops)
+        vectorizes = innermost and inner <= LONG_BODY and (count % LANES == 0 or count > MOST_ITERATIONS)
+        if vectorizes and count:
+            vectors = -(-count // LANES)
+            if vectors > 1 and not self.scalable:
+                _repeat(op, min(vectors, TIMES))
+            return vectors * inner if vectors <= TIMES and not self.scalable else _ROLLED
+        if count <= MOST_ITERATIONS and count * inner <= MOST_OPERATIONS:
+            _repeat(op, WHOLLY)
+            return count * inner
         return _ROLLED
-    if device and count <= MOST_ITERATIONS and count * inner <= MOST_OPERATIONS_ON_GPU:
-        _repeat(op, WHOLLY)
-        return count * inner
-    innermost = not any(inside.regions for inside in op.body.block.ops)
-    vectorizes = innermost and inner <= LONG_BODY and (count % LANES == 0 or count > MOST_ITERATIONS)
-    if vectorizes and count:
-        vectors = -(-count // LANES)
-        if vectors > 1:
-            _repeat(op, min(vectors, TIMES))
-        return vectors * inner if vectors <= TIMES else _ROLLED
-    if count <= MOST_ITERATIONS and count * inner <= MOST_OPERATIONS:
-        _repeat(op, WHOLLY)
-        return count * inner
-    return _ROLLED
 
 
 def _repeat(op: scf.ForOp, times: int) -> None:
     op.attributes.setdefault(UNROLL, IntegerAttr(times, IntegerType(64)))
+    if _constant(op.lb) is None:
+        _begin_at_zero(op, cast(arith.AddiOp, op.ub.owner).rhs)
+
+
+def _begin_at_zero(op: scf.ForOp, count: SSAValue) -> None:
+    """
+    Let a loop that ends `count` after its beginning run from zero: LLVM sees how many iterations it has. It warns on
+    standard error about a loop to be unrolled where it does not.
+    """
+    body, begin = op.body.block, op.lb
+    first, type_ = body.first_op, begin.type
+    assert first is not None and isinstance(type_, (IndexType, IntegerType))
+    zero = arith.ConstantOp(IntegerAttr(0, cast("IndexType | IntegerType[Any, Any]", type_)))
+    cast(Block, op.parent).insert_op_before(zero, op)
+    index = body.args[0]
+    place = arith.AddiOp(begin, index)
+    for new in (zero, place):
+        new.location = op.location
+    body.insert_op_before(place, first)
+    index.replace_uses_with_if(place.result, lambda use: use.operation is not place)
+    op.operands[0], op.operands[1] = zero.result, count
 
 
 def iterations(op: scf.ForOp) -> int | None:

@@ -211,6 +211,11 @@ class Machine:
         return self.kind.soft_extremes
 
     @property
+    def scalable(self) -> bool:
+        """Whether LLVM makes vectors whose length only the CPU that runs the code knows: RISC-V's V."""
+        return _scalable(self)
+
+    @property
     def is_host_kind(self) -> bool:
         """Whether this machine's own tools make programs for it."""
         return kind_of(self.triple) == kind_of(jit.host_triple()) and self.format is Format.ELF
@@ -295,6 +300,13 @@ def _vector_bits(machine: Machine) -> int:
 def _soft_half(machine: Machine) -> bool:
     text = jit.compile_to_assembly(_HALF_PROBE, machine=machine.target_machine)
     return any(call in text for call in _HALF_CALLS)
+
+
+@lru_cache(maxsize=64)
+def _scalable(machine: Machine) -> bool:
+    if kind_of(machine.triple) != "riscv64":
+        return False
+    return "vset" in jit.compile_to_assembly(_VECTOR_PROBE, machine=machine.target_machine)
 
 
 @lru_cache(maxsize=64)

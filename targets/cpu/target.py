@@ -47,12 +47,17 @@ class Vectors(Protocol):
     @property
     def soft_extremes(self) -> bool: ...
 
+    @property
+    def scalable(self) -> bool: ...
+
 
 def tuned_for(machine: Vectors, spec: str, one_thread: bool = False) -> str:
     """A pass with the options that state what a machine's vectors are and can, and whether one thread runs the code."""
     if spec == "convert-to-llvm":
         soft = soft_options(machine)
         return f"{spec}{{{' '.join(soft)}}}" if soft else spec
+    if spec == "convert-loops-to-cf" and machine.scalable:
+        return f"{spec}{{scalable=true}}"
     if spec not in SIZED_BY_VECTORS:
         return NATIVE_CALLS.get(spec, spec)
     options = [f"vector-bits={machine.vector_bits}", *_scalings(spec, machine.vector_bits)]

@@ -331,6 +331,18 @@ def test_blocks_of_products_are_sized_by_the_machine(tmp_path: Path, capfd: pyte
         assert message in capfd.readouterr().err
 
 
+def test_llvm_has_nothing_to_say_about_vectors_of_unknown_length(capfd: pytest.CaptureFixture[str]) -> None:
+    """It cannot unroll loops of them, and says so on standard error if it is asked to."""
+    program = """func.func @main(%x: tensor<64xf32>) -> tensor<32xf32> {
+  %0 = stablehlo.slice %x [0:64:2] : (tensor<64xf32>) -> tensor<32xf32>
+  return %0 : tensor<32xf32>
+}"""
+    machines = [Machine.named("riscv64-linux-gnu", cpu) for cpu in ("generic-rv64+v", "generic-rv64")]
+    assert [machine.scalable for machine in machines] == [True, False]
+    assert "vscale" in compile_ahead(program, triple=machines[0].triple, cpu="generic-rv64+v").optimized
+    assert capfd.readouterr().err == ""
+
+
 def test_every_kind_of_machine_is_known_to_llvm() -> None:
     for name, kind in KINDS.items():
         machine = Machine.named(f"{name}-unknown-linux-gnu" if "wasm" not in name else name)

@@ -1,4 +1,5 @@
 // RUN: hlo-opt %s --convert-loops-to-cf | filecheck %s
+// RUN: hlo-opt %s --convert-loops-to-cf='scalable=true' | filecheck %s --check-prefix=SCALABLE
 
 // CHECK-LABEL: func.func @counted
 // CHECK:         cf.br ^[[HEADER:bb[0-9]+]](%lo, %init : index, f32)
@@ -108,6 +109,10 @@ func.func @small(%m: memref<100x4xf32>) {
 }
 
 // A long innermost loop is unrolled in part, as many vectors as it has or four times; loops of unknown bounds stay loops.
+// Where the length of vectors is unknown, so are the trips of their loops, and LLVM would warn.
+// SCALABLE-LABEL: func.func @long
+// SCALABLE-NOT:     xhlo.unroll
+// SCALABLE-LABEL: func.func private @part
 // CHECK-LABEL: func.func @long
 // CHECK:         xhlo.unroll = 3 : i64
 // CHECK-NOT:     xhlo.unroll
@@ -142,6 +147,27 @@ func.func @around_a_call(%m: memref<4xf32>, %v: f32) {
   }
   scf.for %j = %c0 to %c4 step %c1 {
     memref.store %v, %m[%j] : memref<4xf32>
+  }
+  func.return
+}
+
+// Bounds that are a constant apart begin at zero: LLVM sees how many iterations there are.
+// CHECK-LABEL: func.func @apart
+// CHECK-SAME:    %[[LO:lo]]: index
+// CHECK-DAG:     %[[ZERO:.*]] = arith.constant 0 : index
+// CHECK-DAG:     %[[FOUR:.*]] = arith.constant 4 : index
+// CHECK:         cf.br ^[[AT:bb[0-9]+]](%[[ZERO]] : index)
+// CHECK:       ^[[AT]](%[[I:.*]]: index):
+// CHECK:         arith.cmpi slt, %[[I]], %[[FOUR]] : index
+// CHECK:         %[[K:.*]] = arith.addi %[[LO]], %[[I]] : index
+// CHECK-NEXT:    memref.store %v, %m[%[[K]]]
+// CHECK:         {xhlo.unroll = 0 : i64}
+func.func @apart(%m: memref<40xf32>, %v: f32, %lo: index) {
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %hi = arith.addi %lo, %c4 : index
+  scf.for %i = %lo to %hi step %c1 {
+    memref.store %v, %m[%i] : memref<40xf32>
   }
   func.return
 }
