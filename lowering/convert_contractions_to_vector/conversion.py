@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -70,14 +70,23 @@ def _convert_small(builder: LoopBuilder, kernel: func.FuncOp, machine: Machine) 
     structured = _structured(kernel)
     absorbed = absorbed_fills(structured)
     for op in [op for op in structured if isinstance(op, GenericOp) and CONTRACTION in op.attributes]:
-        product, fill = contraction_of(op), absorbed[op][0] if op in absorbed else None
-        if product is None or fill is None or not is_zero(fill.inputs[0]) or not is_small(product, machine):
+        product = contraction_of(op)
+        if product is None or not _calls_small(op, product, absorbed, machine):
             continue
         builder.insert_at(op)
         emit_small(builder, kernel, product, machine)
-        for dead in (op, fill):
+        for dead in (op, absorbed[op][0]):
+            assert dead is not None
             dead.detach()
             dead.erase()
+
+
+def _calls_small(
+    op: GenericOp, product: Contraction, absorbed: Mapping[GenericOp, tuple[FillOp | None, ...]], machine: Machine
+) -> bool:
+    """Whether a product is small, and starts from zero."""
+    fill = absorbed[op][0] if op in absorbed else None
+    return fill is not None and is_zero(fill.inputs[0]) and is_small(product, machine)
 
 
 def _structured(kernel: func.FuncOp) -> list[FillOp | GenericOp | memref.CopyOp]:
@@ -112,6 +121,8 @@ def _products(
             yield _Product(op, fill, None if together is None else epilogue, lanes, None)
             continue
         product = contraction_of(op)
+        if product is not None and not Kernel(kernel).rows and _calls_small(op, product, absorbed, machine):
+            continue
         columns = None if product is None else columns_of(product, machine)
         if product is None or (columns is None and not is_worth_blocking(product, streams(product, machine))):
             continue

@@ -7,6 +7,7 @@ in registers; the last vector of columns may repeat columns of the one before, w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,8 +19,8 @@ from ...dialects.support.scalar import scalar_attr
 from ..device.cpu import Machine
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
-from .blocking import MIN_MULTIPLICATIONS, lanes_of
-from .contraction import Contraction
+from .blocking import LEAST_MATRIX, MIN_MULTIPLICATIONS, lanes_of
+from .contraction import Contraction, Loop
 from .shared_function import call_known
 from .vectors import VectorBuilder
 
@@ -33,7 +34,13 @@ LEAST_ROWS = 5
 """Rows with which the function is as fast as code for their number."""
 
 MOST_MATRICES = 8
-"""Products of a batch: in more of them the call takes a part of the time."""
+"""Products of a batch of any size: in more of them the call takes a part of the time."""
+
+MOST_OF_NARROW = 1 << 18
+"""
+Multiplications up to which products are small whose columns are half a vector or more, but no whole one. Small
+convolutions are: packing would take longer than reading B once for each block of rows.
+"""
 
 
 def _lanes(product: Contraction, machine: Machine) -> int:
@@ -46,14 +53,14 @@ def _lanes(product: Contraction, machine: Machine) -> int:
 
 def is_small(product: Contraction, machine: Machine) -> bool:
     """Whether a product is one that the function multiplies."""
-    matrices = 1
-    for loop in product.outer:
-        matrices *= loop.size
+    matrices = math.prod(loop.size for loop in product.outer)
+    lanes = lanes_of(product, machine)
+    narrow = lanes <= 2 * product.n.size < 2 * lanes and product.multiplications <= MOST_OF_NARROW
     return (
-        product.multiplications < MIN_MULTIPLICATIONS
+        (narrow or product.multiplications < MIN_MULTIPLICATIONS)
         and product.epilogue is None
-        and not product.outer_k
-        and matrices <= MOST_MATRICES
+        and len(product.outer_k) <= 1
+        and (matrices <= MOST_MATRICES or product.multiplications // matrices >= LEAST_MATRIX)
         and product.factors == (product.element, product.element)
         and product.n.b == product.n.c == 1
         and product.m.size >= LEAST_ROWS
@@ -69,21 +76,10 @@ def emit_small(builder: LoopBuilder, kernel: func.FuncOp, product: Contraction, 
             index = nest.enter_context(builder.loop(0, loop.size))
             a, b, c = a + index * loop.a, b + index * loop.b, c + index * loop.c
         m, n, k = product.m, product.n, product.k
-        arguments = (
-            product.a.root,
-            a,
-            m.a,
-            k.a,
-            product.b.root,
-            b,
-            k.b,
-            product.c.root,
-            c,
-            m.c,
-            m.size,
-            n.size,
-            k.size,
-        )
+        around = product.outer_k[0] if product.outer_k else Loop(1, 0, 0, 0)
+        factors = (product.a.root, a, m.a, k.a, product.b.root, b, k.b)
+        sizes = (m.size, n.size, k.size, around.size, around.a, around.b)
+        arguments = (*factors, product.c.root, c, m.c, *sizes)
         call_known(builder, kernel, "small", arguments, _Facts(_lanes(product, machine)), _emit)
 
 
@@ -116,8 +112,8 @@ def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -
     at = [builder.index(each) for each in (a_at, b_at, c_at)]
     left = _Matrix(builder, a, at[0], builder.index(a_row), builder.index(a_k))
     right = _Matrix(builder, b, at[1], builder.index(b_k))
-    m, n, k = (builder.index(each) for each in sizes)
-    body = _Body(builder, facts.lanes, left, right, _Matrix(builder, c, at[2], builder.index(c_row)), k)
+    m, n, *depth = (builder.index(each) for each in sizes)
+    body = _Body(builder, facts.lanes, left, right, _Matrix(builder, c, at[2], builder.index(c_row)), *depth)
     with builder.loop(0, builder.index(n + (facts.lanes - 1)) // facts.lanes) as number:
         body.multiply(builder.min(number * facts.lanes, n - facts.lanes), m)
 
@@ -132,6 +128,10 @@ class _Body:
     b: _Matrix
     c: _Matrix
     k: IndexValue
+    around: IndexValue
+    """How many products are added, whose factors are so many elements apart."""
+    a_step: IndexValue
+    b_step: IndexValue
 
     def multiply(self, column: Index, rows: IndexValue) -> None:
         """Write the vectors of C from a column on."""
@@ -148,12 +148,15 @@ class _Body:
         zero = vectors.splat(builder.scalar(scalar_attr(0, buffer_of(self.c.buffer).element_type)), self.lanes)
         firsts = [self.a.place(row + i, 0) for i in range(height)]
         first = self.b.place(0, column)
-        with builder.loop(0, self.k, carry=[zero] * height) as (x, sums):
-            found = vectors.load(self.b.view(first + x * self.b.row, self.lanes), [0], self.lanes)
-            following: list[SSAValue] = []
-            for begin, total in zip(firsts, sums, strict=True):
-                element = builder.load(self.a.view(begin + x * self.a.column, 1), [0])
-                following.append(vectors.multiply_add(vectors.splat(element, self.lanes), found, total))
-            builder.yield_(*following)
-        for i, total in enumerate(sums):
+        with builder.loop(0, self.around, carry=[zero] * height) as (number, totals):
+            a_at, b_at = number * self.a_step, first + number * self.b_step
+            with builder.loop(0, self.k, carry=totals) as (x, sums):
+                found = vectors.load(self.b.view(b_at + x * self.b.row, self.lanes), [0], self.lanes)
+                place, following = a_at + x * self.a.column, list[SSAValue]()
+                for begin, total in zip(firsts, sums, strict=True):
+                    element = builder.load(self.a.view(begin + place, 1), [0])
+                    following.append(vectors.multiply_add(vectors.splat(element, self.lanes), found, total))
+                builder.yield_(*following)
+            builder.yield_(*sums)
+        for i, total in enumerate(totals):
             vectors.store(total, self.c.view(self.c.place(row + i, column), self.lanes), [0])

@@ -80,3 +80,31 @@ def test_nothing_is_written_around_the_result() -> None:
 def test_products_of_few_rows_or_columns_do_not_call_it() -> None:
     for sizes in ((4, 8, 8), (8, 8, 3)):
         assert not units_of(product(*sizes)).shared
+
+
+CONVOLUTION = """func.func @main(%x: tensor<2x9x8x3xTYPE>, %k: tensor<3x2x3x8xTYPE>) -> tensor<2x5x9x8xTYPE> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+    window = {stride = [2, 1], pad = [[1, 1], [0, 2]], rhs_dilate = [1, 1]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<2x9x8x3xTYPE>, tensor<3x2x3x8xTYPE>) -> tensor<2x5x9x8xTYPE>
+  return %0 : tensor<2x5x9x8xTYPE>
+}"""
+
+
+@pytest.mark.parametrize(("type_", "dtype"), [("f32", "float32"), ("f64", "float64")])
+def test_small_convolutions(type_: str, dtype: str) -> None:
+    text = CONVOLUTION.replace("TYPE", type_)
+    x, kernel = numbers(2, 9, 8, 3, dtype=dtype), numbers(3, 2, 3, 8, dtype=dtype)
+    padded = np.pad(x, [(0, 0), (1, 1), (0, 2), (0, 0)])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 2), axis=(1, 2))[:, ::2]
+    wanted = np.einsum("bijchw,hwco->bijo", windows, kernel)
+    units = units_of(text)
+    assert units.starting == (True,) and not units.data
+    np.testing.assert_array_equal(xhlo.compile(text)(x, kernel), wanted)
+
+
+@pytest.mark.parametrize("sizes", [(40, 50, 10), (9, 1000, 8), (300, 11, 15)], ids=str)
+def test_narrow_products(sizes: tuple[int, int, int]) -> None:
+    m, k, n = sizes
+    a, b = numbers(m, k), numbers(k, n)
+    np.testing.assert_array_equal(xhlo.compile(product(m, k, n))(a, b), a @ b)
