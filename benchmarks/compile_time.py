@@ -198,8 +198,8 @@ def main() -> None:
         head = (
             f"# Compile time\n\n`python benchmarks/compile_time.py --write{' --cpu-time' * arguments.cpu_time}` on "
             f"{os.cpu_count()} CPUs, jax {jax.__version__}: {clock_name}, medians of {arguments.repeats}.\n"
-            "Both compile the same StableHLO in turn, in one warm process, without a cache of programs. The functions that\n"
-            "programs share are kept, as XLA's libraries are; the second table has programs without them.\n\n"
+            "Both compile the same StableHLO in turn, in one warm process, without a cache of programs. The functions\n"
+            "that programs share are kept, as XLA's libraries are; the second table has programs without them.\n\n"
         )
         (HERE / "COMPILE.md").write_text(head + "\n".join(lines) + "\n")
 
