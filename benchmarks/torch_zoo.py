@@ -199,6 +199,22 @@ _TRANSFORMERS: dict[str, tuple[str, dict[str, Any], str]] = {
         "Qwen3MoeForCausalLM",
         {**_SMALL, **_KEYS, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}, "words",
     ),
+    "GptOss": (
+        "GptOssForCausalLM",
+        {**_SMALL, **_KEYS, "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 4}, "words",
+    ),
+    "Olmoe": (
+        "OlmoeForCausalLM", {**_SMALL, "num_key_value_heads": 2, "num_experts": 4, "num_experts_per_tok": 2}, "words",
+    ),
+    "Cohere": ("CohereForCausalLM", {**_SMALL, "num_key_value_heads": 2, "pad_token_id": 0}, "words"),
+    "ConvBert": ("ConvBertForMaskedLM", {**_SMALL, "embedding_size": 32, "head_ratio": 2}, "words"),
+    "XLNet": (
+        "XLNetLMHeadModel", {"d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 64, "vocab_size": 99}, "words",
+    ),
+    "Funnel": (
+        "FunnelForMaskedLM",
+        {"d_model": 32, "block_sizes": [1, 1], "n_head": 4, "d_head": 8, "d_inner": 64, "vocab_size": 99}, "words",
+    ),
     "Beit": ("BeitForImageClassification", {**_SMALL, **_IMAGE}, "image"),
     "Dinov2": ("Dinov2ForImageClassification", {**_SMALL, **_IMAGE}, "image"),
     "Segformer": (
