@@ -15,11 +15,16 @@ TOP_K = "xhlo.top_k"
 def _top_k(call: CustomCall, x: Array) -> tuple[Array, Array]:
     """
     The first elements of a stable sort along the last dimension, and their places: see `SortKey` for the attributes.
+
+    `canonical`, which may be absent: zeros are equal, and all NaN are one number, the greatest.
     """
     count = call.results[0].shape[-1]
     keys = x
     if is_float_dtype(x.dtype):
-        keys = total_order_key(x if call.attributes["total_order"] else np.where(x == 0, np.zeros_like(x), x))
+        equal_zeros = call.attributes.get("canonical") or not call.attributes["total_order"]
+        keys = np.where(x == 0, np.zeros_like(x), x) if equal_zeros else x
+        keys = np.where(np.isnan(x), np.full_like(x, np.nan), keys) if call.attributes.get("canonical") else keys
+        keys = total_order_key(keys)
     elif x.dtype.kind == "b":
         keys = x.astype(np.uint8)
     order = np.argsort(~keys if call.attributes["descending"] else keys, axis=-1, kind="stable")[..., :count]
@@ -29,6 +34,8 @@ def _top_k(call: CustomCall, x: Array) -> tuple[Array, Array]:
 def _check(call: CustomCall) -> str | None:
     if not all(isinstance(call.attributes.get(name), bool) for name in ("descending", "total_order")):
         return "an attribute is missing"
+    if not isinstance(call.attributes.get("canonical", False), bool):
+        return "the attribute canonical is no boolean"
     if len(call.operands) != 1 or len(call.results) != 2 or not call.operands[0].shape:
         return "it takes rows, and gives their first elements and the places of these"
     (x,), (values, places) = call.operands, call.results

@@ -102,7 +102,10 @@ def _top_k(op: CustomCallOp, emitter: Emitter) -> None:
     """`hlo.custom_call @xhlo.top_k(%x)` becomes `linalg_ext.top_k` with a region that computes integer keys."""
     stated, element = describe_call(op).attributes, element_of(op.operands[0])
     block = Block(arg_types=[signless(element)])
-    key = ordered(Scalar(block, block.args[0]), element, stated["total_order"], stated["descending"])
+    x = Scalar(block, block.args[0])
+    if stated.get("canonical"):
+        x = x.compare("uno", x).select(float("nan"), x.compare("eq", 0.0).select(0.0, x))
+    key = ordered(x, element, stated["total_order"], stated["descending"])
     block.add_op(YieldOp(key.value))
     outputs = [emitter.empty(signless(result.type)) for result in op.results]
     results = emitter.structured(TopKOp, [emitter.get(op.operands[0])], outputs, [Region(block)])

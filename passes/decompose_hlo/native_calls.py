@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import cast
+from typing import NamedTuple
 
+import numpy as np
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, DictionaryAttr, StringAttr, i64
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -16,13 +17,16 @@ from ...hlo_dialect.custom_calls.selection import TOP_K
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.ops.algorithms.fourier import FftOp, FftType
-from ...hlo_dialect.ops.creation import IotaOp
+from ...hlo_dialect.ops.comparison import CompareOp, SelectOp
+from ...hlo_dialect.ops.creation import IotaOp, is_splat_of, splat_of
+from ...hlo_dialect.ops.movement import ReverseOp
 from ...hlo_dialect.ops.slicing import SliceOp
-from ...hlo_dialect.ops.sort import SortOp, sort_key
+from ...hlo_dialect.ops.sort import SortKey, SortOp, sort_key
 from ...hlo_dialect.types import (
     element_of,
     i32,
     is_complex,
+    is_float,
     is_narrow_float,
     make_tensor,
     numpy_dtype,
@@ -69,58 +73,117 @@ def native_call(
     )
 
 
-LEAST_LENGTH = 128
-"""Elements of a row from which few are selected rather than sorted."""
+LEAST_LENGTH, SHARE = 512, 32
+"""Elements of a row from which few are selected rather than sorted with their places, and the part that is few."""
 
-LEAST_OF_FEW, FOR_EACH = 32, 12
-"""The same for few rows: so many elements of a row for each of them. Many rows are sorted side by side in vectors."""
+LEAST_OF_FEW, FOR_EACH, SHARE_OF_FEW = 32, 12, 8
+"""The same for shorter rows, if there are few: so many elements of a row for each. Many are sorted side by side."""
 
-SHARE = 8
-"""Rows are sorted if more than this part of them is used."""
+LEAST_ALONE, SHARE_ALONE = 2048, 256
+"""The same for rows that are sorted without places, which takes a third of the time."""
+
+
+class _Cut(NamedTuple):
+    """A slice of a sort's result, or of the reversed result."""
+
+    op: SliceOp
+    result: int
+    turned: bool
+
+    def places(self, length: int) -> tuple[int, int]:
+        """The first place of sorted rows that it takes, and the one after the last."""
+        first, last = self.op.starts[-1], self.op.limits[-1]
+        return (length - last, length - first) if self.turned else (first, last)
+
+
+def _limits(shape: Sequence[int]) -> tuple[int, int]:
+    """The least length of rows that are selected from with their places, and the part of them that is few."""
+    few = max(LEAST_OF_FEW, FOR_EACH * math.prod(shape[:-1])) <= shape[-1] < LEAST_LENGTH
+    return (LEAST_OF_FEW, SHARE_OF_FEW) if few else (LEAST_LENGTH, SHARE)
 
 
 @native_decompositions.on(SortOp)
 def _sort(op: SortOp) -> Sequence[Operation]:
     """
-    Before: a sort of %x, or of %x and the places of its elements, by %x; slices of its results from their start
-    After:  `custom_call @xhlo.top_k(%x)`, and the same slices of its results
+    Before: a sort of %x, or of %x and the places of its elements, by %x; slices of its results near their start
+    After:  `custom_call @xhlo.top_k(%x)`, and slices of its results
+
+    If the slices are near the end, the first elements of %x in the opposite order, from its end on, are selected.
     """
-    shape, key = shape_of(op.inputs[0]), sort_key(op.comparator)
-    count = _first_used(op, shape)
-    if key is None or count is None or op.dim != len(shape) - 1 or not isinstance(key.value, BlockArgument):
+    shape, key, cuts = shape_of(op.inputs[0]), sort_key(op.comparator), _cuts(op)
+    if key is None or not cuts or op.dim != len(shape) - 1:
         return ()
-    length, by = shape[-1], key.value.index // 2
-    least = min(LEAST_LENGTH, max(LEAST_OF_FEW, FOR_EACH * math.prod(shape[:-1])))
-    if 0 in shape or not least <= length < 1 << 31 or count * SHARE > length:
+    canonical = _canonical(key)
+    compared = key.value if canonical is None else canonical
+    if not isinstance(compared, BlockArgument):
         return ()
+    length, by = shape[-1], compared.index // 2
     rows = op.inputs[by]
     others = [number for number in range(len(op.inputs)) if number != by]
-    if is_narrow_float(element_of(rows)) or not all(_counts(op.inputs[number], len(shape) - 1) for number in others):
+    least, share = _limits(shape) if others else (LEAST_ALONE, SHARE_ALONE)
+    if 0 in shape or not least <= length < 1 << 31 or is_narrow_float(element_of(rows)):
         return ()
+    if not all(_counts(op.inputs[number], len(shape) - 1) for number in others):
+        return ()
+    places = [cut.places(length) for cut in cuts]
+    count, beyond = max(last for _, last in places), length - min(first for first, _ in places)
+    at_end = beyond < count and (key.total_order or not is_float(element_of(rows)))
+    count = beyond if at_end else count
+    if count * share > length or count == 0:
+        return ()
+    builder = Builder.before(op)
+    source = Tensor(builder, rows).reverse([len(shape) - 1]).value if at_end else rows
     part = (*shape[:-1], count)
     stated: dict[str, Attribute] = {
-        "descending": BoolAttr.from_bool(key.descending),
+        "descending": BoolAttr.from_bool(key.descending != at_end),
         "total_order": BoolAttr.from_bool(key.total_order),
     }
+    if canonical is not None:
+        stated["canonical"] = BoolAttr.from_bool(True)
     types: list[Attribute] = [make_tensor(part, element_of(rows)), make_tensor(part, i32)]
-    call = native_call(op, TOP_K, [rows], types, stated)
+    call = native_call(op, TOP_K, [source], types, stated)
     Rewriter.insert_op(call, InsertPoint.before(op))
-    for number, result in enumerate(op.outs):
-        for cut in [use.operation for use in result.uses]:
-            _cut(cast(SliceOp, cut), call.results[number != by])
+    found = [Tensor(builder, call.results[0]), Tensor(builder, call.results[1])]
+    if at_end and others:
+        found[1] = length - 1 - found[1]
+    for cut in cuts:
+        _take(cut, found[cut.result != by], length, cut.turned == at_end)
+    for turned in [use.operation for result in op.outs for use in result.uses]:
+        Rewriter.erase_op(turned)
     Rewriter.erase_op(op)
     return [call]
 
 
-def _first_used(op: SortOp, shape: Sequence[int]) -> int | None:
-    """The number of elements along the last dimension that are used; None if others than the first ones are."""
-    most = 0
-    for use in (use for result in op.outs for use in result.uses):
-        cut = use.operation
-        if not isinstance(cut, SliceOp) or cut.starts[-1:] != (0,) or set(cut.steps) != {1}:
-            return None
-        most = max(most, cut.limits[-1])
-    return most or None
+def _canonical(key: SortKey) -> SSAValue | None:
+    """The float of which a key in the total order is the canonical form, with one zero and one NaN, as JAX sorts."""
+    outer = key.value.owner
+    if not isinstance(outer, SelectOp) or not key.total_order:
+        return None
+    isnan, nan, inner = outer.operands[0].owner, splat_of(outer.operands[1]), outer.operands[2].owner
+    if not isinstance(inner, SelectOp) or not is_splat_of(inner.operands[1], 0.0) or nan is None or nan == nan:
+        return None
+    x, iszero = inner.operands[2], inner.operands[0].owner
+    if not isinstance(isnan, CompareOp) or not isinstance(iszero, CompareOp) or np.signbit(nan):
+        return None
+    plain = (
+        (isnan.direction, iszero.direction) == ("NE", "EQ") and not isnan.is_total_order and not iszero.is_total_order
+    )
+    same = tuple(isnan.operands) == (x, x) and iszero.operands[0] is x and is_splat_of(iszero.operands[1], 0.0)
+    return x if plain and same and is_float(element_of(x)) else None
+
+
+def _cuts(op: SortOp) -> list[_Cut] | None:
+    """The slices of neighbours that are all that uses the results; None if something else does."""
+    found: list[_Cut] = []
+    for number, result in enumerate(op.outs):
+        for use in result.uses:
+            user = use.operation
+            turned = isinstance(user, ReverseOp) and user.dims == (op.dim,)
+            for cut in [inner.operation for inner in user.results[0].uses] if turned else [user]:
+                if not isinstance(cut, SliceOp) or set(cut.steps) != {1}:
+                    return None
+                found.append(_Cut(cut, number, turned))
+    return found
 
 
 def _counts(value: SSAValue, dim: int) -> bool:
@@ -129,7 +192,13 @@ def _counts(value: SSAValue, dim: int) -> bool:
     return isinstance(owner, IotaOp) and owner.iota_dimension.value.data == dim and element_of(value) == i32
 
 
-def _cut(op: SliceOp, source: SSAValue) -> None:
-    """Take the slice from another tensor, with the same elements at the start."""
-    builder = Builder.before(op)
-    builder.replace(op, Tensor(builder, source).slice(op.starts, op.limits))
+def _take(cut: _Cut, found: Tensor, length: int, as_found: bool) -> None:
+    """Take a slice from the selected elements, in their order or the opposite one."""
+    builder = Builder.before(cut.op)
+    source, dim = Tensor(builder, found.value), len(found.shape) - 1
+    starts, limits = list(cut.op.starts), list(cut.op.limits)
+    if not as_found:
+        source = source.reverse([dim])
+        starts[dim] -= length - found.shape[dim]
+        limits[dim] -= length - found.shape[dim]
+    builder.replace(cut.op, source.slice(starts, limits))

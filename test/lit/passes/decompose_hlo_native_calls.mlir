@@ -26,18 +26,18 @@ func.func @prime(%x: tensor<1000003xf32>) -> tensor<500002xcomplex<f32>> {
 // The first elements of rows and their places; a slice of fewer of them.
 // CHECK-LABEL: func.func @first
 // CHECK-NOT:     hlo.sort
-// CHECK:         %[[FOUND:.*]]:2 = hlo.custom_call @xhlo.top_k(%x) {mhlo.backend_config = {descending = true, total_order = false}} : (tensor<2x300xf32>) -> (tensor<2x5xf32>, tensor<2x5xi32>)
+// CHECK:         %[[FOUND:.*]]:2 = hlo.custom_call @xhlo.top_k(%x) {mhlo.backend_config = {descending = true, total_order = false}} : (tensor<2x600xf32>) -> (tensor<2x5xf32>, tensor<2x5xi32>)
 // CHECK:         hlo.slice %[[FOUND]]#0 [1:2, 0:5]
 // CHECK:         hlo.slice %[[FOUND]]#1 [0:2, 0:3]
-func.func @first(%x: tensor<2x300xf32>) -> (tensor<1x5xf32>, tensor<2x3xi32>) {
-  %places = hlo.iota dim = 1 : tensor<2x300xi32>
+func.func @first(%x: tensor<2x600xf32>) -> (tensor<1x5xf32>, tensor<2x3xi32>) {
+  %places = hlo.iota dim = 1 : tensor<2x600xi32>
   %0:2 = "hlo.sort"(%x, %places) <{dimension = 1 : i64}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>):
     %p = hlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
     hlo.return %p : tensor<i1>
-  }) : (tensor<2x300xf32>, tensor<2x300xi32>) -> (tensor<2x300xf32>, tensor<2x300xi32>)
-  %1 = hlo.slice %0#0 [1:2, 0:5] : (tensor<2x300xf32>) -> tensor<1x5xf32>
-  %2 = hlo.slice %0#1 [0:2, 0:3] : (tensor<2x300xi32>) -> tensor<2x3xi32>
+  }) : (tensor<2x600xf32>, tensor<2x600xi32>) -> (tensor<2x600xf32>, tensor<2x600xi32>)
+  %1 = hlo.slice %0#0 [1:2, 0:5] : (tensor<2x600xf32>) -> tensor<1x5xf32>
+  %2 = hlo.slice %0#1 [0:2, 0:3] : (tensor<2x600xi32>) -> tensor<2x3xi32>
   return %1, %2 : tensor<1x5xf32>, tensor<2x3xi32>
 }
 
@@ -47,18 +47,40 @@ func.func @first(%x: tensor<2x300xf32>) -> (tensor<1x5xf32>, tensor<2x3xi32>) {
 // CHECK-LABEL: func.func @sorted
 // CHECK-COUNT-2: hlo.sort
 // CHECK-NOT:     xhlo.top_k
-func.func @sorted(%x: tensor<300xf32>, %y: tensor<300xi32>) -> (tensor<5xi32>, tensor<5xf32>) {
+func.func @sorted(%x: tensor<4000xf32>, %y: tensor<4000xi32>) -> (tensor<5xi32>, tensor<5xf32>) {
   %0:2 = "hlo.sort"(%x, %y) <{dimension = 0 : i64}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>):
     %p = hlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
     hlo.return %p : tensor<i1>
-  }) : (tensor<300xf32>, tensor<300xi32>) -> (tensor<300xf32>, tensor<300xi32>)
-  %1 = hlo.slice %0#1 [0:5] : (tensor<300xi32>) -> tensor<5xi32>
+  }) : (tensor<4000xf32>, tensor<4000xi32>) -> (tensor<4000xf32>, tensor<4000xi32>)
+  %1 = hlo.slice %0#1 [0:5] : (tensor<4000xi32>) -> tensor<5xi32>
   %2 = "hlo.sort"(%x) <{dimension = 0 : i64}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %p = hlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
     hlo.return %p : tensor<i1>
-  }) : (tensor<300xf32>) -> tensor<300xf32>
-  %3 = hlo.slice %2 [1:6] : (tensor<300xf32>) -> tensor<5xf32>
+  }) : (tensor<4000xf32>) -> tensor<4000xf32>
+  %3 = hlo.slice %2 [2000:2005] : (tensor<4000xf32>) -> tensor<5xf32>
   return %1, %3 : tensor<5xi32>, tensor<5xf32>
+}
+
+// -----
+
+// The last elements, also of reversed rows, are the first in the opposite order, from the end on.
+// CHECK-LABEL: func.func @last
+// CHECK-NOT:     hlo.sort
+// CHECK:         %[[R:.*]] = hlo.reverse %x, dims = [0]
+// CHECK:         %[[FOUND:.*]]:2 = hlo.custom_call @xhlo.top_k(%[[R]]) {mhlo.backend_config = {descending = true, total_order = true}} : (tensor<4000xi32>) -> (tensor<7xi32>, tensor<7xi32>)
+// CHECK:         %[[T:.*]] = hlo.reverse %[[FOUND]]#0, dims = [0]
+// CHECK:         hlo.slice %[[T]] [0:1]
+// CHECK:         hlo.slice %[[FOUND]]#0 [1:3]
+func.func @last(%x: tensor<4000xi32>) -> (tensor<1xi32>, tensor<2xi32>) {
+  %0 = "hlo.sort"(%x) <{dimension = 0 : i64}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %p = hlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    hlo.return %p : tensor<i1>
+  }) : (tensor<4000xi32>) -> tensor<4000xi32>
+  %1 = hlo.slice %0 [3993:3994] : (tensor<4000xi32>) -> tensor<1xi32>
+  %2 = hlo.reverse %0, dims = [0] : tensor<4000xi32>
+  %3 = hlo.slice %2 [1:3] : (tensor<4000xi32>) -> tensor<2xi32>
+  return %1, %3 : tensor<1xi32>, tensor<2xi32>
 }
