@@ -74,14 +74,9 @@ class HloPass(ModulePass):
                 continue
             if any(isinstance(type_, TensorType) for type_ in types):
                 raise op_error(function, f"has values of tensor type: {self.name} comes after bufferize")
-            # Each type is looked at once: `isinstance` of xDSL's classes is slow, since they are abstract.
-            are_tensors: dict[int, bool] = {}
             for op in operations_in(function):
                 for result in op.results:
-                    type_ = result.type
-                    if id(type_) not in are_tensors:
-                        are_tensors[id(type_)] = isinstance(type_, TensorType)
-                    if are_tensors[id(type_)]:
+                    if type(result.type) is TensorType:
                         raise op_error(op, f"has a value of tensor type: {self.name} comes after bufferize")
 
     def _check_illegal(self, module: ModuleOp) -> None:

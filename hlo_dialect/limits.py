@@ -19,7 +19,7 @@ from .diagnostics import Diagnostic, DiagnosticError, fail, op_message
 from .machine_memory import MAX_BYTES as MAX_BYTES
 from .machine_memory import max_memory as max_memory
 from .types import HloTensor, numpy_dtype
-from .walking import operations_in, types_at
+from .walking import TypeFact, operations_in, types_at
 
 MAX_RANK = 64
 """The greatest rank of NumPy's arrays."""
@@ -53,13 +53,10 @@ def _bytes(type_: HloTensor) -> int:
 
 def check_limits(module: ModuleOp) -> None:
     """Refuse values of more dimensions than NumPy's arrays have, or whose size is no 64-bit number. DiagnosticError."""
-    known: dict[int, str | None] = {}
     errors: list[Diagnostic] = []
     for op in operations_in(module):
         for type_ in types_at(op):
-            if id(type_) not in known:
-                known[id(type_)] = _why_refused(type_)
-            if (why := known[id(type_)]) is not None:
+            if (why := _why_refused(type_)) is not None:
                 errors.append(Diagnostic("error", op_message(op, why), op.location))
                 break
         if len(errors) >= 10:
@@ -68,6 +65,7 @@ def check_limits(module: ModuleOp) -> None:
         raise DiagnosticError(errors)
 
 
+@TypeFact
 def _why_refused(type_: Attribute) -> str | None:
     if not isinstance(type_, (TensorType, MemRefType, VectorType)):
         return None

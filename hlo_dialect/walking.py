@@ -2,7 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
 from xdsl.ir import Attribute, Block, Operation, Region
+
+T = TypeVar("T")
+
+
+class TypeFact(Generic[T]):
+    """
+    A fact about a type, remembered for each object: a module has few, and asks about each of them after every pass.
+
+    >>> from xdsl.dialects.builtin import i32
+    >>> width = TypeFact(lambda type_: type_.width.data)
+    >>> width(i32), width(i32)
+    (32, 32)
+    """
+
+    LIMIT = 4096
+    """The objects that are remembered, and kept so that their identity is theirs."""
+
+    def __init__(self, find: Callable[[Attribute], T]):
+        self._find = find
+        self._known: dict[int, tuple[Attribute, T]] = {}
+
+    def __call__(self, type_: Attribute) -> T:
+        known = self._known.get(id(type_))
+        if known is None:
+            if len(self._known) >= self.LIMIT:
+                self._known.clear()
+            known = self._known[id(type_)] = (type_, self._find(type_))
+        return known[1]
 
 
 def operations_in(op: Operation) -> list[Operation]:

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
-from ..hlo_dialect.types import Array
+from ..hlo_dialect.arrays import Array
 from .streams import STDIN, StreamError, write_file, write_text
 
 ARRAYS = "FILE.npz|FILE.npy|DIR"

@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ...hlo_dialect.formats import Format
-from .entry import from_torch
 
 
 def recognizes(text: str) -> bool:
@@ -28,6 +27,8 @@ def take(program: Any) -> ModuleOp | None:
     # Told by its name: torch is not imported to look at an object of something else.
     if cls.__name__ != "ExportedProgram" or not cls.__module__.startswith("torch.export"):
         return None
+    from .entry import from_torch
+
     return from_torch(program)
 
 

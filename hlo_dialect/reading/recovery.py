@@ -60,9 +60,9 @@ def syntax_errors(
         return [first]
     try:
         parser.parse_module()
-    except _Abandoned:
-        pass
-    except (ParseError, VerifyException, RecursionError) as error:
+    except (_Abandoned, RecursionError):
+        pass  # recovery takes more of the stack than reading: `first` says what is wrong
+    except (ParseError, VerifyException) as error:
         if not parser.errors:
             parser.record(error)
     if all((one.severity, one.location) != (first.severity, first.location) for one in parser.errors):

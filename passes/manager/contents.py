@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, ParametrizedAttribute
 
-from ...hlo_dialect.walking import operations_in, types_at
+from ...hlo_dialect.walking import TypeFact, operations_in, types_at
 
 UNKNOWN_SIZE = "!tensor<?>"
 
@@ -30,12 +30,13 @@ def contents_of(module: ModuleOp) -> frozenset[str]:
         if op.regions and isinstance(op, FuncOp):
             types[id(op.function_type)] = op.function_type
     dialects = {f"{name.partition('.')[0]}.*" for name in names}
-    return frozenset((*names, *dialects, *_type_names(types.values())))
+    return frozenset((*names, *dialects)).union(*map(_names_in, types.values()))
 
 
-def _type_names(types: Iterable[Attribute]) -> set[str]:
+def _type_names(type_: Attribute) -> frozenset[str]:
+    """The names of a type and those inside it."""
     names: set[str] = set()
-    waiting = list(types)
+    waiting = [type_]
     while waiting:
         type_ = waiting.pop()
         names.add(f"!{type_.name}")
@@ -50,7 +51,10 @@ def _type_names(types: Iterable[Attribute]) -> set[str]:
             waiting += cast("ArrayAttr[Attribute]", type_).data
         elif isinstance(type_, ParametrizedAttribute):
             waiting += type_.parameters
-    return names
+    return frozenset(names)
+
+
+_names_in = TypeFact(_type_names)
 
 
 def has_any(only_for: Collection[str], contents: frozenset[str]) -> bool:
