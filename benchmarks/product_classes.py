@@ -57,7 +57,7 @@ def time_of(run: Callable[[], Any], calls: int, clock: Callable[[], float]) -> f
 
 
 def sides(sizes: tuple[int, ...], types: str, layout: str) -> dict[str, Callable[[], Any]]:
-    """What runs the case on each side; those that have it."""
+    """The functions that run the case, by side; sides that lack it are left out."""
     import jax
     import jax.numpy as jnp
     import ml_dtypes

@@ -26,7 +26,7 @@ LEAST_BLOCK, MOST_BLOCK = 8, 128
 """Rows of a block: few fill no micro-kernel, many belong to other groups."""
 
 STEP_NS = 4096
-"""What a block takes beside its product: its rows are copied, and take their place in the result."""
+"""The time of a block beside its product: its rows are copied, and take their place in the result."""
 
 Multiply: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 
@@ -82,7 +82,7 @@ def _within(inner: Tensor, outer: Tensor) -> Tensor:
 
 
 def _loop(first: Tensor, last: Tensor, step: int, found: Tensor, body: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-    """What `body` makes of a value, for numbers from first up to last."""
+    """A value to which `body` is applied again and again, for numbers from first up to last."""
     builder, types = found.builder, [first.type, found.type]
     blocks = [Block(arg_types=types) for _ in range(2)]
     (condition, at), (inside, number, carried) = (

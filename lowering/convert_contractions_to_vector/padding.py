@@ -67,7 +67,7 @@ class Padding:
 
     @property
     def operations(self) -> tuple[Operation, ...]:
-        """What would make the padded tensor, the last first."""
+        """The operations that would make the padded tensor, the last first."""
         buffer = self.generic.outputs[0].owner
         assert isinstance(buffer, Operation)
         return self.generic, buffer

@@ -1,5 +1,5 @@
 """
-What a step of a row kernel does besides, tile by tile: a processor runs both at once.
+The other work of a row kernel's step, done tile by tile beside its own: a processor runs both at once.
 
 The loop over a step's row ends before the next one begins, and what one leaves idle, memory or the divider, the other
 would have used. Between short tiles a processor, which looks some hundred operations ahead, overlaps them.

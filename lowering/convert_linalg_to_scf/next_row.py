@@ -37,7 +37,7 @@ class NextRow:
     inputs: tuple[Access, ...]
     """By row and element."""
     outputs: tuple[Access, ...]
-    """What steps after this one write."""
+    """The outputs of steps after this one."""
     row: Index
 
     def before_tile(self, builder: LoopBuilder, start: Index, end: Index) -> None:

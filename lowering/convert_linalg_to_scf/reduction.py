@@ -108,7 +108,7 @@ def plan_reduction(nest: Nest) -> ReductionPlan:
         kept = [*(l for l in kept if l != best), best]
     elif reduced and combiners is not None:
         reduced = [*(l for l in reduced if l != best), best]
-        # What is read most goes through the caches once: kept loops that do not move it are inside.
+        # The largest input goes through the caches once: kept loops that do not move it are inside.
         most = max((x for x in nest.inputs if isinstance(x, Access)), key=lambda x: _elements(nest, x), default=None)
         kept = sorted(kept, key=lambda l: most is not None and not most.strides[l])
     work = nest.size_of(nest.free)

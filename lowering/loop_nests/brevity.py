@@ -59,7 +59,7 @@ def mark_brief_functions(module: ModuleOp) -> None:
 
 @dataclass
 class _Work:
-    """What one call of a function does."""
+    """The work of one call of a function."""
 
     operations: float = 0
     """Executed at most, without those of the functions that it calls; infinity if that is not known."""
@@ -99,7 +99,7 @@ class _Runs:
         return self._found[name]
 
     def _count(self, block: Block, times: float, work: _Work) -> None:
-        """Add what a block does that is executed so often."""
+        """Add the work of a block that is executed so often."""
         for op in block.ops:
             if _is_free(op):
                 continue

@@ -132,7 +132,7 @@ def _with_neighbouring_features(op: ConvolutionOp, lhs: Tensor, rhs: Tensor) -> 
     inner = rank - 1 if rank - 1 not in numbers.lhs.spatial else max(numbers.lhs.batch, numbers.lhs.feature)
     to_lhs, to_out = _to_the_end(inner, rank), _to_the_end(numbers.output.feature, rank)
     if inner == numbers.lhs.batch and to_out != list(range(rank)):
-        # What is next to the features in the input is so in the result.
+        # The dimension next to the features in the input is next to them in the result.
         to_out.remove(numbers.output.batch)
         to_out.insert(rank - 2, numbers.output.batch)
     if to_lhs == to_out == list(range(rank)):

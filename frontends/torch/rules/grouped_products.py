@@ -34,7 +34,7 @@ def _grouped(
 
 @lowers("transformers.grouped_mm_fallback")
 def grouped_mm_fallback(step: Step, x: Value, weight: Value, ends: Value) -> Value:
-    """Of rows (s, k) and matrices (g, k, n). Rows after the last group are zero."""
+    """The product of each group of rows (s, k) by its matrix (g, k, n). Rows after the last group are zero."""
     return _grouped(step, x, weight, ends, step.shape, (1, 1), 0)
 
 
@@ -51,7 +51,7 @@ def grouped_mm_fallback_backward(
 def grouped_mm(
     step: Step, x: Value, y: Value, offs: Value | None = None, bias: Any = None, out_dtype: Any = None
 ) -> Value:
-    """Of stacks (g, .., ..) and matrices; the groups divide a dimension that only matrices have."""
+    """Products of stacks (g, .., ..) and matrices; the groups divide a dimension that only matrices have."""
     if bias is not None:
         raise Unlowered("a grouped product with a bias")
     if offs is None:
