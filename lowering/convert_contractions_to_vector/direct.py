@@ -209,8 +209,9 @@ class DirectProductEmitter(ProductEmitter):
         """All loops around the product that move C, in their order."""
         self.matrices_alternate = alternate(product)
         # The loops around B's matrices come first; those over rows are counted with the panels.
-        product = replace(product, outer=tuple(self.batches), outer_k=outer_k)
-        super().__init__(builder, kernel, constants, product, blocking, overwrite)
+        one = replace(product, outer=tuple(self.batches), outer_k=outer_k)
+        super().__init__(builder, kernel, constants, one, blocking, overwrite)
+        self.multiplications = product.multiplications
 
     def pack(self) -> tuple[Packer, ...]:
         if not self.b_packed:

@@ -95,6 +95,8 @@ class ProductEmitter:
         self.kernel = kernel
         self.constants = constants
         self.product = product
+        self.multiplications = product.multiplications
+        """The multiplications of the whole product, also where `product` leaves loops out."""
         self.blocking = blocking
         self.overwrite = overwrite
         """Whether C starts from zero, rather than from the contents of its buffer."""
@@ -141,7 +143,7 @@ class ProductEmitter:
         across = -(-blocking.n_panels // blocking.tile_n)
         down = -(-blocking.m_panels // blocking.tile_m)
         around = math.prod(loop.size for loop in product.outer)
-        work = product.multiplications // MULTIPLICATIONS_PER_OPERATION
+        work = self.multiplications // MULTIPLICATIONS_PER_OPERATION
         with tasks(self.builder, around * down * across, work) as number:
             column = number % across * blocking.tile_n
             rest = number // across
