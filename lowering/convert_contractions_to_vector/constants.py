@@ -48,6 +48,11 @@ class _Made(NamedTuple):
     """The panels that each call passes."""
 
 
+def constants_of(kernel: func.FuncOp) -> list[SSAValue]:
+    """The parameters that get constants from all calls."""
+    return [kernel.body.block.args[number] for number in Kernel(kernel).constants]
+
+
 class ConstantFactors:
     """The constants of a module and their panels, by layout: calls of one constant share them."""
 

@@ -89,19 +89,15 @@ def contraction_of(op: GenericOp, epilogue: GenericOp | None = None) -> Contract
     """
     The contraction that a generic computes, with its epilogue; None if it is no matrix product in f32, f64 or i32.
     """
-    found = sums_of_products(op)
-    if found is None:
-        return None
-    nest, element = found
-    own: Nest | None = None
-    if epilogue is not None:
-        accesses, dims, own = joined(nest, epilogue)
-        nest = replace(nest, inputs=(*nest.inputs, *accesses), dims=dims)
-    return _canonical(nest, element, own)
+    found = sums_of_products(op, epilogue)
+    return None if found is None else _canonical(*found)
 
 
-def sums_of_products(op: GenericOp) -> tuple[Nest, Element] | None:
-    """The nest of a generic that adds products of two inputs to its output, in f32, f64 or i32, and that type."""
+def sums_of_products(op: GenericOp, epilogue: GenericOp | None = None) -> tuple[Nest, Element, Nest | None] | None:
+    """
+    The nest of a generic that adds products of two inputs to its output, in f32, f64 or i32, with what its epilogue
+    reads besides; that type; and the epilogue over the same loops.
+    """
     if len(op.inputs) < 2 or len(op.outputs) != 1:
         return None
     if any(argument.uses.get_length() for argument in op.body.block.args[2:-1]):
@@ -115,7 +111,11 @@ def sums_of_products(op: GenericOp) -> tuple[Nest, Element] | None:
     inputs = nest.inputs[:2]
     if 0 in nest.sizes or not all(isinstance(x, Access) for x in inputs):
         return None
-    return replace(nest, inputs=inputs), cast(Element, element)
+    nest, own = replace(nest, inputs=inputs), None
+    if epilogue is not None:
+        accesses, dims, own = joined(nest, epilogue)
+        nest = replace(nest, inputs=(*nest.inputs, *accesses), dims=dims)
+    return nest, cast(Element, element), own
 
 
 def _sums_products(block: Block) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from ...dialects.support.kernel import CONTRACTION, Kernel, kernels_of
 from ...hlo_dialect.hlo_pass import HloPass
@@ -18,7 +18,7 @@ from ..device.cpu import CPU, Machine
 from ..loop_nests.fills import absorbed_fills
 from ..loop_nests.loop_builder import LoopBuilder
 from .blocking import Blocking, block, is_worth_blocking
-from .constants import ConstantFactors, KernelConstants
+from .constants import ConstantFactors, KernelConstants, constants_of
 from .contraction import Contraction, contraction_of
 from .direct import DirectProductEmitter, block_rows, oriented, reads_both_in_place, reads_in_place, streams
 from .epilogue import epilogue_of
@@ -43,12 +43,15 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine, constants: Kerne
     if rows and convert_row_products(kernel, structured, absorbed_fills(structured), rows, machine, constants):
         return
     builder = LoopBuilder(kernel)
-    for op, fill, epilogue, product, columns in _products(kernel, structured, machine):
+    for op, fill, epilogue, product, columns, small in _products(kernel, structured, machine):
         last = epilogue or op
         overwrite = fill is not None and is_zero(fill.inputs[0])
         builder.insert_at(last)
         if isinstance(product, LaneProduct):
             padding = emit_lane_product(builder, kernel, op, product, machine)
+        elif small:
+            emit_small(builder, kernel, product, machine)
+            padding = ()
         else:
             if columns is not None:
                 product = with_columns(builder, product, columns)
@@ -61,32 +64,6 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine, constants: Kerne
             if isinstance(dead, Operation):
                 dead.detach()
                 dead.erase()
-    if not rows:
-        _convert_small(builder, kernel, machine)
-
-
-def _convert_small(builder: LoopBuilder, kernel: func.FuncOp, machine: Machine) -> None:
-    """Call the function of small products for those that are left."""
-    structured = _structured(kernel)
-    absorbed = absorbed_fills(structured)
-    for op in [op for op in structured if isinstance(op, GenericOp) and CONTRACTION in op.attributes]:
-        product = contraction_of(op)
-        if product is None or not _calls_small(op, product, absorbed, machine):
-            continue
-        builder.insert_at(op)
-        emit_small(builder, kernel, product, machine)
-        for dead in (op, absorbed[op][0]):
-            assert dead is not None
-            dead.detach()
-            dead.erase()
-
-
-def _calls_small(
-    op: GenericOp, product: Contraction, absorbed: Mapping[GenericOp, tuple[FillOp | None, ...]], machine: Machine
-) -> bool:
-    """Whether a product is small, and starts from zero."""
-    fill = absorbed[op][0] if op in absorbed else None
-    return fill is not None and is_zero(fill.inputs[0]) and is_small(product, machine)
 
 
 def _structured(kernel: func.FuncOp) -> list[FillOp | GenericOp | memref.CopyOp]:
@@ -102,13 +79,15 @@ class _Product(NamedTuple):
     product: Contraction | LaneProduct
     columns: Columns | None
     """The columns of C that it is a part of; see together.py."""
+    small: bool = False
+    """Whether it is multiplied by the function for small products."""
 
 
 def _products(
     kernel: func.FuncOp, structured: Sequence[FillOp | GenericOp | memref.CopyOp], machine: Machine
 ) -> Iterator[_Product]:
     """The products of a kernel that are blocked, each as it is when its turn comes."""
-    absorbed = absorbed_fills(structured)
+    absorbed, rows = absorbed_fills(structured), Kernel(kernel).rows
     shared = {kernel.body.block.args[number] for number in Kernel(kernel).shared}
     for op in [op for op in structured if isinstance(op, GenericOp) and CONTRACTION in op.attributes]:
         lanes = lane_product_of(op, machine)
@@ -121,8 +100,11 @@ def _products(
             yield _Product(op, fill, None if together is None else epilogue, lanes, None)
             continue
         product = contraction_of(op)
-        if product is not None and not Kernel(kernel).rows and _calls_small(op, product, absorbed, machine):
-            continue
+        if product is not None and not rows and is_small(product, machine):
+            fill = absorbed[op][0]
+            if fill is not None and is_zero(fill.inputs[0]):
+                yield _Product(op, fill, None, product, None, small=True)
+                continue
         columns = None if product is None else columns_of(product, machine)
         if product is None or (columns is None and not is_worth_blocking(product, streams(product, machine))):
             continue
@@ -160,11 +142,6 @@ def emit_product(
     emitter_of(builder, kernel, constants, op, parts, machine, overwrite=True).emit()
     add_chunks(builder, product, parts, overwrite)
     return ()
-
-
-def constants_of(kernel: func.FuncOp) -> list[SSAValue]:
-    """The parameters that get constants from all calls."""
-    return [kernel.body.block.args[number] for number in Kernel(kernel).constants]
 
 
 @dataclass(frozen=True)
@@ -224,8 +201,8 @@ def tilings_of(kernel: func.FuncOp, machine: Machine) -> dict[GenericOp, list[Ti
     if Kernel(kernel).rows or not any(CONTRACTION in op.attributes for op in structured):
         return {}
     found: dict[GenericOp, list[Tiling]] = {}
-    for op, _, _, product, columns in _products(kernel, structured, machine):
-        if isinstance(product, LaneProduct) or columns is not None:
+    for op, _, _, product, columns, small in _products(kernel, structured, machine):
+        if isinstance(product, LaneProduct) or columns is not None or small:
             continue
         product = oriented(product, machine)
         if chunks_of(product) == 1:

@@ -209,9 +209,12 @@ class DirectProductEmitter(ProductEmitter):
         """All loops around the product that move C, in their order."""
         self.matrices_alternate = alternate(product)
         # The loops around B's matrices come first; those over rows are counted with the panels.
-        one = replace(product, outer=tuple(self.batches), outer_k=outer_k)
-        super().__init__(builder, kernel, constants, one, blocking, overwrite)
-        self.multiplications = product.multiplications
+        product = replace(product, outer=tuple(self.batches), outer_k=outer_k)
+        super().__init__(builder, kernel, constants, product, blocking, overwrite)
+
+    @property
+    def multiplications(self) -> int:
+        return super().multiplications * math.prod(loop.size for loop in (*self.row_loops, *self.inner_k))
 
     def pack(self) -> tuple[Packer, ...]:
         if not self.b_packed:
@@ -244,11 +247,16 @@ class DirectProductEmitter(ProductEmitter):
             )
         return PanelOfA(row=self.product.m.a, step=self.product.k.a, loops=loops, overlaps=True)
 
+    @property
+    def panels_of_row(self) -> int:
+        """The panels of the innermost rows: in a convolution, those of a row of the output."""
+        return -(-self.product.m.size // self.blocking.mr)
+
     def _panel_places(self, number: Index) -> tuple[list[Index], Index]:
         """The indices of the loops over rows, and the panel of the innermost rows, of panel `number`."""
         if not self.row_loops:
             return [], number
-        each = -(-self.product.m.size // self.blocking.mr)
+        each = self.panels_of_row
         at = delinearized(number // each, [loop.size for loop in self.row_loops])
         return at, number % each
 

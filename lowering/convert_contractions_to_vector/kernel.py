@@ -95,13 +95,16 @@ class ProductEmitter:
         self.kernel = kernel
         self.constants = constants
         self.product = product
-        self.multiplications = product.multiplications
-        """The multiplications of the whole product, also where `product` leaves loops out."""
         self.blocking = blocking
         self.overwrite = overwrite
         """Whether C starts from zero, rather than from the contents of its buffer."""
         self.packers = self.pack()
         """The packers of B and A; A may be read without one."""
+
+    @property
+    def multiplications(self) -> int:
+        """The multiplications of the whole product, also where `product` leaves loops out."""
+        return self.product.multiplications
 
     def pack(self) -> tuple[Packer, ...]:
         product, blocking = self.product, self.blocking
@@ -191,11 +194,16 @@ class ProductEmitter:
         first: bool,
     ) -> None:
         """Emit one pass over k, `depth`, for a tile: panels `rows` of A and `columns` of B."""
-        builder = self.builder
-        with builder.loop(*columns) as j:
-            step = Step(output, at, *depth, self.panel_of_b(at, j, *depth))
-            with builder.loop(*rows) as i:
-                self.emit_block(step, i, j, first)
+        with self.panels_of_b(output, at, depth, columns) as (step, j), self.builder.loop(*rows) as i:
+            self.emit_block(step, i, j, first)
+
+    @contextmanager
+    def panels_of_b(
+        self, output: Index, at: Sequence[Index], depth: tuple[Index, Index], columns: tuple[Index, Index]
+    ) -> Generator[tuple[Step, IndexValue]]:
+        """The loop of a pass over panels of B: the step with each, and its number."""
+        with self.builder.loop(*columns) as j:
+            yield Step(output, at, *depth, self.panel_of_b(at, j, *depth)), j
 
     def finish(
         self, epilogue: Nest, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]

@@ -16,15 +16,14 @@ from dataclasses import dataclass, replace
 
 from xdsl.dialects.linalg.ops import GenericOp
 
-from ...dialects.support.buffers import memref_type, row_major
 from ...dialects.support.scalar import width_of
-from ..convert_linalg_to_scf.elementwise import emit_elementwise
 from ..device.cpu import Machine
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .blocking import MIN_MULTIPLICATIONS
 from .contraction import Element, Loop, sums_of_products
-from .epilogue import joined, separated
+from .epilogue import separated
+from .rearranged import copied
 
 LEAST_LANES = 4
 """Fewest neighbours that are worth a vector."""
@@ -122,14 +121,10 @@ class Block:
 
 def lane_product_of(op: GenericOp, machine: Machine, epilogue: GenericOp | None = None) -> LaneProduct | None:
     """The product that a generic computes, with its epilogue; None if it is not of this form."""
-    found = sums_of_products(op)
+    found = sums_of_products(op, epilogue)
     if found is None:
         return None
-    nest, element = found
-    own: Nest | None = None
-    if epilogue is not None:
-        accesses, dims, own = joined(nest, epilogue)
-        nest = replace(nest, inputs=(*nest.inputs, *accesses), dims=dims)
+    nest, element, own = found
     nest = _ordered(nest)
     a, b = nest.accesses[:2]
     if any(buffer_of(x.root).element_type != element for x in (a, b)):
@@ -226,12 +221,7 @@ def with_copied_b(builder: LoopBuilder, product: LaneProduct) -> LaneProduct:
     group = product.group
     members = [Loop(group.members, 1, group.step, 0)] if group.summed > 1 else []
     loops = [*(loop for loop in (*product.outer, *product.ks) if loop.b), *members, *product.parts]
-    sizes = tuple(loop.size for loop in loops)
-    strides = row_major(sizes)
-    scratch = builder.alloc(memref_type((math.prod(sizes),), product.element))
-    source = replace(product.b, strides=tuple(loop.b for loop in loops))
-    target = Access(scratch, 0, (), strides)
-    emit_elementwise(builder, Nest(builder.anchor, sizes, (False,) * len(sizes), (source,), (target,), None))
+    b, strides = copied(builder, product.b, loops)
     places = {id(loop): stride for loop, stride in zip(loops, strides, strict=True)}
 
     def moved(loops: Sequence[Loop]) -> tuple[Loop, ...]:
@@ -239,7 +229,7 @@ def with_copied_b(builder: LoopBuilder, product: LaneProduct) -> LaneProduct:
 
     return replace(
         product,
-        b=Access(scratch, 0, (), ()),
+        b=b,
         n=replace(product.n, b=1),
         outer=moved(product.outer),
         ks=moved(product.ks),

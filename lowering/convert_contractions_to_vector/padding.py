@@ -29,7 +29,6 @@ from .blocking import Blocking
 from .constants import KernelConstants
 from .contraction import Contraction
 from .direct import DirectProductEmitter, is_shallow
-from .kernel import Step
 from .row_products import is_zero
 from .shared_function import call_known
 
@@ -141,12 +140,11 @@ class PaddedProductEmitter(DirectProductEmitter):
         overwrite: bool,
         rows: Rows,
     ):
+        super().__init__(builder, kernel, constants, product, blocking, overwrite)
         self.rows = rows
-        self.each = -(-product.m.size // blocking.mr)
-        """The panels of one row of the output."""
-        tile_m = -(-blocking.tile_m // self.each) * self.each
+        each = self.panels_of_row
+        self.blocking = replace(blocking, tile_m=-(-blocking.tile_m // each) * each)
         self._copy: SSAValue | None = None
-        super().__init__(builder, kernel, constants, product, replace(blocking, tile_m=tile_m), overwrite)
 
     def begin_task(self) -> None:
         super().begin_task()
@@ -162,19 +160,17 @@ class PaddedProductEmitter(DirectProductEmitter):
         columns: tuple[Index, Index],
         first: bool,
     ) -> None:
-        builder, product, copy = self.builder, self.product, self._copy
+        builder, product, copy, each = self.builder, self.product, self._copy, self.panels_of_row
         assert copy is not None, "begin_task comes first"
         # The panels of a tile are those of whole rows of the output.
-        with builder.loop(rows[0] // self.each, rows[1] // self.each) as row:
+        with builder.loop(rows[0] // each, rows[1] // each) as row:
             rows_at = delinearized(row, [loop.size for loop in self.row_loops])
             start = self._moved(0, (*self.row_loops, *product.outer_k), [*rows_at, *at], of_a=True)
             copy_rows(builder, self.kernel, self.rows, copy, start // self.rows.size)
             of_row = self._moved(output, self.row_loops, rows_at, of_a=False)
-            with builder.loop(*columns) as j:
-                step = Step(output, at, *depth, self.panel_of_b(at, j, *depth))
-                with builder.loop(0, self.each) as panel:
-                    a_at = self._row(panel) * product.m.a + step.lower * product.k.a
-                    self.multiply_block((copy, a_at), self._lies(), step, of_row, panel, j, first)
+            with self.panels_of_b(output, at, depth, columns) as (step, j), builder.loop(0, each) as panel:
+                a_at = self._row(panel) * product.m.a + step.lower * product.k.a
+                self.multiply_block((copy, a_at), self._lies(), step, of_row, panel, j, first)
 
 
 def copy_rows(builder: LoopBuilder, kernel: func.FuncOp, rows: Rows, copy: SSAValue, first: Index) -> None:

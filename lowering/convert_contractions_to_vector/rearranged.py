@@ -35,12 +35,7 @@ def with_matrices_apart(builder: LoopBuilder, product: Contraction) -> Contracti
     """Copy B into a new buffer `[.., k, n]`, in A's order; return the product that reads it."""
     contracted = sorted((*product.outer_k, product.k), key=lambda loop: -loop.a)
     loops = [*contracted, product.n]
-    sizes = tuple(loop.size for loop in loops)
-    strides = row_major(sizes)
-    scratch = builder.alloc(memref_type((math.prod(sizes),), buffer_of(product.b.root).element_type))
-    source = replace(product.b, strides=tuple(loop.b for loop in loops))
-    copy = Nest(builder.anchor, sizes, (False,) * len(sizes), (source,), (Access(scratch, 0, (), strides),), None)
-    emit_elementwise(builder, copy)
+    b, strides = copied(builder, product.b, loops)
     joined: list[Loop] = []
     for loop, stride in zip(contracted, strides, strict=False):
         loop = replace(loop, b=stride)
@@ -49,4 +44,14 @@ def with_matrices_apart(builder: LoopBuilder, product: Contraction) -> Contracti
         joined.append(loop)
     k = max(joined, key=lambda loop: loop.size)
     outer_k = tuple(loop for loop in joined if loop is not k)
-    return replace(product, b=Access(scratch, 0, (), ()), n=replace(product.n, b=1), k=k, outer_k=outer_k)
+    return replace(product, b=b, n=replace(product.n, b=1), k=k, outer_k=outer_k)
+
+
+def copied(builder: LoopBuilder, b: Access, loops: Sequence[Loop]) -> tuple[Access, tuple[int, ...]]:
+    """Copy the factor B into a new buffer, its loops one inside the other; returns its access and their strides."""
+    sizes = tuple(loop.size for loop in loops)
+    strides = row_major(sizes)
+    scratch = builder.alloc(memref_type((math.prod(sizes),), buffer_of(b.root).element_type))
+    source, target = replace(b, strides=tuple(loop.b for loop in loops)), Access(scratch, 0, (), strides)
+    emit_elementwise(builder, Nest(builder.anchor, sizes, (False,) * len(sizes), (source,), (target,), None))
+    return Access(scratch, 0, (), ()), strides

@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import Float32Type, FloatAttr, IntegerAttr
 from xdsl.ir import SSAValue
 
 from ...dialects.support.buffers import memref_type
-from ...dialects.support.kernel import Kernel
 from ...dialects.support.scalar import scalar_attr
 from ..convert_linalg_to_scf.conversion import Absorbed, Structured, erase_all, initial_values, without_fills
 from ..convert_linalg_to_scf.elementwise import emit_elementwise, emit_tile
@@ -33,7 +32,7 @@ from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .blocking import Blocking, block
-from .constants import KernelConstants
+from .constants import KernelConstants, constants_of
 from .contraction import Contraction, Loop
 from .direct import lines_alias
 from .kernel import MULTIPLICATIONS_PER_OPERATION, WORK_OF_PACKING
@@ -204,7 +203,7 @@ class RowProductEmitter:
 
     def _is_constant(self, product: Contraction) -> bool:
         """Whether the compiler packs the other factor."""
-        return product.b.root in [self.kernel.body.block.args[number] for number in Kernel(self.kernel).constants]
+        return product.b.root in constants_of(self.kernel)
 
     def _is_packed_by_tasks(self, product: Contraction) -> bool:
         """Whether each task packs the other factor's matrices as it needs them, so that they stay in its caches."""
