@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    BytesAttr,
     ComplexType,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
@@ -82,6 +83,8 @@ def python_value(attribute: Attribute) -> Any:
             return float(attribute.value.data)
         case StringAttr():
             return attribute.data
+        case BytesAttr():  # a string that has been written with escapes
+            return attribute.data.decode(errors="surrogateescape")
         case SymbolRefAttr():
             return attribute.string_value()
         case DictionaryAttr():

@@ -40,10 +40,15 @@ def _shape_assertion(call: CustomCall, holds: Any, *values: Any) -> None:
     Its text is the attribute error_message, where `{0}` is replaced by the first value.
     """
     if not holds.all():
-        text = str(call.attributes.get("error_message", "an assertion on shapes does not hold"))
+        text = assertion_text(call)
         for index, value in enumerate(values):
             text = text.replace(f"{{{index}}}", str(value))
         raise ShapeAssertionError(text)
+
+
+def assertion_text(call: CustomCall) -> str:
+    """The message of an assertion, with `{0}` where the first value is to be."""
+    return str(call.attributes.get("error_message", "an assertion on shapes does not hold"))
 
 
 def _check_assertion(call: CustomCall) -> str | None:

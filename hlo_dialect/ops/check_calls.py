@@ -33,7 +33,8 @@ _KINDS = {
     "check.expect_almost_eq": "expect_almost_eq",
     "check.expect_almost_eq_const": "expect_almost_eq",
 }
-_INFINITELY_FAR = np.uint64(2**64 - 1)
+INFINITELY_FAR = np.uint64(2**64 - 1)
+"""The distance of a non-finite value and another."""
 _REPORTED = 5
 """The number of mismatches that a message lists."""
 
@@ -92,16 +93,24 @@ def run_check(
     if kind == "eq":
         if _is_exact(actual):
             return _differing(np.asarray(actual != expected, dtype=bool), actual, expected)
-        return _check_almost(actual, expected, _number(attributes, "tolerance", 1e-4))
+        return _check_almost(actual, expected, tolerance_of(kind, attributes))
     if kind == "expect_eq":
         return _differing(np.asarray(actual != expected, dtype=bool), actual, expected)
     if kind == "expect_almost_eq":
-        return _check_almost(actual, expected, _number(attributes, "tolerance", 1e-3))
+        return _check_almost(actual, expected, tolerance_of(kind, attributes))
     if kind == "expect_close":
-        most = int(_number(attributes, "max_ulp_difference", 3))
-        least = int(_number(attributes, "min_ulp_difference", 0))
-        return _check_close(actual, expected, least, most)
+        return _check_close(actual, expected, *ulp_bounds(attributes))
     raise ValueError(f"there is no check '{kind}'")
+
+
+def tolerance_of(kind: str, attributes: Mapping[str, Attribute]) -> float:
+    """The tolerance of an eq or expect_almost_eq of floats."""
+    return _number(attributes, "tolerance", 1e-4 if kind == "eq" else 1e-3)
+
+
+def ulp_bounds(attributes: Mapping[str, Attribute]) -> tuple[int, int]:
+    """The least and the most units in the last place that an expect_close allows."""
+    return int(_number(attributes, "min_ulp_difference", 0)), int(_number(attributes, "max_ulp_difference", 3))
 
 
 def run_check_op(op: Operation, operands: Sequence[Array]) -> tuple[Array, ...]:
@@ -138,7 +147,7 @@ def ulp_distance(actual: Array, expected: Array) -> Array:
     if actual.dtype.kind == "c":
         return np.maximum(*map(ulp_distance, _parts(actual), _parts(expected)))
     unsigned = np.dtype(f"u{actual.dtype.itemsize}")
-    mask = unsigned.type(_magnitude_mask(actual.dtype))
+    mask = unsigned.type(magnitude_mask(actual.dtype))
     bits: list[Array] = [np.array(value, order="C").view(unsigned) for value in (actual, expected)]
     magnitudes: list[Array] = [(each & mask).astype(np.uint64) for each in bits]
     first, second = magnitudes
@@ -147,10 +156,10 @@ def ulp_distance(actual: Array, expected: Array) -> Array:
     wide = [_widened(value) for value in (actual, expected)]
     finite = np.isfinite(wide[0]) & np.isfinite(wide[1])
     same = (bits[0] == bits[1]) | (np.isnan(wide[0]) & np.isnan(wide[1]))
-    return np.where(same, np.uint64(0), np.where(finite, apart, _INFINITELY_FAR))
+    return np.where(same, np.uint64(0), np.where(finite, apart, INFINITELY_FAR))
 
 
-def _magnitude_mask(dtype: np.dtype[Any]) -> int:
+def magnitude_mask(dtype: np.dtype[Any]) -> int:
     """The bits of a float below its sign; all bits of a format without a sign."""
     if dtype.name == "float8_e8m0fnu":
         return 0xFF
@@ -215,7 +224,7 @@ def _differing(
         line = f"at {list(index)} actual {actual[index]!s}, expected {expected[index]!s}"
         if distance is not None:
             far = int(distance[index])
-            line += ", not comparable" if far == int(_INFINITELY_FAR) else f", {far} ulp apart"
+            line += ", not comparable" if far == int(INFINITELY_FAR) else f", {far} ulp apart"
         lines.append(line)
     if count > _REPORTED:
         lines.append("...")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 from collections.abc import Callable, Sequence
 
-from .header import ARENA_ALIGNMENT
+from .header import ARENA_ALIGNMENT, messages
 from .interface import Entry, Interface, Port
 from .threads import Threads
 
@@ -32,12 +32,12 @@ _RUST_KEYWORDS = frozenset(
     typeof unsafe unsized use virtual where while yield
     """.split()
 )
-_RESERVED = frozenset(("arena", "np", "ctypes", "run", "given"))
+_RESERVED = frozenset(("arena", "args", "results", "memory", "code", "message", "np", "ctypes", "run", "given"))
 """Names that the modules use themselves."""
 
 
-def python_module(interface: Interface, made_for: str) -> str:
-    """`model.py`: the shared library beside it as functions of NumPy arrays, by ctypes."""
+def python_module(interface: Interface, made_for: str, file: str) -> str:
+    """`model.py`: the shared library `file` beside it as functions of NumPy arrays, by ctypes."""
     lines = [
         f'"""The program {interface.name}, compiled by xhlo for {made_for}: {_listed(interface)} on NumPy arrays."""',
         "",
@@ -46,7 +46,8 @@ def python_module(interface: Interface, made_for: str) -> str:
         "",
         "import numpy as np",
         "",
-        f'_library = ctypes.CDLL(str(Path(__file__).with_name("lib{interface.name}.so")))',
+        f"_library = ctypes.CDLL(str(Path(__file__).with_name({file!r})))",
+        f"_messages = {messages(interface)!r}",
         *_python_weights(interface),
         "",
         "",
@@ -70,7 +71,7 @@ def python_module(interface: Interface, made_for: str) -> str:
         "    pointers = [_addresses(arrays), _addresses(made)]",
         "    code = function(*map(ctypes.addressof, pointers), arena)",
         "    if code:",
-        '        raise RuntimeError(f"{function.__name__} returned {code}")',
+        "        raise RuntimeError(_messages.get(code, 'unknown error'))",
         "    return made[0] if len(made) == 1 else tuple(made)",
     ]
     for entry in interface.entries:
@@ -113,7 +114,8 @@ def _python_function(interface: Interface, entry: Entry) -> list[str]:
         f"def {name}({', '.join(arguments)}):",
         f'    """{_signature(entry)}',
         "",
-        '    Raises TypeError for an array of another type or shape. Runs on several threads may go on at once."""',
+        "    Raises TypeError for an array of another type or shape, RuntimeError with the text of a check of the",
+        '    that fails. Runs on several threads may go on at once."""',
         f"    given = ({''.join(f'{each}, ' for each in arguments)})",
         f"    return _called(_library.{entry.prefix}_run, given, {used[0]}, {used[1]}, {max(entry.arena_bytes, 1)})",
     ]
@@ -137,13 +139,13 @@ def rust_module(interface: Interface, made_for: str) -> str:
     run = "(args: *const *const c_void, results: *const *mut c_void, arena: *mut c_void) -> c_int;"
     lines = [
         f"//! The program {name}, compiled by xhlo for {made_for}.",
-        "#![allow(dead_code, clippy::too_many_arguments)]",
+        "#![allow(dead_code, non_snake_case, clippy::too_many_arguments)]",
         "",
         "use std::ffi::{c_int, c_void};",
         "",
         *(['#[link(name = "lapack")]', '#[link(name = "blas")]'] if interface.lapack else []),
         f'#[link(name = "{name}", kind = "static")]',
-        'extern "C" {',
+        'unsafe extern "C" {',
         *(f"    fn {entry.prefix}_run{run}" for entry in interface.entries),
         *_rust_threads(interface),
         *([f"    fn {name}_set_weights(weights: *const c_void, size: u64) -> c_int;"] if interface.weights else []),
@@ -153,6 +155,14 @@ def rust_module(interface: Interface, made_for: str) -> str:
         f"#[repr(C, align({ARENA_ALIGNMENT}))]",
         "#[derive(Clone, Copy)]",
         f"struct Block([u8; {ARENA_ALIGNMENT}]);",
+        "",
+        "/// The meaning of a code that the library returns.",
+        "fn message(code: c_int) -> &'static str {",
+        "    match code {",
+        *(f"        {code} => {_rust_string(text)}," for code, text in messages(interface).items()),
+        '        _ => "unknown error",',
+        "    }",
+        "}",
         "",
     ]
     for entry in interface.entries:
@@ -200,7 +210,7 @@ def _rust_entry(entry: Entry) -> list[str]:
         "",
         *(f"pub const {shown.upper()}_LEN: usize = {port.count}; // {port.type}" for shown, port in ports),
         "",
-        "/// Run on row-major slices. The name of a slice of another length is the error.",
+        "/// Run on row-major slices. The error names a slice of another length, or says which check failed.",
         f"pub fn run({', '.join([*parameters, 'arena: &mut Arena'])}) -> Result<(), &'static str> {{",
         *(
             f"    if {shown}.len() != {shown.upper()}_LEN {{\n        return Err({_quoted(shown)});\n    }}"
@@ -212,7 +222,7 @@ def _rust_entry(entry: Entry) -> list[str]:
         f"[{', '.join(f'{shown}.as_mut_ptr().cast()' for shown in results) or 'std::ptr::null_mut()'}];",
         "    let memory = arena.0.as_mut_ptr().cast();",
         f"    let code = unsafe {{ {entry.prefix}_run(args.as_ptr(), results.as_ptr(), memory) }};",
-        '    if code == 0 { Ok(()) } else { Err("the library refuses to run") }',
+        "    if code == 0 { Ok(()) } else { Err(message(code)) }",
         "}",
         "",
     ]
@@ -225,7 +235,7 @@ def _rust_weights(interface: Interface) -> list[str]:
         f"/// Take the constants from the file's content, aligned to {ARENA_ALIGNMENT} bytes, before the first run.",
         "pub fn set_weights(weights: &'static [u8]) -> Result<(), &'static str> {",
         f"    let code = unsafe {{ {interface.name}_set_weights(weights.as_ptr().cast(), weights.len() as u64) }};",
-        '    if code == 0 { Ok(()) } else { Err("weights") }',
+        "    if code == 0 { Ok(()) } else { Err(message(code)) }",
         "}",
         "",
     ]
@@ -240,6 +250,12 @@ def _rust_threads(interface: Interface) -> list[str]:
         "    /// Loops of later runs are run by `function`; set it while no run goes on.",
         f"    pub fn {interface.name}_set_parallel_for(function: {function}, user: *mut c_void);",
     ]
+
+
+def _rust_string(text: str) -> str:
+    """A literal of Rust."""
+    shown = "".join(each if each.isprintable() else f"\\u{{{ord(each):x}}}" for each in text.replace("\\", "\\\\"))
+    return _quoted(shown.replace('"', '\\"'))
 
 
 def _quoted(text: str) -> str:

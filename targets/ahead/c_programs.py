@@ -105,7 +105,7 @@ def test_program(interface: Interface, recorded: Sequence[Recorded], tolerances:
         "#include <string.h>",
         "",
         *_includes(interface),
-        _COMPARE,
+        *([_COMPARE] if any(entry.results for entry in interface.entries) else []),
         _ARENA_START.format(upper=interface.upper),
     ]
     for entry, data in zip(interface.entries, recorded, strict=True):

@@ -146,7 +146,7 @@ def _classes(interface: Interface, entry: Entry) -> list[str]:
         f"        {prefix}_args xhlo_args{{}};",
         "        Results xhlo_results;",
         *[f"        xhlo_args.{port.name} = {port.name}.data();" for port in entry.arguments],
-        "        run(xhlo_args, xhlo_results);",
+        "        this->run(xhlo_args, xhlo_results);",
         "        return xhlo_results;",
         "    }",
         "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..cpu.runtime.pool import CHUNKS, MAX_THREADS
-from .interface import Entry, Interface, Port
+from .interface import FIRST_CHECK, Entry, Interface, Port
 from .threads import Threads
 
 ARENA_ALIGNMENT = 64
@@ -35,6 +35,21 @@ _LAPACK = (
 )
 
 
+def messages(interface: Interface) -> dict[int, str]:
+    """The meaning of each code that a run may return."""
+    found = dict(CODES.values())
+    for entry in interface.entries:
+        found |= enumerate(entry.checks, entry.first_check)
+    return found
+
+
+def c_string(text: str) -> str:
+    """A literal of C, in ASCII: other bytes of the text's UTF-8 are octal numbers."""
+    plain = {ord('"'): '\\"', ord("\\"): "\\\\", ord("?"): "\\?"}  # "??" begins a trigraph
+    shown = (plain.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}") for byte in text.encode())
+    return f'"{"".join(shown)}"'
+
+
 def c_header(interface: Interface, made_for: str, stack_bytes: Sequence[int]) -> str:
     """`model.h`; `made_for` names the machine, `stack_bytes` are the entries'."""
     name, upper = interface.name, interface.upper
@@ -61,8 +76,7 @@ def c_header(interface: Interface, made_for: str, stack_bytes: Sequence[int]) ->
         "",
         *_complex_types(interface),
         "enum {",
-        *(f"    {upper}_{code} = {number}, /* {text} */" for code, (number, text) in list(CODES.items())[:-1]),
-        *(f"    {upper}_{code} = {number}  /* {text} */" for code, (number, text) in list(CODES.items())[-1:]),
+        *_codes(interface),
         "};",
         "",
         "/* The alignment in bytes of the memory that a run uses, and of weights. */",
@@ -75,13 +89,13 @@ def c_header(interface: Interface, made_for: str, stack_bytes: Sequence[int]) ->
     for entry, most in zip(interface.entries, stack_bytes, strict=True):
         lines += _entry(interface, entry, most)
     lines += [
+        "/* The meaning of a code, in words. */",
         f"static inline const char *{name}_message(int code)",
         "{",
-        *(
-            f'    {"     :" if number else "return"} code == {upper}_{code} ? "{text}"'
-            for code, (number, text) in CODES.items()
-        ),
-        '         : "unknown error";',
+        "    switch (code) {",
+        *(f"    case {code}: return {c_string(text)};" for code, text in messages(interface).items()),
+        '    default: return "unknown error";',
+        "    }",
         "}",
         "",
         "#ifdef __cplusplus",
@@ -90,6 +104,18 @@ def c_header(interface: Interface, made_for: str, stack_bytes: Sequence[int]) ->
         "#endif",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _codes(interface: Interface) -> list[str]:
+    """The constants of the enumeration."""
+    found = dict(CODES)
+    if any(entry.checks for entry in interface.entries):
+        found["CHECK"] = (FIRST_CHECK, "and those that follow: checks of the program that failed, in their order")
+    last = list(found)[-1]
+    return [
+        f"    {interface.upper}_{name} = {number}{' ' if name == last else ','} /* {text} */"
+        for name, (number, text) in found.items()
+    ]
 
 
 def _entry(interface: Interface, entry: Entry, stack_bytes: int) -> list[str]:
@@ -108,9 +134,21 @@ def _entry(interface: Interface, entry: Entry, stack_bytes: int) -> list[str]:
         " * Run the program. Arrays are row-major and aligned to their elements; results do not overlap arguments, the",
         " * arena or each other. Allocates nothing and keeps nothing: calls on different arenas and results may run at",
         f" * once. Returns {upper}_OK, or another value of the enumeration, and then has written nothing.",
+        *_about_checks(interface, entry),
         " */",
         f"{upper}_API int {prefix}_run(const {prefix}_args *args, const {prefix}_results *results, void *arena);",
         "",
+    ]
+
+
+def _about_checks(interface: Interface, entry: Entry) -> list[str]:
+    """The lines of a comment about a program with checks of its own."""
+    if not entry.checks:
+        return []
+    last = entry.first_check + len(entry.checks) - 1
+    return [
+        f" * Where a check of the program fails, returns {entry.first_check} to {last} for the first such, which",
+        f" * {interface.name}_message describes, and the results are not to be used.",
     ]
 
 

@@ -6,9 +6,15 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
+from xdsl.dialects.builtin import UNKNOWN_LOC
+
+from ...hlo_dialect.custom_calls.call import call_of
+from ...hlo_dialect.custom_calls.markers import ASSERTION, assertion_text
+from ...hlo_dialect.errors import file_location
 from ...hlo_dialect.types import ArrayType
-from ..program.facts import Facts
+from ..program.facts import Check, Facts
 from .threads import Threads
 
 C_KEYWORDS = frozenset(
@@ -35,6 +41,10 @@ _ELEMENTS = {
 
 _TAKEN = ("arena", "stack", "weights_file")
 """Words of the header's own macros, NAME_ARENA_BYTES and the like."""
+
+
+FIRST_CHECK = 100
+"""The code of a library's first check."""
 
 
 class LibraryNameError(ValueError):
@@ -69,6 +79,10 @@ class Entry:
     arguments: tuple[Port, ...]
     results: tuple[Port, ...]
     arena_bytes: int
+    checks: tuple[str, ...] = ()
+    """The messages of the program's checks, in order."""
+    first_check: int = FIRST_CHECK
+    """The code that a run returns where the first of them fails; those of the others follow."""
 
     @property
     def upper(self) -> str:
@@ -143,26 +157,36 @@ class Interface:
         return f"{self.name}_{port.element}" if port.element.startswith("complex") else port.element
 
 
-def entry_interface(prefix: str, facts: Facts) -> Entry:
+def entry_interface(prefix: str, facts: Facts, first_check: int = FIRST_CHECK) -> Entry:
     """The interface of a program; arguments and results have the names of its text, those without are numbered."""
     found = facts.result_names or ("",) * facts.result_count
     results = [given or f"result{number}" for number, given in enumerate(found)]
-    results += [f"check{number}" for number in range(len(facts.outputs) - facts.result_count)]
     names = facts.names or ("",) * len(facts.inputs)
     arguments = [given or f"arg{number}" for number, given in enumerate(names)]
     # One scope in Rust and Python.
     used = set[str](_TAKEN)
-    ports = _ports(facts.inputs, arguments, used), _ports(facts.outputs, results, used)
-    return Entry(prefix, *ports, facts.arena_bytes)
+    ports = _ports(facts.inputs, arguments, used), _ports(facts.outputs[: facts.result_count], results, used)
+    return Entry(prefix, *ports, facts.arena_bytes, tuple(map(check_message, facts.checks)), first_check)
+
+
+def check_message(check: Check) -> str:
+    """`check.expect_eq failed (model.mlir:3:3)`, without the file's folder: the same wherever it is compiled."""
+    text = f"check.{check.kind} failed"
+    if check.kind == ASSERTION:
+        text = assertion_text(call_of(ASSERTION, check.attributes, [], [], check.location or UNKNOWN_LOC))
+    place = None if check.location is None else file_location(check.location)
+    if place is None:
+        return text
+    return f"{text} ({PurePath(place.filename.data).name}:{place.line.data}:{place.column.data})"
 
 
 def _ports(types: Sequence[ArrayType], names: Sequence[str], used: set[str]) -> tuple[Port, ...]:
     ports: list[Port] = []
     for type_, given in zip(types, names, strict=True):
         name = identifier(given)
-        while name in used:
+        while name.lower() in used:  # the names of macros are in capitals
             name += "_"
-        used.add(name)
+        used.add(name.lower())
         element = _ELEMENTS.get(type_.dtype.name, f"uint{8 * type_.dtype.itemsize}_t")
         ports.append(Port(name, element, type_.text, type_.shape, type_.nbytes))
     return tuple(ports)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from .header import ARENA_ALIGNMENT, CODES
+from .header import ARENA_ALIGNMENT, messages
 from .interface import Entry, Interface, Port
 
 _ARRAYS = {
@@ -35,7 +35,7 @@ def javascript_module(interface: Interface, made_for: str) -> str:
         "// Arrays are row-major typed arrays, complex numbers pairs; results are new arrays.",
         "",
         *(f"const {interface.short(entry)}Ports = {_ports(entry)};" for entry in interface.entries),
-        f"const messages = {json.dumps([text for _, text in CODES.values()])};",
+        f"const messages = {json.dumps(messages(interface))};",
         f"const alignment = {ARENA_ALIGNMENT};",
         f"const address = {'BigInt' if wide else 'Number'};",
         "",

@@ -26,7 +26,7 @@ from .archive import archive
 from .bindings import cmake_config, pkg_config, python_module, rust_module
 from .cpp_header import cpp_header
 from .header import c_header
-from .interface import Entry, Interface, LibraryNameError, entry_interface, identifier
+from .interface import FIRST_CHECK, Entry, Interface, LibraryNameError, entry_interface, identifier
 from .javascript import javascript_module
 from .lapack import with_lapack
 from .linking import shared_library
@@ -107,7 +107,7 @@ class Library:
     @property
     def python_module(self) -> str:
         """A Python module that runs the shared library beside it on NumPy arrays."""
-        return python_module(self.interface, self._made_for)
+        return python_module(self.interface, self._made_for, self._file("shared"))
 
     @property
     def rust_module(self) -> str:
@@ -278,7 +278,8 @@ class _Compilation:
         texts: list[str] = []
         found: list[Entry] = []
         for function, prefix in prefixes.items():
-            versions = [self._version(function, prefix, machine) for machine in self.machines]
+            first_check = FIRST_CHECK + sum(len(entry.checks) for entry in found)
+            versions = [self._version(function, prefix, machine, first_check) for machine in self.machines]
             text, entry = versions[0]
             if self.levels:
                 entry = replace(entry, arena_bytes=max(each.arena_bytes for _, each in versions))
@@ -287,7 +288,7 @@ class _Compilation:
             found.append(entry)
         return texts, found
 
-    def _version(self, function: str | None, prefix: str, machine: Machine) -> tuple[str, Entry]:
+    def _version(self, function: str | None, prefix: str, machine: Machine, first_check: int) -> tuple[str, Entry]:
         """An entry for one CPU."""
         with paused_gc():
             ctx = make_context()
@@ -304,7 +305,7 @@ class _Compilation:
                 if call.target != LINKED:
                     raise DiagnosticError(Diagnostic("error", _refusal(call.target), call.location))
             self.lapack |= bool(facts.host_calls)
-            entry = entry_interface(prefix, facts)
+            entry = entry_interface(prefix, facts, first_check)
             with self.timing.stage("emit LLVM IR"):
                 taken = self.file is not None and self.file.take(lowering.module, self.name)
                 text = emit_llvm_ir(lowering.module, big_endian=machine.kind.big_endian)

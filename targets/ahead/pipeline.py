@@ -32,8 +32,11 @@ class AheadPipeline(Pipeline):
     def tune(self, spec: str) -> str:
         """
         Let kernels overwrite what is not needed any more, give calls of LAPACK their memory or factor matrices of any
-        size without it, and state what the machine's vectors are and can to the passes that depend on it.
+        size without it, let the program make the verdict of its checks, and state what the machine's vectors are and
+        can to the passes that depend on it.
         """
+        if spec == "extract-checks":
+            return "extract-checks{number=true}"
         if spec == "bufferize":
             return "bufferize{in-place=true}"
         if spec == "decompose-hlo":

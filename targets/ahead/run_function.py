@@ -27,6 +27,7 @@ def _run_function(entry: Entry, weights_of: str | None) -> str:
     ports += [("%results", n, port) for n, port in enumerate(entry.results)]
     lines = [
         f"define i32 @{entry.prefix}_run(ptr %args, ptr %results, ptr %arena) nounwind {{",
+        *(["  %verdict = alloca i32"] if entry.checks else []),
         "  %no.args = icmp eq ptr %args, null",
         "  %no.results = icmp eq ptr %results, null",
         "  %no.arena = icmp eq ptr %arena, null",
@@ -62,11 +63,12 @@ def _run_function(entry: Entry, weights_of: str | None) -> str:
             "unset:",
             f"  ret i32 {CODES['NO_WEIGHTS'][0]}",
         ]
-    pointers = ", ".join([*(f"ptr %p.{number}" for number in range(len(ports))), "ptr %arena"])
+    verdict = ["ptr %verdict"] if entry.checks else []
+    pointers = ", ".join([*(f"ptr %p.{number}" for number in range(len(ports))), *verdict, "ptr %arena"])
     lines += [
         "run:",
         f"  call void @main({pointers})",
-        f"  ret i32 {CODES['OK'][0]}",
+        *(_code_of_verdict(entry) if entry.checks else [f"  ret i32 {CODES['OK'][0]}"]),
         "null:",
         f"  ret i32 {CODES['NULL_POINTER'][0]}",
         "alignment:",
@@ -74,3 +76,14 @@ def _run_function(entry: Entry, weights_of: str | None) -> str:
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _code_of_verdict(entry: Entry) -> list[str]:
+    """Return the code of the first check that failed, whose place, from 1, @main has written."""
+    return [
+        "  %failed = load i32, ptr %verdict",
+        "  %all.hold = icmp eq i32 %failed, 0",
+        f"  %code = add i32 %failed, {entry.first_check - 1}",
+        f"  %returned = select i1 %all.hold, i32 {CODES['OK'][0]}, i32 %code",
+        "  ret i32 %returned",
+    ]

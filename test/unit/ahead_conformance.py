@@ -20,7 +20,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +29,16 @@ import numpy as np
 import conformance
 import xhlo
 from ahead_machines import EMULATED, WARNINGS, Emulated, run_in_node
+from xhlo.dialects.support.kernel import CHECKS, RESULT_COUNT
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
+from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.printing import print_module
+from xhlo.passes.manager.pipelines import FRONT
 from xhlo.targets.ahead.c_programs import Recorded, benchmark_program, test_program
 from xhlo.targets.ahead.library import Library, compile_ahead
 from xhlo.targets.ahead.linking import LinkError
+from xhlo.targets.program.pipeline import parse_source, run_passes
+from xhlo.targets.program.source import read_source
 from xhlo.tools.arrays import RTOL
 
 SAMPLE = 60
@@ -100,10 +106,13 @@ int main(void)
 
 @dataclass(frozen=True)
 class Case:
-    """A program with inputs, and what the JIT computes from them."""
+    """A program with inputs, and what the JIT computes from them: the values that its checks compare included."""
 
     name: str
     text: str
+    """The program, whose checks are results."""
+    checking: str | None
+    """The same with checks, if there are any: a run says which of them fails."""
     inputs: Sequence[Any]
     results: Sequence[Any]
 
@@ -117,12 +126,23 @@ def cases(every: int) -> Iterator[Case | str]:
         if program.static:
             programs.append((program.name, lambda name=program.name: (conformance.stablehlo_text(name), ())))
     for name, load in programs[::every]:
-        text, inputs = load()
+        given, inputs = load()
         try:
+            text = with_checked_values(given) if "check." in given else given
             executable = xhlo.compile(text)
-            yield Case(name, text, inputs, executable.compute(inputs, None))
+            yield Case(name, text, given if given is not text else None, inputs, executable.compute(inputs, None))
         except DiagnosticError as error:
             print(f"{name}: the JIT refuses it: {error}", file=sys.stderr)
+
+
+def with_checked_values(text: str) -> str:
+    """The program with the values that its checks compare as results, and without checks."""
+    ctx = make_context()
+    module = parse_source(read_source(text), ctx)
+    run_passes(ctx, module, FRONT[: FRONT.index("extract-checks") + 1])
+    for name in (CHECKS, RESULT_COUNT):
+        module.attributes.pop(name, None)
+    return print_module(module)
 
 
 def _jax(name: str) -> tuple[str, Sequence[Any]]:
@@ -255,17 +275,20 @@ def _outcome(
 ) -> str:
     triple, cpu = (machine.triple, machine.cpu) if machine else (("wasm32", None) if name else (None, "host"))
     try:
-        library = compile_ahead(case.text, triple=triple, cpu=cpu, external=name is None)
+        made = [
+            compile_ahead(text, triple=triple, cpu=cpu, external=name is None)
+            for text in (case.text, case.checking)
+            if text is not None
+        ]
     except DiagnosticError as error:
         print(f"{case.name}: refused: {error.diagnostics[0].message}")
         return "refused by name"
+    library = made[0]
     try:
         if warnings:
             check_headers(library, case, folder)
             return "clean"
-        found = (
-            run_in_node(library, folder, case.inputs, case.results) if runner is None else runner.results(library, case)
-        )
+        results = [_results(each, case, runner, folder) for each in made]
     except (RuntimeError, AssertionError, LinkError, subprocess.TimeoutExpired) as error:
         print(f"{case.name}: {str(error)[:1000]}")
         return "failed"
@@ -273,12 +296,21 @@ def _outcome(
     exact = name is None and not library.interface.lapack
     wrong = [
         f"{number}: {text}"
-        for number, (result, expected) in enumerate(zip(found, case.results, strict=True))
+        for found in results
+        for number, (result, expected) in enumerate(zip(found, case.results, strict=False))
         if (text := difference(result, expected, exact)) is not None
     ]
     if wrong:
         print(f"{case.name}: {'; '.join(wrong)}")
     return "wrong" if wrong else ("equal to the bit" if exact else "agree")
+
+
+def _results(library: Library, case: Case, runner: Runner | None, folder: Path) -> list[Any]:
+    """The results of a library; those that are checked by a library with checks are no results of it."""
+    expected = case.results[: len(library.interface.results)]
+    if runner is not None:
+        return runner.results(library, replace(case, results=expected))
+    return run_in_node(library, folder, case.inputs, expected)
 
 
 if __name__ == "__main__":

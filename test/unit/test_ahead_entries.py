@@ -110,7 +110,7 @@ print(f'{scaled.sum():.6f}', moved.shape, z)
         )
         run(tmp_path, "rustc", "--edition=2021", "-D", "warnings", "-L", ".", "main.rs", "-o", "main")
         shown = run(tmp_path, "./main").splitlines()
-        assert shown[0] == 'Err("the library refuses to run")'
+        assert shown[0] == 'Err("the weights have not been set")'
         assert float(shown[1].split()[0]) == 2 * WEIGHTS.flat[5]
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from xdsl.context import Context
@@ -19,14 +20,20 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 
-from ..dialects.support.kernel import CHECKS, RESULT_COUNT
-from ..hlo_dialect.diagnostics import fail
-from ..hlo_dialect.hlo_pass import HloPass
-from ..hlo_dialect.ops.check_calls import check_kind, check_name
-from ..hlo_dialect.ops.creation import ConstantOp
-from ..hlo_dialect.types import is_boolean, tensor_type
-from ..hlo_dialect.walking import operations_in
+from ...dialects.support.kernel import CHECKS, RESULT_COUNT
+from ...hlo_dialect.custom_calls.call import describe_call
+from ...hlo_dialect.custom_calls.markers import ASSERTION
+from ...hlo_dialect.custom_calls.operations import CustomCallOp
+from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.expressions.tensor import Builder, Tensor
+from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.ops.check_calls import check_kind, check_name, is_check
+from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.types import is_boolean, tensor_type
+from ...hlo_dialect.walking import operations_in
+from .verdicts import NoVerdict, comparison_fails, failure_number
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,8 @@ class ExtractChecksPass(HloPass):
     After:  `return .., %a, %b`; the module attribute xhlo.checks lists the results to compare, and how;
             xhlo.result_count is the number of the program's own results. The result of a check becomes true.
             Checks of other functions, which a program does not run, go.
+    With number=true, for programs that run without Python, the program compares the values itself: one extra result, a
+    tensor<i32>, is the place of the first check that fails, from 1, or 0. Assertions on shapes are checks, too, then.
     Assumes: the level after inline. A check inside control flow is refused.
     """
 
@@ -45,6 +54,7 @@ class ExtractChecksPass(HloPass):
     only_for = ("check.*", "hlo.custom_call")
 
     entry: str = "main"
+    number: bool = False
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         for function in module.body.block.ops:
@@ -58,25 +68,20 @@ class ExtractChecksPass(HloPass):
 
     def _extract(self, module: ModuleOp, function: func.FuncOp) -> None:
         block = function.body.block
-        checks = [op for op in operations_in(function) if check_name(op) is not None]
-        terminator = cast(Operation, block.last_op)
-        extra: list[SSAValue] = []
-        described: list[Attribute] = []
-        first = len(terminator.operands)
-        for op in checks:
-            if op.parent is not block:
-                fail(op, "is a check inside control flow, which is not supported; check the loop's or branch's results")
-            name = check_name(op)
-            kind = check_kind(cast(str, name))
-            compared = _compared(op, block)
-            if kind is None or len(compared) != 2:
-                fail(op, f"is a check ({name}) that the compiler does not know")
-            places = [first + len(extra), first + len(extra) + 1]
-            extra.extend(compared)
-            described.append(_describe(op, kind, places))
-            _erase(op)
-        if not described:
+        checks = [_Check.read(op, block) for op in operations_in(function) if self._is_check(op, block)]
+        if not checks:
             return
+        terminator = cast(Operation, block.last_op)
+        first = len(terminator.operands)
+        if self.number:
+            extra = [_number(checks, terminator)]
+            places = [[first]] * len(checks)
+        else:
+            extra = [value for check in checks for value in check.compared]
+            places = [[first + 2 * number, first + 2 * number + 1] for number in range(len(checks))]
+        described = [_describe(check, at) for check, at in zip(checks, places, strict=True)]
+        for check in checks:
+            _erase(check.op)
         terminator.operands = [*terminator.operands, *extra]
         types = function.function_type
         outputs = [*types.outputs, *(value.type for value in extra)]
@@ -88,6 +93,53 @@ class ExtractChecksPass(HloPass):
             )
         module.attributes[CHECKS] = ArrayAttr(described)
         module.attributes[RESULT_COUNT] = IntegerAttr(first, i64)
+
+    def _is_check(self, op: Operation, block: Block) -> bool:
+        # An assertion inside control flow stays a call.
+        return is_check(op) or (self.number and _is_assertion(op) and op.parent is block)
+
+
+class _Check(NamedTuple):
+    """A check of the entry, and the two values that it compares; the condition of an assertion."""
+
+    op: Operation
+    kind: str
+    compared: list[SSAValue]
+
+    @staticmethod
+    def read(op: Operation, block: Block) -> _Check:
+        if _is_assertion(op):
+            describe_call(op)  # which refuses operands of other types
+            return _Check(op, ASSERTION, [op.operands[0]])
+        if op.parent is not block:
+            fail(op, "is a check inside control flow, which is not supported; check the loop's or branch's results")
+        name = check_name(op)
+        kind = check_kind(cast(str, name))
+        compared = _compared(op, block)
+        if kind is None or len(compared) != 2:
+            fail(op, f"is a check ({name}) that the compiler does not know")
+        return _Check(op, kind, compared)
+
+    def fails(self, at: Operation) -> Tensor:
+        """Whether the check fails, as a scalar i1, computed before the operation `at`."""
+        values = Builder(InsertPoint.before(at), self.op.location).tensors(self.compared)
+        if self.kind == ASSERTION:
+            return ~values[0]
+        try:
+            return comparison_fails(self.kind, values[0], values[1], {**self.op.properties, **self.op.attributes})
+        except NoVerdict as problem:
+            fail(self.op, str(problem))
+
+
+def _is_assertion(op: Operation) -> bool:
+    return isinstance(op, CustomCallOp) and op.target == ASSERTION
+
+
+def _number(checks: Sequence[_Check], terminator: Operation) -> SSAValue:
+    """The place of the first check that fails, computed before the terminator."""
+    at = Builder.before(terminator)
+    failures = [check.fails(terminator) for check in checks]
+    return failure_number(at.tensors([each.value for each in failures])).value
 
 
 def _compared(op: Operation, block: Block) -> list[SSAValue]:
@@ -117,9 +169,10 @@ def _erase(op: Operation) -> None:
     op.erase()
 
 
-def _describe(op: Operation, kind: str, places: list[int]) -> Attribute:
+def _describe(check: _Check, places: list[int]) -> Attribute:
+    op = check.op
     entry: dict[str, Attribute] = {
-        "kind": StringAttr(kind),
+        "kind": StringAttr(check.kind),
         "results": ArrayAttr([IntegerAttr(place, i64) for place in places]),
         "attributes": DictionaryAttr({**op.properties, **op.attributes}),
         "location": op.location,

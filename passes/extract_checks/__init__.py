@@ -1,0 +1,1 @@
+"""The program's own checks as results of its entry."""
