@@ -7,6 +7,7 @@ The levels are those of the x86-64 psABI; what a CPU has is asked by cpuid and x
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ..cpu.jit import link_texts
 
@@ -20,12 +21,12 @@ _NEEDS: Mapping[str, Mapping[str, int]] = {
     # FMA, MOVBE, OSXSAVE, AVX, F16C; BMI1, AVX2, BMI2; LZCNT; registers of SSE and AVX that the system keeps.
     "x86-64-v3": {
         "leaf1.c": 1 << 12 | 1 << 22 | 1 << 27 | 1 << 28 | 1 << 29,
-        "leaf7.b": 1 << 3 | 1 << 5 | 1 << 8,
+        "leaf7.known": 1 << 3 | 1 << 5 | 1 << 8,
         "extended.c": 1 << 5,
         "kept": 0x6,
     },
     # AVX-512 F, DQ, CD, BW, VL; its registers.
-    "x86-64-v4": {"leaf7.b": 1 << 16 | 1 << 17 | 1 << 28 | 1 << 30 | 1 << 31, "kept": 0xE6},
+    "x86-64-v4": {"leaf7.known": 1 << 16 | 1 << 17 | 1 << 28 | 1 << 30 | 1 << 31, "kept": 0xE6},
 }
 """The bits that each level adds to those before: of registers that cpuid sets, and of XCR0."""
 
@@ -77,10 +78,54 @@ def _version(text: str, name: str, level: str) -> str:
     )
 
 
-_CPUID = (
-    'call {{ i32, i32, i32, i32 }} asm sideeffect "cpuid", "={{ax}},={{bx}},={{cx}},={{dx}},{{ax}},{{cx}}"'
-    "(i32 {}, i32 0)"
+@dataclass(frozen=True)
+class _Instruction:
+    """A function around an instruction for which LLVM IR has no name."""
+
+    name: str
+    code: tuple[tuple[str, str], ...]
+    """The machine code, in hexadecimal digits, and its assembly, in AT&T's syntax."""
+
+    @property
+    def bytes(self) -> bytes:
+        return bytes.fromhex("".join(digits for digits, _ in self.code))
+
+    def defined(self, result: str, parameters: str) -> str:
+        """LLVM IR of the function. Its callers pass arguments as System V's systems do, also on Windows."""
+        code = "".join(f"\\{byte:02X}" for byte in self.bytes)
+        return (
+            f"define internal {_CONVENTION} {result} @{self.name}({parameters}) noinline optnone naked nounwind "
+            f'prologue [{len(self.bytes)} x i8] c"{code}" {{\n  unreachable\n}}\n'
+        )
+
+
+_CONVENTION = "x86_64_sysvcc"
+
+_CPUID = _Instruction(
+    "xhlo.cpuid",
+    (
+        ("53", "pushq %rbx"),
+        ("89f0", "movl %esi, %eax"),
+        ("31c9", "xorl %ecx, %ecx"),
+        ("0fa2", "cpuid"),
+        ("8907", "movl %eax, (%rdi)"),
+        ("895f04", "movl %ebx, 4(%rdi)"),
+        ("894f08", "movl %ecx, 8(%rdi)"),
+        ("89570c", "movl %edx, 12(%rdi)"),
+        ("5b", "popq %rbx"),
+        ("c3", "retq"),
+    ),
 )
+"""`void cpuid(uint32_t registers[4], uint32_t leaf)`: eax, ebx, ecx, edx of the leaf."""
+
+_XGETBV = _Instruction("xhlo.xgetbv", (("31c9", "xorl %ecx, %ecx"), ("0f01d0", "xgetbv"), ("c3", "retq")))
+"""`uint32_t xgetbv(void)`: the lower half of XCR0."""
+
+INSTRUCTIONS = (_CPUID, _XGETBV)
+"""
+They are bytes and no inline assembly, for LLVM assembles only for the kind of machine on which it runs: a library for
+x86-64 may be made on any other.
+"""
 
 
 def _dispatcher(name: str, levels: Sequence[str], head: str) -> str:
@@ -122,25 +167,21 @@ def _find_level(name: str, levels: Sequence[str]) -> str:
     lines = [
         f"define internal i32 @{name}_find_level() noinline nounwind {{",
         "entry:",
-        f"  %leaves = {_CPUID.format(0)}",
-        "  %last = extractvalue { i32, i32, i32, i32 } %leaves, 0",
-        f"  %leaf1 = {_CPUID.format(1)}",
-        "  %leaf1.c = extractvalue { i32, i32, i32, i32 } %leaf1, 2",
-        f"  %extended = {_CPUID.format(-2147483647)}",
-        "  %extended.c = extractvalue { i32, i32, i32, i32 } %extended, 2",
-        f"  %leaf7 = {_CPUID.format(7)}",
-        "  %leaf7.any = extractvalue { i32, i32, i32, i32 } %leaf7, 1",
-        "  %has.leaf7 = icmp uge i32 %last, 7",
-        "  %leaf7.b = select i1 %has.leaf7, i32 %leaf7.any, i32 0",
+        "  %registers = alloca [4 x i32], align 16",
+        *_asked("leaves", 0, "a"),
+        *_asked("leaf1", 1, "c"),
+        *_asked("extended", -2147483647, "c"),
+        *_asked("leaf7", 7, "b"),
+        "  %has.leaf7 = icmp uge i32 %leaves.a, 7",
+        "  %leaf7.known = select i1 %has.leaf7, i32 %leaf7.b, i32 0",
         f"  %osxsave = and i32 %leaf1.c, {1 << 27}",
         "  %has.xgetbv = icmp ne i32 %osxsave, 0",
         "  br i1 %has.xgetbv, label %ask, label %compare",
         "ask:",
-        '  %xcr0 = call { i32, i32 } asm sideeffect "xgetbv", "={ax},={dx},{cx}"(i32 0)',
-        "  %xcr0.a = extractvalue { i32, i32 } %xcr0, 0",
+        f"  %xcr0 = call {_CONVENTION} i32 @{_XGETBV.name}()",
         "  br label %compare",
         "compare:",
-        "  %kept = phi i32 [ 0, %entry ], [ %xcr0.a, %ask ]",
+        "  %kept = phi i32 [ 0, %entry ], [ %xcr0, %ask ]",
     ]
     has, result = "true", "1"
     for level in LEVELS[: LEVELS.index(levels[-1]) + 1]:
@@ -157,4 +198,14 @@ def _find_level(name: str, levels: Sequence[str]) -> str:
             at = LEVELS.index(level)
             lines.append(f"  %level.{at} = select i1 {has}, i32 {levels.index(level) + 2}, i32 {result}")
             result = f"%level.{at}"
-    return "\n".join([*lines, f"  ret i32 {result}", "}"]) + "\n"
+    functions = [_CPUID.defined("void", "ptr %registers, i32 %leaf"), _XGETBV.defined("i32", "")]
+    return "\n".join([*lines, f"  ret i32 {result}", "}", *functions])
+
+
+def _asked(name: str, leaf: int, register: str) -> list[str]:
+    """A register of a leaf of cpuid as `%NAME.REGISTER`."""
+    return [
+        f"  call {_CONVENTION} void @{_CPUID.name}(ptr %registers, i32 {leaf})",
+        f"  %{name}.at = getelementptr i32, ptr %registers, i64 {'abcd'.index(register)}",
+        f"  %{name}.{register} = load i32, ptr %{name}.at",
+    ]

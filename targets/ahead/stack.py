@@ -30,7 +30,6 @@ import sys
 import llvmlite.binding as llvm
 llvm.initialize_all_targets()
 llvm.initialize_all_asmprinters()
-llvm.initialize_native_asmparser()
 triple, cpu, features = sys.argv[1:]
 target = llvm.Target.from_triple(triple)
 machine = target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default")

@@ -150,8 +150,6 @@ def _machine(triple: str, cpu: str, features: str, level: int = 3) -> Any:
 def _initialize_all() -> None:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    # Libraries of several versions ask the CPU in inline assembly, of this machine's kind only.
-    llvm.initialize_native_asmparser()
 
 
 def target_machine(triple: str, cpu: str, features: str) -> Any:

@@ -14,7 +14,7 @@ from xhlo.targets.ahead import linking
 from xhlo.targets.ahead.library import compile_ahead
 from xhlo.targets.ahead.linking import LinkError
 from xhlo.targets.ahead.machine import Machine, MachineError
-from xhlo.targets.ahead.multiversion import LevelError, levels_of
+from xhlo.targets.ahead.multiversion import INSTRUCTIONS, LevelError, levels_of
 from xhlo.targets.cpu import jit
 from xhlo.tools import hlo_aot
 
@@ -243,6 +243,13 @@ def test_the_integer_dots_of_a_named_cpu() -> None:
     assert Machine.named("aarch64-linux-gnu", None).dots == ()
 
 
+CONVERT = """
+func.func @main(%x: tensor<64xf32>) -> tensor<64xbf16> {
+  %0 = stablehlo.convert %x : (tensor<64xf32>) -> tensor<64xbf16>
+  return %0 : tensor<64xbf16>
+}
+"""
+
 # Several levels ------------------------------------------------------------------------------------------------------
 
 
@@ -263,6 +270,20 @@ def test_versions_for_several_levels(tmp_path: Path) -> None:
     assert done.returncode == 1 and "no version for this CPU" in done.stdout + done.stderr
 
 
+def test_the_choice_of_a_version_needs_no_assembler(tmp_path: Path) -> None:
+    """LLVM assembles for this kind of machine only, but makes such libraries on any."""
+    for triple in ("x86_64-apple-darwin", "x86_64-windows-msvc"):
+        assert " asm " not in compile_ahead(CONVERT, triple=triple, cpu=("x86-64-v2", "x86-64-v3")).optimized
+    if shutil.which("as") is None or jit.host_triple().partition("-")[0] != "x86_64":
+        return
+    for instruction in INSTRUCTIONS:
+        lines = "".join(f"{line}\n" for _, line in instruction.code)
+        (tmp_path / "code.s").write_text(f".text\n{lines}")
+        run(tmp_path, "as", "code.s", "-o", "code.o")
+        code = (tmp_path / "code.o").read_bytes()
+        assert instruction.bytes in code
+
+
 def test_levels_are_checked() -> None:
     assert levels_of("x86-64-v4,v2") == ("x86-64-v2", "x86-64-v4")
     for wrong, message in (("v2", "two levels"), ("v2,v2", "two levels"), ("v3,znver4", "not for 'znver4'")):
@@ -273,14 +294,8 @@ def test_levels_are_checked() -> None:
 
 
 def test_no_conversion_of_a_named_cpu_flushes_subnormals() -> None:
-    convert = """
-func.func @main(%x: tensor<64xf32>) -> tensor<64xbf16> {
-  %0 = stablehlo.convert %x : (tensor<64xf32>) -> tensor<64xbf16>
-  return %0 : tensor<64xbf16>
-}
-"""
     for cpu in ("znver4", "sapphirerapids"):
         # The machine code of the program for a CPU with vcvtneps2bf16 is that for one without.
         assert "-avx512bf16" in Machine.named("x86_64-linux-gnu", cpu).features
-    codes = [compile_ahead(convert, triple="x86_64-linux-gnu", cpu=cpu).object for cpu in ("cascadelake", "cooperlake")]
+    codes = [compile_ahead(CONVERT, triple="x86_64-linux-gnu", cpu=cpu).object for cpu in ("cascadelake", "cooperlake")]
     assert codes[0] == codes[1]
