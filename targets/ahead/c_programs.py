@@ -11,6 +11,7 @@ import numpy as np
 from ...hlo_dialect.types import Array
 from .header import ARENA_ALIGNMENT
 from .interface import Entry, Interface, Port
+from .threads import Threads
 
 _KINDS = {"float": "FLOAT", "double": "DOUBLE"}
 _KINDS_OF_DTYPES = {np.dtype(np.float16): "HALF", np.dtype(ml_dtypes.bfloat16): "BFLOAT"}
@@ -115,6 +116,7 @@ def test_program(interface: Interface, recorded: Sequence[Recorded], tolerances:
         "{",
         "    size_t found = 0;",
         *_map_weights(interface),
+        *_use_openmp(interface),
         *(f"    found += test_{entry.prefix}();" for entry in interface.entries),
         '    printf(found ? "%lu elements differ\\n" : "all results agree\\n", (unsigned long)found);',
         "    return found ? 1 : 0;",
@@ -175,73 +177,122 @@ def _comparison(port: Port, array: Array, tolerances: Mapping[str, float]) -> tu
     return _KINDS_OF_DTYPES.get(array.dtype) or _KINDS[port.element], port.count, tolerance
 
 
+_MEASURE = """
+static double seconds(void)
+{
+#if defined(_WIN32)
+    LARGE_INTEGER now, rate;
+    QueryPerformanceCounter(&now);
+    QueryPerformanceFrequency(&rate);
+    return (double)now.QuadPart / (double)rate.QuadPart;
+#elif defined(CLOCK_MONOTONIC)
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+#else
+    return (double)clock() / CLOCKS_PER_SEC; /* C99 knows the time of the processor only */
+#endif
+}
+
+/* Prints the time of a call: of samples that take a millisecond or more, however short a call is. */
+static int measure(const char *title, int (*call)(void), long samples)
+{
+    double least = 1e30, total = 0.0;
+    long runs = 1, sample = -1, i;
+    while (sample < samples) {
+        const double start = seconds();
+        double taken;
+        for (i = 0; i < runs; i++) {
+            const int code = call();
+            if (FAILED(code)) {
+                printf("%s%s\\n", title, NAME_message(code));
+                return 1;
+            }
+        }
+        taken = seconds() - start;
+        if (sample < 0 && taken < 1e-3 && runs < 1 << 30) {
+            runs *= 2;
+            continue;
+        }
+        if (sample++ >= 0) {
+            total += taken;
+            least = taken < least ? taken : least;
+        }
+    }
+    if (samples > 0)
+        printf("%sleast %.3f us, mean %.3f us of %ld x %ld runs\\n", title, 1e6 * least / (double)runs,
+               1e6 * total / (double)samples / (double)runs, samples, runs);
+    return 0;
+}
+"""
+
+
 def benchmark_program(interface: Interface) -> str:
-    """A C99 `main` that runs each entry on zeros, `argv[1]` times (100), and prints the least and the mean time."""
+    """
+    A C99 `main` that measures each entry on zeros in `argv[1]` samples (100), and prints the least and the mean time
+    of a run. A sample has as many runs as take a millisecond. Compiled with OpenMP, its threads run the loops.
+    """
+    checked = any(entry.checks for entry in interface.entries)
+    ok, check = f"{interface.upper}_OK", f"{interface.upper}_CHECK"
+    failed = f"code != {ok} && code < {check}" if checked else f"code != {ok}"
     lines = [
         f"/* Measures {interface.name} on arguments that are zero. */",
+        "#if !defined(_WIN32) && !defined(_POSIX_C_SOURCE)",
+        "#define _POSIX_C_SOURCE 200112L /* for clock_gettime */",
+        "#endif",
         "#include <stdio.h>",
         "#include <stdlib.h>",
         "#include <time.h>",
+        "#if defined(_WIN32)",
+        "#include <windows.h>",
+        "#endif",
         "",
         *_includes(interface),
         "",
         _ARENA_START.format(upper=interface.upper),
-        "static double seconds(void)",
-        "{",
-        "#ifdef TIME_UTC",
-        "    struct timespec now;",
-        "    timespec_get(&now, TIME_UTC);",
-        "    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;",
-        "#else",
-        "    return (double)clock() / CLOCKS_PER_SEC; /* C99 knows the time of the processor only */",
-        "#endif",
-        "}",
+        _MEASURE.strip().replace("FAILED(code)", failed).replace("NAME", interface.name),
         "",
     ]
     for entry in interface.entries:
         lines += _benchmark_of(interface, entry)
     named = _map_weights(interface) if interface.weights is not None else []
+    several = len(interface.entries) > 1
+    measures = [
+        f'measure("{f"{interface.short(entry)}: " if several else ""}", call_{entry.prefix}, samples)'
+        for entry in interface.entries
+    ]
     lines += [
         "int main(int argc, char **argv)",
         "{",
-        "    const long runs = argc > 1 ? strtol(argv[1], NULL, 10) : 100;",
+        "    const long samples = argc > 1 ? strtol(argv[1], NULL, 10) : 100;",
         *(line.replace("argc > 1 ? argv[1]", "argc > 2 ? argv[2]") for line in named),
-        "    return " + " || ".join(f"bench_{entry.prefix}(runs)" for entry in interface.entries) + ";",
+        *_use_openmp(interface),
+        f"    return {' || '.join(measures)};",
         "}",
     ]
     return "\n".join(lines) + "\n"
 
 
 def _benchmark_of(interface: Interface, entry: Entry) -> list[str]:
-    """A function that measures an entry. Returns 0, or 1 for an error."""
+    """A function that calls an entry, and returns its code."""
     prefix = entry.prefix
-    title = f"{interface.short(entry)}: " if len(interface.entries) > 1 else ""
     return [
         *(f"static {_storage(port)[0]} {prefix}_in{n}[{_storage(port)[1]}];" for n, port in enumerate(entry.arguments)),
         *_memory(entry),
-        f"static int bench_{prefix}(long runs)",
+        f"static int call_{prefix}(void)",
         "{",
         *_calls(interface, entry, constant=False),
-        "    double least = 1e30, total = 0.0;",
-        "    long i;",
-        "    for (i = 0; i < runs; i++) {",
-        "        const double start = seconds();",
-        f"        const int code = {prefix}_run(&args, &results, arena_start({prefix}_arena));",
-        "        const double taken = seconds() - start;",
-        f"        if (code != {interface.upper}_OK) {{",
-        f'            printf("%s\\n", {interface.name}_message(code));',
-        "            return 1;",
-        "        }",
-        "        total += taken;",
-        "        least = taken < least ? taken : least;",
-        "    }",
-        "    if (runs > 0)",
-        f'        printf("{title}least %.3f us, mean %.3f us of %ld runs\\n",',
-        "               1e6 * least, 1e6 * total / (double)runs, runs);",
-        "    return 0;",
+        f"    return {prefix}_run(&args, &results, arena_start({prefix}_arena));",
         "}",
         "",
     ]
+
+
+def _use_openmp(interface: Interface) -> list[str]:
+    """Statements of `main` that let OpenMP's threads run the loops."""
+    if interface.threads is Threads.NONE:
+        return []
+    return ["#ifdef _OPENMP", f"    {interface.name}_set_parallel_for({interface.name}_openmp, NULL);", "#endif"]
 
 
 _ARENA_START = """static void *arena_start(unsigned char *memory)
