@@ -274,23 +274,26 @@ def _names(ports: Sequence[Port], reserved: Callable[[str], bool], taken: Sequen
     return names
 
 
-def cmake_config(interface: Interface) -> str:
+def cmake_config(interface: Interface, file: str) -> str:
     """`model-config.cmake`: `find_package(model CONFIG)` with the folder in `model_DIR` gives the target `model`."""
     name, lapack = interface.name, "lapack;blas;" if interface.lapack else ""
-    return f"""add_library({name} STATIC IMPORTED)
-set_target_properties({name} PROPERTIES
-  IMPORTED_LOCATION "${{CMAKE_CURRENT_LIST_DIR}}/lib{name}.a"
-  INTERFACE_INCLUDE_DIRECTORIES "${{CMAKE_CURRENT_LIST_DIR}}"
-  INTERFACE_LINK_LIBRARIES "{lapack}$<$<PLATFORM_ID:Linux>:m>")
+    return f"""# In CMakeLists.txt: find_package({name} CONFIG REQUIRED PATHS <this folder>), target_link_libraries(<program> {name})
+if(NOT TARGET {name})
+  add_library({name} STATIC IMPORTED GLOBAL)
+  set_target_properties({name} PROPERTIES
+    IMPORTED_LOCATION "${{CMAKE_CURRENT_LIST_DIR}}/{file}"
+    INTERFACE_INCLUDE_DIRECTORIES "${{CMAKE_CURRENT_LIST_DIR}}"
+    INTERFACE_LINK_LIBRARIES "{lapack}$<$<PLATFORM_ID:Linux>:m>")
+endif()
 """
 
 
-def pkg_config(interface: Interface) -> str:
-    """`model.pc`, for a folder on PKG_CONFIG_PATH."""
+def pkg_config(interface: Interface, file: str) -> str:
+    """`model.pc`, for a folder on PKG_CONFIG_PATH. It names the static library by its path, beside a shared one, too."""
     name, lapack = interface.name, " -llapack -lblas" if interface.lapack else ""
     return f"""Name: {name}
 Description: The program {name}, compiled by xhlo
 Version: 0
 Cflags: -I${{pcfiledir}}
-Libs: -L${{pcfiledir}} -l{name}{lapack} -lm
+Libs: ${{pcfiledir}}/{file}{lapack} -lm
 """

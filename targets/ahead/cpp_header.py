@@ -14,9 +14,11 @@ public:
 
     explicit View(T *data) noexcept : data_(data) {}
 
-    /// All elements of a vector, std::array or array. Throws std::invalid_argument if they are not `count`.
-    template <typename Elements, typename = decltype(std::data(std::declval<Elements &>()))>
-    View(Elements &elements) : data_(std::data(elements)) {
+    /// All elements of a vector, std::array, std::span or array, which live at least as long. Throws
+    /// std::invalid_argument if they are not `count`.
+    template <typename Elements, typename = std::enable_if_t<!std::is_same_v<std::decay_t<Elements>, View>>,
+              typename = decltype(std::data(std::declval<Elements &>()))>
+    View(Elements &&elements) : data_(std::data(elements)) {
         if (std::size(elements) != count) throw std::invalid_argument("an array has another number of elements");
     }
 
@@ -82,6 +84,7 @@ def cpp_header(interface: Interface) -> str:
         "#include <memory>",
         "#include <new>",
         "#include <stdexcept>",
+        "#include <type_traits>",
         "#include <utility>",
         "#include <vector>",
         "",

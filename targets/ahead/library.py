@@ -164,9 +164,9 @@ class Library:
         if "rust" in extras:
             found[f"{name}.rs"] = self.rust_module.encode()
         if "cmake" in extras:
-            found[f"{name}-config.cmake"] = cmake_config(self.interface).encode()
+            found[f"{name}-config.cmake"] = cmake_config(self.interface, self._file("static")).encode()
         if "pkg-config" in extras:
-            found[f"{name}.pc"] = pkg_config(self.interface).encode()
+            found[f"{name}.pc"] = pkg_config(self.interface, self._file("static")).encode()
         return found
 
     def write(self, folder: str | os.PathLike[str] = ".", extras: Collection[Extra] = ()) -> list[Path]:

@@ -98,6 +98,9 @@ def test_a_wrong_result_is_found(tmp_path: Path) -> None:
 
 CPP = """
 #include <cstdio>
+#if __cplusplus >= 202002L
+#include <span>
+#endif
 #include "model.hpp"
 int main() {
     const float x[12] = {0};
@@ -115,7 +118,11 @@ int main() {
     }
     const std::vector<float> ones(12, 1.0f), few(11);
     const model::View<const float, 0> none(nullptr);
-    const model::Results same = program(ones, n, z, h, none);
+    const model::Results same = program(std::vector<float>(12, 1.0f), n, z, h, none);
+#if __cplusplus >= 202002L
+    const std::span<const float> spanned(same.result0);
+    if (spanned.size() != 12 || program(std::span(ones), std::span(n), z, h, none).result0[7] != spanned[7]) return 1;
+#endif
     std::printf("%.4f %zu\\n", double(same.result0(3, 2)), same.result5.size());
     try {
         program(few, n, z, h, none);
@@ -130,10 +137,11 @@ int main() {
 def test_the_class_for_cpp(tmp_path: Path) -> None:
     make(tmp_path, MIXED)
     (tmp_path / "use.cpp").write_text(CPP)
-    run(["g++", "-std=c++17", *WARNINGS, "use.cpp", "model.o", "-o", "use"], tmp_path)
-    assert run(["./use"], tmp_path) == (
-        "1 10 -1\nan argument, a result or the arena is null\n2.7183 0\nan array has another number of elements\n"
-    )
+    for standard in ("c++17", "c++20"):
+        run(["g++", f"-std={standard}", *WARNINGS, "use.cpp", "model.o", "-o", "use"], tmp_path)
+        assert run(["./use"], tmp_path) == (
+            "1 10 -1\nan argument, a result or the arena is null\n2.7183 0\nan array has another number of elements\n"
+        )
 
 
 # Against the JIT -----------------------------------------------------------------------------------------------------

@@ -197,13 +197,14 @@ def test_build_systems(library: Path) -> None:
     if shutil.which("cmake") is not None:
         (library / "CMakeLists.txt").write_text(
             "cmake_minimum_required(VERSION 3.13)\nproject(p C)\nfind_package(model CONFIG REQUIRED)\n"
+            "find_package(model CONFIG REQUIRED PATHS .)\n"
             "add_executable(built model_test.c)\ntarget_link_libraries(built model)\n"
         )
         run(library, "cmake", f"-Dmodel_DIR={library}", "-B", "built.d", ".")
         run(library, "cmake", "--build", "built.d")
         assert run(library, "built.d/built") == "all results agree\n"
     flags = (library / "model.pc").read_text()
-    assert "Cflags: -I${pcfiledir}\nLibs: -L${pcfiledir} -lmodel -lm\n" in flags
+    assert "Cflags: -I${pcfiledir}\nLibs: ${pcfiledir}/libmodel.a -lm\n" in flags
 
 
 def test_only_the_interface_is_exported(library: Path) -> None:
