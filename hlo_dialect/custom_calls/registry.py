@@ -11,6 +11,7 @@ target has a decomposition into other operations. A target that is not registere
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -215,7 +216,7 @@ def target_of(op: Operation) -> CustomCallTarget:
     name = cast(Any, op.properties["call_target_name"]).data
     target = REGISTRY.find(name)
     if target is None:
-        fail(op, f"calls the target '{name}', which is not registered (xhlo.register_custom_call registers targets)")
+        fail(op, f"calls the target '{name}', which {_why_unknown(name)}")
     if target.is_identity:
         if tuple(op.operand_types) != tuple(op.result_types):
             fail(op, f"calls '{name}', whose results are its operands, with results of other types")
@@ -225,6 +226,12 @@ def target_of(op: Operation) -> CustomCallTarget:
         if problem is not None:
             fail(op, f"calls '{name}' wrongly: {problem}")
     return target
+
+
+def _why_unknown(name: str) -> str:
+    if re.fullmatch(r"xhlo_python_callback|xla_(ffi_)?(partitioned_)?python_(cpu|gpu)_callback", name):
+        return "is a Python function of the process that made the program: a text does not have it"
+    return "is not registered (xhlo.register_custom_call registers targets)"
 
 
 def run_target(target: CustomCallTarget, call: CustomCall, operands: Sequence[Array]) -> tuple[Array, ...]:

@@ -277,7 +277,9 @@ def _names(ports: Sequence[Port], reserved: Callable[[str], bool], taken: Sequen
 def cmake_config(interface: Interface, file: str) -> str:
     """`model-config.cmake`: `find_package(model CONFIG)` with the folder in `model_DIR` gives the target `model`."""
     name, lapack = interface.name, "lapack;blas;" if interface.lapack else ""
-    return f"""# In CMakeLists.txt: find_package({name} CONFIG REQUIRED PATHS <this folder>), target_link_libraries(<program> {name})
+    return f"""# In CMakeLists.txt:
+#   find_package({name} CONFIG REQUIRED PATHS folder)
+#   target_link_libraries(program {name})
 if(NOT TARGET {name})
   add_library({name} STATIC IMPORTED GLOBAL)
   set_target_properties({name} PROPERTIES
@@ -289,7 +291,7 @@ endif()
 
 
 def pkg_config(interface: Interface, file: str) -> str:
-    """`model.pc`, for a folder on PKG_CONFIG_PATH. It names the static library by its path, beside a shared one, too."""
+    """`model.pc`, for a folder on PKG_CONFIG_PATH. The static library has its path: a shared one may be beside it."""
     name, lapack = interface.name, " -llapack -lblas" if interface.lapack else ""
     return f"""Name: {name}
 Description: The program {name}, compiled by xhlo

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from ...passes.manager.pipelines import LOWER_LINALG, LOWER_LLVM, LOWER_LOOPS
-from ..cpu.target import tuned_for
+from ..cpu.target import Cpu, tuned_for
 from ..program.pipeline import Pipeline
 from .machine import Machine
 from .threads import Threads
@@ -13,6 +14,21 @@ from .threads import Threads
 _PARALLEL = "outline-parallel-loops"
 _RUNTIME = (_PARALLEL, "place-safepoints")
 """Passes that leave calls of the runtime."""
+
+
+WITHOUT_LAPACK = "decompose-hlo{native-calls=true any-size=true}"
+
+
+@dataclass(frozen=True, eq=False)
+class LoopsForLapack(Cpu):
+    """This computer's CPU with loops in place of LAPACK's routines, whose signs may be others."""
+
+    @property
+    def machine(self) -> str:
+        return f"{super().machine} without LAPACK".lstrip()
+
+    def tune(self, spec: str) -> str:
+        return WITHOUT_LAPACK if spec == "decompose-hlo" else super().tune(spec)
 
 
 class AheadPipeline(Pipeline):
@@ -40,5 +56,5 @@ class AheadPipeline(Pipeline):
         if spec == "bufferize":
             return "bufferize{in-place=true}"
         if spec == "decompose-hlo":
-            return f"decompose-hlo{{native-calls=true {'workspaces' if self.external else 'any-size'}=true}}"
+            return "decompose-hlo{native-calls=true workspaces=true}" if self.external else WITHOUT_LAPACK
         return tuned_for(self.machine, spec, self.one_thread)

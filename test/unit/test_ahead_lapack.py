@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import re
+import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -221,6 +223,31 @@ def test_without_lapack_there_are_loops_and_others_are_refused_by_name(
     for flags, symbols in (([], "dgetrf_"), (["--no-external"], "memcpy")):
         assert hlo_aot.main([str(tmp_path / "lu.mlir"), "-o", str(tmp_path / "lu"), "--print-symbols", *flags]) == 0
         assert capsys.readouterr().out == f"{symbols}\n"
+
+
+def test_the_test_program_expects_what_the_loops_compute(tmp_path: Path) -> None:
+    """Their eigenvectors and singular vectors may have other signs than LAPACK's."""
+    matrices, values = "tensor<3x4x4xf32>", "tensor<3x4xf32>"
+    call = ("lapack_ssyevd_ffi", {"mode": V, "uplo": L}, [matrices], [matrices, values, "tensor<3xi32>"])
+    (tmp_path / "eigen.mlir").write_text(program([call]))
+    command = [str(tmp_path / "eigen.mlir"), "-o", str(tmp_path / "eigen"), "--emit-test"]
+    assert hlo_aot.main([*command, "--no-external"]) == 0
+    if shutil.which("gcc") is not None:
+        subprocess.run(["gcc", "eigen_test.c", "eigen.o", "-lm", "-o", "test"], cwd=tmp_path, check=True)
+        assert subprocess.run(["./test"], cwd=tmp_path, capture_output=True).stdout == b"all results agree\n"
+
+
+def test_python_functions_are_refused_by_name_and_place(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "calls.mlir").write_text("""func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}""")
+    assert hlo_aot.main([str(tmp_path / "calls.mlir"), "-o", str(tmp_path / "calls")]) == 1
+    shown = capfd.readouterr().err
+    assert "calls.mlir:2:8: error: " in shown
+    assert (
+        "calls the target 'xla_ffi_python_cpu_callback', which is a Python function of the process that made" in shown
+    )
 
 
 def test_build_systems_are_told_to_link_lapack() -> None:

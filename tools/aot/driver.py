@@ -17,6 +17,7 @@ from ...targets.ahead.library import Library, compile_ahead
 from ...targets.ahead.linking import LinkError
 from ...targets.ahead.machine import MachineError
 from ...targets.ahead.multiversion import LevelError, levels_of
+from ...targets.ahead.pipeline import LoopsForLapack
 from ...targets.ahead.weights import NoWeightsError
 from ...targets.program.entry_choice import public_functions
 from ...targets.program.source import Source
@@ -96,7 +97,7 @@ def _recorded(settings: Settings, program: Program) -> Recorded:
         inputs = random_arrays(program.inputs(), settings.seed)
     else:
         inputs = stored_arguments(settings.inputs, program)
-    executable = program.compile("cpu", profile=False)
+    executable = program.compile("cpu" if settings.external else LoopsForLapack(), profile=False)
     try:
         results = cast("Array | tuple[Array, ...]", executable(*inputs))
     except CheckFailure as failure:
