@@ -129,7 +129,7 @@ def _entry(interface: Interface, entry: Entry, stack_bytes: int) -> list[str]:
         "/* Bytes of stack that a run takes at most, besides what functions take that are not in this library. */",
         f"#define {entry.upper}_STACK_BYTES {literal(stack_bytes)}",
         "",
-        *_constants(entry),
+        *_constants(interface, entry),
         "/*",
         " * Run the program. Arrays are row-major and aligned to their elements; results do not overlap arguments, the",
         " * arena or each other. Allocates nothing and keeps nothing: calls on different arenas and results may run at",
@@ -261,11 +261,13 @@ def _structure(interface: Interface, entry: Entry, what: str, ports: Sequence[Po
     return ["typedef struct {", *fields, f"}} {entry.prefix}_{what};", ""]
 
 
-def _constants(entry: Entry) -> list[str]:
+def _constants(interface: Interface, entry: Entry) -> list[str]:
     lines: list[str] = []
     for port in entry.ports:
         prefix = f"{entry.upper}_{port.name.upper()}"
         lines += [
+            f"#define {prefix}_TYPE {c_string(port.type)}",
+            f"#define {prefix}_ELEMENT {interface.c_type(port)}",
             f"#define {prefix}_RANK {len(port.shape)}",
             f"#define {prefix}_SHAPE {{ {', '.join(map(str, port.shape)) or '1'} }}",
             f"#define {prefix}_ELEMENTS {literal(port.count)}",

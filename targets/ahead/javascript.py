@@ -23,6 +23,13 @@ _ARRAYS = {
 }
 
 
+_GROW = (
+    "memory.grow(Math.ceil(missing / 65536));",
+    "try { memory.grow(BigInt(Math.ceil(missing / 65536))); } catch { memory.grow(Math.ceil(missing / 65536)); }",
+)
+"""Room in a memory of 32 and of 64 bits; the first engines with the latter took a Number."""
+
+
 def javascript_module(interface: Interface, made_for: str) -> str:
     """`model.mjs`: `load(source)` gives an object with a method for each entry."""
     name, wide = interface.name, made_for.startswith("wasm64")
@@ -68,7 +75,7 @@ def javascript_module(interface: Interface, made_for: str) -> str:
         "        const start = Math.ceil(end / alignment) * alignment;",
         "        end = start + Math.max(size, 1);",
         "        const missing = end - memory.buffer.byteLength;",
-        "        if (missing > 0) memory.grow(address(Math.ceil(missing / 65536)));",
+        f"        if (missing > 0) {_GROW[wide]}",
         "        return start;",
         "    };",
         "    const program = (name, ports, arenaBytes) => {",

@@ -42,6 +42,7 @@ from xhlo.targets.program.source import read_source
 from xhlo.tools.arrays import RTOL
 
 SAMPLE = 60
+WASM = ("wasm32", "wasm64")
 
 MAIN = r"""
 #define _GNU_SOURCE
@@ -239,7 +240,7 @@ def check_headers(library: Library, case: Case, folder: Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--machine", choices=[*EMULATED, "wasm32"], help="an emulated machine")
+    parser.add_argument("--machine", choices=[*EMULATED, *WASM], help="an emulated machine")
     parser.add_argument("--sanitize", action="store_true")
     parser.add_argument("--warnings", action="store_true")
     parser.add_argument("--every", type=int, help="only one program of so many (1 here, as many as leave 60 elsewhere)")
@@ -260,8 +261,7 @@ def main() -> int:
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        wasm = given.machine == "wasm32"
-        runner = None if wasm or given.warnings else Runner(folder, machine, flags)
+        runner = None if given.machine in WASM or given.warnings else Runner(folder, machine, flags)
         for case in cases(every):
             assert isinstance(case, Case)
             counts[_outcome(case, given.machine, machine, runner, folder, given.warnings)] += 1
@@ -274,7 +274,7 @@ def main() -> int:
 def _outcome(
     case: Case, name: str | None, machine: Emulated | None, runner: Runner | None, folder: Path, warnings: bool
 ) -> str:
-    triple, cpu = (machine.triple, machine.cpu) if machine else (("wasm32", None) if name else (None, "host"))
+    triple, cpu = (machine.triple, machine.cpu) if machine else ((name, None) if name else (None, "host"))
     try:
         made = [
             compile_ahead(text, triple=triple, cpu=cpu, external=name is None)

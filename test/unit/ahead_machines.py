@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,16 @@ program.run(...types.map(read)).forEach((array, n) => writeFileSync(`out${n}`, n
 """
 
 
+MEMORY64 = "--experimental-wasm-memory64"
+
+
+@cache
+def node_flags(triple: str) -> tuple[str, ...]:
+    """What node needs for memories of 64 bits: a flag, until its version 24."""
+    known = subprocess.run(["node", MEMORY64, "-e", ""], capture_output=True).returncode == 0
+    return (MEMORY64,) if triple.startswith("wasm64") and known else ()
+
+
 def run_in_node(library: Library, folder: Path, inputs: Sequence[Any], results: Sequence[Any]) -> list[np.ndarray]:
     """Run a module of WebAssembly; `results` give the types of what it returns."""
     library.write(folder, ["javascript"])
@@ -85,7 +96,7 @@ def run_in_node(library: Library, folder: Path, inputs: Sequence[Any], results: 
     text = (folder / f"{library.name}.mjs").read_text()
     types = [part.partition(",")[0] for part in text.partition("results:")[0].split("type: ")[1:]]
     (folder / "use.mjs").write_text(_NODE.replace("NAME", library.name).replace("TYPES", ", ".join(types)))
-    run(folder, "node", "use.mjs")
+    run(folder, "node", *node_flags(library.machine.triple), "use.mjs")
     return [
         np.frombuffer((folder / f"out{number}").read_bytes(), array.dtype).reshape(array.shape)
         for number, array in enumerate(results)

@@ -93,11 +93,14 @@ def test_a_run_says_which_check_fails(made: Path) -> None:
 
 C = r"""
 #include <stdio.h>
+#include <string.h>
 #include "model.h"
 int main(void)
 {
     int code;
+    MODEL_X_ELEMENT x = 0.5f;
     for (code = 99; code < 105; code++) puts(model_message(code));
+    if (strcmp(MODEL_Z_TYPE, "tensor<2xcomplex<f64>>") || sizeof(MODEL_Z_ELEMENT) != 16 || x != 0.5f) return 1;
     return MODEL_CHECK == 100 && MODEL_X__ELEMENTS == 3 ? 0 : 1;
 }
 """
