@@ -302,4 +302,21 @@ class ScaleOp(IRDLOperation):
         return ScaleOp.create(operands=[x, exponent], result_types=[x.type])
 
 
-DIALECT = Dialect("cpu", [DotOp, GuardOp, HostCallOp, ParallelForOp, PrefetchOp, SafepointOp, ScaleOp])
+@irdl_op_definition
+class SlotOp(IRDLOperation):
+    """
+    In an iteration of an scf.parallel: `%slot = cpu.slot`, a number below the iterations that no other thread has
+    meanwhile.
+
+    It is the place of scratch memory that a thread uses in each of its iterations, and so has in its caches. Becomes
+    the first iteration of the range that the thread is at.
+    """
+
+    name = "cpu.slot"
+
+    slot = result_def(IndexType)
+
+    assembly_format = "attr-dict"
+
+
+DIALECT = Dialect("cpu", [DotOp, GuardOp, HostCallOp, ParallelForOp, PrefetchOp, SafepointOp, ScaleOp, SlotOp])

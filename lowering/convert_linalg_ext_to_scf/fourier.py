@@ -104,7 +104,7 @@ class Driver(VectorFunctions):
         self.table = op.inputs[1]
         self.operand, self.result = (self.flat(value) for value in (op.inputs[0], op.outputs[0]))
         self.task: Index | None = None
-        """Inside a parallel loop: the number of the task."""
+        """Inside a parallel loop: the place of the task's scratch memory."""
         self.outer_tasks = 1
 
     def flat(self, array: SSAValue) -> SSAValue:
@@ -130,7 +130,7 @@ class Driver(VectorFunctions):
 
     @contextmanager
     def each(self, count: int, work: int) -> Generator[tuple[IndexValue, Index, int]]:
-        """A loop over `count` parts, divided into tasks: the part, the task's number, and how many there are."""
+        """A loop over `count` parts, divided into tasks: the part, the place of scratch memory, how many there are."""
         if self.task is not None:
             with self.builder.loop(0, count) as index:
                 yield index, self.task, self.outer_tasks
@@ -139,7 +139,7 @@ class Driver(VectorFunctions):
         size = task_size(count, tasks)
         tasks = -(-count // size)
         with self.builder.parallel(tasks) as task, self.builder.loop(*chunk(self.builder, task, size, count)) as index:
-            yield index, task, tasks
+            yield index, self.builder.slot(), tasks
 
     def groups(self, count: int, line: Line, capacity: int, body: Group) -> None:
         """A group of lines after the other, on planes of their task."""

@@ -95,7 +95,7 @@ class MatrixFunctions(VectorFunctions):
         tasks = -(-count // size)
         scratch = builder.alloc(memref_type((tasks * elements,), self.element))
         with builder.parallel(tasks) as task, builder.loop(*chunk(builder, task, size, count)) as group:
-            yield group, scratch, builder.index(task * elements)
+            yield group, scratch, builder.index(builder.slot() * elements)
 
     def matrices_of(self, group: IndexValue) -> tuple[Index, Index]:
         """The range of a group's matrices."""

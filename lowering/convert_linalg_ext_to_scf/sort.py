@@ -284,7 +284,7 @@ class _Rows:
 
 
 Sorter: TypeAlias = Callable[[Index, Index], None]
-"""Sorts a row; takes the task's number and the row's."""
+"""Sorts a row; takes the place of scratch memory and the row's number."""
 
 
 def _merge_sorter(op: SortOp, builder: LoopBuilder, rows: _Rows) -> Sorter:
@@ -450,7 +450,7 @@ def _sort(op: SortOp | SortByKeyOp, builder: LoopBuilder) -> None:
     else:
         sorter = _merge_sorter(op, builder, rows) if isinstance(op, SortOp) else _key_sorter(op, builder, rows)
     with builder.parallel(tasks) as task, builder.loop(*chunk(builder, task, size, count)) as row:
-        sorter(task, row)
+        sorter(builder.slot(), row)
 
 
 def _sort_in_lanes(
@@ -470,5 +470,5 @@ def _sort_in_lanes(
     otherwise = _key_sorter(op, builder, _Rows(builder, homes, shape, tasks)) if inverse else None
     sorter = LaneSort(op, builder, homes, shape, type_, otherwise).sorter(tasks)
     with builder.parallel(tasks) as task, builder.loop(*chunk(builder, task, size, groups)) as number:
-        sorter(task, number)
+        sorter(builder.slot(), number)
     return True

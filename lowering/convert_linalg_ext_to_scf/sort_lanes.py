@@ -34,7 +34,7 @@ MOST, MOST_OF_COLUMNS = 768, 1024
 """The length of the longest rows, and columns, that are sorted so; their vectors stay near the first-level cache."""
 
 Row: TypeAlias = Callable[[Index, Index], None]
-"""Sorts one row; takes the task's number and the row's."""
+"""Sorts one row; takes the place of scratch memory and the row's number."""
 
 
 @dataclass(frozen=True)

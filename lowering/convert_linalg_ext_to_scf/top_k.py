@@ -305,8 +305,9 @@ def _top_k(op: TopKOp, builder: LoopBuilder) -> None:
     tasks = -(-rows.rows // size)
     homes, aways = selection.candidates(tasks), selection.candidates(tasks)
     with builder.parallel(tasks) as task, builder.loop(*chunk(builder, task, size, rows.rows)) as row:
-        selection.select(rows.kernel, rows.source(row), (0, rows.length), homes(task), aways(task))
-        rows.write(row, homes(task))
+        slot = builder.slot()
+        selection.select(rows.kernel, rows.source(row), (0, rows.length), homes(slot), aways(slot))
+        rows.write(row, homes(slot))
 
 
 def _segments(rows: _Rows, selection: Selection, segments: int) -> None:
@@ -319,7 +320,7 @@ def _segments(rows: _Rows, selection: Selection, segments: int) -> None:
         row, segment = task // segments, builder.index(task % segments)
         begin = builder.index(segment * size)
         end = builder.index(builder.min(builder.index(begin + size), rows.length))
-        selection.select(rows.kernel, rows.source(row), (begin, end), homes(task), aways(task))
+        selection.select(rows.kernel, rows.source(row), (begin, end), homes(task), aways(builder.slot()))
     final, other = selection.candidates(rows.rows), selection.candidates(rows.rows)
     with builder.parallel(rows.rows) as row:
 

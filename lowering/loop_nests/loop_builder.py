@@ -30,7 +30,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...dialects.cpu import PrefetchOp
+from ...dialects.cpu import PrefetchOp, SlotOp
 from ...dialects.gpu.functions import GpuFuncOp
 from ...dialects.support import kernel
 from ...dialects.support.buffers import INDEX, Buffer, i32_array, i64_array, memref_type
@@ -232,6 +232,15 @@ class LoopBuilder(KernelBuilder):
                 properties={"operandSegmentSizes": i32_array((1, 1, 1, 0))},
             )
         )
+
+    def slot(self) -> IndexValue:
+        """
+        A number below the iterations of the parallel loop around, 0 outside of one, for scratch memory: no other thread
+        has it meanwhile, and a thread has the same one in many iterations.
+        """
+        if self.parallel_body is None:
+            return self.index(0)
+        return IndexValue(self, self.insert(SlotOp.create(result_types=[INDEX])).slot)
 
     @contextmanager
     def when(self, condition: Value) -> Generator[list[SSAValue]]:

@@ -9,7 +9,7 @@ from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import FunctionType, IndexType, IntegerAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Block, Operation, Region
 
-from ...dialects.cpu import ParallelForOp
+from ...dialects.cpu import ParallelForOp, SlotOp
 from ...dialects.support.kernel import PARALLEL, PARALLEL_BODY
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
@@ -89,6 +89,10 @@ def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
     upper = body.insert_arg(INDEX, len(body.args))
     lower.name_hint, upper.name_hint = "lo", "hi"
     step = arith.ConstantOp.create(result_types=[INDEX], properties={"value": IntegerAttr(1, INDEX)})
+    for slot in [inner for inner in region.walk() if isinstance(inner, SlotOp)]:
+        slot.slot.replace_all_uses_with(lower)
+        slot.detach()
+        slot.erase()
     # An alloca in a loop would allocate stack space in each iteration.
     for alloca in allocas:
         alloca.detach()
@@ -129,13 +133,14 @@ class OutlineParallelLoopsPass(HloPass):
     A function that has nothing but calls of shared functions, the loops around them and loops of other work, such as
     the epilogue of a product, calls functions for these loops: what is left is translated quickly
     (targets/llvm_text/parts.py).
+    cpu.slot becomes %lo: ranges do not overlap, and a thread runs one of them at a time.
     Assumes: 1-D loops over 0..constant without results; loops inside them are serialized.
-    Leaves: no scf.parallel. Constants and views of captured buffers are cloned into the body.
+    Leaves: no scf.parallel, no cpu.slot. Constants and views of captured buffers are cloned into the body.
     """
 
     name = "outline-parallel-loops"
     takes_tensors = False
-    illegal = ("scf.parallel",)
+    illegal = ("scf.parallel", "cpu.slot")
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         for function in list(module.body.block.ops):

@@ -147,7 +147,7 @@ class Emission:
         tasks = -(-job.batch // size)
         scratch = builder.alloc(memref_type((tasks * job.size,), self.element))
         with builder.parallel(tasks) as task, builder.loop(*chunk(builder, task, size, job.batch)) as matrix:
-            at = builder.index(task * job.size)
+            at = builder.index(builder.slot() * job.size)
             for operand, area in job.loads:
                 self._load(operand, matrix, scratch, at + area)
             if job.finite is None:

@@ -1,0 +1,29 @@
+// RUN: hlo-opt %s --outline-parallel-loops | filecheck %s
+// The place of a thread's scratch memory is the first iteration of its range, which no other thread has.
+
+// CHECK-LABEL: func.func private @kernel_body_0
+// CHECK-SAME:    (%scratch: memref<4xf32>, %o: memref<4xf32>, %lo: index, %hi: index)
+// CHECK-NOT:     cpu.slot
+// CHECK:         scf.for %[[I:.*]] = %lo to %hi
+// CHECK-NEXT:      memref.store %{{.*}}, %scratch[%lo]
+// CHECK-NEXT:      scf.for
+// CHECK-NEXT:        %[[X:.*]] = memref.load %scratch[%lo]
+// CHECK-NEXT:        memref.store %[[X]], %o[%[[I]]]
+func.func private @kernel(%scratch: memref<4xf32>, %o: memref<4xf32>) attributes {hlo.kernel = "loop"} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  %x = arith.constant 1.0 : f32
+  "scf.parallel"(%zero, %four, %one) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb(%i: index):
+    %slot = cpu.slot
+    memref.store %x, %scratch[%slot] : memref<4xf32>
+    scf.for %j = %zero to %four step %one {
+      %again = cpu.slot
+      %y = memref.load %scratch[%again] : memref<4xf32>
+      memref.store %y, %o[%i] : memref<4xf32>
+    }
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
