@@ -309,7 +309,7 @@ class SlotOp(IRDLOperation):
     meanwhile.
 
     It is the place of scratch memory that a thread uses in each of its iterations, and so has in its caches. Becomes
-    the first iteration of the range that the thread is at.
+    the first iteration of the range that the thread is at, or 0 where loops run on one thread.
     """
 
     name = "cpu.slot"

@@ -13,7 +13,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr, VectorType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-from ...dialects.cpu import DotOp, GuardOp, HostCallOp, ParallelForOp, PrefetchOp, SafepointOp, ScaleOp
+from ...dialects.cpu import DotOp, GuardOp, HostCallOp, ParallelForOp, PrefetchOp, SafepointOp, ScaleOp, SlotOp
 from ...dialects.support.llvm_layout import byte_width
 from ...hlo_dialect.diagnostics import fail
 from .builder import I1, NO_PROPERTIES, LlvmBuilder, patterns
@@ -122,6 +122,12 @@ def _safepoint(op: SafepointOp, to: LlvmBuilder) -> None:
 def _is_not_zero(result: SSAValue, answer: SSAValue, to: LlvmBuilder) -> None:
     predicate = {"predicate": IntegerAttr(llvm.ICmpPredicateFlag.NE.to_int(), I64)}
     to.define(result, to.emit(llvm.ICmpOp, (answer, to.zero(I64)), I1, predicate))
+
+
+@patterns.on(SlotOp)
+def _slot(op: SlotOp, to: LlvmBuilder) -> None:
+    """`%slot = cpu.slot` that outline-parallel-loops did not take is in a loop of a single thread: 0."""
+    to.define(op.slot, to.constant(0))
 
 
 @patterns.on(PrefetchOp)

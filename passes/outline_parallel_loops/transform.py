@@ -135,12 +135,12 @@ class OutlineParallelLoopsPass(HloPass):
     (targets/llvm_text/parts.py).
     cpu.slot becomes %lo: ranges do not overlap, and a thread runs one of them at a time.
     Assumes: 1-D loops over 0..constant without results; loops inside them are serialized.
-    Leaves: no scf.parallel, no cpu.slot. Constants and views of captured buffers are cloned into the body.
+    Leaves: no scf.parallel. Constants and views of captured buffers are cloned into the body.
     """
 
     name = "outline-parallel-loops"
     takes_tensors = False
-    illegal = ("scf.parallel", "cpu.slot")
+    illegal = ("scf.parallel",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         for function in list(module.body.block.ops):

@@ -27,3 +27,9 @@ func.func private @kernel(%scratch: memref<4xf32>, %o: memref<4xf32>) attributes
   }) : (index, index, index) -> ()
   func.return
 }
+
+// RUN: hlo-opt %s --convert-loops-to-cf --convert-to-llvm | filecheck %s --check-prefix=SERIAL
+// Loops of a single thread have one place.
+// SERIAL-LABEL: llvm.func {{.*}}@kernel
+// SERIAL-NOT:     cpu.slot
+// SERIAL:         llvm.return
