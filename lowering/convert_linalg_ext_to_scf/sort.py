@@ -226,14 +226,14 @@ class Ranking:
             scratch.store(values, index)
             builder.store(self.key(values), keys, (task, index))
         at = builder.index(task) * self.length
-        call_known(builder, self.kernel, "rank", (keys, ranks, at, self.length), (), _emit_ranks)
+        call_known(builder, self.kernel, "rank", (keys, ranks, at, self.length), (), emit_ranks)
         with builder.loop(0, self.length) as index:
             rank = builder.index(builder.to_index(builder.load(ranks, (task, index)), unsigned=True))
             # It is less in any case; so the bound is seen where the rank is used.
             home.store(scratch.load(index), builder.min(rank, self.length - 1))
 
 
-def _emit_ranks(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: tuple[()]) -> None:
+def emit_ranks(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: tuple[()]) -> None:
     """The rank of each key of a row of fewer than RADIX_LENGTH: the number of those before it."""
     keys, ranks = (
         builder.strided_view(buffer, builder.index(parameters[2]), (RADIX_LENGTH,), (1,)) for buffer in parameters[:2]

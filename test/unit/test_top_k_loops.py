@@ -55,6 +55,28 @@ def test_first_elements() -> None:
         assert got.tobytes() == want.tobytes()
 
 
+def test_thresholds_from_samples() -> None:
+    """Rows whose samples say nothing of the rest, rows of one value, of the last key of all, and of k first elements."""
+    rng = np.random.default_rng(2)
+    inputs: list[Any] = [
+        np.stack([np.arange(20_000), -np.arange(20_000), rng.permutation(20_000)]).astype(np.float32),
+        np.stack([np.full(4100, -(2**31)), np.zeros(4100), (np.arange(4100) % 64 == 5) * 7]).astype(np.int32),
+        np.stack([np.full(2100, -np.nan), np.where(np.arange(2100) < 2050, 0, np.inf), rng.standard_normal(2100)]),
+        np.stack([np.full(700, 0), np.full(700, 255), rng.integers(0, 3, 700)]).astype(np.uint8),
+        rng.integers(0, 9, (2, 9000)).astype(np.float32),
+    ]
+    ops: list[str] = []
+    results: list[str] = []
+    for number, (x, k) in enumerate(zip(inputs, (20, 64, 50, 9, 200), strict=True)):
+        part = np.empty((*x.shape[:-1], k), x.dtype), np.empty((*x.shape[:-1], k), np.int32)
+        types = [type_of(array) for array in part]
+        ops.append(f"%r{number}:2 = chlo.top_k(%x{number}, k = {k}) : {type_of(x)} -> ({', '.join(types)})")
+        results += types
+    text = text_of(inputs, ops, results)
+    for got, want in zip(run(text, inputs), run(text, inputs, "reference"), strict=True):
+        assert got.tobytes() == want.tobytes()
+
+
 def test_many_short_rows_are_sorted_side_by_side() -> None:
     text = """func.func @main(%x: tensor<ROWSx64xf32>) -> (tensor<ROWSx4xf32>, tensor<ROWSx4xi32>) {
   %0:2 = chlo.top_k(%x, k = 4) : tensor<ROWSx64xf32> -> (tensor<ROWSx4xf32>, tensor<ROWSx4xi32>)
