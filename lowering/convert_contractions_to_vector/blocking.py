@@ -71,7 +71,7 @@ def is_worth_blocking(product: Contraction, streams: bool = False) -> bool:
     return (
         product.multiplications >= MIN_MULTIPLICATIONS
         and product.m.size * product.n.size * product.depth >= LEAST_MATRIX
-        and product.m.size >= (2 if streams else MIN_ROWS)
+        and product.rows >= (2 if streams else MIN_ROWS)
         and product.n.size >= MIN_ROWS
         and product.depth >= MIN_ROWS
     )

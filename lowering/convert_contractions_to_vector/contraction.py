@@ -8,6 +8,7 @@ is the matrix dimension; the others are loops around the product.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
@@ -23,6 +24,10 @@ from .epilogue import joined, separated
 Element: TypeAlias = Float32Type | Float64Type | IntegerType[Any, Any]
 
 i32 = IntegerType(32)
+
+
+LONG = 24
+"""Steps along k that make up for a block of C that is read and written."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,11 @@ class Contraction:
     def depth(self) -> int:
         """The number of products summed into each element of C."""
         return math.prod(loop.size for loop in (self.k, *self.outer_k))
+
+    @property
+    def rows(self) -> int:
+        """Rows of C that one matrix of B is multiplied by."""
+        return self.m.size * math.prod(loop.size for loop in self.outer if not loop.b)
 
     @property
     def multiplications(self) -> int:
@@ -165,12 +175,18 @@ def _canonical(nest: Nest, element: Element, epilogue: Nest | None) -> Contracti
         return None
     m = max(reversed(found["m"]), key=lambda x: x.size)  # of several, the one whose rows are neighbours in C
     n = max(found["n"], key=lambda x: (x.c == 1, x.size))
-    k = max(found["k"], key=lambda x: x.size)
+    k = along_k(found["k"])
     outer = tuple(x for kind in "bmn" for x in found[kind] if x is not m and x is not n)
     outer_k = tuple(x for x in found["k"] if x is not k)
     after = epilogue and separated(nest, 2, epilogue, [places[id(loop)] for loop in (*outer, m, n)])
     product = Contraction(lhs, rhs, out, m, n, k, outer, outer_k, element, after)
     return product.transposed() if n.c != 1 and m.c == 1 else product
+
+
+def along_k(loops: Sequence[Loop]) -> Loop:
+    """The contracted loop that panels lie along: of those that are long enough, the one whose steps are the nearest."""
+    enough = min(LONG, max(loop.size for loop in loops))
+    return min((loop for loop in loops if loop.size >= enough), key=lambda loop: (loop.a + loop.b, -loop.size))
 
 
 def _factors(nest: Nest) -> tuple[Access, Access, Access]:

@@ -29,7 +29,7 @@ from .padding import PaddedProductEmitter, padding_of, rows_of
 from .rearranged import alternates, with_matrices_apart
 from .row_products import convert_row_products, is_zero
 from .small import emit_small, is_small
-from .split import add_chunks, chunks_of, in_chunks
+from .split import add_chunks, cut_of, in_chunks
 from .tiling import Tiling, tilings
 from .together import Columns, columns_of, with_columns
 
@@ -110,7 +110,7 @@ def _products(
             continue
         fill = absorbed[op][0]
         # No tile of a sum in chunks is complete before the chunks are added.
-        whole = columns is None and chunks_of(oriented(product, machine)) == 1
+        whole = columns is None and cut_of(oriented(product, machine)) is None
         epilogue = epilogue_of(op, fill, shared) if whole else None
         together = None if epilogue is None else contraction_of(op, epilogue)
         if together is None:
@@ -133,12 +133,12 @@ def emit_product(
 
     Returns the operations that would pad its input, if it does that itself.
     """
-    count = chunks_of(product)
-    if count == 1:
+    cut = cut_of(product)
+    if cut is None:
         emitter = emitter_of(builder, kernel, constants, op, product, machine, overwrite)
         emitter.emit()
         return emitter.rows.padding.operations if isinstance(emitter, PaddedProductEmitter) else ()
-    parts = in_chunks(builder, product, count)
+    parts = in_chunks(builder, product, cut)
     emitter_of(builder, kernel, constants, op, parts, machine, overwrite=True).emit()
     add_chunks(builder, product, parts, overwrite)
     return ()
@@ -205,7 +205,7 @@ def tilings_of(kernel: func.FuncOp, machine: Machine) -> dict[GenericOp, list[Ti
         if isinstance(product, LaneProduct) or columns is not None or small:
             continue
         product = oriented(product, machine)
-        if chunks_of(product) == 1:
+        if cut_of(product) is None:
             plan = _plan(product, machine, kernel)
             found[op] = tilings(product, plan.blocking, machine, not plan.a_packed)
     return found

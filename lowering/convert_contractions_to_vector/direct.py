@@ -52,6 +52,9 @@ SMALL_B = 1 << 15
 ONCE = 2
 """Panels of A up to which packing B costs more than reading it in place each time."""
 
+FEW_PANELS = 8
+"""The same for sums over several loops, as of gradients of filters: B is the gradient of many results."""
+
 LEAST_ROWS = 6
 """Fewest rows of a panel that is chosen to divide the rows of A; fewer would not hide the latency of the additions."""
 
@@ -109,11 +112,18 @@ def streams(product: Contraction, machine: Machine) -> bool:
 
 
 def reads_both_in_place(product: Contraction, blocking: Blocking, machine: Machine) -> bool:
-    """Whether B too is better read in place: it fits into the caches, or each of its elements is needed only once."""
+    """
+    Whether B too is better read in place: it fits into the caches, each of its elements is needed only once, or its
+    rows are those of a panel.
+    """
     a, b = product.factors
     aliases = lines_alias(product, product.k.a) or lines_alias(product, product.k.b)
     cached = product.k.size * product.n.size <= SMALL_B and product.m.size >= LEAST_ROWS and not aliases
     few = blocking.m_panels <= (MOST_STREAMED if streams(product, machine) else ONCE)
+    if product.outer_k:
+        panels = product.rows // product.m.size * blocking.m_panels
+        cached, few = False, panels <= FEW_PANELS
+    in_panels = product.n.b == 1 and product.k.b == product.n.size == blocking.nr and a == product.element == b
     # Few rows are widened when they are read; others would be each time.
     narrow = few and all(x == product.element or isinstance(x, (BFloat16Type, Float16Type)) for x in (a, b))
     return (
@@ -123,8 +133,7 @@ def reads_both_in_place(product: Contraction, blocking: Blocking, machine: Machi
         and product.n.size >= blocking.nr
         # Panels that share columns would apply an epilogue to them twice.
         and (product.n.size % blocking.nr == 0 or product.epilogue is None)
-        and not product.outer_k
-        and (cached or few)
+        and (cached or few or in_panels)
     )
 
 
@@ -231,14 +240,14 @@ class DirectProductEmitter(ProductEmitter):
             return self.packers[0].panel([*at, *(0 for _ in self.inner_k)], j, lower, upper)
         builder, product = self.builder, self.product
         found = product.b.offset_at(builder) + self._column(j)
-        for loop, index in zip(self.batches, at, strict=True):
+        for loop, index in zip((*self.batches, *product.outer_k), at, strict=True):
             found += index * loop.b
         return found + lower * product.k.b
 
     def _lies(self) -> PanelOfA:
         """The strides of a panel's rows and steps; the loops that the micro-kernel runs through move both factors."""
-        loops: tuple[tuple[int, int, int], ...] = ()
-        if self.inner_k:
+        loops = tuple((loop.size, loop.a, loop.b) for loop in self.inner_k)
+        if self.inner_k and self.b_packed:
             operand = self.packers[0].operand
             matrices = [around.matrices for around in operand.around[len(operand.around) - len(self.inner_k) :]]
             loops = tuple(

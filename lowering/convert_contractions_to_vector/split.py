@@ -8,21 +8,26 @@ order. The number of chunks depends on the shape only, and so do the bits of the
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.linalg.ops import YieldOp
+from xdsl.ir import Block
 
 from ...dialects.support.buffers import memref_type, row_major
 from ...dialects.support.scalar import scalar_attr
-from ..loop_nests.kernel_builder import Index
-from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
-from ..loop_nests.nest import Access
-from .contraction import Contraction, Loop
+from ..convert_linalg_to_scf.reduction import emit_reduction
+from ..loop_nests.loop_builder import LoopBuilder
+from ..loop_nests.nest import Access, Nest
+from .contraction import Contraction, Loop, along_k
 from .lane_products import LaneProduct
-from .vectors import VectorBuilder
 
 FEW_RESULTS = 1 << 15
 """Elements of C up to which a sum is cut: more keep all cores busy, and reuse what is packed."""
+
+FEW_OF_LOOPS = 1 << 14
+"""The same where the sum is over several loops, as in gradients of filters: their tiles are small."""
 
 MOST_RESULTS = 4
 """Most elements of C for each element along k: with more, C is larger than what the factors have in a chunk."""
@@ -34,31 +39,51 @@ CHUNKS = 32
 """Most chunks."""
 
 
-def chunks_of(product: Contraction) -> int:
-    """The number of chunks of the loop along k, which divides its size; 1 if the sum stays whole."""
+@dataclass(frozen=True)
+class Cut:
+    """How a sum is cut: the contracted loop that is divided, and into how many chunks."""
+
+    loop: Loop
+    count: int
+
+
+def cut_of(product: Contraction) -> Cut | None:
+    """The cut of the longest sum that needs one; its number of chunks divides the loop. None if the sum stays whole."""
     results = product.m.size * product.n.size * math.prod(loop.size for loop in product.outer)
-    if product.outer_k or results > FEW_RESULTS or results > product.k.size * MOST_RESULTS:
-        return 1
-    size = product.k.size
-    return max(count for count in range(1, CHUNKS + 1) if size % count == 0 and (count == 1 or size // count >= CHUNK))
+    if results > (FEW_OF_LOOPS if product.outer_k else FEW_RESULTS) or results > product.depth * MOST_RESULTS:
+        return None
+    cuts = [
+        Cut(loop, count)
+        for loop in sorted((product.k, *product.outer_k), key=lambda loop: -loop.a)
+        for count in range(1, CHUNKS + 1)
+        if loop.size % count == 0 and product.depth // count >= CHUNK
+    ]
+    best = max(cuts, key=lambda cut: cut.count, default=None)
+    return best if best is not None and best.count > 1 else None
 
 
-def in_chunks(builder: LoopBuilder, product: Contraction, count: int) -> Contraction:
+def in_chunks(builder: LoopBuilder, product: Contraction, cut: Cut) -> Contraction:
     """The product whose first loop around is over chunks, into a new scratch buffer `[chunks, .., m, n]`."""
-    k = product.k
-    size = k.size // count
-    sizes = (count, *(loop.size for loop in product.outer), product.m.size, product.n.size)
+    size = cut.loop.size // cut.count
+    sizes = (cut.count, *(loop.size for loop in product.outer), product.m.size, product.n.size)
     strides = row_major(sizes)
     scratch = builder.alloc(memref_type((math.prod(sizes),), product.element))
-    chunk = Loop(count, size * k.a, size * k.b, strides[0])
+    chunk = Loop(cut.count, size * cut.loop.a, size * cut.loop.b, strides[0])
     outer = [replace(loop, c=stride) for loop, stride in zip(product.outer, strides[1:], strict=False)]
+
+    def shortened(loop: Loop) -> Loop:
+        return replace(loop, size=size) if loop is cut.loop else loop
+
+    contracted = [each for each in map(shortened, (product.k, *product.outer_k)) if each.size > 1]
+    k = along_k(contracted)
     return replace(
         product,
         c=Access(scratch, 0, (), ()),
-        k=replace(k, size=size),
+        k=k,
         m=replace(product.m, c=strides[-2]),
         n=replace(product.n, c=1),
         outer=(chunk, *outer),
+        outer_k=tuple(each for each in contracted if each is not k),
     )
 
 
@@ -67,23 +92,20 @@ def add_chunks(
 ) -> None:
     """Add the chunks' results in order, and to C unless `overwrite`."""
     chunk, *_ = parts.outer
-    loops = (*product.outer, product.m)
-    sources = (*parts.outer[1:], parts.m)
-    columns = product.n.size
-    with ExitStack() as nest:
-        at = [nest.enter_context(builder.loop(0, loop.size)) for loop in loops]
-        target_at = _moved(product.c.offset_at(builder), loops, at)
-        target = builder.strided_view(product.c.root, target_at, (columns,), (product.n.c,))
-        source_at = _moved(0, sources, at)
-        source = builder.strided_view(parts.c.root, source_at, (chunk.size, columns), (chunk.c, 1))
-        with builder.loop(0, columns, attributes=PARALLEL) as j:
-            total = builder.load(target, [j]) if not overwrite else builder.scalar(scalar_attr(0, product.element))
-            with builder.loop(0, chunk.size, carry=[total]) as (number, totals):
-                builder.yield_(VectorBuilder(builder).add(totals[0], builder.load(source, [number, j])))
-            builder.store(totals[0], target, [j])
-
-
-def _moved(offset: Index, loops: Sequence[Loop], at: Sequence[Index]) -> Index:
-    for loop, index in zip(loops, at, strict=True):
-        offset += index * loop.c
-    return offset
+    loops = (*product.outer, product.m, product.n)
+    sources = (*parts.outer[1:], parts.m, parts.n)
+    element = product.element
+    body = Block(arg_types=[element, element])
+    plus = arith.AddiOp if isinstance(element, IntegerType) else arith.AddfOp
+    total = plus(body.args[1], body.args[0])
+    body.add_ops([total, YieldOp(total.result)])
+    nest = Nest(
+        op=builder.anchor,
+        sizes=(*(loop.size for loop in loops), chunk.size),
+        reduction=(*(False for _ in loops), True),
+        inputs=(replace(parts.c, strides=(*(loop.c for loop in sources), chunk.c)),),
+        outputs=(replace(product.c, strides=(*(loop.c for loop in loops), 0)),),
+        body=body,
+    )
+    zero = builder.scalar(scalar_attr(0, element)) if overwrite else None
+    emit_reduction(builder, nest, (zero,))

@@ -28,6 +28,9 @@ MAX_TASKS = 256
 CACHED_COLUMNS = CPU.l1_bytes // 4 // cost.F32_BYTES
 """Elements of a row that stays in a quarter of the first-level cache between iterations of a loop."""
 
+EVEN_SHARE = 0.53
+"""The part of a loop that one of two threads may have."""
+
 _WEIGHTS: dict[type[Operation], cost.Weight] = {
     arith.ConstantOp: cost.FREE,
     YieldOp: cost.FREE,
@@ -70,10 +73,29 @@ def task_count(iterations: int, work: int, splittable: int) -> int:
     """
     if work < PARALLEL_WORK or iterations == 0:
         return 1
-    return max(1, min(MAX_TASKS, splittable, -(-work // TASK_WORK) if work >= 2 * TASK_WORK else 2))
+    # An even number: of three tasks, one thread of two would take two.
+    wanted = 2 * -(-work // (2 * TASK_WORK))
+    return max(1, min(MAX_TASKS, splittable, wanted))
 
 
 def task_size(splittable: int, tasks: int, multiple: int = 1) -> int:
-    """Iterations of one task, a multiple of `multiple`; the last task may have fewer."""
+    """
+    Iterations of one task, a multiple of `multiple`; the last task may have fewer.
+
+    At most as many as divide the iterations among so many tasks, and down to half of that where two threads would
+    otherwise share them unevenly.
+    """
     size = -(-splittable // tasks)
-    return -(-size // multiple) * multiple
+    size = -(-size // multiple) * multiple
+    if tasks == 1:
+        return size
+    candidates = range(size, max(multiple, size // 2) - 1, -multiple)
+    even = (each for each in candidates if _share_of_one(splittable, each) <= EVEN_SHARE)
+    return next(even, min(candidates, key=lambda each: _share_of_one(splittable, each)))
+
+
+def _share_of_one(splittable: int, size: int) -> float:
+    """The part of the iterations that the busier one of two threads has, if each takes half of the tasks."""
+    tasks = -(-splittable // size)
+    first = tasks // 2 * size
+    return max(first, splittable - first) / splittable
