@@ -68,10 +68,12 @@ class Blocking:
 
 def is_worth_blocking(product: Contraction, streams: bool = False) -> bool:
     """Whether a product is blocked; `streams`: plain loops would read a B in memory for each row of A."""
+    # Plain loops multiply four rows of A at once by each row of a transposed B, where it lies.
+    least = 2 if streams else MIN_ROWS + 1 if product.k.b == 1 else MIN_ROWS
     return (
         product.multiplications >= MIN_MULTIPLICATIONS
         and product.m.size * product.n.size * product.depth >= LEAST_MATRIX
-        and product.rows >= (2 if streams else MIN_ROWS)
+        and product.rows >= least
         and product.n.size >= MIN_ROWS
         and product.depth >= MIN_ROWS
     )

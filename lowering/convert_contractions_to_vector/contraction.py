@@ -144,7 +144,7 @@ def _sums_products(block: Block) -> bool:
 
 
 def _source(value: SSAValue) -> int | None:
-    while isinstance(value.owner, (arith.ExtFOp, arith.ExtSIOp)):
+    while isinstance(value.owner, (arith.ExtFOp, arith.ExtSIOp, arith.SIToFPOp)):
         value = value.owner.input
     return value.index if isinstance(value, BlockArgument) else None
 

@@ -185,10 +185,10 @@ def emitter_of(
         blocking = tiling.apply(op, product, blocking, machine, not plan.a_packed)
     if plan.a_packed:
         return ProductEmitter(builder, kernel, constants, product, blocking, overwrite)
-    padding = padding_of(op, kernel) if plan.b_packed and product.a.root is op.inputs[0] else None
+    padding = padding_of(op, kernel) if product.a.root is op.inputs[0] else None
     rows = None if padding is None else rows_of(padding, product, blocking)
     if rows is not None:
-        return PaddedProductEmitter(builder, kernel, constants, product, blocking, overwrite, rows)
+        return PaddedProductEmitter(builder, kernel, constants, product, blocking, overwrite, rows, plan.b_packed)
     return DirectProductEmitter(builder, kernel, constants, product, blocking, overwrite, plan.b_packed, plan.b_streams)
 
 
@@ -225,8 +225,9 @@ class ConvertContractionsToVectorPass(HloPass):
              product is applied to each of its tiles. Where few columns follow others in C, but not in B, B is copied.
              A convolution's tasks pad the rows of its input that they read, if each is in few windows. Where no factor
              is shared by the columns, as in depthwise convolutions, vectors of both are multiplied (lane_products.py).
-    Factors are widened when they are packed: f16 and bf16 to f32, i8 and i16 to i32. Where the machine multiplies and
-    adds groups of integers (byte-dots: four i8, pair-dots: two i16), neighbours along k are packed together instead.
+    Factors are widened when they are packed, or read: f16, bf16, i8 and i16 to the product's type. Where the machine
+    multiplies and adds groups of integers (byte-dots: four i8, pair-dots: two i16), neighbours along k are packed
+    together instead.
     Parameters that get constants from all calls (`xhlo.constants`) and need no widening are packed here; the calls pass
     the panels instead.
     Small products call one function for matrices of all sizes, which multiplies them in place.

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float64Type
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float64Type, IntegerType
 
 from ...dialects.support.scalar import width_of
 from ..device.cpu import CPU, Machine
@@ -107,7 +107,10 @@ def oriented(product: Contraction, machine: Machine) -> Contraction:
 
 def streams(product: Contraction, machine: Machine) -> bool:
     """Whether B is larger than the caches nearby, and lies in memory by rows, as it is multiplied."""
-    size = product.k.size * product.n.size * width_of(product.factors[1]) // 8
+    k = product.k
+    # The chunks of a sum follow each other in both factors, see split.py.
+    chunks = [loop.size for loop in product.outer if (loop.a, loop.b) == (k.a * k.size, k.b * k.size)]
+    size = math.prod(chunks) * k.size * product.n.size * width_of(product.factors[1]) // 8
     return product.n.b == 1 and size > machine.l2_bytes and not product.outer_k
 
 
@@ -125,7 +128,9 @@ def reads_both_in_place(product: Contraction, blocking: Blocking, machine: Machi
         cached, few = False, panels <= FEW_PANELS
     in_panels = product.n.b == 1 and product.k.b == product.n.size == blocking.nr and a == product.element == b
     # Few rows are widened when they are read; others would be each time.
-    narrow = few and all(x == product.element or isinstance(x, (BFloat16Type, Float16Type)) for x in (a, b))
+    floats = not isinstance(product.element, IntegerType)
+    short = (BFloat16Type, Float16Type, IntegerType) if floats else (BFloat16Type, Float16Type)
+    narrow = few and all(x == product.element or isinstance(x, short) for x in (a, b))
     return (
         (narrow or a == product.element == b)
         and 1 in (product.m.a, product.k.a)

@@ -139,8 +139,9 @@ class PaddedProductEmitter(DirectProductEmitter):
         blocking: Blocking,
         overwrite: bool,
         rows: Rows,
+        b_packed: bool,
     ):
-        super().__init__(builder, kernel, constants, product, blocking, overwrite)
+        super().__init__(builder, kernel, constants, product, blocking, overwrite, b_packed)
         self.rows = rows
         each = self.panels_of_row
         self.blocking = replace(blocking, tile_m=-(-blocking.tile_m // each) * each)

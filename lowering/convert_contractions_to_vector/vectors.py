@@ -84,7 +84,9 @@ class VectorBuilder:
         if narrow == element:
             return value
         wide = VectorType(cast(Any, element), [lanes_of(value)]) if is_vector(value) else element
-        return self._inserted(arith.ExtSIOp if isinstance(narrow, IntegerType) else arith.ExtFOp, [value], wide)
+        if not isinstance(narrow, IntegerType):
+            return self._inserted(arith.ExtFOp, [value], wide)
+        return self._inserted(arith.ExtSIOp if isinstance(element, IntegerType) else arith.SIToFPOp, [value], wide)
 
     def shuffled(self, x: SSAValue, y: SSAValue, lanes: Sequence[int]) -> SSAValue:
         """The vector of these lanes of x and y, numbered through both."""

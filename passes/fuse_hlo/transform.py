@@ -23,6 +23,7 @@ from .epilogues import fuse_epilogues
 from .graph import bytes_of, is_splat_constant
 from .padding import fuse_padding
 from .plan import Step, plan_block
+from .widening import fuse_widening
 
 _KINDS: dict[str, StringAttr] = {kind: StringAttr(kind) for kind in get_args(FusionKind)}
 
@@ -39,7 +40,8 @@ class FuseHloPass(HloPass):
             Fusions that the program has already stay as they are.
 
     strategy=none makes each operation a fusion of its own. Elementwise operations are fused into the matrix product or
-    convolution that they follow, and the zeros around its input into a convolution; epilogues=dots, or none, is for
+    convolution that they follow, the zeros around its input into a convolution, and the conversion of a narrow factor
+    into a product; epilogues=dots, or none, is for
     targets whose kernels apply elementwise operations to matrix products only, or to nothing. row-products=false keeps
     products out of row fusions, for targets whose row kernels cannot multiply.
     """
@@ -58,6 +60,7 @@ class FuseHloPass(HloPass):
             return
         if self.epilogues == "all":
             yield from fuse_padding(block, given)
+            yield from fuse_widening(block, given)
         yield from fuse_epilogues(block, given, self.epilogues == "all")
 
     def run(self, ctx: Context, module: ModuleOp) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from xdsl.dialects import tensor
+from xdsl.dialects import arith, tensor
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -83,7 +83,13 @@ class KernelPlan:
             _check_index_maps(generic)
         self._extents = {generic: extents(generic) for generic in self.generics}
         self._costs = self._accumulated_costs()
-        kept = {producer for generic in self.generics if is_contraction(generic) for producer in _producers(generic)}
+        kept = {
+            producer
+            for generic in self.generics
+            if is_contraction(generic)
+            for producer in _producers(generic)
+            if row or not _only_widens(producer)
+        }
         self.groups = self._decide(kept)
 
     def _decide(self, kept: set[GenericOp]) -> list[Group]:
@@ -214,6 +220,12 @@ def _check_index_maps(generic: GenericOp) -> None:
     for value, attr in zip(generic.operands, generic.indexing_maps.data, strict=True):
         if attr.data.results:
             check_index_map(generic, attr.data.results, cast(Any, value.type).get_shape(), sizes)
+
+
+def _only_widens(generic: GenericOp) -> bool:
+    """Whether a generic does nothing but extend its elements, as products do when they read them."""
+    (op, *rest) = generic.body.block.ops
+    return len(rest) == 1 and isinstance(op, (arith.ExtFOp, arith.ExtSIOp, arith.SIToFPOp))
 
 
 def _producers(generic: GenericOp) -> list[GenericOp]:
