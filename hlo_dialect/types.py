@@ -155,6 +155,12 @@ def tensor_type(value: SSAValue | Attribute) -> HloTensor:
     return cast(HloTensor, type_)
 
 
+@lru_cache(maxsize=4096)
+def text_of(type_: Attribute) -> str:
+    """A type as text: `tensor<4xf32>`."""
+    return str(type_)
+
+
 def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
     """The shape of a tensor value or type; an unknown dimension is `shapes.DYNAMIC`."""
     type_ = tensor_type(value)

@@ -9,18 +9,17 @@ from typing import Any, TypeAlias, cast
 from xdsl.context import Context
 from xdsl.dialects import arith, cf, scf
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IntegerAttr,
     IntegerType,
     ModuleOp,
     TensorType,
-    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..dialects.gpu.functions import GpuFuncOp
+from ..dialects.support.buffers import i32_array
 from ..dialects.support.creation import create_op
 from ..dialects.support.kernel import PARALLEL, VECTORIZE
 from ..hlo_dialect.diagnostics import fail
@@ -126,7 +125,7 @@ def _conditional_branch(
     otherwise: tuple[Block, Sequence[SSAValue]],
     like: Operation,
 ) -> None:
-    segments = DenseArrayBase.from_list(i32, (1, len(then[1]), len(otherwise[1])))
+    segments = i32_array((1, len(then[1]), len(otherwise[1])))
     block.add_op(
         create_op(
             cf.ConditionalBranchOp,

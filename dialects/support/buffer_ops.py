@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects import arith, func, memref
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, IntegerAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 
+from .attributes import function_type, integer_attr
 from .buffers import INDEX, Buffer, i32_array, i64_array, memref_type, row_major
 from .creation import create_op
 
@@ -36,7 +37,7 @@ def alloc(type_: Buffer) -> memref.AllocOp:
 
 
 def index_constant(value: int) -> arith.ConstantOp:
-    return create_op(arith.ConstantOp, result_types=[INDEX], properties={"value": IntegerAttr(value, INDEX)})
+    return create_op(arith.ConstantOp, result_types=[INDEX], properties={"value": integer_attr(value, INDEX)})
 
 
 def reshape(source: SSAValue, type_: Buffer) -> memref.ReinterpretCastOp:
@@ -62,7 +63,7 @@ def copy(source: SSAValue, destination: SSAValue) -> memref.CopyOp:
 def take_block_arguments(function: func.FuncOp) -> None:
     """Give a function without results the argument types of its entry block; new parameters get no attributes."""
     types = [argument.type for argument in function.body.block.args]
-    function.properties["function_type"] = FunctionType.from_lists(types, [])
+    function.properties["function_type"] = function_type(types, ())
     if function.arg_attrs is not None:
         known = function.arg_attrs.data
         function.properties["arg_attrs"] = ArrayAttr([*known, *[DictionaryAttr({})] * (len(types) - len(known))])

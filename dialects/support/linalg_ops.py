@@ -8,7 +8,7 @@ from xdsl.dialects.linalg.ops import FillOp, YieldOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from .buffers import i32_array
-from .creation import create_op
+from .creation import append, create_op
 
 
 def fill_op(value: SSAValue, destination: SSAValue, result_types: Sequence[Attribute] = ()) -> FillOp:
@@ -19,7 +19,7 @@ def fill_op(value: SSAValue, destination: SSAValue, result_types: Sequence[Attri
     another thread that compiles at the same time would insert its operations twice.
     """
     body = Block(arg_types=FillOp.body_arg_types((value, destination)))
-    body.add_op(YieldOp(body.args[0]))
+    append(body, create_op(YieldOp, operands=body.args[:1]))
     return create_op(
         FillOp,
         operands=[value, destination],

@@ -26,9 +26,11 @@ from xdsl.dialects.builtin import (
     f32,
     f64,
     i1,
+    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from .attributes import integer_attr
 from .creation import append, append_new, create_op
 
 FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
@@ -59,11 +61,6 @@ def _cached_float_attr(value: float, sign: float, type_: Attribute) -> FloatAttr
     return FloatAttr(value, cast(Any, type_))
 
 
-@lru_cache(maxsize=1024)
-def _int_attr(value: int, type_: Attribute) -> IntegerAttr[Any]:
-    return IntegerAttr(value, cast(Any, type_))
-
-
 def width_of(type_: Attribute) -> int:
     """Bits of a scalar type."""
     return 64 if isinstance(type_, IndexType) else cast(Any, type_).bitwidth
@@ -76,7 +73,7 @@ def constant(block: Block, value: float | int, type_: Attribute) -> Scalar:
 
 
 def scalar_attr(value: float | int, type_: Attribute) -> IntegerAttr[Any] | FloatAttr[Any]:
-    return _float_attr(float(value), type_) if isinstance(type_, FLOATS) else _int_attr(int(value), type_)
+    return _float_attr(float(value), type_) if isinstance(type_, FLOATS) else integer_attr(int(value), type_)
 
 
 class Scalar:
@@ -209,9 +206,9 @@ class Scalar:
         """An ordered comparison (signed for integers): lt, le, gt, ge, eq; ne and uno are unordered."""
         operands = (self.value, self.lift(other).value)
         if self.is_float:
-            code = _int_attr(_FLOAT_PREDICATES[predicate], IntegerType(64))
+            code = integer_attr(_FLOAT_PREDICATES[predicate], i64)
             return self._emit(arith.CmpfOp, operands, i1, predicate=code, fastmath=NO_FASTMATH)
-        return self._emit(arith.CmpiOp, operands, i1, predicate=_int_attr(_INT_PREDICATES[predicate], IntegerType(64)))
+        return self._emit(arith.CmpiOp, operands, i1, predicate=integer_attr(_INT_PREDICATES[predicate], i64))
 
     def select(self, if_true: Operand, if_false: Operand) -> Scalar:
         """self ? if_true : if_false; at least one of the two must be a value."""

@@ -27,7 +27,7 @@ from xdsl.ir import Attribute, Operation
 from ...dialects.support.kernel import COMPLEX_OPERANDS, COMPLEX_RESULTS
 from ..diagnostics import fail
 from ..shapes import is_static
-from ..types import Array, ArrayType, constant_array, make_tensor, numpy_dtype, tensor_type
+from ..types import Array, ArrayType, constant_array, make_tensor, numpy_dtype, tensor_type, text_of
 
 CONFIGURATIONS = ("mhlo.attributes", "mhlo.backend_config", "backend_config")
 """Dictionaries in which exporters put a call's attributes; entries of later ones replace those of earlier ones."""
@@ -145,7 +145,7 @@ def array_type(type_: Attribute) -> ArrayType:
     tensor = tensor_type(type_)
     dtype = numpy_dtype(tensor.element_type)
     assert dtype is not None, "callers look at the element type first"
-    return ArrayType(tensor.get_shape(), dtype, str(tensor))
+    return ArrayType(tensor.get_shape(), dtype, text_of(tensor))
 
 
 def _seen(op: Operation, what: str, index: int) -> Attribute:

@@ -16,11 +16,13 @@ from contextvars import ContextVar
 from typing import TypeVar, cast
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, MemRefType, StringAttr, UnitAttr
+from xdsl.dialects.builtin import MemRefType, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...dialects.cpu import SHARED
+from ...dialects.support.attributes import call_op, function_op, return_op
 from ...dialects.support.buffers import Buffer
+from ...hlo_dialect.walking import TypeFact
 from ..loop_nests.loop_builder import Index, LoopBuilder
 
 FactsT = TypeVar("FactsT")
@@ -97,22 +99,25 @@ def call_stated(
     key = hashlib.sha256("\n".join((*stated, *map(_kind, types))).encode()).hexdigest()
     if known.has(key):
         name = _free_name(kernel, suffix)
-        function = func.FuncOp(name, FunctionType.from_lists(types, []), Region(), StringAttr("private"))
+        function = function_op(name, types, (), Region())
         function.location = builder.location
         cast(Block, kernel.parent).insert_ops_after([function], kernel)
-        builder.insert(func.CallOp(name, operands, []))
+        builder.insert(call_op(name, operands))
     else:
         function = call_shared(builder, kernel, suffix, operands, emit)
     function.attributes[SHARED] = StringAttr(key)
     return function
 
 
-def _kind(type_: Attribute) -> str:
+def _describe(type_: Attribute) -> str:
     """The type of a parameter as far as code depends on it: a buffer is a pointer to elements."""
     if not isinstance(type_, MemRefType):
         return str(type_)
     buffer = cast(Buffer, type_)
     return f"memref {buffer.element_type} {buffer.memory_space}"
+
+
+_kind = TypeFact(_describe)
 
 
 def call_shared(
@@ -131,16 +136,15 @@ def call_shared(
     """
     operands = _values(builder, arguments)
     block = Block(arg_types=[value.type for value in operands])
-    block.add_op(func.ReturnOp())
-    type_ = FunctionType.from_lists(list(block.arg_types), [])
-    function = func.FuncOp(_free_name(kernel, suffix), type_, Region(block), StringAttr("private"))
+    block.add_op(return_op())
+    function = function_op(_free_name(kernel, suffix), block.arg_types, (), Region(block))
     function.attributes[SHARED] = UnitAttr()
     function.location = builder.location
     cast(Block, kernel.parent).insert_ops_after([function], kernel)
     inside = LoopBuilder(function)
     inside.location = builder.location
     emit(inside, block.args)
-    builder.insert(func.CallOp(function.sym_name.data, operands, []))
+    builder.insert(call_op(function.sym_name.data, operands))
     return function
 
 
@@ -167,7 +171,7 @@ class SharedFunctions:
         operands = _values(self.builder, arguments)
         key = suffix, tuple(value.type for value in operands)
         if key in self._names:
-            self.builder.insert(func.CallOp(self._names[key], operands, []))
+            self.builder.insert(call_op(self._names[key], operands))
         else:
             function = call_stated(self.builder, self.kernel, suffix, operands, stated, emit)
             self._names[key] = function.sym_name.data

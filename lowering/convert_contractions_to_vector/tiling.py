@@ -15,6 +15,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, i64
 from xdsl.ir import Operation
 
+from ...dialects.support.attributes import integer_attr
 from ...dialects.support.kernel import TILING
 from ...hlo_dialect.diagnostics import fail
 from ..device.cpu import Machine
@@ -85,7 +86,7 @@ class Tiling:
 
 def attribute_of(sizes: Mapping[str, int]) -> DictionaryAttr:
     """The attribute that states sizes by name."""
-    return DictionaryAttr({name: IntegerAttr(size, i64) for name, size in sizes.items()})
+    return DictionaryAttr({name: integer_attr(size, i64) for name, size in sizes.items()})
 
 
 def _most_rows(product: Contraction, blocking: Blocking, machine: Machine, vectors: int, in_place: bool) -> int:

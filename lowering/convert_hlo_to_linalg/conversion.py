@@ -8,9 +8,10 @@ from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...dialects.support.attributes import function_type, return_op
 from ...dialects.support.creation import create_op
 from ...dialects.support.kernel import is_kernel
 from ...hlo_dialect.diagnostics import fail
@@ -87,8 +88,8 @@ def convert_function(function: func.FuncOp) -> None:
     if not function.is_declaration:
         _check_types(function, function.body.block.args)
     types = function.function_type
-    inputs, outputs = map(signless, types.inputs), map(signless, types.outputs)
-    function.properties["function_type"] = FunctionType.from_lists(list(inputs), list(outputs))
+    inputs, outputs = list(map(signless, types.inputs)), list(map(signless, types.outputs))
+    function.properties["function_type"] = function_type(inputs, outputs)
     if function.is_declaration:
         return
     old = function.body.block
@@ -97,7 +98,7 @@ def convert_function(function: func.FuncOp) -> None:
     for argument, new in zip(old.args, block.args, strict=True):
         emitter.define(argument, new)
     returned = convert_operations(old, emitter)
-    emitter.add(func.ReturnOp(*returned))
+    emitter.add(return_op(returned))
     region = function.detach_region(function.body)
     region.drop_all_references()
     function.add_region(Region(block))

@@ -16,7 +16,6 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
-    IntegerAttr,
     IntegerType,
     TensorType,
     i64,
@@ -27,6 +26,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ...dialects.linalg_ext.base import DestinationOp
+from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import INDEX, i32_array
 from ...dialects.support.creation import append, create_op
 from ...dialects.support.linalg_ops import fill_op
@@ -116,7 +116,7 @@ class Emitter:
         return Scalar(self.block, value)
 
     def index(self, value: int) -> SSAValue:
-        op = create_op(arith.ConstantOp, result_types=[INDEX], properties={"value": IntegerAttr(value, INDEX)})
+        op = create_op(arith.ConstantOp, result_types=[INDEX], properties={"value": integer_attr(value, INDEX)})
         return self.add(op).results[0]
 
     def empty(self, type_: Attribute) -> SSAValue:
@@ -146,7 +146,7 @@ class Emitter:
         block = Block(arg_types=types)
         written = body(*(Scalar(block, argument) for argument in block.args))
         yielded: Sequence[Scalar] = [written] if isinstance(written, Scalar) else written
-        append(block, YieldOp(*(scalar.value for scalar in yielded)))
+        append(block, create_op(YieldOp, operands=[scalar.value for scalar in yielded]))
         op = create_op(
             GenericOp,
             operands=[*inputs, *outputs],
@@ -198,7 +198,7 @@ def first(x: Scalar, *others: Scalar) -> Scalar:
 
 def loop_index(scalar_block: Block, dim: int) -> Scalar:
     """linalg.index in a body."""
-    op = create_op(IndexOp, result_types=[INDEX], properties={"dim": IntegerAttr(dim, i64)})
+    op = create_op(IndexOp, result_types=[INDEX], properties={"dim": integer_attr(dim, i64)})
     append(scalar_block, op)
     return Scalar(scalar_block, op.results[0])
 

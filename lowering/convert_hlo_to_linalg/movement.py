@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import i64_array
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ...hlo_dialect.attributes import ints
@@ -97,7 +98,7 @@ def reshape_tensor(value: SSAValue, shape: Shape, emitter: Emitter) -> SSAValue:
 def _one_group(rank: int, groups: int) -> ArrayAttr[Any]:
     if groups == 0:
         return ArrayAttr([])
-    return ArrayAttr([ArrayAttr([IntegerAttr(dim, i64) for dim in range(rank)])])
+    return ArrayAttr([ArrayAttr([integer_attr(dim, i64) for dim in range(rank)])])
 
 
 @patterns.on(hlo.ReshapeOp)

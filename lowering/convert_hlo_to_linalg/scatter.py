@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i64
+from xdsl.dialects.builtin import BoolAttr, i64
 
 from ...dialects.linalg_ext import indexing as linalg_ext
+from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import i64_array
 from ...hlo_dialect.ops import scatter as hlo
 from ...hlo_dialect.types import element_of, is_unsigned
@@ -31,7 +32,7 @@ def _scatter(op: hlo.ScatterOp, emitter: Emitter) -> None:
         "batching": i64_array(dims.batching),
         "index_batching": i64_array(dims.index_batching),
         "index_map": i64_array(dims.index_map),
-        "vector_dim": IntegerAttr(dims.vector_dim, i64),
+        "vector_dim": integer_attr(dims.vector_dim, i64),
         "is_unsigned": BoolAttr.from_bool(is_unsigned(element_of(op.scatter_indices))),
         "is_unique": BoolAttr.from_bool(op.is_unique),
     }

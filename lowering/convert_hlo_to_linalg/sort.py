@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, f32, i64
+from xdsl.dialects.builtin import IntegerType, f32, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...dialects.linalg_ext import sort as linalg_ext
 from ...dialects.linalg_ext.base import YieldOp
+from ...dialects.support.attributes import integer_attr
 from ...dialects.support.scalar import Scalar, width_of
 from ...hlo_dialect.ops import sort as hlo
 from ...hlo_dialect.ops.comparison import CompareOp, SelectOp
@@ -36,7 +37,7 @@ def _sort(op: hlo.SortOp, emitter: Emitter) -> None:
         element = element_of(op.inputs[0])
         if len(elements) == 1 and element_of(key.value) == element and _is_own_key(key, element):
             regions.append(_inverse_region(key, element, elements[0]))
-    properties: dict[str, Any] = {"dimension": IntegerAttr(op.dim, i64)}
+    properties: dict[str, Any] = {"dimension": integer_attr(op.dim, i64)}
     results = emitter.structured(cls, [], [emitter.get(value) for value in op.inputs], regions, properties)
     for old, new in zip(op.outs, results, strict=True):
         emitter.define(old, new)

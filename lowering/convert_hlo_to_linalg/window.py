@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntegerAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, BoolAttr, i64
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects.linalg_ext import window as linalg_ext
 from ...dialects.linalg_ext.base import YieldOp
+from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import i64_array
 from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.diagnostics import fail
@@ -104,7 +105,7 @@ def _scan(op: hlo.ReduceWindowOp, emitter: Emitter, dimension: int, reverse: boo
         [*inputs, *inits],
         [emitter.empty(signless(out.type)) for out in op.outs],
         [scalar_region(op.body.block, [signless(total) for total in totals] * 2)],
-        {"dimension": IntegerAttr(dimension, i64), "reverse": BoolAttr.from_bool(reverse)},
+        {"dimension": integer_attr(dimension, i64), "reverse": BoolAttr.from_bool(reverse)},
     )
     for old, new in zip(op.outs, results, strict=True):
         emitter.define(old, new)

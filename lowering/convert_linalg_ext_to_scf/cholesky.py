@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from ...dialects.linalg_ext.factorization import CholeskyOp
+from ...dialects.support.attributes import integer_attr
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder
 from .cholesky_rows import Moving, Triangle, root_of
@@ -51,7 +52,7 @@ class Driver(MatrixFunctions):
         """The number of the first element of the diagonal that is not positive: the root of a bad pivot is 0 or NaN."""
         builder, n = self.builder, self.n
         diagonal = builder.strided_view(target, matrix * (n * n), (n,), (n + 1,))
-        none = builder.scalar(IntegerAttr(0, i32))
+        none = builder.scalar(integer_attr(0, i32))
         with builder.loop(0, n, carry=[none]) as (k, state):
             place = n - 1 - k
             good = builder.on(builder.load(diagonal, [place])).compare("gt", 0.0)

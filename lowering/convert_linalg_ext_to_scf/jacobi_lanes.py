@@ -11,11 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects.builtin import Float64Type, IntegerAttr, i32
+from xdsl.dialects.builtin import Float64Type, i32
 from xdsl.ir import SSAValue
 
 from ...dialects.linalg_ext.calls import UnblockedOp
 from ...dialects.linalg_ext.window import shape_of
+from ...dialects.support.attributes import integer_attr
 from ...hlo_dialect.custom_calls.call import CustomCall
 from ...hlo_dialect.custom_calls.lapack import NOT_FINITE, letter
 from ..loop_nests.kernel_builder import Index, IndexValue
@@ -311,7 +312,7 @@ class Spectra(MatrixFunctions):
         with builder.loop(*self.matrices_of(group)) as matrix:
             first = builder.on(builder.load(values, [matrix * n]))
             spoiled = first.compare("uno", first)
-            numbers = [builder.on(builder.scalar(IntegerAttr(number, i32))) for number in (code, 0)]
+            numbers = [builder.on(builder.scalar(integer_attr(number, i32))) for number in (code, 0)]
             builder.store(spoiled.select(*numbers), info, [matrix])
             if code == NOT_FINITE:
                 with builder.when(spoiled), builder.loop(0, n) as k:

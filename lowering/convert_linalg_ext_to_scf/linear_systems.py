@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.dialects.builtin import i32
 from xdsl.dialects.math import AbsFOp
 from xdsl.ir import SSAValue
 
 from ...dialects.linalg_ext.factorization import LuOp, TriangularSolveOp
 from ...dialects.linalg_ext.window import shape_of
+from ...dialects.support.attributes import integer_attr
 from ...dialects.support.scalar import NO_FASTMATH
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
@@ -123,7 +124,7 @@ class _Lu(MatrixFunctions):
         builder, (rows, columns) = self.builder, self.shape[-2:]
         least = min(rows, columns)
         diagonal = builder.strided_view(target, matrix * (rows * columns), (least,), (columns + 1,))
-        with builder.loop(0, least, carry=[builder.scalar(IntegerAttr(0, i32))]) as (k, state):
+        with builder.loop(0, least, carry=[builder.scalar(integer_attr(0, i32))]) as (k, state):
             place = least - 1 - k
             zero = builder.on(builder.load(diagonal, [place])).compare("eq", 0.0)
             builder.yield_(zero.select(builder.index(place + 1).cast_to(i32), state[0]))

@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IntegerAttr, VectorType, i1, i64
+from xdsl.dialects.builtin import VectorType, i1, i64
 from xdsl.dialects.math import AbsFOp
 from xdsl.ir import SSAValue
 
 from ...dialects.linalg_ext.base import DestinationOp
 from ...dialects.linalg_ext.window import shape_of
+from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import memref_type
 from ...dialects.support.scalar import NO_FASTMATH, width_of
 from ..loop_nests.cost import task_count, task_size
@@ -46,7 +47,7 @@ def compared(predicate: str, x: Vec, y: Vec) -> SSAValue:
     op = arith.CmpfOp.create(
         operands=[x.value, y.value],
         result_types=[VectorType(i1, [vectors.lanes])],
-        properties={"predicate": IntegerAttr(_ORDERED[predicate], i64), "fastmath": NO_FASTMATH},
+        properties={"predicate": integer_attr(_ORDERED[predicate], i64), "fastmath": NO_FASTMATH},
     )
     return vectors.builder.insert(op).result
 

@@ -10,13 +10,14 @@ from itertools import product
 from typing import Any, cast
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerAttr, i1, i32
+from xdsl.dialects.builtin import i1, i32
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects.linalg_ext.window import SelectAndScatterOp
+from ...dialects.support.attributes import integer_attr
 from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import Index, Value, value_of
@@ -138,7 +139,7 @@ class Selection:
         """Select an element of the window, and combine the source's element into the output at its index."""
         builder = self.builder
         origin = [0] * len(self.sizes)
-        state = [builder.scalar(IntegerAttr(0, i1)), builder.load(self.operand, origin), *map(builder.index, origin)]
+        state = [builder.scalar(integer_attr(0, i1)), builder.load(self.operand, origin), *map(builder.index, origin)]
         found, _, *place = self.best(window, [], state)
         at = list(map(builder.index, place))
         inside = all(self.is_inside(dim) for dim in range(len(self.sizes)))
@@ -171,7 +172,7 @@ class Selection:
         kept = builder.on(found) & builder.inline(self.select, [value, candidate])[0]
         new = (candidate, *(builder.index(index).value for index in place))
         chosen = [kept.select(a, b).value for a, b in zip((value, *best), new, strict=True)]
-        return [builder.scalar(IntegerAttr(-1, i1)), *chosen]
+        return [builder.scalar(integer_attr(-1, i1)), *chosen]
 
     # Windows of neighbouring columns together.
 
@@ -208,7 +209,7 @@ class Selection:
                     after.store(builder, result, self.target, place)
 
     def _number(self, value: int) -> SSAValue:
-        return self.builder.scalar(IntegerAttr(value, i32))
+        return self.builder.scalar(integer_attr(value, i32))
 
 
 def _integers(attribute: object) -> tuple[int, ...]:

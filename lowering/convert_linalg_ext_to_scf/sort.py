@@ -16,11 +16,12 @@ from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IntegerAttr, i32, i64
+from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import SSAValue
 
 from ...dialects.linalg_ext.sort import SortByKeyOp, SortOp
 from ...dialects.linalg_ext.window import shape_of
+from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import INDEX, memref_type, row_major
 from ...dialects.support.scalar import Scalar
 from ..convert_contractions_to_vector.shared_function import call_known
@@ -166,7 +167,7 @@ class Radix:
         Sort through the lines, from the first, which holds the row, to the last; `counts`: (tasks, digits << bits).
         """
         builder, size = self.builder, 1 << self.bits
-        zero, one = builder.scalar(IntegerAttr(0, i32)), builder.scalar(IntegerAttr(1, i32))
+        zero, one = builder.scalar(integer_attr(0, i32)), builder.scalar(integer_attr(1, i32))
         with builder.loop(0, self.digits * size, attributes=PARALLEL) as index:
             builder.store(zero, counts, (task, index))
         with builder.loop(0, self.length) as index:
@@ -186,7 +187,7 @@ class Radix:
 
     def _distribute(self, digit: int, source: Line, target: Line, counts: SSAValue, task: Index) -> None:
         builder = self.builder
-        one = builder.scalar(IntegerAttr(1, i32))
+        one = builder.scalar(integer_attr(1, i32))
         with builder.loop(0, self.length) as index:
             values = source.load(index)
             place = self._next(counts, task, self._bucket(self.key(values), digit), one)
@@ -238,7 +239,7 @@ def emit_ranks(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: tupl
     keys, ranks = (
         builder.strided_view(buffer, builder.index(parameters[2]), (RADIX_LENGTH,), (1,)) for buffer in parameters[:2]
     )
-    zero, length = builder.scalar(IntegerAttr(0, buffer_of(keys).element_type)), builder.index(parameters[3])
+    zero, length = builder.scalar(integer_attr(0, buffer_of(keys).element_type)), builder.index(parameters[3])
     with builder.loop(0, length) as index:
         own = builder.load(keys, [index])
         rank = _count(builder, keys, (0, index), "ule", own, zero)
@@ -369,7 +370,7 @@ class _KeyRows:
             builder.store(others, found, [number])
             with builder.when(others.compare("eq", 0)):
                 self.sort.sort_part(self.keys, at, number)
-        with builder.loop(0, parts, carry=[builder.scalar(IntegerAttr(0, self.sort.type))]) as (number, total):
+        with builder.loop(0, parts, carry=[builder.scalar(integer_attr(0, self.sort.type))]) as (number, total):
             builder.yield_(builder.on(total[0]) + builder.load(found, [number]))
         with builder.when(builder.on(total[0]).compare("eq", 0)):
             with self.sort.levels(at) as level, builder.parallel(parts) as number:
@@ -391,14 +392,14 @@ class _KeyRows:
         key, element = (region.block for region in self.op.regions)
         line = builder.strided_view(self.keys, at, (self.sort.line,), (1,))
         first, end = self._range(number)
-        with builder.loop(first, end, carry=[builder.scalar(IntegerAttr(0, self.sort.type))]) as (place, total):
+        with builder.loop(first, end, carry=[builder.scalar(integer_attr(0, self.sort.type))]) as (place, total):
             (value,) = home.load(place)
             (found,) = builder.inline(key, [value])
             builder.store(found, line, [place])
             pair = [builder.on(each) for each in (*builder.inline(element, [found]), value)]
             same, own = (each.bits() if each.is_float else each for each in pair)
             builder.yield_(builder.on(total[0]) + same.compare("ne", own).cast(arith.ExtUIOp, self.sort.type))
-        highest = builder.scalar(IntegerAttr(-1, self.sort.type))
+        highest = builder.scalar(integer_attr(-1, self.sort.type))
         with builder.loop(end, number * self.sort.part + self.sort.part, attributes=PARALLEL) as place:
             builder.store(highest, line, [place])
         return builder.on(total[0])

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IntegerAttr, IntegerType
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
 from ...dialects.linalg_ext.sort import SortByKeyOp
+from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import memref_type
 from ...dialects.support.scalar import Scalar
 from ..convert_contractions_to_vector.shared_function import call_known
@@ -253,7 +254,7 @@ class _Batch:
     def read(self) -> Scalar:
         """Compute the codes; returns how many elements are not those that are found from them."""
         builder, length = self.sort.builder, self.sort.shape[1]
-        zero, highest = (builder.scalar(IntegerAttr(value, self.sort.type)) for value in (0, -1))
+        zero, highest = (builder.scalar(integer_attr(value, self.sort.type)) for value in (0, -1))
         total = self._each([zero], self._read_element)
         if self.sort.shape[2] > 1:
             ends = (length * self.sort.lanes, self.sort.count * self.sort.lanes)

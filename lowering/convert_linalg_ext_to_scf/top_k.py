@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32
+from xdsl.dialects.builtin import IntegerType, i32
 from xdsl.ir import SSAValue
 
 from ...dialects.linalg_ext.sort import TopKOp
 from ...dialects.linalg_ext.window import shape_of
+from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import memref_type
 from ..convert_contractions_to_vector.shared_function import call_known
 from ..loop_nests.cost import region_cost, task_count, task_size
@@ -141,7 +142,7 @@ class Selection:
 
         if not sample:
             return filled()
-        highest = builder.scalar(IntegerAttr(-1, self.key_type))
+        highest = builder.scalar(integer_attr(-1, self.key_type))
         with builder.when(builder.index(end - begin) >= sample * _groups(cast(int, self.count))) as last:
             builder.yield_(self._sampled(kernel, source, begin, mine, sample))
         with builder.otherwise():
@@ -211,7 +212,7 @@ class Selection:
     ) -> SSAValue:
         """How many keys are less than the threshold."""
         builder = self.builder
-        zero = builder.scalar(IntegerAttr(0, self.counter))
+        zero = builder.scalar(integer_attr(0, self.counter))
         with builder.loop(*bounds, carry=[zero]) as (place, total):
             before = builder.on(key(place)).compare("ult", threshold)
             builder.yield_(builder.on(total[0]) + before.cast(arith.ExtUIOp, self.counter))
@@ -260,8 +261,8 @@ class Selection:
     def keep_first(self, mine: Candidates, held: IndexValue) -> None:
         """Drop all but the first `count` candidates, which stay in their order; the last one's key is the threshold."""
         builder, home = self.builder, mine.line
-        highest = builder.scalar(IntegerAttr(-1, self.key_type))
-        nowhere = builder.scalar(IntegerAttr(0, i32))
+        highest = builder.scalar(integer_attr(-1, self.key_type))
+        nowhere = builder.scalar(integer_attr(0, i32))
         # Whole blocks are compared in vectors.
         filled = builder.index(builder.index((held + (BLOCK - 1)) // BLOCK) * BLOCK)
         with builder.loop(held, filled) as place:
@@ -286,8 +287,8 @@ class Selection:
         less than.
         """
         builder, width = self.builder, self.key_type.width.data
-        found = builder.scalar(IntegerAttr(0, self.key_type))
-        bit = builder.scalar(IntegerAttr(-1 << (width - 1), self.key_type))
+        found = builder.scalar(integer_attr(0, self.key_type))
+        bit = builder.scalar(integer_attr(-1 << (width - 1), self.key_type))
         count = builder.index(self.count).cast_to(self.counter)
         with builder.loop(0, width, carry=[found, bit]) as (_, state):
             trial = builder.on(state[0]) | state[1]

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr, i1
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import memref_type
 from ...dialects.support.kernel import Kernel
 from ...dialects.support.scalar import Scalar
@@ -159,7 +160,7 @@ class _Tile:
         """The loop over iterations; returns the shared results."""
         builder, lanes = self.builder, self.lanes
         ends_early = bool(lanes.lane_condition) or lanes.guards is not None
-        true, false = (builder.scalar(IntegerAttr(number, i1)) for number in (1, 0))
+        true, false = (builder.scalar(integer_attr(number, i1)) for number in (1, 0))
         carry = [values.get(self.loop.arguments[i], self.loop.arguments[i]) for i in self.shared]
         with builder.loop_while([*carry, *[true] * ends_early]) as state:
             values = dict(values)
@@ -194,7 +195,7 @@ class _Tile:
         self._copy(lanes.part(self.after, lane=True), values)
         going = self._all(lanes.lane_condition, values)
         returned = cast(Operation, self.after.last_op).operands
-        true = builder.scalar(IntegerAttr(1, i1))
+        true = builder.scalar(integer_attr(1, i1))
         changes: list[Scalar] = []
         for guard, outcome in lanes.guards or ():
             found = builder.on(values.get(guard, guard))
@@ -211,7 +212,7 @@ class _Tile:
             builder.store(following, buffer, [lane])
         if going is not None:
             return going
-        found = changes[0] if changes else builder.on(builder.scalar(IntegerAttr(0, i1)))
+        found = changes[0] if changes else builder.on(builder.scalar(integer_attr(0, i1)))
         for more in changes[1:]:
             found |= more
         return found

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.arith_ops import RemFOp
 from ...dialects.llvm_ops import FCmpOp, FPToSIOp, FPToUIOp, SelectOp, UIToFPOp
+from ...dialects.support.attributes import integer_attr
 from ...dialects.support.kernel import UNPREDICTABLE
 from ...dialects.support.llvm_layout import bit_width, integer
 from .builder import LlvmBuilder, Pattern, flags_of, patterns
@@ -62,10 +63,10 @@ _CASTS: dict[type[Operation], type[Operation]] = {
 }
 
 _OVERFLOW: dict[tuple[str, ...], IntegerAttr[Any]] = {
-    (): IntegerAttr(0, i32),
-    ("nsw",): IntegerAttr(1, i32),
-    ("nuw",): IntegerAttr(2, i32),
-    ("nsw", "nuw"): IntegerAttr(3, i32),
+    (): integer_attr(0, i32),
+    ("nsw",): integer_attr(1, i32),
+    ("nuw",): integer_attr(2, i32),
+    ("nsw", "nuw"): integer_attr(3, i32),
 }
 
 
@@ -158,13 +159,13 @@ def _leave(op: Operation, to: LlvmBuilder) -> None:
 
 @patterns.on(arith.CmpiOp)
 def _compare_integers(op: arith.CmpiOp, to: LlvmBuilder) -> None:
-    properties = {"predicate": IntegerAttr(op.predicate.value.data, I64)}
+    properties = {"predicate": integer_attr(op.predicate.value.data, I64)}
     to.define(op.result, to.emit(llvm.ICmpOp, to.operands(op), to.type(op.result.type), properties))
 
 
 @patterns.on(arith.CmpfOp)
 def _compare_floats(op: arith.CmpfOp, to: LlvmBuilder) -> None:
-    properties = {"predicate": IntegerAttr(op.predicate.value.data, I64), "fastmathFlags": flags_of(op)}
+    properties = {"predicate": integer_attr(op.predicate.value.data, I64), "fastmathFlags": flags_of(op)}
     operands = [widened(to, value) for value in to.operands(op)]
     to.define(op.result, to.emit(FCmpOp, operands, to.mask(operands[0].type), properties))
 
@@ -198,7 +199,7 @@ def _index_cast(op: arith.IndexCastOp, to: LlvmBuilder) -> None:
 
 def _compare(to: LlvmBuilder, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     number = llvm.ICmpPredicateFlag(predicate).to_int()
-    return to.emit(llvm.ICmpOp, (lhs, rhs), to.mask(lhs.type), {"predicate": IntegerAttr(number, I64)})
+    return to.emit(llvm.ICmpOp, (lhs, rhs), to.mask(lhs.type), {"predicate": integer_attr(number, I64)})
 
 
 def _rounded_division(to: LlvmBuilder, op: Operation, up: bool) -> None:

@@ -25,7 +25,6 @@ from xdsl.dialects.builtin import (
     Signedness,
     StridedLayoutAttr,
     StringAttr,
-    SymbolRefAttr,
     UnitAttr,
     VectorType,
     i32,
@@ -35,6 +34,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...dialects.gpu.functions import WORKGROUP
 from ...dialects.llvm_loops import ACCESS_GROUPS, AccessGroupAttr
 from ...dialects.llvm_ops import AddrSpaceCastOp, ExtractElementOp, PoisonOp
+from ...dialects.support.attributes import integer_attr, symbol
 from ...dialects.support.buffers import Buffer, i32_array, row_major
 from ...dialects.support.creation import append, append_new, create_op
 from ...dialects.support.llvm_layout import FLOAT_NAMES, Integer, Layout, Vector, bit_width, byte_width, mangled
@@ -157,7 +157,7 @@ class LlvmBuilder:
         key = (value, mangled(type_))
         found = self._constants.get(key)
         if found is None:
-            found = self._constants[key] = self._new_constant(IntegerAttr(value, cast(IntegerType, type_)), type_)
+            found = self._constants[key] = self._new_constant(integer_attr(value, cast(IntegerType, type_)), type_)
         return found
 
     def index_constant(self, value: int) -> SSAValue:
@@ -415,7 +415,7 @@ class LlvmBuilder:
             result_types=() if result_type is None else (result_type,),
             properties={
                 **PLAIN_CALL,
-                "callee": SymbolRefAttr(name),
+                "callee": symbol(name),
                 "operandSegmentSizes": i32_array((len(operands), 0)),
             },
             location=self.location,
@@ -446,7 +446,7 @@ class LlvmBuilder:
     def end_loop(self, header: Block, exit_: Block, count: int) -> None:
         """Close the innermost open loop and continue after it."""
         after = self.emit(llvm.AddOp, (header.args[0], self.constant(1)), I64, {"overflowFlags": NO_WRAP})
-        properties = {"predicate": IntegerAttr(llvm.ICmpPredicateFlag.ULT.to_int(), I64)}
+        properties = {"predicate": integer_attr(llvm.ICmpPredicateFlag.ULT.to_int(), I64)}
         again = self.emit(llvm.ICmpOp, (after, self.constant(count)), I1, properties)
         segments = {"operandSegmentSizes": i32_array((1, 1, 0))}
         self.add(create_op(llvm.CondBrOp, operands=(again, after), successors=(header, exit_), properties=segments))
@@ -469,7 +469,7 @@ _NO_FLAGS = IntegerAttr(0, i32)
 
 @lru_cache(maxsize=64)
 def _alignment(value: int) -> IntegerAttr[IntegerType]:
-    return IntegerAttr(value, I64)
+    return integer_attr(value, I64)
 
 
 @lru_cache(maxsize=1024)

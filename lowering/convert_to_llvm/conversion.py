@@ -46,6 +46,7 @@ from . import memref as memref_patterns
 from .bfloat import floats_as_bits
 from .builder import UNIT, LlvmBuilder, access_group_attributes, patterns
 from .conventions import AMD_32, AMD_64, CPU, GPU_32, GPU_64, INDEX_BITWIDTH, PTR, Conventions
+from .definitions import function_type, llvm_function
 from .kernels import is_launched, mark_kernel
 from .subnormals import Registers, flushed
 
@@ -128,9 +129,7 @@ class ModuleConversion:
             new_ops.append(self._entry(functions[self.main]))
         present = {op.sym_name.data for op in new_ops if isinstance(op, llvm.FuncOp)}
         new_ops += [
-            llvm.FuncOp(name, type_, llvm.LinkageAttr("external"))
-            for name, type_ in self.declared.items()
-            if name not in present
+            llvm_function(name, type_, "external") for name, type_ in self.declared.items() if name not in present
         ]
         for op in old_ops:
             op.detach()
@@ -158,12 +157,7 @@ class ModuleConversion:
         body = Region(self._blocks(op, to)) if op.body.blocks else Region()
         public = op.sym_visibility is None or op.sym_visibility.data == "public"
         external = not op.body.blocks or (public and (self.device or op.sym_name.data != self.main))
-        made = llvm.FuncOp(
-            op.sym_name,
-            self._type(op, to),
-            llvm.LinkageAttr("external" if external else "internal"),
-            body=body,
-        )
+        made = llvm_function(op.sym_name.data, self._type(op, to), "external" if external else "internal", body)
         made.location = op.location
         if to.has_soft_floats and not self.device:
             floats_as_bits(made, self.cpu.soft_half)
@@ -183,9 +177,9 @@ class ModuleConversion:
         return made
 
     def _type(self, op: func.FuncOp, to: LlvmBuilder) -> llvm.LLVMFunctionType:
-        inputs = [to.type(type_) for type_ in op.function_type.inputs.data]
+        inputs = tuple(to.type(type_) for type_ in op.function_type.inputs.data)
         results = [to.type(type_) for type_ in op.function_type.outputs.data]
-        return llvm.LLVMFunctionType(inputs, func_patterns.result_type(results))
+        return function_type(inputs, func_patterns.result_type(results))
 
     def _blocks(self, op: func.FuncOp, to: LlvmBuilder) -> list[Block]:
         """Convert a body. Blocks are visited so that definitions come before uses."""
@@ -248,7 +242,7 @@ class ModuleConversion:
         pointers = [to.load(to.gep(buffers, index, PTR), PTR, 8, tagged=False) for index in range(len(inputs))]
         flushed(to, self.flush, lambda: to.call(main.sym_name.data, pointers, None))
         to.add(llvm.ReturnOp.create())
-        made = llvm.FuncOp(ENTRY, llvm.LLVMFunctionType([PTR]), llvm.LinkageAttr("external"), body=Region(to.finish()))
+        made = llvm_function(ENTRY, function_type((PTR,)), "external", Region(to.finish()))
         made.location = main.location
         return made
 
@@ -283,11 +277,12 @@ def _variants(op: func.FuncOp) -> list[str]:
     return [f'"{VECTOR_VARIANTS}"="{",".join(found)}"']
 
 
+_NO_ALIAS, _PLAIN = DictionaryAttr({"llvm.noalias": UNIT}), DictionaryAttr({})
+
+
 def _no_alias(types: Sequence[Attribute], shared: Collection[int]) -> ArrayAttr[DictionaryAttr]:
-    marked = DictionaryAttr({"llvm.noalias": UNIT})
-    plain = DictionaryAttr({})
     return ArrayAttr(
-        [marked if isinstance(type_, MemRefType) and i not in shared else plain for i, type_ in enumerate(types)]
+        [_NO_ALIAS if isinstance(type_, MemRefType) and i not in shared else _PLAIN for i, type_ in enumerate(types)]
     )
 
 

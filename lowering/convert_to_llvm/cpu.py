@@ -10,14 +10,16 @@ from __future__ import annotations
 from typing import Any, cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr, VectorType
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from ...dialects.cpu import DotOp, GuardOp, HostCallOp, ParallelForOp, PrefetchOp, SafepointOp, ScaleOp, SlotOp
+from ...dialects.support.attributes import integer_attr, symbol
 from ...dialects.support.llvm_layout import byte_width
 from ...hlo_dialect.diagnostics import fail
 from .builder import I1, NO_PROPERTIES, LlvmBuilder, patterns
 from .conventions import I32, I64, PTR
+from .definitions import llvm_function
 from .subnormals import Registers, flushed
 
 PARALLEL_FOR = "xhlo_parallel_for"
@@ -46,7 +48,7 @@ def _parallel_for(op: ParallelForOp, to: LlvmBuilder) -> None:
     context = to.alloca(struct, 1, 8) if captures else to.emit(llvm.ZeroOp, (), PTR)
     for index, value in enumerate(captures):
         to.store(value, to.field(context, struct, index), byte_width(value.type), tagged=False)
-    thunk = to.emit(llvm.AddressOfOp, (), PTR, {"global_name": SymbolRefAttr(thunk_name(body))})
+    thunk = to.emit(llvm.AddressOfOp, (), PTR, {"global_name": symbol(thunk_name(body))})
     to.declare(PARALLEL_FOR, PARALLEL_FOR_TYPE)
     to.call(PARALLEL_FOR, (thunk, context, to.constant(op.count.value.data)), None)
 
@@ -62,7 +64,7 @@ def make_thunk(body: str, captures: list[Attribute], to: LlvmBuilder, registers:
     ]
     flushed(to, registers, lambda: to.call(body, (*values, low, high), None))
     to.add(llvm.ReturnOp.create())
-    return llvm.FuncOp(thunk_name(body), THUNK_TYPE, llvm.LinkageAttr("internal"), body=Region(to.finish()))
+    return llvm_function(thunk_name(body), THUNK_TYPE, "internal", Region(to.finish()))
 
 
 HOST_CALL_TYPE = llvm.LLVMFunctionType([PTR])
@@ -120,7 +122,7 @@ def _safepoint(op: SafepointOp, to: LlvmBuilder) -> None:
 
 
 def _is_not_zero(result: SSAValue, answer: SSAValue, to: LlvmBuilder) -> None:
-    predicate = {"predicate": IntegerAttr(llvm.ICmpPredicateFlag.NE.to_int(), I64)}
+    predicate = {"predicate": integer_attr(llvm.ICmpPredicateFlag.NE.to_int(), I64)}
     to.define(result, to.emit(llvm.ICmpOp, (answer, to.zero(I64)), I1, predicate))
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Attribute
 
+from ...dialects.support.buffers import i64_array
 from ...dialects.support.creation import create_op
 from .builder import LlvmBuilder, patterns
-from .conventions import I64
 
 
 def result_type(types: Sequence[Attribute]) -> Attribute | None:
@@ -30,7 +29,7 @@ def _call(op: func.CallOp, to: LlvmBuilder) -> None:
         to.define(op.results[0], returned)
         return
     for index, (result, type_) in enumerate(zip(op.results, types, strict=True)):
-        position = {"position": DenseArrayBase.from_list(I64, [index])}
+        position = {"position": i64_array((index,))}
         to.define(result, to.emit(llvm.ExtractValueOp, (returned,), type_, position))
 
 
@@ -41,7 +40,7 @@ def _return(op: func.ReturnOp, to: LlvmBuilder) -> None:
         type_ = llvm.LLVMStructType.from_type_list([value.type for value in values])
         packed = to.poison(type_)
         for index, value in enumerate(values):
-            position = {"position": DenseArrayBase.from_list(I64, [index])}
+            position = {"position": i64_array((index,))}
             packed = to.emit(llvm.InsertValueOp, (packed, value), type_, position)
         values = [packed]
     to.add(create_op(llvm.ReturnOp, operands=values))

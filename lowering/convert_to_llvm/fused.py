@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr
+from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.llvm_ops import FCmpOp, SelectOp
+from ...dialects.support.attributes import integer_attr
 from .builder import LlvmBuilder
 from .conventions import I64
 from .narrow import element_of
@@ -84,12 +85,12 @@ class _Floats:
         return to.emit(llvm.BitcastOp, (self.select(moves, moved, bits),), self.type)
 
     def _same(self, x: SSAValue, y: SSAValue) -> SSAValue:
-        predicate = {"predicate": IntegerAttr(llvm.ICmpPredicateFlag.EQ.to_int(), I64)}
+        predicate = {"predicate": integer_attr(llvm.ICmpPredicateFlag.EQ.to_int(), I64)}
         return self.to.emit(llvm.ICmpOp, (x, y), self.to.mask(x.type), predicate)
 
     def compare(self, predicate: str, x: SSAValue, y: SSAValue) -> SSAValue:
         number = llvm.FCmpPredicateFlag(predicate).to_int()
-        properties = {"predicate": IntegerAttr(number, I64), "fastmathFlags": _NO_FLAGS}
+        properties = {"predicate": integer_attr(number, I64), "fastmathFlags": _NO_FLAGS}
         return self.to.emit(FCmpOp, (x, y), self.to.mask(x.type), properties)
 
     def select(self, condition: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:

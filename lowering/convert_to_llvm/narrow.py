@@ -17,12 +17,12 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
-    IntegerAttr,
     VectorType,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.llvm_ops import FCmpOp, SelectOp
+from ...dialects.support.attributes import integer_attr
 from ...dialects.support.llvm_layout import Vector, integer
 from .builder import LlvmBuilder, Pattern, flags_of
 from .conventions import I32, I64
@@ -147,7 +147,7 @@ def _round_to_odd(to: LlvmBuilder, value: SSAValue) -> SSAValue:
     magnitudes = [to.intrinsic("fabs", (x,), double, (double,)) for x in (value, back)]
     larger = _compare(to, "ogt", *magnitudes)
     last = to.emit(llvm.AndOp, (bits, to.constant_like(1, bits_type)), bits_type)
-    even = to.emit(llvm.ICmpOp, (last, to.zero(bits_type)), inexact.type, {"predicate": IntegerAttr(_equal(), I64)})
+    even = to.emit(llvm.ICmpOp, (last, to.zero(bits_type)), inexact.type, {"predicate": integer_attr(_equal(), I64)})
     moves = to.emit(llvm.AndOp, (inexact, even), inexact.type)
     one, minus_one = to.constant_like(1, bits_type), to.constant_like(-1, bits_type)
     step = _select(to, larger, one, minus_one)
@@ -244,7 +244,7 @@ def _round_to_half(to: LlvmBuilder, value: SSAValue, type_: Attribute) -> SSAVal
 
 def _ordered(to: LlvmBuilder, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     number = llvm.ICmpPredicateFlag(predicate).to_int()
-    return to.emit(llvm.ICmpOp, (lhs, rhs), to.mask(lhs.type), {"predicate": IntegerAttr(number, I64)})
+    return to.emit(llvm.ICmpOp, (lhs, rhs), to.mask(lhs.type), {"predicate": integer_attr(number, I64)})
 
 
 def _equal() -> int:
@@ -253,7 +253,7 @@ def _equal() -> int:
 
 def _compare(to: LlvmBuilder, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     number = llvm.FCmpPredicateFlag(predicate).to_int()
-    properties = {"predicate": IntegerAttr(number, I64), "fastmathFlags": _NO_FLAGS}
+    properties = {"predicate": integer_attr(number, I64), "fastmathFlags": _NO_FLAGS}
     return to.emit(FCmpOp, (lhs, rhs), to.mask(lhs.type), properties)
 
 

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
+from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import Buffer, i32_array
 from ...dialects.support.llvm_layout import Vector
 from ...hlo_dialect.diagnostics import fail
@@ -210,7 +211,7 @@ def _create_mask(op: vector.CreateMaskOp, to: LlvmBuilder) -> None:
     lanes = vector_of(length, I32)
     numbers = DenseIntOrFPElementsAttr.from_list(cast(Any, lanes), list(range(length)))
     operands = (to.attribute_constant(numbers, lanes), to.splat(narrow, length))
-    predicate = {"predicate": IntegerAttr(llvm.ICmpPredicateFlag.SLT.to_int(), I64)}
+    predicate = {"predicate": integer_attr(llvm.ICmpPredicateFlag.SLT.to_int(), I64)}
     to.define(op.mask_vector, to.emit(llvm.ICmpOp, operands, to.mask(lanes), predicate))
 
 

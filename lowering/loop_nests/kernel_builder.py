@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, FloatAttr, IntegerAttr, IntegerTy
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.gpu.functions import GpuFuncOp
+from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import INDEX
 from ...dialects.support.classes import one_of
 from ...dialects.support.creation import append, create_op
@@ -223,7 +224,7 @@ class KernelBuilder:
         """A number or value as an IndexValue."""
         if isinstance(value, IndexValue):
             return value
-        return IndexValue(self, self.scalar(IntegerAttr(value, INDEX)) if isinstance(value, int) else value)
+        return IndexValue(self, self.scalar(integer_attr(value, INDEX)) if isinstance(value, int) else value)
 
     def on(self, value: SSAValue) -> Scalar:
         """A value as a KernelScalar."""

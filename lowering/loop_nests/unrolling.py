@@ -15,6 +15,8 @@ from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Block, SSAValue
 
+from ...dialects.support.attributes import integer_attr
+
 UNROLL = "xhlo.unroll"
 """The attribute of a loop: its unroll factor; `WHOLLY` for full unrolling."""
 
@@ -96,7 +98,7 @@ class SmallLoops:
 
 
 def _repeat(op: scf.ForOp, times: int) -> None:
-    op.attributes.setdefault(UNROLL, IntegerAttr(times, IntegerType(64)))
+    op.attributes.setdefault(UNROLL, integer_attr(times, IntegerType(64)))
     if _constant(op.lb) is None:
         _begin_at_zero(op, cast(arith.AddiOp, op.ub.owner).rhs)
 
@@ -109,7 +111,7 @@ def _begin_at_zero(op: scf.ForOp, count: SSAValue) -> None:
     body, begin = op.body.block, op.lb
     first, type_ = body.first_op, begin.type
     assert first is not None and isinstance(type_, (IndexType, IntegerType))
-    zero = arith.ConstantOp(IntegerAttr(0, cast("IndexType | IntegerType[Any, Any]", type_)))
+    zero = arith.ConstantOp(integer_attr(0, cast("IndexType | IntegerType[Any, Any]", type_)))
     cast(Block, op.parent).insert_op_before(zero, op)
     index = body.args[0]
     place = arith.AddiOp(begin, index)

@@ -15,14 +15,10 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from xdsl.dialects import arith, func, memref, scf, tensor
-from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
-    ModuleOp,
-    StringAttr,
-    UnitAttr,
-)
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
+from ...dialects.support.attributes import return_op
 from ...dialects.support.buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, take_block_arguments
 from ...dialects.support.buffers import Buffer
 from ...dialects.support.donation import OVERWRITTEN, UNTOUCHED
@@ -130,7 +126,7 @@ class HostBufferizer:
         stays = set(places)
         kept = [index for index in range(len(returned)) if index not in stays]
         self.copy_all([returned[index] for index in kept], [outputs[index] for index in kept], terminator)
-        block.insert_op_before(func.ReturnOp(), terminator)
+        block.insert_op_before(return_op(), terminator)
         self.replaced.operations.append(terminator)
         self.replaced.erase()
         take_block_arguments(self.function)

@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from xdsl.dialects import func, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.linalg_ext.base import DestinationOp
+from ...dialects.support.attributes import function_type, return_op
 from ...dialects.support.buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, subview
 from ...dialects.support.linalg_ops import fill_op
 from ...dialects.support.rewriting import like, set_type
@@ -83,11 +84,11 @@ class KernelBufferizer:
                 fail(terminator, "returns a value that nothing computes")
             if source is not None and source is not output:
                 copies.append(copy(source, output))
-        self.block.insert_ops_before([*copies, func.ReturnOp()], terminator)
+        self.block.insert_ops_before([*copies, return_op()], terminator)
         terminator.detach()
         terminator.erase()
         inputs = [argument.type for argument in self.block.args]
-        self.function.properties["function_type"] = FunctionType.from_lists(inputs, [])
+        self.function.properties["function_type"] = function_type(inputs, ())
         if len(self.tied) == 0 and self.function.properties.get("res_attrs") is not None:
             del self.function.properties["res_attrs"]
 

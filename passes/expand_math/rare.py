@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region
 
 from ...dialects.arith_ops import RemFOp
+from ...dialects.support.attributes import call_op, return_op
 from ...dialects.support.kernel import INLINE, PURE, VARIANTS
 from ...dialects.support.scalar import NO_FASTMATH, Scalar, constant
 from ...dialects.support.vector_variants import vector_variant
@@ -46,7 +47,7 @@ def rarely(name: str, condition: Scalar, arguments: Values, usual: Scalar) -> Sc
     """
 
     def call(*values: Scalar) -> Values:
-        made = func.CallOp(f"{_PREFIX}{name}_{usual.type}", [value.value for value in values], [usual.type])
+        made = call_op(f"{_PREFIX}{name}_{usual.type}", [value.value for value in values], [usual.type])
         values[0].block.add_op(made)
         return [Scalar(values[0].block, made.results[0])]
 
@@ -74,7 +75,7 @@ def _compute(cls: type[Operation], block: Block, operands: Sequence[Attribute]) 
     """Return an operation's result of the block's first arguments, which have its type."""
     arguments = block.args[: len(operands)]
     op = cls.create(operands=arguments, result_types=[arguments[0].type], properties={"fastmath": NO_FASTMATH})
-    block.add_ops([op, func.ReturnOp(op.results[0])])
+    block.add_ops([op, return_op([op.results[0]])])
 
 
 def _function(name: str, block: Block, visibility: str = "private") -> func.FuncOp:
@@ -107,11 +108,11 @@ def _variants(
         result_types=[i1],
         properties={"kind": vector.CombiningKindAttr(vector.CombiningKindFlag.OR), "fastmath": NO_FASTMATH},
     )
-    slow = func.CallOp(lanes.sym_name.data, block.args, [types[0]])
+    slow = call_op(lanes.sym_name.data, block.args, [types[0]])
     then = Block([slow, scf.YieldOp(slow.results[0])])
     otherwise = Block([scf.YieldOp(block.args[0])])
     chosen = scf.IfOp(test.dest, [types[0]], [then], [otherwise])
-    block.add_ops([test, chosen, func.ReturnOp(chosen.results[0])])
+    block.add_ops([test, chosen, return_op([chosen.results[0]])])
     # Public: until loops are vectorized nothing calls it.
     outer = _function(variant, block, "public")
     outer.attributes[INLINE] = UnitAttr()
@@ -128,11 +129,11 @@ def _lanes(name: str, types: Sequence[VectorType[Attribute]], width: int) -> Blo
     lane, result = body.args
     made = [vector.ExtractOp(one, [lane], type_.element_type) for one, type_ in zip(block.args, types, strict=True)]
     *arguments, chosen = (op.result for op in made)
-    call = func.CallOp(name, arguments, [types[0].element_type])
+    call = call_op(name, arguments, [types[0].element_type])
     inserted = vector.InsertOp(call.results[0], result, [lane])
     then = Block([call, inserted, scf.YieldOp(inserted.results[0])])
     choice = scf.IfOp(chosen, [types[0]], [then], [Block([scf.YieldOp(result)])])
     body.add_ops([*made, choice, scf.YieldOp(choice.results[0])])
     loop = scf.ForOp(start.value, stop.value, step.value, [block.args[0]], body)
-    block.add_ops([loop, func.ReturnOp(loop.results[0])])
+    block.add_ops([loop, return_op([loop.results[0]])])
     return block

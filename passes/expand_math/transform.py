@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
-    FunctionType,
     ModuleOp,
     StringAttr,
     TensorType,
@@ -27,6 +26,7 @@ from xdsl.ir import Attribute, Block, Operation, Region
 
 from ...dialects.arith_ops import RemFOp
 from ...dialects.gpu.functions import GpuModuleOp
+from ...dialects.support.attributes import call_op, function_op, return_op
 from ...dialects.support.buffers import memref_type
 from ...dialects.support.kernel import INLINE
 from ...dialects.support.scalar import Scalar
@@ -154,8 +154,8 @@ def _define(name: str, op: Operation, body: Body) -> func.FuncOp:
     results = [result.type for result in op.results]
     block = Block(arg_types=operands)
     value = body(*(Scalar(block, argument) for argument in block.args))
-    block.add_op(func.ReturnOp(value.value))
-    function = func.FuncOp(name, FunctionType.from_lists(operands, results), Region(block), StringAttr("private"))
+    block.add_op(return_op([value.value]))
+    function = function_op(name, operands, results, Region(block))
     function.attributes[INLINE] = UnitAttr()
     return function
 
@@ -233,7 +233,7 @@ class ExpandMathPass(HloPass):
             name, body = f"{MATH_FUNCTION}{found[0]}", found[1]
             if name not in defined:
                 defined[name] = _define(name, op, body)
-            call = func.CallOp(name, op.operands, [result.type for result in op.results])
+            call = call_op(name, op.operands, [result.type for result in op.results])
             call.location = op.location
             cast(Block, op.parent).insert_op_before(call, op)
             op.results[0].replace_all_uses_with(call.results[0])

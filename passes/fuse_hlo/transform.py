@@ -8,9 +8,10 @@ from typing import Literal, get_args
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...dialects.support.attributes import integer_attr
 from ...dialects.support.kernel import is_kernel
 from ...hlo_dialect.diagnostics import engine_of
 from ...hlo_dialect.hlo_pass import HloPass
@@ -190,7 +191,7 @@ class Rewriter:
         block.add_op(ReturnOp.create(operands=returned, location=location))
         properties: dict[str, Attribute] = {"kind": _KINDS[step.kind]}
         if step.kind == "row":
-            properties["row_dims"] = IntegerAttr(step.row_dims, i64)
+            properties["row_dims"] = integer_attr(step.row_dims, i64)
         fusion = FusionOp.create(
             operands=[self.outside.get(value, value) for value in step.inputs],
             result_types=[value.type for value in step.outputs],

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.dialects.builtin import i64
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.ir.affine import (
@@ -18,6 +18,7 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
+from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import INDEX
 from ...dialects.support.creation import append, create_op
 from ...lowering.loop_nests.index_maps import without_part
@@ -260,9 +261,9 @@ class FusedBody:
         if isinstance(place, SSAValue):
             return place
         if isinstance(place, AffineDimExpr):
-            return self._emit(IndexOp, (), (INDEX,), {"dim": IntegerAttr(place.position, i64)})
+            return self._emit(IndexOp, (), (INDEX,), {"dim": integer_attr(place.position, i64)})
         if isinstance(place, AffineConstantExpr):
-            return self._emit(arith.ConstantOp, (), (INDEX,), {"value": IntegerAttr(place.value, INDEX)})
+            return self._emit(arith.ConstantOp, (), (INDEX,), {"value": integer_attr(place.value, INDEX)})
         assert isinstance(place, AffineBinaryOpExpr), "index maps have no symbols"
         return self._arithmetic(place.kind, self.index(place.lhs), self.index(place.rhs))
 

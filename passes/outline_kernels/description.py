@@ -16,15 +16,14 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
-    IntegerAttr,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
-    i64,
 )
 from xdsl.ir import Attribute, Operation
 
 from ...dialects.support import kernel as attributes
+from ...dialects.support.attributes import integer_attr, symbol
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import target_of
 from ...hlo_dialect.entry import entry_tensors, find_entry
@@ -76,7 +75,7 @@ def _kernels(module: ModuleOp) -> Iterable[DictionaryAttr]:
         if call is not None:
             facts |= {"target": call.target, "library": library}
         entries = {name: _attribute(value) for name, value in facts.items()}
-        yield DictionaryAttr({"name": SymbolRefAttr(function.sym_name), **entries})
+        yield DictionaryAttr({"name": symbol(function.sym_name.data), **entries})
 
 
 def _attribute(value: str | int) -> Attribute:
@@ -84,7 +83,7 @@ def _attribute(value: str | int) -> Attribute:
     A count that exceeds i64 is its largest value, one of unknown sizes (negative) is 0: later passes refuse tensors of
     such sizes and name one.
     """
-    return StringAttr(value) if isinstance(value, str) else IntegerAttr(max(0, min(value, _MOST)), i64)
+    return StringAttr(value) if isinstance(value, str) else integer_attr(max(0, min(value, _MOST)))
 
 
 def bytes_of(function: func.FuncOp) -> int:

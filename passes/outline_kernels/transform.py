@@ -9,9 +9,10 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...dialects.support.attributes import call_op, function_op, return_op
 from ...dialects.support.kernel import PROGRAM, Kernel
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.hlo_pass import HloPass
@@ -72,7 +73,7 @@ class OutlineKernelsPass(HloPass):
             if name is None:
                 name = known[key] = _fresh_name(_prefix(op), counts, taken)
                 module.body.block.add_op(_function(name, op))
-            call = func.CallOp(name, list(op.operands), [result.type for result in op.results])
+            call = call_op(name, op.operands, op.result_types)
             replace_op(op, [call], list(call.results))
         if PROGRAM not in module.attributes and (described := describe_program(module)) is not None:
             module.attributes[PROGRAM] = described
@@ -98,13 +99,12 @@ def _fresh_name(prefix: str, counts: Counter[str], taken: set[str]) -> str:
 def _function(name: str, op: FusionOp) -> func.FuncOp:
     region = op.detach_region(op.body)
     terminator = cast(Operation, region.block.last_op)
-    returned = func.ReturnOp(*terminator.operands)
+    returned = return_op(terminator.operands)
     block: Block = region.block
     block.insert_op_before(returned, terminator)
     terminator.detach()
     terminator.erase()
-    types = FunctionType.from_lists([a.type for a in block.args], [r.type for r in op.results])
-    function = func.FuncOp(name, types, region, StringAttr("private"))
+    function = function_op(name, block.arg_types, op.result_types, region)
     function.location = op.location
     tied = (0,) if op.kind.data == "update" else _updated_arguments(block, returned)
     Kernel.mark(function, op.kind, op.row_count, tied)

@@ -6,10 +6,12 @@ from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import FunctionType, IndexType, IntegerAttr, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation, Region
 
 from ...dialects.cpu import ParallelForOp, SlotOp
+from ...dialects.support.attributes import function_op, return_op
+from ...dialects.support.buffer_ops import index_constant
 from ...dialects.support.kernel import PARALLEL, PARALLEL_BODY
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
@@ -88,7 +90,7 @@ def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
     lower = body.insert_arg(INDEX, len(body.args))
     upper = body.insert_arg(INDEX, len(body.args))
     lower.name_hint, upper.name_hint = "lo", "hi"
-    step = arith.ConstantOp.create(result_types=[INDEX], properties={"value": IntegerAttr(1, INDEX)})
+    step = index_constant(1)
     for slot in [inner for inner in region.walk() if isinstance(inner, SlotOp)]:
         slot.slot.replace_all_uses_with(lower)
         slot.detach()
@@ -98,13 +100,8 @@ def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
         alloca.detach()
     loop_block.add_op(scf.YieldOp())
     loop = scf.ForOp.create(operands=[lower, upper, step.result], regions=[region], location=op.location)
-    body.add_ops([*captures.repeated, step, *allocas, loop, func.ReturnOp()])
-    function = func.FuncOp(
-        name,
-        FunctionType.from_lists([argument.type for argument in body.args], []),
-        Region(body),
-        visibility=StringAttr("private"),
-    )
+    body.add_ops([*captures.repeated, step, *allocas, loop, return_op()])
+    function = function_op(name, body.arg_types, (), Region(body))
     function.attributes[PARALLEL_BODY] = UnitAttr()
     function.location = op.location
     call = ParallelForOp(name, captures.values, count)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TypeGuard, cast
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import FunctionType, IndexType, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import IndexType, ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation, Region
 
 from ...dialects.cpu import SHARED, ParallelForOp
+from ...dialects.support.attributes import call_op, function_op, return_op
 from ...dialects.support.classes import one_of
 from ...dialects.support.kernel import PARALLEL_BODY, PART, is_kernel
 from .captures import Captures, capture, is_repeated
@@ -90,13 +91,11 @@ def _outline(loop: scf.ForOp, name: str) -> func.FuncOp:
     region.block.add_op(loop)
     capture(region, captures, set())
     loop.detach()
-    body.add_ops([*captures.repeated, loop, func.ReturnOp()])
-    function = func.FuncOp(
-        name, FunctionType.from_lists([arg.type for arg in body.args], []), Region(body), StringAttr("private")
-    )
+    body.add_ops([*captures.repeated, loop, return_op()])
+    function = function_op(name, body.arg_types, (), Region(body))
     function.attributes[PART] = UnitAttr()
     function.location = location
-    call = func.CallOp(name, captures.values, [])
+    call = call_op(name, captures.values)
     call.location = location
     block.insert_op_before(call, following)
     for value in reversed(captures.mapping):

@@ -7,12 +7,13 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, IntegerType, MemRefType, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerType, MemRefType, ModuleOp
 from xdsl.dialects.builtin import i64 as i64_type
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from ...dialects.cpu import SHARED, GuardOp
+from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffer_ops import alloc, byte_size, index_constant, reshape, take_block_arguments
 from ...dialects.support.buffers import Buffer, memref_type
 from ...dialects.support.guard_zones import guarded_places
@@ -192,4 +193,4 @@ class PlanBuffersPass(HloPass):
             _check_memory(function, intervals, size, bool(device_modules(module)))
             use_arena(function, intervals, size, bool(self.guard))
             if function.sym_name.data == entry:
-                module.attributes[ARENA_SIZE] = IntegerAttr(size, i64_type)
+                module.attributes[ARENA_SIZE] = integer_attr(size, i64_type)

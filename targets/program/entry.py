@@ -17,7 +17,7 @@ from ...hlo_dialect.collectives.tokens import TokenType
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
 from ...hlo_dialect.entry import ENTRY, entry_tensors, find_entry
 from ...hlo_dialect.shapes import is_static
-from ...hlo_dialect.types import ArrayType, numpy_dtype, tensor_type
+from ...hlo_dialect.types import ArrayType, numpy_dtype, tensor_type, text_of
 
 
 def entry_of(module: ModuleOp) -> func.FuncOp:
@@ -56,7 +56,7 @@ def array_type(function: Operation, type_: Attribute, what: str, unknown_sizes: 
         fail(function, f"has {what} of type {type_}, whose element type compiled programs do not support at the entry")
     if not unknown_sizes and any(size < 0 for size in shape):
         fail(function, f"has {what} of type {type_}; compiled programs need static shapes")
-    return ArrayType(tuple(max(size, -1) for size in shape), dtype, str(tensor))
+    return ArrayType(tuple(max(size, -1) for size in shape), dtype, text_of(tensor))
 
 
 ArrayTypes = tuple[ArrayType, ...]

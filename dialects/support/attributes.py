@@ -1,0 +1,69 @@
+"""
+Attributes and operations of functions that a compilation makes again and again.
+
+xDSL verifies every attribute that is made, which takes as long as an operation; those that recur are made once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, cast
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, IntegerAttr, StringAttr, SymbolRefAttr, i64
+from xdsl.ir import Attribute, Region, SSAValue
+
+from .creation import create_op
+
+PRIVATE = StringAttr("private")
+
+_LIMIT = 4096
+
+_function_types: dict[tuple[int, ...], FunctionType] = {}
+"""By the identities of their types, which they keep."""
+
+
+@lru_cache(maxsize=8192, typed=True)
+def integer_attr(value: int, type_: Attribute = i64) -> IntegerAttr[Any]:
+    """`value : type_`, an integer type or index."""
+    return IntegerAttr(value, cast(Any, type_))
+
+
+@lru_cache(maxsize=1024)
+def symbol(name: str) -> SymbolRefAttr:
+    """`@name`"""
+    return SymbolRefAttr(name)
+
+
+def function_type(inputs: Sequence[Attribute], outputs: Sequence[Attribute]) -> FunctionType:
+    """`(inputs) -> outputs`"""
+    key = (*map(id, inputs), 0, *map(id, outputs))
+    found = _function_types.get(key)
+    if found is None:
+        if len(_function_types) >= _LIMIT:
+            _function_types.clear()
+        found = _function_types[key] = FunctionType.from_lists(inputs, outputs)
+    return found
+
+
+def call_op(name: str, operands: Sequence[SSAValue], result_types: Sequence[Attribute] = ()) -> func.CallOp:
+    """A call of the function `name`, as the constructor of `CallOp` makes it, in a third of its time."""
+    return create_op(func.CallOp, operands=operands, result_types=result_types, properties={"callee": symbol(name)})
+
+
+def return_op(values: Sequence[SSAValue] = ()) -> func.ReturnOp:
+    """The end of a function, as the constructor of `ReturnOp` makes it."""
+    return create_op(func.ReturnOp, operands=values)
+
+
+def function_op(
+    name: str, inputs: Sequence[Attribute], outputs: Sequence[Attribute], body: Region, visibility: StringAttr = PRIVATE
+) -> func.FuncOp:
+    """A function, as the constructor of `FuncOp` makes it."""
+    properties = {
+        "sym_name": StringAttr(name),
+        "function_type": function_type(inputs, outputs),
+        "sym_visibility": visibility,
+    }
+    return create_op(func.FuncOp, properties=properties, regions=[body])
