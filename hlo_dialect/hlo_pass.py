@@ -63,16 +63,18 @@ class HloPass(ModulePass):
     def _check_level(self, module: ModuleOp) -> None:
         """Refuse functions that no level has on which the pass works."""
         for function in (op for region in module.regions for block in region.blocks for op in block.ops):
-            if not isinstance(function, FuncOp):
+            if type(function) is not FuncOp:
                 continue
             if not self.takes_branches and function.body.first_block is not function.body.last_block:
                 raise op_error(function, f"has several blocks: {self.name} takes no branches")
+            if self.takes_buffers and self.takes_tensors:
+                continue
             types = (*function.function_type.inputs.data, *function.function_type.outputs.data)
-            if not self.takes_buffers and any(isinstance(type_, MemRefType) for type_ in types):
+            if not self.takes_buffers and any(type(type_) is MemRefType for type_ in types):
                 raise op_error(function, f"has values of memref type: {self.name} takes tensors, as before bufferize")
             if self.takes_tensors:
                 continue
-            if any(isinstance(type_, TensorType) for type_ in types):
+            if any(type(type_) is TensorType for type_ in types):
                 raise op_error(function, f"has values of tensor type: {self.name} comes after bufferize")
             for op in operations_in(function):
                 for result in op.results:
@@ -82,9 +84,12 @@ class HloPass(ModulePass):
     def _check_illegal(self, module: ModuleOp) -> None:
         names = {name for name in self.illegal if not name.endswith(".*")}
         dialects = tuple(name[:-1] for name in self.illegal if name.endswith(".*"))
-        for op in (op for part in self.parts(module) for op in operations_in(part)):
-            if op.name in names or (dialects and op.name.startswith(dialects)):
-                raise self.unsupported(op)
+        ops = [op for part in self.parts(module) for op in operations_in(part)]
+        wrong = {
+            cls for cls in set(map(type, ops)) if cls.name in names or (dialects and cls.name.startswith(dialects))
+        }
+        if wrong:
+            raise self.unsupported(next(op for op in ops if type(op) in wrong))
 
     def parts(self, module: ModuleOp) -> Sequence[Operation]:
         """The parts of a module that the pass works on; only these are checked for `illegal` operations."""

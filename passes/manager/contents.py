@@ -7,7 +7,7 @@ from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 
 from ...hlo_dialect.walking import TypeFact, operations_in, types_at
 
@@ -20,17 +20,22 @@ def contents_of(module: ModuleOp) -> frozenset[str]:
     (`@mhlo.xla_shape`) and the types of their values and functions (`!complex`, `!tensor<?>` for one of unknown size).
     """
     names: set[str] = set()
+    classes: set[type[Operation]] = set()
     types: dict[int, Attribute] = {}
     for op in operations_in(module):
-        names.add(op.name)
-        for name in op.attributes:
-            names.add(f"@{name}")
-        for type_ in types_at(op):
+        classes.add(type(op))
+        if op.attributes:
+            names.update(f"@{name}" for name in op.attributes)
+        for result in op.results:
+            type_ = result.type
             types[id(type_)] = type_
-        if op.regions and isinstance(op, FuncOp):
-            types[id(op.function_type)] = op.function_type
-    dialects = {f"{name.partition('.')[0]}.*" for name in names}
-    return frozenset((*names, *dialects)).union(*map(_names_in, types.values()))
+        if op.regions:
+            types.update((id(type_), type_) for type_ in types_at(op))
+            if isinstance(op, FuncOp):
+                types[id(op.function_type)] = op.function_type
+    for cls in classes:
+        names |= {cls.name, f"{cls.name.partition('.')[0]}.*"}
+    return frozenset(names).union(*map(_names_in, types.values()))
 
 
 def _type_names(type_: Attribute) -> frozenset[str]:

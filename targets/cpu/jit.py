@@ -65,6 +65,7 @@ def llvm_version() -> str:
     return f"{'.'.join(map(str, llvm.llvm_version_info))} of llvmlite {llvmlite.__version__}"
 
 
+@lru_cache(maxsize=1)
 def host_triple() -> str:
     return str(llvm.get_process_triple())
 
@@ -84,6 +85,7 @@ def host_features() -> str:
     return str(features.flatten())
 
 
+@lru_cache(maxsize=1)
 def host_vector_bits() -> int:
     """The width of this machine's vectors: 512 with AVX-512, 256 with AVX2, else 128."""
     features = host_features().split(",")
@@ -103,7 +105,8 @@ def host_l2_bytes() -> int | None:
     return int(found[1]) << {"K": 10, "M": 20}[found[2]] if found else None
 
 
-def host_dots() -> list[str]:
+@lru_cache(maxsize=1)
+def host_dots() -> Sequence[str]:
     """The options of convert-contractions-to-vector for the dot products of integers that this machine has."""
     features, bits = host_features().split(","), host_vector_bits()
     found: list[str] = []
@@ -275,7 +278,8 @@ def compile_to_objects(texts: Sequence[str], timings: Timings, levels: Sequence[
 
     `levels`: that of LLVM's optimizer for each text. `timings` receives the share of each stage in the time passed.
     """
-    threads = min(len(texts) - levels.count(QUICK), default_thread_count())
+    several = len(texts) - levels.count(QUICK)
+    threads = min(several, default_thread_count()) if several > 1 else 1
     if threads <= 1:
         return [compile_to_object(text, timings, level) for text, level in zip(texts, levels, strict=True)]
     from concurrent.futures import ThreadPoolExecutor
