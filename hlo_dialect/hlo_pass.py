@@ -85,9 +85,8 @@ class HloPass(ModulePass):
         names = {name for name in self.illegal if not name.endswith(".*")}
         dialects = tuple(name[:-1] for name in self.illegal if name.endswith(".*"))
         ops = [op for part in self.parts(module) for op in operations_in(part)]
-        wrong = {
-            cls for cls in set(map(type, ops)) if cls.name in names or (dialects and cls.name.startswith(dialects))
-        }
+        classes: set[type[Operation]] = set(map(type, ops))
+        wrong = {cls for cls in classes if cls.name in names or (dialects and cls.name.startswith(dialects))}
         if wrong:
             raise self.unsupported(next(op for op in ops if type(op) in wrong))
 
