@@ -118,6 +118,8 @@ class MicroKernel:
         self.corrects = blocking.group > 1 and self.factor == i8
 
     def emit(self) -> None:
+        if not self.target.overwrite and self._is_whole:
+            self._ask_for_block()
         sums = self.sums(0, self.given.a_at, self.given.b_at, self.zeros())
         self.write(self.corrected(sums) if self.corrects else sums)
 
@@ -200,12 +202,26 @@ class MicroKernel:
             is_packed = self.a.step == blocking.mr
             self.vectors.builder.prefetch(a_view, [AHEAD // bytes_each if is_packed else self.a.step * ROWS_AHEAD])
 
+    @property
+    def _is_whole(self) -> bool:
+        """Whether vectors of C are read and written, in some blocks at least."""
+        return self.target.column == 1 and not self.target.never_whole
+
+    def _ask_for_block(self) -> None:
+        """Ask for the block of C: it has left the caches nearby, and is there when the sums are complete."""
+        line = LINE // (width_of(self.element) // 8)
+        at = self.given.c_at
+        for _ in range(self.blocking.mr):
+            for column in range(0, self.blocking.nr, line):
+                self.builder.prefetch(self._row(at), [column], to_write=True)
+            at += self.given.c_row
+
     # Writing back.
 
     def write(self, sums: list[SSAValue]) -> None:
         """Store the sums, or add them to C; blocks that extend beyond the edge go through a buffer."""
         target, blocking, builder = self.target, self.blocking, self.builder
-        if target.column != 1 or target.never_whole:
+        if not self._is_whole:
             self._write_part(sums)
             return
         if not target.rows_vary and not target.columns_vary:
@@ -226,15 +242,19 @@ class MicroKernel:
         return self.builder.strided_view(self.given.c, at, (self.blocking.nr,), (self.target.column,))
 
     def _write_whole(self, sums: list[SSAValue]) -> None:
-        at, vectors = self.given.c_at, self.blocking.vectors
-        for first in range(0, len(sums), vectors):
-            row = self._row(at)
+        blocking, at = self.blocking, self.given.c_at
+        rows: list[SSAValue] = []
+        for _ in range(blocking.mr):
+            rows.append(self._row(at))
             at += self.given.c_row
-            for v, value in enumerate(sums[first : first + vectors]):
-                place = [v * self.blocking.lanes]
-                if not self.target.overwrite:
-                    value = self.vectors.add(self.vectors.load(row, place, self.blocking.lanes), value)
-                self.vectors.store(value, row, place)
+        places: list[tuple[SSAValue, list[Index]]]
+        places = [(row, [v * blocking.lanes]) for row in rows for v in range(blocking.vectors)]
+        if not self.target.overwrite:
+            # All loads come before the stores: a processor takes rows 4 KB apart for the same at first.
+            found = [self.vectors.load(row, place, blocking.lanes) for row, place in places]
+            sums = [self.vectors.add(before, value) for before, value in zip(found, sums, strict=True)]
+        for (row, place), value in zip(places, sums, strict=True):
+            self.vectors.store(value, row, place)
 
     def _write_part(self, sums: list[SSAValue]) -> None:
         builder, blocking, given = self.builder, self.blocking, self.given

@@ -1,0 +1,28 @@
+// RUN: hlo-opt %s --convert-contractions-to-vector | filecheck %s
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+
+// Several passes over k add to C. Its block is asked for before each, and is read as a whole before any of it is written.
+// CHECK-LABEL: func.func private @deep_block(
+// CHECK:         cpu.prefetch %{{.*}} {to_write} : memref<32xf32, strided<[1], offset: ?>>
+// CHECK:         vector.fma
+// CHECK:         scf.if
+// CHECK:           vector.load
+// CHECK-NOT:       vector.store
+// CHECK:           vector.load
+// CHECK:           vector.store
+// CHECK-NOT:       vector.load
+// CHECK:         } else {
+func.func private @deep(%x: memref<512x2048xf32>, %y: memref<2048x1024xf32>, %o: memref<512x1024xf32>) attributes {hlo.kernel = "dot"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<512x1024xf32>)
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : memref<512x2048xf32>, memref<2048x1024xf32>) outs(%o : memref<512x1024xf32>) attrs = {xhlo.contraction} {
+  ^bb(%p: f32, %q: f32, %z: f32):
+    %r = arith.mulf %p, %q fastmath<reassoc,contract> : f32
+    %s = arith.addf %z, %r fastmath<reassoc,contract> : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
