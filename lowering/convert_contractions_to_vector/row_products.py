@@ -36,7 +36,8 @@ from .constants import KernelConstants, constants_of
 from .contraction import Contraction, Loop
 from .direct import lines_alias
 from .kernel import MULTIPLICATIONS_PER_OPERATION, WORK_OF_PACKING
-from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
+from .last_row import LastRow
+from .micro_kernel import LINE, Arguments, PanelOfA, Target, call_micro_kernel
 from .packing import Operand, Packer, number_matrices
 from .row_plan import RowProductPlan, Temporary, in_row, is_product, plan_row_products
 
@@ -46,8 +47,8 @@ TILE_BYTES = 256 * 1024
 MATRIX_BYTES = 256 * 1024
 """Bytes of packed factors of one task, which are on its stack too."""
 
-MOST_ROWS = 64
-"""Rows of a tile, enough to read each packed factor seldom."""
+MOST_ROWS = 32
+"""Rows of a tile: some panels, whose values stay near."""
 
 LEAST_ROWS = 4
 """Rows of a tile below which the micro-kernel would wait for memory."""
@@ -55,7 +56,10 @@ LEAST_ROWS = 4
 MOST_IN_PLACE = 1 << 16
 """Elements of a factor up to which it is read in place: it is read from the L2 cache for each panel of rows."""
 
-PADDING = 16
+FLOATS_OF_LINE = LINE // 4
+"""Elements of a cache line."""
+
+PADDING = FLOATS_OF_LINE
 """Elements between the rows of a tile, whose lines would otherwise share few sets of the L1 cache."""
 
 
@@ -67,7 +71,7 @@ class TiledProduct:
     product: Contraction
     blocking: Blocking
     row_packer: Packer | None
-    """Packs panels of rows; None if they are read where they are, in a tile."""
+    """Packs panels of rows; None if they are read where they are."""
     packer: Packer | None
     """Packs the other factor, beforehand; None if it is read where it is."""
 
@@ -210,10 +214,15 @@ class RowProductEmitter:
         return self.takes_matrices and all(loop.b for loop in product.outer) and not self._is_constant(product)
 
     def _row_packer(self, product: Contraction, blocking: Blocking) -> Packer | None:
-        """Rows of a tile that are f32 are read in place, since the tile has whole panels; others are packed."""
+        """
+        Rows that are f32 are read in place, in a tile because it has whole panels, and in an argument if the lines of a
+        panel share no sets of the L1 cache; others are packed.
+        """
         temporary = self.plan.temporaries.get(product.a.root)
         m, k = product.m, product.k
         if temporary is None:
+            if self._reads_argument(product):
+                return None
             around = number_matrices([loop.size for loop in product.outer], [loop.a for loop in product.outer])
             rows = Operand(product.a, around, m.size, m.a, k.size, k.a, blocking.mr, blocking.group, local=True)
             return self._packer(rows, blocking)
@@ -222,6 +231,11 @@ class RowProductEmitter:
         stride = temporary.size + PADDING
         rows = Operand(product.a, (), self.tile, stride, k.size, k.a, blocking.mr, blocking.group, local=True)
         return self._packer(rows, blocking)
+
+    def _reads_argument(self, product: Contraction) -> bool:
+        """Whether rows of an argument are read in place. The last panel begins earlier if rows do not divide evenly."""
+        is_plain = buffer_of(product.a.root).element_type == f32 and product.a.root not in constants_of(self.kernel)
+        return is_plain and product.k.a == 1 and product.m.size >= self.panel and not lines_alias(product, product.m.a)
 
     def _packer(self, operand: Operand, blocking: Blocking, by_tasks: bool = False) -> Packer:
         return Packer(self.builder, self.kernel, operand, blocking, f32, 0, self.constants, by_tasks)
@@ -323,7 +337,7 @@ class RowProductEmitter:
                 if any(nest.reduction):
                     emit_reduction(builder, nest, self.inits[number], self.buffers, bound)
                 else:
-                    before = LastRow(self, steps[-1], outer, first, row) if k == during else None
+                    before = LastRow(self.emit_part, steps[-1], outer, first, row) if k == during else None
                     emit_elementwise(builder, nest, self.buffers, bound, before)
         if waits is not None:
             row = builder.index(end - 1)
@@ -369,6 +383,8 @@ class RowProductEmitter:
             lower, upper = chunk(builder, number, blocking.kc, product.k.size)
             with builder.loop(0, used) as i:
                 a, a_at, lies = self._panel_of_rows(each, outer, first, i, lower, upper)
+                if passes == 1 and each.row_packer is None and product.a.root not in self.plan.temporaries:
+                    self._ask_for_rows(product, a, a_at + self.panel * product.m.a)
                 with builder.loop(0, blocking.n_panels) as j:
                     b, b_at, column = self._panel_of_columns(each, outer, j, lower, upper)
                     c, c_at, c_row = self._output(product, outer, first)
@@ -397,6 +413,13 @@ class RowProductEmitter:
                     )
                     call_micro_kernel(builder, self.kernel, blocking, lies, target, arguments)
 
+    def _ask_for_rows(self, product: Contraction, a: SSAValue, at: Index) -> None:
+        """Ask for the panel of an argument's rows that begins there, while the one before is multiplied."""
+        builder = self.builder
+        view = builder.strided_view(a, at, (self.panel, product.k.size), (product.m.a, 1))
+        with builder.loop(0, self.panel) as row, builder.loop(0, product.k.size, step=FLOATS_OF_LINE) as column:
+            builder.prefetch(view, [row, column])
+
     def _panel_of_columns(
         self, each: TiledProduct, outer: Sequence[Index], j: IndexValue, lower: Index, upper: Index
     ) -> tuple[SSAValue, Index, Index]:
@@ -419,6 +442,13 @@ class RowProductEmitter:
         """Panel i of the tile: its buffer, offset and layout."""
         product, temporary = each.product, self.plan.temporaries.get(each.product.a.root)
         packed = PanelOfA(row=1, step=self.panel)
+        if temporary is None and each.row_packer is None:
+            row = self.builder.min(first + i * self.panel, product.m.size - self.panel)
+            at = product.a.offset_at(self.builder) + row * product.m.a + lower * product.k.a
+            for loop, index in zip(product.outer, outer, strict=True):
+                at += index * loop.a
+            overlaps = product.m.size % self.panel != 0
+            return product.a.root, at, PanelOfA(row=product.m.a, step=product.k.a, overlaps=overlaps)
         if temporary is None:
             assert each.row_packer is not None
             at = each.row_packer.panel(outer, first // self.panel + i, lower, upper)
@@ -451,24 +481,6 @@ class RowProductEmitter:
         zero = builder.scalar(scalar_attr(0, f32))
         with builder.loop(0, count) as i, builder.loop(0, product.n.size, attributes=PARALLEL) as j:
             builder.store(zero, view, [i, j])
-
-
-@dataclass(frozen=True)
-class LastRow:
-    """The last step over the row before, which is done while another step computes this one."""
-
-    emitter: RowProductEmitter
-    step: int
-    outer: Sequence[Index]
-    first: Index
-    """The first row of the tile, which none is before."""
-    row: IndexValue
-
-    def before_tile(self, builder: LoopBuilder, start: Index, end: Index) -> None:
-        """Emit the elements [start, end) of the row before."""
-        with builder.when(self.row.compare("ne", self.first)):
-            row = builder.index(self.row - 1)
-            self.emitter.emit_part(self.step, [*self.outer, row], builder.index(row - self.first), start, end)
 
 
 f32 = Float32Type()

@@ -2,7 +2,8 @@
 // RUN: hlo-opt %s --fuse --lower=linalg --bufferize --convert-contractions-to-vector='tiles=1' | filecheck %s --check-prefix=OWN
 // A row kernel with products: scores of a tile of rows, the softmax of each row, and its product with the values.
 
-// The keys are packed, for all heads; the values lie as they are needed. The weights are where the scores were.
+// The keys are packed, for all heads; the queries and the values lie as they are needed, and panels of queries are asked
+// for while others are multiplied. The weights are where the scores were.
 // CHECK-LABEL: func.func private @row_fusion
 // CHECK:         %[[KEYS:.*]] = memref.alloc() : memref<9216xf32>
 // CHECK-NOT:     memref.alloc()
@@ -10,7 +11,9 @@
 // CHECK:         "scf.parallel"
 // CHECK:           %[[TILE:.*]] = memref.alloca() : memref<5520xf32>
 // CHECK-NOT:       memref<5520xf32>
-// CHECK:           func.call @{{.*}}block({{.*}} %[[KEYS]], {{.*}}, %[[TILE]],
+// CHECK-NOT:       pack(%q
+// CHECK:           cpu.prefetch %{{.*}} : memref<10x16xf32, strided<[16, 1], offset: ?>>
+// CHECK:           func.call @{{.*}}block(%q, {{.*}}, %[[KEYS]], {{.*}}, %[[TILE]],
 // The exponentials of a row run by tiles, before each of which those of the row before are divided.
 // CHECK:           scf.for %[[ROW:.*]] = %[[FIRST:.*]] to
 // CHECK:             %[[HAS:.*]] = arith.cmpi ne, %[[ROW]], %[[FIRST]]
