@@ -88,3 +88,39 @@ func.func @main(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xi1>, tensor<8xf32
     np.testing.assert_array_equal(h, np.maximum(-x, np.float32(0)))
     np.testing.assert_array_equal(p, -x > 0)
     assert np.isnan(low).all() and not q.any()
+
+
+def test_gradient_beside_its_pooling() -> None:
+    """The number of the selected element, computed with the pooling, gives the gradient the same bits."""
+    parts = {"x": "%h", "g": "%g", "type": "f32", "whole": "2x4x4x8", "parts": "2x2x2x8", "width": 2}
+    pooling = """\
+  %{name} = "hlo.reduce_window"(%h, {init}) <{{window_dimensions = array<i64: 1, 2, 2, 1>,
+      window_strides = array<i64: 1, 2, 2, 1>}}> ({{
+  ^bb0(%a: tensor<f32>, %c: tensor<f32>):
+    %s = hlo.{combiner} %a, %c : tensor<f32>
+    hlo.return %s : tensor<f32>
+  }}) : (tensor<2x4x4x8xf32>, tensor<f32>) -> tensor<2x2x2x8xf32>
+"""
+    text = f"""
+func.func @main(%x: tensor<2x4x4x8xf32>, %g: tensor<2x2x2x8xf32>)
+    -> (tensor<2x2x2x8xf32>, tensor<2x2x2x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>) {{
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %low = hlo.constant dense<0xFF800000> : tensor<f32>
+  %zeros = hlo.constant dense<0.0> : tensor<2x4x4x8xf32>
+  %h = hlo.maximum %x, %zeros : tensor<2x4x4x8xf32>
+{pooling.format(name="m", init="%low", combiner="maximum")}{pooling.format(name="n", init="%low", combiner="minimum")}
+{SCATTER.format(name="0", init="%zero", direction="GE", scatter="add", **parts)}
+{SCATTER.format(name="1", init="%zero", direction="GE", scatter="add", **parts)}
+  %2 = hlo.compare GT, %x, %zeros : (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>) -> tensor<2x4x4x8xi1>
+  %3 = hlo.select %2, %0, %zeros : tensor<2x4x4x8xi1>, tensor<2x4x4x8xf32>
+  %4 = hlo.negate %1 : tensor<2x4x4x8xf32>
+  func.return %m, %n, %3, %4 : tensor<2x2x2x8xf32>, tensor<2x2x2x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>
+}}
+"""
+    random = np.random.default_rng(1)
+    x = random.choice(np.float32([-1, -0.0, 0, 1, 2, np.nan, np.inf, -np.inf]), (2, 4, 4, 8))
+    g = random.choice(np.float32([-0.0, 0, 1, 2, np.nan]), (2, 2, 2, 8))
+    wanted = evaluate(parse_module(text, "pooling.mlir", make_context()), [x, g])
+    for got, want in zip(run(text, [x, g]), wanted, strict=True):
+        assert np.array_equal(np.isnan(got), np.isnan(want))
+        assert np.array_equal(got[~np.isnan(got)].view(np.int32), want[~np.isnan(want)].view(np.int32))
