@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import Any, cast
 
 from xdsl.dialects.builtin import IntegerType
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from ..ops.comparison import CompareOp
-from ..ops.control_flow import WhileOp
+from ..ops.control_flow import OptimizationBarrierOp, WhileOp
 from ..ops.creation import constant_of
 from ..ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ..ops.elementwise_binary import AddOp, AndOp, SubtractOp
@@ -89,17 +89,28 @@ class Loop:
         return found
 
     def _step(self, position: int, value: SSAValue) -> int | None:
-        """The number that the body adds to the carried value; None if it is no constant integer."""
+        """The number that the body adds to the carried value, in one part or several; None if it is no constant."""
         if shape_of(value) != () or not is_integer(element_of(value)):
             return None
-        owner, argument = value.owner, self.body.args[position]
-        if isinstance(owner, AddOp):
-            for one, other in ((owner.lhs, owner.rhs), (owner.rhs, owner.lhs)):
-                if one is argument and (step := constant_of(other)) is not None:
-                    return int(step)
-        if isinstance(owner, SubtractOp) and owner.lhs is argument and (step := constant_of(owner.rhs)) is not None:
-            return -int(step)
-        return None
+        total, argument = 0, self.body.args[position]
+        while value is not argument:
+            match value.owner:
+                case OptimizationBarrierOp() as barrier:
+                    value = barrier.operands[cast("OpResult[Any]", value).index]
+                    continue
+                case AddOp() as op if constant_of(op.lhs) is None:
+                    value, step, sign = op.lhs, op.rhs, 1
+                case AddOp() as op:
+                    value, step, sign = op.rhs, op.lhs, 1
+                case SubtractOp() as op:
+                    value, step, sign = op.lhs, op.rhs, -1
+                case _:
+                    return None
+            number = constant_of(step)
+            if number is None:
+                return None
+            total += sign * int(number)
+        return total
 
     @cached_property
     def trip_count(self) -> int | None:

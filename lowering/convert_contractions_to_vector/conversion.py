@@ -27,7 +27,8 @@ from .lane_emission import emit_lane_product, is_in_parts
 from .lane_products import LaneProduct, lane_product_of
 from .padding import PaddedProductEmitter, padding_of, rows_of
 from .rearranged import alternates, with_matrices_apart
-from .row_products import convert_row_products, is_zero
+from .row_contractions import is_zero
+from .row_products import convert_row_products
 from .small import emit_small, is_small
 from .split import add_chunks, cut_of, in_chunks
 from .tiling import Tiling, tilings

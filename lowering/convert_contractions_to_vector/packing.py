@@ -145,8 +145,8 @@ class Packer:
         """The number of panels to pack beforehand."""
         return 0 if self.operand.local or self._is_packed else self.operand.matrices * self.operand.panels
 
-    def pack_panel(self, number: IndexValue) -> None:
-        """Pack panel `number` of all panels, beforehand."""
+    def pack_panel(self, number: IndexValue, count: Index | None = None) -> None:
+        """Pack panel `number` of all panels, beforehand; only the first `count` elements along k if given."""
         operand = self.operand
         matrix = 0 if operand.matrices == 1 else number // operand.panels
         which = number if operand.matrices == 1 else number % operand.panels
@@ -154,7 +154,8 @@ class Packer:
         for loop in operand.around:
             moves = loop.stride and operand.matrices > 1
             position.append(matrix // loop.matrices % loop.size if moves else 0)
-        self._fill(position, which, 0, operand.k_size, number * operand.panel_size, operand.k_size)
+        rows = operand.k_size if count is None else count
+        self._fill(position, which, 0, rows, number * operand.panel_size, operand.k_size)
 
     def panel(self, position: Sequence[Index], which: Index, lower: Index, upper: Index) -> Index:
         """

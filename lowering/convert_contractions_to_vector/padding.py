@@ -29,7 +29,7 @@ from .blocking import Blocking
 from .constants import KernelConstants
 from .contraction import Contraction
 from .direct import DirectProductEmitter, is_shallow
-from .row_products import is_zero
+from .row_contractions import is_zero
 from .shared_function import call_known
 
 MOST_COPIED = 1 << 14

@@ -4,6 +4,9 @@ The plan of a row kernel with products: its loops over rows, and the buffers tha
 Every operation of the kernel is a nest whose first loops are the rows, in one order. Operations may have their rows in
 other orders, as a product does whose result is transposed. They agree with the others on the buffers that pass rows
 between them: loops over rows are those that move such a buffer with the same stride.
+
+A product may also sum over the rows of a matrix, as the gradients of attention's keys and values do. Its output then
+gets a part from each tile, and holds no rows. What is computed of it, such as narrower floats, waits for the last tile.
 """
 
 from __future__ import annotations
@@ -45,10 +48,17 @@ class RowProductPlan:
     temporaries: Mapping[SSAValue, Temporary]
     homes: Mapping[SSAValue, SSAValue]
     """For each temporary the one in whose memory it is: its own, or of one that nothing reads any more."""
+    after: frozenset[int]
+    """The nests of what follows from sums over rows: they begin with the loops around a matrix."""
 
 
 def is_product(nest: Nest) -> bool:
     return CONTRACTION in nest.op.attributes
+
+
+def sums_rows(nest: Nest, rows: int) -> bool:
+    """Whether a nest of a plan is a product that contracts the last loop over rows."""
+    return is_product(nest) and nest.reduction[rows - 1]
 
 
 def plan_row_products(ops: Sequence[Structured], rows: int) -> RowProductPlan | None:
@@ -57,30 +67,34 @@ def plan_row_products(ops: Sequence[Structured], rows: int) -> RowProductPlan | 
     shape = next((nest.sizes[:rows] for nest in nests if any(nest.reduction) and not is_product(nest)), ())
     if len(shape) < rows or any(0 in nest.sizes for nest in nests):
         return None
-    aligned = _aligned(nests, shape)
-    if aligned is None:
+    found = _aligned(nests, shape)
+    aligned = {**found, **_after_sums(nests, found, shape)}
+    if len(aligned) < len(nests):
         return None
-    temporaries = _temporaries(aligned, rows)
+    ordered = tuple(aligned[number] for number in range(len(nests)))
+    temporaries = _temporaries(ordered, rows)
     if temporaries is None:
         return None
-    return RowProductPlan(shape, tuple(aligned), temporaries, _homes(aligned, temporaries))
+    after = frozenset(aligned.keys() - found.keys())
+    return RowProductPlan(shape, ordered, temporaries, _homes(ordered, temporaries), after)
 
 
 # The order of loops.
 
 
-def _aligned(nests: Sequence[Nest], shape: tuple[int, ...]) -> list[Nest] | None:
-    """The nests with the loops over rows first; None if some nest has no such loops."""
+def _aligned(nests: Sequence[Nest], shape: tuple[int, ...]) -> dict[int, Nest]:
+    """The nests with the loops over rows first, without those that have no such loops; none if they disagree."""
     rows = len(shape)
     found: dict[int, Nest] = {}
     known: dict[SSAValue, Strides] = {}
+    read: dict[SSAValue, Strides] = {}
+    """Of arguments, which operations may read in other ways too."""
     written = {access.root for nest in nests for access in nest.outputs}
 
     def settle(number: int, nest: Nest) -> None:
         found[number] = nest
         for access in nest.accesses:
-            if access.root in written:
-                known.setdefault(access.root, _row_strides(access, shape))
+            (known if access.root in written else read).setdefault(access.root, _row_strides(access, shape))
 
     for number, nest in enumerate(nests):
         if not is_product(nest) and nest.sizes[:rows] == shape and not any(nest.reduction[:rows]):
@@ -90,22 +104,57 @@ def _aligned(nests: Sequence[Nest], shape: tuple[int, ...]) -> list[Nest] | None
     while progress and len(found) < len(nests):
         progress = False
         for number, nest in enumerate(nests):
-            shared = next((x for x in nest.accesses if x.root in known), None) if number not in found else None
-            if shared is None:
-                continue
-            loops = _loops_over_rows(nest, shared, known[shared.root], shape)
+            loops = None if number in found else _shared_loops(nest, known, shape)
+            if loops is None and number not in found and is_product(nest):
+                # The sum over rows that other operations read from the same argument.
+                loops = _shared_loops(nest, _that_move(read, shape), shape, summed=True)
             if loops is None:
-                return None
+                continue
             rest = [loop for loop in range(len(nest.sizes)) if loop not in loops]
             settle(number, _with_unit_loops(nest, loops, shape).permuted(_order(nest, loops, rest)))
             progress = True
-    if len(found) < len(nests):
-        return None
     for nest in found.values():
         for access in nest.accesses:
             if access.root in known and known[access.root] != _row_strides(access, shape):
-                return None
-    return [found[number] for number in range(len(nests))]
+                return {}
+    return found
+
+
+def _after_sums(nests: Sequence[Nest], found: Mapping[int, Nest], shape: tuple[int, ...]) -> dict[int, Nest]:
+    """The nests that read only sums over rows, with the loops around a matrix first."""
+    rows = len(shape)
+    sums = {x.root: _row_strides(x, shape) for nest in found.values() if sums_rows(nest, rows) for x in nest.outputs}
+    after: dict[int, Nest] = {}
+    for number, nest in enumerate(nests):
+        known = [x for x in nest.inputs if isinstance(x, Access) and x.root in sums]
+        reads_more = len(known) < len(nest.inputs) or any(_is_local(x.root) for x in nest.outputs)
+        if number in found or not known or reads_more or any(nest.reduction):
+            continue
+        loops = _loops_over_rows(nest, known[0], sums[known[0].root][:-1], shape[:-1])
+        if loops is not None:
+            rest = [loop for loop in range(len(nest.sizes)) if loop not in loops]
+            after[number] = _with_unit_loops(nest, loops, shape[:-1]).permuted(_order(nest, loops, rest))
+    return after
+
+
+def _shared_loops(
+    nest: Nest, known: Mapping[SSAValue, Strides], shape: tuple[int, ...], summed: bool = False
+) -> list[int | None] | None:
+    """The nest's loops over rows by the first buffer of known strides that it reads or writes."""
+    shared = next((x for x in nest.accesses if x.root in known), None)
+    loops = None if shared is None else _loops_over_rows(nest, shared, known[shared.root], shape)
+    if loops is None or not summed:
+        return loops
+    return loops if loops[-1] is not None and nest.reduction[loops[-1]] else None
+
+
+def _that_move(strides: Mapping[SSAValue, Strides], shape: tuple[int, ...]) -> dict[SSAValue, Strides]:
+    """Those of the buffers that every loop over rows moves."""
+    return {
+        root: each
+        for root, each in strides.items()
+        if all(stride or size == 1 for stride, size in zip(each, shape, strict=True))
+    }
 
 
 def _is_local(root: SSAValue) -> bool:
@@ -119,14 +168,15 @@ def _row_strides(access: Access, shape: tuple[int, ...]) -> Strides:
 def _loops_over_rows(nest: Nest, shared: Access, strides: Strides, shape: tuple[int, ...]) -> list[int | None] | None:
     """For each loop over rows the nest's loop, None for one of size 1; None if the nest has no such loops."""
     loops: list[int | None] = []
-    for size, stride in zip(shape, strides, strict=True):
+    for position, (size, stride) in enumerate(zip(shape, strides, strict=True), 1):
+        may_sum = position == len(strides) and is_product(nest)
         if size == 1:
             loops.append(None)
             continue
         matching = [
             loop
             for loop, (n, s, reduced) in enumerate(zip(nest.sizes, shared.strides, nest.reduction, strict=True))
-            if n == size and s == stride and stride and not reduced and loop not in loops
+            if n == size and s == stride and stride and (may_sum or not reduced) and loop not in loops
         ]
         if not matching:
             return None
@@ -163,11 +213,12 @@ def _temporaries(nests: Sequence[Nest], rows: int) -> dict[SSAValue, Temporary] 
     segments: dict[SSAValue, set[int]] = {}
     accesses: dict[SSAValue, list[tuple[Nest, Access]]] = {}
     segment = 0
+    sums = {access.root for nest in nests if sums_rows(nest, rows) for access in nest.outputs}
     for nest in nests:
         # Products stand between the loops over rows.
         segment += is_product(nest)
         for access in nest.accesses:
-            if _is_local(access.root):
+            if _is_local(access.root) and access.root not in sums:
                 segments.setdefault(access.root, set()).add(-segment if is_product(nest) else segment)
                 accesses.setdefault(access.root, []).append((nest, access))
     found: dict[SSAValue, Temporary] = {}

@@ -4,8 +4,9 @@ Row kernels with products, such as attention: tile by tile of rows, so that no r
 The factors that all rows are multiplied by are packed first, or read where they lie. Then each task takes a tile of
 rows through the kernel's operations in order: products with the micro-kernel, panel by panel, and the steps between
 them row by row. Where a batch has matrices enough for all threads, a task takes whole ones, and packs their factors
-into memory of its own, which stays in its caches. Values that pass from one operation to the next are in buffers of
-the task. Each sum has the order that it has without fusion.
+into memory of its own, which stays in its caches; so does a task with products that sum over rows (row_sums.py).
+Values that pass from one operation to the next are in buffers of the task. The other sums have the order that they
+have without fusion.
 """
 
 from __future__ import annotations
@@ -13,10 +14,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
 
-from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import Float32Type, FloatAttr, IntegerAttr
+from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
 from ...dialects.support.buffers import memref_type
@@ -33,16 +32,21 @@ from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .blocking import Blocking, block
 from .constants import KernelConstants, constants_of
-from .contraction import Contraction, Loop
+from .contraction import Contraction
 from .direct import lines_alias
 from .kernel import MULTIPLICATIONS_PER_OPERATION, WORK_OF_PACKING
 from .last_row import LastRow
 from .micro_kernel import LINE, Arguments, PanelOfA, Target, call_micro_kernel
 from .packing import Operand, Packer, number_matrices
-from .row_plan import RowProductPlan, Temporary, in_row, is_product, plan_row_products
+from .row_contractions import f32, row_contraction
+from .row_plan import RowProductPlan, Temporary, in_row, is_product, plan_row_products, sums_rows
+from .row_sums import RowSum
 
 TILE_BYTES = 256 * 1024
-"""Bytes of the buffers of one task, which are on the thread's stack and stay in the L2 cache."""
+"""
+Bytes of the buffers of one task, which are on the thread's stack and stay in the L2 cache; twice as many where sums
+over rows, which each tile reads and writes, make high tiles worth it.
+"""
 
 MATRIX_BYTES = 256 * 1024
 """Bytes of packed factors of one task, which are on its stack too."""
@@ -114,56 +118,40 @@ class RowProductEmitter:
         self.builder = builder
         self.kernel = kernel
         self.constants = constants
+        self.machine = machine
+        self.sums: dict[int, RowSum] = {}
         self.plan = plan
         self.inits = inits
         self.rows = len(plan.shape)
         self.contractions = {
-            number: self._contraction(nest, inits[number]) for number, nest in enumerate(plan.nests) if is_product(nest)
+            number: row_contraction(plan, nest, inits[number])
+            for number, nest in enumerate(plan.nests)
+            if is_product(nest)
         }
+        self.summed = {number for number in self.contractions if sums_rows(plan.nests[number], self.rows)}
         found = [each for each in self.contractions.values() if each is not None]
         self.blockings = {
-            number: block(product, machine) for number, product in self.contractions.items() if product is not None
+            number: block(product, machine)
+            for number, product in self.contractions.items()
+            if product is not None and number not in self.summed
         }
         # All products take panels of one number of rows, so that tiles are whole panels.
         self.panel = min((blocking.mr for blocking in self.blockings.values()), default=1)
         self.tile = self._tile_rows() if found else 0
-        self.takes_matrices = math.prod(plan.shape[:-1]) >= machine.tiles
-        """Whether tasks are whole matrices of a batch, because there are enough of them for all threads."""
+        self.takes_matrices = math.prod(plan.shape[:-1]) >= machine.tiles or bool(self.summed)
+        """Whether tasks are whole matrices of a batch: enough for all threads, or with sums over their rows."""
         self.buffers: dict[SSAValue, SSAValue] = {}
         """The buffers of the task by those of the kernel that they stand for."""
 
     # The plan.
-
-    def _contraction(self, nest: Nest, inits: Sequence[SSAValue | None]) -> Contraction | None:
-        """The product over the last loop over rows, a loop of columns and a contracted one; None if it has others."""
-        rows, m = self.rows, self.rows - 1
-        if not is_zero(inits[0]) or len(nest.inputs) != 2 or buffer_of(nest.outputs[0].root).element_type != f32:
-            return None
-        if not all(isinstance(x, Access) for x in nest.inputs):
-            return None
-        c = nest.outputs[0].strides
-        kept = sorted((l for l in range(rows, len(nest.sizes)) if not nest.reduction[l]), key=lambda l: -c[l])
-        reduced = [l for l in range(rows, len(nest.sizes)) if nest.reduction[l]]
-        nest = replace(nest, bound=rows).permuted([*range(rows), *kept, *reduced]).without_unit_loops().collapsed()
-        if len(nest.sizes) != rows + 2 or nest.reduction[rows] or not nest.reduction[rows + 1]:
-            return None
-        a, b = cast("tuple[Access, Access]", nest.inputs)
-        if a.strides[m] == 0:
-            a, b = b, a
-        loops = [Loop(n, a.strides[l], b.strides[l], nest.outputs[0].strides[l]) for l, n in enumerate(nest.sizes)]
-        n, k = loops[rows], loops[rows + 1]
-        if loops[m].b or not loops[m].c or n.a or n.c != 1 or not k.a or not k.b or b.root in self.plan.temporaries:
-            return None
-        if any(stride < 0 for loop in loops for stride in (loop.a, loop.b, loop.c)):
-            return None
-        return Contraction(a, b, nest.outputs[0], loops[m], n, k, tuple(loops[:m]), (), f32)
 
     def _tile_rows(self) -> int:
         """Rows of a tile: whole panels, as many as fit."""
         own = [root for root, home in self.plan.homes.items() if root is home]
         per_row = sum(self._row_bytes(root, x) for root, x in self.plan.temporaries.items() if x.tiled and root in own)
         single = sum(self._row_bytes(root, x) for root, x in self.plan.temporaries.items() if not x.tiled)
-        most = min(MOST_ROWS, (TILE_BYTES - single) // max(1, per_row))
+        budget = TILE_BYTES * (2 if self.summed else 1)
+        most = min(MOST_ROWS, (budget - single) // max(1, per_row))
         if most < self.panel:
             self.panel = max(1, most)
         return min(most // self.panel, -(-self.plan.shape[-1] // self.panel)) * self.panel
@@ -174,12 +162,20 @@ class RowProductEmitter:
 
     def fits(self) -> bool:
         """Whether all products have the form that tiles need, and enough rows are in a tile."""
-        return all(product is not None for product in self.contractions.values()) and self.tile >= LEAST_ROWS
+        if any(product is None for product in self.contractions.values()) or self.tile < LEAST_ROWS:
+            return False
+        return self._bytes_of_sums() <= MATRIX_BYTES
+
+    def _bytes_of_sums(self) -> int:
+        sums = (self.contractions[number] for number in self.summed)
+        return sum(RowSum.stack_bytes(product, self.tile) for product in sums if product is not None)
 
     def _products(self) -> dict[int, TiledProduct]:
         found: dict[int, TiledProduct] = {}
-        left = MATRIX_BYTES
+        left = MATRIX_BYTES - self._bytes_of_sums()
         for number, product in self.contractions.items():
+            if number in self.summed:
+                continue
             assert product is not None
             blocking = replace(self.blockings[number], mr=self.panel, m_panels=-(-product.m.size // self.panel))
             packer: Packer | None = None
@@ -240,11 +236,20 @@ class RowProductEmitter:
     def _packer(self, operand: Operand, blocking: Blocking, by_tasks: bool = False) -> Packer:
         return Packer(self.builder, self.kernel, operand, blocking, f32, 0, self.constants, by_tasks)
 
+    def _sums(self) -> dict[int, RowSum]:
+        steps = {root: x.size + PADDING for root, x in self.plan.temporaries.items()}
+        found: dict[int, RowSum] = {}
+        for number in sorted(self.summed):
+            product = self.contractions[number]
+            assert product is not None
+            found[number] = RowSum(self.builder, product, self.tile, steps, self.machine, self._packer)
+        return found
+
     # The loops.
 
     def emit(self) -> None:
         builder, shape = self.builder, self.plan.shape
-        products = self._products()
+        products, self.sums = self._products(), self._sums()
         for each in products.values():
             self._pack(each)
         tiles = -(-shape[-1] // self.tile)
@@ -266,9 +271,15 @@ class RowProductEmitter:
                 )
                 for product in products.values():
                     self._pack_matrix(product, outer)
+                for each in self.sums.values():
+                    each.clear(outer)
                 with builder.loop(begin, begin + count) as tile:
                     first = tile * self.tile
                     self._emit_tile(products, outer, first, end_of(builder, first, self.tile, shape[-1]))
+                for after in sorted(self.plan.after):
+                    builder.location = self.plan.nests[after].op.location
+                    nest = replace(self.plan.nests[after], bound=self.rows - 1)
+                    emit_elementwise(builder, nest, self.buffers, [builder.index(index) for index in outer])
 
     def _pack_matrix(self, each: TiledProduct, outer: Sequence[Index]) -> None:
         """Pack the task's matrix at the indices of the loops around."""
@@ -305,6 +316,10 @@ class RowProductEmitter:
             for packer in (each.row_packer, each.packer):
                 if packer is not None:
                     packer.begin_task()
+        for each in self.sums.values():
+            for packer in each.packers:
+                if packer is not None:
+                    packer.begin_task()
 
     def _emit_tile(self, products: dict[int, TiledProduct], outer: Sequence[Index], first: Index, end: Index) -> None:
         """Take rows [first, end) through all operations."""
@@ -314,7 +329,11 @@ class RowProductEmitter:
                 self._emit_steps(steps, outer, first, end)
                 steps = []
                 self._emit_product(products[number], outer, first, end)
-            else:
+            elif number in self.sums:
+                self._emit_steps(steps, outer, first, end)
+                steps = []
+                self._add_to_sum(number, outer, first, end)
+            elif number not in self.plan.after:
                 steps.append(number)
         self._emit_steps(steps, outer, first, end)
 
@@ -463,6 +482,10 @@ class RowProductEmitter:
         each.row_packer.operand = moved
         return each.row_packer.buffer, each.row_packer.panel((), i, lower, upper), packed
 
+    def _add_to_sum(self, number: int, outer: Sequence[Index], first: Index, end: Index) -> None:
+        self.builder.location = self.plan.nests[number].op.location
+        self.sums[number].add_tile(outer, first, end - first, self.buffers)
+
     def _output(self, product: Contraction, outer: Sequence[Index], first: Index) -> tuple[SSAValue, Index, int]:
         """The buffer of the product, the offset of the tile's first row in it, and the stride of rows."""
         temporary = self.plan.temporaries.get(product.c.root)
@@ -481,14 +504,3 @@ class RowProductEmitter:
         zero = builder.scalar(scalar_attr(0, f32))
         with builder.loop(0, count) as i, builder.loop(0, product.n.size, attributes=PARALLEL) as j:
             builder.store(zero, view, [i, j])
-
-
-f32 = Float32Type()
-
-
-def is_zero(value: SSAValue | None) -> bool:
-    """Whether a value is a constant that leaves a sum as it is."""
-    if value is None or not isinstance(value.owner, arith.ConstantOp):
-        return False
-    constant = value.owner.value
-    return isinstance(constant, (FloatAttr, IntegerAttr)) and cast(Any, constant).value.data == 0

@@ -5,6 +5,9 @@ A product whose result has the rows' shape is computed tile by tile before the s
 contracts the rows' elements after them. Both multiply each row by a factor that no row dimension but
 batches moves; the kernel packs it once. Steps between a product and the rows, such as a scaling or a transpose of the
 rows, join with it.
+
+A product that contracts the rows of each matrix of a batch, as the gradients of attention's keys and values do, joins
+too: each tile of rows adds its part. One task then takes all rows of a matrix.
 """
 
 from __future__ import annotations
@@ -28,6 +31,12 @@ LARGEST_FACTOR = 1 << 19
 LEAST = 16
 """Rows of a matrix, and elements of a row, below which a product is no better in a row kernel."""
 
+LEAST_MATRICES = 8
+"""Matrices of rows below which a product that sums over them would leave threads idle."""
+
+MOST_SUMMED = 256
+"""Columns of such a product, which each tile packs."""
+
 Members = dict[int, None]
 
 
@@ -38,6 +47,7 @@ def fuse_row_products(clusters: Clusters) -> None:
             products = RowProducts(clusters, cluster)
             products.take_producers()
             products.take_users()
+            products.take_sums()
 
 
 class RowProducts:
@@ -63,6 +73,16 @@ class RowProducts:
         for index in sorted(self.cluster.ops):
             for user in self.nodes[index].users:
                 if user in self.clusters.live and self._contracts_rows(self.nodes[user], index):
+                    self._join({user: None})
+
+    def take_sums(self) -> None:
+        """Join the products that contract the rows of each matrix, with what else was read or computed of the rows."""
+        if math.prod(self.cluster.domain[:-2]) < LEAST_MATRICES:
+            return
+        read = [number for value in self.cluster.inputs if (number := self._number(value)) is not None]
+        for index in sorted({*self.cluster.ops, *read}):
+            for user in self.nodes[index].users:
+                if user in self.clusters.live and self._sums_rows(self.nodes[user], index):
                     self._join({user: None})
 
     # Which nodes.
@@ -114,6 +134,18 @@ class RowProducts:
             and len(op.rhs_free) == 1
             and self._is_joinable(op)
         )
+
+    def _sums_rows(self, node: Node, rows: int) -> bool:
+        """Whether a node is a product that sums over the rows that node `rows` computes, matrix by matrix."""
+        op, source = node.op, self.nodes[rows]
+        if not isinstance(op, DotGeneralOp) or source.shape != self.cluster.domain or not _is_tileable(op):
+            return False
+        if op.operands[0] not in source.op.results or len(op.lhs_free) != 1 or len(op.rhs_free) != 1:
+            return False
+        numbers, summed = op.dot_dimension_numbers, len(source.shape) - 2
+        is_batch = numbers.lhs_batching == tuple(range(summed)) and numbers.lhs_contracting == (summed,)
+        few = shape_of(op.operands[1])[op.rhs_free[0]] <= MOST_SUMMED
+        return is_batch and few and self._is_joinable(op)
 
     def _is_joinable(self, op: DotGeneralOp) -> bool:
         """Whether the right factor is small, comes from elsewhere, and both are in memory or rows."""

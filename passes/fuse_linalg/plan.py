@@ -70,10 +70,13 @@ def extents(generic: GenericOp) -> tuple[int, ...]:
 
 
 class KernelPlan:
-    """The plan for one kernel's block; `row` kernels hoist per-row values out of their inner loops."""
+    """
+    The plan for one kernel's block; row kernels, of `rows` loops over rows, hoist per-row values out of their inner
+    loops.
+    """
 
-    def __init__(self, block: Block, row: bool):
-        self.row = row
+    def __init__(self, block: Block, rows: int):
+        self.row = rows > 0
         self.position: dict[Operation, int] = {op: number for number, op in enumerate(block.ops)}
         self.generics = [op for op in self.position if isinstance(op, GenericOp)]
         self.inlined: set[GenericOp] = set()
@@ -83,12 +86,13 @@ class KernelPlan:
             _check_index_maps(generic)
         self._extents = {generic: extents(generic) for generic in self.generics}
         self._costs = self._accumulated_costs()
+        self._after = self._after_sums(rows)
         kept = {
             producer
             for generic in self.generics
             if is_contraction(generic)
             for producer in _producers(generic)
-            if row or not _only_widens(producer)
+            if self.row or not _only_widens(producer)
         }
         self.groups = self._decide(kept)
 
@@ -118,6 +122,14 @@ class KernelPlan:
             return self.row and repeated and self._costs[generic] >= DIVISION.body
 
         return self._grouped(self._staying(kept, expensive))
+
+    def _after_sums(self, rows: int) -> set[GenericOp]:
+        """The generics that wait for the sums of products over all rows of a matrix; only for membership tests."""
+        after: set[GenericOp] = set()
+        for generic in self.generics:
+            if any(producer in after or _sums_rows(producer, rows) for producer in _producers(generic)):
+                after.add(generic)
+        return after
 
     def _accumulated_costs(self) -> dict[GenericOp, int]:
         """The cost of an element, including the producers that may be computed inside."""
@@ -183,7 +195,7 @@ class KernelPlan:
         groups: list[list[GenericOp]] = []
         open_groups: dict[Hashable, list[GenericOp]] = {}
         for generic in stays:
-            space = (self._extents[generic], generic.iterator_types)
+            space = (self._extents[generic], generic.iterator_types, generic in self._after)
             group = open_groups.get(space)
             if is_contraction(generic):
                 groups.append([generic])
@@ -213,6 +225,15 @@ class KernelPlan:
 
     def _outputs(self, group: Sequence[GenericOp]) -> tuple[GenericOp, ...]:
         return tuple(g for g in group if not self._reads[g] or any(op not in group for op in self._reads[g]))
+
+
+def _sums_rows(generic: GenericOp, rows: int) -> bool:
+    """Whether a generic of a row kernel is a product that contracts the last loop over the rows of its left factor."""
+    if not rows or not is_contraction(generic):
+        return False
+    places = generic.indexing_maps.data[0].data.results
+    row = places[rows - 1] if len(places) == rows + 1 else None
+    return isinstance(row, AffineDimExpr) and generic.iterator_types.data[row.position].data is IteratorType.REDUCTION
 
 
 def _check_index_maps(generic: GenericOp) -> None:

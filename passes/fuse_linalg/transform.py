@@ -35,9 +35,10 @@ _REMOVABLE = (
 class KernelFuser:
     """Rewrites one kernel by its plan."""
 
-    def __init__(self, block: Block, row: bool):
+    def __init__(self, block: Block, rows: int):
+        """`rows`: the loops over rows that a row kernel's operations share; 0 for other kernels."""
         self.block = block
-        self.plan = KernelPlan(block, row)
+        self.plan = KernelPlan(block, rows)
 
     def run(self) -> None:
         old = list(self.block.ops)
@@ -190,4 +191,4 @@ class FuseLinalgPass(HloPass):
     def run(self, ctx: Context, module: ModuleOp) -> None:
         for kernel in kernels_of(module):
             if not kernel.is_declaration:
-                KernelFuser(kernel.body.block, Kernel(kernel).kind == "row").run()
+                KernelFuser(kernel.body.block, Kernel(kernel).rows).run()

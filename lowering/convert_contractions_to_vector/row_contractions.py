@@ -1,0 +1,79 @@
+"""The products of a row kernel in canonical form: those of its rows, and those that sum over its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Float32Type, FloatAttr, IntegerAttr
+from xdsl.ir import SSAValue
+
+from ..loop_nests.loop_builder import buffer_of
+from ..loop_nests.nest import Access, Nest
+from .contraction import Contraction, Loop
+from .row_plan import RowProductPlan, sums_rows
+
+f32 = Float32Type()
+
+
+def row_contraction(plan: RowProductPlan, nest: Nest, inits: Sequence[SSAValue | None]) -> Contraction | None:
+    """The product that a nest of a plan is, in f32; None if it has further loops, or does not begin with zeros."""
+    if not is_zero(inits[0]) or len(nest.inputs) != 2 or buffer_of(nest.outputs[0].root).element_type != f32:
+        return None
+    if not all(isinstance(x, Access) for x in nest.inputs):
+        return None
+    rows = len(plan.shape)
+    product = _sum_over_rows(nest, rows) if sums_rows(nest, rows) else _product_of_rows(plan, nest)
+    if product is None:
+        return None
+    loops = (*product.outer, product.m, product.n, product.k)
+    return None if any(stride < 0 for loop in loops for stride in (loop.a, loop.b, loop.c)) else product
+
+
+def _product_of_rows(plan: RowProductPlan, nest: Nest) -> Contraction | None:
+    """The product over the last loop over rows, a loop of columns and a contracted one; None if it has others."""
+    rows, m = len(plan.shape), len(plan.shape) - 1
+    c = nest.outputs[0].strides
+    kept = sorted((l for l in range(rows, len(nest.sizes)) if not nest.reduction[l]), key=lambda l: -c[l])
+    reduced = [l for l in range(rows, len(nest.sizes)) if nest.reduction[l]]
+    nest = replace(nest, bound=rows).permuted([*range(rows), *kept, *reduced]).without_unit_loops().collapsed()
+    if len(nest.sizes) != rows + 2 or nest.reduction[rows] or not nest.reduction[rows + 1]:
+        return None
+    a, b = cast("tuple[Access, Access]", nest.inputs)
+    if a.strides[m] == 0:
+        a, b = b, a
+    loops = _loops(nest, a, b)
+    n, k = loops[rows], loops[rows + 1]
+    if loops[m].b or not loops[m].c or n.a or n.c != 1 or not k.a or not k.b or b.root in plan.temporaries:
+        return None
+    return Contraction(a, b, nest.outputs[0], loops[m], n, k, tuple(loops[:m]), (), f32)
+
+
+def _sum_over_rows(nest: Nest, rows: int) -> Contraction | None:
+    """The product that contracts the last loop over rows, with loops of rows and columns; None if it has others."""
+    c = nest.outputs[0].strides
+    free = sorted(range(rows, len(nest.sizes)), key=lambda l: -c[l])
+    nest = replace(nest, bound=rows).permuted([*range(rows), *free]).without_unit_loops().collapsed()
+    if len(nest.sizes) != rows + 2 or any(nest.reduction[rows:]):
+        return None
+    a, b = cast("tuple[Access, Access]", nest.inputs)
+    if a.strides[rows] == 0:
+        a, b = b, a
+    *outer, k, m, n = _loops(nest, a, b)
+    if not m.a or m.b or not m.c or n.a or not n.b or n.c != 1 or not k.a or not k.b or k.c:
+        return None
+    return Contraction(a, b, nest.outputs[0], m, n, k, tuple(outer), (), f32)
+
+
+def _loops(nest: Nest, a: Access, b: Access) -> list[Loop]:
+    return [Loop(n, a.strides[l], b.strides[l], nest.outputs[0].strides[l]) for l, n in enumerate(nest.sizes)]
+
+
+def is_zero(value: SSAValue | None) -> bool:
+    """Whether a value is a constant that leaves a sum as it is."""
+    if value is None or not isinstance(value.owner, arith.ConstantOp):
+        return False
+    constant = value.owner.value
+    return isinstance(constant, (FloatAttr, IntegerAttr)) and cast(Any, constant).value.data == 0
