@@ -134,9 +134,8 @@ def main() -> int:
         for where, each in (("cpu", row.cpu), ("gpu", row.gpu)) if options.kernels else ():
             for calls, kernel in each.kernels[: options.kernels]:
                 size = calls * kernel.bytes
-                print(
-                    f"    {where} {size / 1e6:10.2f} MB {size / row.least:6.2f} x{calls:<5} {kernel.kind:8} {kernel.name}"
-                )
+                moved = f"{size / 1e6:10.2f} MB {size / row.least:6.2f}"
+                print(f"    {where} {moved} x{calls:<5} {kernel.kind:8} {kernel.name}")
     if options.write:
         Path(__file__).with_name("BYTES.md").write_text("\n".join(["# Bytes beside the least", "", *rows, ""]))
     return 0

@@ -19,7 +19,6 @@ from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
 from ...dialects.support.buffers import memref_type
-from ...dialects.support.scalar import scalar_attr
 from ..convert_linalg_to_scf.conversion import Absorbed, Structured, erase_all, initial_values, without_fills
 from ..convert_linalg_to_scf.elementwise import emit_elementwise, emit_tile
 from ..convert_linalg_to_scf.meanwhile import step_meanwhile
@@ -28,9 +27,10 @@ from ..device.cpu import Machine
 from ..loop_nests.cost import body_cost, task_count, task_size
 from ..loop_nests.indices import chunk, delinearized, end_of
 from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .blocking import Blocking, block
+from .clearing import clear_block
 from .constants import KernelConstants, constants_of
 from .contraction import Contraction
 from .direct import lines_alias
@@ -43,16 +43,16 @@ from .row_plan import RowProductPlan, Temporary, in_row, is_product, plan_row_pr
 from .row_sums import RowSum
 
 TILE_BYTES = 256 * 1024
-"""
-Bytes of the buffers of one task, which are on the thread's stack and stay in the L2 cache; twice as many where sums
-over rows, which each tile reads and writes, make high tiles worth it.
-"""
+"""Bytes of the buffers of one task, which are on the thread's stack and stay in the L2 cache."""
 
 MATRIX_BYTES = 256 * 1024
 """Bytes of packed factors of one task, which are on its stack too."""
 
 MOST_ROWS = 32
-"""Rows of a tile: some panels, whose values stay near."""
+"""
+Rows of a tile: some panels, whose values stay near. Twice as many, with twice the bytes, where each tile adds to sums
+over rows, which it reads and writes whole.
+"""
 
 LEAST_ROWS = 4
 """Rows of a tile below which the micro-kernel would wait for memory."""
@@ -150,8 +150,8 @@ class RowProductEmitter:
         own = [root for root, home in self.plan.homes.items() if root is home]
         per_row = sum(self._row_bytes(root, x) for root, x in self.plan.temporaries.items() if x.tiled and root in own)
         single = sum(self._row_bytes(root, x) for root, x in self.plan.temporaries.items() if not x.tiled)
-        budget = TILE_BYTES * (2 if self.summed else 1)
-        most = min(MOST_ROWS, (budget - single) // max(1, per_row))
+        times = 2 if self.summed else 1
+        most = min(MOST_ROWS * times, (TILE_BYTES * times - single) // max(1, per_row))
         if most < self.panel:
             self.panel = max(1, most)
         return min(most // self.panel, -(-self.plan.shape[-1] // self.panel)) * self.panel
@@ -395,7 +395,8 @@ class RowProductEmitter:
         passes = -(-product.k.size // blocking.kc)
         count = end - first
         if passes > 1:
-            self._clear(product, outer, first, count)
+            c, c_at, c_row = self._output(product, outer, first)
+            clear_block(builder, self.kernel, c, c_at, (count, product.n.size), (c_row, 1))
         panels = -(-self.tile // self.panel)
         used = panels if isinstance(count, int) else builder.index(count + (self.panel - 1)) // self.panel
         with builder.loop(0, passes) as number:
@@ -495,12 +496,3 @@ class RowProductEmitter:
         for loop, index in zip(product.outer, outer, strict=True):
             at += index * loop.c
         return product.c.root, at + first * product.m.c, product.m.c
-
-    def _clear(self, product: Contraction, outer: Sequence[Index], first: Index, count: Index) -> None:
-        """Set the tile's rows of the product to zero, for several passes to add to."""
-        builder = self.builder
-        root, at, stride = self._output(product, outer, first)
-        view = builder.strided_view(root, at, (self.tile, product.n.size), (stride, 1))
-        zero = builder.scalar(scalar_attr(0, f32))
-        with builder.loop(0, count) as i, builder.loop(0, product.n.size, attributes=PARALLEL) as j:
-            builder.store(zero, view, [i, j])
