@@ -56,7 +56,7 @@ tensorflow-test: .venv/.for-tests
 torch-test: .venv/.for-torch
 	@$(BIN)/pytest -q -n 2 --all-cases test/torch
 
-AOT_MACHINES := aarch64 armv7 riscv64 riscv64+v s390x wasm32 wasm64
+AOT_MACHINES := aarch64 aarch64+sve armv7 riscv64 riscv64+v s390x wasm32 wasm64
 
 aot-test: .venv/.for-tests
 	@$(BIN)/pytest -q -n 2 --all-cases test/unit/test_ahead*.py

@@ -50,8 +50,11 @@ def c_string(text: str) -> str:
     return f'"{"".join(shown)}"'
 
 
-def c_header(interface: Interface, made_for: str, stack_bytes: Sequence[int]) -> str:
-    """`model.h`; `made_for` names the machine, `stack_bytes` are the entries'."""
+def c_header(interface: Interface, made_for: str, stack_bytes: Sequence[int], longest: int | None = None) -> str:
+    """
+    `model.h`; `made_for` names the machine, `stack_bytes` are the entries', `longest` the bits of the longest vectors
+    that these are for, where the code is for vectors of any length.
+    """
     name, upper = interface.name, interface.upper
     guard = f"{upper}_H"
     lines = [
@@ -87,7 +90,7 @@ def c_header(interface: Interface, made_for: str, stack_bytes: Sequence[int]) ->
         *_weights(interface),
     ]
     for entry, most in zip(interface.entries, stack_bytes, strict=True):
-        lines += _entry(interface, entry, most)
+        lines += _entry(interface, entry, most, longest)
     lines += [
         "/* The meaning of a code, in words. */",
         f"static inline const char *{name}_message(int code)",
@@ -118,7 +121,7 @@ def _codes(interface: Interface) -> list[str]:
     ]
 
 
-def _entry(interface: Interface, entry: Entry, stack_bytes: int) -> list[str]:
+def _entry(interface: Interface, entry: Entry, stack_bytes: int, longest: int | None) -> list[str]:
     """The declarations of a function of the program."""
     prefix, upper = entry.prefix, interface.upper
     return [
@@ -127,6 +130,7 @@ def _entry(interface: Interface, entry: Entry, stack_bytes: int) -> list[str]:
         "/* Bytes of the memory that a run uses for its intermediate values. */",
         f"#define {entry.upper}_ARENA_BYTES {literal(max(entry.arena_bytes, 1))}",
         "/* Bytes of stack that a run takes at most, besides what functions take that are not in this library. */",
+        *([] if longest is None else [f"/* That is for CPUs whose vectors have {longest} bits at most. */"]),
         f"#define {entry.upper}_STACK_BYTES {literal(stack_bytes)}",
         "",
         *_constants(interface, entry),

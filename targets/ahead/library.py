@@ -35,6 +35,7 @@ from .multiversion import LEVELS, checked_levels, combined
 from .object_symbols import undefined_symbols
 from .pipeline import AheadPipeline
 from .run_function import with_run_function
+from .scalable_frames import WIDEST
 from .stack import stack_bytes
 from .threads import Threads, parallel_for
 from .weights import WeightsFile, address_declaration, set_weights
@@ -81,7 +82,8 @@ class Library:
     @property
     def header(self) -> str:
         """The C header, for C99 and C++."""
-        return c_header(self.interface, self._made_for, self.stack_bytes)
+        longest = 8 * WIDEST if self.machine.any_length else None
+        return c_header(self.interface, self._made_for, self.stack_bytes, longest)
 
     @cached_property
     def stack_bytes(self) -> list[int]:

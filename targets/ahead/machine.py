@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -125,6 +126,26 @@ define void @probe(ptr %p) "prefer-vector-width"="512" {
 """
 
 
+_LOOP_PROBE = """
+define void @loop(ptr noalias %p, ptr noalias %q, i64 %n) {
+entry:
+  br label %body
+body:
+  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %from = getelementptr float, ptr %p, i64 %i
+  %to = getelementptr float, ptr %q, i64 %i
+  %x = load float, ptr %from
+  %y = fadd float %x, %x
+  store float %y, ptr %to
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %n
+  br i1 %more, label %body, label %end
+end:
+  ret void
+}
+"""
+
+
 class MachineError(ValueError):
     """A triple or CPU that programs cannot be compiled for."""
 
@@ -212,8 +233,13 @@ class Machine:
 
     @property
     def scalable(self) -> bool:
-        """Whether LLVM makes vectors whose length only the CPU that runs the code knows: RISC-V's V."""
-        return _scalable(self)
+        """Whether LLVM's loops of vectors cannot be unrolled: RISC-V's V."""
+        return kind_of(self.triple) == "riscv64" and self.any_length
+
+    @property
+    def any_length(self) -> bool:
+        """Whether LLVM makes vectors whose length only the CPU that runs the code knows: RISC-V's V, and SVE."""
+        return _any_length(self)
 
     @property
     def is_host_kind(self) -> bool:
@@ -303,10 +329,11 @@ def _soft_half(machine: Machine) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _scalable(machine: Machine) -> bool:
-    if kind_of(machine.triple) != "riscv64":
+def _any_length(machine: Machine) -> bool:
+    if kind_of(machine.triple) not in ("riscv64", "aarch64"):
         return False
-    return "vset" in jit.compile_to_assembly(_VECTOR_PROBE, machine=machine.target_machine)
+    text = jit.compile_to_assembly(_LOOP_PROBE, machine=machine.target_machine)
+    return re.search(r"\tvset|\t(ptrue|whilelo|cnt[bhwd]|addvl)\b", text) is not None
 
 
 @lru_cache(maxsize=64)

@@ -2,7 +2,8 @@
 The bytes of stack that a run takes at most: the frames that LLVM lays out, along the deepest chain of calls.
 
 LLVM tells the size of a frame only in warnings, which it prints to standard error, so that another process asks it,
-with the same code and machine as for the object file.
+with the same code and machine as for the object file. Of vectors whose length only the CPU that runs the code knows, it
+tells nothing: see scalable_frames.py.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from .machine import Machine, full_triple
+from .scalable_frames import scalable_bytes
 
 _ALIGNMENT = 64
 """The most bytes that a frame skips for the alignment of its vectors, besides its size."""
@@ -30,10 +32,14 @@ import sys
 import llvmlite.binding as llvm
 llvm.initialize_all_targets()
 llvm.initialize_all_asmprinters()
-triple, cpu, features = sys.argv[1:]
+triple, cpu, features, any_length = sys.argv[1:]
 target = llvm.Target.from_triple(triple)
 machine = target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default")
-machine.emit_object(llvm.parse_assembly(sys.stdin.read()))
+module = llvm.parse_assembly(sys.stdin.read())
+if any_length == "True":
+    print(machine.emit_assembly(module))
+else:
+    machine.emit_object(module)
 """
 
 _FRAME = re.compile(r"stack frame size \((\d+)\) exceeds limit \(0\) in function '([^']+)'")
@@ -118,8 +124,11 @@ def _parts(text: str) -> Iterator[tuple[str, str]]:
 def _frames(text: str, machine: Machine) -> Mapping[str, int]:
     """The sizes of the frames by function; none for a function without one."""
     asked = re.sub(r"^(attributes #\d+ = \{)", r'\1 "warn-stack-size"="0"', text, flags=re.MULTILINE)
-    words = [full_triple(machine.triple), machine.cpu, machine.features]
+    words = [full_triple(machine.triple), machine.cpu, machine.features, str(machine.any_length)]
     done = subprocess.run([sys.executable, "-c", _ASK, *words], input=asked, capture_output=True, text=True)
     if done.returncode:
         raise StackError(f"LLVM cannot compile the program again: {done.stderr}")
-    return {name: int(size) for size, name in _FRAME.findall(done.stderr)}
+    found = {name: int(size) for size, name in _FRAME.findall(done.stderr)}
+    for name, size in scalable_bytes(done.stdout).items():
+        found[name] = found.get(name, 0) + size
+    return found

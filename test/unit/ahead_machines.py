@@ -43,6 +43,7 @@ def _linux(machine: str, system: str, *flags: str, runner: str | None = None, cp
 EMULATED = {
     "x86-64": Emulated("x86_64-linux-gnu", "gcc", cpu="x86-64"),
     "aarch64": _linux("aarch64", "gnu"),
+    "aarch64+sve": _linux("aarch64", "gnu", "-cpu", "max,sve-max-vq=4", cpu="generic+sve"),
     "armv7": _linux("armv7", "gnueabihf", runner="qemu-arm"),
     "riscv64": _linux("riscv64", "gnu"),
     "riscv64+v": _linux("riscv64", "gnu", "-cpu", "rv64,v=true,vlen=128,vext_spec=v1.0", cpu="generic-rv64+v"),

@@ -10,6 +10,7 @@ import pytest
 from ahead_machines import WARNINGS, run
 from xhlo.targets.ahead.library import compile_ahead
 from xhlo.targets.ahead.machine import Machine
+from xhlo.targets.ahead.scalable_frames import WIDEST, UnknownFrame, scalable_bytes
 from xhlo.targets.ahead.stack import StackError, stack_bytes
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
@@ -134,3 +135,49 @@ def test_an_argument_may_be_called_stack() -> None:
     text = "func.func @main(%stack: tensor<3xf32>) -> tensor<3xf32> {return %stack : tensor<3xf32>}"
     header = compile_ahead(text, threads="callback").header
     assert "#define MODEL_STACK_BYTES" in header and "#define MODEL_STACK__BYTES 12u" in header
+
+
+RISCV = """
+f:                                      # @f
+	addi	sp, sp, -48
+	csrr	a3, vlenb
+	li	a4, 5
+	mul	a3, a3, a4
+	sub	sp, sp, a3
+.LBB0_1:
+	lui	a0, 2
+	sub	sp, sp, a0
+	ret
+g:
+	csrr	t0, vlenb
+	slli	t1, t0, 1
+	add	t0, t0, t1
+	sub	sp, sp, t0
+h:
+	sub	sp, sp, a3
+"""
+SVE = """
+f:                                      // @f
+	sub	sp, sp, #64
+	addvl	sp, sp, #-3
+	addpl	sp, sp, #-1	// for a predicate
+	addvl	x8, sp, #2
+	addvl	sp, sp, #3
+"""
+
+
+def test_spilled_vectors_of_any_length_count() -> None:
+    assert scalable_bytes(RISCV) == {"f": 5 * WIDEST, "g": 3 * WIDEST}
+    assert scalable_bytes(SVE) == {"f": 3 * WIDEST + WIDEST // 8}
+    with pytest.raises(UnknownFrame):
+        scalable_bytes(RISCV.replace("mul", "mulh"))
+    lengths = {
+        cpu: Machine.named(f"{cpu.partition(' ')[0]}-linux-gnu", cpu.partition(" ")[2] or None).any_length
+        for cpu in ("riscv64", "riscv64 generic-rv64+v", "aarch64", "aarch64 generic+sve", "x86_64 x86-64-v4")
+    }
+    assert [cpu for cpu, found in lengths.items() if found] == ["riscv64 generic-rv64+v", "aarch64 generic+sve"]
+
+
+def test_the_header_says_for_which_vectors_the_stack_is() -> None:
+    header = compile_ahead(PROGRAMS["sort"], triple="riscv64-linux-gnu", cpu="generic-rv64+v").header
+    assert "for CPUs whose vectors have 2048 bits at most" in header
