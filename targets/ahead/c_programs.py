@@ -250,7 +250,7 @@ def benchmark_program(interface: Interface) -> str:
         *_includes(interface),
         "",
         _ARENA_START.format(upper=interface.upper),
-        _MEASURE.strip().replace("FAILED(code)", failed).replace("NAME", interface.name),
+        _MEASURE.strip().replace("NAME_message", f"{interface.name}_message").replace("FAILED(code)", failed),
         "",
     ]
     for entry in interface.entries:

@@ -139,6 +139,7 @@ def _classes(interface: Interface, entry: Entry) -> list[str]:
         "    /// Run on arrays of the sizes that the header states, into `results`. Throws std::invalid_argument.",
         f"    void run(const {prefix}_args &args, Results &results) {{",
         f"        {prefix}_results out{{}};",
+        *(["        (void)results;"] if not entry.results else []),
         *[f"        out.{port.name} = results.{port.name}.data();" for port in entry.results],
         f"        const int code = {prefix}_run(&args, &out, arena_.get());",
         f"        if (code != {upper}_OK) throw std::invalid_argument({name}_message(code));",

@@ -149,16 +149,23 @@ def test_a_test_program_needs_inputs_for_which_the_checks_hold(
 ) -> None:
     source = tmp_path / "model.mlir"
     source.write_text(PROGRAM)
-    command = [str(source), "--entry=second", "-o", str(tmp_path / "model")]
+    command = [str(source), "--entry=second", "-o", str(tmp_path / "TO_NAME")]
     assert hlo_aot.main([*command, "--emit-test"]) == 1
     shown = capfd.readouterr().err
     assert f"{source}:12:3: error: check.expect_eq failed: 2 of 2 elements differ" in shown
     assert "give it inputs for which the checks hold" in shown
     np.savez(tmp_path / "inputs.npz", n=np.array([3, 4], np.int32))
-    assert hlo_aot.main([*command, f"--emit-test={tmp_path}/inputs.npz"]) == 0
+    assert hlo_aot.main([*command, f"--emit-test={tmp_path}/inputs.npz", "--benchmark"]) == 0
+    # A program without results, whose benchmark measures runs on zeros, for which a check fails.
+    (tmp_path / "use.cpp").write_text(
+        '#include "TO_NAME.hpp"\nvoid use() { TO_NAME::Program()(std::vector<int32_t>(2)); }\n'
+    )
+    flags = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"]
+    for compiler, file in (("gcc", "TO_NAME_test.c"), ("gcc", "TO_NAME_bench.c"), ("g++", "use.cpp")):
+        if shutil.which(compiler) is not None:
+            subprocess.run([compiler, *flags, file], cwd=tmp_path, check=True)
     if shutil.which("gcc") is not None:
-        flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
-        subprocess.run(["gcc", *flags, "model_test.c", "model.o", "-lm", "-o", "test"], cwd=tmp_path, check=True)
+        subprocess.run(["gcc", "TO_NAME_test.c", "TO_NAME.o", "-lm", "-o", "test"], cwd=tmp_path, check=True)
         assert subprocess.run(["./test"], cwd=tmp_path, capture_output=True).stdout == b"all results agree\n"
 
 
