@@ -6,6 +6,9 @@ There are two forms, depending on the loop that vectorizes best:
 * *in registers*, a reduction loop innermost: `for row: acc = init; for r: acc = f(acc, x); out[row] = acc`;
 * *in memory*, an output loop innermost: `for tile of columns: for r: for c in tile: out[c] = f(out[c], x)`.
 
+A reduction in registers that chooses between tuples by comparing them, as argmax does, is made in lanes: each lane of a
+few vectors chooses from every LANES-th element, then one is chosen from the lanes' choices.
+
 A long reduction with few outputs is cut into chunks, each reduced from the neutral element into a scratch row, and the
 rows are combined in order. Long float sums are accumulated in blocks, so that rounding errors stay small.
 """
@@ -15,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from xdsl.dialects.builtin import i32
 from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block, SSAValue
 
@@ -22,6 +26,7 @@ from ...dialects.support.buffers import memref_type, row_major
 from ...dialects.support.kernel import CONTRACTION
 from ...dialects.support.scalar import width_of
 from ..device.cpu import CPU
+from ..loop_nests.combination import Combination, taken_apart
 from ..loop_nests.combiners import Combiner, known_combiners
 from ..loop_nests.cost import CACHED_COLUMNS, body_cost, task_count, task_size
 from ..loop_nests.emission import Bounds, NestEmitter
@@ -55,6 +60,12 @@ MULTIPLICATIONS = 2
 
 MAX_UNROLLED = 12
 """Most operations of a body that is small enough to unroll."""
+
+LANES = 64
+"""Elements that a reduction that chooses treats at a time, on any machine: vectors that do not wait for each other."""
+
+FEW_LANES = 8
+"""Partial results from which one is chosen one after the other."""
 
 Inits = Sequence[SSAValue | None]
 """The initial scalar of each output; None if it starts from the buffer's contents."""
@@ -125,6 +136,15 @@ class ReductionEmitter:
         self.plan = plan
         self.inits = inits
         self.roots = roots
+        self.choice = self._choice_of()
+
+    def _choice_of(self) -> tuple[Nest, Combination] | None:
+        """The nest of the elements of a long row, and how one is chosen from them; None for other reductions."""
+        plan = self.plan
+        chooses = plan.combiners is None and plan.in_registers and len(plan.reduced) == 1
+        if not chooses or plan.nest.sizes[plan.reduced[0]] < 2 * LANES:
+            return None
+        return taken_apart(plan.nest, self.inits)
 
     def emit(self, bound: Sequence[Index], may_split: bool = True) -> None:
         """Emit the nest; with `may_split`, a reduction with few outputs may be cut into chunks."""
@@ -166,6 +186,8 @@ class ReductionEmitter:
 
     def _emit_part(self, nest: Nest, inits: Inits, bounds: Bounds, bound: Sequence[Index]) -> None:
         """Emit the iterations within `bounds`, serially."""
+        if self.choice is not None:
+            nest = replace(nest, body=self.choice[0].body)
         emitter = NestEmitter(self.builder, nest, self.roots)
         emitter.make_views()
         for loop, index in enumerate(bound):
@@ -254,6 +276,8 @@ class ReductionEmitter:
     def _reduce_innermost(
         self, emitter: NestEmitter, loop: int, start: list[SSAValue], lower: Index, upper: Index
     ) -> list[SSAValue]:
+        if self.choice is not None:
+            return self._choose(emitter, loop, self.choice[1])
         combiners = self.plan.combiners
         long = emitter.nest.sizes[loop] > 2 * BLOCK
         if not (long and combiners is not None and any(c.is_float_sum for c in combiners)):
@@ -272,6 +296,41 @@ class ReductionEmitter:
             emitter.bind(loop, index)
             self.builder.yield_(*emitter.body(totals))
         return totals
+
+    def _choose(self, emitter: NestEmitter, loop: int, combination: Combination) -> list[SSAValue]:
+        """Choose from a row: the lanes from their elements, then halves of the lanes from others, then the last one."""
+        builder, size = self.builder, emitter.nest.sizes[loop]
+        buffers = [builder.alloca(memref_type((LANES,), type_)) for type_ in combination.states]
+        whole = size // LANES * LANES
+
+        def held(lane: Index) -> list[SSAValue]:
+            return [builder.load(buffer, [lane]) for buffer in buffers]
+
+        def hold(values: Sequence[SSAValue], lane: Index) -> None:
+            for value, buffer in zip(values, buffers, strict=True):
+                builder.store(value, buffer, [lane])
+
+        def take(first: Index, count: int) -> None:
+            with builder.loop(0, count, attributes=PARALLEL) as lane, emitter.scope():
+                place = builder.index(first + lane)
+                emitter.bind(loop, place)
+                position = [place.cast_to(i32)] if combination.positioned else []
+                hold(combination.combine(builder, held(lane), [*emitter.body(), *position], in_order=True), lane)
+
+        with builder.loop(0, LANES, attributes=PARALLEL) as lane:
+            hold(combination.neutral(builder), lane)
+        with builder.loop(0, whole, step=LANES) as first:
+            take(first, LANES)
+        if size > whole:
+            take(whole, size - whole)
+        half = LANES // 2
+        while half >= FEW_LANES:
+            with builder.loop(0, half, attributes=PARALLEL) as lane:
+                hold(combination.combine(builder, held(lane), held(lane + half)), lane)
+            half //= 2
+        with builder.loop(0, FEW_LANES, carry=combination.neutral(builder)) as (lane, totals):
+            builder.yield_(*combination.combine(builder, totals, held(lane)))
+        return combination.started(builder, totals)
 
     def _neutral(self) -> list[SSAValue]:
         return [c.neutral(self.builder) for c in self.plan.combiners or ()]

@@ -16,8 +16,8 @@ from xhlo.dialects.gpu.functions import GpuFuncOp, GpuLaunchFuncOp
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.lowering.device.chips import get_chip
+from xhlo.lowering.loop_nests.combination import Combination, taken_apart
 from xhlo.lowering.loop_nests.nest import nest_of_generic
-from xhlo.lowering.map_kernels_to_gpu.reduction.combination import Combination, taken_apart
 from xhlo.passes.manager.pipelines import FRONT, FUSE
 from xhlo.targets.nvptx.assembler import assemble, assemblers
 from xhlo.targets.nvptx.emission import emit_ptx

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
+from ...loop_nests.combination import Combination, Joint
 from ...loop_nests.kernel_builder import Index
 from ..threads.builder import GpuBuilder
-from .combination import Combination, Joint
 
 
 def power_of_two_from(count: int) -> int:

@@ -21,12 +21,12 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects.support.views import uses_through_views
 from ...convert_linalg_to_scf.conversion import initial_values
+from ...loop_nests.combination import Combination, Joint, independent_outputs, restricted, taken_apart
 from ...loop_nests.combiners import known_combiners
 from ...loop_nests.fills import is_reduction
 from ...loop_nests.nest import Access, Nest
 from ..threads.phases import Phase
 from ..threads.vectors import element_bytes, multiple_of
-from .combination import Combination, Joint, independent_outputs, restricted, taken_apart
 
 Inits = tuple[SSAValue | None, ...]
 

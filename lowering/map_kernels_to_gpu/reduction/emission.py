@@ -16,6 +16,7 @@ from typing import TypeAlias
 from xdsl.ir import SSAValue
 
 from ....dialects.support.buffers import memref_type
+from ...loop_nests.combination import Combination
 from ...loop_nests.emission import NestEmitter
 from ...loop_nests.indices import linearized
 from ...loop_nests.kernel_builder import Index, IndexValue
@@ -25,7 +26,6 @@ from ..threads.builder import I32, GpuBuilder
 from ..threads.items import WRITTEN_OUT, extract, indices_in_view, insert, vector_load, vector_store, zeros
 from .block import tree
 from .chain import Chain, Link, is_aligned
-from .combination import Combination
 
 Place: TypeAlias = tuple[SSAValue, int, tuple[tuple[SSAValue, int], ...], tuple[int, ...]]
 """The element that an access reads, independent of the step that reads it."""

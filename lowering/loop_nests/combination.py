@@ -1,13 +1,14 @@
 """
 Combination of partial results: splits a reduction's body into computing an element and combining two.
 
-The body of a reduction accumulates an element: `acc' = f(acc, inputs)`. To combine partial results of several threads,
-f must be `g(acc, e(inputs))` with an associative g. This holds by construction if each output has a known operation of
-its own. Bodies that choose between tuples by comparing them, as argmax does, are checked exhaustively: such a body only
-depends on the order of corresponding members of the tuples and on which are NaN, so finitely many cases suffice.
+The body of a reduction accumulates an element: `acc' = f(acc, inputs)`. To combine partial results of several threads
+or lanes, f must be `g(acc, e(inputs))` with an associative g. This holds by construction if each output has a known
+operation of its own. Bodies that choose between tuples by comparing them, as argmax does, are checked exhaustively:
+such a body only depends on the order of corresponding members of the tuples and on which are NaN, so finitely many
+cases suffice.
 
-Elements are distributed over threads cyclically, so that g must be commutative as well. If it is not (of two NaN,
-argmax takes the first), partial results carry the position of the chosen element and are combined in the order of
+Elements are distributed over threads or lanes cyclically, so that g must be commutative as well. If it is not (of two
+NaN, argmax takes the first), partial results carry the position of the chosen element and are combined in the order of
 positions.
 """
 
@@ -21,13 +22,13 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerType
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, i32
 from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...loop_nests.combiners import Combiner, known_combiners
-from ...loop_nests.nest import Nest
-from ..threads.builder import I32, GpuBuilder
+from .combiners import Combiner, known_combiners
+from .loop_builder import LoopBuilder
+from .nest import Nest
 
 Values = Sequence[SSAValue]
 
@@ -47,16 +48,16 @@ class Combination:
     @property
     def states(self) -> tuple[Attribute, ...]:
         """The types of a partial result."""
-        return (*self.types, I32) if self.positioned else self.types
+        return (*self.types, i32) if self.positioned else self.types
 
-    def neutral(self, builder: GpuBuilder) -> list[SSAValue]:
+    def neutral(self, builder: LoopBuilder) -> list[SSAValue]:
         """The neutral partial result, which changes no result that it is combined with."""
         if self.combiners:
             return [combiner.neutral(builder) for combiner in self.combiners]
         inits = [init for init in self.inits if init is not None]
-        return [*inits, builder.int32(-1)] if self.positioned else inits
+        return [*inits, builder.scalar(IntegerAttr(-1, i32))] if self.positioned else inits
 
-    def combine(self, builder: GpuBuilder, lhs: Values, rhs: Values, in_order: bool = False) -> list[SSAValue]:
+    def combine(self, builder: LoopBuilder, lhs: Values, rhs: Values, in_order: bool = False) -> list[SSAValue]:
         """`in_order`: all elements of `lhs` come before those of `rhs`."""
         if self.combiners:
             return [c.combine(builder, a, b) for c, a, b in zip(self.combiners, lhs, rhs, strict=True)]
@@ -69,7 +70,7 @@ class Combination:
         second = [before.select(b, a).value for a, b in pairs]
         return builder.inline(self.block, [*first, *second])
 
-    def started(self, builder: GpuBuilder, values: Values) -> list[SSAValue]:
+    def started(self, builder: LoopBuilder, values: Values) -> list[SSAValue]:
         """The final results: the whole reduction's `values` combined with the initial scalars, if any."""
         if not self.combiners:
             return list(values[: len(self.types)])
@@ -83,10 +84,10 @@ class Joint:
 
     parts: tuple[Combination, ...]
 
-    def neutral(self, builder: GpuBuilder) -> list[SSAValue]:
+    def neutral(self, builder: LoopBuilder) -> list[SSAValue]:
         return [value for part in self.parts for value in part.neutral(builder)]
 
-    def combine(self, builder: GpuBuilder, lhs: Values, rhs: Values) -> list[SSAValue]:
+    def combine(self, builder: LoopBuilder, lhs: Values, rhs: Values) -> list[SSAValue]:
         found: list[SSAValue] = []
         for part in self.parts:
             start, end = len(found), len(found) + len(part.states)
@@ -237,7 +238,7 @@ class Choice:
 
     def block(self, types: Sequence[Attribute], positioned_as: int | None) -> Block:
         """The operations as a block of two tuples; with positions, this output's choice selects the position."""
-        states = [*types] if positioned_as is None else [*types, I32]
+        states = [*types] if positioned_as is None else [*types, i32]
         block = Block(arg_types=[*states, *states])
         mapping: dict[SSAValue, SSAValue] = {}
         for k, (acc, element) in enumerate(zip(self.accumulators, self.elements, strict=True)):
