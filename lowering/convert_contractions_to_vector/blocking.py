@@ -28,6 +28,12 @@ HIGH, NARROW = 8, 4
 ENOUGH_TASKS = 8
 """Panels of B from which tiles that are as high as C occupy the cores; others are divided by rows as well."""
 
+MANY_TASKS = 32
+"""The same for tiles of many panels of A, each of which is a large part of the product."""
+
+ALL_ROWS = 0.6
+"""Part of the L2 cache that a tile of all rows may take: B is packed by the task that reads it then, and not before."""
+
 DEEP = 64 << 10
 """Bytes of a panel of B for one pass: it streams through the L1 cache, and shorter passes would write C more often."""
 
@@ -111,15 +117,19 @@ def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTO
     m_panels, n_panels = -(-m // mr), -(-n // nr)
     # A tile's panels of A stay in the L2 cache. More of them pay where panels of B come from afar.
     far = n * k * bytes_each > 4 * machine.l2_bytes
-    tile_m = min(m_panels, max(1, machine.l2_bytes // (2 if far else 4) // (kc * mr * bytes_each)))
+    panel = kc * mr * bytes_each
+    tile_m = min(m_panels, max(1, machine.l2_bytes // (2 if far else 4) // panel))
+    if far and m_panels * panel <= ALL_ROWS * machine.l2_bytes:
+        tile_m = m_panels
     tile_m = tile_m if far else min(tile_m, HIGH)
     tile_n = min(n_panels, 16)
     around = 1
     for loop in product.outer:
         around *= loop.size
     # Narrow tiles first: while a tile is as high as C, no other tile needs its panels of B. With few rows it stays so:
-    # packing B beforehand would move more bytes than the product itself.
-    once = tile_m == m_panels <= HIGH and around * n_panels >= ENOUGH_TASKS
+    # packing B beforehand would move more bytes than the product itself. So it does with more of them, if B is far away.
+    most, enough = (m_panels, MANY_TASKS) if far else (HIGH, ENOUGH_TASKS)
+    once = tile_m == m_panels <= most and around * n_panels >= enough
     narrowest = 1 if once else 2 if tile_m <= HIGH else NARROW
     while tile_m * tile_n > 4 and around * -(-m_panels // tile_m) * -(-n_panels // tile_n) < machine.tiles:
         if tile_n > narrowest:
