@@ -11,24 +11,40 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[Any]
 """A NumPy array of any element type that hlo knows, bfloat16 included (as `ml_dtypes.bfloat16`)."""
 
-_NAMES = """
-    bool int2 int4 int8 int16 int32 int64 uint2 uint4 uint8 uint16 uint32 uint64
-    float16 bfloat16 float32 float64
+_NUMPY = frozenset(
+    """
+    bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128
+    """.split()
+)
+_ML_DTYPES = frozenset(
+    """
+    int2 int4 uint2 uint4 bfloat16
     float8_e3m4 float8_e4m3 float8_e4m3fn float8_e4m3fnuz float8_e4m3b11fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu
     float6_e2m3fn float6_e3m2fn float4_e2m1fn
-    complex64 complex128
     """.split()
-DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(getattr(ml_dtypes, name, name)) for name in _NAMES}
-"""The dtypes of all element types, by name."""
+)
+"""The names of NumPy's own element types, and of those of the package ml_dtypes, which takes a while to load."""
+
+
+@cache
+def dtype_named(name: str) -> np.dtype[Any] | None:
+    """The dtype of an element type by its name, such as `bfloat16`; None for others."""
+    if name in _NUMPY:
+        return np.dtype(name)
+    if name not in _ML_DTYPES:
+        return None
+    import ml_dtypes
+
+    return np.dtype(getattr(ml_dtypes, name))
 
 
 @dataclass(frozen=True)

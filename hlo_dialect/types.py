@@ -42,9 +42,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from .arrays import DTYPES as DTYPES
 from .arrays import Array as Array
 from .arrays import ArrayType as ArrayType
+from .arrays import dtype_named as dtype_named
 
 HloTensor: TypeAlias = TensorType[Attribute]
 """The type of almost every value of the hlo dialect."""

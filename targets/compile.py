@@ -147,6 +147,7 @@ def compile_program(
         raise
 
 
+@paused_gc(kept=True)
 def _configured(target: str | Target, math: str, opt_level: int, pipeline: Placement | None) -> Target:
     """The target with its options. Raises ValueError."""
     try:
@@ -280,6 +281,7 @@ def deserialize(data: bytes) -> Executable:
     return load_executable(verified(data))
 
 
+@paused_gc(kept=True)
 def load_executable(data: bytes, opt_level: int = DEFAULT_OPT_LEVEL) -> Executable:
     """
     The executable in bytes that are trusted already; its text at later stages is that of a level of optimization.

@@ -26,7 +26,7 @@ from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.collectives.tokens import TokenType
 from ...hlo_dialect.ops.dynamism.dimension_sizes import BoundsAttr, bounds_of
 from ...hlo_dialect.shapes import DYNAMIC
-from ...hlo_dialect.types import DTYPES, element_type_of, f32, f64, make_tensor, tensor_type
+from ...hlo_dialect.types import dtype_named, element_type_of, f32, f64, make_tensor, tensor_type
 
 Layout = tuple[int, ...]
 """Dimensions from minor to major."""
@@ -43,11 +43,19 @@ _FLOATS = {
     "f6e3m2fn": "float6_e3m2fn", "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
 }  # fmt: skip
 
+
+def _element_named(name: str) -> Attribute:
+    dtype = dtype_named(name)
+    found = None if dtype is None else element_type_of(dtype)
+    assert found is not None
+    return found
+
+
 ELEMENTS: dict[str, Attribute] = {
     "pred": IntegerType(1),
     **{f"s{width}": IntegerType(width) for width in (2, 4, 8, 16, 32, 64)},
     **{f"u{width}": IntegerType(width, Signedness.UNSIGNED) for width in (2, 4, 8, 16, 32, 64)},
-    **{name: cast(Attribute, element_type_of(DTYPES[dtype])) for name, dtype in _FLOATS.items()},
+    **{name: _element_named(dtype) for name, dtype in _FLOATS.items()},
     "c64": ComplexType(f32),
     "c128": ComplexType(f64),
 }

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from .nesting import MODULE, AnyPass, NestedPass, NestingError, Path, nested_text, split_pipeline
-from .registry import PassFileError, UnknownPassError, get_pass
-
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
     from xdsl.utils.arg_spec import ArgSpec
+
+    from .nesting import AnyPass, NestedPass, Path
 
 FRONT = (
     "inline",
@@ -147,6 +146,8 @@ def parse_nested_specs(pipeline: str) -> list[tuple[Path, ArgSpec]]:
     text = pipeline.strip()
     if "(" not in text:
         return [((), spec) for spec in _flat_specs(text)]
+    from .nesting import NestingError, split_pipeline
+
     try:
         elements = split_pipeline(text)
     except NestingError as error:
@@ -168,6 +169,8 @@ def _flat_specs(text: str) -> list[ArgSpec]:
 
 def build_pass(spec: ArgSpec) -> ModulePass:
     """The pass that a spec describes. Raises PipelineError."""
+    from .registry import PassFileError, UnknownPassError, get_pass
+
     try:
         pass_type = get_pass(spec.name)
     except (UnknownPassError, PassFileError) as error:
@@ -198,6 +201,8 @@ def build_passes(specs: str | Iterable[str]) -> list[AnyPass]:
 
 def _nested(one: ModulePass, path: Path) -> NestedPass:
     """The pass inside its anchors. Raises PipelineError if it needs the whole module."""
+    from .nesting import MODULE, NestedPass
+
     if path[-1] != MODULE and not (one.name in XDSL_FUNCTION_PASSES or getattr(one, "works_on_functions", False)):
         raise PipelineError(
             f"pass '{one.name}' works on a whole module: write it outside of {'('.join(path)}(..{')' * len(path)}"
@@ -207,6 +212,8 @@ def _nested(one: ModulePass, path: Path) -> NestedPass:
 
 def pipeline_text(passes: Sequence[AnyPass]) -> str:
     """The text from which `build_passes` builds the same passes."""
+    from .nesting import NestedPass, nested_text
+
     return nested_text(
         [
             (one.anchors, str(one.inner.pipeline_pass_spec()))

@@ -15,9 +15,7 @@ from functools import cache
 from inspect import isclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .nesting import NestedPass
 from .pipelines import PipelineError, build_passes, parse_specs
-from .registry import find_pass
 
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
@@ -65,6 +63,11 @@ class Places:
     @property
     def text(self) -> tuple[str, ...] | None:
         """The same as text, for caches outside of this process; None if a pass is known in this process only."""
+        if not self.passes:
+            return ()
+        from .nesting import NestedPass
+        from .registry import find_pass
+
         found: list[str] = []
         for place, passes in sorted(self.passes.items()):
             for one in passes:
@@ -143,6 +146,7 @@ def _similar(name: str, known: Collection[str]) -> str:
 def package_places() -> Places:
     """The passes that installed packages place; what cannot be placed is left out with a warning."""
     from ...hlo_dialect.plugins import leave_out, loaded
+    from .registry import find_pass
 
     found = Places()
     for plugin, given in loaded(ENTRY_POINT_GROUP):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...hlo_dialect.custom_calls.registry import ENTRY_POINT_GROUP, REGISTRY
+from ...hlo_dialect.garbage_collector import paused_gc
 from ...hlo_dialect.machine_memory import asked_memory
 from ...hlo_dialect.plugins import fingerprint as plugins_fingerprint
 from ...hlo_dialect.plugins import plugins
@@ -41,6 +42,7 @@ def kept_executable(
     return kept([*key, source.text, source.filename, profile], ".xhlo", compile_, _bytes_of, load)
 
 
+@paused_gc(kept=True)
 def key_of(target: Target, has_custom_calls: bool) -> list[Any] | None:
     """What determines an executable besides its program; None if it is not to be kept."""
     environment = target.environment()

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...hlo_dialect.arrays import Array, ArrayType
-from ...hlo_dialect.custom_calls.batched_calls import compile_loops_with
 from ...hlo_dialect.custom_calls.registry import CustomCallTarget, run_target
 from .thread_limits import default_thread_count
 
@@ -46,6 +45,8 @@ class Callbacks:
     def __init__(self, calls: Sequence[HostCall]):
         """Raises DiagnosticError for unknown targets."""
         if calls:
+            from ...hlo_dialect.custom_calls.batched_calls import compile_loops_with
+
             compile_loops_with(_compiled_loop, default_thread_count())
         self._functions: dict[str, Any] = {call.symbol: _CALLBACK(_entry(call)) for call in calls}
 

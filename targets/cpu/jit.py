@@ -65,7 +65,6 @@ def llvm_version() -> str:
     return f"{'.'.join(map(str, llvm.llvm_version_info))} of llvmlite {llvmlite.__version__}"
 
 
-@lru_cache(maxsize=1)
 def host_triple() -> str:
     return str(llvm.get_process_triple())
 
@@ -105,8 +104,7 @@ def host_l2_bytes() -> int | None:
     return int(found[1]) << {"K": 10, "M": 20}[found[2]] if found else None
 
 
-@lru_cache(maxsize=1)
-def host_dots() -> Sequence[str]:
+def host_dots() -> list[str]:
     """The options of convert-contractions-to-vector for the dot products of integers that this machine has."""
     features, bits = host_features().split(","), host_vector_bits()
     found: list[str] = []
@@ -279,8 +277,7 @@ def compile_to_objects(texts: Sequence[str], timings: Timings, levels: Sequence[
     `levels`: that of LLVM's optimizer for each text. `timings` receives the share of each stage in the time passed.
     """
     several = len(texts) - levels.count(QUICK)
-    threads = min(several, default_thread_count()) if several > 1 else 1
-    if threads <= 1:
+    if several <= 1 or (threads := min(several, default_thread_count())) <= 1:
         return [compile_to_object(text, timings, level) for text, level in zip(texts, levels, strict=True)]
     from concurrent.futures import ThreadPoolExecutor
 
@@ -384,8 +381,7 @@ def compile_units(
         made = compile_to_objects([*texts, *(shared[symbol] for symbol in new)], timings, every)
         for symbol, code in zip(new, made[len(texts) :], strict=True):
             _shared[symbol] = code
-            path = places[symbol]
-            if path is not None:
+            if (path := places[symbol]) is not None:
                 write(path, code)
         for symbol in shared:
             _shared.move_to_end(symbol)

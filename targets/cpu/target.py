@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from ...lowering.device.cpu import CPU as MACHINE
 from ...passes.manager.pipelines import LOWER_LINALG, LOWER_LLVM, LOWER_LOOPS
 from ..program.target import Emitter, Target, TargetOptionError, TextAt
 
@@ -82,6 +81,8 @@ def soft_options(machine: Vectors) -> list[str]:
 
 def _cache_option(l2_bytes: int | None) -> list[str]:
     """The option for an L2 cache that is not of the usual size; none if the size is not known."""
+    from ...lowering.device.cpu import CPU as MACHINE
+
     return [] if l2_bytes in (None, MACHINE.l2_bytes) else [f"l2-bytes={l2_bytes}"]
 
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-import ml_dtypes
 import numpy as np
 
 from ...hlo_dialect.arrays import Array, ArrayType
-from . import dlpack
 
 
 def check_array(index: int, wanted: ArrayType, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
@@ -64,7 +62,9 @@ def _number(value: complex, index: int, wanted: ArrayType) -> Array:
         is_integer = _is_integer(dtype)
         fits = not is_integer
         if is_integer and isinstance(value, int):
-            limits = ml_dtypes.iinfo(dtype)
+            from ml_dtypes import iinfo  # takes a while to load
+
+            limits = iinfo(dtype)
             fits = int(limits.min) <= value <= int(limits.max)
     if not fits:
         kind = type(value).__name__
@@ -91,6 +91,8 @@ def _by_dlpack(argument: Any, index: int, before: Exception | None) -> Array:
     The array of an object with `__dlpack__`, copied to host memory by its library if it is elsewhere; `before`: why
     `__array__` did not work.
     """
+    from . import dlpack
+
     try:
         place = argument.__dlpack_device__()[0] if hasattr(argument, "__dlpack_device__") else dlpack.CPU
         if place in (dlpack.CPU, dlpack.CUDA_HOST):

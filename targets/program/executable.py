@@ -15,11 +15,11 @@ from .arguments import host_array
 from .checks import check_results
 from .errors import hide_our_frames
 from .facts import Facts, Kernel
-from .profile import Profile
 from .signature import Signature, shape_text
 
 if TYPE_CHECKING:
     from .fusions import Fusion, Remark
+    from .profile import Profile
     from .source import Source
 
 
@@ -212,6 +212,8 @@ class Executable:
         A program that was not compiled with `profile=True` is compiled once more for that. Raises ValueError if its
         text is not known, and what a call raises.
         """
+        from .profile import Profile
+
         try:
             executable = self._with_profile()
             executable.call(arguments, named)

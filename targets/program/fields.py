@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
-from ...hlo_dialect.arrays import DTYPES, ArrayType
+from ...hlo_dialect.arrays import ArrayType, dtype_named
 from ...hlo_dialect.errors import file_location
 from .facts import Check, Facts, HostCall, Kernel
 
@@ -56,10 +56,11 @@ def _array_type_fields(type_: ArrayType) -> list[Any]:
 
 
 def _array_type_of(fields: Sequence[Any]) -> ArrayType:
-    shape, dtype, text = fields
-    if dtype not in DTYPES or not all(type(size) is int and size >= 0 for size in shape):
-        raise ValueError(f"the serialized executable has an array of type {dtype}{shape}, which hlo lacks")
-    return ArrayType(tuple(shape), DTYPES[dtype], text)
+    shape, name, text = fields
+    dtype = dtype_named(name)
+    if dtype is None or not all(type(size) is int and size >= 0 for size in shape):
+        raise ValueError(f"the serialized executable has an array of type {name}{shape}, which hlo lacks")
+    return ArrayType(tuple(shape), dtype, text)
 
 
 def _check_fields(check: Check) -> dict[str, Any]:

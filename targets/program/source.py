@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from ...hlo_dialect.errors import Diagnostic, DiagnosticError
-from ...hlo_dialect.formats import binary_problem, module_of, text_of_binary
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,8 @@ def read_source(program: Any) -> Source:
         return Source(str(as_text()), f"<{type(program).__name__}>")
     from xdsl.dialects.builtin import ModuleOp
 
+    from ...hlo_dialect.formats import module_of
+
     module = program if isinstance(program, ModuleOp) else module_of(program)
     if module is not None:
         from ...hlo_dialect.printing import print_module
@@ -94,6 +95,8 @@ def _read_file(path: Path) -> Source:
 
 
 def _from_bytes(data: bytes, name: str) -> Source:
+    from ...hlo_dialect.formats import binary_problem, text_of_binary
+
     text = text_of_binary(data, name)
     if text is None and (problem := binary_problem(data)):
         raise DiagnosticError(Diagnostic("error", f"{name} {problem}"))
