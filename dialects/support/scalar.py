@@ -36,7 +36,7 @@ from .creation import append, append_new, create_op
 FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
 NO_FASTMATH = arith.FastMathFlagsAttr("none")
 
-_FLOAT_PREDICATES = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5, "ne": 13, "uno": 14}
+_FLOAT_PREDICATES = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5, "uge": 10, "ne": 13, "uno": 14}
 _INT_PREDICATES = {
     "eq": 0,
     "ne": 1,
@@ -203,7 +203,10 @@ class Scalar:
         return self._emit(math.RoundEvenOp, (self.value,), self.type, fastmath=NO_FASTMATH)
 
     def compare(self, predicate: str, other: Operand) -> Scalar:
-        """An ordered comparison (signed for integers): lt, le, gt, ge, eq; ne and uno are unordered."""
+        """
+        An ordered comparison (signed for integers): lt, le, gt, ge, eq; ne and uno are unordered, as is uge, which of
+        integers is unsigned.
+        """
         operands = (self.value, self.lift(other).value)
         if self.is_float:
             code = integer_attr(_FLOAT_PREDICATES[predicate], i64)

@@ -403,9 +403,10 @@ class RowProductEmitter:
             lower, upper = chunk(builder, number, blocking.kc, product.k.size)
             with builder.loop(0, used) as i:
                 a, a_at, lies = self._panel_of_rows(each, outer, first, i, lower, upper)
-                if passes == 1 and each.row_packer is None and product.a.root not in self.plan.temporaries:
-                    self._ask_for_rows(product, a, a_at + self.panel * product.m.a)
+                in_argument = each.row_packer is None and product.a.root not in self.plan.temporaries
                 with builder.loop(0, blocking.n_panels) as j:
+                    if passes == 1 and in_argument:
+                        self._ask_for_rows(each, a, a_at, j)
                     b, b_at, column = self._panel_of_columns(each, outer, j, lower, upper)
                     c, c_at, c_row = self._output(product, outer, first)
                     row = i * self.panel
@@ -433,11 +434,13 @@ class RowProductEmitter:
                     )
                     call_micro_kernel(builder, self.kernel, blocking, lies, target, arguments)
 
-    def _ask_for_rows(self, product: Contraction, a: SSAValue, at: Index) -> None:
-        """Ask for the panel of an argument's rows that begins there, while the one before is multiplied."""
-        builder = self.builder
-        view = builder.strided_view(a, at, (self.panel, product.k.size), (product.m.a, 1))
-        with builder.loop(0, self.panel) as row, builder.loop(0, product.k.size, step=FLOATS_OF_LINE) as column:
+    def _ask_for_rows(self, each: TiledProduct, a: SSAValue, at: Index, j: IndexValue) -> None:
+        """Ask for some rows of the next panel of an argument, all of them over the panels j of the other factor."""
+        builder, product = self.builder, each.product
+        count = -(-self.panel // each.blocking.n_panels)
+        begin = at + (j * count + self.panel) * product.m.a
+        view = builder.strided_view(a, begin, (count, product.k.size), (product.m.a, 1))
+        with builder.loop(0, count) as row, builder.loop(0, product.k.size, step=FLOATS_OF_LINE) as column:
             builder.prefetch(view, [row, column])
 
     def _panel_of_columns(

@@ -183,10 +183,13 @@ def emit_tile(
     start: Index,
     end: Index,
 ) -> None:
-    """Emit a part of an all-parallel nest, whose only loop that is not bound is from `start` to `end`."""
+    """
+    Emit a part of an all-parallel nest, whose only loop that is not bound is from `start` to `end`, beside other work.
+    """
     nest = canonical(nest)
     (loop,) = nest.free
     emitter = NestEmitter(builder, nest, roots)
+    emitter.overlaps = True
     emitter.make_views()
     _emit_loops(emitter, [loop], {loop: (start, end)}, bound)
 

@@ -33,6 +33,8 @@ class NestEmitter:
         self.loaded: dict[int, SSAValue] = {}
         """Per input: the value loaded at the insertion point."""
         self.views: dict[int, tuple[SSAValue, list[int]]] = {}
+        self.overlaps = False
+        """Whether a processor runs the innermost loop and other work at once."""
         self.staged: dict[int, tuple[SSAValue, list[tuple[int, Index]]]] = {}
         """Per input: a buffer with a tile of it, and for each dimension the loop and the start of the tile."""
         written = {access.root for access in nest.outputs}
@@ -204,7 +206,7 @@ class NestEmitter:
                 lower, upper = (bounds or {}).get(loop, (0, self.nest.sizes[loop]))
                 attributes = None
                 if innermost and loop == order[-1]:
-                    attributes = CACHED if self.reads_cached(loop) else PARALLEL
+                    attributes = CACHED if self.reads_cached(loop) and not self.overlaps else PARALLEL
                 index = nest.enter_context(self.builder.loop(lower, upper, attributes=attributes))
                 nest.enter_context(self.scope())
                 self.bind(loop, index)

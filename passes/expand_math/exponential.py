@@ -119,18 +119,18 @@ def scaled_exp(x: Scalar) -> Scalar:
     """
     e^x as `exp` computes it, with the same bits, where one instruction multiplies by any power of two.
 
-    A result that is 0, as for masked attention scores, does not come from a product that underflows, either.
+    A result that is 0, as for masked attention scores, does not come from a product that underflows, either. Of vectors
+    both choices are masks of other operations, and cost nothing.
     """
     # e^x is 0 below the first bound, and infinite above the second, as is its product with 2^n.
     zero, high = (-746.0, 710.0) if is_double(x) else (-104.5, 89.0)
-    vanishes = x.compare("lt", zero)
-    x = vanishes.select(0.0, x)
-    n, r = _reduce(x.compare("gt", high).select(high, x))
+    is_some = x.compare("uge", zero)
+    n, r = _reduce(is_some.select(x.compare("gt", high).select(high, x), 0.0))
     mantissa = polynomial(r, (1.0, 1.0, *(EXP_64 if is_double(x) else EXP_32)))
     exponent = n.truncate(i32) if is_double(x) else n
     op = ScaleOp.make(mantissa.value, exponent.value)
     x.block.add_op(op)
-    return vanishes.select(0.0, Scalar(x.block, op.result))
+    return is_some.select(Scalar(x.block, op.result), 0.0)
 
 
 def expm1(x: Scalar) -> Scalar:

@@ -12,17 +12,19 @@
 // CHECK:           %[[TILE:.*]] = memref.alloca() : memref<5520xf32>
 // CHECK-NOT:       memref<5520xf32>
 // CHECK-NOT:       pack(%q
-// CHECK:           cpu.prefetch %{{.*}} : memref<10x16xf32, strided<[16, 1], offset: ?>>
+// CHECK:           cpu.prefetch %{{.*}} : memref<2x16xf32, strided<[16, 1], offset: ?>>
 // CHECK:           func.call @{{.*}}block(%q, {{.*}}, %[[KEYS]], {{.*}}, %[[TILE]],
 // The exponentials of a row run by tiles, before each of which those of the row before are divided.
 // CHECK:           scf.for %[[ROW:.*]] = %[[FIRST:.*]] to
 // CHECK:             %[[HAS:.*]] = arith.cmpi ne, %[[ROW]], %[[FIRST]]
 // CHECK-NEXT:        scf.if %[[HAS]] {
 // CHECK:               arith.divf
+// CHECK:               } {xhlo.parallel}
 // CHECK:             math.exp
 // CHECK:             arith.addf
-// The last row.
+// The last row, beside nothing: arithmetic decides its time.
 // CHECK:           arith.divf
+// CHECK:           } {xhlo.parallel, xhlo.cached}
 // CHECK-NOT:       arith.divf
 // CHECK:           func.call @{{.*}}block_1(%[[TILE]], %{{.*}}, %v,
 

@@ -1,17 +1,19 @@
 // RUN: hlo-opt %s -p 'expand-math{scalings=true}' | filecheck %s
 
 // One instruction multiplies by a power of two, also where the product is subnormal or infinite; where it would be zero,
-// as for masked attention scores, nothing underflows.
+// as for masked attention scores, nothing underflows. Of vectors both choices are masks of instructions.
 // CHECK:      func.func private @xhlo_math_exp_f32(%{{.*}}: f32) -> f32 attributes {xhlo.inline}
-// CHECK:        [[VANISHES:%.*]] = arith.cmpf olt, %{{.*}}, %{{.*}} : f32
+// CHECK:        [[SOME:%.*]] = arith.cmpf uge, %{{.*}}, %{{.*}} : f32
+// CHECK:        arith.select [[SOME]], %{{.*}}, %{{.*}} : f32
 // CHECK:        [[RESULT:%.*]] = cpu.scale %{{.*}}, %{{.*}} : f32
-// CHECK:        [[CHOSEN:%.*]] = arith.select [[VANISHES]], %{{.*}}, [[RESULT]] : f32
+// CHECK:        [[CHOSEN:%.*]] = arith.select [[SOME]], [[RESULT]], %{{.*}} : f32
 // CHECK-NEXT:   func.return [[CHOSEN]] : f32
 // CHECK:      func.func private @xhlo_math_exp_f64(%{{.*}}: f64) -> f64 attributes {xhlo.inline}
-// CHECK:        [[VANISHES:%.*]] = arith.cmpf olt, %{{.*}}, %{{.*}} : f64
+// CHECK:        [[SOME:%.*]] = arith.cmpf uge, %{{.*}}, %{{.*}} : f64
+// CHECK:        arith.select [[SOME]], %{{.*}}, %{{.*}} : f64
 // CHECK:        [[N:%.*]] = arith.trunci %{{.*}} : i64 to i32
 // CHECK-NEXT:   [[RESULT:%.*]] = cpu.scale %{{.*}}, [[N]] : f64
-// CHECK:        [[CHOSEN:%.*]] = arith.select [[VANISHES]], %{{.*}}, [[RESULT]] : f64
+// CHECK:        [[CHOSEN:%.*]] = arith.select [[SOME]], [[RESULT]], %{{.*}} : f64
 // CHECK-NEXT:   func.return [[CHOSEN]] : f64
 func.func @calls(%a: f32, %d: f64) -> (f32, f64) {
   %0 = math.exp %a : f32
