@@ -59,7 +59,7 @@ def traffic(text: str, name: str, pipeline: Pipeline) -> Traffic:
     *before, fusion = pipeline.passes_to(None)
     run_passes(context, module, before)
     # Counters are kernels of their own after fusion.
-    trips = {op: Loop(op).trip_count for op in module.walk() if isinstance(op, WhileOp)}
+    trips: dict[Operation, int | None] = {op: Loop(op).trip_count for op in module.walk() if isinstance(op, WhileOp)}
     run_passes(context, module, (fusion, "outline-kernels"))
     calls = _calls(module, trips)
     found = [(calls.get(kernel.name, 0), kernel) for kernel in kernels_of(module)]
@@ -134,8 +134,8 @@ def main() -> int:
         for where, each in (("cpu", row.cpu), ("gpu", row.gpu)) if options.kernels else ():
             for calls, kernel in each.kernels[: options.kernels]:
                 size = calls * kernel.bytes
-                moved = f"{size / 1e6:10.2f} MB {size / row.least:6.2f}"
-                print(f"    {where} {moved} x{calls:<5} {kernel.kind:8} {kernel.name}")
+                what = f"{size / 1e6:10.2f} MB {size / row.least:6.2f} x{calls:<5} {kernel.kind:8} {kernel.name}"
+                print(f"    {where} {what}")
     if options.write:
         Path(__file__).with_name("BYTES.md").write_text("\n".join(["# Bytes beside the least", "", *rows, ""]))
     return 0

@@ -12,7 +12,7 @@ gets a part from each tile, and holds no rows. What is computed of it, such as n
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import memref
@@ -100,19 +100,14 @@ def _aligned(nests: Sequence[Nest], shape: tuple[int, ...]) -> dict[int, Nest]:
         if not is_product(nest) and nest.sizes[:rows] == shape and not any(nest.reduction[:rows]):
             settle(number, nest)
             break
-    progress = True
-    while progress and len(found) < len(nests):
-        progress = False
+    while len(found) < len(nests):
+        settled = len(found)
         for number, nest in enumerate(nests):
             loops = None if number in found else _shared_loops(nest, known, shape)
-            if loops is None and number not in found and is_product(nest):
-                # The sum over rows that other operations read from the same argument.
-                loops = _shared_loops(nest, _that_move(read, shape), shape, summed=True)
-            if loops is None:
-                continue
-            rest = [loop for loop in range(len(nest.sizes)) if loop not in loops]
-            settle(number, _with_unit_loops(nest, loops, shape).permuted(_order(nest, loops, rest)))
-            progress = True
+            if loops is not None:
+                settle(number, _rows_first(nest, loops, shape))
+        if len(found) == settled and not _settle_by_arguments(nests, found, read, shape, settle):
+            break
     for nest in found.values():
         for access in nest.accesses:
             if access.root in known and known[access.root] != _row_strides(access, shape):
@@ -132,29 +127,43 @@ def _after_sums(nests: Sequence[Nest], found: Mapping[int, Nest], shape: tuple[i
             continue
         loops = _loops_over_rows(nest, known[0], sums[known[0].root][:-1], shape[:-1])
         if loops is not None:
-            rest = [loop for loop in range(len(nest.sizes)) if loop not in loops]
-            after[number] = _with_unit_loops(nest, loops, shape[:-1]).permuted(_order(nest, loops, rest))
+            after[number] = _rows_first(nest, loops, shape[:-1])
     return after
 
 
-def _shared_loops(
-    nest: Nest, known: Mapping[SSAValue, Strides], shape: tuple[int, ...], summed: bool = False
-) -> list[int | None] | None:
-    """The nest's loops over rows by the first buffer of known strides that it reads or writes."""
-    shared = next((x for x in nest.accesses if x.root in known), None)
-    loops = None if shared is None else _loops_over_rows(nest, shared, known[shared.root], shape)
-    if loops is None or not summed:
-        return loops
-    return loops if loops[-1] is not None and nest.reduction[loops[-1]] else None
-
-
-def _that_move(strides: Mapping[SSAValue, Strides], shape: tuple[int, ...]) -> dict[SSAValue, Strides]:
-    """Those of the buffers that every loop over rows moves."""
-    return {
+def _settle_by_arguments(
+    nests: Sequence[Nest],
+    found: Mapping[int, Nest],
+    read: Mapping[SSAValue, Strides],
+    shape: tuple[int, ...],
+    settle: Callable[[int, Nest], None],
+) -> bool:
+    """Settle a nest that reads rows of an argument as others do: a product only if it sums over them."""
+    moving = {
         root: each
-        for root, each in strides.items()
+        for root, each in read.items()
         if all(stride or size == 1 for stride, size in zip(each, shape, strict=True))
     }
+    for number, nest in enumerate(nests):
+        loops = None if number in found else _shared_loops(nest, moving, shape)
+        if loops is None:
+            continue
+        if not is_product(nest) or (loops[-1] is not None and nest.reduction[loops[-1]]):
+            settle(number, _rows_first(nest, loops, shape))
+            return True
+    return False
+
+
+def _shared_loops(nest: Nest, known: Mapping[SSAValue, Strides], shape: tuple[int, ...]) -> list[int | None] | None:
+    """The nest's loops over rows by the first buffer of known strides that it reads or writes."""
+    shared = next((x for x in nest.accesses if x.root in known), None)
+    return None if shared is None else _loops_over_rows(nest, shared, known[shared.root], shape)
+
+
+def _rows_first(nest: Nest, loops: Sequence[int | None], shape: tuple[int, ...]) -> Nest:
+    """The nest with these loops first."""
+    rest = [loop for loop in range(len(nest.sizes)) if loop not in loops]
+    return _with_unit_loops(nest, loops, shape).permuted(_order(nest, loops, rest))
 
 
 def _is_local(root: SSAValue) -> bool:

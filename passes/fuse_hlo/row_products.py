@@ -7,18 +7,22 @@ batches moves; the kernel packs it once. Steps between a product and the rows, s
 rows, join with it.
 
 A product that contracts the rows of each matrix of a batch, as the gradients of attention's keys and values do, joins
-too: each tile of rows adds its part. One task then takes all rows of a matrix.
+too: each tile of rows adds its part. One task then takes all rows of a matrix. Rows that another fusion computes for
+such a product alone, as a softmax does whose gradient follows from the same exponentials, are computed again.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 
 from xdsl.ir import OpResult
 
+from ...dialects.cost import F32_BYTES, Cost
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.movement import TransposeOp
 from ...hlo_dialect.types import element_of, is_float, numpy_dtype, shape_of
+from ...lowering.device.cpu import CPU
 from .clusters import Cluster, Clusters, Mode
 from .graph import Node, is_splat_constant
 
@@ -79,11 +83,15 @@ class RowProducts:
         """Join the products that contract the rows of each matrix, with what else was read or computed of the rows."""
         if math.prod(self.cluster.domain[:-2]) < LEAST_MATRICES:
             return
-        read = [number for value in self.cluster.inputs if (number := self._number(value)) is not None]
-        for index in sorted({*self.cluster.ops, *read}):
-            for user in self.nodes[index].users:
-                if user in self.clusters.live and self._sums_rows(self.nodes[user], index):
-                    self._join({user: None})
+        known = {number for value in self.cluster.inputs if (number := self._number(value)) is not None}
+        known.update(self.cluster.ops)
+        for index in sorted(known):
+            for user in self._sums_of(index):
+                self._join({user: None})
+        for index in sorted({user for number in known for user in self.nodes[number].users} - known):
+            if self._can_repeat(index, known):
+                for user in self._sums_of(index):
+                    self._join({user: None}, repeated=index)
 
     # Which nodes.
 
@@ -135,6 +143,23 @@ class RowProducts:
             and self._is_joinable(op)
         )
 
+    def _sums_of(self, rows: int) -> list[int]:
+        """The products, not in a fusion yet, that sum over the rows that node `rows` computes."""
+        users = self.nodes[rows].users
+        return [user for user in users if user in self.clusters.live and self._sums_rows(self.nodes[user], rows)]
+
+    def _can_repeat(self, rows: int, known: Container[int]) -> bool:
+        """Whether another row fusion computes these rows, of what this one knows, in the time that reading takes."""
+        node, places = self.nodes[rows], self.clusters.places[rows]
+        others = [self.clusters.live[place].kind for place in places]
+        return (
+            node.role == "elementwise"
+            and node.shape == self.cluster.domain
+            and others == ["row"]
+            and all(number in known for number in node.operands)
+            and CPU.hides(Cost(F32_BYTES, node.cost))
+        )
+
     def _sums_rows(self, node: Node, rows: int) -> bool:
         """Whether a node is a product that sums over the rows that node `rows` computes, matrix by matrix."""
         op, source = node.op, self.nodes[rows]
@@ -156,11 +181,14 @@ class RowProducts:
             return False
         return made is None or made not in self.cluster.ops
 
-    def _join(self, members: Members) -> None:
+    def _join(self, members: Members, repeated: int | None = None) -> None:
+        """Join the members; `repeated`: rows of another fusion that this one then computes too."""
         clusters, cluster = self.clusters, self.cluster
         # From the rows outwards, so that each is next to the fusion when it joins; all or none.
         trial = clusters.copy()
         for state in (trial, clusters):
+            if repeated is not None and repeated not in state.live[cluster.number].ops:
+                state.repeat_in(repeated, [cluster.number], Mode.ROW)
             for number in members:
                 target, own = state.live[cluster.number], state.live[number]
                 if not state.mergeable(target, own):

@@ -58,6 +58,20 @@ def test_trip_counts(start: int, step: int, test: str, op: str, bound: int, type
     assert loop.most_iterations == count
 
 
+def test_a_step_in_parts() -> None:
+    """As it is where a loop makes two iterations at a time."""
+    text = COUNTED.format(start=0, step=2, test="LT, %i, %bound", op="add %4, %step", bound=20, type="i32")
+    parts = """%2 = hlo.add %i, %step : tensor<i32>
+      %3 = hlo.optimization_barrier %2 : tensor<i32>
+      %4 = hlo.subtract %3, %one : tensor<i32>
+      %1 = hlo.add %4"""
+    text = text.replace("%1 = hlo.add %4", parts).replace(
+        "  %0 =", "  %one = hlo.constant dense<1> : tensor<i32>\n  %0 ="
+    )
+    (loop,) = (Loop(op) for op in Program(text).module.walk() if isinstance(op, WhileOp))
+    assert loop.trip_count == 7
+
+
 SHAPES = [(7,), (65,), (3, 50), (130,), (1,), (4, 1000)]
 
 

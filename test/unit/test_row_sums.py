@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,8 @@ class Gradient:
     keys: int
     depth: int
     dtype: np.dtype[Any] = FLOAT
+    follows: bool = False
+    """Whether the gradient is of the sum of the result's squares, so that it needs kernels of its own."""
 
     def inputs(self) -> list[np.ndarray]:
         rng = np.random.default_rng(0)
@@ -37,7 +40,7 @@ class Gradient:
         full, row = f"tensor<{lead}x{self.keys}xf32>", f"tensor<{lead}xf32>"
         narrow = full.replace("f32", q.split("x")[-1][:-1])
         batch = "batching_dims = [0, 1] x [0, 1], contracting_dims"
-        return f"""func.func @main(%q: {q}, %k: {k}, %v: {v}, %d: {d}) -> ({q}, {q}, {k}, {v}) {{
+        return f"""func.func @main(%q: {q}, %k: {k}, %v: {v}, %{"above" if self.follows else "d"}: {d}) -> ({q}, {q}, {k}, {v}) {{
   %least = hlo.constant dense<0xFF800000> : tensor<f32>
   %zero = hlo.constant dense<0.0> : tensor<f32>
   %s = hlo.dot_general %q, %k, {batch} = [3] x [3] : ({q}, {k}) -> {full}
@@ -50,13 +53,16 @@ class Gradient:
   %p = hlo.divide %e, %sums : {full}
   %w = hlo.convert %p : ({full}) -> {narrow}
   %o = hlo.dot_general %w, %v, {batch} = [3] x [2] : ({narrow}, {v}) -> {q}
+  {f"%d = hlo.add %o, %above : {d}" if self.follows else ""}
   %dv = hlo.dot_general %w, %d, {batch} = [2] x [2] : ({narrow}, {d}) -> {v}
   %dw = hlo.dot_general %d, %v, {batch} = [3] x [3] : ({d}, {v}) -> {full}
-  %a = hlo.multiply %dw, %p : {full}
-  %b = hlo.reduce(%a init: %zero) applies hlo.add across dimensions = [3] : ({full}, tensor<f32>) -> {row}
+  %a = hlo.multiply %dw, %e : {full}
+  %b0 = hlo.reduce(%a init: %zero) applies hlo.add across dimensions = [3] : ({full}, tensor<f32>) -> {row}
+  %b = hlo.divide %b0, %sum : {row}
   %c = hlo.broadcast_in_dim %b, dims = [0, 1, 2] : ({row}) -> {full}
   %f = hlo.subtract %dw, %c : {full}
-  %g = hlo.multiply %f, %p : {full}
+  %f0 = hlo.multiply %f, %e : {full}
+  %g = hlo.divide %f0, %sums : {full}
   %ds = hlo.convert %g : ({full}) -> {narrow}
   %dq = hlo.dot_general %ds, %k, {batch} = [3] x [2] : ({narrow}, {k}) -> {q}
   %dk = hlo.dot_general %ds, %q, {batch} = [2] x [2] : ({narrow}, {q}) -> {k}
@@ -69,6 +75,7 @@ class Gradient:
         s = q @ k.swapaxes(2, 3)
         e = np.exp(s - s.max(-1, keepdims=True))
         p = e / e.sum(-1, keepdims=True)
+        d = d + p @ v if self.follows else d
         dw = d @ v.swapaxes(2, 3)
         ds = p * (dw - (dw * p).sum(-1, keepdims=True))
         return [p @ v, ds @ k, ds.swapaxes(2, 3) @ q, p.swapaxes(2, 3) @ d]
@@ -84,9 +91,9 @@ CASES = {
 }
 
 
-def check(case: Gradient) -> xhlo.Executable:
+def check(case: Gradient, kinds: Sequence[str] = ("row",)) -> xhlo.Executable:
     executable = xhlo.compile(case.text())
-    assert [kernel.kind for kernel in executable.kernels] == ["row"]
+    assert [kernel.kind for kernel in executable.kernels] == list(kinds)
     bound = {4: 4e-6, 2: 2e-2}[case.dtype.itemsize]
     for result, want in zip(executable.compute(case.inputs(), None), case.expected(), strict=True):
         assert np.abs(result.astype(np.float64) - want).max() < bound * max(1, np.abs(want).max())
@@ -101,6 +108,18 @@ def test_gradient_is_one_kernel_without_the_weights(case: Gradient) -> None:
     assert check(case).facts.arena_bytes < max(weights, factors)
 
 
+def test_weights_are_computed_again() -> None:
+    """The gradient needs the exponentials; the weights follow from them, and are never in memory."""
+    case = Gradient(4, 130, 150, 16, follows=True)
+    executable = check(case, kinds=["row", "loop", "row"])
+    weights = case.heads * case.queries * case.keys * 2 * 4
+    assert [kernel.bytes // weights for kernel in executable.kernels] == [1, 0, 1]
+
+
+def _refuse(*_: object) -> bool:
+    return False
+
+
 def test_sums_in_loops_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conversion, "convert_row_products", lambda *_: False)
+    monkeypatch.setattr(conversion, "convert_row_products", _refuse)
     check(CASES["as many queries as keys"])
