@@ -5,8 +5,7 @@ The factors that all rows are multiplied by are packed first, or read where they
 rows through the kernel's operations in order: products with the micro-kernel, panel by panel, and the steps between
 them row by row. Where a batch has matrices enough for all threads, a task takes whole ones, and packs their factors
 into memory of its own, which stays in its caches; so does a task with products that sum over rows (row_sums.py).
-Values that pass from one operation to the next are in buffers of the task. The other sums have the order that they
-have without fusion.
+Values that pass from one operation to the next are in buffers of the task. Other sums are in the order without fusion.
 """
 
 from __future__ import annotations
