@@ -1,23 +1,28 @@
 """
 Operations that StableHLO lacks and exporters write as custom calls of MHLO's names: `mhlo.erf`, `mhlo.asin`, ..
 
-Each except mhlo.topk is replaced by the chlo operation of that name.
+Each is replaced by the chlo operation of that name.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation
 
+from ..attributes import int_attr
 from ..diagnostics import fail
 from ..op import HloOp, replace_op
-from ..types import Array
-from .call import CustomCall
+from ..types import Array, is_float, make_tensor, tensor_type
+from .call import CustomCall, describe_call
 from .registry import CustomCallTarget
+
+if TYPE_CHECKING:
+    from ..expressions.tensor import Tensor
 
 _FUNCTIONS = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "erf", "sinh", "tan")
 _MOST = 1 << 31
@@ -91,7 +96,36 @@ def _check_top_k(call: CustomCall) -> str | None:
     return None
 
 
+def _decomposed_top_k(op: Operation) -> Sequence[Operation]:
+    """
+    The chlo operation, whose indices are i32. The smallest elements are the largest of the values with another sign, or
+    of the complements of integers: that turns the order round, NaN and the signs of zeros included.
+    """
+    from ..chlo.structural import TopKOp
+    from ..expressions.tensor import Builder
+
+    call = describe_call(op)
+    types = [tensor_type(result) for result in op.results]
+    builder = Builder.before(op)
+    (x,) = builder.tensors(op.operands)
+    smallest = not call.attributes.get("largest", True)
+    if smallest and call.operands[0].dtype.name == "float8_e8m0fnu":
+        return []  # it has no signs
+
+    def turned(values: Tensor) -> Tensor:
+        return values if not smallest else -values if is_float(values.element) else ~values
+
+    found = TopKOp.create(
+        operands=[turned(x).value],
+        result_types=[types[0], make_tensor(call.results[1].shape, i32)],
+        properties={"k": int_attr(int(call.attributes["k"]))},
+    )
+    builder.insert(found)
+    values, indices = builder.tensors(found.results)
+    return builder.replace(op, turned(values), indices.convert(types[1].element_type))
+
+
 TARGETS = (
     *map(_elementwise, _FUNCTIONS),
-    CustomCallTarget("mhlo.topk", _top_k, _check_top_k, library="NumPy", borrows=True),
+    CustomCallTarget("mhlo.topk", _top_k, _check_top_k, _decomposed_top_k, library="NumPy", borrows=True),
 )
