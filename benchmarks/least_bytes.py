@@ -37,6 +37,13 @@ from xhlo.targets.program.facts import Kernel
 from xhlo.targets.program.module_facts import kernels_of
 from xhlo.targets.program.pipeline import Pipeline, run_passes
 
+TITLE = """\
+# Bytes beside the least
+
+Operands and results of all kernels in MB, beside each input read once and each output written once. A training step
+also writes what its backward pass reads: the more examples for the same weights, the more of it there is beside them.
+"""
+
 HEAD = """\
 | program | least MB | cpu MB | ratio | kernels | gpu MB | ratio | kernels |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
@@ -137,7 +144,7 @@ def main() -> int:
                 what = f"{size / 1e6:10.2f} MB {size / row.least:6.2f} x{calls:<5} {kernel.kind:8} {kernel.name}"
                 print(f"    {where} {what}")
     if options.write:
-        Path(__file__).with_name("BYTES.md").write_text("\n".join(["# Bytes beside the least", "", *rows, ""]))
+        Path(__file__).with_name("BYTES.md").write_text("\n".join([TITLE, *rows, ""]))
     return 0
 
 

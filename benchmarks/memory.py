@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from jax_programs import entries
 from jax_programs.program import JaxProgram
+from memory_programs import STEPS
 from network_programs import TRAINING
 from xhlo.dialects.support.buffer_ops import byte_size
 from xhlo.dialects.support.buffers import Buffer
@@ -46,7 +47,7 @@ HEAD = """\
 
 
 def training_steps(only: str) -> Iterator[JaxProgram]:
-    yield from (program for make in TRAINING if only in (program := make()).name)
+    yield from (program for make in (*TRAINING, *STEPS) if only in (program := make()).name)
     yield from (entry.make() for entry in entries("training.") if only in entry.name)
 
 
