@@ -60,7 +60,7 @@ class CustomCall:
 
     target: str
     attributes: Mapping[str, Any]
-    """The entries of the call's dictionaries as Python values: int, bool, float, str, tuple, dict, NumPy arrays."""
+    """The entries of the call's dictionaries as Python values: int, bool, float, str, bytes, tuple, dict, NumPy arrays."""
     backend_config: str
     """backend_config where it is a string."""
     operands: tuple[ArrayType, ...]
@@ -84,7 +84,7 @@ def python_value(attribute: Attribute) -> Any:
         case StringAttr():
             return attribute.data
         case BytesAttr():  # a string that has been written with escapes
-            return attribute.data.decode(errors="surrogateescape")
+            return _text_or_bytes(attribute.data)
         case SymbolRefAttr():
             return attribute.string_value()
         case DictionaryAttr():
@@ -98,6 +98,13 @@ def python_value(attribute: Attribute) -> Any:
             return attribute if numpy_dtype(dense.get_element_type()) is None else np.array(constant_array(dense))
         case _:
             return attribute
+
+
+def _text_or_bytes(data: bytes) -> str | bytes:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
 
 
 def describe_call(op: Operation) -> CustomCall:

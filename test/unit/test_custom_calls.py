@@ -328,6 +328,15 @@ def test_functions_of_mhlo_are_those_of_chlo(name: str) -> None:
     np.testing.assert_allclose(exe(x), reference(text, x), rtol=1e-6)
 
 
+def test_texts_of_any_bytes(register: Any) -> None:
+    """xDSL reads a text with escaped bytes as bytes."""
+    seen: list[Any] = []
+    register("texts", lambda call, x: (seen.append(call.attributes), x)[1])
+    text = call("texts", r'mhlo.attributes = {a = "\C3\A9", b = "\FF", c = "\22"}')
+    xhlo.compile(text)(np.zeros(4, np.float32))
+    assert seen == [{"a": "é", "b": b"\xff", "c": '"'}]
+
+
 @pytest.mark.parametrize("largest", [True, False])
 def test_top_k_of_mhlo(largest: bool) -> None:
     x = np.array([[3, np.nan, -0.0, 0.0, 3, -np.inf], [1, 2, 3, 4, 5, 6]], np.float32)
