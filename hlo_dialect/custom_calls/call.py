@@ -60,7 +60,7 @@ class CustomCall:
 
     target: str
     attributes: Mapping[str, Any]
-    """The entries of the call's dictionaries as Python values: int, bool, float, str, bytes, tuple, dict, NumPy arrays."""
+    """The entries of the call's dictionaries as Python values: int, float, str, bytes, tuple, dict, NumPy arrays, .."""
     backend_config: str
     """backend_config where it is a string."""
     operands: tuple[ArrayType, ...]
