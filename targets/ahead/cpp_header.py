@@ -136,12 +136,19 @@ def _classes(interface: Interface, entry: Entry) -> list[str]:
         "public:",
         f"    Program() : arena_({entry.upper}_ARENA_BYTES) {{}}",
         "",
-        "    /// Run on arrays of the sizes that the header states, into `results`. Throws std::invalid_argument.",
+        "    /// Run on arrays of the sizes that the header states, into `results`. Throws std::invalid_argument"
+        + (", and" if entry.checks else "."),
+        *(["    /// std::runtime_error where a check of the program fails."] if entry.checks else []),
         f"    void run(const {prefix}_args &args, Results &results) {{",
         f"        {prefix}_results out{{}};",
         *(["        (void)results;"] if not entry.results else []),
         *[f"        out.{port.name} = results.{port.name}.data();" for port in entry.results],
         f"        const int code = {prefix}_run(&args, &out, arena_.get());",
+        *(
+            [f"        if (code >= {upper}_CHECK) throw std::runtime_error({name}_message(code));"]
+            if entry.checks
+            else []
+        ),
         f"        if (code != {upper}_OK) throw std::invalid_argument({name}_message(code));",
         "    }",
         "",
