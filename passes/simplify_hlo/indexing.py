@@ -11,8 +11,10 @@ import math
 from dataclasses import replace
 from typing import cast
 
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 
+from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
 from ...hlo_dialect.op import HloOp, is_elementwise
 from ...hlo_dialect.ops.comparison import CompareOp
@@ -143,6 +145,54 @@ def _indexed_by(op: GatherOp | ScatterOp, builder: Builder, indices: Tensor, dim
         regions=[op.detach_region(region) for region in list(op.regions)],
     )
     return Rewrite([*builder.ops, new], new.results)
+
+
+@simplifications.on(GatherOp)
+def flat_index(op: Operation) -> Rewrite | None:
+    """
+    Indices of neighbouring dimensions that are put together from computed ones, as of `x[i, j]`, become one of both.
+
+    So they are computed where they are used, and in no memory.
+    """
+    assert isinstance(op, GatherOp)
+    dims, joined, shape = op.dims, op.start_indices.owner, shape_of(op.operand)
+    if not isinstance(joined, ConcatenateOp) or joined.dim != dims.vector_dim or dims.batching:
+        return None
+    count, first = len(dims.index_map), min(dims.index_map, default=0)
+    merged = range(first, first + count)
+    if count < 2 or len(joined.operands) != count or sorted(dims.index_map) != [*merged]:
+        return None
+    if not (is_static(shape) and is_static(shape_of(op.start_indices))) or 0 in shape:
+        return None
+    parts = dict(zip(dims.index_map, joined.operands, strict=True))
+    total = math.prod(shape[dim] for dim in merged)
+    if total >= 1 << 31 or any(
+        dim not in dims.collapsed or op.sizes[dim] != 1 or counted_dim(part) or not holds_indices(part, shape[dim])
+        for dim, part in parts.items()
+    ):
+        return None
+    builder = Builder()
+    flat: Tensor | None = None
+    for dim in merged:
+        part = _within(Tensor(builder, parts[dim]), shape[dim]).convert(i32)
+        flat = part if flat is None else flat * shape[dim] + part
+    assert flat is not None
+    new = replace(
+        dims,
+        collapsed=tuple(dim if dim <= first else dim - count + 1 for dim in dims.collapsed if dim not in merged[1:]),
+        index_map=(first,),
+    )
+    properties = {name: value for name, value in op.properties.items() if name != "indices_are_sorted"}
+    properties["dimension_numbers"] = GatherDimensionNumbersAttr.of(new)
+    properties["slice_sizes"] = int_array([size for dim, size in enumerate(op.sizes) if dim not in merged[1:]])
+    x = Tensor(builder, op.operand).reshape([*shape[:first], total, *shape[first + count :]])
+    return by(builder.op(GatherOp, [x, flat], op.results[0].type, **properties))
+
+
+def _within(index: Tensor, size: int) -> Tensor:
+    """An index as a gather takes it: the nearest one that is there."""
+    low = index if is_unsigned(index.element) else index.maximum(0)
+    return low.minimum(size - 1)
 
 
 # -- picking elements ------------------------------------------------------------------------------------

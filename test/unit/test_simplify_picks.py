@@ -131,3 +131,47 @@ func.func @main() -> tensor<2x0xi1> {
 }
 """
     assert xhlo.compile(text)().shape == (2, 0)
+
+
+FLAT = [
+    # dimension numbers, the shapes of operand, components, slices and result; whether indices become one
+    ("collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1", (6, 40), (9, 1), (1, 1), (9,), True),
+    ("collapsed_slice_dims = [0, 1], start_index_map = [1, 0], index_vector_dim = 0", (6, 40), (1, 9), (1, 1), (9,), True),
+    ("offset_dims = [1, 3], collapsed_slice_dims = [1, 2], start_index_map = [1, 2], index_vector_dim = 2",
+     (5, 4, 3, 7), (8, 2, 1), (3, 1, 1, 7), (8, 3, 2, 7), True),
+    ("offset_dims = [1], collapsed_slice_dims = [0, 2], start_index_map = [0, 2], index_vector_dim = 1",
+     (4, 5, 6), (8, 1), (1, 5, 1), (8, 5), False),
+    ("offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0, 1], index_vector_dim = 1",
+     (4, 5), (8, 1), (1, 2), (8, 2), False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("element", ["i32", "ui8", "i64"])
+@pytest.mark.parametrize(("numbers", "shape", "part", "sizes", "result", "flat"), FLAT)
+def test_indices_of_neighbouring_dimensions(
+    numbers: str,
+    shape: tuple[int, ...],
+    part: tuple[int, ...],
+    sizes: tuple[int, ...],
+    result: tuple[int, ...],
+    flat: bool,
+    element: str,
+) -> None:
+    """`x[i, j]` reads at one index of both dimensions, each component clamped by itself."""
+    vector_dim = int(numbers[-1])
+    joined = tensor(tuple(2 if dim == vector_dim else size for dim, size in enumerate(part)), element)
+    x, i, out = tensor(shape, "f32"), tensor(part, element), tensor(result, "f32")
+    text = f"""
+    func.func @main(%x: {x}, %i: {i}, %j: {i}) -> {out} {{
+      %0 = hlo.concatenate %i, %j, dim = {vector_dim} : ({i}, {i}) -> {joined}
+      %1 = "hlo.gather"(%x, %0) <{{dimension_numbers = #hlo.gather<{numbers}>,
+          slice_sizes = array<i64: {", ".join(map(str, sizes))}>}}> : ({x}, {joined}) -> {out}
+      return %1 : {out}
+    }}"""
+    random = np.random.default_rng(0)
+    program = Program(text).after("simplify-hlo")
+    assert ("hlo.concatenate" not in program.count()) == flat
+    limits = (0, 250) if element == "ui8" else (-20, 60)
+    dtype = {"i32": np.int32, "ui8": np.uint8, "i64": np.int64}[element]
+    components = [random.integers(*limits, part).astype(dtype) for _ in range(2)]
+    program.same_bits(random.standard_normal(shape).astype(np.float32), *components)
