@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects import arith, func, memref
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DictionaryAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from .attributes import function_type, integer_attr
@@ -58,6 +58,22 @@ def reshape(source: SSAValue, type_: Buffer) -> memref.ReinterpretCastOp:
 
 def copy(source: SSAValue, destination: SSAValue) -> memref.CopyOp:
     return create_op(memref.CopyOp, operands=[source, destination])
+
+
+def neighbours(source: SSAValue, first: SSAValue, shape: tuple[int, ...]) -> memref.ReinterpretCastOp:
+    """The elements that follow each other in a contiguous buffer, from `first` on, under a shape."""
+    strides = row_major(shape)
+    return create_op(
+        memref.ReinterpretCastOp,
+        operands=[source, first],
+        result_types=[memref_type(shape, cast(Buffer, source.type).element_type, strides, None)],
+        properties={
+            "static_offsets": i64_array((DYNAMIC_INDEX,)),
+            "static_sizes": i64_array(shape),
+            "static_strides": i64_array(strides),
+            "operandSegmentSizes": i32_array((1, 1, 0, 0)),
+        },
+    )
 
 
 def take_block_arguments(function: func.FuncOp) -> None:

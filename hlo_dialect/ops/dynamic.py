@@ -72,6 +72,13 @@ class DynamicSliceOp(KeywordOp):
     def sizes(self) -> tuple[int, ...]:
         return ints(self.slice_sizes)
 
+    @property
+    def takes_neighbours(self) -> bool:
+        """Whether the elements of the slice follow each other in memory: those of one of its dimensions, all inside."""
+        shape, sizes = shape_of(self.operand), self.sizes
+        divided = max((dim for dim, size in enumerate(sizes) if size != shape[dim]), default=0)
+        return all(size == 1 for size in sizes[:divided])
+
     def infer_types(self) -> tuple[Attribute, ...]:
         operand, *starts = self.operands
         shape = shape_of(operand)

@@ -127,7 +127,7 @@ def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTO
     for loop in product.outer:
         around *= loop.size
     # Narrow tiles first: while a tile is as high as C, no other tile needs its panels of B. With few rows it stays so:
-    # packing B beforehand would move more bytes than the product itself. With more rows as well, if B is far away.
+    # packing B beforehand would move more bytes than the product itself; with more of them too, if B is far away.
     most, enough = (m_panels, MANY_TASKS) if far else (HIGH, ENOUGH_TASKS)
     once = tile_m == m_panels <= most and around * n_panels >= enough
     narrowest = 1 if once else 2 if tile_m <= HIGH else NARROW

@@ -7,16 +7,19 @@ from typing import Any
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.buffers import INDEX
 from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.ops import dynamic as hlo
+from ...hlo_dialect.ops.contraction import DotGeneralOp
+from ...hlo_dialect.ops.conversion import ConvertOp
+from ...hlo_dialect.ops.movement import ReshapeOp
 from ...hlo_dialect.types import element_of, is_unsigned, shape_of
 from .element_types import convert
 from .emission import Emitter, identity_map, iterators, loop_index, patterns, signless
-from .slicing import insert
+from .slicing import insert, slice_at
 
 
 def _starts(
@@ -35,13 +38,24 @@ def _starts(
     return starts
 
 
+def _is_factor(op: hlo.DynamicSliceOp) -> bool:
+    """Whether a slice is what a product reads, reshaped and converted at most: it is read where it lies."""
+    user: Operation | None = op
+    while user is not None and (user is op or isinstance(user, (ReshapeOp, ConvertOp))):
+        user = user.results[0].get_user_of_unique_use()
+    return op.takes_neighbours and isinstance(user, DotGeneralOp)
+
+
 @patterns.on(hlo.DynamicSliceOp)
 def _dynamic_slice(op: hlo.DynamicSliceOp, emitter: Emitter) -> None:
-    """Each element is read at its index plus the start."""
+    """Each element is read at its index plus the start; a factor of a product is a tensor.extract_slice."""
     type_: Any = signless(op.result.type)
     rank = len(type_.get_shape())
     source = emitter.get(op.operand)
     starts = _starts(list(op.start_indices), shape_of(op.operand), ints(op.slice_sizes), emitter)
+    if emitter.in_kernel and _is_factor(op):
+        emitter.define(op.result, slice_at(source, starts, op.sizes, type_, emitter))
+        return
 
     def body(out: Scalar) -> Scalar:
         places = [(loop_index(out.block, dim) + Scalar(out.block, start)).value for dim, start in enumerate(starts)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ArrayAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
@@ -23,7 +24,9 @@ from .emission import (
     dims_map,
     patterns,
     rank_of,
+    signless,
 )
+from .slicing import slice_at
 
 
 @patterns.on(hlo.BroadcastInDimOp)
@@ -105,6 +108,12 @@ def _one_group(rank: int, groups: int) -> ArrayAttr[Any]:
 def _reshape(op: hlo.ReshapeOp, emitter: Emitter) -> None:
     """In a kernel an index map if it is affine; else (and on the host) collapse_shape and expand_shape."""
     source, shape = shape_of(op.operand), shape_of(op.result)
+    read = emitter.get(op.operand).owner
+    if isinstance(read, tensor.ExtractSliceOp):
+        # It is of neighbouring elements, see dynamic.py.
+        starts, sizes = list(read.offsets), read.static_sizes.get_values()
+        emitter.define(op.result, slice_at(read.source, starts, sizes, signless(op.result.type), emitter))
+        return
     index = reshape_index(source, shape) if emitter.in_kernel else None
     if index is None:
         emitter.define(op.result, reshape_tensor(emitter.get(op.operand), shape, emitter))

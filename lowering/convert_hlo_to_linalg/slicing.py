@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects import arith, tensor
@@ -73,6 +74,13 @@ def insert(
         },
     )
     return emitter.add(op).results[0]
+
+
+def slice_at(
+    source: SSAValue, starts: Sequence[SSAValue], sizes: Sequence[int], type_: Attribute, emitter: Emitter
+) -> SSAValue:
+    """tensor.extract_slice of neighbouring elements, of that type."""
+    return emitter.add(tensor.ExtractSliceOp(source, starts, sizes, (1,) * len(sizes), type_)).results[0]
 
 
 @patterns.on(hlo.PadOp)

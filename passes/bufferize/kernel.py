@@ -11,14 +11,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from xdsl.dialects import func, tensor
+from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.linalg_ext.base import DestinationOp
 from ...dialects.support.attributes import function_type, return_op
-from ...dialects.support.buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, subview
+from ...dialects.support.buffer_ops import (
+    alloc,
+    buffer_type,
+    copy,
+    index_constant,
+    is_tensor,
+    load,
+    neighbours,
+    reshape,
+    subview,
+)
+from ...dialects.support.buffers import Buffer, row_major
 from ...dialects.support.linalg_ops import fill_op
 from ...dialects.support.rewriting import like, set_type
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
@@ -219,6 +230,26 @@ def _insert_slice(self: KernelBufferizer, op: tensor.InsertSliceOp) -> None:
     self.block.insert_ops_before([view, copy(source, view.result)], op)
 
 
+def _extract_slice(self: KernelBufferizer, op: tensor.ExtractSliceOp) -> None:
+    """Neighbouring elements from the place of the first on."""
+    source = self.buffers[op.source]
+    place: list[Operation] = []
+    steps = row_major(cast(Buffer, source.type).get_shape())
+    at: SSAValue | None = None
+    for start, step in zip(op.offsets, steps, strict=True):
+        by = index_constant(step)
+        moved = arith.MuliOp(start, by.result)
+        place += [by, moved]
+        if at is not None:
+            place.append(arith.AddiOp(at, moved.result))
+        at = place[-1].results[0]
+    assert at is not None
+    shape = buffer_type(op.result.type).get_shape()
+    view = neighbours(source, at, shape)
+    self.block.insert_ops_before([*place, view], op)
+    self.buffers[op.result] = view.result
+
+
 def _reshape(self: KernelBufferizer, op: CollapseShapeOp | ExpandShapeOp) -> None:
     new = reshape(self.buffers[op.src], buffer_type(op.result.type))
     self.block.insert_op_before(new, op)
@@ -230,6 +261,7 @@ _REWRITES: dict[type[Operation], Callable[[KernelBufferizer, Any], None]] = {
     FillOp: _fill,
     GenericOp: _generic,
     tensor.ExtractOp: _extract,
+    tensor.ExtractSliceOp: _extract_slice,
     tensor.InsertSliceOp: _insert_slice,
     CollapseShapeOp: _reshape,
     ExpandShapeOp: _reshape,

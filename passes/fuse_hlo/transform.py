@@ -21,10 +21,10 @@ from ...hlo_dialect.ops.fusion import FusionKind, FusionOp
 from ...hlo_dialect.types import i64
 from .decisions import Decision
 from .epilogues import fuse_epilogues
+from .factors import fuse_factors
 from .graph import bytes_of, is_splat_constant
 from .padding import fuse_padding
 from .plan import Step, plan_block
-from .widening import fuse_widening
 
 _KINDS: dict[str, StringAttr] = {kind: StringAttr(kind) for kind in get_args(FusionKind)}
 
@@ -42,7 +42,7 @@ class FuseHloPass(HloPass):
 
     strategy=none makes each operation a fusion of its own. Elementwise operations are fused into the matrix product or
     convolution that they follow, the zeros around its input into a convolution, and the conversion of a narrow factor
-    into a product; epilogues=dots, or none, is for
+    or the slice of stacked ones into a product; epilogues=dots, or none, is for
     targets whose kernels apply elementwise operations to matrix products only, or to nothing. row-products=false keeps
     products out of row fusions, for targets whose row kernels cannot multiply.
     """
@@ -61,7 +61,7 @@ class FuseHloPass(HloPass):
             return
         if self.epilogues == "all":
             yield from fuse_padding(block, given)
-            yield from fuse_widening(block, given)
+            yield from fuse_factors(block, given)
         yield from fuse_epilogues(block, given, self.epilogues == "all")
 
     def run(self, ctx: Context, module: ModuleOp) -> None:

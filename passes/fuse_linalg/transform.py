@@ -27,6 +27,7 @@ _REMOVABLE = (
     FillOp,
     tensor.EmptyOp,
     tensor.ExtractOp,
+    tensor.ExtractSliceOp,
     tensor.CollapseShapeOp,
     tensor.ExpandShapeOp,
 )
