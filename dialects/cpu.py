@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     MemRefType,
     StringAttr,
-    SymbolRefAttr,
     UnitAttr,
     VectorType,
 )
@@ -38,6 +37,8 @@ from xdsl.irdl import (
 )
 from xdsl.traits import SymbolTable, SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
+
+from .support.attributes import integer_attr, symbol
 
 i1, i32, i64 = IntegerType(1), IntegerType(32), IntegerType(64)
 
@@ -82,10 +83,7 @@ class ParallelForOp(IRDLOperation):
     assembly_format = "$callee `(` ($captures^ `:` type($captures))? `)` attr-dict"
 
     def __init__(self, callee: str, captures: Sequence[SSAValue], count: int):
-        super().__init__(
-            operands=[captures],
-            properties={"callee": SymbolRefAttr(callee), "count": IntegerAttr(count, i64)},
-        )
+        super().__init__(operands=[captures], properties={"callee": symbol(callee), "count": integer_attr(count)})
 
     def verify_(self) -> None:
         if self.count.value.data < 1:

@@ -126,7 +126,7 @@ class InlinePass(HloPass):
         functions = {
             op.sym_name.data: op
             for op in module.body.block.ops
-            if isinstance(op, func.FuncOp) and not op.is_declaration and not is_kernel(op)
+            if type(op) is func.FuncOp and not op.is_declaration and not is_kernel(op)
         }
         for call in calls_in(module):
             _restore_top_k(call)
@@ -139,7 +139,7 @@ class InlinePass(HloPass):
         private = [
             op
             for op in module.body.block.ops
-            if isinstance(op, func.FuncOp)
+            if type(op) is func.FuncOp
             and not is_kernel(op)
             and op.sym_visibility is not None
             and op.sym_visibility.data == "private"

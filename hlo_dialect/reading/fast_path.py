@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, LocationAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from ..diagnostics import file_location, placed
 from .attributes import tensor_of_text
@@ -43,6 +44,11 @@ _BLANK = re.compile(r"\s*+(?://[^\n]*+\s*+)*+")
 _CONSTANTS = frozenset(("stablehlo.constant", "hlo.constant", "mhlo.constant"))
 _ABSTRACT_DIALECTS = frozenset(("hlo", "chlo", "func"))
 _MAX_LEARNED_LENGTH = 2000
+_PLAIN_DICTIONARY = re.compile(r'\{(?:[\w.$ =:,+-]|"[^"\\\n]*+")*+\}', re.ASCII)
+"""Attributes that are numbers, strings and names, in braces: no aliases, no types of dialects, nothing nested."""
+_MOST_DICTIONARIES = 4096
+_plain_dictionaries: dict[str, dict[str, Attribute]] = {}
+"""What the general parser read, by text: most functions and modules of a frontend repeat a few."""
 
 Types = tuple[Attribute, ...]
 
@@ -306,6 +312,22 @@ class FastParser(HloParser):
 
     def fast_reader(self) -> FastReader:
         return FastReader(self)
+
+    def parse_optional_dictionary_attr_dict(self) -> dict[str, Attribute]:
+        token = self._current_token
+        if self._fast is None or token.kind is not MLIRTokenKind.L_BRACE:
+            return super().parse_optional_dictionary_attr_dict()
+        match = _PLAIN_DICTIONARY.match(self.lexer.input.content, token.span.start)
+        if match is None:
+            return super().parse_optional_dictionary_attr_dict()
+        known = _plain_dictionaries.get(match[0])
+        if known is not None:
+            self._resume_from(match.end())
+            return dict(known)
+        found = super().parse_optional_dictionary_attr_dict()
+        if len(match[0]) <= _MAX_LEARNED_LENGTH and len(_plain_dictionaries) < _MOST_DICTIONARIES:
+            _plain_dictionaries[match[0]] = dict(found)
+        return found
 
     def _parse_block_body(self, block: Block) -> None:
         fast = self._fast

@@ -107,7 +107,7 @@ def convert_kernel(kernel: func.FuncOp) -> None:
 
 def convert_copies(function: func.FuncOp) -> None:
     """Divide the large copies of a host function among threads."""
-    for op in [op for op in operations_in(function) if isinstance(op, memref.CopyOp)]:
+    for op in [op for op in operations_in(function) if type(op) is memref.CopyOp]:
         if byte_size(buffer_of(op.destination)) >= LARGE_COPY:
             emit_elementwise(LoopBuilder(function, op), nest_of_copy(op))
             op.detach()
@@ -120,7 +120,7 @@ def _runs(kernel: func.FuncOp) -> list[list[Structured]]:
     for op in kernel.body.block.ops:
         if isinstance(op, (FillOp, GenericOp, memref.CopyOp)):
             runs[-1].append(op)
-        elif op.regions or isinstance(op, func.CallOp):
+        elif op.regions or type(op) is func.CallOp:
             runs.append([])
     return runs
 
@@ -158,5 +158,5 @@ class ConvertLinalgToScfPass(HloPass):
         for function in list(module.body.block.ops):
             if is_kernel(function):
                 convert_kernel(function)
-            elif isinstance(function, func.FuncOp):
+            elif type(function) is func.FuncOp:
                 convert_copies(function)

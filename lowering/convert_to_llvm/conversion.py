@@ -83,7 +83,7 @@ class ConvertToLlvmPass(HloPass):
     flush_subnormals: Registers = "none"
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        calls = [op.description for op in operations_in(module) if isinstance(op, HostCallOp)]
+        calls = [op.description for op in operations_in(module) if type(op) is HostCallOp]
         if calls and not device_modules(module):
             module.attributes[HOST_CALLS] = ArrayAttr(calls)
         cpu = replace(CPU, soft_half=self.soft_half, soft_fma=self.soft_fma, soft_extremes=self.soft_extremes)
@@ -111,15 +111,15 @@ class ModuleConversion:
     def run(self) -> None:
         block = self.module.body.block
         old_ops = list(block.ops)
-        functions = {op.sym_name.data: op for op in old_ops if isinstance(op, func.FuncOp)}
+        functions = {op.sym_name.data: op for op in old_ops if type(op) is func.FuncOp}
         independent = _independent_bodies(functions.values())
         new_ops: list[Operation] = []
         for op in old_ops:
-            if isinstance(op, func.FuncOp):
+            if type(op) is func.FuncOp:
                 new_ops.append(self._function(op, independent))
                 if PARALLEL_BODY in op.attributes:
                     new_ops.append(self._thunk(op))
-            elif isinstance(op, memref.GlobalOp):
+            elif type(op) is memref.GlobalOp:
                 new_ops.append(memref_patterns.convert_global(op, self._builder(op)))
             elif op.name.startswith("llvm."):
                 new_ops.append(op)
@@ -127,7 +127,7 @@ class ModuleConversion:
                 fail(op, "is not supported by convert-to-llvm at the top of a module")
         if self.main in functions:
             new_ops.append(self._entry(functions[self.main]))
-        present = {op.sym_name.data for op in new_ops if isinstance(op, llvm.FuncOp)}
+        present = {op.sym_name.data for op in new_ops if type(op) is llvm.FuncOp}
         new_ops += [
             llvm_function(name, type_, "external") for name, type_ in self.declared.items() if name not in present
         ]
@@ -213,12 +213,12 @@ class ModuleConversion:
         groups: dict[Block, list[int]] = {}
         for block in op.body.blocks:
             last = block.last_op
-            if not isinstance(last, cf.BranchOp) or PARALLEL not in last.attributes:
+            if type(last) is not cf.BranchOp or PARALLEL not in last.attributes:
                 continue
             to.loop_groups[last] = self.groups
             for inside in _natural_loop(block, last.successor):
                 groups.setdefault(inside, []).append(self.groups)
-                to.private_buffers.update(inner.memref for inner in inside.ops if isinstance(inner, memref.AllocaOp))
+                to.private_buffers.update(inner.memref for inner in inside.ops if type(inner) is memref.AllocaOp)
             self.groups += 1
         return groups
 
@@ -259,7 +259,7 @@ def _function_traits(op: func.FuncOp) -> list[str]:
         return ["noinline", "cold", "nounwind", "willreturn", "memory(none)", *_variants(op)]
     if is_kernel(op) or not {PARALLEL_BODY, PART, SHARED}.isdisjoint(op.attributes):
         return ["noinline", "nounwind"]
-    if any(isinstance(inner, GuardOp) for block in op.body.blocks for inner in block.ops):
+    if any(type(inner) is GuardOp for block in op.body.blocks for inner in block.ops):
         return ["noinline", "optnone", "nounwind"]
     return ["nounwind"] if op.body.blocks else []
 
@@ -301,12 +301,12 @@ def _independent_bodies(functions: Iterable[func.FuncOp]) -> dict[str, set[int]]
 
 def _started(op: Operation) -> tuple[str, Sequence[SSAValue]] | None:
     """The body that an operation starts, and what it passes."""
-    return (op.callee.root_reference.data, op.captures) if isinstance(op, ParallelForOp) else None
+    return (op.callee.root_reference.data, op.captures) if type(op) is ParallelForOp else None
 
 
 def _called(op: Operation, parts: Collection[str]) -> tuple[str, Sequence[SSAValue]] | None:
     """The part of a kernel that an operation calls, and what it passes."""
-    if isinstance(op, func.CallOp) and op.callee.string_value() in parts:
+    if type(op) is func.CallOp and op.callee.string_value() in parts:
         return op.callee.string_value(), op.arguments
     return None
 
@@ -341,7 +341,7 @@ def _differ(values: Sequence[SSAValue], function: func.FuncOp, has_own_parameter
     roots: list[SSAValue] = [root_buffer(value) for value in values if isinstance(value.type, MemRefType)]
     for root in roots:
         parameter = isinstance(root, BlockArgument) and root.owner is function.body.first_block
-        if not (parameter and has_own_parameters) and not isinstance(root.owner, memref.AllocaOp):
+        if not (parameter and has_own_parameters) and type(root.owner) is not memref.AllocaOp:
             return False
     return len(set(roots)) == len(roots)
 

@@ -18,7 +18,7 @@ MATH_FUNCTION = "xhlo_math_"
 
 
 def device_modules(module: ModuleOp) -> list[GpuModuleOp]:
-    return [op for op in module.body.block.ops if isinstance(op, GpuModuleOp)]
+    return [op for op in module.body.block.ops if type(op) is GpuModuleOp]
 
 
 def chip_of(device: GpuModuleOp) -> str | None:

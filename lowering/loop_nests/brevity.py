@@ -41,7 +41,7 @@ _OF_A_LOOP = 3
 
 def mark_brief_functions(module: ModuleOp) -> None:
     """Mark the kernels, and parts of kernels, of least work, as many as take `MOST` operations together."""
-    functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
+    functions = {op.sym_name.data: op for op in module.body.block.ops if type(op) is func.FuncOp}
     entry = entry_name(module)
     if entry not in functions:
         return
@@ -103,9 +103,9 @@ class _Runs:
         for op in block.ops:
             if _is_free(op):
                 continue
-            if isinstance(op, func.CallOp):
+            if type(op) is func.CallOp:
                 self._count_call(op.callee.string_value(), times, work)
-            elif isinstance(op, ParallelForOp):
+            elif type(op) is ParallelForOp:
                 work.calls.append((op.callee.root_reference.data, math.inf))
             elif op.regions:
                 again = _product(times, _repeats(op))
@@ -132,7 +132,7 @@ def _size(op: Operation) -> int:
     if not _is_access(op):
         return 1
     indices = cast(memref.LoadOp, op).indices
-    return 1 + 2 * max(0, sum(not isinstance(index.owner, arith.ConstantOp) for index in indices) - 1)
+    return 1 + 2 * max(0, sum(type(index.owner) is not arith.ConstantOp for index in indices) - 1)
 
 
 def _product(times: float, operations: float) -> float:
@@ -141,7 +141,7 @@ def _product(times: float, operations: float) -> float:
 
 def _repeats(op: Operation) -> float:
     """How often the regions of an operation are executed, at most."""
-    if isinstance(op, scf.ForOp):
+    if type(op) is scf.ForOp:
         count = iterations(op)
         return math.inf if count is None else count
     return 1 if isinstance(op, scf.IfOp | scf.IndexSwitchOp) else math.inf

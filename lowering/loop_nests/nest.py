@@ -28,6 +28,7 @@ from xdsl.ir.affine import (
 )
 
 from ...dialects.support.buffers import row_major
+from ...dialects.support.classes import one_of
 from ...dialects.support.kernel import loop_sizes
 from ...dialects.support.views import is_view
 from ...hlo_dialect.diagnostics import fail
@@ -152,16 +153,17 @@ def address_of(value: SSAValue) -> ElementAddress:
     """
     views: list[Operation] = []
     # Parts of parts of a concatenation are views of views, as deep as the program is long.
-    while isinstance(value.owner, _FOLLOWED):
-        views.append(value.owner)
-        value = value.owner.operands[0]
+    while _is_followed(owner := value.owner):
+        assert isinstance(owner, Operation)
+        views.append(owner)
+        value = owner.operands[0]
     address = _root_address(value)
     for op in reversed(views):
         address = _address_in(op, address)
     return address
 
 
-_FOLLOWED = (
+_is_followed = one_of(
     memref.ReinterpretCastOp,
     memref.SubviewOp,
     memref.CollapseShapeOp,

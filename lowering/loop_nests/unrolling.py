@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Block, SSAValue
 
 from ...dialects.support.attributes import integer_attr
+from ...dialects.support.classes import one_of
 
 UNROLL = "xhlo.unroll"
 """The attribute of a loop: its unroll factor; `WHOLLY` for full unrolling."""
@@ -45,7 +46,7 @@ LONG_BODY = 24
 """Operations up to which a loop is partially unrolled."""
 
 _ROLLED = MOST_OPERATIONS_ON_GPU + 1
-_FREE = (arith.ConstantOp, scf.YieldOp, memref.ReinterpretCastOp, arith.IndexCastOp)
+_is_free = one_of(arith.ConstantOp, scf.YieldOp, memref.ReinterpretCastOp, arith.IndexCastOp)
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class SmallLoops:
         """Mark the loops to unroll in a block; returns the block's size after unrolling, at most `_ROLLED`."""
         size = 0
         for op in block.ops:
-            if isinstance(op, scf.ForOp):
+            if type(op) is scf.ForOp:
                 size += self._mark(op)
                 continue
             for region in op.regions:
@@ -69,11 +70,11 @@ class SmallLoops:
                     size += self.mark(inside)
             # A call without results is a large shared part of a kernel; LLVM does not unroll a loop around a call that
             # it may still inline, and would warn on standard error.
-            shared = isinstance(op, func.CallOp) and not op.results
-            if self.device and isinstance(op, func.CallOp):
+            shared = type(op) is func.CallOp and not op.results
+            if self.device and type(op) is func.CallOp:
                 size += INLINED
             else:
-                size += _ROLLED if shared else not isinstance(op, _FREE)
+                size += _ROLLED if shared else not _is_free(op)
         return min(size, _ROLLED)
 
     def _mark(self, op: scf.ForOp) -> int:
@@ -128,7 +129,7 @@ def iterations(op: scf.ForOp) -> int | None:
     if not step:
         return None
     owner = op.ub.owner
-    if upper is None and isinstance(owner, arith.AddiOp) and owner.lhs is op.lb:
+    if upper is None and type(owner) is arith.AddiOp and owner.lhs is op.lb:
         lower, upper = 0, _constant(owner.rhs)
     if lower is None or upper is None:
         return None
@@ -137,6 +138,6 @@ def iterations(op: scf.ForOp) -> int | None:
 
 def _constant(value: SSAValue) -> int | None:
     owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+    if type(owner) is arith.ConstantOp and isinstance(owner.value, IntegerAttr):
         return owner.value.value.data
     return None

@@ -51,7 +51,7 @@ def divides_by_invariant(op: Operation) -> bool:
     Whether an operation divides elements of f32 in a long loop over cached rows by a value that is the same for all.
     Other loops wait for memory. Functions that programs share are compiled by themselves, so they call no others.
     """
-    if not isinstance(op, arith.DivfOp) or not isinstance(op.result.type, Float32Type):
+    if type(op) is not arith.DivfOp or not isinstance(op.result.type, Float32Type):
         return False
     loop = op.parent_op()
     if not is_long(loop, LEAST_DIVISIONS) or CACHED not in loop.attributes:

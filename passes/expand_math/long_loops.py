@@ -16,12 +16,12 @@ LEAST_TRIPS = 32
 
 def is_long(loop: Operation | None, least: int = LEAST_TRIPS) -> TypeGuard[scf.ForOp]:
     """Whether an operation is an innermost loop whose iterations are independent and not known to be fewer."""
-    if not isinstance(loop, scf.ForOp) or PARALLEL not in loop.attributes:
+    if type(loop) is not scf.ForOp or PARALLEL not in loop.attributes:
         return False
     bounds = _number(loop.lb), _number(loop.ub)
     return None in bounds or cast(int, bounds[1]) - cast(int, bounds[0]) >= least
 
 
 def _number(value: SSAValue) -> int | None:
-    constant = value.owner.value if isinstance(value.owner, arith.ConstantOp) else None
+    constant = value.owner.value if type(value.owner) is arith.ConstantOp else None
     return cast("IntegerAttr[Any]", constant).value.data if isinstance(constant, IntegerAttr) else None

@@ -124,7 +124,7 @@ def _in_single(body: Body) -> Body:
 
 def _body_of(op: Operation, tables: Sequence[Bodies], device: bool) -> tuple[str, Body] | None:
     """The name and body of the function that replaces `op`; None if `op` stays."""
-    if isinstance(op, arith.TruncFOp) and isinstance(op.results[0].type, BFloat16Type) and not device:
+    if type(op) is arith.TruncFOp and isinstance(op.results[0].type, BFloat16Type) and not device:
         source = op.operands[0].type
         wide = isinstance(source, Float64Type)
         body = exponential.round_double_to_bf16 if wide else exponential.round_to_bf16
@@ -211,7 +211,7 @@ class ExpandMathPass(HloPass):
         return self.vector_bits > NATIVE_EXTREMES and not self.complete
 
     def _expand(self, part: ModuleOp | GpuModuleOp) -> None:
-        device = isinstance(part, GpuModuleOp)
+        device = type(part) is GpuModuleOp
         fast = device and self.mode == "fast"
         without = device or self.complete
         first = [FAST] * fast + [WITH_SCALINGS] * (self.scalings and not device)
@@ -243,13 +243,13 @@ class ExpandMathPass(HloPass):
             op.callee.root_reference.data: op
             for function in defined.values()
             for op in operations_in(function)
-            if isinstance(op, func.CallOp)
+            if type(op) is func.CallOp
         }
         used = {
             op.name_.root_reference.data
             for function in defined.values()
             for op in operations_in(function)
-            if isinstance(op, memref.GetGlobalOp)
+            if type(op) is memref.GetGlobalOp
         }
         part.body.block.add_ops([*(_table(name) for name in TABLES if name in used), *defined.values()])
         # Loops over f64 have so many lanes, those that also have f32 twice as many.

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from traceback import walk_tb
 from types import TracebackType
@@ -119,7 +120,7 @@ class PassManager:
             self._verify_each_again()
             raise self._failure(index, error, module, where=operation_in(error.__traceback__)) from error
         if one.name in LOWERING and PROGRAM in module.attributes:
-            module.attributes[AFTER] = StringAttr(one.name)
+            module.attributes[AFTER] = _stated(one.name)
         if counted:
             self._count(one.name, before, count_operations(target), time.perf_counter() - start)
         dumps.after(one.name, path_to(target))
@@ -209,6 +210,12 @@ class PassManager:
         except Exception:
             text, passes = print_module(self.restore(), locations=True), self.passes
         return write_reproducer(reproducer_text(text, pipeline_text(passes), reason), self.reproducer)
+
+
+@cache
+def _stated(name: str) -> StringAttr:
+    """A pass's name as an attribute."""
+    return StringAttr(name)
 
 
 def path_to(op: Operation) -> list[Operation]:

@@ -27,7 +27,7 @@ def static_count(op: scf.ParallelOp) -> int:
     bounds: list[int] = []
     for value in (*op.lowerBound, *op.upperBound, *op.step):
         owner = value.owner
-        if not isinstance(owner, arith.ConstantOp):
+        if type(owner) is not arith.ConstantOp:
             fail(op, "has bounds that are not constant: outline-parallel-loops cannot share it out")
         bounds.append(cast("IntegerAttr[Any]", owner.value).value.data)
     if len(bounds) != 3 or bounds[0] != 0 or bounds[2] != 1 or op.initVals:
@@ -74,7 +74,7 @@ def _move_ops(source: Block, target: Block) -> None:
 def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
     """Replace the loop by a cpu.parallel_for; return the function that runs a range of iterations."""
     count = static_count(op)
-    for inner in [x for x in op.body.walk() if isinstance(x, scf.ParallelOp)]:
+    for inner in [x for x in op.body.walk() if type(x) is scf.ParallelOp]:
         serialize(inner)
     region = op.detach_region(op.body)
     loop_block = region.block
@@ -84,7 +84,7 @@ def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
 
     body = Block()
     captures = Captures(body)
-    allocas = [inner for inner in region.walk() if isinstance(inner, memref.AllocaOp)]
+    allocas = [inner for inner in region.walk() if type(inner) is memref.AllocaOp]
     capture(region, captures, set(loop_block.args))
 
     lower = body.insert_arg(INDEX, len(body.args))
@@ -141,24 +141,24 @@ class OutlineParallelLoopsPass(HloPass):
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         for function in list(module.body.block.ops):
-            if not isinstance(function, func.FuncOp) or function.is_declaration:
+            if type(function) is not func.FuncOp or function.is_declaration:
                 continue
             bodies: list[Operation] = []
             for op in operations_in(function):
-                if isinstance(op, scf.ParallelOp) and op.parent is not None and not _inside_parallel(op):
+                if type(op) is scf.ParallelOp and op.parent is not None and not _inside_parallel(op):
                     bodies.append(outline(op, f"{function.sym_name.data}_body_{len(bodies)}"))
             if bodies:
                 module.body.block.insert_ops_after(bodies, function)
                 erase_dead_repeated(function)
         for function in list(module.body.block.ops):
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
+            if type(function) is func.FuncOp and not function.is_declaration:
                 module.body.block.insert_ops_after(outline_work(module, function), function)
 
 
 def _inside_parallel(op: Operation) -> bool:
     parent = op.parent_op()
     while parent is not None:
-        if isinstance(parent, scf.ParallelOp):
+        if type(parent) is scf.ParallelOp:
             return True
         parent = parent.parent_op()
     return False

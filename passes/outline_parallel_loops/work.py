@@ -41,11 +41,9 @@ def outline_work(module: ModuleOp, function: func.FuncOp) -> list[func.FuncOp]:
     """The functions for the loops of work of a kernel or parallel body, which calls them; none if it has other work."""
     if not (is_kernel(function) or PARALLEL_BODY in function.attributes):
         return []
-    shared = {
-        op.sym_name.data for op in module.body.block.ops if isinstance(op, func.FuncOp) and SHARED in op.attributes
-    }
+    shared = {op.sym_name.data for op in module.body.block.ops if type(op) is func.FuncOp and SHARED in op.attributes}
     found: list[scf.ForOp] = []
-    calls = [op for op in function.walk() if isinstance(op, func.CallOp)]
+    calls = [op for op in function.walk() if type(op) is func.CallOp]
     if not any(call.callee.string_value() in shared for call in calls) or not _find(function.body, found):
         return []
     name = function.sym_name.data
@@ -56,8 +54,8 @@ def _find(region: Region, found: list[scf.ForOp]) -> bool:
     """Collect the outermost loops without calls; False if there is work outside of them, or one cannot be outlined."""
     for block in region.blocks:
         for op in block.ops:
-            if isinstance(op, scf.ForOp) and _is_work(op):
-                if op.results or any(isinstance(inner, memref.AllocaOp) for inner in op.walk()):
+            if type(op) is scf.ForOp and _is_work(op):
+                if op.results or any(type(inner) is memref.AllocaOp for inner in op.walk()):
                     return False
                 found.append(op)
             elif isinstance(op, scf.ForOp | scf.IfOp) and not op.results:
@@ -74,7 +72,7 @@ def _is_work(loop: scf.ForOp) -> bool:
 
 def _only_starts(op: Operation) -> bool:
     """Whether an operation computes indices, makes views and buffers, or calls."""
-    if isinstance(op, func.CallOp):
+    if type(op) is func.CallOp:
         return not op.results
     return _is_start(op) or _is_cloned(op)
 

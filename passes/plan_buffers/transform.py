@@ -36,7 +36,7 @@ def hoist_kernel_buffers(module: ModuleOp) -> None:
     for function in kernels_of(module):
         block = function.body.block
         for op in list(block.ops):
-            if isinstance(op, memref.AllocOp):
+            if type(op) is memref.AllocOp:
                 argument = block.insert_arg(op.memref.type, len(block.args))
                 argument.name_hint = op.memref.name_hint or "scratch"
                 op.memref.replace_all_uses_with(argument)
@@ -45,7 +45,7 @@ def hoist_kernel_buffers(module: ModuleOp) -> None:
                 op.erase()
         take_block_arguments(function)
     for op in operations_in(module) if extra else ():
-        if isinstance(op, func.CallOp) and (types := extra.get(op.callee.root_reference.data)):
+        if type(op) is func.CallOp and (types := extra.get(op.callee.root_reference.data)):
             buffers = [alloc(type_) for type_ in types]
             block = cast(Block, op.parent)
             block.insert_ops_before(buffers, op)
@@ -139,7 +139,7 @@ def _check_memory(function: func.FuncOp, intervals: list[Interval], arena: int, 
 def _refuse_new_buffers(module: ModuleOp) -> None:
     """An arena is there already: nothing is left to do unless somebody added a buffer, which has no place in it."""
     for op in operations_in(module):
-        if isinstance(op, memref.AllocOp):
+        if type(op) is memref.AllocOp:
             fail(op, "is new in a module whose buffers are planned: remove xhlo.arena_size and the parameter %arena")
 
 
@@ -174,14 +174,11 @@ class PlanBuffersPass(HloPass):
         hosts = {
             op.sym_name.data: op
             for op in module.body.block.ops
-            if isinstance(op, func.FuncOp)
-            and not op.is_declaration
-            and not is_kernel(op)
-            and SHARED not in op.attributes
+            if type(op) is func.FuncOp and not op.is_declaration and not is_kernel(op) and SHARED not in op.attributes
         }
         for function in hosts.values():
             for op in operations_in(function):
-                if isinstance(op, func.CallOp) and op.callee.root_reference.data in hosts:
+                if type(op) is func.CallOp and op.callee.root_reference.data in hosts:
                     fail(op, "calls a host function, which has an arena of its own: plan-buffers comes after inline")
             positions = Positions(function)
             intervals = positions.intervals()

@@ -107,15 +107,15 @@ class _Graph:
 
     def _read(self, name: str, op: Operation) -> None:
         named, bound, size = set(_variants(op)) & self.ops.keys(), set[str](), 0
-        if isinstance(op, llvm.FuncOp) and name not in self.apart:
+        if type(op) is llvm.FuncOp and name not in self.apart:
             works = not op.body.blocks
             brief = name in self._brief
             for each in (inner for block in op.body.blocks for inner in block.ops):
                 size += 1
                 works = works or (not brief and _works(each))
-                if isinstance(each, llvm.AddressOfOp):
+                if type(each) is llvm.AddressOfOp:
                     bound.add(each.global_name.root_reference.data)
-                elif isinstance(each, llvm.CallOp) and each.callee is not None:
+                elif type(each) is llvm.CallOp and each.callee is not None:
                     callee = each.callee.string_value()
                     named.add(callee)
                     if not _stays_a_call(self.ops.get(callee)):
@@ -137,7 +137,7 @@ class _Graph:
     def only_start(self, names: Sequence[str]) -> bool:
         """Whether these functions only start others, and inline none, or are brief."""
         copies = (copy for name in names if name not in self._brief for copy in self.copied(name))
-        return self._starting.issuperset(names) and all(isinstance(self.ops[copy], llvm.GlobalOp) for copy in copies)
+        return self._starting.issuperset(names) and all(type(self.ops[copy]) is llvm.GlobalOp for copy in copies)
 
     def copied(self, name: str) -> list[str]:
         """The functions and globals that are copied into each part that has `name`."""
@@ -216,20 +216,20 @@ _INDICES = (IntegerType(1), IntegerType(64), llvm.LLVMPointerType())
 
 def _works(op: Operation) -> bool:
     """Whether an operation does more than compute addresses and indices, pass them on and call functions."""
-    if isinstance(op, llvm.LoadOp):
-        return not isinstance(op.results[0].type, llvm.LLVMPointerType)
-    if isinstance(op, llvm.StoreOp):
+    if type(op) is llvm.LoadOp:
+        return type(op.results[0].type) is not llvm.LLVMPointerType
+    if type(op) is llvm.StoreOp:
         slot = op.ptr.owner
-        return not isinstance(slot.ptr.owner if isinstance(slot, llvm.GEPOp) else slot, llvm.AllocaOp)
+        return not isinstance(slot.ptr.owner if type(slot) is llvm.GEPOp else slot, llvm.AllocaOp)
     return not _is_control(op) or any(result.type not in _INDICES for result in op.results)
 
 
 def _is_declaration(op: Operation) -> bool:
-    return isinstance(op, llvm.FuncOp) and not op.body.blocks
+    return type(op) is llvm.FuncOp and not op.body.blocks
 
 
 def _is_entry(op: Operation) -> bool:
-    return isinstance(op, llvm.FuncOp) and op.linkage.linkage.data == "external"
+    return type(op) is llvm.FuncOp and op.linkage.linkage.data == "external"
 
 
 def traits(op: Operation | None) -> list[str]:
@@ -241,7 +241,7 @@ def traits(op: Operation | None) -> list[str]:
 
 
 def _is_copied(op: Operation) -> bool:
-    if isinstance(op, llvm.GlobalOp):
+    if type(op) is llvm.GlobalOp:
         return op.constant is not None
     return not _is_declaration(op) and not {"alwaysinline", "memory(none)"}.isdisjoint(traits(op))
 

@@ -40,11 +40,11 @@ def type_text(type_: Attribute) -> str:
     found = _NAMES.get(kind)
     if found is not None:
         return found
-    if isinstance(type_, VectorType):
+    if type(type_) is VectorType:
         vector = cast("VectorType[Any]", type_)
         return f"<{vector.get_shape()[0]} x {type_text(vector.element_type)}>"
-    if isinstance(type_, llvm.LLVMArrayType):
+    if type(type_) is llvm.LLVMArrayType:
         return f"[{type_.size.data} x {type_text(type_.type)}]"
-    if isinstance(type_, llvm.LLVMStructType):
+    if type(type_) is llvm.LLVMStructType:
         return "{ " + ", ".join(type_text(field) for field in type_.types.data) + " }"
     raise DiagnosticError(Diagnostic("error", f"the type {type_} has no form in LLVM IR"))

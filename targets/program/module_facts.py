@@ -52,7 +52,7 @@ def host_calls_of(module: ModuleOp) -> tuple[HostCall, ...]:
     if isinstance(stated, ArrayAttr):
         found = list(cast("ArrayAttr[DictionaryAttr]", stated))
     else:
-        found = [op.description for op in operations_in(module) if isinstance(op, HostCallOp)]
+        found = [op.description for op in operations_in(module) if type(op) is HostCallOp]
     return tuple(_host_call(entry.data) for entry in found)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import FunctionType, IndexType, IntegerAttr, StringAttr, SymbolRefAttr, f32, i1, i8, i64
 from xdsl.ir import Block, Region
 
 from xhlo.dialects.support.attributes import call_op, function_op, function_type, integer_attr, return_op, symbol
+from xhlo.hlo_dialect.errors import DiagnosticError
+from xhlo.hlo_dialect.reading import parse_module
 from xhlo.lowering.convert_to_llvm import definitions
 
 
@@ -42,3 +45,26 @@ def test_functions_of_llvm_are_those_of_the_constructor():
         mine = definitions.llvm_function("f", type_, "external")
         other = llvm.FuncOp("f", type_, llvm.LinkageAttr("external"))
         assert mine.is_structurally_equivalent(other) and list(mine.properties) == list(other.properties)
+
+
+DICTIONARIES = """
+module @m attributes {mhlo.num_partitions = 1 : i32, t.note = "a } b", t.on, t.half = 5.000000e-01 : f32} {
+  func.func @f(%x: tensor<f32> {jax.result_info = "r"}) -> (tensor<f32> {t.n = -3 : i8}) attributes {t.deep = {a = [1, 2]}} {
+    return %x : tensor<f32>
+  }
+}
+"""
+
+
+def test_attributes_in_braces_are_read_once_and_are_the_same():
+    read = [parse_module(DICTIONARIES, fast=fast) for fast in (False, True, True)]
+    assert len({str(module) for module in read}) == 1
+    read[1].attributes["other"] = integer_attr(1)
+    assert "other" not in read[2].attributes and "other" not in parse_module(DICTIONARIES).attributes
+
+
+def test_a_wrong_attribute_in_braces_is_refused_each_time():
+    for text in ("{a = 1 : i32, a = 2 : i32}", "{a = 300 : i8}", "{a = }"):
+        for _ in range(2):
+            with pytest.raises(DiagnosticError):
+                parse_module(f"module attributes {text} {{ }}")
