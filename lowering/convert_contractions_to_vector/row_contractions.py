@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from xdsl.dialects import arith
@@ -12,10 +12,25 @@ from xdsl.ir import SSAValue
 
 from ..loop_nests.loop_builder import buffer_of
 from ..loop_nests.nest import Access, Nest
+from .blocking import Blocking
 from .contraction import Contraction, Loop
+from .packing import Packer
 from .row_plan import RowProductPlan, sums_rows
 
 f32 = Float32Type()
+
+
+@dataclass(frozen=True)
+class TiledProduct:
+    """A product of the kernel: its factors and loops, of which `m` is the last loop over rows."""
+
+    nest: Nest
+    product: Contraction
+    blocking: Blocking
+    row_packer: Packer | None
+    """Packs panels of rows; None if they are read where they are."""
+    packer: Packer | None
+    """Packs the other factor, beforehand; None if it is read where it is."""
 
 
 def row_contraction(plan: RowProductPlan, nest: Nest, inits: Sequence[SSAValue | None]) -> Contraction | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.dialects import func
 from xdsl.ir import SSAValue
@@ -28,6 +28,7 @@ from ..loop_nests.indices import chunk, delinearized, end_of
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
+from .asking import NextFactor, ask_for_next_rows, next_factors
 from .blocking import Blocking, block
 from .clearing import clear_block
 from .constants import KernelConstants, constants_of
@@ -35,9 +36,9 @@ from .contraction import Contraction
 from .direct import lines_alias
 from .kernel import MULTIPLICATIONS_PER_OPERATION, WORK_OF_PACKING
 from .last_row import LastRow
-from .micro_kernel import LINE, Arguments, PanelOfA, Target, call_micro_kernel
+from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
 from .packing import Operand, Packer, number_matrices
-from .row_contractions import f32, row_contraction
+from .row_contractions import TiledProduct, f32, row_contraction
 from .row_plan import RowProductPlan, Temporary, in_row, is_product, plan_row_products, sums_rows
 from .row_sums import RowSum
 
@@ -59,24 +60,8 @@ LEAST_ROWS = 4
 MOST_IN_PLACE = 1 << 16
 """Elements of a factor up to which it is read in place: it is read from the L2 cache for each panel of rows."""
 
-FLOATS_OF_LINE = LINE // 4
-"""Elements of a cache line."""
-
-PADDING = FLOATS_OF_LINE
+PADDING = 16
 """Elements between the rows of a tile, whose lines would otherwise share few sets of the L1 cache."""
-
-
-@dataclass(frozen=True)
-class TiledProduct:
-    """A product of the kernel: its factors and loops, of which `m` is the last loop over rows."""
-
-    nest: Nest
-    product: Contraction
-    blocking: Blocking
-    row_packer: Packer | None
-    """Packs panels of rows; None if they are read where they are."""
-    packer: Packer | None
-    """Packs the other factor, beforehand; None if it is read where it is."""
 
 
 def convert_row_products(
@@ -141,6 +126,9 @@ class RowProductEmitter:
         """Whether tasks are whole matrices of a batch: enough for all threads, or with sums over their rows."""
         self.buffers: dict[SSAValue, SSAValue] = {}
         """The buffers of the task by those of the kernel that they stand for."""
+        self.machine = machine
+        self.next: Sequence[NextFactor] = ()
+        """What the next matrix reads; blocks of the first product ask for it."""
 
     # The plan.
 
@@ -272,6 +260,8 @@ class RowProductEmitter:
                     self._pack_matrix(product, outer)
                 for each in self.sums.values():
                     each.clear(outer)
+                if self.takes_matrices and self.rows > 1:
+                    self._plan_next(products, delinearized(number + 1, sizes))
                 with builder.loop(begin, begin + count) as tile:
                     first = tile * self.tile
                     self._emit_tile(products, outer, first, end_of(builder, first, self.tile, shape[-1]))
@@ -279,6 +269,11 @@ class RowProductEmitter:
                     builder.location = self.plan.nests[after].op.location
                     nest = replace(self.plan.nests[after], bound=self.rows - 1)
                     emit_elementwise(builder, nest, self.buffers, [builder.index(index) for index in outer])
+
+    def _plan_next(self, products: dict[int, TiledProduct], following: Sequence[Index]) -> None:
+        """Let the first product ask for what the next matrix reads, or packs."""
+        read = [each for each in products.values() if each.packer is None or each.packer.by_tasks]
+        self.next = next_factors(self.builder, [each.product for each in read], following, self.machine)
 
     def _pack_matrix(self, each: TiledProduct, outer: Sequence[Index]) -> None:
         """Pack the task's matrix at the indices of the loops around."""
@@ -405,7 +400,10 @@ class RowProductEmitter:
                 in_argument = each.row_packer is None and product.a.root not in self.plan.temporaries
                 with builder.loop(0, blocking.n_panels) as j:
                     if passes == 1 and in_argument:
-                        self._ask_for_rows(each, a, a_at, j)
+                        ask_for_next_rows(builder, product, self.panel, (a, a_at), j, blocking.n_panels)
+                    for factor in self.next if each.nest is self.plan.nests[min(self.contractions)] else ():
+                        at = builder.index((first // self.panel + i) * blocking.n_panels + j)
+                        factor.ask(builder, at, blocking.m_panels * blocking.n_panels)
                     b, b_at, column = self._panel_of_columns(each, outer, j, lower, upper)
                     c, c_at, c_row = self._output(product, outer, first)
                     row = i * self.panel
@@ -432,15 +430,6 @@ class RowProductEmitter:
                         columns=builder.min(product.n.size - column, blocking.nr),
                     )
                     call_micro_kernel(builder, self.kernel, blocking, lies, target, arguments)
-
-    def _ask_for_rows(self, each: TiledProduct, a: SSAValue, at: Index, j: IndexValue) -> None:
-        """Ask for some rows of the next panel of an argument, all of them over the panels j of the other factor."""
-        builder, product = self.builder, each.product
-        count = -(-self.panel // each.blocking.n_panels)
-        begin = at + (j * count + self.panel) * product.m.a
-        view = builder.strided_view(a, begin, (count, product.k.size), (product.m.a, 1))
-        with builder.loop(0, count) as row, builder.loop(0, product.k.size, step=FLOATS_OF_LINE) as column:
-            builder.prefetch(view, [row, column])
 
     def _panel_of_columns(
         self, each: TiledProduct, outer: Sequence[Index], j: IndexValue, lower: Index, upper: Index

@@ -28,13 +28,17 @@
 // CHECK-NOT:       arith.divf
 // CHECK:           func.call @{{.*}}block_1(%[[TILE]], %{{.*}}, %v,
 
-// As many matrices as tiles that are asked for: each task packs the keys of its own.
+// As many matrices as tiles that are asked for: each task packs the keys of its own, and asks for some rows of those of
+// the next at each block of scores; its values are more lines than may be asked for at once.
 // OWN-LABEL: func.func private @row_fusion
 // OWN-NOT:     memref.alloc()
 // OWN:         "scf.parallel"
 // OWN:           %[[OWN:.*]] = memref.alloca() : memref<4608xf32>
 // OWN:           scf.for
 // OWN:             func.call @{{.*}}pack(%k, %{{.*}}, %[[OWN]],
+// OWN:           cpu.prefetch %{{.*}} : memref<2x16xf32, strided<[16, 1], offset: ?>>
+// OWN:           cpu.prefetch %{{.*}} : memref<15x16xf32, strided<[16, 1], offset: ?>>
+// OWN-NOT:       cpu.prefetch %{{.*}} : memref<15x32xf32
 // OWN:           func.call @{{.*}}block({{.*}} %[[OWN]],
 func.func @main(%q: tensor<2x20x16xf32>, %k: tensor<2x260x16xf32>, %v: tensor<2x260x32xf32>) -> tensor<2x20x32xf32> {
   %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2]
