@@ -100,7 +100,7 @@ def contraction_of(op: GenericOp, epilogue: GenericOp | None = None) -> Contract
     The contraction that a generic computes, with its epilogue; None if it is no matrix product in f32, f64 or i32.
     """
     found = sums_of_products(op, epilogue)
-    return None if found is None else _canonical(*found)
+    return None if found is None else canonical_contraction(*found)
 
 
 def sums_of_products(op: GenericOp, epilogue: GenericOp | None = None) -> tuple[Nest, Element, Nest | None] | None:
@@ -149,7 +149,8 @@ def _source(value: SSAValue) -> int | None:
     return value.index if isinstance(value, BlockArgument) else None
 
 
-def _canonical(nest: Nest, element: Element, epilogue: Nest | None) -> Contraction | None:
+def canonical_contraction(nest: Nest, element: Element, epilogue: Nest | None = None) -> Contraction | None:
+    """The contraction of a nest that adds products; None if it is no matrix product."""
     nest = nest.without_unit_loops()
     kinds = [_kind(nest, loop) for loop in range(len(nest.sizes))]
     if "?" in kinds:

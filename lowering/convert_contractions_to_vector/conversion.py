@@ -22,6 +22,7 @@ from .constants import ConstantFactors, KernelConstants, constants_of
 from .contraction import Contraction, contraction_of
 from .direct import DirectProductEmitter, block_rows, oriented, reads_both_in_place, reads_in_place, streams
 from .epilogue import epilogue_of
+from .images import convert_images
 from .kernel import ProductEmitter
 from .lane_emission import emit_lane_product, is_in_parts
 from .lane_products import LaneProduct, lane_product_of
@@ -42,6 +43,8 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine, constants: Kerne
         return
     rows = Kernel(kernel).rows
     if rows and convert_row_products(kernel, structured, absorbed_fills(structured), rows, machine, constants):
+        return
+    if not rows and convert_images(kernel, structured, absorbed_fills(structured), machine, constants):
         return
     builder = LoopBuilder(kernel)
     for op, fill, epilogue, product, columns, small in _products(kernel, structured, machine):
@@ -231,6 +234,8 @@ class ConvertContractionsToVectorPass(HloPass):
     together instead.
     Parameters that get constants from all calls (`xhlo.constants`) and need no widening are packed here; the calls pass
     the panels instead.
+    A convolution of small images with steps before or after it that read at other indices is lowered with them, as a
+    loop over images (images.py).
     Small products call one function for matrices of all sizes, which multiplies them in place.
     Leaves: products of other integers, small ones of types to widen or with transposed factors, and those of few
             columns, to convert-linalg-to-scf.

@@ -131,16 +131,20 @@ class ProductEmitter:
         return -(-self.product.k.size // self.blocking.group)
 
     def emit(self) -> None:
+        self.emit_packing()
+        self.multiply()
+
+    def emit_packing(self) -> None:
+        """Pack what is packed beforehand."""
         for packer in reversed(self.packers):
             if packer.count:
                 work = packer.count * packer.operand.panel_size * WORK_OF_PACKING
                 with tasks(self.builder, packer.count, work) as panel:
                     packer.pack_panel(panel)
-        self._multiply()
 
     # Tiles of C.
 
-    def _multiply(self) -> None:
+    def multiply(self) -> None:
         """Emit the product, one iteration per tile of each C."""
         builder, product, blocking = self.builder, self.product, self.blocking
         across = -(-blocking.n_panels // blocking.tile_n)

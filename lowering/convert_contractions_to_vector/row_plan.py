@@ -12,7 +12,7 @@ gets a part from each tile, and holds no rows. What is computed of it, such as n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import memref
@@ -232,12 +232,12 @@ def _temporaries(nests: Sequence[Nest], rows: int) -> dict[SSAValue, Temporary] 
                 accesses.setdefault(access.root, []).append((nest, access))
     found: dict[SSAValue, Temporary] = {}
     for root, uses in accesses.items():
-        if not _used_only_by(root, {nest.op for nest in nests}):
+        if not used_only_by(root, {nest.op for nest in nests}):
             return None
         nest, access = uses[0]
         sizes, strides = nest.sizes[:rows], _row_strides(access, nest.sizes[:rows])
         size = math.prod(buffer_of(root).get_shape()) // math.prod(sizes)
-        if any(stride % size for stride in strides) or any(not _within(n, x, rows, size) for n, x in uses):
+        if any(stride % size for stride in strides) or any(not stays_within(n, x, rows, size) for n, x in uses):
             return None
         found[root] = Temporary(strides, size, len(segments[root]) > 1 or min(segments[root]) < 0)
     return found
@@ -261,7 +261,7 @@ def _homes(nests: Sequence[Nest], temporaries: Mapping[SSAValue, Temporary]) -> 
     return homes
 
 
-def _used_only_by(root: SSAValue, ops: set[Operation]) -> bool:
+def used_only_by(root: SSAValue, ops: Container[Operation]) -> bool:
     """Whether these operations, and fills, are all that uses a buffer or a view of it."""
     pending = [root]
     while pending:
@@ -275,7 +275,7 @@ def _used_only_by(root: SSAValue, ops: set[Operation]) -> bool:
     return True
 
 
-def _within(nest: Nest, access: Access, rows: int, size: int) -> bool:
+def stays_within(nest: Nest, access: Access, rows: int, size: int) -> bool:
     """Whether the loops inside a row stay in that row's elements."""
     steps = [stride * (n - 1) for stride, n in zip(access.strides[rows:], nest.sizes[rows:], strict=True)]
     first = access.offset + sum(step for step in steps if step < 0)

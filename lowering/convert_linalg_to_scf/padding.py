@@ -51,7 +51,7 @@ class _Dimension:
 
 
 @dataclass(frozen=True)
-class _Pad:
+class Pad:
     """A pad: the buffers, the padding and the dimensions, of which there are RANK."""
 
     source: SSAValue
@@ -64,7 +64,7 @@ class _Pad:
         return math.prod(each.outer for each in self.dimensions)
 
 
-def _pad_of(op: GenericOp) -> _Pad | None:
+def pad_of(op: GenericOp) -> Pad | None:
     """The pad that a marked generic is; None if others are fused into it, or its elements are no common numbers."""
     lows, body = op.attributes.get(PADDING), op.body.block
     last = body.last_op
@@ -86,7 +86,7 @@ def _pad_of(op: GenericOp) -> _Pad | None:
     dense = all(tuple(type_.get_strides() or ()) == row_major(type_.get_shape()) for type_ in (source, target))
     if joined is None or not dense or not _is_common(source.element_type):
         return None
-    return _Pad(reads[0].memref, op.outputs[0], chosen.rhs, joined)
+    return Pad(reads[0].memref, op.outputs[0], chosen.rhs, joined)
 
 
 def _is_shifted(place: SSAValue, dim: int, low: int) -> bool:
@@ -118,7 +118,7 @@ def _joined(dimensions: Sequence[_Dimension]) -> tuple[_Dimension, ...] | None:
 def convert_pads(kernel: func.FuncOp) -> None:
     """Replace the pads of a kernel."""
     for op in [op for op in kernel.body.block.ops if isinstance(op, GenericOp) and PADDING in op.attributes]:
-        pad = _pad_of(op)
+        pad = pad_of(op)
         if pad is None:
             continue
         builder = LoopBuilder(kernel)
@@ -128,7 +128,7 @@ def convert_pads(kernel: func.FuncOp) -> None:
         op.erase()
 
 
-def _emit_calls(builder: LoopBuilder, kernel: func.FuncOp, pad: _Pad) -> None:
+def _emit_calls(builder: LoopBuilder, kernel: func.FuncOp, pad: Pad) -> None:
     """Emit the calls for all rows, by tasks if they are many."""
     *outer, _ = pad.dimensions
     rows = math.prod(each.outer for each in outer)

@@ -23,3 +23,10 @@ def is_tiled(
         and tuple(sizes) == tuple(strides)
         and all(n == count * size for n, count, size in zip(shape, counts, sizes, strict=True))
     )
+
+
+IMAGE_BYTES = 192 * 1024
+"""Bytes of one image of what passes between the steps of a kernel that works image by image: they are on the stack."""
+
+MOST_FILTERS = 1 << 14
+"""Elements of the filters whose gradient such a kernel adds up, once for each image and task."""

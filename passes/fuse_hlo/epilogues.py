@@ -122,14 +122,19 @@ def _reads_at_own_index(argument: SSAValue, shape: tuple[int, ...]) -> bool:
 
 
 def merged(producer: FusionOp, user: FusionOp) -> FusionOp:
-    """Replace a fusion that reads another's result by one that computes both; the producer stays, for other users."""
+    """
+    Replace a fusion that reads another's result by one that computes both; the producer stays, for other users.
+
+    The last user takes the producer's operations themselves, which decisions are about, and others copies of them.
+    """
+    last = all(use.operation is user for use in producer.outs[0].uses)
     inputs = [value for value in dict.fromkeys([*producer.operands, *user.operands]) if value is not producer.outs[0]]
     block = Block(arg_types=[value.type for value in inputs])
     local: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
     for value, argument in local.items():
         argument.name_hint = value.name_hint
-    (local[producer.outs[0]],) = _copy_into(block, producer, local)
-    returned = _copy_into(block, user, local)
+    (local[producer.outs[0]],) = _take_into(block, producer, local, copies=not last)
+    returned = _take_into(block, user, local)
     location = user.location
     kind = "dot" if any(op.name in ("hlo.dot_general", "hlo.convolution") for op in block.ops) else "custom"
     block.add_op(ReturnOp.create(operands=returned, location=location))
@@ -149,17 +154,25 @@ def merged(producer: FusionOp, user: FusionOp) -> FusionOp:
     return fusion
 
 
-def _copy_into(block: Block, fusion: FusionOp, local: dict[SSAValue, SSAValue]) -> list[SSAValue]:
-    """Copy a fusion's operations to a block; returns its results there. `local`: the values of its operands there."""
+def _take_into(block: Block, fusion: FusionOp, local: dict[SSAValue, SSAValue], copies: bool = False) -> list[SSAValue]:
+    """
+    Move a fusion's operations to a block, or copies; returns its results there. `local`: its operands' values there.
+    """
     body = fusion.body.block
     mapping: dict[SSAValue, SSAValue] = {
         argument: local[value] for argument, value in zip(body.args, fusion.operands, strict=True)
     }
-    for op in body.ops:
+    for op in list(body.ops):
         if isinstance(op, ReturnOp):
-            return [mapping[value] for value in op.operands]
-        copy = op.clone(mapping)
-        for old, new in zip(op.walk(), copy.walk(), strict=True):
-            new.location = old.location
-        block.add_op(copy)
+            return [mapping.get(value, value) for value in op.operands]
+        if copies:
+            copy = op.clone(mapping)
+            for old, new in zip(op.walk(), copy.walk(), strict=True):
+                new.location = old.location
+            block.add_op(copy)
+            continue
+        op.detach()
+        for inner in op.walk():
+            inner.operands = [mapping.get(value, value) for value in inner.operands]
+        block.add_op(op)
     return []

@@ -23,6 +23,7 @@ from .decisions import Decision
 from .epilogues import fuse_epilogues
 from .factors import fuse_factors
 from .graph import bytes_of, is_splat_constant
+from .images import fuse_images
 from .padding import fuse_padding
 from .plan import Step, plan_block
 
@@ -41,10 +42,10 @@ class FuseHloPass(HloPass):
             Fusions that the program has already stay as they are.
 
     strategy=none makes each operation a fusion of its own. Elementwise operations are fused into the matrix product or
-    convolution that they follow, the zeros around its input into a convolution, and the conversion of a narrow factor
-    or the slice of stacked ones into a product; epilogues=dots, or none, is for
-    targets whose kernels apply elementwise operations to matrix products only, or to nothing. row-products=false keeps
-    products out of row fusions, for targets whose row kernels cannot multiply.
+    convolution that they follow, the zeros around its input into a convolution, as well as what comes before and after
+    one of small images at other indices, and the conversion of a narrow factor or the slice of stacked ones into a
+    product; epilogues=dots, or none, is for targets whose kernels apply elementwise operations to matrix products only,
+    or to nothing. row-products=false keeps products out of row fusions, for targets whose row kernels cannot multiply.
     """
 
     name = "fuse-hlo"
@@ -63,6 +64,8 @@ class FuseHloPass(HloPass):
             yield from fuse_padding(block, given)
             yield from fuse_factors(block, given)
         yield from fuse_epilogues(block, given, self.epilogues == "all")
+        if self.epilogues == "all":
+            yield from fuse_images(block, given)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         engine = engine_of(ctx)
@@ -80,8 +83,9 @@ class FuseHloPass(HloPass):
                 given = {op for op in block.ops if isinstance(op, FusionOp)}
                 pending[:0] = Rewriter(block, plan.steps).run()
                 revised = {decision.node: decision for decision in self._joined(block, given)}
-                for decision in plan.decisions:
-                    engine.emit(revised.get(decision.node, decision).remark())
+                final = [revised.get(decision.node, decision) for decision in plan.decisions]
+                for decision in dict.fromkeys((*final, *revised.values())):
+                    engine.emit(decision.remark())
 
 
 def sink_constants(block: Block) -> None:

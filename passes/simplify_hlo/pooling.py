@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import i8
 from xdsl.ir import Operation, SSAValue
 
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
+from ...hlo_dialect.op import is_elementwise
 from ...hlo_dialect.ops.comparison import CompareOp, SelectOp
 from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp
 from ...hlo_dialect.ops.creation import is_splat_of, splat_of
@@ -196,12 +197,13 @@ def gated_gradient_of_pooling(op: Operation) -> Rewrite | None:
 def gradient_of_pooling(op: Operation) -> Rewrite | None:
     """
     The gradient of a maximum of tiles, beside that maximum: the number of the selected element in each window is
-    computed from the operand, and the result from these numbers.
+    computed from the operand, and the result from these numbers. Not if one elementwise operation follows, which the
+    gradient's kernel takes in.
     """
     gradient = _Gradient.of(op)
     if gradient is None:
         return None
     user = op.results[0].get_user_of_unique_use()
-    if user is not None and (_gate_of(user) is not None or _is_whole(user)):
+    if user is not None and (is_elementwise(user) or _is_whole(user)):
         return None
     return by(gradient.spread(None))
