@@ -5,7 +5,7 @@ The least is each input read once and each output written once. What is moved is
 it: operands and results of each kernel call, times the iterations of the loops around it; for the CPU's kernels, and
 for those of a GPU. Nothing is run, and no array is made. `--only=TEXT` takes the programs whose names contain it,
 `--kernels=N` lists the N kernels that move the most, `--xla` adds the count of XLA:CPU's own cost analysis, `--write`
-writes benchmarks/BYTES.md.
+writes benchmarks/LEAST_BYTES.md.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def main() -> int:
                 what = f"{size / 1e6:10.2f} MB {size / row.least:6.2f} x{calls:<5} {kernel.kind:8} {kernel.name}"
                 print(f"    {where} {what}")
     if options.write:
-        Path(__file__).with_name("BYTES.md").write_text("\n".join([TITLE, *rows, ""]))
+        Path(__file__).with_name("LEAST_BYTES.md").write_text("\n".join([TITLE, *rows, ""]))
     return 0
 
 
