@@ -256,7 +256,7 @@ def scatter_into_splat(op: Operation) -> Rewrite | None:
     """
     assert isinstance(op, ScatterOp)
     dims = op.dims
-    if op.input_count != 1 or dims.window or len(dims.collapsed) != 1 or dims.index_map != dims.collapsed:
+    if op.input_count != 1 or len(dims.collapsed) != 1 or dims.index_map != dims.collapsed:
         return None
     base, (along,) = op.inputs[0], dims.collapsed
     owner, shape = base.owner, shape_of(base)
@@ -265,7 +265,8 @@ def scatter_into_splat(op: Operation) -> Rewrite | None:
         return None
     places = [dim - (dim > dims.vector_dim) for dim in dims.index_batching]
     one_each = all(size == 1 or dim in places for dim, size in enumerate(batch))
-    if len(dims.batching) != len(shape) - 1 or places != sorted(places) or not one_each:
+    single = all(size == 1 for dim, size in enumerate(shape) if dim != along and dim not in dims.batching)
+    if not single or 0 in shape_of(op.updates[0]) or places != sorted(places) or not one_each:
         return None
     if not holds_indices(op.scatter_indices, shape[along]) or op.results[0].type != base.type:
         return None

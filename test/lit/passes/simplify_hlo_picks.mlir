@@ -53,6 +53,24 @@ func.func @gradient(%i: tensor<4x1x1xi32>, %g: tensor<4x1xf32>) -> tensor<4x100x
 
 // -----
 
+// So it is for a batch of one, whose dimension JAX leaves in the window.
+// CHECK-LABEL: @gradient_of_one
+// CHECK-NOT:   hlo.scatter
+// CHECK:       %[[J:.*]] = hlo.iota dim = 2 : tensor<1x4x100xi32>
+// CHECK:       %[[HIT:.*]] = hlo.compare EQ, %[[J]],
+// CHECK:       hlo.select %[[HIT]], {{.*}}, {{.*}} : tensor<1x4x100xi1>, tensor<1x4x100xf32>
+func.func @gradient_of_one(%i: tensor<4x1x1xi32>, %g: tensor<1x4x1xf32>) -> tensor<1x4x100xf32> {
+  %0 = hlo.constant dense<0.0> : tensor<1x4x100xf32>
+  %1 = "hlo.scatter"(%0, %i, %g) <{scatter_dimension_numbers = #hlo.scatter<update_window_dims = [0], inserted_window_dims = [2], input_batching_dims = [1], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [2], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %2 = hlo.add %a, %b : tensor<f32>
+    hlo.return %2 : tensor<f32>
+  }) : (tensor<1x4x100xf32>, tensor<4x1x1xi32>, tensor<1x4x1xf32>) -> tensor<1x4x100xf32>
+  return %1 : tensor<1x4x100xf32>
+}
+
+// -----
+
 // Two updates may meet in one element of a row.
 // CHECK-LABEL: @meeting
 // CHECK:       hlo.scatter
