@@ -29,7 +29,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType, TracebackType
@@ -41,6 +41,8 @@ HERE = Path(__file__).resolve().parent
 
 SUPPORTED = hasattr(os, "fork") and sys.platform != "darwin"
 """Not on macOS, whose own libraries do not work in a fork."""
+
+PROGRAM = "func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"
 
 FLOORS = ("dialects", "hlo_dialect", "lowering", "passes", "targets", "tools")
 PARENT_CHECK_SECONDS = 0.5
@@ -110,6 +112,24 @@ def load_modules() -> None:
             importlib.import_module(name)
 
 
+def warm_up() -> None:
+    """
+    Run hlo-opt once, without a pass. What it keeps follows from the sources and the installed packages: the names of
+    passes and dialects, and Python's own table of subclasses, which takes longer to make than a short run.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "program.mlir"
+        program.write_text(PROGRAM)
+        with suppress(Exception), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            importlib.import_module(MODULES["hlo-opt"]).main([str(program)])
+
+
+def forget_packages() -> None:
+    """Forget the packages that `warm_up` has found."""
+    for module, function in (("passes.manager.registry", "full_registry"), ("hlo_dialect.formats", "formats")):
+        getattr(importlib.import_module(f"xhlo.{module}"), function).cache_clear()
+
+
 def serve(listener: socket.socket, parent: int) -> Request | None:
     """Fork for each request. Returns the request in the fork, and None in the server when the parent has ended."""
     wake_up, at_signal = os.pipe()
@@ -162,7 +182,9 @@ def _receive(connection: socket.socket) -> Request | None:
             more = connection.recv(1 << 20)
             data = data + more if more else b""
         if data:
-            request = Request(*marshal.loads(data[8:]), streams)
+            words, directory, environment = marshal.loads(data[8:])
+            decoded = {os.fsdecode(name): os.fsdecode(value) for name, value in environment.items()}
+            request = Request(words, directory, decoded, streams)
             if _at_start(request.environment) == _at_start(os.environ) and _more_folders(request) is not None:
                 return request
             _answer(connection, RUN_IT_YOURSELF)
@@ -206,7 +228,9 @@ def run_tool(request: Request) -> NoReturn:
     os.chdir(request.directory)
     # After the folder of the script and those of the server.
     after = 1 + len(_folders(os.environ))
-    sys.path[after:after] = _more_folders(request) or []
+    if folders := _more_folders(request):
+        sys.path[after:after] = folders
+        forget_packages()
     os.environ.clear()
     os.environ.update(request.environment)
     for target, (stream, name) in enumerate(zip(request.streams, ("stdin", "stdout", "stderr"), strict=True)):
@@ -281,6 +305,7 @@ def main() -> None:
     # As for a tool that is started: this folder is not on its module path.
     sys.path[:] = [os.path.dirname(sys.executable), *(folder for folder in sys.path if folder != str(HERE))]
     load_modules()
+    warm_up()
     gc.collect()
     gc.freeze()
     descriptor, parent = sys.argv[1:]

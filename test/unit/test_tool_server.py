@@ -215,6 +215,20 @@ def test_more_folders_of_modules_follow_the_server_s(probe: list[str], tmp_path:
     assert "xhlo" in start(probe, "--version", env=before).stdout
 
 
+def test_packages_in_more_folders_are_found(server: ToolServer, tmp_path: Path) -> None:
+    """The server has run hlo-opt itself, and so has looked for packages before."""
+    (tmp_path / "added-1.0.dist-info").mkdir()
+    (tmp_path / "added-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: added\nVersion: 1.0\n")
+    points = "[xdsl.universe]\nadded = nowhere:UNIVERSE\n[xhlo.formats]\nother = nowhere:FORMAT\n"
+    (tmp_path / "added-1.0.dist-info" / "entry_points.txt").write_text(points)
+    environment = {**ENVIRONMENT, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
+    for env, groups in ((environment, ["xdsl.universe", "xhlo.formats"]), (ENVIRONMENT, [])):
+        done = start(server.command("hlo-opt"), "-", input=PROGRAM, env=env)
+        assert done.returncode == 0, done.stderr
+        found = [group for group in ("xdsl.universe", "xhlo.formats") if f"in {group}) is left out" in done.stderr]
+        assert found == groups, done.stderr
+
+
 def test_without_a_server_the_tool_is_started(server: ToolServer) -> None:
     command = server.command("hlo-opt")
     command[4] += ".gone"
