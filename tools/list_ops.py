@@ -6,6 +6,7 @@ Everything in it is derived from the classes, the registries of lowerings and th
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import sys
@@ -75,6 +76,9 @@ program that breaks one. In the syntax *type* and *int* stand for any, and `..` 
 """
 
 
+_OPERATION = re.compile(r"\b(?:stable)?(c?hlo\.[\w-]+)")
+
+
 @cache
 def _test_texts() -> dict[str, str]:
     files = sorted((ROOT / "test" / "lit" / "hlo_dialect").glob("*.mlir"))
@@ -107,8 +111,20 @@ def _meaning(cls: type[Operation]) -> str:
 
 @cache
 def _source(cls: type[Any]) -> str:
-    """The class's own text; Python finds it by parsing the file."""
-    return inspect.getsource(cls)
+    """The text of a class, which is at the top level of its file."""
+    text = inspect.getsource(sys.modules[cls.__module__])
+    return _classes_of(text)[cls.__qualname__]
+
+
+@cache
+def _classes_of(text: str) -> dict[str, str]:
+    """The classes of a file; `inspect.getsource` would parse the file for each."""
+    lines = text.splitlines(keepends=True)
+    return {
+        node.name: "".join(lines[node.lineno - 1 : node.end_lineno])
+        for node in ast.parse(text).body
+        if isinstance(node, ast.ClassDef)
+    }
 
 
 def _sources(cls: type[Operation]) -> str:
@@ -164,10 +180,14 @@ def _on_cpu(cls: type[Operation]) -> str:
     return "host program" if role == "host" else "refused"
 
 
+@cache
+def _named_in_tests() -> dict[str, set[str]]:
+    """The operations that each test names, whole words, stablehlo's as hlo's."""
+    return {name: set(_OPERATION.findall(text)) for name, text in _test_texts().items()}
+
+
 def _tests(cls: type[Operation]) -> str:
-    dialect, _, mnemonic = cls.name.partition(".")
-    spelled = re.compile(rf"\b(?:{dialect}|stable{dialect})\.{mnemonic}\b")
-    return ", ".join(islice((name for name, text in _test_texts().items() if spelled.search(text)), 2))
+    return ", ".join(islice((test for test, names in _named_in_tests().items() if cls.name in names), 2))
 
 
 def _row(cls: type[Operation]) -> str:
