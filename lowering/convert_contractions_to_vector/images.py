@@ -10,7 +10,7 @@ up its own, and the tasks' sums are added in order.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -20,7 +20,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.buffers import memref_type, row_major
-from ...dialects.support.kernel import CONTRACTION, PADDING
+from ...dialects.support.kernel import CONTRACTION, PADDING, Kernel
 from ...dialects.support.scalar import scalar_attr, width_of
 from ..convert_linalg_to_scf.conversion import Absorbed, Structured, erase_all, initial_values, nest_of, without_fills
 from ..convert_linalg_to_scf.elementwise import emit_elementwise
@@ -95,7 +95,7 @@ def plan_images(ops: Sequence[Structured], absorbed: Absorbed) -> ImagePlan | No
         return None
     summed = result if nests[product].reduction[loop] else None
     buffers = {root for op in ops for root in _roots(nests[op]) if _is_local(root) and root is not summed}
-    steps = _steps(ops, nests, absorbed, buffers, count)
+    steps = _steps(ops, nests, absorbed, buffers, (count, loop))
     if steps is None or sum(_bytes(root) // count for root in buffers) > IMAGE_BYTES:
         return None
     if summed is not None and math.prod(buffer_of(summed).get_shape()) > MOST_FILTERS:
@@ -152,18 +152,24 @@ def _steps(
     nests: Mapping[Structured, Nest],
     absorbed: Absorbed,
     buffers: set[SSAValue],
-    count: int,
+    images: tuple[int, int],
 ) -> list[Step] | None:
-    """The operations on buffers of images; None if one of them does not go through them image by image."""
+    """
+    The operations on buffers of images; None if one of them does not go through them image by image. `images`: their
+    number, and the product's loop over them.
+    """
+    count, of_product = images
     steps: list[Step] = []
     inside: set[Operation] = set()
+    apart: list[tuple[int, Nest]] = []
     for op in ops:
         nest = nests[op]
         touched = [access for access in nest.accesses if access.root in buffers]
         if not touched:
+            apart.append((len(steps), nest))
             continue
-        loop = _image_loop(nest, [access.root for access in touched], count)
         is_product = CONTRACTION in op.attributes
+        loop = of_product if is_product else _image_loop(nest, [access.root for access in touched], count)
         if loop is None or 0 in nest.sizes or (nest.reduction[loop] and not is_product):
             return None
         if PADDING in op.attributes and nest.body is not None:
@@ -176,6 +182,13 @@ def _steps(
                 return None
         steps.append(Step(nest, initial_values(op, absorbed), is_product, PADDING in op.attributes))
         inside.update((op, *(inner for inner in op.walk() if nest.body is None and isinstance(inner, memref.LoadOp))))
+    # All steps take the place of the last: what stays before it must not depend on them.
+    for before, nest in apart:
+        touched = {root for step in steps[:before] for root in _roots(step.nest)}
+        written = {access.root for step in steps[:before] for access in step.nest.outputs}
+        waits = any(root in written for root in _roots(nest)) or any(x.root in touched for x in nest.outputs)
+        if before < len(steps) and waits:
+            return None
     return steps if all(used_only_by(root, inside) for root in buffers) else None
 
 
@@ -306,7 +319,7 @@ class ImageEmitter:
                 emit_small(builder, kernel, self._contraction(step, image, roots), machine)
 
             return emit
-        emitter = self._blocked(product)
+        emitter = self._blocked(product, {access.root for access in step.nest.accesses if access.strides[0]})
         return lambda image, roots: self._multiply_blocks(emitter, self._contraction(step, image, roots))
 
     def _contraction(self, step: Step, image: IndexValue, roots: Mapping[SSAValue, SSAValue]) -> Contraction:
@@ -314,10 +327,10 @@ class ImageEmitter:
         assert product is not None, "all images have the same strides"
         return product
 
-    def _blocked(self, product: Contraction) -> _ByTasks:
-        """The emitter of blocks, which has packed the filters that the images share."""
+    def _blocked(self, product: Contraction, moved: Container[SSAValue]) -> _ByTasks:
+        """The emitter of blocks, which has packed the filters that the images share: those that no image `moved`."""
         blocking: Blocking = block_rows(product, block(product, self.machine), self.machine)
-        own = product.b.root in self.plan.buffers
+        own = product.b.root in moved
         kind = _PacksImages if own else _ByTasks
         emitter = kind(self.builder, self.kernel, self.constants, product, blocking, overwrite=True)
         if not own:
@@ -372,7 +385,8 @@ def convert_images(
 ) -> bool:
     """Lower the steps of a kernel that works image by image; whether it is one. Its other operations stay."""
     ops = without_fills(structured, absorbed)
-    plan = plan_images(ops, absorbed)
+    # A result in the memory of an argument is written after all reads of that, which images would be before.
+    plan = None if Kernel(kernel).shared else plan_images(ops, absorbed)
     if plan is None or sums_of_products(cast(GenericOp, next(s.nest.op for s in plan.steps if s.is_product))) is None:
         return False
     builder = LoopBuilder(kernel)

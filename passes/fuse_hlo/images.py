@@ -157,7 +157,7 @@ def _with_operand(loop: FusionOp, given: Container[Operation]) -> Iterator[Decis
         if list(user.operands).count(value) != 1 or shape_of(loop.outs[0])[0] != images.count:
             return
         argument = user.body.block.args[list(user.operands).index(value)]
-        if not _feeds(argument, images.op) or not images.fits([value]) or not _is_small(loop, user):
+        if not _feeds(argument, images) or not images.fits([value]) or not _is_small(loop, user):
             return
     maker = [op for op in loop.body.block.ops if not isinstance(op, ReturnOp) and not is_splat_constant(op)][-1]
     producer = _reshaped(loop, reshape) if isinstance(reshape, ReshapeOp) else loop
@@ -173,13 +173,17 @@ def _with_operand(loop: FusionOp, given: Container[Operation]) -> Iterator[Decis
             dead.erase()
 
 
-def _feeds(argument: SSAValue, convolution: ConvolutionOp) -> bool:
-    """Whether a convolution alone reads an argument, or pads it and reads that."""
+def _feeds(argument: SSAValue, images: Images) -> bool:
+    """Whether a convolution alone reads images from an argument, or pads it and reads that."""
+    convolution = images.op
     user = argument.get_user_of_unique_use()
     if isinstance(user, PadOp) and user.operands[0] is argument:
         argument = user.results[0]
         user = argument.get_user_of_unique_use()
-    return user is convolution and list(convolution.operands).count(argument) == 1
+    if user is not convolution:
+        return False
+    # The right factor has images only where the images are summed over.
+    return argument is convolution.lhs or images.gradient
 
 
 def _reshaped(loop: FusionOp, reshape: ReshapeOp) -> FusionOp:

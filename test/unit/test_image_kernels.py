@@ -97,6 +97,32 @@ def test_images(case: tuple[int, ...]) -> None:
         assert np.array_equal(got, want)
 
 
+def test_one_operand_is_computed() -> None:
+    """Each operand of a gradient, computed beside a parameter; and filters of as many rows as there are images."""
+    x, g, w, flat = "tensor<3x6x4x4xf32>", "tensor<3x6x4x8xf32>", "tensor<3x3x4x8xf32>", "tensor<4x8xf32>"
+    spread = f"hlo.broadcast_in_dim %f, dims = [2, 3] : ({flat}) -> "
+    text = f"""
+func.func @main(%x: {x}, %g: {g}, %w: {w}, %f: {flat}) -> ({w}, {w}, {g}) {{
+  %0 = {spread.replace("4x8", "4x4").replace("%f", "%s")}{x}
+  %1 = hlo.multiply %x, %0 : {x}
+{conv("2", ("%1", x), ("%g", g), w, FILTERS, 1, 1, 1)}
+  %3 = {spread}{g}
+  %4 = hlo.multiply %g, %3 : {g}
+{conv("5", ("%x", x), ("%4", g), w, FILTERS, 1, 1, 1)}
+  %6 = {spread}{w}
+  %7 = hlo.multiply %w, %6 : {w}
+{conv("8", ("%x", x), ("%7", w), g, FORWARD, 1, 1, 1)}
+  func.return %2, %5, %8 : {w}, {w}, {g}
+}}
+""".replace(f"%f: {flat}", f"%f: {flat}, %s: tensor<4x4xf32>")
+    random = np.random.default_rng(3)
+    shapes = ((3, 6, 4, 4), (3, 6, 4, 8), (3, 3, 4, 8), (4, 8), (4, 4))
+    inputs = [random.integers(-2, 3, shape).astype(np.float32) for shape in shapes]
+    wanted = evaluate(parse_module(text, "images.mlir", make_context()), inputs)
+    for got, want in zip(run(text, inputs), wanted, strict=True):
+        assert np.array_equal(got, want)
+
+
 def test_what_is_in_memory() -> None:
     """Neither the convolution nor the gradient of its result is: kernels read and write what is smaller."""
     executable = compile_(program(4, 8, 1, 8, 3, 1))
