@@ -4,8 +4,8 @@ The inner loops of the hottest kernels: their instructions, and the cycles that 
     python benchmarks/kernels.py                          # twelve kernels of the speed table
     python benchmarks/kernels.py --only softmax --cpu=znver4 --mca=llvm-mca-19
 
-Each program is compiled to assembly with `hlo-opt --fuse --lower --emit=asm` for this machine. Of its innermost loops
-with vectors, the ones with most instructions are shown: instructions and multiply-adds of one iteration, divisions and
+Each program is compiled to assembly with `hlo-opt --fuse --lower --emit=asm` for this machine. The page shows the
+longest of its innermost vector loops: instructions and multiply-adds of one iteration, divisions and
 roots, loads and stores of the stack (spills), and the cycles of one iteration when many are in flight, with the
 resource that bounds them. Loops that wait for memory take longer: KERNELS.md relates both to measured times.
 """

@@ -2,8 +2,8 @@
 The limits of what can be computed: NumPy's rank, 64-bit indices, and memory.
 
 `XHLO_MAX_MEMORY`, or `--max-memory` of the tools, is the memory that a program may take: bytes, or `512M`, `8G`. By
-default it is what the machine has, or less where a control group or `ulimit -v` says so. What would need more is
-refused before it is allocated, with the operation's location.
+default it is what the machine has, or less where a control group or `ulimit -v` says so. A run that would need
+more is refused before it allocates, with the operation's location.
 """
 
 from __future__ import annotations

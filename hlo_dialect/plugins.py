@@ -1,7 +1,7 @@
 """
 Extensions of installed packages, through entry points. One that breaks, breaks alone: it is left out, with a warning.
 
-The warning names the package, the entry point and the error. What does not need the package works as without it.
+The warning names the package, the entry point and the error. Everything that does not need the package still works.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def programs() -> list[tuple[str, str]]:
 
 
 def assemble(text: str, chips: Sequence[str]) -> str:
-    """Compile a program to code objects; the error if that fails. What does not depend on the chip is done once."""
+    """Compile a program to code objects; the error if that fails. Passes that do not depend on the chip run once."""
     ctx, target = make_context(), AMDGCN.configured({"chip": chips[0]})
     lowering = Lowering(ctx, parse_source(read_source(text), ctx), target)
     lowering.to("linalg")

@@ -125,9 +125,9 @@ def run(function: Callable[..., Any], leaves: Sequence[Any], structure: Structur
     """
     The results of a function of NumPy's arrays, from the leaves and the structure of `(args, kwargs)`.
 
-    Arrays are the program's inputs, all else is constant in it; with `numbers`, numbers are inputs too. What cannot be
-    compiled, such as a result whose size depends on the elements, is computed by NumPy. Raises TraceError in place of
-    that with XHLO_EAGER=compile.
+    Arrays are the program's inputs, all else is constant in it; with `numbers`, numbers are inputs too. NumPy
+    computes calls that cannot be compiled, such as those whose result's size depends on the elements; with
+    XHLO_EAGER=compile they raise TraceError instead.
     """
     if FUNCTIONS.get(function) is size_depends_on_elements:
         return _in_numpy(function, leaves, structure)

@@ -31,7 +31,7 @@ batching.on(ReshapeOp, BitcastConvertOp, FftOp, CholeskyOp, TriangularSolveOp)(e
 
 
 def shifted(array: Any, *before: int) -> IntArray:
-    """Dimensions one further back, behind new ones."""
+    """Dimensions moved back by one, after the new ones."""
     return int_array([*before, *(dim + 1 for dim in ints(array))])
 
 

@@ -1,8 +1,8 @@
 """
 Constants of NumPy's arrays: regular ones are computed from indices, where their elements would be part of the program.
 
-`np.arange`, `np.linspace`, `np.eye`, their reshapes and broadcasts are recognized by their elements. What is computed
-has the same bits.
+`np.arange`, `np.linspace`, `np.eye`, their reshapes and broadcasts are recognized by their elements. The program
+computes the same bits.
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false

@@ -5,8 +5,8 @@
     def energy(x, y):
         return np.sum(np.sqrt(x * x + y * y))
 
-The function is called once for each combination with arrays that record what is done to them. What needs an element's
-value while it is traced is an error at that line.
+The function is called once for each combination with arrays that record what is done to them. Code that needs an
+element's value while it is traced is an error at that line.
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false

@@ -30,7 +30,7 @@ _OTHER = {"L": "U", "U": "L", "R": "L"}
 
 
 class Where(Enum):
-    """Whose memory it is."""
+    """The owner of an argument's memory."""
 
     OPERAND = "operand"
     RESULT = "result"

@@ -62,8 +62,8 @@ MAX_NESTING = 64
 
 MAX_LOCATION_DEPTH = 200
 """
-The greatest depth of a location: a traced program has a level for each frame of Python's stack. Of deeper parts, the
-places in their files remain.
+The greatest depth of a location: a traced program has a level for each frame of Python's stack. Deeper parts
+keep only their places in files.
 """
 
 MAX_ALIASED_PARTS = 5_000_000, 20

@@ -30,8 +30,8 @@ FactsT = TypeVar("FactsT")
 
 class KnownFunctions:
     """
-    What one compilation knows of shared functions: the symbols of those that others have compiled, by key, and the keys
-    of those in its own module.
+    The shared functions that one compilation knows: the symbols of those that others have compiled, by key, and the
+    keys of those in its own module.
     """
 
     def __init__(self, symbol_of: Callable[[str], str | None]):

@@ -148,7 +148,7 @@ def _angle(lanes: _Lanes, difference: Vec, twice: Vec, needed: SSAValue) -> tupl
 
 def _eigenvalues(lanes: _Lanes, a: IndexValue, v: IndexValue, d: IndexValue, n: IndexValue, vectors: bool) -> None:
     """
-    Eigenvalues, ascending, from `d` on, and vectors as rows from `v` on. Behind the values there is room for two.
+    Eigenvalues, ascending, from `d` on, and vectors as rows from `v` on. There is room for two more after the values.
     """
     builder = lanes.builder
     room = builder.index(d + n)

@@ -5,8 +5,8 @@ Elements become integers whose order is theirs: keys from which the elements are
 of the elements, so that equal ones keep their order. Rows are transposed first; columns lie side by side already.
 
 Runs of ROWS vectors are sorted in registers. Two runs are merged by comparing the first with the second backwards, and
-then vectors that are half a run, a quarter, .. apart; the last of these steps are in registers again. What is beyond
-the end of the rows would be the greatest keys, which no comparison moves.
+then vectors that are half a run, a quarter, .. apart; the last of these steps are in registers again. Keys beyond
+the end of the rows would be the greatest, which no comparison moves.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def step_meanwhile(nests: Sequence[Nest], temporaries: Mapping[SSAValue, bool]) 
     row before; None if there is none.
 
     `nests`: the steps over one row. `temporaries`: the buffers that pass values between steps, and whether they hold
-    many rows. The division reads only buffers of one row, and writes one of many. What it reads is still there then:
+    many rows. The division reads only buffers of one row, and writes one of many. Its inputs are still there then:
     the steps up to that one do not write it, but for that one itself, element by element after it is read.
     """
     *before, last = nests

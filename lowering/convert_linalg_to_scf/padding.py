@@ -177,7 +177,7 @@ class _Rows:
             self._write_plane(plane, begins, builder.index(builder.min(end - above, rows)))
 
     def _write_plane(self, plane: IndexValue, begins: IndexValue, ends: IndexValue) -> None:
-        """Write the rows of a plane in a range. What is between two rows of the source is filled at once."""
+        """Write the rows of a plane in a range. The gap between two rows of the source is filled at once."""
         builder, inner, outer, low = self.builder, self.inner, self.outer, self.low
         matrix = self._divided(plane, outer[1])
         places = [builder.index(matrix - low[0]), builder.index(plane - matrix * outer[1] - low[1])]

@@ -2,7 +2,7 @@
 Long bodies as several loops over a tile, each of which computes a stage of the body.
 
 The functions of one element wait for each other, and a loop over all of them has too few vectors in flight to fill the
-time. A loop over one stage has many. What later stages read of a tile is in buffers that stay in the L1 cache.
+time. A loop over one stage has many. Buffers that stay in the L1 cache pass a tile to later stages.
 """
 
 from __future__ import annotations

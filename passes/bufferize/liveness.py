@@ -32,7 +32,7 @@ class Liveness:
     def needed_after(self, value: SSAValue, op: Operation, inside: bool = True) -> bool:
         """
         Whether an operation may read `value` after `op` has run, or, with `inside`, in the regions of `op`. `op` itself
-        may take it as an operand. What an operation around `op` gives is not there yet, and counts as not needed.
+        may take it as an operand. The results of an operation around `op` do not exist yet, and count as not needed.
         """
         home = value.owner if isinstance(value.owner, Block) else value.owner.parent
         levels = _levels(op, home)

@@ -33,7 +33,7 @@ _PARTIAL = frozenset({"movement", "gather"})
 """Roles of operations that may read a part of their operand."""
 
 MOST_REPEATED = 64
-"""Values up to which the operations behind a cheap one are looked at."""
+"""The most values to look at when following the users of a cheap operation."""
 
 
 @dataclass(frozen=True, slots=True)

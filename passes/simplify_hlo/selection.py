@@ -69,7 +69,7 @@ def not_of_compare(op: Operation) -> Rewrite | None:
     """
     The negation of a comparison, if nothing else needs it, is the opposite comparison.
 
-    Of floats only for equality: NaN is neither less than a number nor not.
+    Floats are compared for equality only, because NaN is neither less than a number nor at least that number.
     """
     inner = op.operands[0].owner
     if not isinstance(inner, CompareOp) or not op.operands[0].has_one_use() or _is_ordered(inner):

@@ -62,7 +62,7 @@ def shared_library(code: bytes, soname: str, exported: Sequence[str], machine: M
     """
     The object file as a shared library that exports these functions, or as a module of WebAssembly. Raises LinkError.
 
-    What it needs of libc and libm is left to the program that loads it; a library for macOS names libSystem, which has
+    Functions of libc and libm come from the program that loads it; a library for macOS names libSystem, which has
     both, and a DLL can need nothing.
     """
     linker = next(filter(None, map(_found, linkers(machine))), None)

@@ -44,7 +44,7 @@ def kept_executable(
 
 @paused_gc(kept=True)
 def key_of(target: Target, has_custom_calls: bool) -> list[Any] | None:
-    """What determines an executable besides its program; None if it is not to be kept."""
+    """The facts that, with the program, determine an executable; None if it is not to be kept."""
     environment = target.environment()
     # Another process may register a different function.
     registered = has_custom_calls and (REGISTRY.version or plugins(ENTRY_POINT_GROUP))

@@ -128,7 +128,7 @@ def place(key: Sequence[Any], suffix: str, folder_of: Callable[[], Path | None])
 
 
 def stored(path: Path, load: Callable[[bytes], T]) -> T | None:
-    """What a file holds; None, with a warning if it is unusable, if there is nothing to use."""
+    """The contents of a file, loaded; None if there are none, and with a warning if they are unusable."""
     try:
         contents = read(path)
         return None if contents is None else load(contents)

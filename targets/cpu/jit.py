@@ -315,7 +315,7 @@ def _compile_alone(text: str, timings: Timings, level: int) -> bytes:
 
 @lru_cache(maxsize=1)
 def made_by() -> tuple[str, ...]:
-    """What determines an object file besides its text."""
+    """The facts that, with its text, determine an object file."""
     files = fingerprint(os.path.dirname(os.path.dirname(__file__)), ("cpu",))
     return files, llvm_version(), host_triple(), host_cpu(), host_features()
 

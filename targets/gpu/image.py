@@ -15,8 +15,8 @@ class GpuImage:
     chip: str
     cubin: bytes
     """
-    Machine code for the chip; empty without an assembler, in which case the driver compiles the PTX. Of AMD's chips a
-    code object, or without a linker an object file.
+    Machine code for the chip; empty without an assembler, in which case the driver compiles the PTX. For AMD's chips it
+    is a code object, or without a linker an object file.
     """
     ptx: str
     """The same kernels for the chip and later ones; empty in a program without kernels, and for AMD's chips."""

@@ -1,11 +1,11 @@
 """
 How the functions of a module are divided into parts that LLVM compiles at the same time.
 
-A part has functions that call one another; kernels, which are never inlined, may be elsewhere. What is inlined anyway,
-and constants, every part that names them has for itself. Functions that only start others, such as the entry, the
-program of calls, and the loops around the micro-kernel of a product, are a part that LLVM compiles without optimizing
-it, in a tenth of the time; so are kernels of few operations (`xhlo.brief`). The division follows from the module alone,
-so that the machine code is the same however many threads compile it.
+A part has functions that call one another; kernels, which are never inlined, may be elsewhere. Each part has its own
+copy of the constants that it names and of functions that are inlined anyway. Functions that only start others, such as
+the entry, the program of calls, and the loops around the micro-kernel of a product, are a part that LLVM compiles
+without optimizing it, in a tenth of the time; so are kernels of few operations (`xhlo.brief`). The division follows
+from the module alone, so that the machine code is the same however many threads compile it.
 """
 
 from __future__ import annotations

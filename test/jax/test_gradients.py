@@ -2,7 +2,7 @@
 Gradients of deep networks at small batches, against double precision.
 
 Batch normalization over two images can divide by standard deviations near zero, which amplifies the rounding of the
-layers before it, so gradients in f32 differ from one implementation to the next. What counts is the distance to the
+layers before it, so gradients in f32 differ from one implementation to the next. The test is the distance to the
 gradients in f64, which has to be like that of XLA:CPU.
 """
 

@@ -19,7 +19,7 @@ def test_memory_in_use() -> None:
     assert during["peak_bytes_in_use"] >= during["bytes_in_use"]
     assert during["largest_alloc_size"] >= held.nbytes
     assert during["bytes_limit"] > during["peak_bytes_in_use"]
-    # What is not stated is JAX's -1 rather than what was in memory.
+    # Fields that are not stated are JAX's -1 rather than whatever was in memory.
     assert {during[name] for name in ("bytes_reserved", "peak_bytes_reserved", "largest_free_block_bytes")} == {-1}
     del held
     after = device.memory_stats()

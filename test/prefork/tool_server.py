@@ -114,7 +114,7 @@ def load_modules() -> None:
 
 def warm_up() -> None:
     """
-    Run hlo-opt once, without a pass. What it keeps follows from the sources and the installed packages: the names of
+    Run hlo-opt once, without a pass. Its caches follow from the sources and the installed packages: the names of
     passes and dialects, and Python's own table of subclasses, which takes longer to make than a short run.
     """
     with tempfile.TemporaryDirectory() as folder:

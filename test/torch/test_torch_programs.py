@@ -1,4 +1,4 @@
-"""What Dynamo hands over besides plain graphs: checkpoints, graphs within graphs, autocast, hooks, parametrizations."""
+"""Programs of Dynamo that are more than plain graphs: checkpoints, graphs within graphs, autocast, hooks, parametrizations."""
 
 from __future__ import annotations
 

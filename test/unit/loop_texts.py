@@ -70,8 +70,8 @@ def random_loop(seed: int, shape: tuple[int, ...]) -> str:
     """
     A program of two f32 arrays and an i32 array of one shape, and a number; its loop carries three such and a counter.
 
-    Of three programs, one ends when no element goes on, and leaves those alone that do not; one counts to a constant,
-    and one to the number.
+    One of three programs ends when no element goes on, and leaves alone those that have ended; one counts to a
+    constant, and one to the number.
     """
     numbers = np.random.default_rng(seed)
     dims = "x".join(map(str, shape))

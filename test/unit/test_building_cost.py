@@ -1,4 +1,4 @@
-"""What makes building programs cheap: quick ways that must agree with the ways that they replace."""
+"""Quick ways of building programs, which must agree with the ways that they replace."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def _code() -> list[str]:
 
 
 def constraints_in_code() -> set[str]:
-    """The names of constraints that stand in the sources of the dialects."""
+    """The names of the constraints in the sources of the dialects."""
     return _names(_code())
 
 

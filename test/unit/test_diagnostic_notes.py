@@ -1,4 +1,4 @@
-"""What errors say besides: notes, spans, the name that was meant, the user's spelling, places."""
+"""The parts of errors besides the message: notes, spans, the name that was meant, the user's spelling, places."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_diagnostics_as_sarif(tool: Any, tmp_path: Path, capsys: pytest.CaptureF
 
 
 def check_sarif(document: dict[str, Any]) -> None:
-    """What SARIF 2.1.0 requires of the parts that the document has."""
+    """Check the requirements of SARIF 2.1.0 for the parts that the document has."""
     assert document["version"] == "2.1.0" and document["$schema"].endswith("sarif-2.1.0.json")
     for run in document["runs"]:
         driver = run["tool"]["driver"]

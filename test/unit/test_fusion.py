@@ -467,7 +467,7 @@ def test_random_programs_without_simplification(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(60, 66))
 def test_windows_keep_results(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A block longer than a window: fusions that end at its border, operations repeated behind it."""
+    """A block longer than a window: fusions that end at its border, operations repeated after it."""
     monkeypatch.setattr(clusters, "WINDOW", 7)
     rng = random.Random(seed)
     same_results(random_program(rng, 40), FRONT + "fuse-hlo,outline-kernels", seed)

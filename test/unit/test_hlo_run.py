@@ -1,4 +1,4 @@
-"""hlo-run: arrays in and out, comparison, errors. What programs compute is tested elsewhere."""
+"""hlo-run: arrays in and out, comparison, errors. Other files test the results of programs."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def address(shape: Shape, index: tuple[int, ...]) -> int:
 
 
 def bitcast(x: np.ndarray, before: str, after: str) -> np.ndarray:
-    """What a bitcast means: each element of the result is what lies at its address; padding is zero."""
+    """The meaning of a bitcast: each element of the result is the one at its address; padding is zero."""
     source, target = read_shape(before), read_shape(after)
     memory = {address(source, index): x[index] for index in np.ndindex(*x.shape)}
     return np.array([memory.get(address(target, index), 0) for index in np.ndindex(*target.dims)], x.dtype).reshape(

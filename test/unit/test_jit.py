@@ -114,7 +114,7 @@ def test_threads_compile_once() -> None:
     assert len(calls) == 1
 
 
-# What cannot be compiled.
+# Functions that cannot be compiled.
 
 WRONG: dict[str, tuple[Callable[..., Any], str, str]] = {
     "if": (lambda x: 1 if x.sum() > 0 else 2, "its truth is needed here", "np.where"),

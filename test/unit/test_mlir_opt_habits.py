@@ -103,7 +103,7 @@ def test_a_nested_pass_that_fails_leaves_the_module_whole(run_hlo_opt, monkeypat
     assert "pass 'cse' failed: ValueError: two" in done.err
 
 
-# What passes do ------------------------------------------------------------------------------------------------------
+# Reports of passes --------------------------------------------------------------------------------------------------
 
 
 def test_dumps_as_files(run_hlo_opt, tmp_path: Path) -> None:

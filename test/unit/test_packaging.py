@@ -1,4 +1,4 @@
-"""What `pip install xhlo` brings: the core's packages, and the rest as extras."""
+"""`pip install xhlo` installs the core's packages; the rest are extras."""
 
 from __future__ import annotations
 

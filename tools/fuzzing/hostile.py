@@ -116,7 +116,7 @@ def sources_of(names: Sequence[str]) -> list[str]:
 @cache
 def _tools() -> Mapping[str, Callable[[Sequence[str]], int]]:
     """
-    The tools by name. What their runs import is imported here, once, and not by each child.
+    The tools by name. The modules that their runs need are imported here, once, and not by each child.
     """
     from .. import hlo_opt, hlo_run, opt_driver, run_driver
 

@@ -60,7 +60,7 @@ def leaves(statements: Sequence[ast.stmt], kinds: tuple[type[ast.AST], ...]) -> 
 
 
 def only_under_branches(statements: Sequence[ast.stmt], kinds: tuple[type[ast.AST], ...]) -> bool:
-    """Whether they stand in `if` statements only, not in loops, `with` or `try`."""
+    """Whether they are in `if` statements only, not in loops, `with` or `try`."""
     for statement in statements:
         if isinstance(statement, ast.If):
             if not only_under_branches([*statement.body, *statement.orelse], kinds):

@@ -20,7 +20,7 @@
 // CHECK:         cpu.prefetch
 // CHECK:         vector.fma
 
-// Of a matrix in the caches two rows stay plain loops.
+// Two rows stay plain loops where the matrix is in the caches.
 // NEAR-LABEL: func.func private @rows
 // NEAR:         linalg.generic
 func.func private @rows(%x: memref<2x512xf32>, %y: memref<512x768xbf16>, %o: memref<2x768xf32>) attributes {hlo.kernel = "dot"} {

@@ -65,7 +65,7 @@ func.func private @short_rows(%x: memref<2048x256xf32>, %o: memref<2048x256xf32>
   func.return
 }
 
-// What a later step writes of this row is asked for, too. That step reads only what is in the cache.
+// The elements of this row that a later step writes are prefetched, too. That step reads only from the cache.
 // CHECK-LABEL: func.func private @scale
 // CHECK-COUNT-8:   cpu.prefetch %{{.*}}[%{{.*}}] : memref<524288xf32>
 // CHECK-COUNT-8:   cpu.prefetch %{{.*}}[%{{.*}}] {to_write} : memref<524288xf32>

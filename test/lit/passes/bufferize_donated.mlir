@@ -90,7 +90,7 @@ func.func private @double(%x: tensor<64x64xf32>) -> tensor<64x64xf32> attributes
 
 // -----
 
-// What a result is written over is computed in the result's memory, too: no buffer is allocated.
+// A value that a result overwrites is computed in the result's memory, too: no buffer is allocated.
 
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME:  %[[X:.*]]: memref<64x64xf32>, %[[OUT:.*]]: memref<64x64xf32>)

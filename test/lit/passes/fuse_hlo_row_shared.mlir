@@ -16,7 +16,7 @@ func.func @loss(%x: tensor<64x32xf32>) -> (tensor<64xf32>, tensor<64x32xf32>) {
   func.return %2, %4 : tensor<64xf32>, tensor<64x32xf32>
 }
 
-// What is cheap is computed for both, and short rows stay apart.
+// Cheap operations are computed for both, and short rows stay apart.
 
 // CHECK-LABEL: func.func @apart
 // CHECK-NOT:     hlo.fusion row

@@ -38,7 +38,7 @@ func.func @costs(%w: tensor<80x80xf32>, %x: tensor<80x80xf32>, %s: tensor<f32>) 
 
 // -----
 
-// What leaves the inner loop leaves the outer one too; what both regions compute is computed once.
+// Operations that leave the inner loop leave the outer one too; those that both regions compute are computed once.
 
 // CHECK-LABEL: func.func @nested
 // CHECK-SAME: (%[[X:.*]]: tensor<200xf32>, %[[N:.*]]: tensor<i32>)

@@ -42,7 +42,7 @@ func.func private @combine(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {
   return %1 : tensor<f32>
 }
 
-// What another operation than a call names stays too.
+// Functions that an operation other than a call names stay too.
 // CHECK-LABEL: func.func @threads
 // CHECK:       cpu.parallel_for @share
 // CHECK:       func.func private @share

@@ -21,7 +21,7 @@ func.func @features_first(%x: tensor<1x8x5x6xf32>, %w: tensor<16x8x1x1xf32>) -> 
   return %0 : tensor<1x16x5x6xf32>
 }
 
-// Of several images the result would be transposed, windows that move by two would leave elements out.
+// With several images the result would be transposed; windows that move by two would leave elements out.
 
 // CHECK-LABEL: func.func @others(
 // CHECK-COUNT-2: hlo.convolution

@@ -13,7 +13,7 @@ func.func @concatenated(%x: tensor<4x8xf32>, %y: tensor<4x9xf32>) -> tensor<4xf3
   return %1 : tensor<4xf32>
 }
 
-// Of floats the sum depends on the order.
+// The sum of floats depends on the order.
 
 // CHECK-LABEL: func.func @concatenated_sum(
 // CHECK:         hlo.concatenate

@@ -42,7 +42,7 @@ gpu.module @kernels {
     // CHECK: %[[P:.*]] = llvm.getelementptr inbounds %[[S]][%[[T]]] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
     // CHECK: llvm.load %[[P]] {{.*}} : !llvm.ptr<3> -> f32
     %z = memref.load %s[%i] : memref<32xf32, #gpu.address_space<workgroup>>
-    // What a thread has for itself has a pointer of no certain space; LLVM keeps it in registers.
+    // A thread's own memory has a pointer of the generic space; LLVM keeps it in registers.
     %own = memref.alloca() : memref<4xf32>
     // CHECK: llvm.getelementptr inbounds %{{.*}}[%[[T]]] : (!llvm.ptr, i32) -> !llvm.ptr, f32
     memref.store %z, %own[%i] : memref<4xf32>

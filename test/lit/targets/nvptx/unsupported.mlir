@@ -1,4 +1,4 @@
-// What LLVM would end the process on, and what no driver would load, is refused where it stands.
+// Code that would make LLVM end the process, or that no driver would load, is refused at its operation.
 // RUN: hlo-opt %s --target=nvptx --chip=sm_75 --emit=ptx --split-input-file --verify-diagnostics
 
 llvm.func @sine(%x: f64) -> f64 {
