@@ -60,6 +60,22 @@ def verify_alone(op: Operation, only_tensors: bool = False) -> None:
         found.own(op)
 
 
+def is_its_definition(cls: type[Operation]) -> bool:
+    """
+    Whether types and properties decide if an operation of the class is valid: its definition is all that is checked,
+    and it states no attributes, regions or successors.
+    """
+    if not issubclass(cls, IRDLOperation) or any(map(_verifies, cls.traits)):
+        return False
+    variables = inspect.getclosurevars(cls.verify_).nonlocals
+    stated = cls.get_irdl_definition()
+    return (
+        variables.get("op_def") is stated
+        and variables.get("custom_verify") is Operation.verify_
+        and not (stated.attributes or stated.regions or stated.successors)
+    )
+
+
 class _NotSimple(Exception):
     """A definition has parts that only xDSL decides."""
 

@@ -29,7 +29,7 @@ from ..ops.control_flow import ReturnOp
 from ..shapes import types_agree
 from ..types import QUANTIZED, tensor_type
 from .definition_notes import definition_of, operand_notes
-from .definitions import verify_alone
+from .definitions import is_its_definition, verify_alone
 from .dominance import dominator_children
 from .tensors import has_plain_tensors, verify_tensors
 from .unranked import is_unranked, ranked
@@ -111,7 +111,9 @@ def facts_of(
 
 @cache
 def _depends_on_types(cls: type[Operation]) -> bool:
-    return issubclass(cls, HloOp) and not cls.READS_CONSTANTS and not cls.has_trait(IsTerminator)
+    if issubclass(cls, HloOp):
+        return not cls.READS_CONSTANTS and not cls.has_trait(IsTerminator)
+    return is_its_definition(cls)
 
 
 class _Kind:

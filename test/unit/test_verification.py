@@ -198,6 +198,30 @@ func.func @main(%p: tensor<i1>) {
     assert messages(text) == ["'func.call' op recursive call: @main -> @main"]
 
 
+def test_operations_of_other_dialects_are_verified_by_their_facts() -> None:
+    """Operations like a valid one are not checked again; those with another type or property are."""
+
+    def program(body: str) -> str:
+        return f"func.func @main(%a: f32, %b: f64, %i: i32) {{\n{body}  return\n}}"
+
+    def count(times: int) -> int:
+        module = parse_module(program("".join(f"  %{i} = arith.addf %a, %a : f32\n" for i in range(times))), "v.mlir")
+        return calls(lambda: verify_module(module))
+
+    count(1)
+    assert count(60) - count(40) < 20 * 40
+    valid = '  %{0} = "arith.addf"(%a, %a) <{{fastmath = #arith.fastmath<none>}}> : (f32, f32) -> f32\n'
+    wrong = (
+        '  %9 = "arith.addf"(%a, %b) <{fastmath = #arith.fastmath<none>}> : (f32, f64) -> f32\n',
+        '  %9 = "arith.addf"(%a, %a) <{fastmath = #arith.fastmath<none>}> : (f32, f32) -> f64\n',
+        '  %9 = "arith.addf"(%i, %i) <{fastmath = #arith.fastmath<none>}> : (i32, i32) -> i32\n',
+        '  %9 = "arith.addf"(%a, %a) <{fastmath = 1 : i32}> : (f32, f32) -> f32\n',
+    )
+    for line in wrong:
+        found = errors(program(valid.format(0) + line + valid.format(1)))
+        assert [error.location.line.data for error in found] == [3], line
+
+
 def test_recursion_names_the_cycle_once() -> None:
     text = "".join(
         f"func.func private @{name}() {{\n  {''.join(f'call @{callee}() : () -> ()' + chr(10) for callee in callees)}  return\n}}\n"
