@@ -8,6 +8,7 @@ order. The number of chunks depends on the shape only, and so do the bits of the
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith
@@ -38,6 +39,9 @@ CHUNK = 256
 CHUNKS = 32
 """Most chunks."""
 
+ENOUGH = 4
+"""Chunks of the loops around k from which that along k stays whole: tiles divide the work as well."""
+
 
 @dataclass(frozen=True)
 class Cut:
@@ -52,14 +56,21 @@ def cut_of(product: Contraction) -> Cut | None:
     results = product.m.size * product.n.size * math.prod(loop.size for loop in product.outer)
     if results > (FEW_OF_LOOPS if product.outer_k else FEW_RESULTS) or results > product.depth * MOST_RESULTS:
         return None
-    cuts = [
-        Cut(loop, count)
-        for loop in sorted((product.k, *product.outer_k), key=lambda loop: -loop.a)
-        for count in range(1, CHUNKS + 1)
-        if loop.size % count == 0 and product.depth // count >= CHUNK
-    ]
-    best = max(cuts, key=lambda cut: cut.count, default=None)
+    best = _most([Cut(loop, _chunks(product, loop)) for loop in product.outer_k])
+    # The loop along k stays long if those around it give chunks enough.
+    if best is None or best.count < ENOUGH:
+        best = _most([*([] if best is None else [best]), Cut(product.k, _chunks(product, product.k))])
     return best if best is not None and best.count > 1 else None
+
+
+def _chunks(product: Contraction, loop: Loop) -> int:
+    """The most chunks that divide a contracted loop and are long enough."""
+    return max(n for n in range(1, CHUNKS + 1) if loop.size % n == 0 and (n == 1 or product.depth // n >= CHUNK))
+
+
+def _most(cuts: Sequence[Cut]) -> Cut | None:
+    """The cut into most chunks, of the outermost loop that has as many."""
+    return max(cuts, key=lambda cut: (cut.count, cut.loop.a), default=None)
 
 
 def in_chunks(builder: LoopBuilder, product: Contraction, cut: Cut) -> Contraction:
