@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import Float32Type, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.cost import F32_BYTES
 from ...hlo_dialect.ops.control_flow import ReturnOp
-from ...hlo_dialect.ops.convolution import ConvolutionOp
 from ...hlo_dialect.ops.fusion import FusionOp
 from ...hlo_dialect.ops.movement import ReshapeOp
 from ...hlo_dialect.ops.slicing import PadOp, SliceOp
@@ -28,6 +28,9 @@ from .clusters import MAX_INPUTS, MAX_OPS
 from .decisions import Decision, Verdict
 from .epilogues import merged
 from .graph import bytes_of, is_splat_constant, role_of
+
+if TYPE_CHECKING:  # programs without convolutions do not load them
+    from ...hlo_dialect.ops.convolution import ConvolutionOp
 
 ENOUGH_IMAGES = 8
 """Images that keep threads busy."""
@@ -50,8 +53,11 @@ class Images:
         """The convolution of a fusion; None if it has none, or one that is not worked on image by image."""
         if not isinstance(fusion, FusionOp) or fusion.kind.data not in ("dot", "custom"):
             return None
-        op = next((inner for inner in fusion.body.block.ops if isinstance(inner, ConvolutionOp)), None)
-        if op is None or op.feature_groups * op.batch_groups != 1 or any(op.reversal):
+        found = next((inner for inner in fusion.body.block.ops if inner.name == "hlo.convolution"), None)
+        if found is None:
+            return None
+        op = cast("ConvolutionOp", found)
+        if op.feature_groups * op.batch_groups != 1 or any(op.reversal):
             return None
         if any(not isinstance(element_of(value), Float32Type) for value in (*op.operands, *op.results)):
             return None
@@ -154,7 +160,7 @@ def _with_operand(loop: FusionOp, given: Container[Operation]) -> Iterator[Decis
         images = Images.of(user)
         if images is None or user in given or user.parent is not loop.parent or not isinstance(user, FusionOp):
             return
-        if list(user.operands).count(value) != 1 or shape_of(loop.outs[0])[0] != images.count:
+        if list(user.operands).count(value) != 1 or shape_of(loop.outs[0])[:1] != (images.count,):
             return
         argument = user.body.block.args[list(user.operands).index(value)]
         if not _feeds(argument, images) or not images.fits([value]) or not _is_small(loop, user):
