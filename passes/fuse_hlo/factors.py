@@ -63,7 +63,7 @@ def _read_by(fusion: FusionOp) -> Operation | None:
     """The first operation of a fusion that reads one value through slices, reshapes and conversions, and no more."""
     ops = [op for op in fusion.body.block.ops if not isinstance(op, ConstantOp) and op.name != "hlo.return"]
     kinds = [type(op) for op in ops]
-    if fusion.kind.data != "loop" or math.prod(shape_of(fusion.outs[0])) < LEAST:
+    if fusion.kind.data != "loop" or len(fusion.outs) != 1 or math.prod(shape_of(fusion.outs[0])) < LEAST:
         return None
     if not all(_may_move(op, fusion) for op in ops) or not {ConvertOp, DynamicSliceOp}.intersection(kinds):
         return None
