@@ -65,10 +65,11 @@ def is_apart(actual: Tensor, expected: Tensor, tolerance: float) -> Tensor:
 def is_far(actual: Tensor, expected: Tensor, least: int, most: int) -> Tensor:
     """Which floats are less than `least` or more than `most` representable values apart. Raises NoVerdict."""
     width = bit_width(actual.element)
-    if not is_float(actual.element) or width not in _BITCASTS:
+    dtype = numpy_dtype(actual.element)
+    if not is_float(actual.element) or width not in _BITCASTS or dtype is None:
         raise NoVerdict(f"compares floats of {', '.join(map(str, _BITCASTS))} bits, not {actual.element}")
     unsigned, distances = (IntegerType(bits, Signedness.UNSIGNED) for bits in (width, 64))
-    mask = magnitude_mask(numpy_dtype(actual.element))
+    mask = magnitude_mask(dtype)
     x, y = actual.bits_as(unsigned), expected.bits_as(unsigned)
     first, second = ((bits & mask).convert(distances) for bits in (x, y))
     apart = ((x ^ y) > mask).select(first + second, first.maximum(second) - first.minimum(second))
