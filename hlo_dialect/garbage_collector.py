@@ -16,6 +16,9 @@ MANY = 500_000
 _built = 0
 """Objects that were built since then."""
 
+_frozen = 0
+"""Objects that the program had frozen when they were last counted, less those that were built since."""
+
 
 @contextmanager
 def paused_gc(*, kept: bool = False) -> Generator[None]:
@@ -40,7 +43,7 @@ def _age() -> None:
     """Make what was built old, as if it had been looked through; sometimes look through all, as Python does."""
     global _built
     built = gc.get_count()[0]
-    if built < FEW or gc.get_freeze_count():
+    if built < FEW or _is_frozen(built):
         return  # `unfreeze` would also move what the program has frozen
     gc.freeze()
     gc.unfreeze()
@@ -48,6 +51,18 @@ def _age() -> None:
     if _built >= MANY:
         _built = 0
         gc.collect()
+
+
+def _is_frozen(built: int) -> bool:
+    """
+    Whether the program has frozen objects.
+
+    Python counts them one by one, so that they are counted again only after as many have been `built`. A program that
+    unfreezes them has until then the collections that it would have without `_age`.
+    """
+    global _frozen
+    _frozen = _frozen - built if _frozen > built else gc.get_freeze_count()
+    return _frozen > 0
 
 
 def stop_gc() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from xhlo.hlo_dialect import garbage_collector
 from xhlo.hlo_dialect.garbage_collector import MANY, paused_gc
 
 
@@ -19,9 +20,10 @@ class Node:
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_frozen() -> Iterator[None]:
+def nothing_is_frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Without what the tests have frozen when they began."""
     gc.unfreeze()
+    monkeypatch.setattr(garbage_collector, "_frozen", 0)
     yield
     gc.collect()
     gc.freeze()
@@ -63,3 +65,21 @@ def test_garbage_of_many_programs_is_found() -> None:
         first = first or weakref.ref(nodes[0])
         del nodes
     assert first is not None and first() is None
+
+
+def test_what_the_program_has_frozen_stays_so_and_is_rarely_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counting visits every frozen object."""
+    gc.freeze()
+    frozen, count = gc.get_freeze_count(), gc.get_freeze_count
+    counted: list[int] = []
+
+    def counting() -> int:
+        counted.append(50_000)
+        return counted[-1]
+
+    monkeypatch.setattr(gc, "get_freeze_count", counting)
+    for _ in range(6):
+        with paused_gc(kept=True):
+            _ = [Node() for _ in range(20_000)]
+    assert len(counted) == 2
+    assert count() > frozen / 2
