@@ -3,7 +3,8 @@ Operations against their definitions: how many operands, results and regions, of
 
 xDSL checks a definition with a context of variables, for any constraint that there may be, at 20 us an operation.
 Definitions of hlo have no variables: what they accept is decided here part by part, and a property once for all
-operations that have it. xDSL's own check has the last word on all that is not accepted, and says why.
+operations that have it. xDSL's own check has the last word on all that is not accepted, and says why. Where
+definitions of other dialects have variables, xDSL checks each operation, but equal ones once.
 """
 
 # pyright: reportPrivateUsage=false
@@ -15,9 +16,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayOfConstraint, EmptyArrayAttrConstraint, SymbolNameConstraint, TensorType
+from xdsl.dialects.builtin import (
+    ArrayOfConstraint,
+    DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
+    EmptyArrayAttrConstraint,
+    SymbolNameConstraint,
+    TensorType,
+)
 from xdsl.interfaces import HasFolderInterface
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     AllOf,
     AnyAttr,
@@ -44,7 +52,9 @@ from xdsl.traits import IsolatedFromAbove, OpTrait
 from xdsl.utils.exceptions import VerifyException
 
 _KEPT = 1024
-"""The number of attributes that a definition remembers to be accepted."""
+"""The number of attributes that a definition remembers to be accepted, and of operations."""
+
+_DATA = (DenseIntOrFPElementsAttr, DenseResourceAttr)
 
 
 def verify_alone(op: Operation, only_tensors: bool = False) -> None:
@@ -54,7 +64,13 @@ def verify_alone(op: Operation, only_tensors: bool = False) -> None:
     `only_tensors` states that all operands and results are known to be ranked tensors. Raises VerifyException.
     """
     found = _checker(type(op))
-    if found is None or not found.definition.accepts(op, only_tensors):
+    if found is None:
+        known = _known(type(op))
+        if known is None or _holds_data(op):
+            op.verify_()
+        else:
+            known.verify(op)
+    elif not found.definition.accepts(op, only_tensors):
         op.verify_()
     elif found.own is not None:
         found.own(op)
@@ -65,15 +81,21 @@ def is_its_definition(cls: type[Operation]) -> bool:
     Whether types and properties decide if an operation of the class is valid: its definition is all that is checked,
     and it states no attributes, regions or successors.
     """
-    if not issubclass(cls, IRDLOperation) or any(map(_verifies, cls.traits)):
+    parts = _parts(cls)
+    if parts is None or any(map(_verifies, cls.traits)):
         return False
+    stated, own = parts
+    return own is Operation.verify_ and not (stated.attributes or stated.regions or stated.successors)
+
+
+def _parts(cls: type[Operation]) -> tuple[OpDef, Callable[[Operation], None] | None] | None:
+    """The definition and the class's own `verify_`, of which xDSL has made its method; None if that is not so."""
+    if not issubclass(cls, IRDLOperation):
+        return None
     variables = inspect.getclosurevars(cls.verify_).nonlocals
     stated = cls.get_irdl_definition()
-    return (
-        variables.get("op_def") is stated
-        and variables.get("custom_verify") is Operation.verify_
-        and not (stated.attributes or stated.regions or stated.successors)
-    )
+    # A class may inherit the method of another definition.
+    return (stated, variables.get("custom_verify")) if variables.get("op_def") is stated else None
 
 
 class _NotSimple(Exception):
@@ -84,21 +106,79 @@ class _Checker:
     def __init__(self, definition: _Definition, own: Callable[[Operation], None] | None):
         self.definition = definition
         self.own = own
-        """The class's own `verify_`, of which xDSL makes a part of its own."""
+        """The class's own `verify_`."""
 
 
 @cache
 def _checker(cls: type[Operation]) -> _Checker | None:
-    if not issubclass(cls, IRDLOperation):
-        return None
-    variables = inspect.getclosurevars(cls.verify_).nonlocals
-    # A class may inherit the method of another definition.
-    if variables.get("op_def") is not cls.get_irdl_definition():
+    parts = _parts(cls)
+    if parts is None:
         return None
     try:
-        return _Checker(_Definition(cls, variables["op_def"]), variables.get("custom_verify"))
+        return _Checker(_Definition(cls, parts[0]), parts[1])
     except _NotSimple:
         return None
+
+
+class _Known:
+    """
+    The operations of a class that xDSL has found to fit their definition, for definitions that only xDSL decides.
+
+    They are told apart by all that a definition is about, by value: an equal operation fits as well.
+    """
+
+    def __init__(self, cls: type[Operation], own: Callable[[Operation], None] | None):
+        self._traits = [one for one in cls.traits if _verifies(one)]
+        self._own = own
+        self._fit: set[tuple[object, ...]] = set()
+
+    def verify(self, op: Operation) -> None:
+        """Raises VerifyException."""
+        facts = _facts(op)
+        if facts not in self._fit:
+            op.verify_()
+            if len(self._fit) >= _KEPT:
+                self._fit.clear()
+            self._fit.add(facts)
+            return
+        for one in self._traits:
+            one.verify(op)
+        if self._own is not None:
+            self._own(op)
+
+
+@cache
+def _known(cls: type[Operation]) -> _Known | None:
+    parts = _parts(cls)
+    return None if parts is None else _Known(cls, parts[1])
+
+
+def _facts(op: Operation) -> tuple[object, ...]:
+    """All that a definition is about: types, properties and attributes, each region's first block, the successors."""
+    return (
+        tuple([value._type for value in op._operands]),
+        tuple([value._type for value in op.results]),
+        tuple(op.properties.items()),
+        tuple(op.attributes.items()),
+        tuple([_facts_of_region(region) for region in op.regions]) if op.regions else None,
+        len(op._successors),
+    )
+
+
+def _facts_of_region(region: Region) -> tuple[object, ...] | None:
+    block = region._first_block
+    if block is None:
+        return None
+    return block is region._last_block, tuple([value._type for value in block._args])
+
+
+def _holds_data(op: Operation) -> bool:
+    """Whether an operation has data that may be large: it is not kept, and takes long to compare."""
+    for held in (op.properties, op.attributes):
+        for one in held.values():
+            if type(one) in _DATA:
+                return True
+    return False
 
 
 class _Definition:

@@ -8,6 +8,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
+from xdsl.irdl import OpDef
 
 import conformance
 from counting import calls
@@ -220,6 +221,41 @@ def test_operations_of_other_dialects_are_verified_by_their_facts() -> None:
     for line in wrong:
         found = errors(program(valid.format(0) + line + valid.format(1)))
         assert [error.location.line.data for error in found] == [3], line
+
+
+LOOP = """func.func @main(%a: index, %m: memref<4xf32>, %n: memref<4xf64>, %x: f32, %y: f64) {
+  %0 = "memref.load"(%m, %a) : (memref<4xf32>, index) -> f32
+  %1 = "scf.for"(%a, %a, %a, %x) ({
+  ^bb0(%i: index, %v: f32):
+    "scf.yield"(%v) : (f32) -> ()
+  }) : (index, index, index, f32) -> f32
+  return
+}"""
+
+
+def test_definitions_with_variables_are_checked_once_for_equal_operations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An operation's own check, here of what the loop yields, runs each time."""
+    asked: list[str] = []
+    check = OpDef.verify
+
+    def verify(self: OpDef, op: Operation) -> None:
+        asked.append(op.name)
+        check(self, op)
+
+    assert errors(LOOP) == ()
+    monkeypatch.setattr(OpDef, "verify", verify)
+    assert errors(LOOP) == () and asked == []
+    wrong = (
+        (3, "(%v) : (f32)", "(%y) : (f64)"),
+        (3, "%v: f32):", "%v: f32, %w: f32):"),
+        (2, "(memref<4xf32>, index) -> f32", "(memref<4xf32>, index) -> f64"),
+        (2, "(%m, %a) : (memref<4xf32>", "(%n, %a) : (memref<4xf64>"),
+        (2, "(%m, %a) : (memref<4xf32>, index)", "(%m) : (memref<4xf32>)"),
+        (2, "(%m, %a) :", "(%m, %a) <{nontemporal = 1 : i32}> :"),
+    )
+    for line, old, new in wrong:
+        assert old in LOOP
+        assert [error.location.line.data for error in errors(LOOP.replace(old, new))] == [line], new
 
 
 def test_recursion_names_the_cycle_once() -> None:
