@@ -122,9 +122,11 @@ def _compute(op: Operation, function: Callable[..., Array]) -> Step:
 
 
 def _several(op: Operation, function: Callable[..., Any]) -> Step:
+    operands, results = tuple(op.operands), tuple(op.results)
+
     def step(frame: Frame) -> None:
-        values = function(*[frame.env[operand] for operand in op.operands])
-        frame.env.update(zip(op.results, values, strict=True))
+        values = function(*[frame.env[operand] for operand in operands])
+        frame.env.update(zip(results, values, strict=True))
 
     return step
 
@@ -161,10 +163,10 @@ def _chosen(op: Operation, condition: Array | None, yes: Any, no: Any) -> Any:
 
 def _if(evaluator: Evaluator, op: scf.IfOp) -> Step:
     yes, no = evaluator.region(op.true_region), evaluator.region(op.false_region)
-    results = tuple(op.results)
+    chosen, results = op.cond, tuple(op.results)
 
     def step(frame: Frame) -> None:
-        condition: Array = frame.env[op.cond]
+        condition: Array = frame.env[chosen]
         outer = frame.mask
         if condition.size == 1:
             values = (yes if condition.reshape(-1)[0] else no).run(frame)

@@ -38,9 +38,10 @@ DIMENSIONS = {"x": 0, "y": 1, "z": 2}
 
 def _number(op: Any, compute: Callable[[Lanes, int], Any]) -> Step:
     dimension = DIMENSIONS[op.dimension.data.value]
+    result: SSAValue = op.result
 
     def step(frame: Frame) -> None:
-        frame.env[op.result] = np.asarray(compute(frame.lanes, dimension), INT64)
+        frame.env[result] = np.asarray(compute(frame.lanes, dimension), INT64)
 
     return step
 

@@ -189,8 +189,9 @@ def _in_a_row(place: Array, count: int) -> Array:
 
 def _spread(frame: Frame, places: Array, mask: Array | None, *values: Array) -> tuple[Array, ...]:
     """Arrays over elements and threads, flat; those of the threads that take part."""
-    shape = np.broadcast_shapes(places.shape, frame.lanes.shape)
-    whole = [np.broadcast_to(array, shape) for array in (places, *values)]
+    shape = (*places.shape[:-2], *frame.lanes.shape)
+    # `broadcast_to` takes microseconds, even where there is nothing to do.
+    whole = [array if array.shape == shape else np.broadcast_to(array, shape) for array in (places, *values)]
     if mask is None:
         return tuple(array.reshape(-1) for array in whole)
     chosen = np.broadcast_to(mask, shape)

@@ -69,10 +69,10 @@ def _constant(op: memref.GlobalOp) -> View:
 
 
 def _get_global(evaluator: Evaluator, op: memref.GetGlobalOp) -> Step:
-    name = op.name_.string_value()
+    name, result = op.name_.string_value(), op.memref
 
     def step(frame: Frame) -> None:
-        frame.env[op.memref] = evaluator.symbols.constants[name]
+        frame.env[result] = evaluator.symbols.constants[name]
 
     return step
 
@@ -102,25 +102,27 @@ def _store(evaluator: Evaluator, op: memref.StoreOp) -> Step:
 
 
 def _vector_load(evaluator: Evaluator, op: vector.LoadOp) -> Step:
-    count, aligned = _length(op, op.result.type), _alignment(op)
-    width = narrow_width(op.result.type)
+    source, indices, result = op.base, tuple(op.indices), op.result
+    count, aligned = _length(op, result.type), _alignment(op)
+    width = narrow_width(result.type)
 
     def step(frame: Frame) -> None:
         env = frame.env
-        value = load_run(frame, op, env[op.base], [env[index] for index in op.indices], count, aligned)
-        env[op.result] = value if width is None else with_sign(value, width)
+        value = load_run(frame, op, env[source], [env[index] for index in indices], count, aligned)
+        env[result] = value if width is None else with_sign(value, width)
 
     return step
 
 
 def _vector_store(evaluator: Evaluator, op: vector.StoreOp) -> Step:
-    _length(op, op.vector.type)
-    aligned, width = _alignment(op), narrow_width(op.vector.type)
+    value, target, indices = op.vector, op.base, tuple(op.indices)
+    _length(op, value.type)
+    aligned, width = _alignment(op), narrow_width(value.type)
 
     def step(frame: Frame) -> None:
         env = frame.env
-        stored = env[op.vector] if width is None else without_sign(env[op.vector], width)
-        store_run(frame, op, env[op.base], [env[index] for index in op.indices], stored, aligned)
+        stored = env[value] if width is None else without_sign(env[value], width)
+        store_run(frame, op, env[target], [env[index] for index in indices], stored, aligned)
 
     return step
 
@@ -159,13 +161,14 @@ def _reinterpret_cast(evaluator: Evaluator, op: memref.ReinterpretCastOp) -> Ste
     offsets = _mixed(op.static_offsets.get_values(), op.offsets)
     sizes = _mixed(op.static_sizes.get_values(), op.sizes)
     strides = _mixed(op.static_strides.get_values(), op.strides)
+    source, result = op.source, op.result
 
     def step(frame: Frame) -> None:
-        view: View = frame.env[op.source]
+        view: View = frame.env[source]
         # The offset counts from the start of the allocation.
         (offset,) = _numbers(frame, offsets)
         shape, steps = _known(op, _numbers(frame, sizes)), _known(op, _numbers(frame, strides))
-        frame.env[op.result] = view.moved(view.base + offset, shape, steps)
+        frame.env[result] = view.moved(view.base + offset, shape, steps)
 
     return step
 
@@ -174,18 +177,19 @@ def _subview(evaluator: Evaluator, op: memref.SubviewOp) -> Step:
     offsets = _mixed(op.static_offsets.get_values(), op.offsets)
     sizes = _mixed(op.static_sizes.get_values(), op.sizes)
     strides = _mixed(op.static_strides.get_values(), op.strides)
+    source, result = op.source, op.result
 
     def step(frame: Frame) -> None:
-        view: View = frame.env[op.source]
+        view: View = frame.env[source]
         shape, steps = _known(op, _numbers(frame, sizes)), _known(op, _numbers(frame, strides))
         offset = view.offset
         for number, stride in zip(_numbers(frame, offsets), view.strides, strict=True):
             offset = offset + number * stride
         steps = [step * stride for step, stride in zip(steps, view.strides, strict=True)]
-        type_ = op.result.type
+        type_ = result.type
         assert isinstance(type_, MemRefType)
         kept = _kept_dimensions(shape, type_.get_shape())
-        frame.env[op.result] = view.moved(offset, [shape[d] for d in kept], [steps[d] for d in kept])
+        frame.env[result] = view.moved(offset, [shape[d] for d in kept], [steps[d] for d in kept])
 
     return step
 
@@ -241,7 +245,8 @@ def _view(evaluator: Evaluator, op: memref.ViewOp) -> Step:
 
 
 def _alloca(evaluator: Evaluator, op: memref.AllocaOp) -> Step:
-    shape, strides, dtype = layout_of(op, op.memref.type)
+    result = op.memref
+    shape, strides, dtype = layout_of(op, result.type)
     count = max(1, math.prod(shape))
 
     def step(frame: Frame) -> None:
@@ -249,7 +254,7 @@ def _alloca(evaluator: Evaluator, op: memref.AllocaOp) -> Step:
         memory = Memory.fresh(count * dtype.itemsize, lanes.blocks * lanes.threads, PRIVATE)
         start = (lanes.rows * lanes.threads + lanes.columns) * count
         # Undefined values may be read, like undefined registers: threads whose results are dropped do so.
-        frame.env[op.memref] = View(memory, dtype, start, shape, strides, base=start)
+        frame.env[result] = View(memory, dtype, start, shape, strides, base=start)
 
     return step
 
@@ -268,11 +273,11 @@ def _dim(evaluator: Evaluator, op: memref.DimOp) -> Step:
 def _broadcast(evaluator: Evaluator, op: vector.BroadcastOp) -> Step:
     type_ = op.vector.type
     assert isinstance(type_, VectorType)
-    shape = type_.get_shape()
+    shape, scalars, vectors = type_.get_shape(), op.source, op.vector
 
     def step(frame: Frame) -> None:
-        source: Array = frame.env[op.source]
-        frame.env[op.vector] = np.broadcast_to(source, (*shape, *source.shape[-2:]))
+        source: Array = frame.env[scalars]
+        frame.env[vectors] = np.broadcast_to(source, (*shape, *source.shape[-2:]))
 
     return step
 
@@ -283,41 +288,48 @@ def _positions(frame: Frame, mixed: Sequence[int | SSAValue], op: Operation) -> 
 
 def _extract(evaluator: Evaluator, op: vector.ExtractOp) -> Step:
     mixed = _mixed(op.static_position.get_values(), op.dynamic_position)
+    source, result = op.vector, op.result
 
     def step(frame: Frame) -> None:
-        frame.env[op.result] = frame.env[op.vector][tuple(_positions(frame, mixed, op))]
+        frame.env[result] = frame.env[source][tuple(_positions(frame, mixed, op))]
 
     return step
 
 
 def _insert(evaluator: Evaluator, op: vector.InsertOp) -> Step:
     mixed = _mixed(op.static_position.get_values(), op.dynamic_position)
+    inserted, into, inserted_into = op.source, op.dest, op.result
 
     def step(frame: Frame) -> None:
-        source, dest = frame.env[op.source], frame.env[op.dest]
+        source, dest = frame.env[inserted], frame.env[into]
         lanes = np.broadcast_shapes(source.shape[-2:], dest.shape[-2:])
         result = np.broadcast_to(dest, (*dest.shape[:-2], *lanes)).copy()
         result[tuple(_positions(frame, mixed, op))] = source
-        frame.env[op.result] = result
+        frame.env[inserted_into] = result
 
     return step
 
 
 def _shuffle(evaluator: Evaluator, op: vector.ShuffleOp) -> Step:
     chosen = [int(place) for place in op.mask.get_values()]
+    first, second, result = op.v1, op.v2, op.result
 
     def step(frame: Frame) -> None:
-        left, right = frame.env[op.v1], frame.env[op.v2]
+        left, right = frame.env[first], frame.env[second]
         lanes = np.broadcast_shapes(left.shape[-2:], right.shape[-2:])
         both = [np.broadcast_to(x, (*x.shape[:-2], *lanes)) for x in (left, right)]
-        frame.env[op.result] = np.concatenate(both)[chosen]
+        frame.env[result] = np.concatenate(both)[chosen]
 
     return step
 
 
 def _fma(evaluator: Evaluator, op: vector.FMAOp) -> Step:
+    left, right, acc, result = op.lhs, op.rhs, op.acc, op.res
+    compute = PLAIN["math.fma"]
+
     def step(frame: Frame) -> None:
-        frame.env[op.res] = PLAIN["math.fma"](*(frame.env[value] for value in (op.lhs, op.rhs, op.acc)))
+        env = frame.env
+        env[result] = compute(env[left], env[right], env[acc])
 
     return step
 
@@ -325,13 +337,14 @@ def _fma(evaluator: Evaluator, op: vector.FMAOp) -> Step:
 def _reduction(evaluator: Evaluator, op: vector.ReductionOp) -> Step:
     kind: str = op.kind.data.value
     combine = PLAIN[PRIVATE_REDUCTIONS[kind]]
+    vector_, acc, dest = op.vector, op.acc, op.dest
 
     def step(frame: Frame) -> None:
-        values: Array = frame.env[op.vector]
-        result = values[0] if op.acc is None else combine(frame.env[op.acc], values[0])
+        values: Array = frame.env[vector_]
+        result = values[0] if acc is None else combine(frame.env[acc], values[0])
         for value in values[1:]:
             result = combine(result, value)
-        frame.env[op.dest] = result
+        frame.env[dest] = result
 
     return step
 

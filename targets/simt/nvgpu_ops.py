@@ -53,13 +53,14 @@ def _gathered(frame: Frame, fragment: Array, matrix: str, shape: tuple[int, int]
 
 def _mma(evaluator: Evaluator, op: MmaSyncOp) -> Step:
     rows, columns, depth = op.shape
-    factor, total = (element_dtype(op, value.type) for value in (op.matrixA, op.res))
+    operands, sums = tuple(op.operands), op.res
+    factor, total = (element_dtype(op, value.type) for value in (op.matrixA, sums))
     integers, tf32 = factor.kind == "i", factor == np.float32
     wide = np.int64 if integers else np.float64
 
     def step(frame: Frame) -> None:
         check_warps(frame, op, "a product of matrices")
-        a, b, c = (frame.env[value] for value in op.operands)
+        a, b, c = (frame.env[value] for value in operands)
         if tf32:
             a, b = ((np.ascontiguousarray(x).view(np.int32) & TF32_MASK).view(np.float32) for x in (a, b))
         left = _gathered(frame, a, "A", (rows, depth)).astype(wide)
@@ -67,13 +68,14 @@ def _mma(evaluator: Evaluator, op: MmaSyncOp) -> Step:
         product = left @ right + _gathered(frame, c, "C", (rows, columns)).astype(wide)
         at = _places((2, 2), "C")
         result = np.moveaxis(product[:, :, at[0], at[1]], (2, 3), (0, 1))
-        frame.env[op.res] = result.reshape(2, 2, *frame.lanes.shape).astype(total)
+        frame.env[sums] = result.reshape(2, 2, *frame.lanes.shape).astype(total)
 
     return step
 
 
 def _ldmatrix(evaluator: Evaluator, op: LdMatrixOp) -> Step:
-    itemsize = element_dtype(op, op.srcMemref.type).itemsize
+    memory, indices, loaded = op.srcMemref, tuple(op.indices), op.res
+    itemsize = element_dtype(op, memory.type).itemsize
     count = 16 // itemsize
     width = 4 // itemsize
     tiles, transposed = op.tiles, op.is_transposed
@@ -86,10 +88,10 @@ def _ldmatrix(evaluator: Evaluator, op: LdMatrixOp) -> Step:
     def step(frame: Frame) -> None:
         lanes = frame.lanes
         check_warps(frame, op, "a load of matrices")
-        view: View = frame.env[op.srcMemref]
+        view: View = frame.env[memory]
         outer = frame.mask
         frame.mask = frame.only_active(lanes.columns % WARP < 8 * tiles)
-        place, mask = locate(frame, op, view, [frame.env[index] for index in op.indices], "reads", count)
+        place, mask = locate(frame, op, view, [frame.env[index] for index in indices], "reads", count)
         check_aligned(frame, op, view, place, 16)
         note_traffic(frame, op, view, place, mask, count)
         places = place + np.arange(count)[:, None, None]
@@ -97,7 +99,7 @@ def _ldmatrix(evaluator: Evaluator, op: LdMatrixOp) -> Step:
         frame.mask = outer
         found = np.broadcast_to(view.flat[places], (count, *lanes.shape)).reshape(count, lanes.blocks, -1, WARP)
         result = np.moveaxis(found, 0, 2)[:, :, element, source]
-        frame.env[op.res] = np.moveaxis(result, (2, 3), (0, 1)).reshape(tiles, width, *lanes.shape)
+        frame.env[loaded] = np.moveaxis(result, (2, 3), (0, 1)).reshape(tiles, width, *lanes.shape)
 
     return step
 

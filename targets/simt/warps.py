@@ -33,12 +33,13 @@ def _barrier(evaluator: Evaluator, op: Operation) -> Step:
 
 def _shuffle(evaluator: Evaluator, op: GpuShuffleOp) -> Step:
     mode = op.mode.data
+    source, by, among, result, is_valid = op.value, op.offset, op.width, op.result, op.valid
 
     def step(frame: Frame) -> None:
         env, lanes = frame.env, frame.lanes
         check_warps(frame, op, "a shuffle")
-        value: Array = np.broadcast_to(env[op.value], (*env[op.value].shape[:-2], *lanes.shape))
-        offset, width = env[op.offset].astype(INT64), env[op.width].astype(INT64)
+        value: Array = np.broadcast_to(env[source], (*env[source].shape[:-2], *lanes.shape))
+        offset, width = env[by].astype(INT64), env[among].astype(INT64)
         if ((width <= 0) | (width > lanes.warp) | (width & (width - 1) != 0)).any():
             frame.fail(op, f"has a width that is not a power of two up to {lanes.warp}", frame.active())
         own = lanes.columns % lanes.warp
@@ -46,8 +47,8 @@ def _shuffle(evaluator: Evaluator, op: GpuShuffleOp) -> Step:
         wanted = {"xor": own ^ offset, "up": own - offset, "down": own + offset, "idx": first + offset}[mode]
         valid = np.broadcast_to((wanted >= first) & (wanted < first + width), lanes.shape)
         column = np.where(valid, lanes.columns - own + wanted, lanes.columns)
-        env[op.result] = np.take_along_axis(value, np.broadcast_to(column, value.shape), axis=-1)
-        env[op.valid] = valid
+        env[result] = np.take_along_axis(value, np.broadcast_to(column, value.shape), axis=-1)
+        env[is_valid] = valid
 
     return step
 

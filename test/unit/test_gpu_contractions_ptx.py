@@ -5,6 +5,7 @@ Contractions as machine code: every kind of kernel assembles for every generatio
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import pytest
 
@@ -34,6 +35,7 @@ PRODUCTS = {
 }
 
 
+@cache
 def ptx_of(dot: Dot, chip: str) -> str:
     target = nvptx(chip)
     module = parse_module(dot.text(), "test.mlir", ctx := make_context())
