@@ -92,6 +92,7 @@ def bits_of(element: Attribute) -> int:
     return element.bitwidth
 
 
+@lru_cache(maxsize=64)
 def fragment_types(element: Attribute, depth: int, total: Attribute) -> tuple[Fragment, Fragment, Fragment]:
     """The types of A, B and C in each lane; `depth`: the number of columns of A."""
     width = 32 // bits_of(element)

@@ -56,6 +56,9 @@ _KEPT = 1024
 
 _DATA = (DenseIntOrFPElementsAttr, DenseResourceAttr)
 
+_CHECK_TYPES = ("xdsl.dialects.memref", "xdsl.dialects.vector")
+"""The modules of operations whose own `verify_` looks at types and properties, not at what is around the operation."""
+
 
 def verify_alone(op: Operation, only_tensors: bool = False) -> None:
     """
@@ -76,16 +79,18 @@ def verify_alone(op: Operation, only_tensors: bool = False) -> None:
         found.own(op)
 
 
-def is_its_definition(cls: type[Operation]) -> bool:
+@cache
+def is_decided_by_types(cls: type[Operation]) -> bool:
     """
-    Whether types and properties decide if an operation of the class is valid: its definition is all that is checked,
-    and it states no attributes, regions or successors.
+    Whether types and properties decide if an operation of the class is valid: its definition states no attributes,
+    regions or successors, and the class checks nothing else, or is known to look at no more.
     """
     parts = _parts(cls)
     if parts is None or any(map(_verifies, cls.traits)):
         return False
     stated, own = parts
-    return own is Operation.verify_ and not (stated.attributes or stated.regions or stated.successors)
+    looks_no_further = own is Operation.verify_ or cls.__module__ in _CHECK_TYPES
+    return looks_no_further and not (stated.attributes or stated.regions or stated.successors)
 
 
 def _parts(cls: type[Operation]) -> tuple[OpDef, Callable[[Operation], None] | None] | None:
@@ -129,7 +134,7 @@ class _Known:
 
     def __init__(self, cls: type[Operation], own: Callable[[Operation], None] | None):
         self._traits = [one for one in cls.traits if _verifies(one)]
-        self._own = own
+        self._own = None if is_decided_by_types(cls) else own
         self._fit: set[tuple[object, ...]] = set()
 
     def verify(self, op: Operation) -> None:

@@ -29,7 +29,7 @@ from ..ops.control_flow import ReturnOp
 from ..shapes import types_agree
 from ..types import QUANTIZED, tensor_type
 from .definition_notes import definition_of, operand_notes
-from .definitions import is_its_definition, verify_alone
+from .definitions import is_decided_by_types, verify_alone
 from .dominance import dominator_children
 from .tensors import has_plain_tensors, verify_tensors
 from .unranked import is_unranked, ranked
@@ -113,7 +113,7 @@ def facts_of(
 def _depends_on_types(cls: type[Operation]) -> bool:
     if issubclass(cls, HloOp):
         return not cls.READS_CONSTANTS and not cls.has_trait(IsTerminator)
-    return is_its_definition(cls)
+    return is_decided_by_types(cls)
 
 
 class _Kind:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from pathlib import Path
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.memref import LoadOp, MemRef
+from xdsl.dialects.vector import ExtractOp, Vector
 from xdsl.ir import Operation
 from xdsl.irdl import OpDef
 
@@ -16,6 +20,7 @@ from xhlo.hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from xhlo.hlo_dialect.diagnostics.rendering import render
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.verification import verify_module
+from xhlo.hlo_dialect.verification.definitions import is_decided_by_types
 from xhlo.tools.round_trip import verify_round_trip
 
 
@@ -256,6 +261,14 @@ def test_definitions_with_variables_are_checked_once_for_equal_operations(monkey
     for line, old, new in wrong:
         assert old in LOOP
         assert [error.location.line.data for error in errors(LOOP.replace(old, new))] == [line], new
+
+
+def test_checks_that_count_as_those_of_types_look_at_nothing_else() -> None:
+    found = [cls for cls in (*MemRef.operations, *Vector.operations) if is_decided_by_types(cls)]
+    assert {LoadOp, ExtractOp} <= set(found)
+    for cls in found:
+        own = inspect.getclosurevars(cls.verify_).nonlocals["custom_verify"]
+        assert not re.search(r"owner|parent|block|region|uses|first_use|trait|attributes", inspect.getsource(own)), cls
 
 
 def test_recursion_names_the_cycle_once() -> None:
