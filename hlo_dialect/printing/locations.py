@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     NameLoc,
     NoneAttr,
+    StringAttr,
     UnknownLoc,
 )
 from xdsl.ir import Attribute
@@ -36,6 +37,7 @@ class LocationNames:
         self._text_of = text_of
         self._names: dict[int, tuple[str, Attribute]] = {}
         self._names_of_texts: dict[str, str] = {}
+        self._literals: dict[str, str] = {}
 
     def name(self, location: LocationAttr) -> str:
         """`#loc7`, or `unknown`."""
@@ -68,9 +70,9 @@ class LocationNames:
         names = [self._names[id(part)][0] for part in parts_of(location)]
         match location:
             case FileLineColLoc():
-                return f"{self._text_of(location.filename)}:{location.line.data}:{location.column.data}"
+                return f"{self._literal(location.filename)}:{location.line.data}:{location.column.data}"
             case NameLoc():
-                return f"{self._text_of(location.desc)}{f'({names[0]})' if names else ''}"
+                return f"{self._literal(location.desc)}{f'({names[0]})' if names else ''}"
             case CallSiteLoc():
                 return f"callsite({names[0]} at {names[1]})"
             case FusedLoc():
@@ -78,6 +80,13 @@ class LocationNames:
                 return f"fused{metadata}[{', '.join(names)}]"
             case _:
                 return "unknown"
+
+    def _literal(self, string: StringAttr) -> str:
+        """The text of a string; names of files repeat on almost every line."""
+        text = self._literals.get(string.data)
+        if text is None:
+            text = self._literals[string.data] = self._text_of(string)
+        return text
 
 
 def parts_of(location: LocationAttr) -> list[LocationAttr]:

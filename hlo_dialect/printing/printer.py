@@ -10,9 +10,11 @@ from the name hints. The spelling "stablehlo" produces programs that StableHLO's
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from io import StringIO
-from typing import IO, Any, Literal, cast
+from types import UnionType
+from typing import IO, Any, ClassVar, Literal
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -40,6 +42,9 @@ ELIDED = "dense_resource<__elided__>"
 
 _HLO_ONLY = frozenset(("hlo.fusion",))
 """Operations that StableHLO lacks: they keep their name in either spelling."""
+
+_ESCAPES = {byte: f"\\{byte:02X}" for byte in (*range(0x20), 0x22, *range(0x7F, 0x100))} | {0x5C: r"\\"}
+"""MLIR's escapes of the bytes that a string literal cannot hold."""
 
 
 def print_module(
@@ -168,23 +173,26 @@ class HloPrinter(Printer):
             self.print_string(" ")
             self.print_attribute(op.location)
 
+    # Strings ---------------------------------------------------------------------------------------------------
+
+    def print_string(self, text: str, *, indent: int | None = None) -> None:
+        """Most strings are pieces of a line: they are written without the detour over `print`."""
+        if self.stream is None or "\n" in text:
+            super().print_string(text, indent=indent)
+        else:
+            self._current_column += len(text)
+            self.stream.write(text)
+
+    def print_bytes_literal(self, bytestring: bytes) -> None:
+        """The whole literal at once; xDSL prints each character by itself."""
+        self.print_string(f'"{bytestring.decode("latin-1").translate(_ESCAPES)}"')
+
     # Attributes ------------------------------------------------------------------------------------------------
 
     def print_attribute(self, attribute: Attribute) -> None:
-        if isinstance(attribute, TensorType):
-            self._print_tensor_type(cast(HloTensor, attribute))
-        elif isinstance(attribute, DenseIntOrFPElementsAttr):
-            self._print_dense(cast("DenseIntOrFPElementsAttr[Any]", attribute))
-        elif isinstance(attribute, AccessGroupAttr):
-            self.print_string(self.aliases.name(self._group_alias(attribute)))
-        elif isinstance(attribute, LocationAttr):
-            self.has_location_attributes |= self._dictionaries > 0
-            self.print_string(f"loc({self.locations.name(attribute)})")
-        elif isinstance(attribute, (AliasedAttr, AliasedType)):
-            self.print_string(self.aliases.name(attribute.data))
-        elif isinstance(attribute, DenseResourceAttr):
-            self.print_string(f"dense_resource<{attribute.resource_handle.data}> : ")
-            self.print_attribute(attribute.get_type())
+        own = _own_printing(type(attribute))
+        if own is not None:
+            own(self, attribute)
         elif self.spelling != "hlo" and attribute.name.startswith("hlo."):
             self._print_spelled_attribute(attribute)
         else:
@@ -224,6 +232,20 @@ class HloPrinter(Printer):
             text = text.replace("!hlo.", "!stablehlo.").replace("#hlo.", "#stablehlo.")
         self.print_string(text)
 
+    def _print_group(self, group: AccessGroupAttr) -> None:
+        self.print_string(self.aliases.name(self._group_alias(group)))
+
+    def _print_location(self, location: LocationAttr) -> None:
+        self.has_location_attributes |= self._dictionaries > 0
+        self.print_string(f"loc({self.locations.name(location)})")
+
+    def _print_alias(self, attribute: AliasedAttr | AliasedType) -> None:
+        self.print_string(self.aliases.name(attribute.data))
+
+    def _print_resource(self, attribute: DenseResourceAttr) -> None:
+        self.print_string(f"dense_resource<{attribute.resource_handle.data}> : ")
+        self.print_attribute(attribute.get_type())
+
     def _print_dense(self, attribute: DenseIntOrFPElementsAttr[Any]) -> None:
         limit = self.elide_larger_than
         if limit is not None and _element_count(attribute) > limit:
@@ -241,6 +263,23 @@ class HloPrinter(Printer):
 
     def print_float(self, value: float, type: AnyFloat) -> None:
         self.print_string(float_text(value, type))
+
+    OWN: ClassVar[dict[type[Attribute] | UnionType, Callable[[HloPrinter, Any], None]]] = {
+        TensorType: _print_tensor_type,
+        DenseIntOrFPElementsAttr: _print_dense,
+        AccessGroupAttr: _print_group,
+        LocationAttr: _print_location,
+        AliasedAttr: _print_alias,
+        AliasedType: _print_alias,
+        DenseResourceAttr: _print_resource,
+    }
+    """The attributes that are not written as xDSL writes them, by class."""
+
+
+@cache
+def _own_printing(kind: type[Attribute]) -> Callable[[HloPrinter, Any], None] | None:
+    """The method for attributes of a class; `isinstance` of each class, all abstract ones, takes long."""
+    return next((method for base, method in HloPrinter.OWN.items() if issubclass(kind, base)), None)
 
 
 def _element_count(attribute: DenseIntOrFPElementsAttr[Any]) -> int:

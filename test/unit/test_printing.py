@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import Any
 
 import ml_dtypes
@@ -11,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr
 from xdsl.ir import Attribute
+from xdsl.printer import Printer
 
 from xhlo.hlo_dialect.printing import print_module, print_operation
 from xhlo.hlo_dialect.printing.constants import dense_text
+from xhlo.hlo_dialect.printing.printer import HloPrinter
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.types import bf16, dense_constant, element_type_of, f16, f32, f64, make_tensor
 
@@ -146,6 +149,15 @@ def test_stablehlo_spelling_names_no_hlo() -> None:
         assert '"hlo.' not in text
         assert "#hlo" not in text
         assert print_module(parse_module(text)) == print_module(module)
+
+
+def test_every_byte_of_a_string_is_printed_as_xdsl_prints_it() -> None:
+    """Alone and in one literal: escapes of quotes, control characters and bytes past ASCII."""
+    for literal in (*(bytes([byte]) for byte in range(256)), bytes(range(256)), b""):
+        ours, theirs = StringIO(), StringIO()
+        HloPrinter(ours).print_bytes_literal(literal)
+        Printer(theirs).print_bytes_literal(literal)
+        assert ours.getvalue() == theirs.getvalue()
 
 
 def test_locations_are_printed_once_behind_the_module() -> None:
