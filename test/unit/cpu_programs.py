@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,11 +83,11 @@ def wrong(got: np.ndarray, want: np.ndarray, bound: int = 0) -> np.ndarray:
     return bad
 
 
-def same(got: np.ndarray, want: Any) -> None:
-    """Assert equality, bit for bit except for the payloads of NaN."""
+def same(got: np.ndarray, want: Any, op: str = "") -> None:
+    """Assert equality of a result of `op`, bit for bit except for the payloads of NaN."""
     expected = np.asarray(want, got.dtype)
     bad = wrong(got, expected)
-    assert not bad.any(), f"got {got[bad][:8]}, want {expected[bad][:8]}"
+    assert not bad.any(), f"got {got[bad][:8]}, want {expected[bad][:8]} {op}"
 
 
 @dataclass
@@ -138,6 +139,33 @@ class Batch:
     def check(self) -> None:
         mistakes = self.mistakes()
         assert not mistakes, "\n".join(mistakes)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One operation as text on its operands, `$0`, `$1`, .., and the type of its result."""
+
+    op: str
+    operands: Sequence[np.ndarray]
+    result: str
+
+
+@contextmanager
+def as_one_program(target: str) -> Iterator[Callable[[Case, Any], None]]:
+    """
+    Collect cases and the results that they must have, `gives(case, [1, 2])`, and at the end check all of them in one
+    program: most of the time of compiling a small program is the same for one operation as for ten.
+    """
+    batch, expected = Batch(), list[Any]()
+
+    def gives(case: Case, wanted: Any) -> None:
+        batch.add(case.op, case.result, operands=case.operands)
+        expected.append(wanted)
+
+    yield gives
+    results = run(batch.text(), list(batch.inputs.values()), target)
+    for (op, *_), got, wanted in zip(batch.ops, results, expected, strict=True):
+        same(got, wanted, op)
 
 
 def edges(type_: str) -> np.ndarray:
