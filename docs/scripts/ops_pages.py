@@ -100,17 +100,17 @@ def lowered(module: ModuleOp) -> str:
 
 
 @cache
-def instances() -> dict[str, list[Operation]]:
-    """The instances of each operation in the tests, by its name, the small ones of typical types first."""
-    wanted = {cls.name for cls in operations()}
-    found: defaultdict[str, list[Operation]] = defaultdict(list)
-    for module in test_modules():
-        for op in module.walk():
-            if op.name in wanted:
-                found[op.name].append(op)
-    for some in found.values():
-        some.sort(key=lambda op: (*_oddities(op), _size(op)))
-    return found
+def instances(name: str) -> list[Operation]:
+    """The instances of an operation in the tests, the small ones of typical types first."""
+    return sorted(found(name), key=lambda op: (*_oddities(op), _size(op)))
+
+
+def found(name: str) -> Iterator[Operation]:
+    """The instances of an operation in the tests, in the order of the files; only programs that name it are read."""
+    for text in test_programs():
+        module = test_module(text) if name in text else None
+        if module is not None:
+            yield from (op for op in module.walk() if op.name == name)
 
 
 def _oddities(op: Operation) -> tuple[bool, bool]:
@@ -125,7 +125,7 @@ def _size(op: Operation) -> int:
 
 def valid_programs(name: str) -> Iterator[ModuleOp]:
     """The programs that have one instance of the operation and are valid: it refers to no other function."""
-    for op in instances().get(name, ()):
+    for op in instances(name):
         if not isinstance(op, HloOp) or any(
             "@" in str(value) for one in op.walk() for value in one.properties.values()
         ):
@@ -138,15 +138,22 @@ def valid_programs(name: str) -> Iterator[ModuleOp]:
         yield module
 
 
-def test_modules() -> Iterator[ModuleOp]:
-    """The valid modules of the tests of the dialect and of its lowerings."""
-    ctx = make_context()
-    for path in sorted(chain.from_iterable((TESTS / folder).rglob("*.mlir") for folder in FOLDERS)):
-        for part in re.split(r"^// -----.*$", path.read_text(encoding="utf-8"), flags=re.M):
-            try:
-                yield parse_module(part, "example.mlir", ctx)
-            except DiagnosticError:
-                continue
+@cache
+def test_programs() -> tuple[str, ...]:
+    """The programs of the tests of the dialect and of its lowerings; some are invalid on purpose."""
+    paths = sorted(chain.from_iterable((TESTS / folder).rglob("*.mlir") for folder in FOLDERS))
+    return tuple(
+        part for path in paths for part in re.split(r"^// -----.*$", path.read_text(encoding="utf-8"), flags=re.M)
+    )
+
+
+@cache
+def test_module(text: str) -> ModuleOp | None:
+    """The module that a program of the tests is; None if it is invalid."""
+    try:
+        return parse_module(text, "example.mlir")
+    except DiagnosticError:
+        return None
 
 
 def program_of(op: Operation) -> ModuleOp:

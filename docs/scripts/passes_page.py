@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,7 @@ def options(cls: Any) -> str:
     return "\n".join(rows)
 
 
+@cache
 def example(name: str) -> tuple[str, str]:
     """
     The first program of the pass's tests that it changes, before and after, that is not too short nor too long to be
