@@ -65,27 +65,23 @@ def _elements(flat: Array, element_type: Attribute) -> list[str]:
 
 
 def _floats(flat: Array) -> list[str]:
-    return [_float(value, flat.dtype) for value in flat]
-
-
-def _float(value: Any, dtype: np.dtype[Any]) -> str:
-    """One float of that dtype."""
-    wide = float(value)
-    if not math.isfinite(wide):
-        return f"0x{np.array(value, dtype).tobytes()[::-1].hex().upper()}"
-    text = f"{wide:.6e}"
-    if _round_trips(text, value, dtype):
-        return text
-    for digits in range(7, 18):
-        text = f"{wide:.{digits}e}"
-        if _round_trips(text, value, dtype):
-            return _shortened(text)
-    raise AssertionError(f"{wide!r} does not read back from {text}")
-
-
-def _round_trips(text: str, value: Any, dtype: np.dtype[Any]) -> bool:
-    with np.errstate(over="ignore"):
-        return np.array(float(text), np.float64).astype(dtype).tobytes() == np.array(value, dtype).tobytes()
+    """Floats with six digits after the point, or as many more as they need to read back; others as their bits."""
+    bits = flat.view(f"u{flat.itemsize}")
+    wide = flat.astype(np.float64)
+    texts = [f"0x{number:0{2 * flat.itemsize}X}" for number in bits.tolist()]
+    pending = np.flatnonzero(np.isfinite(wide))
+    for digits in range(6, 18):
+        if not pending.size:
+            break
+        written = [f"{number:.{digits}e}" for number in wide[pending].tolist()]
+        with np.errstate(over="ignore"):
+            again = np.array([float(text) for text in written]).astype(flat.dtype)
+        good = again.view(bits.dtype) == bits[pending]
+        for place in np.flatnonzero(good).tolist():
+            texts[pending[place]] = written[place] if digits == 6 else _shortened(written[place])
+        pending = pending[~good]
+    assert not pending.size, f"{wide[pending]} do not read back"
+    return texts
 
 
 def _shortened(text: str) -> str:
@@ -99,4 +95,4 @@ def float_text(value: float, type_: AnyFloat) -> str:
     dtype = literal_dtype(cast(Attribute, type_))
     if dtype is None:
         return repr(value) if math.isfinite(value) else f"0x{type_.pack((value,))[::-1].hex().upper()}"
-    return _float(np.array(value).astype(dtype), dtype)
+    return _floats(np.array([value]).astype(dtype))[0]
