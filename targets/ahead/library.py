@@ -136,14 +136,23 @@ class Library:
         shared = {Format.WASM: "{}.wasm", Format.COFF: "{}.dll", Format.MACH_O: "lib{}.dylib"}
         return shared.get(self.machine.format, "lib{}.so").format(self.name)
 
+    def _check(self, extras: Collection[Extra]) -> None:
+        """Raise MachineError for a file that the machine's programs have no use for, whatever linkers there are."""
+        wasm = self.machine.format is Format.WASM
+        if self.interface.lapack and ("python" in extras or "javascript" in extras):
+            raise MachineError("the program calls LAPACK, which only a C program links: take --no-external")
+        if "python" in extras and wasm:
+            raise MachineError(f"Python loads no code for {self.machine.triple}: take --javascript")
+        if "javascript" in extras and not wasm:
+            raise MachineError(f"JavaScript loads code for wasm32, not for {self.machine.triple}")
+
     def files(self, extras: Collection[Extra] = ()) -> Mapping[str, bytes]:
         """
         The files that `write` makes: content by name. Raises LinkError, MachineError for a file that the machine's
         programs have no use for.
         """
-        name, wasm = self.name, self.machine.format is Format.WASM
-        if self.interface.lapack and ("python" in extras or "javascript" in extras):
-            raise MachineError("the program calls LAPACK, which only a C program links: take --no-external")
+        self._check(extras)
+        name = self.name
         found = {
             self._file("object"): self.object,
             self._file("static"): self.archive,
@@ -156,12 +165,8 @@ class Library:
         if "shared" in extras or "python" in extras or "javascript" in extras:
             found[self._file("shared")] = self.shared_library
         if "python" in extras:
-            if wasm:
-                raise MachineError(f"Python loads no code for {self.machine.triple}: take --javascript")
             found[f"{name}.py"] = self.python_module.encode()
         if "javascript" in extras:
-            if not wasm:
-                raise MachineError(f"JavaScript loads code for wasm32, not for {self.machine.triple}")
             found[f"{name}.mjs"] = self.javascript_module.encode()
         if "rust" in extras:
             found[f"{name}.rs"] = self.rust_module.encode()
