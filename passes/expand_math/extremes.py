@@ -2,15 +2,21 @@
 Maxima and minima of long loops: NaN and the signs of zeros, which take most of the instructions, are left to the end.
 
 The loop keeps the number that compares greatest and whether any was NaN. If there was one, or the greatest is a zero of
-either sign, the original loop follows. A loop may find several of them.
+either sign, the original loop follows. A loop may find several of them, and sums and the like beside them.
+
+Elements that do not count are -inf for a maximum, as in `select %is_nan, -inf, %x`. LLVM would make that a maximum
+under a condition, which it does not vectorize. So the loop takes the least finite number instead; if that is the
+maximum, the original loop follows, too.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TypeGuard, cast
 
+import numpy as np
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import Float32Type, Float64Type, i32
+from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, i1, i32
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Block, Operation, Region, SSAValue
 
@@ -24,19 +30,33 @@ _QUICK: dict[type[Operation], type[Operation]] = {
     arith.MaximumfOp: arith.MaxnumfOp,
     arith.MinimumfOp: arith.MinnumfOp,
 }
+_OUTSIDE: dict[type[Operation], float] = {arith.MaximumfOp: -math.inf, arith.MinimumfOp: math.inf}
+"""The number that does not count."""
+
+_OTHERS = (
+    arith.AddfOp, arith.MulfOp, arith.AddiOp, arith.MuliOp, arith.AndIOp, arith.OrIOp, arith.XOrIOp,
+    arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp,
+)  # fmt: skip
+"""Folds that a loop may do beside."""
+
 _UNSAFE = arith.FastMathFlagsAttr([FastMathFlag.NO_NANS, FastMathFlag.NO_SIGNED_ZEROS])
 
 
 def finds_extremes(op: Operation) -> TypeGuard[scf.ForOp]:
-    """Whether an operation is a long loop that does nothing but find maxima and minima of cheap values."""
+    """Whether an operation is a long loop that finds maxima and minima of cheap values, perhaps with other folds."""
     if not is_long(op) or not op.iter_args:
         return False
     body = op.body.block
-    for extreme, carried in zip(_extremes(op), body.args[1:], strict=True):
-        if type(extreme) not in _QUICK or not isinstance(carried.type, (Float32Type, Float64Type)):
+    yielded = cast(Operation, body.last_op).operands
+    if not any(type(value.owner) in _QUICK for value in yielded):
+        return False
+    for value, carried in zip(yielded, body.args[1:], strict=True):
+        fold = value.owner
+        is_extreme = type(fold) in _QUICK and isinstance(carried.type, (Float32Type, Float64Type))
+        if not isinstance(fold, Operation) or not (is_extreme or isinstance(fold, _OTHERS)):
             return False
-        once = carried.uses.get_length() == extreme.results[0].uses.get_length() == 1
-        if not once or list(extreme.operands).count(carried) != 1:
+        once = carried.uses.get_length() == value.uses.get_length() == 1
+        if not once or list(fold.operands).count(carried) != 1:
             return False
     others = [inside for inside in body.ops if inside is not body.last_op]
     return len(others) <= MOST_OPERATIONS and all(
@@ -44,9 +64,38 @@ def finds_extremes(op: Operation) -> TypeGuard[scf.ForOp]:
     )
 
 
-def _extremes(loop: scf.ForOp) -> list[Operation]:
+def _folds(loop: scf.ForOp) -> list[Operation]:
     """The operations whose results an iteration passes on, where `finds_extremes` holds."""
     return [cast(Operation, value.owner) for value in cast(Operation, loop.body.block.last_op).operands]
+
+
+def _without_outside(extreme: Operation, copies: dict[SSAValue, SSAValue], block: Block) -> float | None:
+    """
+    Let an extreme's element be finite where it does not count, in `copies`; returns that finite number.
+
+    None if all elements count.
+    """
+    for operand in extreme.operands:
+        select = operand.owner
+        if not isinstance(select, arith.SelectOp) or not operand.has_one_use():
+            continue
+        arms = [select.lhs, select.rhs]
+        outside = [k for k, arm in enumerate(arms) if _constant_of(arm) == _OUTSIDE[type(extreme)]]
+        if len(outside) == 1:
+            limit = np.finfo(np.float32 if isinstance(operand.type, Float32Type) else np.float64).max
+            finite = constant(block, math.copysign(float(limit), _OUTSIDE[type(extreme)]), operand.type)
+            values = [finite.value if k in outside else copies.get(arm, arm) for k, arm in enumerate(arms)]
+            copy = arith.SelectOp(copies.get(select.cond, select.cond), *values)
+            block.add_op(copy)
+            copies[operand] = copy.result
+            return math.copysign(float(limit), _OUTSIDE[type(extreme)])
+    return None
+
+
+def _constant_of(value: SSAValue) -> float | None:
+    """The number of a constant float."""
+    found = value.owner.value if isinstance(value.owner, arith.ConstantOp) else None
+    return found.value.data if isinstance(found, FloatAttr) else None
 
 
 def replace_extremes(loop: scf.ForOp) -> None:
@@ -55,16 +104,19 @@ def replace_extremes(loop: scf.ForOp) -> None:
     types = [result.type for result in loop.results]
     before = Block()
     none, some = constant(before, 0, i32), constant(before, 1, i32)
-    quick = _quick_loop(loop, none.value, some.value)
+    quick, limits = _quick_loop(loop, none.value, some.value)
     before.add_op(quick)
     *found, has_nan = (Scalar(before, result) for result in quick.results)
-    is_nan, is_zero = has_nan.compare("ne", none), found[0].compare("eq", 0.0)
-    for start in (Scalar(before, value) for value in loop.iter_args):
-        is_nan = is_nan | start.compare("uno", start)
-    for other in found[1:]:
-        is_zero = is_zero | other.compare("eq", 0.0)
+    is_nan, in_doubt = has_nan.compare("ne", none), constant(before, 0, i1)
+    for start, value, limit, fold in zip(loop.iter_args, found, limits, _folds(loop), strict=True):
+        if type(fold) in _QUICK:
+            first = Scalar(before, start)
+            is_nan = is_nan | first.compare("uno", first)
+            in_doubt = in_doubt | value.compare("eq", 0.0)
+        if limit is not None:
+            in_doubt = in_doubt | value.compare("eq", limit)
     # A select, because the comparison of a maximum that NaN took part in means nothing.
-    rare = is_nan.select(is_nan, is_zero)
+    rare = is_nan.select(is_nan, in_doubt)
     exact = loop.clone()
     then = Block([exact, scf.YieldOp(*exact.results)])
     chosen = scf.IfOp(rare.value, types, [then], [Block([scf.YieldOp(*(one.value for one in found))])])
@@ -80,20 +132,30 @@ def replace_extremes(loop: scf.ForOp) -> None:
     loop.erase()
 
 
-def _quick_loop(loop: scf.ForOp, none: SSAValue, some: SSAValue) -> scf.ForOp:
-    """The loop without regard to NaN and signs of zeros, which also finds whether there is a NaN."""
+def _quick_loop(loop: scf.ForOp, none: SSAValue, some: SSAValue) -> tuple[scf.ForOp, list[float | None]]:
+    """
+    The loop without regard to NaN and signs of zeros, which also finds whether there is a NaN.
+
+    Also, for each result, the number that stands for elements that do not count.
+    """
     body = loop.body.block
-    extremes = _extremes(loop)
+    folds = _folds(loop)
     block = Block(arg_types=[*(arg.type for arg in body.args), i32])
     copies: dict[SSAValue, SSAValue] = dict(zip(body.args, block.args, strict=False))
     for op in body.ops:
-        if op not in extremes and op is not body.last_op:
+        if op not in folds and op is not body.last_op:
             block.add_op(op.clone(copies))
-    seen, best = block.args[-1], list[SSAValue]()
-    for extreme, carried in zip(extremes, block.args[1:-1], strict=True):
-        values = [copies.get(operand, operand) for operand in extreme.operands]
+    seen, best, limits = block.args[-1], list[SSAValue](), list[float | None]()
+    for fold, carried in zip(folds, block.args[1:-1], strict=True):
+        is_extreme = type(fold) in _QUICK
+        limits.append(_without_outside(fold, copies, block) if is_extreme else None)
+        values = [copies.get(operand, operand) for operand in fold.operands]
+        if not is_extreme:
+            block.add_op(copy := fold.clone(copies))
+            best.append(copy.results[0])
+            continue
         new = next(value for value in values if value is not carried)
-        quick = _QUICK[type(extreme)].create(operands=values, result_types=[new.type], properties={"fastmath": _UNSAFE})
+        quick = _QUICK[type(fold)].create(operands=values, result_types=[new.type], properties={"fastmath": _UNSAFE})
         block.add_op(quick)
         best.append(quick.results[0])
         is_nan = Scalar(block, new).compare("uno", Scalar(block, new))
@@ -101,4 +163,4 @@ def _quick_loop(loop: scf.ForOp, none: SSAValue, some: SSAValue) -> scf.ForOp:
     block.add_op(scf.YieldOp(*best, seen))
     made = scf.ForOp(loop.lb, loop.ub, loop.step, [*loop.iter_args, none], Region(block))
     made.attributes.update(loop.attributes)
-    return made
+    return made, limits

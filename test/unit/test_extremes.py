@@ -66,3 +66,39 @@ def test_zeros_and_nan(dtype: Float) -> None:
             numbers = ~np.isnan(want)
             assert np.array_equal(np.isnan(got), ~numbers)
             assert got[numbers].tobytes() == want[numbers].tobytes()
+
+
+MASKED = """func.func @main(%x: tensor<24x300xTYPE>) -> (tensor<24xTYPE>, tensor<24xTYPE>, tensor<24xi1>) {
+  %low = stablehlo.constant dense<LOW> : tensor<TYPE>
+  %high = stablehlo.constant dense<HIGH> : tensor<TYPE>
+  %true = stablehlo.constant dense<true> : tensor<i1>
+  %is_nan = stablehlo.compare NE, %x, %x : (tensor<24x300xTYPE>, tensor<24x300xTYPE>) -> tensor<24x300xi1>
+  %lows = stablehlo.broadcast_in_dim %low, dims = [] : (tensor<TYPE>) -> tensor<24x300xTYPE>
+  %highs = stablehlo.broadcast_in_dim %high, dims = [] : (tensor<TYPE>) -> tensor<24x300xTYPE>
+  %some = stablehlo.select %is_nan, %lows, %x : tensor<24x300xi1>, tensor<24x300xTYPE>
+  %others = stablehlo.select %is_nan, %highs, %x : tensor<24x300xi1>, tensor<24x300xTYPE>
+  %most = stablehlo.reduce(%some init: %low) applies stablehlo.maximum across dimensions = [1]
+    : (tensor<24x300xTYPE>, tensor<TYPE>) -> tensor<24xTYPE>
+  %least = stablehlo.reduce(%others init: %high) applies stablehlo.minimum across dimensions = [1]
+    : (tensor<24x300xTYPE>, tensor<TYPE>) -> tensor<24xTYPE>
+  %all = stablehlo.reduce(%is_nan init: %true) applies stablehlo.and across dimensions = [1]
+    : (tensor<24x300xi1>, tensor<i1>) -> tensor<24xi1>
+  return %most, %least, %all : tensor<24xTYPE>, tensor<24xTYPE>, tensor<24xi1>
+}"""
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_extremes_without_nan(dtype: Float) -> None:
+    """nanmax and nanmin: rows of NaN, with infinities, and with the finite numbers that stand for what is left out."""
+    type_ = "f32" if dtype is np.float32 else "f64"
+    low, high = {"f32": ("0xFF800000", "0x7F800000"), "f64": ("0xFFF0000000000000", "0x7FF0000000000000")}[type_]
+    x = np.random.default_rng(1).standard_normal((ROWS, COLUMNS)).astype(dtype)
+    x[:12, ::3] = np.nan
+    x[1], x[2], x[3, 1:], x[4, 1:] = np.nan, -np.inf, np.nan, np.nan
+    x[3, 0], x[4, 0], x[5, 0], x[6, 7] = np.finfo(dtype).min, np.finfo(dtype).max, -np.inf, np.inf
+    x[7, 1:], x[7, 0], x[8, :], x[8, 4] = np.nan, -np.inf, np.nan, np.inf
+    executable = xhlo.compile(MASKED.replace("TYPE", type_).replace("LOW", low).replace("HIGH", high))
+    most, least, every = (np.asarray(one) for one in executable(x))
+    np.testing.assert_array_equal(most, np.where(np.isnan(x), -np.inf, x).max(1))
+    np.testing.assert_array_equal(least, np.where(np.isnan(x), np.inf, x).min(1))
+    np.testing.assert_array_equal(every, np.isnan(x).all(1))
