@@ -6,8 +6,8 @@ There are two forms, depending on the loop that vectorizes best:
 * *in registers*, a reduction loop innermost: `for row: acc = init; for r: acc = f(acc, x); out[row] = acc`;
 * *in memory*, an output loop innermost: `for tile of columns: for r: for c in tile: out[c] = f(out[c], x)`.
 
-A reduction in registers that chooses between tuples by comparing them, as argmax does, is made in lanes: each lane of a
-few vectors chooses from every LANES-th element, then one is chosen from the lanes' choices.
+A reduction in registers that chooses between tuples by comparing them, as argmax does, reduces its rows in vectors
+(choosing.py).
 
 A long reduction with few outputs is cut into chunks, each reduced from the neutral element into a scratch row, and the
 rows are combined in order. Long float sums are accumulated in blocks, so that rounding errors stay small.
@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
-from xdsl.dialects.builtin import i32
 from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block, SSAValue
 
@@ -26,13 +26,14 @@ from ...dialects.support.buffers import memref_type, row_major
 from ...dialects.support.kernel import CONTRACTION
 from ...dialects.support.scalar import width_of
 from ..device.cpu import CPU
-from ..loop_nests.combination import Combination, taken_apart
+from ..loop_nests.combination import separated
 from ..loop_nests.combiners import Combiner, known_combiners
 from ..loop_nests.cost import CACHED_COLUMNS, body_cost, task_count, task_size
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
+from .choosing import RowChooser
 
 BLOCK = 4096
 """Elements that a float sum accumulates before it adds the block's sum to the total."""
@@ -61,11 +62,8 @@ MULTIPLICATIONS = 2
 MAX_UNROLLED = 12
 """Most operations of a body that is small enough to unroll."""
 
-LANES = 64
-"""Elements that a reduction that chooses treats at a time, on any machine: vectors that do not wait for each other."""
-
-FEW_LANES = 8
-"""Partial results from which one is chosen one after the other."""
+LONG_CHOICE = 16
+"""Elements from which a row that chooses is reduced in vectors."""
 
 Inits = Sequence[SSAValue | None]
 """The initial scalar of each output; None if it starts from the buffer's contents."""
@@ -84,10 +82,14 @@ class ReductionPlan:
 
 
 def _contiguity(nest: Nest, loop: int) -> float:
-    """How well a loop vectorizes: the operands that it reads in order or once; less if it is below half a vector."""
+    """
+    How well a loop vectorizes: the operands that it reads in order or once; less if it is below half a vector.
+
+    All outputs count as one: they stay in the cache, while the inputs pass through it.
+    """
     lanes = CPU.vector_bits // 2 // width_of(buffer_of(nest.outputs[0].root).element_type)
     score = 0.0
-    for access in nest.accesses:
+    for access in (*(x for x in nest.inputs if isinstance(x, Access)), nest.outputs[0]):
         score += 2 if abs(access.strides[loop]) == 1 else 1 if access.strides[loop] == 0 else 0
     return score * min(nest.sizes[loop], lanes) / lanes
 
@@ -136,32 +138,39 @@ class ReductionEmitter:
         self.plan = plan
         self.inits = inits
         self.roots = roots
-        self.choice = self._choice_of()
+        self.separated = None if plan.combiners is not None else separated(plan.nest, inits)
+        """The nest of the elements of a reduction that chooses, and how its partial results are combined."""
 
-    def _choice_of(self) -> tuple[Nest, Combination] | None:
-        """The nest of the elements of a long row, and how one is chosen from them; None for other reductions."""
-        plan = self.plan
-        chooses = plan.combiners is None and plan.in_registers and len(plan.reduced) == 1
-        if not chooses or plan.nest.sizes[plan.reduced[0]] < 2 * LANES:
-            return None
-        return taken_apart(plan.nest, self.inits)
+    @property
+    def _chooses_rows(self) -> bool:
+        """Whether a reduction that chooses takes its rows in vectors."""
+        reduced = self.plan.reduced
+        return self.plan.in_registers and len(reduced) == 1 and self.plan.nest.sizes[reduced[0]] >= LONG_CHOICE
+
+    @property
+    def _work(self) -> int:
+        """The work of the plan; what chooses in vectors takes as long as computing the elements and their maximum."""
+        if self.separated is None or not self._chooses_rows:
+            return self.plan.work
+        nest, parts = self.separated
+        return nest.size_of(nest.free) * (body_cost(replace(nest, outputs=())) + len(parts.groups))
 
     def emit(self, bound: Sequence[Index], may_split: bool = True) -> None:
         """Emit the nest; with `may_split`, a reduction with few outputs may be cut into chunks."""
-        plan, nest = self.plan, self.plan.nest
-        wanted = task_count(plan.work, plan.work, plan.work)
+        plan, nest, work = self.plan, self.plan.nest, self._work
+        wanted = task_count(work, work, work)
         splittable = [self._splittable(l) for l in plan.kept]
         few = max(splittable, default=1) < min(wanted, FEW_OUTPUTS)
         if self.builder.parallel_body is not None or bound or wanted == 1:
             self._emit_part(nest, self.inits, {}, bound)
-        elif few and may_split and plan.combiners is not None and self._chunks(wanted) > 1:
-            self._emit_in_two_stages(plan.combiners, self._chunks(wanted))
+        elif few and may_split and (plan.combiners or self.separated) and self._chunks(wanted) > 1:
+            self._emit_in_two_stages(self._chunks(wanted))
         elif plan.kept:
             parts = dict(zip(plan.kept, splittable, strict=True))
             enough = min(wanted, FEW_OUTPUTS)
             cut = next((loop for loop, count in parts.items() if count >= enough), max(parts, key=parts.__getitem__))
             total = nest.sizes[cut]
-            tasks = task_count(plan.work, plan.work, parts[cut])
+            tasks = task_count(work, work, parts[cut])
             size = task_size(total, tasks, COLUMNS if self._is_column(cut) and total > COLUMNS else 1)
             with self.builder.parallel(-(-total // size)) as task:
                 self._emit_part(nest, self.inits, {cut: chunk(self.builder, task, size, total)}, ())
@@ -186,8 +195,8 @@ class ReductionEmitter:
 
     def _emit_part(self, nest: Nest, inits: Inits, bounds: Bounds, bound: Sequence[Index]) -> None:
         """Emit the iterations within `bounds`, serially."""
-        if self.choice is not None:
-            nest = replace(nest, body=self.choice[0].body)
+        if self.separated is not None and self._chooses_rows:
+            nest = replace(nest, body=self.separated[0].body)
         emitter = NestEmitter(self.builder, nest, self.roots)
         emitter.make_views()
         for loop, index in enumerate(bound):
@@ -206,7 +215,15 @@ class ReductionEmitter:
             return
         with emitter.loops(self.plan.kept, bounds, innermost=not self.plan.reduced):
             start = [emitter.load_output(k) if init is None else init for k, init in enumerate(inits)]
-            for k, value in enumerate(self._reduce(emitter, self.plan.reduced, start, bounds)):
+            if self.separated is not None and self._chooses_rows:
+                (loop,) = self.plan.reduced
+                lower, upper = bounds.get(loop, (0, emitter.nest.sizes[loop]))
+                row = RowChooser(self.builder, emitter, self.separated[1], loop)
+                values = row.reduce(lower, upper)
+                values = values if loop in bounds else row.finish(values, upper, start)
+            else:
+                values = self._reduce(emitter, self.plan.reduced, start, bounds)
+            for k, value in enumerate(values):
                 emitter.store_output(k, value)
 
     def _takes_together(self, bounds: Bounds) -> bool:
@@ -276,8 +293,6 @@ class ReductionEmitter:
     def _reduce_innermost(
         self, emitter: NestEmitter, loop: int, start: list[SSAValue], lower: Index, upper: Index
     ) -> list[SSAValue]:
-        if self.choice is not None:
-            return self._choose(emitter, loop, self.choice[1])
         combiners = self.plan.combiners
         long = emitter.nest.sizes[loop] > 2 * BLOCK
         if not (long and combiners is not None and any(c.is_float_sum for c in combiners)):
@@ -296,41 +311,6 @@ class ReductionEmitter:
             emitter.bind(loop, index)
             self.builder.yield_(*emitter.body(totals))
         return totals
-
-    def _choose(self, emitter: NestEmitter, loop: int, combination: Combination) -> list[SSAValue]:
-        """Choose from a row: the lanes from their elements, then halves of the lanes from others, then the last one."""
-        builder, size = self.builder, emitter.nest.sizes[loop]
-        buffers = [builder.alloca(memref_type((LANES,), type_)) for type_ in combination.states]
-        whole = size // LANES * LANES
-
-        def held(lane: Index) -> list[SSAValue]:
-            return [builder.load(buffer, [lane]) for buffer in buffers]
-
-        def hold(values: Sequence[SSAValue], lane: Index) -> None:
-            for value, buffer in zip(values, buffers, strict=True):
-                builder.store(value, buffer, [lane])
-
-        def take(first: Index, count: int) -> None:
-            with builder.loop(0, count, attributes=PARALLEL) as lane, emitter.scope():
-                place = builder.index(first + lane)
-                emitter.bind(loop, place)
-                position = [place.cast_to(i32)] if combination.positioned else []
-                hold(combination.combine(builder, held(lane), [*emitter.body(), *position], in_order=True), lane)
-
-        with builder.loop(0, LANES, attributes=PARALLEL) as lane:
-            hold(combination.neutral(builder), lane)
-        with builder.loop(0, whole, step=LANES) as first:
-            take(first, LANES)
-        if size > whole:
-            take(whole, size - whole)
-        half = LANES // 2
-        while half >= FEW_LANES:
-            with builder.loop(0, half, attributes=PARALLEL) as lane:
-                hold(combination.combine(builder, held(lane), held(lane + half)), lane)
-            half //= 2
-        with builder.loop(0, FEW_LANES, carry=combination.neutral(builder)) as (lane, totals):
-            builder.yield_(*combination.combine(builder, totals, held(lane)))
-        return combination.started(builder, totals)
 
     def _neutral(self) -> list[SSAValue]:
         return [c.neutral(self.builder) for c in self.plan.combiners or ()]
@@ -407,10 +387,11 @@ class ReductionEmitter:
 
     # In two stages.
 
-    def _emit_in_two_stages(self, combiners: list[Combiner], wanted: int) -> None:
-        """Reduce chunks of the longest reduced loop into rows of a scratch buffer, then reduce these rows."""
+    def _emit_in_two_stages(self, wanted: int) -> None:
+        """Reduce chunks of a reduced loop into rows of a scratch buffer, then reduce these rows."""
         plan, nest, builder = self.plan, self.plan.nest, self.builder
-        cut = max(plan.reduced, key=lambda l: nest.sizes[l])
+        # What chooses depends on the order: neighbours are combined.
+        cut = max(plan.reduced, key=lambda l: nest.sizes[l]) if plan.combiners else plan.reduced[0]
         total = nest.sizes[cut]
         size = task_size(total, wanted, UNROLL if total > UNROLL * wanted else 1)
         chunks = -(-total // size)
@@ -425,9 +406,13 @@ class ReductionEmitter:
         with builder.parallel(chunks) as task:
             outputs = tuple(Access(buffer, 0, ((task.value, row),), tuple(strides)) for buffer in scratch)
             bounds = {cut: chunk(builder, task, size, total)}
-            self._emit_part(replace(nest, outputs=outputs), self._neutral(), bounds, ())
-        second = self._second_stage(combiners, scratch, chunks, row, strides)
-        ReductionEmitter(builder, plan_reduction(second), self.inits, self.roots).emit((), may_split=False)
+            neutral = self._neutral() if self.separated is None else self.separated[1].neutral(builder)
+            self._emit_part(replace(nest, outputs=outputs), neutral, bounds, ())
+        if plan.combiners is None:
+            self._choose_from_chunks(scratch, chunks, row, strides)
+        else:
+            second = self._second_stage(plan.combiners, scratch, chunks, row, strides)
+            ReductionEmitter(builder, plan_reduction(second), self.inits, self.roots).emit((), may_split=False)
 
     def _second_stage(
         self, combiners: list[Combiner], scratch: list[SSAValue], chunks: int, row: int, strides: list[int]
@@ -443,6 +428,37 @@ class ReductionEmitter:
         outputs = tuple(replace(x, strides=(*(x.strides[l] for l in kept), 0)) for x in nest.outputs)
         sizes = (*(nest.sizes[l] for l in kept), chunks)
         return Nest(nest.op, sizes, (*(False for _ in kept), True), inputs, outputs, body)
+
+    def _choose_from_chunks(self, scratch: list[SSAValue], chunks: int, row: int, strides: list[int]) -> None:
+        """Combine the chunks' results, in order."""
+        assert self.separated is not None
+        builder, plan, (nest, parts) = self.builder, self.plan, self.separated
+        emitter = NestEmitter(builder, nest, self.roots)
+        inits = [init for init in self.inits if init is not None]
+
+        def chosen(number: Index) -> list[SSAValue]:
+            """The results of a chunk for the kept loops' indices."""
+            for loop in plan.kept:
+                number = number + cast(Index, emitter.indices[loop]) * strides[loop]
+            return [builder.load(buffer, [number]) for buffer in scratch]
+
+        def store(values: Sequence[SSAValue]) -> None:
+            for k, value in enumerate(values):
+                emitter.store_output(k, value)
+
+        if self._chooses_rows:
+            chooser = RowChooser(builder, emitter, parts, plan.reduced[0])
+            with emitter.loops(plan.kept, innermost=False):
+                with builder.loop(0, chunks, carry=chooser.neutral()) as (index, totals):
+                    builder.yield_(*parts.follow(builder, totals, chosen(index * row)))
+                store(chooser.finish(totals, nest.sizes[plan.reduced[0]], inits))
+            return
+        emitter.hoistable = [False] * len(emitter.hoistable)
+        with emitter.loops(plan.kept):
+            store(parts.follow(builder, inits, chosen(0)))
+        with builder.loop(1, chunks) as index, emitter.loops(plan.kept):
+            present = [emitter.load_output(k) for k in range(len(inits))]
+            store(parts.follow(builder, present, chosen(index * row)))
 
 
 def emit_reduction(
