@@ -5,24 +5,38 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any, cast
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import NoneAttr, i64
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects.linalg_ext.indexing import ScatterOp
 from ...dialects.linalg_ext.window import shape_of
+from ...dialects.support.attributes import integer_attr
+from ...dialects.support.buffers import memref_type
 from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.ops.index_dimensions import IndexDimensions, Place
+from ..loop_nests.combiners import NEUTRAL, Combiner
 from ..loop_nests.cost import region_cost, task_count, task_size
-from ..loop_nests.indices import chunk
+from ..loop_nests.indices import chunk, linearized
 from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
+from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from ..loop_nests.unrolling import UNROLL
 from .conversion import patterns
 
 ROW = 32
 """Least number of elements of a window's dimension per task: each task reads the index vectors again."""
+
+VECTOR = 8
+"""Elements of a window's row that are combined as fast as one by itself."""
+
+UPDATES = 4
+"""Least number of updates per element of the tasks' own results, which are filled and combined."""
+
+UNROLLED = {UNROLL: integer_attr(4, i64)}
+"""The attribute of an innermost loop over single elements: most of its instructions count and branch."""
 
 
 def _integers(attribute: object) -> tuple[int, ...]:
@@ -36,6 +50,8 @@ class ScatterLoops:
     op: ScatterOp
     builder: LoopBuilder
     dims: IndexDimensions
+    own: tuple[SSAValue, ...] = ()
+    """The task's own results, with their elements in a row; without them the updates go to the outputs."""
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -78,6 +94,24 @@ class ScatterLoops:
         found = dict.fromkeys((*batching, *unique, *self.free))
         return max(found, key=lambda dim: self.updates[dim], default=None)
 
+    @cached_property
+    def longest_batch(self) -> int | None:
+        """The longest dimension of index vectors, which tasks divide if each has results of its own."""
+        return max(self.batch, key=lambda dim: self.updates[dim], default=None)
+
+    @cached_property
+    def combiners(self) -> list[Combiner] | None:
+        """The known operation of each output, if each takes its present value and its update."""
+        block = self.op.regions[0].block
+        count, found = len(self.op.outputs), list[Combiner]()
+        for k, value in enumerate(cast(Operation, block.last_op).operands):
+            op = value.owner
+            pair = {block.args[k], block.args[count + k]}
+            if not isinstance(op, Operation) or type(op) not in NEUTRAL or set(op.operands) != pair:
+                return None
+            found.append(Combiner(op))
+        return found
+
     # Loops.
 
     def visit(self, bounds: dict[int, tuple[Index, Index]]) -> None:
@@ -92,7 +126,7 @@ class ScatterLoops:
                     nest.enter_context(self.when_inside(starts))
                 if dim is not None:
                     innermost = dim == self.order[-1] and dim in self.dims.window
-                    attributes = PARALLEL if innermost else None
+                    attributes = PARALLEL if innermost else UNROLLED if dim == self.order[-1] else None
                     at[dim] = nest.enter_context(self.builder.loop(*bounds[dim], attributes=attributes))
             assert starts is not None
             self.update(at, starts)
@@ -148,9 +182,11 @@ class ScatterLoops:
 
     def update(self, at: Mapping[int, Index], starts: Sequence[IndexValue]) -> None:
         """Combine one update into its output element."""
-        where = self.where(at, starts)
-        present = [self.builder.load(output, where) for output in self.op.outputs]
-        for value, output in zip(self.combine(present, at), self.op.outputs, strict=True):
+        where, outputs = self.where(at, starts), self.own or self.op.outputs
+        if self.own:
+            where = [linearized(where, self.shape)]
+        present = [self.builder.load(output, where) for output in outputs]
+        for value, output in zip(self.combine(present, at), outputs, strict=True):
             self.builder.store(value, output, where)
 
 
@@ -166,7 +202,9 @@ def _scatter(op: ScatterOp, builder: LoopBuilder) -> None:
     """
     `linalg_ext.scatter` becomes loops over the updates that read an index vector per batch index.
 
-    Tasks divide a dimension whose iterations update different elements; if there is none, one thread does all.
+    Tasks divide a dimension whose iterations update different elements. If there is none, and many updates go to few
+    elements, each task combines its part of the updates in results of its own, and these are combined in order; else
+    one thread does all.
     """
     scatter = scatter_loops(op, builder)
     updates = scatter.updates
@@ -178,8 +216,38 @@ def _scatter(op: ScatterOp, builder: LoopBuilder) -> None:
     least = ROW if cut in scatter.dims.window else 1
     tasks = 1 if cut is None else task_count(work, work, -(-updates[cut] // least))
     if cut is None or tasks == 1:
-        scatter.visit(whole)
+        if not _combine_apart(scatter, whole, work):
+            scatter.visit(whole)
         return
     size = task_size(updates[cut], tasks, least)
     with builder.parallel(-(-updates[cut] // size)) as task:
         scatter.visit({**whole, cut: chunk(builder, task, size, updates[cut])})
+
+
+def _combine_apart(scatter: ScatterLoops, whole: Mapping[int, tuple[Index, Index]], work: int) -> bool:
+    """Let tasks combine updates in results of their own; returns whether that is possible and worth it."""
+    op, builder, cut, combiners = scatter.op, scatter.builder, scatter.longest_batch, scatter.combiners
+    if cut is None or combiners is None or any(not isinstance(buffer_of(x).layout, NoneAttr) for x in op.outputs):
+        return False
+    count, total = math.prod(scatter.shape), scatter.updates[cut]
+    # A row of a window is combined in vectors.
+    inner = scatter.updates[scatter.order[-1]] if scatter.order[-1] in scatter.dims.window else 1
+    work //= min(inner, VECTOR)
+    tasks = task_count(work, work, min(total, math.prod(scatter.updates) // (UPDATES * count)))
+    size = task_size(total, tasks)
+    tasks = -(-total // size)
+    if tasks == 1:
+        return False
+    own = [builder.alloc(memref_type((tasks * count,), buffer_of(output).element_type)) for output in op.outputs]
+    with builder.parallel(tasks) as task:
+        rows = tuple(builder.strided_view(buffer, task * count, (count,), (1,)) for buffer in own)
+        with builder.loop(0, count, attributes=PARALLEL) as place:
+            for combiner, row in zip(combiners, rows, strict=True):
+                builder.store(combiner.neutral(builder), row, [place])
+        replace(scatter, own=rows).visit({**whole, cut: chunk(builder, task, size, total)})
+    results = [builder.strided_view(output, 0, (count,), (1,)) for output in op.outputs]
+    with builder.loop(0, tasks) as task, builder.loop(0, count, attributes=PARALLEL) as place:
+        for combiner, buffer, result in zip(combiners, own, results, strict=True):
+            part = builder.load(buffer, [task * count + place])
+            builder.store(combiner.combine(builder, builder.load(result, [place]), part), result, [place])
+    return True

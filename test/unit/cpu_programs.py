@@ -12,6 +12,7 @@ import numpy as np
 
 import xhlo
 from hlo_programs import Program
+from xhlo.targets.cpu import threads
 
 DTYPES: dict[str, np.dtype[Any]] = {
     "i1": np.dtype(np.bool_),
@@ -44,6 +45,22 @@ def run(text: str, inputs: Sequence[np.ndarray], target: str = "cpu") -> tuple[n
         return Program(text).results(*inputs)
     results = xhlo.compile(text)(*inputs)
     return results if isinstance(results, tuple) else (results,)
+
+
+def on_threads(text: str, *arguments: Any) -> list[Any]:
+    """The results of a program, which are the same on one to three threads."""
+    executable, before = xhlo.compile(text), threads.thread_count()
+    found: list[Any] = []
+    try:
+        for count in (1, 2, 3):
+            threads.set_thread_count(count)
+            results: Any = executable(*arguments)
+            found.append([np.asarray(x) for x in (results if isinstance(results, tuple | list) else (results,))])
+    finally:
+        threads.set_thread_count(before)
+    for other in found[1:]:
+        assert [x.tobytes() for x in other] == [x.tobytes() for x in found[0]]
+    return found[0]
 
 
 def apply(op: str, inputs: Sequence[np.ndarray], result: str, target: str = "cpu") -> np.ndarray:

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cpu_programs import on_threads
 from test_gpu_reductions import TYPES, argmax
-from xhlo import compile as compile_
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
-from xhlo.targets.cpu import threads
 from xhlo.targets.cpu.target import CPU
 from xhlo.targets.program.lowering import Lowering
 
@@ -36,22 +35,6 @@ def rows_of(shape: tuple[int, ...], axis: int, type_: str) -> Any:
         rows[2::7, -1], rows[3::7, [shape[axis] // 8, shape[axis] // 2]], rows[4::7] = np.nan, np.nan, -np.inf
         rows[5::7] = np.inf
     return np.moveaxis(rows.reshape(np.moveaxis(x, axis, -1).shape), -1, axis)
-
-
-def on_threads(text: str, *arguments: Any) -> list[Any]:
-    """The results of a program, which are the same on one to three threads."""
-    executable, before = compile_(text), threads.thread_count()
-    found: list[Any] = []
-    try:
-        for count in (1, 2, 3):
-            threads.set_thread_count(count)
-            results: Any = executable(*arguments)
-            found.append([np.asarray(x) for x in results])
-    finally:
-        threads.set_thread_count(before)
-    for other in found[1:]:
-        assert [x.tobytes() for x in other] == [x.tobytes() for x in found[0]]
-    return found[0]
 
 
 def place_of(x: Any, axis: int, order: str) -> Any:

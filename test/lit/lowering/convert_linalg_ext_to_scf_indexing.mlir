@@ -21,6 +21,31 @@ func.func private @scatter(%x: memref<5x3xf32>, %i: memref<7x1xi32>, %u: memref<
   return
 }
 
+// Many updates of few elements: each task adds its part in a row of its own, and the rows are added in order.
+// CHECK-LABEL: @histogram
+// CHECK:         %[[OWN:.*]] = memref.alloc() : memref<{{[0-9]+}}xi32>
+// CHECK:         "scf.parallel"
+// CHECK:           %[[ROW:.*]] = memref.reinterpret_cast %[[OWN]]
+// CHECK:           scf.for %[[P:.*]] =
+// CHECK-NEXT:        memref.store %{{.*}}, %[[ROW]][%[[P]]]
+// CHECK:           scf.for %[[U:.*]] =
+// CHECK:             memref.load %i[%[[U]], %{{.*}}]
+// CHECK:             arith.addi %{{.*}}, %{{.*}} : i32
+// CHECK:             memref.store %{{.*}}, %[[ROW]][
+// CHECK:           {xhlo.unroll = 4 : i64}
+// CHECK:         scf.for
+// CHECK:           scf.for %[[E:.*]] =
+// CHECK:             memref.load %[[OWN]][
+// CHECK:             memref.store %{{.*}}, %x[%[[E]]]
+func.func private @histogram(%x: memref<50xi32>, %i: memref<50000x1xi32>, %u: memref<50000xi32>) attributes {hlo.kernel = "custom"} {
+  linalg_ext.scatter {batching = array<i64>, index_batching = array<i64>, index_map = array<i64: 0>, inserted = array<i64: 0>, is_unique = false, is_unsigned = false, vector_dim = 1 : i64, window = array<i64>} ins(%i, %u : memref<50000x1xi32>, memref<50000xi32>) outs(%x : memref<50xi32>) ({
+  ^bb0(%a: i32, %b: i32):
+    %m = arith.addi %a, %b : i32
+    linalg.yield %m : i32
+  })
+  return
+}
+
 // Runs of 8 by insertion, then one pass that merges two of them.
 // CHECK-LABEL: @merge
 // CHECK:         scf.for
