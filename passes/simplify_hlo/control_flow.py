@@ -7,14 +7,15 @@ a used result needs is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import cast
 
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, ReturnOp, WhileOp
-from ...hlo_dialect.ops.creation import constant_of
+from ...hlo_dialect.ops.creation import ConstantOp, constant_of, is_splat_constant
+from ...hlo_dialect.ops.movement import ReshapeOp
 from .rewrite import Rewrite, simplifications
 
 
@@ -110,10 +111,13 @@ def same_values(op: Operation) -> Rewrite | None:
     """Two values that begin alike and go on alike are one."""
     cond, body = (region.block for region in op.regions)
     returned = tuple(_terminator(op.regions[1]).operands)
-    first: dict[tuple[SSAValue, SSAValue], int] = {}
+    first: dict[Hashable, int] = {}
     touched: list[object] = []
-    for i, pair in enumerate(zip(op.operands, returned, strict=True)):
-        j = first.setdefault(pair, i)
+    for i, (begin, next_) in enumerate(zip(op.operands, returned, strict=True)):
+        start = _form(begin)
+        j = first.setdefault((start, next_), i)
+        if j == i:
+            j = first.setdefault((start, _form(next_, body.args[i])), i)
         used = [value for value in (cond.args[i], body.args[i], op.results[i]) if value.first_use is not None]
         if j == i or not used:
             continue
@@ -121,6 +125,25 @@ def same_values(op: Operation) -> Rewrite | None:
             touched += [use.operation for use in old.uses]
             old.replace_all_uses_with(new)
     return Rewrite(touched=touched) if touched else None
+
+
+def _form(value: SSAValue, argument: SSAValue | None = None) -> Hashable:
+    """
+    A key of a value: equal for equal splats, and for what the same operation makes of equal ones; `argument` equals
+    that of another key.
+    """
+    op = value.owner
+    if value is argument:
+        return None
+    if isinstance(op, ConstantOp) and is_splat_constant(value):
+        return (op.dense, value.type)
+    movement = isinstance(op, ReshapeOp) and argument is not None
+    if not isinstance(op, Operation) or not (movement or any(operand is argument for operand in op.operands)):
+        return value
+    if op.regions or not is_side_effect_free(op):
+        return value
+    operands = tuple(_form(operand, argument) for operand in op.operands)
+    return (type(op), op.results.index(value), operands, tuple(sorted(op.properties.items())), value.type)
 
 
 @simplifications.on(WhileOp)

@@ -76,3 +76,33 @@ func.func @unused_result(%p: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {
   }) : (tensor<i1>) -> (tensor<f32>, tensor<f32>)
   return %0#0 : tensor<f32>
 }
+
+// -----
+
+// Two arrays of equal constants into which every step writes the same are one.
+
+// CHECK-LABEL: func.func @stacked_twice
+// CHECK: %[[L:.*]]:2 = hlo.while(%[[I:.*]] = %{{.*}}, %[[S:.*]] = %{{.*}}) : tensor<i32>, tensor<4x2xf32>
+// CHECK: func.return %[[L]]#1, %[[L]]#1
+func.func @stacked_twice(%x: tensor<2xf32>) -> (tensor<4x2xf32>, tensor<4x2xf32>) {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %a0 = hlo.constant dense<0.0> : tensor<4x2xf32>
+  %b0 = hlo.constant dense<0.0> : tensor<4x2xf32>
+  %0:3 = hlo.while(%i = %zero, %a = %a0, %b = %b0) : tensor<i32>, tensor<4x2xf32>, tensor<4x2xf32>
+    cond {
+      %n = hlo.constant dense<4> : tensor<i32>
+      %1 = hlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    } do {
+      %one = hlo.constant dense<1> : tensor<i32>
+      %c = hlo.constant dense<0> : tensor<i32>
+      %d = hlo.constant dense<0> : tensor<i32>
+      %1 = hlo.reshape %x : (tensor<2xf32>) -> tensor<1x2xf32>
+      %2 = hlo.reshape %x : (tensor<2xf32>) -> tensor<1x2xf32>
+      %3 = hlo.dynamic_update_slice %a, %1, %i, %c : (tensor<4x2xf32>, tensor<1x2xf32>, tensor<i32>, tensor<i32>) -> tensor<4x2xf32>
+      %4 = hlo.dynamic_update_slice %b, %2, %i, %d : (tensor<4x2xf32>, tensor<1x2xf32>, tensor<i32>, tensor<i32>) -> tensor<4x2xf32>
+      %5 = hlo.add %i, %one : tensor<i32>
+      hlo.return %5, %3, %4 : tensor<i32>, tensor<4x2xf32>, tensor<4x2xf32>
+    }
+  return %0#1, %0#2 : tensor<4x2xf32>, tensor<4x2xf32>
+}
