@@ -38,6 +38,9 @@ MAY_FUSE = "xhlo.may_fuse"
 PAIRED = "xhlo.paired"
 """A loop whose body makes two iterations (pair-iterations)."""
 
+UNREAD = "xhlo.unread"
+"""On a constant of hlo: nothing reads it, a loop that begins with it writes all of it first (fuse-hlo)."""
+
 REPEATED = "xhlo.repeated"
 """A call of a kernel that ran before, for late readers of its results: it stays where it is (schedule-kernels)."""
 

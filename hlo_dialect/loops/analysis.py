@@ -153,19 +153,68 @@ class Loop:
         found = constant_of(value)
         return None if found is None else int(found)
 
-    def is_step_slice(self, op: DynamicSliceOp | DynamicUpdateSliceOp, position: int) -> bool:
-        """Whether an operation reads or writes exactly the slice `[i : i+1]` along dimension 0 of its first operand."""
+    def places(self, value: SSAValue) -> range | None:
+        """The numbers that an integer of the body is, one an iteration, if a constant is between each and the next."""
+        if isinstance(value, BlockArgument):
+            induction = self.inductions.get(value.index) if value.block is self.body else None
+            if induction is None or induction.start is None or self.trip_count is None:
+                return None
+            return range(induction.start, induction.start + induction.step * self.trip_count, induction.step)
+        match value.owner:
+            case OptimizationBarrierOp() as barrier:
+                return self.places(barrier.operands[cast("OpResult[Any]", value).index])
+            case AddOp() | SubtractOp() as op if (number := constant_of(op.rhs)) is not None and number.ndim == 0:
+                found = self._moved(op.lhs, -int(number) if isinstance(op, SubtractOp) else int(number))
+            case AddOp() as op if (number := constant_of(op.lhs)) is not None and number.ndim == 0:
+                found = self._moved(op.rhs, int(number))
+            case SubtractOp() as op if (number := constant_of(op.lhs)) is not None and number.ndim == 0:
+                found = self._moved(op.rhs, int(number), -1)
+            case _:
+                return None
+        if found is None or not is_integer(element_of(value)):
+            return None
+        return found if all(_in_range(each, element_of(value)) for each in (*found[:1], *found[-1:])) else None
+
+    def _moved(self, value: SSAValue, number: int, sign: int = 1) -> range | None:
+        """The numbers that `number + sign * value` is."""
+        places = self.places(value)
+        if places is None:
+            return None
+        return range(number + sign * places.start, number + sign * places.stop, sign * places.step)
+
+    def step_places(self, op: DynamicSliceOp | DynamicUpdateSliceOp) -> range | None:
+        """
+        The places i of the slices `[i : i+1]` along dimension 0 of its first operand that an operation reads or writes,
+        one an iteration; None if it moves another part.
+        """
         update = isinstance(op, DynamicUpdateSliceOp)
         whole = shape_of(op.operands[0])
         part = shape_of(op.operands[1]) if update else shape_of(op.results[0])
         starts = op.operands[2:] if update else op.operands[1:]
-        if not whole or part != (1, *whole[1:]) or starts[0] is not self.body.args[position]:
+        if not whole or part != (1, *whole[1:]):
+            return None
+        places = self.places(starts[0])
+        if places is None or (places and not (min(places) >= 0 and max(places) < whole[0])):
+            return None
+        return places
+
+    def writes_all(self, position: int) -> bool:
+        """Whether the iterations write every slice along dimension 0 of a carried array, and read none of it."""
+        value, argument, places = self.returned[position], self.body.args[position], set[int]()
+        if self.cond.args[position].first_use is not None:
             return False
-        induction, count = self.inductions.get(position), self.trip_count
-        if induction is None or induction.start is None or count is None:
-            return False
-        last = induction.start + induction.step * max(count - 1, 0)
-        return min(induction.start, last) >= 0 and max(induction.start, last) < whole[0]
+        while value.has_one_use():
+            if value is argument:
+                return len(places) == shape_of(argument)[0]
+            match value.owner:
+                case OptimizationBarrierOp() as barrier:
+                    value = barrier.operands[cast("OpResult[Any]", value).index]
+                case DynamicUpdateSliceOp() as write if (written := self.step_places(write)) is not None:
+                    places.update(written)
+                    value = write.operand
+                case _:
+                    return False
+        return False
 
 
 def count_iterations(start: int, step: int, direction: str, bound: int, element: Any) -> int | None:

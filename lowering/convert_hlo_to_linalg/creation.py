@@ -9,6 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i32, i64
 from xdsl.ir import Attribute, Block
 
+from ...dialects.support.kernel import UNREAD
 from ...dialects.support.scalar import Scalar, constant
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.ops import creation as hlo
@@ -32,6 +33,9 @@ def _constant(op: hlo.ConstantOp, emitter: Emitter) -> None:
     value: DenseIntOrFPElementsAttr[Any] = op.value
     type_: Any = signless(op.result.type)
     if not emitter.in_kernel:
+        if UNREAD in op.attributes and all(use.operation.name == "hlo.while" for use in op.result.uses):
+            emitter.define(op.result, emitter.empty(type_))
+            return
         attr = DenseIntOrFPElementsAttr(type_, value.data)
         new = arith.ConstantOp.create(result_types=[type_], properties={"value": attr})
         emitter.define(op.result, emitter.add(new).results[0])

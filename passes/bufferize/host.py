@@ -472,7 +472,8 @@ class HostBufferizer:
 
     def loop_buffer(self, value: SSAValue, result: SSAValue, op: scf.WhileOp, taken: set[SSAValue]) -> SSAValue:
         """The buffer of one state value, holding its initial value; the initial value's own buffer if it is free."""
-        if self.buffer_for(result, op, self.bases([value], op, taken)) is None:
+        bases = () if isinstance(value.owner, tensor.EmptyOp) else (value,)
+        if self.buffer_for(result, op, self.bases(bases, op, taken)) is None and bases:
             cast(Block, op.parent).insert_op_before(copy(self.buffers[value], self.buffers[result]), op)
         return self.buffers[result]
 
@@ -485,6 +486,7 @@ _REWRITES: dict[type[Operation], Callable[[HostBufferizer, Any], None]] = {
     arith.ConstantOp: HostBufferizer.constant,
     CollapseShapeOp: HostBufferizer.reshape,
     ExpandShapeOp: HostBufferizer.reshape,
+    tensor.EmptyOp: lambda self, op: self.replaced.operations.append(op),
     tensor.ExtractOp: HostBufferizer.extract,
     func.CallOp: HostBufferizer.call,
     scf.IfOp: HostBufferizer.branch,

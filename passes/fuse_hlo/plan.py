@@ -12,6 +12,7 @@ from typing import Literal
 
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
+from ...dialects.support.kernel import UNREAD
 from ...hlo_dialect.types import shape_of
 from .clusters import Cluster, Clusters
 from .decisions import Decision, decisions
@@ -139,7 +140,7 @@ class _Steps:
     def _constant(self, number: int) -> list[Step]:
         """A constant stays outside for users that read it from memory; a fusion fills a large splat."""
         op = self.nodes[number].op
-        if not is_splat_constant(op):
+        if not is_splat_constant(op) or UNREAD in op.attributes:
             return [Step("host", (op,))]
         if not any(self._from_memory(op.results[0], place) for place in self.clusters.users_of(number)):
             return []

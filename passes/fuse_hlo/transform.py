@@ -8,11 +8,11 @@ from typing import Literal, get_args
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.support.attributes import integer_attr
-from ...dialects.support.kernel import is_kernel
+from ...dialects.support.kernel import UNREAD, is_kernel
 from ...hlo_dialect.diagnostics import engine_of
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp, ReturnOp, WhileOp
@@ -103,16 +103,33 @@ FILLED_BYTES = 4096
 
 
 def fill_each_state(block: Block) -> None:
-    """Give each large state of a loop that begins as a splat a constant of its own: filling moves less than copying."""
+    """
+    Give each large state of a loop that begins as a splat a constant of its own: filling moves less than copying.
+
+    A constant that the loop writes over without reading it need not be filled at all.
+    """
     for op in list(block.ops):
         for index, value in enumerate(op.operands if isinstance(op, WhileOp) else ()):
             owner = value.owner
-            if not isinstance(owner, ConstantOp) or owner.parent is not block or value.has_one_use():
+            if not isinstance(owner, ConstantOp) or owner.parent is not block:
                 continue
-            if is_splat_constant(owner) and bytes_of(value) >= FILLED_BYTES:
-                clone = owner.clone()
-                block.insert_op_before(clone, op)
-                op.operands[index] = clone.results[0]
+            if not is_splat_constant(owner) or bytes_of(value) < FILLED_BYTES:
+                continue
+            unread = _writes_all(op, index)
+            if value.has_one_use() and not unread:
+                continue
+            clone = owner.clone()
+            if unread:
+                clone.attributes[UNREAD] = UnitAttr()
+            block.insert_op_before(clone, op)
+            op.operands[index] = clone.results[0]
+
+
+def _writes_all(op: Operation, index: int) -> bool:
+    # Only programs with loops import what is known about loops.
+    from ...hlo_dialect.loops import Loop
+
+    return isinstance(op, WhileOp) and Loop(op).writes_all(index)
 
 
 def _sink_into(block: Block, inner: Block) -> None:

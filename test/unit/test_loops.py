@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -150,6 +151,22 @@ def test_products_of_all_steps_at_once_are_those_of_each() -> None:
     shapes = ((10, 4, 6), (10, 6), (6, 5), (5, 6))
     inputs = [numbers.standard_normal(shape).astype(np.float32) for shape in shapes]
     program.after("batch-step-products").same_results(*inputs, rtol=1e-5)
+    for actual, expected in zip(xhlo.compile(program.text)(*inputs), program.results(*inputs), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("number", "dtype", "shapes"),
+    [(0, "f4", ((9, 2, 5), (9, 2, 4), (4, 4), (4,))), (1, "f8", ((3, 2, 4),))],
+    ids=["backwards", "batches"],
+)
+def test_sums_after_a_loop_are_those_of_its_steps(number: int, dtype: str, shapes: Sequence[tuple[int, ...]]) -> None:
+    """Compiled, nothing fills the stacks before the loop."""
+    texts = (Path(__file__).parents[1] / "lit/passes/batch_step_products_after.mlir").read_text().split("// -----")
+    program = Program(texts[number].replace("@computed", "@main"))
+    draw = np.random.default_rng(0)
+    inputs = [draw.standard_normal(shape).astype(dtype) for shape in shapes]
+    program.after("batch-step-products").same_results(*inputs, rtol=1e-5, atol=1e-5)
     for actual, expected in zip(xhlo.compile(program.text)(*inputs), program.results(*inputs), strict=True):
         np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5)
 
