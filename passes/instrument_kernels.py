@@ -12,7 +12,7 @@ from xdsl.traits import SymbolTable
 
 from ..dialects.support.buffer_ops import index_constant
 from ..dialects.support.buffers import memref_type
-from ..dialects.support.kernel import entry_name, kernels_of
+from ..dialects.support.kernel import ARENA_SIZE, entry_name, kernels_of
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 
@@ -45,13 +45,15 @@ class InstrumentKernelsPass(HloPass):
         rows = {name: row for row, name in enumerate(kernel_names(module))}
         for function in module.body.block.ops:
             if isinstance(function, func.FuncOp) and function.sym_name.data == entry:
-                self._instrument(function, rows)
+                self._instrument(function, rows, ARENA_SIZE in module.attributes)
         clock = func.FuncOp.external(CLOCK, [], [i64])
         module.body.block.add_op(clock)
 
-    def _instrument(self, function: func.FuncOp, rows: dict[str, int]) -> None:
+    def _instrument(self, function: func.FuncOp, rows: dict[str, int], planned: bool) -> None:
         block = function.body.block
-        profile = block.insert_arg(memref_type((max(1, len(rows)), 2), IntegerType(64)), len(block.args))
+        # The arena is last.
+        place = len(block.args) - planned
+        profile = block.insert_arg(memref_type((max(1, len(rows)), 2), IntegerType(64)), place)
         profile.name_hint = "profile"
         types = [argument.type for argument in block.args]
         function.properties["function_type"] = FunctionType.from_lists(types, [])

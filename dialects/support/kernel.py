@@ -38,6 +38,9 @@ MAY_FUSE = "xhlo.may_fuse"
 PAIRED = "xhlo.paired"
 """A loop whose body makes two iterations (pair-iterations)."""
 
+TRIP_COUNT = "xhlo.trip_count"
+"""On a loop of the host program: the number of its iterations, where that is known (fuse-hlo)."""
+
 UNREAD = "xhlo.unread"
 """On a constant of hlo: nothing reads it, a loop that begins with it writes all of it first (fuse-hlo)."""
 

@@ -57,6 +57,16 @@ def mark_brief_functions(module: ModuleOp) -> None:
             left -= operations
 
 
+def operations_of_a_call(functions: dict[str, func.FuncOp], name: str) -> float:
+    """
+    The operations that a call of a function executes at most, with those of the functions that it calls but for shared
+    ones; infinity if that is not known.
+    """
+    runs = _Runs(functions)
+    runs.add(name, 1)
+    return sum(runs.operations.values())
+
+
 @dataclass
 class _Work:
     """The work of one call of a function."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.support.attributes import integer_attr
-from ...dialects.support.kernel import UNREAD, is_kernel
+from ...dialects.support.kernel import TRIP_COUNT, UNREAD, is_kernel
 from ...hlo_dialect.diagnostics import engine_of
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp, ReturnOp, WhileOp
@@ -26,6 +26,9 @@ from .graph import bytes_of, is_splat_constant
 from .images import fuse_images
 from .padding import fuse_padding
 from .plan import Step, plan_block
+
+if TYPE_CHECKING:
+    from ...hlo_dialect.loops import Loop
 
 _KINDS: dict[str, StringAttr] = {kind: StringAttr(kind) for kind in get_args(FusionKind)}
 
@@ -76,7 +79,7 @@ class FuseHloPass(HloPass):
             while pending:
                 block = pending.pop(0)
                 sink_constants(block)
-                fill_each_state(block)
+                prepare_loops(block)
                 plan = plan_block(block, self.strategy, self.row_products)
                 if plan.unknown:
                     raise self.unsupported(plan.unknown[0])
@@ -102,20 +105,25 @@ FILLED_BYTES = 4096
 """Bytes of a tensor whose copy takes longer than starting a kernel."""
 
 
-def fill_each_state(block: Block) -> None:
+def prepare_loops(block: Block) -> None:
     """
-    Give each large state of a loop that begins as a splat a constant of its own: filling moves less than copying.
+    State how often loops run, and give each large state that begins as a splat a constant of its own.
 
-    A constant that the loop writes over without reading it need not be filled at all.
+    Filling one moves less than copying one; a constant that the loop writes over without reading it is not filled.
     """
     for op in list(block.ops):
-        for index, value in enumerate(op.operands if isinstance(op, WhileOp) else ()):
+        if not isinstance(op, WhileOp):
+            continue
+        loop = _facts_of(op)
+        if loop.trip_count is not None:
+            op.attributes[TRIP_COUNT] = integer_attr(loop.trip_count)
+        for index, value in enumerate(op.operands):
             owner = value.owner
             if not isinstance(owner, ConstantOp) or owner.parent is not block:
                 continue
             if not is_splat_constant(owner) or bytes_of(value) < FILLED_BYTES:
                 continue
-            unread = _writes_all(op, index)
+            unread = loop.writes_all(index)
             if value.has_one_use() and not unread:
                 continue
             clone = owner.clone()
@@ -125,11 +133,11 @@ def fill_each_state(block: Block) -> None:
             op.operands[index] = clone.results[0]
 
 
-def _writes_all(op: Operation, index: int) -> bool:
+def _facts_of(op: WhileOp) -> Loop:
     # Only programs with loops import what is known about loops.
     from ...hlo_dialect.loops import Loop
 
-    return isinstance(op, WhileOp) and Loop(op).writes_all(index)
+    return Loop(op)
 
 
 def _sink_into(block: Block, inner: Block) -> None:

@@ -47,7 +47,7 @@ OPT_LEVELS = (0, 1, 2, 3)
 DEFAULT_OPT_LEVEL = 2
 
 _OF_LOOPS: Mapping[str, str | None] = dict.fromkeys(
-    ("unroll-loops", "hoist-loop-invariants", "batch-step-products", "fuse-loops", "pair-iterations")
+    ("unroll-loops", "hoist-loop-invariants", "batch-step-products", "fuse-loops", "pair-iterations", "outline-loops")
 )
 """The passes that see loops, each replaced by nothing."""
 
@@ -76,6 +76,7 @@ LOWER_LOOPS = (
     "convert-contractions-to-vector",
     "convert-linalg-to-scf",
     "plan-buffers",
+    "outline-loops",
     "outline-parallel-loops",
 )
 """linalg on tensors to loops on memrefs of one arena, with bodies for the threads of the CPU."""

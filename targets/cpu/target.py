@@ -116,10 +116,11 @@ class Cpu(Target):
     name = "cpu"
     summary = "machine code of this computer through LLVM, on all its cores"
     lowering = {"linalg": LOWER_LINALG, "loops": LOWER_LOOPS, "llvm": LOWER_LLVM}
-    profiler = {"bufferize": "instrument-kernels"}
+    profiler = {"outline-parallel-loops": "instrument-kernels"}
     guards = {
         DONATING: ("bufferize",),
         RESULTS: ("plan-buffers{guard=SIDE}",),
+        "outline-loops": (),
         "convert-loops-to-cf": ("convert-loops-to-cf", "guard-kernels"),
     }
     options = ("triple", "cpu", "math")

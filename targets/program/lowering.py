@@ -183,6 +183,7 @@ _FACTS: Mapping[str, Callable[[ModuleOp, Facts], None]] = {
     "outline-kernels": _read_kernels,
     "bufferize": _read_donations,
     "plan-buffers": _read_memory,
+    "outline-loops": _read_kernels,
     "guard-kernels": _read_accesses,
 }
 """The functions that read facts, by the name of the pass that they follow."""

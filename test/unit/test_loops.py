@@ -16,6 +16,7 @@ from xhlo.hlo_dialect.loops import Loop
 from xhlo.hlo_dialect.ops.control_flow import WhileOp
 from xhlo.passes import fuse_loops
 from xhlo.passes.manager.pipelines import FRONT
+from xhlo.passes.outline_loops import transform as outline_loops
 
 COUNTED = """
 func.func @main(%x: tensor<f32>) -> tensor<{type}> {{
@@ -238,3 +239,48 @@ def test_values_that_all_elements_share_go_on_when_no_element_changes(result: st
     text, x = SHARED.replace("RESULT", result), -np.arange(40, dtype=np.float32)
     for actual, expected in zip(xhlo.compile(text)(x), Program(text).results(x), strict=True):
         np.testing.assert_array_equal(actual, expected)
+
+
+FILTER = """
+func.func @main(%xs: tensor<100xf32>, %n: tensor<i32>) -> (tensor<100xf32>, tensor<f32>) {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  %s0 = hlo.constant dense<0.0> : tensor<f32>
+  %y0 = hlo.constant dense<-1.0> : tensor<100xf32>
+  %a = hlo.constant dense<0.5> : tensor<f32>
+  %0:3 = hlo.while(%i = %zero, %s = %s0, %ys = %y0) : tensor<i32>, tensor<f32>, tensor<100xf32>
+    cond {
+      %1 = hlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    } do {
+      %1 = hlo.dynamic_slice %xs, %i, sizes = [1] : (tensor<100xf32>, tensor<i32>) -> tensor<1xf32>
+      %2 = hlo.reshape %1 : (tensor<1xf32>) -> tensor<f32>
+      %3 = hlo.multiply %s, %a : tensor<f32>
+      %4 = hlo.add %2, %3 : tensor<f32>
+      %5 = hlo.reshape %4 : (tensor<f32>) -> tensor<1xf32>
+      %6 = hlo.dynamic_update_slice %ys, %5, %i : (tensor<100xf32>, tensor<1xf32>, tensor<i32>) -> tensor<100xf32>
+      %7 = hlo.add %i, %one : tensor<i32>
+      hlo.return %7, %4, %6 : tensor<i32>, tensor<f32>, tensor<100xf32>
+    }
+  return %0#2, %0#1 : tensor<100xf32>, tensor<f32>
+}
+"""
+
+
+@pytest.mark.parametrize("most", [outline_loops.MOST_AT_A_TIME, 7])
+@pytest.mark.parametrize("count", [0, 1, 7, 50, 100])
+def test_a_recurrence_is_a_kernel(count: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that makes only some iterations of an unknown number."""
+    monkeypatch.setattr(outline_loops, "MOST_AT_A_TIME", most)
+    # Compiled programs are kept by their text.
+    executable = xhlo.compile(FILTER.replace("%s0", f"%begin_{most}"), profile=True)
+    xs = np.random.default_rng(0).standard_normal(100).astype(np.float32)
+    expected, state = np.full(100, -1, np.float32), np.float32(0)
+    for i in range(count):
+        expected[i] = state = xs[i] + np.float32(0.5) * state
+    executable.reset_profile()
+    ys, last = executable(xs, np.int32(count))
+    assert _bits(np.asarray(ys)) == _bits(expected)
+    assert last == state
+    calls = {kernel.name: kernel.calls for kernel in executable.kernels}
+    assert calls["loop_0"] == -(-count // most)

@@ -1,0 +1,209 @@
+"""The function that makes the iterations of a loop: the loop with the bodies of its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard, cast
+
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ...dialects.support.attributes import function_op, return_op
+from ...dialects.support.buffer_ops import byte_size, index_constant
+from ...dialects.support.buffers import Buffer, memref_type
+from ...dialects.support.views import is_view
+from ...hlo_dialect.walking import operations_in
+from ..outline_parallel_loops.captures import Captures, capture, is_repeated
+
+ON_STACK = 512
+"""Bytes of a buffer that an iteration needs for itself from which it stays in the arena."""
+
+
+@dataclass
+class Group:
+    """Views of the arena that overlap, and so are one parameter."""
+
+    start: int
+    end: int
+    views: list[memref.ViewOp] = field(default_factory=list[memref.ViewOp])
+
+    @property
+    def is_one_buffer(self) -> bool:
+        """Whether all views are the same."""
+        return len({view.result.type for view in self.views}) == 1 and all(
+            _offset(view) == self.start for view in self.views
+        )
+
+
+class LoopBody:
+    """Moves the regions of a loop into a function of the buffers that it uses."""
+
+    def __init__(self, loop: scf.WhileOp, kernels: Mapping[str, func.FuncOp], most: int):
+        """`most`: the iterations of one call."""
+        self.loop = loop
+        self.most = most
+        self.condition = loop.before_region.clone()
+        """The condition, for a loop of the entry around the calls."""
+        self.block = Block()
+        self.captures = Captures(self.block, self._repeats)
+        self.bytes = 0
+        """Of the buffers that it takes, without those that only an iteration uses."""
+        self.stack: list[Operation] = []
+        for op in operations_in(loop):
+            if isinstance(op, func.CallOp) and (kernel := kernels.get(op.callee.root_reference.data)) is not None:
+                self._inline(op, kernel)
+
+    @property
+    def operands(self) -> list[SSAValue]:
+        return self.captures.values
+
+    def function(self, name: str) -> func.FuncOp:
+        """The function; the loop is left without regions."""
+        own = self._place_own_buffers()
+        self._take_arena(own)
+        before, after = (self.loop.detach_region(region) for region in list(self.loop.regions))
+        inside: set[SSAValue] = {result for op in self.stack for result in op.results}
+        for region in (before, after):
+            capture(region, self.captures, inside)
+        counted = self._counted(before, after)
+        self.block.add_ops([*self.captures.repeated, *self.stack, *counted, return_op()])
+        self.bytes += sum(byte_size(cast(Buffer, value.type)) for value in self.operands if value not in own)
+        function = function_op(name, self.block.arg_types, (), Region(self.block))
+        function.location = self.loop.location
+        return function
+
+    def place(self, call: func.CallOp, whole: bool) -> None:
+        """Replace the loop by the call, if that makes all iterations, or by a loop around it."""
+        parent = cast(Block, self.loop.parent)
+        if whole:
+            parent.insert_op_before(call, self.loop)
+        else:
+            around = Region(Block([call, scf.YieldOp()]))
+            new = scf.WhileOp.create(regions=[self.condition, around], attributes=self.loop.attributes)
+            new.location = self.loop.location
+            parent.insert_op_before(new, self.loop)
+        self.loop.detach()
+        self.loop.erase()
+
+    def _repeats(self, op: Operation | Block) -> TypeGuard[Operation]:
+        """Whether the function has an operation of its own instead of a parameter."""
+        return is_repeated(op) and not self._is_in_arena(op)
+
+    def _is_in_arena(self, op: Operation | Block) -> TypeGuard[memref.ViewOp]:
+        """Whether it is a buffer at a constant place of the arena, an argument of the entry."""
+        return isinstance(op, memref.ViewOp) and isinstance(op.source.owner, Block) and not op.sizes
+
+    def _inline(self, call: func.CallOp, kernel: func.FuncOp) -> None:
+        block = kernel.body.block
+        mapping: dict[SSAValue, SSAValue] = dict(zip(block.args, call.operands, strict=True))
+        parent = cast(Block, call.parent)
+        for op in block.ops:
+            if isinstance(op, func.ReturnOp):
+                continue
+            copy = op.clone(mapping)
+            if isinstance(copy, memref.AllocaOp):
+                self.stack.append(copy)  # in the loop it would take space in each iteration
+            else:
+                parent.insert_op_before(copy, call)
+        call.detach()
+        call.erase()
+
+    def _place_own_buffers(self) -> set[SSAValue]:
+        """Put small buffers of an iteration on the stack, and the views of others before the loop; returns those."""
+        own: set[SSAValue] = set()
+        for op in operations_in(self.loop):
+            if not self._is_in_arena(op):
+                continue
+            op.detach()
+            size = byte_size(op.result.type)
+            if size <= ON_STACK:
+                local = memref.AllocaOp.get(op.result.type.element_type, alignment=64, shape=op.result.type.get_shape())
+                self.stack.append(local)
+                op.result.replace_all_uses_with(local.memref)
+                op.erase()
+            else:
+                cast(Block, self.loop.parent).insert_op_before(op, self.loop)
+                own.add(op.result)
+        return own
+
+    def _take_arena(self, own: set[SSAValue]) -> None:
+        """Make parameters of the buffers in the arena; those that overlap are one, with views of it in the function."""
+        for group in _groups(self._views_used()):
+            if group.is_one_buffer:
+                first = self.captures.inside(group.views[0].result)
+                self.captures.mapping.update((view.result, first) for view in group.views)
+                if any(view.result not in own for view in group.views):
+                    own.discard(group.views[0].result)
+                continue
+            view = group.views[0]
+            at = index_constant(group.start)
+            whole = memref.ViewOp.create(
+                operands=[view.source, at.result],
+                result_types=[memref_type((group.end - group.start,), IntegerType(8))],
+                location=view.location,
+            )
+            cast(Block, self.loop.parent).insert_ops_before([at, whole], self.loop)
+            own.add(whole.result)
+            outside = {_offset(each): byte_size(each.result.type) for each in group.views if each.result not in own}
+            self.bytes += sum(outside.values())
+            parameter = self.captures.inside(whole.result)
+            for each in group.views:
+                start = index_constant(_offset(each) - group.start)
+                part = memref.ViewOp.create(operands=[parameter, start.result], result_types=[each.result.type])
+                part.location = each.location
+                self.captures.repeated += [start, part]
+                self.captures.mapping[each.result] = part.result
+
+    def _views_used(self) -> list[memref.ViewOp]:
+        """The buffers in the arena that the loop uses, also through views from outside."""
+        found: dict[memref.ViewOp, None] = {}
+        for op in operations_in(self.loop):
+            for value in op.operands:
+                owner = value.owner
+                while is_view(owner) and not self._is_in_arena(owner):
+                    owner = owner.operands[0].owner
+                if self._is_in_arena(owner):
+                    found[owner] = None
+        return list(found)
+
+    def _counted(self, before: Region, after: Region) -> list[Operation]:
+        """The loop, which ends after so many iterations."""
+        index = IndexType()
+        zero, one, most = (index_constant(number) for number in (0, 1, self.most))
+        counter = before.block.insert_arg(index, 0)
+        last = cast(scf.ConditionOp, before.block.last_op)
+        goes_on = arith.CmpiOp(counter, most.result, "ult")
+        both = arith.AndIOp(last.condition, goes_on.result)
+        before.block.insert_ops_before([goes_on, both, scf.ConditionOp(both.result, counter)], last)
+        last.detach()
+        last.erase()
+        counter = after.block.insert_arg(index, 0)
+        end = cast(Operation, after.block.last_op)
+        next_ = arith.AddiOp(counter, one.result)
+        after.block.insert_ops_before([next_, scf.YieldOp(next_.result)], end)
+        end.detach()
+        end.erase()
+        loop = scf.WhileOp([zero.result], [index], before, after)
+        loop.location = self.loop.location
+        return [zero, one, most, loop]
+
+
+def _offset(view: memref.ViewOp) -> int:
+    """The place of a buffer in the arena, in bytes."""
+    return cast("IntegerAttr[Any]", cast(arith.ConstantOp, view.byte_shift.owner).value).value.data
+
+
+def _groups(views: list[memref.ViewOp]) -> list[Group]:
+    """The views in groups that do not overlap, by their places."""
+    groups: list[Group] = []
+    for view in sorted(views, key=_offset):
+        start = _offset(view)
+        end = start + byte_size(cast(Buffer, view.result.type))
+        if groups and start < groups[-1].end:
+            groups[-1].end = max(groups[-1].end, end)
+        else:
+            groups.append(Group(start, end))
+        groups[-1].views.append(view)
+    return groups

@@ -1,0 +1,214 @@
+"""Loops of the host program that call only small kernels become kernels, with those inside."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from typing import Any, cast
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref, scf
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.ir import Operation
+
+from ...dialects.cpu import HostCallOp, ParallelForOp
+from ...dialects.support.attributes import call_op, integer_attr, symbol
+from ...dialects.support.kernel import ARENA_SIZE, PROGRAM, TRIP_COUNT, Kernel, entry_name, kernels_of
+from ...dialects.support.views import is_view
+from ...hlo_dialect.diagnostics import Diagnostic, engine_of
+from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.walking import operations_in
+from ...lowering.device.cpu import CPU
+from ...lowering.loop_nests.brevity import operations_of_a_call
+from .body import LoopBody
+
+MOST_OPERATIONS = 1500
+"""Operations of a loop with its kernels: LLVM's time grows faster than the function."""
+
+MOST_WORK = 1 << 30
+"""Operations of a call, after which the program can be interrupted: a fraction of a second."""
+
+OF_A_BYTE = 64
+"""Operations for a byte of a kernel whose loops do not say how often they run."""
+
+FEWEST_AT_A_TIME, MOST_AT_A_TIME = 16, 1 << 20
+"""Iterations of one call."""
+
+_PLAIN = (
+    func.CallOp,
+    memref.CopyOp,
+    memref.GetGlobalOp,
+    memref.LoadOp,
+    memref.StoreOp,
+    scf.ConditionOp,
+    scf.IfOp,
+    scf.IndexSwitchOp,
+    scf.YieldOp,
+)
+"""What a loop may have besides arithmetic and views."""
+
+
+class OutlineLoopsPass(HloPass):
+    """
+    Make a kernel of each loop of the entry around small kernels that run on one thread, with their bodies in it.
+
+    Before: `scf.while { .. func.call @k(%a, %b) .. }` in the entry
+    After:  `func.call @loop_0(%a, %b)` inside the loop, and `func.func private @loop_0` that makes many iterations
+    Assumes: the level after plan-buffers: a loop's state is in memory.
+    Leaves: loops that have loops inside, that fork, whose iterations move more bytes than the second cache holds, or
+            that would be large functions or take long. Kernels that nothing calls any more are erased.
+
+    A call makes a bounded number of iterations, so that the entry can be interrupted between calls. A loop of a known
+    number of iterations that one call makes is no loop of the entry any more.
+    Small buffers of an iteration become allocas, which LLVM keeps in registers.
+    """
+
+    name = "outline-loops"
+    only_for = ("hlo.while", "scf.while")
+    takes_tensors = False
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        if ARENA_SIZE not in module.attributes or PROGRAM not in module.attributes:
+            return
+        engine, name = engine_of(ctx), entry_name(module)
+        functions = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
+        entry = next((function for function in functions if function.sym_name.data == name), None)
+        kernels = _Kernels(module)
+        loops = [] if entry is None or entry.is_declaration else operations_in(entry)
+        names = (name for name in map("loop_{}".format, itertools.count()) if not kernels.is_taken(name))
+        for op in loops:
+            if not isinstance(op, scf.WhileOp):
+                continue
+            reason = kernels.refusal(op)
+            text = f"the loop stays in the host program: {reason}"
+            if reason is None:
+                text = kernels.outline(op, next(names))
+            engine.emit(Diagnostic("remark", text, op.location))
+        if kernels.outlined:
+            kernels.forget_unused()
+
+
+class _Kernels:
+    """The kernels of a module, and what is known about them."""
+
+    def __init__(self, module: ModuleOp):
+        self.module = module
+        self.functions = {function.sym_name.data: function for function in kernels_of(module)}
+        self.program = cast(DictionaryAttr, module.attributes[PROGRAM])
+        entries = cast("ArrayAttr[DictionaryAttr]", self.program.data["kernels"])
+        self.facts = {cast(Any, each.data["name"]).root_reference.data: each for each in entries}
+        self.outlined = 0
+        """The functions made of loops."""
+        self._taken = {op.sym_name.data for op in module.body.block.ops if isinstance(op, func.FuncOp)}
+        self._sizes: dict[str, int | None] = {}
+        self._work: dict[str, float] = {}
+
+    def is_taken(self, name: str) -> bool:
+        """Whether a function has that name."""
+        return name in self._taken or name in self.functions
+
+    def refusal(self, op: scf.WhileOp) -> str | None:
+        """In words why a loop stays in the entry."""
+        ops = operations_in(op)[1:]
+        if op.operands or op.results or any(isinstance(each, (scf.WhileOp, scf.ForOp)) for each in ops):
+            return "it holds a loop"
+        size = len(ops)
+        for each in ops:
+            if isinstance(each, func.CallOp):
+                inside = self._size(each.callee.root_reference.data)
+                if inside is None:
+                    return f"@{each.callee.root_reference.data} runs on several threads, or outside of the program"
+                size += inside
+            elif not isinstance(each, _PLAIN) and not is_view(each) and not each.name.startswith("arith."):
+                return f"{each.name} is not for a kernel"
+        if size > MOST_OPERATIONS:
+            return f"it is a function of {size} operations"
+        moved = self._sum(op, "bytes")
+        if moved > CPU.l2_bytes:
+            return f"an iteration moves {moved} bytes, which leave the cache"
+        if self._work_of(op) * FEWEST_AT_A_TIME > MOST_WORK:
+            return "an iteration may take too long between two places where a run can be stopped"
+        return None
+
+    def _size(self, name: str) -> int | None:
+        """The operations of a kernel; None if it forks or calls what is not of the module."""
+        if name not in self._sizes:
+            function = self.functions.get(name)
+            ops = [] if function is None or len(function.body.blocks) != 1 else operations_in(function)
+            foreign = any(isinstance(op, (scf.ParallelOp, ParallelForOp, HostCallOp)) or self._leaves(op) for op in ops)
+            self._sizes[name] = None if foreign or not ops else len(ops)
+        return self._sizes[name]
+
+    def _leaves(self, op: Operation) -> bool:
+        if not isinstance(op, func.CallOp):
+            return False
+        table = self.module.body.block.ops
+        name = op.callee.root_reference.data
+        callee = next((each for each in table if isinstance(each, func.FuncOp) and each.sym_name.data == name), None)
+        return callee is None or callee.is_declaration
+
+    def _calls(self, op: Operation) -> list[str]:
+        calls = (each for each in operations_in(op) if isinstance(each, func.CallOp))
+        return [name for call in calls if (name := call.callee.root_reference.data) in self.facts]
+
+    def _sum(self, op: Operation, fact: str) -> int:
+        """A fact of all kernels that an iteration calls."""
+        return sum(self._fact(name, fact) for name in self._calls(op))
+
+    def _fact(self, name: str, fact: str) -> int:
+        return cast("IntegerAttr[Any]", self.facts[name].data[fact]).value.data
+
+    def _work_of(self, op: Operation) -> float:
+        """The operations of an iteration, at most."""
+        return len(operations_in(op)) + self._sum(op, "flops") + sum(map(self._operations, self._calls(op)))
+
+    def _operations(self, name: str) -> float:
+        """The operations of a call of a kernel, at most; infinity if it may not end."""
+        if name not in self._work:
+            work = operations_of_a_call(self.functions, name)
+            if work == math.inf and not any(isinstance(op, scf.WhileOp) for op in operations_in(self.functions[name])):
+                # Loops up to bounds that are computed, as in triangles and sorts.
+                work = OF_A_BYTE * self._fact(name, "bytes")
+            self._work[name] = work
+        return self._work[name]
+
+    def outline(self, op: scf.WhileOp, name: str) -> str:
+        """Replace the loop's body, or all of it, by a call of a function of that name; says what was done."""
+        moved, flops, ops = (self._sum(op, fact) for fact in ("bytes", "flops", "ops"))
+        most = min(int(MOST_WORK / self._work_of(op)), MOST_AT_A_TIME)
+        stated = op.attributes.get(TRIP_COUNT)
+        trips = cast("IntegerAttr[Any]", stated).value.data if isinstance(stated, IntegerAttr) else None
+        body = LoopBody(op, self.functions, most)
+        function = body.function(name)
+        Kernel.mark(function, StringAttr("while"), 0, ())
+        self.module.body.block.add_op(function)
+        call = call_op(name, body.operands, ())
+        call.location = op.location
+        whole = trips is not None and trips <= most
+        body.place(call, whole)
+        times = most if trips is None else min(trips, most)
+        facts = {"ops": ops, "bytes": min(body.bytes, moved * times), "flops": flops * (trips or 1), "sites": 1}
+        entries = {fact: integer_attr(number) for fact, number in facts.items()}
+        self.functions[name] = function
+        self.outlined += 1
+        self.facts[name] = DictionaryAttr({"name": symbol(name), "kind": StringAttr("while"), **entries})
+        return (
+            "one kernel runs the whole loop, with its kernels" if whole else f"one kernel runs up to {most} iterations"
+        )
+
+    def forget_unused(self) -> None:
+        """Erase the kernels that nothing calls, and state the others."""
+        called = Counter(
+            op.callee.root_reference.data for op in operations_in(self.module) if isinstance(op, func.CallOp)
+        )
+        for name, function in list(self.functions.items()):
+            if not called[name]:
+                function.detach()
+                function.erase()
+                del self.facts[name]
+        rows: list[DictionaryAttr] = []
+        for function in kernels_of(self.module):
+            name = function.sym_name.data
+            rows.append(DictionaryAttr({**self.facts[name].data, "sites": integer_attr(called[name])}))
+        self.module.attributes[PROGRAM] = DictionaryAttr({**self.program.data, "kernels": ArrayAttr(rows)})
