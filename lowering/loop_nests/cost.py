@@ -7,6 +7,8 @@ on every machine.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from xdsl.dialects import arith, math, memref
 from xdsl.dialects.linalg.ops import IndexOp, YieldOp
 from xdsl.ir import Block, Operation
@@ -89,9 +91,25 @@ def task_size(splittable: int, tasks: int, multiple: int = 1) -> int:
     size = -(-size // multiple) * multiple
     if tasks == 1:
         return size
-    candidates = range(size, max(multiple, size // 2) - 1, -multiple)
-    even = (each for each in candidates if _share_of_one(splittable, each) <= EVEN_SHARE)
-    return next(even, min(candidates, key=lambda each: _share_of_one(splittable, each)))
+    least = max(multiple, size // 2)
+    for each in _sizes_by_count(splittable, size, least, multiple):
+        if _share_of_one(splittable, each) <= EVEN_SHARE:
+            return each
+    return min(_sizes_by_count(splittable, size, least, multiple), key=lambda each: _share_of_one(splittable, each))
+
+
+def _sizes_by_count(splittable: int, most: int, least: int, multiple: int) -> Iterator[int]:
+    """
+    Sizes from `most` down to `least` among which are the largest even one and the most even one: for each number of
+    tasks the largest, the largest that is even if the number is, and the smallest.
+    """
+    while most >= least:
+        tasks = -(-splittable // most)
+        smallest = max(least, -(-splittable // tasks))
+        smallest = -(-smallest // multiple) * multiple
+        even = int(EVEN_SHARE * splittable / max(1, tasks // 2)) // multiple * multiple
+        yield from (most, min(most, max(even, smallest)), smallest)
+        most = smallest - multiple
 
 
 def _share_of_one(splittable: int, size: int) -> float:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import xhlo
+from counting import calls
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
-from xhlo.lowering.loop_nests.cost import TASK_WORK, task_count, task_size
+from xhlo.lowering.loop_nests.cost import MAX_TASKS, TASK_WORK, task_count, task_size
 from xhlo.targets.cpu.target import CPU
 from xhlo.targets.program.lowering import Lowering
 
@@ -28,6 +29,12 @@ def test_two_threads_share_loops_evenly() -> None:
         for work in (TASK_WORK // 2, 2 * TASK_WORK, 3 * TASK_WORK, 5 * TASK_WORK, 11 * TASK_WORK, 500 * TASK_WORK):
             assert share_of_two(total, work) <= 0.55, (total, work)
     assert max(share_of_two(total, 3 * TASK_WORK, 8) for total in range(160, 400)) <= 0.55
+
+
+def test_few_sizes_are_tried_for_long_loops() -> None:
+    for total in (10**6 + 3, 10**9 + 7, 2**40):
+        for tasks in (2, 3, 7, 255, MAX_TASKS):
+            assert calls(lambda total=total, tasks=tasks: task_size(total, tasks, 16)) < 10 * MAX_TASKS
 
 
 def gradient_of_filter(batch: int, size: int, inputs: int, outputs: int) -> str:
