@@ -43,6 +43,9 @@ MOST_REPEATS = 8
 LONG = 512
 """Products of a sum that is worth repeated rows: the factors pass by once for all of them."""
 
+LONG_ROW = 1024
+"""Bytes of a row of A that is better read from its beginning to its end."""
+
 LATENCY = 4
 """Independent multiply-adds that hide each other's latency, beside those of the next block."""
 
@@ -132,11 +135,20 @@ def lane_product_of(op: GenericOp, machine: Machine, epilogue: GenericOp | None 
     if any(stride < 0 for x in (a, b, nest.outputs[0]) for stride in x.strides):
         return None
     product = _canonical(nest, a, b, element, own) or _canonical(nest, b, a, element, own)
-    if product is None or lanes_of_block(product, machine) is None:
+    if product is None or lanes_of_block(product, machine) is None or _only_streams(product):
         return None
     elements = math.prod(loop.size for loop in _loops_of_b(product))
     scattered = product.n.b == -1 and product.multiplications < LEAST_USES * elements
     return None if scattered or product.multiplications < MIN_MULTIPLICATIONS else product
+
+
+def _only_streams(product: LaneProduct) -> bool:
+    """
+    Whether each element of A is read once, in long rows, as where a vector is multiplied by a matrix: blocks would read
+    strips of the rows, lines of many pages.
+    """
+    once = product.multiplications <= math.prod(buffer_of(product.a.root).get_shape())
+    return once and product.n.size * width_of(product.element) > LONG_ROW * 8
 
 
 def _ordered(nest: Nest) -> Nest:
