@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import keyword
-from collections.abc import Callable, Sequence
-
 from .header import ARENA_ALIGNMENT, messages
 from .interface import Entry, Interface, Port
+from .names import python_name, rust_name, unlike, unlike_in_capitals
 from .threads import Threads
 
 _SIZES = (8, 16, 32, 64)
@@ -25,15 +23,14 @@ _RUST = {
     **{f"int{bits}_t": f"i{bits}" for bits in _SIZES},
     **{f"uint{bits}_t": f"u{bits}" for bits in _SIZES},
 }
-_RUST_KEYWORDS = frozenset(
-    """
-    Self abstract as async await become box break const continue crate do dyn else enum extern false final fn for gen if
-    impl in let loop macro match mod move mut override priv pub ref return self static struct super trait true try type
-    typeof unsafe unsized use virtual where while yield
-    """.split()
-)
-_RESERVED = frozenset(("arena", "args", "results", "memory", "code", "message", "np", "ctypes", "run", "given"))
-"""Names that the modules use themselves."""
+_OF_PYTHON = ("np", "ctypes", "Path", "len", "zip", "TypeError", "RuntimeError", "ImportError")
+"""Names that functions of the Python module use."""
+
+_OF_RUST = ("Block", "Arena", "ARENA_BYTES", "message", "args", "results", "memory", "code", "arena", "c_int", "c_void")
+"""Names of the Rust module, besides those of its functions and constants."""
+
+_RUST_PRELUDE = ("Some", "None", "Ok", "Err")
+"""Names that no parameter can hide."""
 
 
 def python_module(interface: Interface, made_for: str, file: str) -> str:
@@ -46,7 +43,7 @@ def python_module(interface: Interface, made_for: str, file: str) -> str:
         "",
         "import numpy as np",
         "",
-        f"_library = ctypes.CDLL(str(Path(__file__).with_name({file!r})))",
+        f"_library = ctypes.CDLL(Path(__file__).with_name({file!r}).__fspath__())",
         f"_messages = {messages(interface)!r}",
         *_python_weights(interface),
         "",
@@ -59,7 +56,7 @@ def python_module(interface: Interface, made_for: str, file: str) -> str:
         "",
         "",
         "def _addresses(arrays):",
-        "    return (ctypes.c_void_p * max(len(arrays), 1))(*(array.ctypes.data for array in arrays))",
+        "    return (ctypes.c_void_p * (len(arrays) or 1))(*(array.ctypes.data for array in arrays))",
         "",
         "",
         "def _called(function, given, arguments, results, arena_bytes):",
@@ -69,10 +66,10 @@ def python_module(interface: Interface, made_for: str, file: str) -> str:
         f"    arena = -(-memory.ctypes.data // {ARENA_ALIGNMENT}) * {ARENA_ALIGNMENT}",
         "    function.argtypes = [ctypes.c_void_p] * 3",
         "    pointers = [_addresses(arrays), _addresses(made)]",
-        "    code = function(*map(ctypes.addressof, pointers), arena)",
+        "    code = function(*(ctypes.addressof(each) for each in pointers), arena)",
         "    if code:",
         "        raise RuntimeError(_messages.get(code, 'unknown error'))",
-        "    return made[0] if len(made) == 1 else tuple(made)",
+        "    return made[0] if len(made) == 1 else (*made,)",
     ]
     for entry in interface.entries:
         lines += ["", "", *_python_function(interface, entry)]
@@ -80,7 +77,7 @@ def python_module(interface: Interface, made_for: str, file: str) -> str:
 
 
 def _listed(interface: Interface) -> str:
-    return ", ".join(f"`{interface.short(entry)}`" for entry in interface.entries)
+    return ", ".join(f"`{_python_entry(interface, entry)}`" for entry in interface.entries)
 
 
 def _python_weights(interface: Interface) -> list[str]:
@@ -96,29 +93,33 @@ def _python_weights(interface: Interface) -> list[str]:
 
 
 def _python_function(interface: Interface, entry: Entry) -> list[str]:
-    arguments = _names(entry.arguments, keyword.iskeyword)
-    name = interface.short(entry)
-    name += "_" * keyword.iskeyword(name)
     several = len(interface.entries) > 1
+    before = f"{entry.prefix.upper()}_" if several else ""
     tables = [
-        f"{f'{entry.prefix.upper()}_' if several else ''}{title} = "
-        f"({' '.join(f'({port.name!r}, {_dtype(port)!r}, {port.shape!r}),' for port in ports)})"
+        f"{before}{title} = ({' '.join(f'({port.name!r}, {_dtype(port)!r}, {port.shape!r}),' for port in ports)})"
         for title, ports in (("ARGUMENTS", entry.arguments), ("RESULTS", entry.results))
     ]
     used = [table.partition(" = ")[0] for table in tables]
+    arguments: list[str] = []
+    for port in entry.arguments:
+        arguments.append(unlike(python_name(port.name), ("given", *used, *arguments)))
     return [
         *tables,
         '"""(name, element type, shape) of each; narrow floats are unsigned integers of their size."""',
         "",
         "",
-        f"def {name}({', '.join(arguments)}):",
+        f"def {_python_entry(interface, entry)}({', '.join(arguments)}):",
         f'    """{_signature(entry)}',
         "",
-        "    Raises TypeError for an array of another type or shape, RuntimeError with the text of a check of the",
-        '    that fails. Runs on several threads may go on at once."""',
+        "    Raises TypeError for an array of another type or shape, RuntimeError with the text of a check that",
+        '    fails. Runs on several threads may go on at once."""',
         f"    given = ({''.join(f'{each}, ' for each in arguments)})",
         f"    return _called(_library.{entry.prefix}_run, given, {used[0]}, {used[1]}, {max(entry.arena_bytes, 1)})",
     ]
+
+
+def _python_entry(interface: Interface, entry: Entry) -> str:
+    return unlike(python_name(interface.short(entry)), _OF_PYTHON)
 
 
 def _signature(entry: Entry) -> str:
@@ -141,7 +142,7 @@ def rust_module(interface: Interface, made_for: str) -> str:
         f"//! The program {name}, compiled by xhlo for {made_for}.",
         "#![allow(dead_code, non_snake_case, clippy::too_many_arguments)]",
         "",
-        "use std::ffi::{c_int, c_void};",
+        "use ::std::ffi::{c_int, c_void};",
         "",
         *(['#[link(name = "lapack")]', '#[link(name = "blas")]'] if interface.lapack else []),
         f'#[link(name = "{name}", kind = "static")]',
@@ -168,10 +169,8 @@ def rust_module(interface: Interface, made_for: str) -> str:
     for entry in interface.entries:
         inner = _rust_entry(entry)
         if several:
-            word = interface.short(entry)
-            word += "_" * (word in _RUST_KEYWORDS)
             inner = [
-                f"pub mod {word} {{",
+                f"pub mod {rust_name(interface.short(entry))} {{",
                 "    use super::*;",
                 "",
                 *(f"    {line}".rstrip() for line in inner),
@@ -183,9 +182,12 @@ def rust_module(interface: Interface, made_for: str) -> str:
 
 
 def _rust_entry(entry: Entry) -> list[str]:
-    arguments = _names(entry.arguments, _RUST_KEYWORDS.__contains__)
-    results = _names(entry.results, _RUST_KEYWORDS.__contains__, arguments)
-    ports = [*zip(arguments, entry.arguments, strict=True), *zip(results, entry.results, strict=True)]
+    names: list[str] = []
+    for port in entry.ports:
+        name = unlike(rust_name(port.name), (*_OF_RUST, *_RUST_PRELUDE, f"{entry.prefix}_run"))
+        names.append(unlike_in_capitals(name, [*names, *(f"{each.name}_LEN" for each in entry.ports)]))
+    arguments, results = names[: len(entry.arguments)], names[len(entry.arguments) :]
+    ports = list(zip(names, entry.ports, strict=True))
     parameters = [f"{shown}: &[{_RUST[port.element]}]" for shown, port in ports[: len(arguments)]]
     parameters += [f"{shown}: &mut [{_RUST[port.element]}]" for shown, port in ports[len(arguments) :]]
     return [
@@ -217,9 +219,9 @@ def _rust_entry(entry: Entry) -> list[str]:
             for shown, _ in ports
         ),
         f"    let args: [*const c_void; {max(len(arguments), 1)}] = "
-        f"[{', '.join(f'{shown}.as_ptr().cast()' for shown in arguments) or 'std::ptr::null()'}];",
+        f"[{', '.join(f'{shown}.as_ptr().cast()' for shown in arguments) or '::std::ptr::null()'}];",
         f"    let results: [*mut c_void; {max(len(results), 1)}] = "
-        f"[{', '.join(f'{shown}.as_mut_ptr().cast()' for shown in results) or 'std::ptr::null_mut()'}];",
+        f"[{', '.join(f'{shown}.as_mut_ptr().cast()' for shown in results) or '::std::ptr::null_mut()'}];",
         "    let memory = arena.0.as_mut_ptr().cast();",
         f"    let code = unsafe {{ {entry.prefix}_run(args.as_ptr(), results.as_ptr(), memory) }};",
         "    if code == 0 { Ok(()) } else { Err(message(code)) }",
@@ -260,18 +262,6 @@ def _rust_string(text: str) -> str:
 
 def _quoted(text: str) -> str:
     return f'"{text}"'
-
-
-def _names(ports: Sequence[Port], reserved: Callable[[str], bool], taken: Sequence[str] = ()) -> list[str]:
-    """The names of ports, with an underscore after those that a language reserves or that are taken."""
-    used, names = {*taken, *_RESERVED}, list[str]()
-    for port in ports:
-        name = port.name
-        while reserved(name) or name in used:
-            name += "_"
-        used.add(name)
-        names.append(name)
-    return names
 
 
 def cmake_config(interface: Interface, file: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .interface import Entry, Interface, Port
+from .names import namespace, unlike
 
 _ARRAYS = """\
 /// A row-major array of known sizes, which belongs to others.
@@ -74,7 +75,7 @@ private:
 
 def cpp_header(interface: Interface) -> str:
     """`model.hpp`: a class that owns the arena, arrays of the right sizes and views, in a namespace for each entry."""
-    name, upper = interface.name, interface.upper
+    name, upper, outer = interface.name, interface.upper, namespace(interface.name)
     lines = [
         f"// The program {name} for C++17.",
         "#pragma once",
@@ -90,7 +91,7 @@ def cpp_header(interface: Interface) -> str:
         "",
         f'#include "{name}.h"',
         "",
-        f"namespace {name} {{",
+        f"namespace {outer} {{",
         "",
         "/// Memory for the intermediate values of a run.",
         "class Arena {",
@@ -111,10 +112,15 @@ def cpp_header(interface: Interface) -> str:
     ]
     lines += _ARRAYS.splitlines()
     for entry in interface.entries:
-        inner = f"namespace {interface.short(entry)} {{" if len(interface.entries) > 1 else ""
-        lines += [*([inner, ""] if inner else []), *_classes(interface, entry), *(["}", ""] if inner else [])]
-    lines.append(f"}}  // namespace {name}")
+        inner = unlike(interface.short(entry), _TAKEN) if len(interface.entries) > 1 else ""
+        classes = _classes(interface, entry, f"::{outer}::", f"{inner}::" if inner else "")
+        lines += [*([f"namespace {inner} {{", ""] if inner else []), *classes, *(["}", ""] if inner else [])]
+    lines.append(f"}}  // namespace {outer}")
     return "\n".join(lines) + "\n"
+
+
+_TAKEN = ("Arena", "View", "Array", "Results", "Program", "std")
+"""Names in the library's namespace: an entry's namespace is not called so."""
 
 
 def _parameters(interface: Interface, port: Port) -> str:
@@ -122,13 +128,19 @@ def _parameters(interface: Interface, port: Port) -> str:
     return ", ".join([interface.c_type(port), *map(str, port.shape)])
 
 
-def _classes(interface: Interface, entry: Entry) -> list[str]:
+def _classes(interface: Interface, entry: Entry, outer: str, inner: str) -> list[str]:
+    """
+    The classes of an entry. Names of the program are fields and parameters, which hide all others: what follows one has
+    the names of its namespaces, with which `outer` and `inner` end.
+    """
     name, upper, prefix = interface.name, interface.upper, entry.prefix
-    given = ", ".join(f"View<const {_parameters(interface, port)}> {port.name}" for port in entry.arguments)
+    given = ", ".join(f"{outer}View<const {_parameters(interface, port)}> {port.name}" for port in entry.arguments)
+    names = [port.name for port in entry.arguments]
+    args, results = unlike("xhlo_args", names), unlike("xhlo_results", names)
     return [
         "/// The results of a run, row-major.",
         "struct Results {",
-        *[f"    Array<{_parameters(interface, port)}> {port.name};  // {port.type}" for port in entry.results],
+        *[f"    {outer}Array<{_parameters(interface, port)}> {port.name};  // {port.type}" for port in entry.results],
         "};",
         "",
         "/// Runs the program on an arena of its own: one object for each thread.",
@@ -154,11 +166,11 @@ def _classes(interface: Interface, entry: Entry) -> list[str]:
         "",
         "    /// The results of arrays, whose numbers of elements are checked.",
         f"    Results operator()({given}) {{",
-        f"        {prefix}_args xhlo_args{{}};",
-        "        Results xhlo_results;",
-        *[f"        xhlo_args.{port.name} = {port.name}.data();" for port in entry.arguments],
-        "        this->run(xhlo_args, xhlo_results);",
-        "        return xhlo_results;",
+        f"        ::{prefix}_args {args}{{}};",
+        f"        {outer}{inner}Results {results};",
+        *[f"        {args}.{port.name} = {port.name}.data();" for port in entry.arguments],
+        f"        this->run({args}, {results});",
+        f"        return {results};",
         "    }",
         "",
         "private:",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -15,18 +14,8 @@ from ...hlo_dialect.custom_calls.markers import ASSERTION, assertion_text
 from ...hlo_dialect.errors import file_location
 from ...hlo_dialect.types import ArrayType
 from ..program.facts import Check, Facts
+from .names import identifier, unlike_in_capitals
 from .threads import Threads
-
-C_KEYWORDS = frozenset(
-    """
-    alignas alignof and asm auto bool break case catch char class const constexpr continue decltype default delete do
-    double else enum explicit export extern false final float for friend goto if inline int long mutable namespace new
-    noexcept not nullptr operator or private protected public register restrict return short signed sizeof static struct
-    switch template this throw true try typedef typeid typename typeof union unsigned using virtual void volatile while
-    xor
-    """.split()
-)
-"""Names that C or C++ reserves."""
 
 _ELEMENTS = {
     "float32": "float",
@@ -183,18 +172,8 @@ def check_message(check: Check) -> str:
 def _ports(types: Sequence[ArrayType], names: Sequence[str], used: set[str]) -> tuple[Port, ...]:
     ports: list[Port] = []
     for type_, given in zip(types, names, strict=True):
-        name = identifier(given)
-        while name.lower() in used:  # the names of macros are in capitals
-            name += "_"
-        used.add(name.lower())
+        name = unlike_in_capitals(identifier(given), used)  # as in the names of macros
+        used.add(name)
         element = _ELEMENTS.get(type_.dtype.name, f"uint{8 * type_.dtype.itemsize}_t")
         ports.append(Port(name, element, type_.text, type_.shape, type_.nbytes))
     return tuple(ports)
-
-
-def identifier(text: str) -> str:
-    """A C identifier like the text: other characters become underscores."""
-    name = re.sub(r"[^A-Za-z0-9_]", "_", text)
-    if not name or name[0].isdigit() or name in C_KEYWORDS or name.startswith("_"):
-        name = f"x{name}"
-    return name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,7 +15,7 @@ from ...hlo_dialect.dialect import make_context
 from ...hlo_dialect.garbage_collector import paused_gc
 from ...lowering.convert_to_llvm.cpu import PARALLEL_FOR
 from ...passes.manager.timing import Timing
-from ..cpu.jit import compile_with_text, link_texts
+from ..cpu.jit import compile_with_text, host_triple, link_texts
 from ..llvm_text.module import emit_llvm_ir
 from ..program.entry_choice import choose_entry, hide_other_functions, public_functions
 from ..program.lowering import Lowering
@@ -25,13 +24,15 @@ from ..program.source import Source, read_source
 from .archive import archive
 from .bindings import cmake_config, pkg_config, python_module, rust_module
 from .cpp_header import cpp_header
+from .files import write_together
 from .header import c_header
-from .interface import FIRST_CHECK, Entry, Interface, LibraryNameError, entry_interface, identifier
+from .interface import FIRST_CHECK, Entry, Interface, LibraryNameError, entry_interface
 from .javascript import javascript_module
 from .lapack import with_lapack
 from .linking import shared_library
-from .machine import Format, Machine, MachineError
+from .machine import Format, Machine, MachineError, kind_of
 from .multiversion import LEVELS, checked_levels, combined
+from .names import identifier, is_reserved, no_python_module
 from .object_symbols import undefined_symbols
 from .pipeline import AheadPipeline
 from .run_function import with_run_function
@@ -137,7 +138,10 @@ class Library:
         return shared.get(self.machine.format, "lib{}.so").format(self.name)
 
     def _check(self, extras: Collection[Extra]) -> None:
-        """Raise MachineError for a file that the machine's programs have no use for, whatever linkers there are."""
+        """
+        Raise MachineError for a file that the machine's programs have no use for, LibraryNameError for one that has no
+        place, whatever linkers there are.
+        """
         wasm = self.machine.format is Format.WASM
         if self.interface.lapack and ("python" in extras or "javascript" in extras):
             raise MachineError("the program calls LAPACK, which only a C program links: take --no-external")
@@ -145,11 +149,13 @@ class Library:
             raise MachineError(f"Python loads no code for {self.machine.triple}: take --javascript")
         if "javascript" in extras and not wasm:
             raise MachineError(f"JavaScript loads code for wasm32, not for {self.machine.triple}")
+        if "python" in extras and (reason := no_python_module(self.name)):
+            raise LibraryNameError(f"no module of Python can be called {self.name}: {reason}")
 
     def files(self, extras: Collection[Extra] = ()) -> Mapping[str, bytes]:
         """
         The files that `write` makes: content by name. Raises LinkError, MachineError for a file that the machine's
-        programs have no use for.
+        programs have no use for, LibraryNameError for one that has no place.
         """
         self._check(extras)
         name = self.name
@@ -160,7 +166,6 @@ class Library:
             f"{name}.hpp": self.cpp_header.encode(),
         }
         if self.interface.weights is not None:
-            found[self.interface.weights.file] = self.weights
             found[f"{name}_weights.h"] = weights_header(self.interface).encode()
         if "shared" in extras or "python" in extras or "javascript" in extras:
             found[self._file("shared")] = self.shared_library
@@ -174,24 +179,20 @@ class Library:
             found[f"{name}-config.cmake"] = cmake_config(self.interface, self._file("static")).encode()
         if "pkg-config" in extras:
             found[f"{name}.pc"] = pkg_config(self.interface, self._file("static")).encode()
+        if self.interface.weights is not None:
+            file = os.path.normpath(self.interface.weights.file)
+            if file in found:
+                raise LibraryNameError(f"the weights cannot be in {file}, which is another file of the library")
+            found[file] = self.weights
         return found
 
     def write(self, folder: str | os.PathLike[str] = ".", extras: Collection[Extra] = ()) -> list[Path]:
         """
         Write the object file, the static library and the headers into a folder, which is made if need be; return the
         paths. `extras`: "shared" for the shared library, "python" for it with a module of Python, "javascript", "rust",
-        "cmake", "pkg-config". Raises OSError, LinkError, MachineError. No file is left half-written.
+        "cmake", "pkg-config". Raises OSError, LinkError, MachineError, and then has written none of them.
         """
-        made: list[Path] = []
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        for name, content in self.files(extras).items():
-            path = Path(folder, name)
-            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
-                file.write(content)
-            os.chmod(file.name, 0o644)
-            os.replace(file.name, path)
-            made.append(path)
-        return made
+        return write_together(Path(folder), self.files(extras))
 
 
 def compile_ahead(
@@ -219,8 +220,8 @@ def compile_ahead(
     the other files, which C gives to `NAME_set_weights` before the first run. `external`: whether the code may call
     LAPACK, by Fortran's symbols such as `dgeqrf_`; without it, factorizations of any size are loops.
 
-    Raises DiagnosticError for an invalid program, or one that calls functions of the host program, MachineError for a
-    machine that is not supported, LevelError, LibraryNameError, NoWeightsError; all are ValueErrors. `timing` receives
+    Raises DiagnosticError for an invalid program, or one that calls functions of the host program, and ValueErrors:
+    MachineError for a machine that is not supported, LevelError, LibraryNameError, NoWeightsError. `timing` receives
     the seconds of each stage.
 
     >>> import xhlo
@@ -233,11 +234,12 @@ def compile_ahead(
     True
     """
     levels = () if cpu is None or isinstance(cpu, str) else checked_levels(cpu)
+    if levels and kind_of(triple or host_triple()) != "x86_64":
+        raise MachineError(f"several levels are of x86_64, not of '{triple or host_triple()}'")
     machines = [Machine.named(triple, level) for level in levels or (cast("str | None", cpu),)]
-    if levels and not machines[0].triple.startswith("x86_64"):
-        raise MachineError(f"several levels are of x86_64, not of '{machines[0].triple}'")
     if identifier(name) != name:
-        raise LibraryNameError(f"'{name}' cannot begin the names of C functions: take letters, digits and underscores")
+        reason = "C or C++ reserves it" if is_reserved(name) else "take letters, digits and underscores"
+        raise LibraryNameError(f"'{name}' cannot begin the names of C functions: {reason}")
     source, timing = read_source(program), timing or Timing()
     # The choice among the versions runs on every CPU.
     machine = Machine.named(triple, LEVELS[0]) if levels else machines[0]
@@ -260,7 +262,9 @@ def _prefixes(source: Source, name: str, entries: Sequence[str] | None) -> Mappi
     if len(chosen) == 1:
         return {chosen[0]: name}
     prefixes: dict[str | None, str] = {entry: f"{name}_{identifier(entry.removeprefix('@'))}" for entry in chosen}
-    if not chosen or len(set(prefixes.values())) < len(chosen):
+    if not chosen:
+        raise LibraryNameError("the library has no function: name one, or none for @main")
+    if len(set(prefixes.values())) < len(chosen):
         raise LibraryNameError(f"the functions {', '.join(chosen)} cannot be told apart by their names in C")
     return prefixes
 

@@ -60,8 +60,10 @@ KINDS: Mapping[str, Kind] = {
 }
 """The machines whose code is tested, by LLVM's names."""
 
-_KNOWN_CPUS = ("generic", "generic-rv64", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "cortex-a7", "z14")
+_LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+"""The CPUs of x86_64 that need not be looked up."""
 
+_TRIPLE = re.compile(r"\w[\w.]*(-\w[\w.]*)*", re.ASCII)
 
 _FORMATS = {
     "apple": Format.MACH_O,
@@ -167,10 +169,10 @@ class Machine:
         "znver4", "generic-rv64+v" with a feature more, or "host". Raises MachineError.
         """
         host = jit.host_triple()
-        triple = triple or host
+        triple = host if triple is None else triple
         name = kind_of(triple)
         kind = KINDS.get(name)
-        if kind is None:
+        if kind is None or not _TRIPLE.fullmatch(triple):
             raise MachineError(f"programs are not compiled for '{triple}': the machines are {', '.join(KINDS)}")
         form = _format_of(triple)
         if form not in kind.formats:
@@ -182,12 +184,16 @@ class Machine:
             if name != kind_of(host):
                 raise MachineError(f"the CPU 'host' is none of '{triple}': name one")
             return Machine(triple, jit.host_cpu(), jit.host_features(), jit.host_l2_bytes())
-        chosen, *more = (cpu or kind.cpu).split("+")
-        generic = kind.features if not cpu or chosen.startswith("generic") else ""
+        chosen, *more = (kind.cpu if cpu is None else cpu).split("+")
+        generic = kind.features if cpu is None or chosen.startswith("generic") else ""
         features = ",".join(filter(None, (generic, kind.without, *(f"+{feature}" for feature in more))))
         machine = Machine(triple, chosen, features)
-        if more or chosen not in _KNOWN_CPUS:
+        if more or (chosen != kind.cpu and not (name == "x86_64" and chosen in _LEVELS)):
             _check_cpu(machine)
+        if machine.pointer_bits != kind.pointer_bits:
+            raise MachineError(
+                f"'{triple}' has pointers of {machine.pointer_bits} bits: {name} has {kind.pointer_bits}"
+            )
         return machine
 
     @property
@@ -210,6 +216,11 @@ class Machine:
         """The first lines of LLVM IR for the machine: the optimizer, too, must know the size of pointers."""
         layout = str(self.target_machine.target_data)
         return f'target datalayout = "{layout}"\ntarget triple = "{full_triple(self.triple)}"\n'
+
+    @property
+    def pointer_bits(self) -> int:
+        """The size of its pointers."""
+        return 32 if "-p:32:32-" in str(self.target_machine.target_data) else 64
 
     @property
     def vector_bits(self) -> int:
@@ -297,6 +308,8 @@ def _check_cpu(machine: Machine) -> None:
 
     LLVM says it on standard error only, and may end the process that compiles for an unknown CPU: another one asks.
     """
+    if not machine.cpu:
+        raise MachineError(f"a feature of '{machine.triple}' goes with a CPU, as in {machine.kind.cpu}+feature")
     words = [full_triple(machine.triple), machine.cpu, machine.features]
     found = subprocess.run([sys.executable, "-c", _ASK, *words], capture_output=True, text=True)
     if "not a recognized feature" in found.stderr:

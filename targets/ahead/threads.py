@@ -13,6 +13,10 @@ class Threads(Enum):
     CALLBACK = "callback"
     """By the function that was given to `model_set_parallel_for`; without one as NONE."""
 
+    @classmethod
+    def _missing_(cls, value: object) -> Threads:
+        raise ValueError(f"threads are one of {', '.join(each.value for each in cls)}, not {value!r}")
+
 
 def parallel_for(name: str) -> str:
     """

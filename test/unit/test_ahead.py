@@ -250,6 +250,11 @@ def test_the_width_of_vectors_is_that_of_the_cpu(cpu: str, bits: int) -> None:
         (["--entry=main,main"], "the functions main, main cannot be told apart by their names in C"),
         (["--target=aarch64-linux-gnu", "--cpu=host"], "the CPU 'host' is none of 'aarch64-linux-gnu': name one"),
         (["--target=x86_64-linux-gnu", "--cpu=i4004"], "LLVM knows no CPU 'i4004' of 'x86_64-linux-gnu'"),
+        (["--target=aarch64-linux-gnu", "--cpu=x86-64-v3"], "LLVM knows no CPU 'x86-64-v3' of 'aarch64-linux-gnu'"),
+        (["--cpu=+avx2"], "a feature of"),
+        (["--target="], "programs are not compiled for ''"),
+        (["--target=x86_64-linux-gnu; true"], "programs are not compiled for 'x86_64-linux-gnu; true'"),
+        (["--target=x86_64-linux-gnux32"], "'x86_64-linux-gnux32' has pointers of 32 bits: x86_64 has 64"),
         (["-o", "a/my-model"], "'my-model' cannot begin the names of C functions"),
         (["--emit-test=missing.npz"], "cannot read arrays from missing.npz: No such file or directory"),
     ],
@@ -272,6 +277,26 @@ def test_an_invalid_program_is_located(tmp_path: Path, capfd: pytest.CaptureFixt
 def test_a_command_line_without_a_name(capfd: pytest.CaptureFixture[str]) -> None:
     assert hlo_aot.main(["-"]) == 2
     assert "needs --output, which names the library" in capfd.readouterr().err
+    assert hlo_aot.main(["program.mlir", "-o", "folder/"]) == 2
+    assert "--output takes a path that ends with the library's name, not 'folder/'" in capfd.readouterr().err
+
+
+def test_all_files_are_written_or_none(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source, folder = tmp_path / "source.mlir", tmp_path / "made"
+    source.write_text(MIXED)
+    (folder / "model.hpp").mkdir(parents=True)
+    (folder / "model.o").write_text("before")
+    (folder / "model.o").chmod(0o640)
+    assert hlo_aot.main([str(source), "-o", str(folder / "model")]) == 1
+    assert capfd.readouterr().err == f"hlo-aot: error: cannot write {folder / 'model.hpp'}: Is a directory\n"
+    with pytest.raises(IsADirectoryError):
+        compile_ahead(MIXED).write(folder)
+    assert {path.name for path in folder.iterdir()} == {"model.hpp", "model.o"}
+    assert (folder / "model.o").read_text() == "before"
+    (folder / "model.hpp").rmdir()
+    assert hlo_aot.main([str(source), "-o", str(folder / "model")]) == 0
+    assert {path.name for path in folder.iterdir()} == {"model.o", "libmodel.a", "model.h", "model.hpp"}
+    assert (folder / "model.o").stat().st_mode & 0o777 == 0o640
 
 
 # Parts ---------------------------------------------------------------------------------------------------------------
@@ -289,6 +314,10 @@ def test_names_of_the_library(tmp_path: Path) -> None:
         compile_ahead(MIXED, "new")
     with pytest.raises(MachineError):
         compile_ahead(MIXED, triple="sparcv9")
+    with pytest.raises(LibraryNameError, match="the library has no function"):
+        compile_ahead(MIXED, entries=[])
+    with pytest.raises(ValueError, match="threads are one of none, callback, not 'many'"):
+        compile_ahead(MIXED, threads="many")
 
 
 def test_arrays_need_the_alignment_of_their_elements_only(tmp_path: Path) -> None:

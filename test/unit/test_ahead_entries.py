@@ -228,6 +228,16 @@ def test_weights_are_checked(tmp_path: Path) -> None:
     assert np.array_equal(result, WEIGHTS)
 
 
+def test_weights_have_a_file_of_their_own(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "source.mlir").write_text(PROGRAM)
+    command = [str(tmp_path / "source.mlir"), "-o", str(tmp_path / "model"), "--entry=all"]
+    assert hlo_aot.main([*command, f"--weights={tmp_path / 'model.h'}"]) == 1
+    assert "the weights cannot be in model.h, which is another file of the library" in capfd.readouterr().err
+    assert hlo_aot.main([*command, f"--weights={tmp_path / 'none' / 'w.bin'}"]) == 1
+    assert f"cannot write {tmp_path / 'none' / 'w.bin'}: No such file or directory" in capfd.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["source.mlir"]
+
+
 @pytest.mark.parametrize("name", ["s390x"])
 def test_weights_are_in_the_machines_byte_order(name: str, tmp_path: Path) -> None:
     machine = EMULATED[name]

@@ -12,6 +12,7 @@ from ...hlo_dialect.ops.check_calls import CheckFailure
 from ...hlo_dialect.types import Array
 from ...passes.manager.timing import Timing
 from ...targets.ahead.c_programs import Recorded, benchmark_program, test_program
+from ...targets.ahead.files import write_together
 from ...targets.ahead.interface import LibraryNameError
 from ...targets.ahead.library import Library, compile_ahead
 from ...targets.ahead.linking import LinkError
@@ -25,7 +26,7 @@ from ..arrays import RTOL, random_arrays
 from ..failures import EXIT_INPUT, report
 from ..run_arrays import stored_arguments
 from ..run_program import Program
-from ..streams import StreamError, write_file
+from ..streams import StreamError
 from .settings import Settings
 
 
@@ -65,11 +66,10 @@ def _run(settings: Settings, program: Program, timing: Timing) -> None:
     if settings.benchmark:
         contents[f"{library.name}_bench.c"] = benchmark_program(library.interface).encode()
     try:
-        Path(settings.folder).mkdir(parents=True, exist_ok=True)
+        write_together(Path(settings.folder), contents)
     except OSError as error:
-        raise StreamError(f"cannot make the folder {settings.folder}: {error.strerror}") from None
-    for name, content in contents.items():
-        write_file(str(Path(settings.folder, name)), content)
+        place = error.filename or settings.folder
+        raise StreamError(f"cannot write {place}: {error.strerror}") from None
     if settings.print_symbols:
         print("\n".join(library.undefined_symbols) or "no undefined symbols")
     if settings.timing:

@@ -90,7 +90,7 @@ def understand(arguments: Arguments) -> Settings:
     if output is None and file == "-":
         raise UsageError("a program from standard input needs --output, which names the library")
     path = Path(output) if output is not None else Path(Path(file).stem)
-    if not path.name:
+    if not path.name or (output is not None and output.endswith(os.sep)):
         raise UsageError(f"--output takes a path that ends with the library's name, not '{output}'")
     name = path.name if output is not None else re.sub(r"\W", "_", path.name)
     return Settings(
