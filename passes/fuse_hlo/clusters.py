@@ -123,8 +123,12 @@ class Clusters:
         if not self.reaches(source.number, target.number):
             return None
         for index in source.ops:
+            if self.home(index) != source.number:
+                continue  # others read it from there
             for user in self.users_of(index):
-                if user != source.number and user != target.number and self.reaches(user, target.number):
+                if user == source.number or user == target.number or index in self.live[user].ops:
+                    continue
+                if self.reaches(user, target.number):
                     return user
         return None
 
@@ -214,6 +218,15 @@ class Clusters:
         for target in targets:
             self.places[number].insert(0, target)
             self._compute_in(self.live[target], own, mode, self.graph.nodes[number].elements)
+
+    def compute_apart(self, number: int, readers: Iterable[int]) -> None:
+        """Compute node `number`, which another cluster has, in a cluster of its own too, for the clusters `readers`."""
+        self.live[number] = single(self.graph.nodes[number])
+        self.places[number].append(number)
+        self.reach[number] = 0
+        for place in readers:
+            if _same_window(number, place):
+                self.reach[number] |= self.reach[place] | self.members[place]
 
     def _compute_in(self, cluster: Cluster, own: Cluster, mode: Mode, evaluations: int) -> None:
         cluster.ops[own.number] = mode

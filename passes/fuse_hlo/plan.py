@@ -18,8 +18,9 @@ from .clusters import Cluster, Clusters
 from .decisions import Decision, decisions
 from .graph import BlockGraph, is_splat_constant
 from .producers import ProducerFusion
+from .repeats import repeat_broadcasts, repeat_indices, repeat_values
 from .row_products import fuse_row_products
-from .rows import fuse_rows, repeat_broadcasts, repeat_indices
+from .rows import fuse_rows
 from .siblings import fuse_siblings
 
 Strategy = Literal["default", "none"]
@@ -62,6 +63,7 @@ def plan_block(block: Block, strategy: Strategy, products: bool = True) -> Block
         fuse_rows(clusters)
         if products:
             fuse_row_products(clusters)
+        repeat_values(clusters)
         repeat_broadcasts(clusters)
         repeat_indices(clusters)
         ProducerFusion(clusters).run()

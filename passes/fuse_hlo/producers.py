@@ -14,8 +14,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from xdsl.ir import OpResult, SSAValue
-
 from ...dialects.cost import F32_BYTES, Cost
 from ...hlo_dialect.op import CHEAP, FREE
 from ...hlo_dialect.ops.contraction import DotGeneralOp
@@ -23,17 +21,11 @@ from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ...hlo_dialect.types import shape_of
 from ...lowering.device.cpu import CPU
 from .clusters import Cluster, Clusters, Mode
-from .graph import LOOP_ROLES, Node, bytes_of, is_splat_constant
+from .graph import LOOP_ROLES, Node
+from .sources import Sources
 
 NEGLIGIBLE = CPU.operations_in(CPU.launch_ns)
 """The number of repeated operations that take no longer than launching another kernel."""
-
-
-_PARTIAL = frozenset({"movement", "gather"})
-"""Roles of operations that may read a part of their operand."""
-
-MOST_REPEATED = 64
-"""The most values to look at when following the users of a cheap operation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +92,7 @@ class ProducerFusion:
         """
         Whether to compute a node in each of its users instead of writing it once and reading it in each.
 
-        Each user then reads the node's operands.
+        Each user then reads what the node is computed from.
         """
         if node.cost > CHEAP or len(taken) > 8:
             return False
@@ -108,40 +100,8 @@ class ProducerFusion:
             return True
         if not all(_can_repeat(self.clusters.live[number], 1) for number in taken):
             return False
-        more, kept = len(taken) - 1, node.bytes * (1 + len(taken))
-        if sum(map(bytes_of, self._read(node))) * more > kept:
-            return False
-        stored, made = self._sources(node)
-        return stored * more + made * (len(taken) + 1) <= kept
-
-    def _read(self, node: Node) -> list[SSAValue]:
-        """The operands of a node, each once, but for constants that it holds."""
-        return [value for value in dict.fromkeys(node.op.operands) if not is_splat_constant(value.owner)]
-
-    def _sources(self, node: Node) -> tuple[int, int]:
-        """
-        The bytes that a fusion reads to compute a node by cheap operations: of values that are in memory anyway, and of
-        those that would have to be written for it.
-        """
-        graph, stored, made = self.clusters.graph, 0, 0
-        seen: set[SSAValue] = set()
-        pending = [(value, node) for value in self._read(node)]
-        while pending:
-            value, reader = pending.pop()
-            if value in seen:
-                continue
-            seen.add(value)
-            number = graph.index.get(value.op) if isinstance(value, OpResult) else None
-            source = None if number is None else self.nodes[number]
-            if source is None or source.role not in LOOP_ROLES:
-                stored += min(bytes_of(value), reader.bytes) if reader.role in _PARTIAL else bytes_of(value)
-            elif source.cost <= CHEAP and len(seen) < MOST_REPEATED:
-                pending += [(operand, source) for operand in self._read(source)]
-            elif len(source.users) > 1:
-                stored += source.bytes
-            else:
-                made += source.bytes
-        return stored, made
+        kept = node.bytes * (1 + len(taken))
+        return Sources(self.clusters, len(taken)).least(node, kept) <= kept
 
     def _repeat(self, node: Node, taken: dict[int, Fit]) -> None:
         for number, fit in taken.items():

@@ -23,13 +23,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import OpResult
 
 from ...dialects.cost import F32_BYTES
 from ...hlo_dialect.op import CHEAP
 from ...hlo_dialect.types import shape_of
 from ...lowering.device.cpu import CPU
-from .clusters import Cluster, Clusters, Mode, single
+from .clusters import Cluster, Clusters, Mode
 from .graph import BlockGraph, Node
 
 RowRole = Literal["full", "lead", "expand", "outer", "reduce"]
@@ -275,70 +274,3 @@ def fuse_rows(clusters: Clusters) -> None:
     for row in row_shapes(clusters.graph):
         if too_few_rows(row) is None:
             RowFusion(clusters, row).run()
-
-
-def repeat_broadcasts(clusters: Clusters) -> None:
-    """
-    Compute broadcasts of a row fusion again where others read them, which then read one value per row instead.
-
-    Other row fusions over rows of that shape compute them at once; for the rest they become nodes of their own, which
-    loops and reductions take in.
-    """
-    nodes = clusters.graph.nodes
-    for cluster in [each for each in clusters.live.values() if each.kind == "row"]:
-        for number in sorted(cluster.ops):
-            if nodes[number].role != "broadcast" or len(clusters.places[number]) > 1:
-                continue
-            users = [place for place in clusters.users_of(number) if place != cluster.number]
-            rows = [place for place in users if _takes(clusters.live[place], nodes[number])]
-            rest = [place for place in users if place not in rows]
-            if not users or number == cluster.number:
-                continue
-            if any(clusters.live[place].kind not in ("loop", "reduce") for place in rest):
-                continue
-            clusters.repeat_in(number, rows, Mode.ROW)
-            if rest:
-                clusters.live[number] = single(nodes[number])
-                clusters.places[number].append(number)
-
-
-def repeat_indices(clusters: Clusters) -> None:
-    """
-    Compute again what follows from indices alone, such as a causal mask, where others read what a row fusion has of it.
-
-    Other row fusions over rows of that shape compute it at once; for the rest it becomes a node of its own, as above.
-    """
-    nodes, counted = clusters.graph.nodes, _counted(clusters.graph)
-    for cluster in [each for each in clusters.live.values() if each.kind == "row"] if counted else ():
-        for number in sorted(counted & cluster.ops.keys(), reverse=True):
-            users = [place for place in clusters.users_of(number) if place != cluster.number]
-            if not users or len(clusters.places[number]) > 1:
-                continue
-            rows = [place for place in users if _has_rows_of(clusters.live[place], nodes[number])]
-            clusters.repeat_in(number, rows, Mode.ROW)
-            if len(rows) < len(users) and number != cluster.number:
-                clusters.live[number] = single(nodes[number])
-                clusters.places[number].append(number)
-
-
-def _counted(graph: BlockGraph) -> set[int]:
-    """The nodes that cheaply follow from indices and constants."""
-    found: set[int] = set()
-    for node in graph.nodes:
-        made = [graph.index.get(value.op) if isinstance(value, OpResult) else None for value in node.op.operands]
-        follows = any(number in found for number in made) and all(
-            number in found or (number is not None and graph.nodes[number].role == "constant") for number in made
-        )
-        if node.role == "iota" or (node.role == "elementwise" and node.cost <= CHEAP and follows):
-            found.add(node.index)
-    return found
-
-
-def _has_rows_of(cluster: Cluster, node: Node) -> bool:
-    """Whether a row fusion computes a node of another one at the same places of its own rows."""
-    return cluster.kind == "row" and RowShape(cluster.domain, cluster.row_dims).role(node) in ("full", "lead")
-
-
-def _takes(cluster: Cluster, node: Node) -> bool:
-    """Whether a row fusion computes a broadcast of another one along its own rows."""
-    return cluster.kind == "row" and RowShape(cluster.domain, cluster.row_dims).role(node) in ("expand", "outer")

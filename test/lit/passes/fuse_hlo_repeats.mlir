@@ -1,0 +1,83 @@
+// Cheap values are computed again where they are read, if what they follow from is in memory anyway.
+// RUN: hlo-opt %s --fuse-hlo --split-input-file | filecheck %s
+// RUN: hlo-opt %s --fuse-hlo --fuse-hlo --split-input-file | filecheck %s
+
+// A product minus its mean, as in batch normalization, is read by three kernels; none writes it.
+
+// CHECK-LABEL: func.func @centered
+// CHECK:         %[[D:.*]] = hlo.fusion dot
+// CHECK:         %[[M:.*]] = hlo.fusion reduce
+// CHECK:         %[[V:.*]] = hlo.fusion reduce (%{{.*}} = %[[M]] : tensor<64xf32>, %{{.*}} = %[[D]] : tensor<4096x64xf32>) -> tensor<64xf32>
+// CHECK:           hlo.subtract
+// CHECK:         hlo.fusion loop {{.*}}%[[D]] : tensor<4096x64xf32>{{.*}} -> tensor<64x4096xf32>
+// CHECK:           hlo.subtract
+// CHECK:         hlo.fusion reduce {{.*}}%[[D]] : tensor<4096x64xf32>
+// CHECK:           hlo.subtract
+func.func @centered(%x: tensor<4096x32xf32>, %w: tensor<32x64xf32>, %g: tensor<4096x64xf32>) -> (tensor<4096x64xf32>, tensor<64xf32>) {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %n = hlo.constant dense<4096.0> : tensor<64xf32>
+  %d = hlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4096x32xf32>, tensor<32x64xf32>) -> tensor<4096x64xf32>
+  %s = hlo.reduce(%d init: %zero) applies hlo.add across dimensions = [0] : (tensor<4096x64xf32>, tensor<f32>) -> tensor<64xf32>
+  %m = hlo.divide %s, %n : tensor<64xf32>
+  %mb = hlo.broadcast_in_dim %m, dims = [1] : (tensor<64xf32>) -> tensor<4096x64xf32>
+  %c = hlo.subtract %d, %mb : tensor<4096x64xf32>
+  %q = hlo.multiply %c, %c : tensor<4096x64xf32>
+  %v = hlo.reduce(%q init: %zero) applies hlo.add across dimensions = [0] : (tensor<4096x64xf32>, tensor<f32>) -> tensor<64xf32>
+  %r = hlo.rsqrt %v : tensor<64xf32>
+  %rb = hlo.broadcast_in_dim %r, dims = [1] : (tensor<64xf32>) -> tensor<4096x64xf32>
+  %y = hlo.multiply %c, %rb : tensor<4096x64xf32>
+  %h = hlo.transpose %y, dims = [1, 0] : (tensor<4096x64xf32>) -> tensor<64x4096xf32>
+  %e = hlo.dot_general %h, %g, contracting_dims = [1] x [0] : (tensor<64x4096xf32>, tensor<4096x64xf32>) -> tensor<64x64xf32>
+  %f = hlo.dot_general %g, %e, contracting_dims = [1] x [0] : (tensor<4096x64xf32>, tensor<64x64xf32>) -> tensor<4096x64xf32>
+  %t = hlo.multiply %f, %c : tensor<4096x64xf32>
+  %u = hlo.reduce(%t init: %zero) applies hlo.add across dimensions = [0] : (tensor<4096x64xf32>, tensor<f32>) -> tensor<64xf32>
+  func.return %f, %u : tensor<4096x64xf32>, tensor<64xf32>
+}
+
+// -----
+
+// The rows of a normalization, centered, are for its gradient the rows and their means, which are smaller.
+
+// CHECK-LABEL: func.func @rows
+// CHECK:         %[[M:.*]], %{{.*}} = hlo.fusion row<1> {{.*}} -> (tensor<256xf32>, tensor<256x128xf32>) {
+// CHECK:         hlo.fusion row<1> (%{{.*}} = %[[M]] : tensor<256xf32>, %{{.*}} = %x : tensor<256x128xf32>
+// CHECK:           hlo.subtract %{{.*}}, %{{.*}} : tensor<256x128xf32>
+func.func @rows(%x: tensor<256x128xf32>, %w: tensor<128x128xf32>) -> tensor<256x128xf32> {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %n = hlo.constant dense<128.0> : tensor<256xf32>
+  %s = hlo.reduce(%x init: %zero) applies hlo.add across dimensions = [1] : (tensor<256x128xf32>, tensor<f32>) -> tensor<256xf32>
+  %m = hlo.divide %s, %n : tensor<256xf32>
+  %mb = hlo.broadcast_in_dim %m, dims = [0] : (tensor<256xf32>) -> tensor<256x128xf32>
+  %c = hlo.subtract %x, %mb : tensor<256x128xf32>
+  %q = hlo.multiply %c, %c : tensor<256x128xf32>
+  %v = hlo.reduce(%q init: %zero) applies hlo.add across dimensions = [1] : (tensor<256x128xf32>, tensor<f32>) -> tensor<256xf32>
+  %r = hlo.rsqrt %v : tensor<256xf32>
+  %rb = hlo.broadcast_in_dim %r, dims = [0] : (tensor<256xf32>) -> tensor<256x128xf32>
+  %y = hlo.multiply %c, %rb : tensor<256x128xf32>
+  %d = hlo.dot_general %y, %w, contracting_dims = [1] x [0] : (tensor<256x128xf32>, tensor<128x128xf32>) -> tensor<256x128xf32>
+  %e = hlo.dot_general %d, %w, contracting_dims = [1] x [1] : (tensor<256x128xf32>, tensor<128x128xf32>) -> tensor<256x128xf32>
+  %t = hlo.multiply %e, %c : tensor<256x128xf32>
+  %u = hlo.reduce(%t init: %zero) applies hlo.add across dimensions = [1] : (tensor<256x128xf32>, tensor<f32>) -> tensor<256xf32>
+  %ub = hlo.broadcast_in_dim %u, dims = [0] : (tensor<256xf32>) -> tensor<256x128xf32>
+  %z = hlo.multiply %c, %ub : tensor<256x128xf32>
+  func.return %z : tensor<256x128xf32>
+}
+
+// -----
+
+// The sum of a product and a tensor would be both for each reader: it is written, by the product's kernel.
+
+// CHECK-LABEL: func.func @kept
+// CHECK:         %[[S:.*]] = hlo.fusion dot
+// CHECK:           hlo.add
+// CHECK:         hlo.fusion {{.*}}%[[S]] : tensor<512x64xf32>
+// CHECK-NOT:     hlo.add
+// CHECK:         hlo.fusion {{.*}}%[[S]] : tensor<512x64xf32>
+func.func @kept(%x: tensor<512x32xf32>, %w: tensor<32x64xf32>, %y: tensor<512x64xf32>) -> (tensor<64x512xf32>, tensor<64xf32>) {
+  %one = hlo.constant dense<1.0> : tensor<f32>
+  %d = hlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<512x32xf32>, tensor<32x64xf32>) -> tensor<512x64xf32>
+  %s = hlo.add %d, %y : tensor<512x64xf32>
+  %t = hlo.transpose %s, dims = [1, 0] : (tensor<512x64xf32>) -> tensor<64x512xf32>
+  %u = hlo.reduce(%s init: %one) applies hlo.multiply across dimensions = [0] : (tensor<512x64xf32>, tensor<f32>) -> tensor<64xf32>
+  func.return %t, %u : tensor<64x512xf32>, tensor<64xf32>
+}
