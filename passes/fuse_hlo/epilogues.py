@@ -23,6 +23,7 @@ from .clusters import MAX_INPUTS, MAX_OPS
 from .decisions import Decision, Verdict
 from .graph import bytes_of, role_of
 from .packages import reason_apart
+from .reshapes import take_shape
 
 
 def fuse_epilogues(block: Block, given: Container[Operation], convolutions: bool) -> Iterator[Decision]:
@@ -34,6 +35,7 @@ def fuse_epilogues(block: Block, given: Container[Operation], convolutions: bool
     for op in list(block.ops):
         product = None if op in given else _product_in(op, convolutions)
         if isinstance(op, FusionOp) and product is not None:
+            take_shape(op, given)
             loop = _epilogue_of(op)
             if loop is None or loop in given:
                 continue

@@ -110,3 +110,37 @@ func.func @pooling(%x: tensor<4x8xf32>, %g: tensor<2x8xf32>, %o: tensor<3x8xf32>
   %4 = hlo.multiply %3, %3 : tensor<4x8xf32>
   func.return %2, %4 : tensor<4x8xf32>, tensor<4x8xf32>
 }
+
+// A loop that reads the product reshaped works in the product's shape; its other operand and its result are reshaped.
+
+// CHECK-LABEL: func.func @reshaped
+// CHECK-NEXT:    %[[B:.*]] = hlo.reshape %b : (tensor<1x1x96x64xf32>) -> tensor<96x64xf32>
+// CHECK-NEXT:    %[[R:.*]] = hlo.fusion dot {{.*}}%[[B]] : tensor<96x64xf32>) -> tensor<96x64xf32> {
+// CHECK-NEXT:      hlo.dot_general
+// CHECK-NEXT:      hlo.constant dense<9.000000e-01> : tensor<96x64xf32>
+// CHECK-NEXT:      hlo.multiply
+// CHECK-NEXT:      hlo.add {{.*}} : tensor<96x64xf32>
+// CHECK:         %[[O:.*]] = hlo.reshape %[[R]] : (tensor<96x64xf32>) -> tensor<1x1x96x64xf32>
+// CHECK:         return %[[O]]
+func.func @reshaped(%x: tensor<80x96xf32>, %y: tensor<80x64xf32>, %b: tensor<1x1x96x64xf32>) -> tensor<1x1x96x64xf32> {
+  %c = hlo.constant dense<0.9> : tensor<1x1x96x64xf32>
+  %0 = hlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<80x96xf32>, tensor<80x64xf32>) -> tensor<96x64xf32>
+  %1 = hlo.reshape %0 : (tensor<96x64xf32>) -> tensor<1x1x96x64xf32>
+  %2 = hlo.multiply %b, %c : tensor<1x1x96x64xf32>
+  %3 = hlo.add %2, %1 : tensor<1x1x96x64xf32>
+  func.return %3 : tensor<1x1x96x64xf32>
+}
+
+// What a broadcast adds along the new dimensions is not known in the product's shape.
+
+// CHECK-LABEL: func.func @reshaped_bias
+// CHECK:         hlo.fusion dot
+// CHECK:         hlo.reshape
+// CHECK:         hlo.fusion loop
+func.func @reshaped_bias(%x: tensor<80x96xf32>, %y: tensor<80x64xf32>, %b: tensor<8xf32>) -> tensor<12x8x64xf32> {
+  %0 = hlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<80x96xf32>, tensor<80x64xf32>) -> tensor<96x64xf32>
+  %1 = hlo.reshape %0 : (tensor<96x64xf32>) -> tensor<12x8x64xf32>
+  %2 = hlo.broadcast_in_dim %b, dims = [1] : (tensor<8xf32>) -> tensor<12x8x64xf32>
+  %3 = hlo.add %2, %1 : tensor<12x8x64xf32>
+  func.return %3 : tensor<12x8x64xf32>
+}
