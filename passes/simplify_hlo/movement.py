@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.ir import Operation, SSAValue
 
 from ...hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.dynamic import DynamicUpdateSliceOp
-from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, TransposeOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
 from ...hlo_dialect.ops.slicing import ConcatenateOp, SliceOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import constant_array, shape_of, tensor_type
@@ -103,7 +104,10 @@ def simplify_transpose(op: Operation) -> Rewrite | None:
 
 @simplifications.on(SliceOp)
 def simplify_slice(op: Operation) -> Rewrite | None:
-    """Two slices become one; a slice of a broadcast becomes one of a slice, that of a concatenation slices of parts."""
+    """
+    Two slices become one; a slice of a broadcast becomes one of a slice, that of a concatenation slices of parts, that
+    of a reversed tensor is reversed itself.
+    """
     assert isinstance(op, SliceOp)
     inner, shape = op.operands[0].owner, shape_of(op.results[0])
     if not is_static(shape):
@@ -114,9 +118,22 @@ def simplify_slice(op: Operation) -> Rewrite | None:
         return by(_box(start(inner.operands[0]), starts, strides, shape))
     if isinstance(inner, BroadcastInDimOp):
         return by(_slice_of_broadcast(inner, op))
+    if isinstance(inner, ReverseOp) and 0 not in shape:
+        return by(_slice_of_reversed(inner, op))
     if isinstance(inner, ConcatenateOp) and is_static(shape_of(inner.results[0])) and 0 not in shape:
         return _slice_of_concatenation(inner, op)
     return None
+
+
+def _slice_of_reversed(inner: ReverseOp, op: SliceOp) -> Tensor:
+    whole, shape = shape_of(inner.results[0]), shape_of(op.results[0])
+    starts = [
+        whole[dim] - 1 - first - (size - 1) * step if dim in inner.dims else first
+        for dim, (first, size, step) in enumerate(zip(op.starts, shape, op.steps, strict=True))
+    ]
+    taken = _box(start(inner.operands[0]), starts, op.steps, shape)
+    dims = [dim for dim in inner.dims if shape[dim] > 1]
+    return taken.reverse(dims) if dims else taken
 
 
 def _slice_of_concatenation(inner: ConcatenateOp, op: SliceOp) -> Rewrite | None:
@@ -179,6 +196,40 @@ def simplify_concatenate(op: Operation) -> Rewrite | None:
     if 0 < len(kept) < len(op.operands):
         return by(Builder().op(ConcatenateOp, kept, op.results[0].type, dimension=op.dimension))
     return None
+
+
+@simplifications.on(ConcatenateOp)
+def concatenate_of_reshapes(op: Operation) -> Rewrite | None:
+    """
+    A concatenation of transposes whose dimensions are then merged, as of the gradients of q, k and v, merges them after
+    it: the transposes are read in its kernel.
+    """
+    assert isinstance(op, ConcatenateOp)
+    inner = [value.owner for value in op.operands if value.has_one_use()]
+    if len(inner) != len(op.operands) or not all(isinstance(each, ReshapeOp) for each in inner):
+        return None
+    reshapes = [cast(ReshapeOp, each) for each in inner]
+    if not any(isinstance(each.operands[0].owner, TransposeOp) for each in reshapes):
+        return None
+    result = tensor_type(op.results[0])
+    places = {_outermost(each, op.dim) for each in reshapes}
+    sources = [shape_of(each.operands[0]) for each in reshapes]
+    place = places.pop()
+    if place is None or places or len({(*s[:place], *s[place + 1 :]) for s in sources}) != 1:
+        return None
+    parts = Builder().tensors([each.operands[0] for each in reshapes])
+    return by(concatenate(parts, place).reshape(result))
+
+
+def _outermost(op: ReshapeOp, dim: int) -> int | None:
+    """The outermost of the operand's dimensions that a reshape merges into `dim`; None if it merges others with it."""
+    source, result = shape_of(op.operands[0]), shape_of(op.results[0])
+    if not is_static(source) or 0 in source:
+        return None
+    before, after = math.prod(result[:dim]), math.prod(result[dim + 1 :])
+    ends = [end for end in range(len(source) + 1) if math.prod(source[end:]) == after]
+    firsts = [place for place in range(len(source)) if math.prod(source[:place]) == before and source[place] != 1]
+    return firsts[0] if firsts and ends and firsts[0] < ends[-1] else None
 
 
 @simplifications.on(DynamicUpdateSliceOp)

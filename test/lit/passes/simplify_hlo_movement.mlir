@@ -123,3 +123,44 @@ func.func @strides_across_parts(%x: tensor<2x4xf32>, %y: tensor<6x4xf32>) -> ten
   %1 = hlo.slice %0 [0:8:3, 0:4] : (tensor<8x4xf32>) -> tensor<3x4xf32>
   func.return %1 : tensor<3x4xf32>
 }
+
+// A slice of a reversed tensor is reversed itself; the operand alone is sliced.
+// CHECK-LABEL: @slice_of_reversed
+// CHECK-NEXT:    %[[S:[0-9]+]] = hlo.slice %x [1:6:2, 2:3, 0:4]
+// CHECK-NEXT:    %[[R:[0-9]+]] = hlo.reverse %[[S]], dims = [0]
+// CHECK-NEXT:    return %[[R]]
+func.func @slice_of_reversed(%x: tensor<8x3x4xf32>) -> tensor<3x1x4xf32> {
+  %0 = hlo.reverse %x, dims = [0, 1] : tensor<8x3x4xf32>
+  %1 = hlo.slice %0 [2:8:2, 0:1, 0:4] : (tensor<8x3x4xf32>) -> tensor<3x1x4xf32>
+  return %1 : tensor<3x1x4xf32>
+}
+
+// Transposes whose dimensions are merged are concatenated before that.
+// CHECK-LABEL: @merged_parts
+// CHECK-NEXT:    %[[P:[0-9]+]] = hlo.transpose %x
+// CHECK-NEXT:    %[[Q:[0-9]+]] = hlo.transpose %y
+// CHECK-NEXT:    %[[C:[0-9]+]] = hlo.concatenate %[[P]], %[[Q]], dim = 1 : (tensor<6x4x8xf32>, tensor<6x2x8xf32>) -> tensor<6x6x8xf32>
+// CHECK-NEXT:    hlo.reshape %[[C]] : (tensor<6x6x8xf32>) -> tensor<2x3x48xf32>
+func.func @merged_parts(%x: tensor<4x6x8xf32>, %y: tensor<2x6x8xf32>) -> tensor<2x3x48xf32> {
+  %0 = hlo.transpose %x, dims = [1, 0, 2] : (tensor<4x6x8xf32>) -> tensor<6x4x8xf32>
+  %1 = hlo.reshape %0 : (tensor<6x4x8xf32>) -> tensor<2x3x32xf32>
+  %2 = hlo.transpose %y, dims = [1, 0, 2] : (tensor<2x6x8xf32>) -> tensor<6x2x8xf32>
+  %3 = hlo.reshape %2 : (tensor<6x2x8xf32>) -> tensor<2x3x16xf32>
+  %4 = hlo.concatenate %1, %3, dim = 2 : (tensor<2x3x32xf32>, tensor<2x3x16xf32>) -> tensor<2x3x48xf32>
+  return %4 : tensor<2x3x48xf32>
+}
+
+// Not where the concatenated dimension is not the outermost of those that are merged.
+// CHECK-LABEL: @interleaved_parts
+// CHECK:         hlo.reshape
+// CHECK-NEXT:    hlo.transpose
+// CHECK-NEXT:    hlo.reshape
+// CHECK-NEXT:    hlo.concatenate
+func.func @interleaved_parts(%x: tensor<4x6x8xf32>, %y: tensor<4x6x8xf32>) -> tensor<48x8xf32> {
+  %0 = hlo.transpose %x, dims = [1, 0, 2] : (tensor<4x6x8xf32>) -> tensor<6x4x8xf32>
+  %1 = hlo.reshape %0 : (tensor<6x4x8xf32>) -> tensor<48x4xf32>
+  %2 = hlo.transpose %y, dims = [1, 0, 2] : (tensor<4x6x8xf32>) -> tensor<6x4x8xf32>
+  %3 = hlo.reshape %2 : (tensor<6x4x8xf32>) -> tensor<48x4xf32>
+  %4 = hlo.concatenate %1, %3, dim = 1 : (tensor<48x4xf32>, tensor<48x4xf32>) -> tensor<48x8xf32>
+  return %4 : tensor<48x8xf32>
+}
