@@ -164,8 +164,6 @@ def canonical_contraction(nest: Nest, element: Element, epilogue: Nest | None = 
 
     nest = nest.permuted(sorted(range(len(nest.sizes)), key=order)).collapsed()
     lhs, rhs, out = _factors(nest)
-    if any(stride < 0 for access in (lhs, rhs, out) for stride in access.strides):
-        return None
     found: dict[str, list[Loop]] = {"b": [], "m": [], "n": [], "k": []}
     places: dict[int, int] = {}
     for place, size in enumerate(nest.sizes):
@@ -173,6 +171,8 @@ def canonical_contraction(nest: Nest, element: Element, epilogue: Nest | None = 
         found[_kind(nest, place)].append(loop)
         places[id(loop)] = place
     if not found["m"] or not found["n"] or not found["k"]:
+        return None
+    if any(map(_turns_back, (*found["b"], *found["m"], *found["n"]))) or all(map(_turns_back, found["k"])):
         return None
     m = max(reversed(found["m"]), key=lambda x: x.size)  # of several, the one whose rows are neighbours in C
     n = max(found["n"], key=lambda x: (x.c == 1, x.size))
@@ -184,8 +184,17 @@ def canonical_contraction(nest: Nest, element: Element, epilogue: Nest | None = 
     return product.transposed() if n.c != 1 and m.c == 1 else product
 
 
+def _turns_back(loop: Loop) -> bool:
+    """Whether a loop runs through an operand backwards, as through the window of a filter that is reversed."""
+    return min(loop.a, loop.b, loop.c) < 0
+
+
 def along_k(loops: Sequence[Loop]) -> Loop:
-    """The contracted loop that panels lie along: of those that are long enough, the one whose steps are the nearest."""
+    """
+    The contracted loop that panels lie along: of those that are long enough, the one whose steps are the nearest. None
+    that runs backwards.
+    """
+    loops = [loop for loop in loops if not _turns_back(loop)]
     enough = min(LONG, max(loop.size for loop in loops))
     return min((loop for loop in loops if loop.size >= enough), key=lambda loop: (loop.a + loop.b, -loop.size))
 

@@ -1,7 +1,7 @@
 """
 Move what a product's factor is read through into the kernels of the products that read it: the conversion of a narrow
-type, and the slice of stacked matrices in a loop. Weights in bf16 or int8, or of all layers together, go through memory
-once, where they lie.
+type, the slice of stacked matrices in a loop, and the reversal of a convolution's filters. Weights in bf16 or int8, or
+of all layers together, or of a convolution whose gradient is computed, go through memory once, where they lie.
 
 Only what is a kernel of its own moves, and only conversions that are exact: the products are the same to the bit.
 """
@@ -19,8 +19,10 @@ from ...hlo_dialect.ops.conversion import ConvertOp
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.dynamic import DynamicSliceOp
 from ...hlo_dialect.ops.fusion import FusionOp
-from ...hlo_dialect.ops.movement import ReshapeOp
+from ...hlo_dialect.ops.movement import ReshapeOp, ReverseOp
+from ...hlo_dialect.ops.slicing import SliceOp
 from ...hlo_dialect.types import bit_width, element_of, is_boolean, is_integer, is_unsigned, shape_of
+from .clusters import Cluster, Clusters
 from .decisions import Decision, Verdict
 from .epilogues import merged
 from .graph import bytes_of
@@ -31,8 +33,8 @@ LEAST = 1 << 14
 
 def fuse_factors(block: Block, given: Container[Operation]) -> Iterator[Decision]:
     """
-    Merge each fusion in `block` that only slices, reshapes and widens one value with the products that alone read the
-    result.
+    Merge each fusion in `block` that only slices, reshapes and widens one value, or reverses filters, with the products
+    that alone read the result.
 
     Fusions that the program was `given` with stay as they are. Returns a decision per fusion that moves.
     """
@@ -44,7 +46,8 @@ def fuse_factors(block: Block, given: Container[Operation]) -> Iterator[Decision
         reshape = reshape if isinstance(reshape, ReshapeOp) else None
         factor = op.outs[0] if reshape is None else reshape.result
         users = list(dict.fromkeys(use.operation for use in factor.uses))
-        products = [_product_of(user, factor, block) for user in users if user not in given]
+        wanted = (1, "hlo.convolution") if isinstance(first, ReverseOp) else (None, "hlo.dot_general")
+        products = [_product_of(user, factor, block, *wanted) for user in users if user not in given]
         if not users or len(products) != len(users) or None in products:
             continue
         saved = bytes_of(op.outs[0]) * (1 + len(users))  # written, and read by each
@@ -59,12 +62,26 @@ def fuse_factors(block: Block, given: Container[Operation]) -> Iterator[Decision
         fusion.erase()
 
 
+def is_reversal(cluster: Cluster, clusters: Clusters) -> bool:
+    """Whether a fusion under construction only reverses filters, enough of them to move, for convolutions."""
+    nodes = clusters.graph.nodes
+    if cluster.kind != "loop" or cluster.elements < LEAST:
+        return False
+    ops = [nodes[number].op for number in cluster.ops]
+    if not any(isinstance(op, ReverseOp) for op in ops) or any(not isinstance(op, (ReverseOp, SliceOp)) for op in ops):
+        return False
+    users = [user for number in cluster.ops for user in nodes[number].users if user not in cluster.ops]
+    return all(nodes[user].op.name == "hlo.convolution" for user in users)
+
+
 def _read_by(fusion: FusionOp) -> Operation | None:
     """The first operation of a fusion that reads one value through slices, reshapes and conversions, and no more."""
     ops = [op for op in fusion.body.block.ops if not isinstance(op, ConstantOp) and op.name != "hlo.return"]
     kinds = [type(op) for op in ops]
     if fusion.kind.data != "loop" or len(fusion.outs) != 1 or math.prod(shape_of(fusion.outs[0])) < LEAST:
         return None
+    if ReverseOp in kinds and set(kinds) <= {ReverseOp, SliceOp}:
+        return ops[-1]
     if not all(_may_move(op, fusion) for op in ops) or not {ConvertOp, DynamicSliceOp}.intersection(kinds):
         return None
     linear = all(op.operands[0] is before.results[0] for before, op in pairwise(ops))
@@ -124,11 +141,11 @@ def _widens(narrow: Attribute, wide: Attribute) -> bool:
     return bit_width(narrow) in (8, 16) and (is_i32 or floats)
 
 
-def _product_of(user: Operation, factor: SSAValue, block: Block) -> Operation | None:
-    """The product of a fusion that reads the factor, and alone reads it there."""
+def _product_of(user: Operation, factor: SSAValue, block: Block, number: int | None, name: str) -> Operation | None:
+    """The product of a fusion that reads the factor, as the operand of that number, and alone reads it there."""
     if not isinstance(user, FusionOp) or user.parent is not block:
         return None
     if user.kind.data not in ("dot", "custom") or list(user.operands).count(factor) != 1:
         return None
     (use, *others) = user.body.block.args[list(user.operands).index(factor)].uses
-    return None if others or use.operation.name != "hlo.dot_general" else use.operation
+    return None if others or use.operation.name != name or number not in (None, use.index) else use.operation

@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, OpResult, SSAValue
 
 from ...hlo_dialect.types import shape_of
 from .clusters import Cluster, Clusters
+from .factors import is_reversal
 from .producers import can_unite, signature
 
 
@@ -40,7 +41,7 @@ def _unite_readers(clusters: Clusters, value: SSAValue, numbers: list[int], merg
         while number in merged_into:
             number = merged_into[number]
         cluster = clusters.live[number]
-        if not _is_shared(value, cluster, clusters):
+        if not _is_shared(value, cluster, clusters) or is_reversal(cluster, clusters):
             continue
         keep = first.setdefault(signature(cluster), cluster)
         if keep is not cluster and can_unite(clusters, keep, cluster):

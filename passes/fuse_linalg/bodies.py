@@ -21,6 +21,7 @@ from xdsl.ir.affine import (
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import INDEX
 from ...dialects.support.creation import append, create_op
+from ...dialects.support.kernel import CONTRACTION
 from ...lowering.loop_nests.index_maps import without_part
 
 Access: TypeAlias = tuple[AffineExpr | SSAValue, ...]
@@ -168,6 +169,8 @@ class FusedBody:
         The values that a generic yields at its own loop point, with `accumulators` as the elements of its outputs.
         """
         access = point(len(generic.iterator_types))
+        if CONTRACTION in generic.attributes:
+            return self._clone_body(generic, access, accumulators)  # its factors keep their order
         for producer, place in self._producers(generic, access):
             self.compute(producer, place)
         return self._clone_body(generic, access, accumulators)

@@ -15,7 +15,7 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects.cost import DIVISION, F32_BYTES, Cost
 from ...dialects.support.kernel import CONTRACTION, loop_sizes
@@ -23,6 +23,9 @@ from ...lowering.device.cpu import CPU
 from ...lowering.loop_nests.cost import weight_of
 from ...lowering.loop_nests.index_maps import check_index_map
 from .bodies import inputs_of, point
+
+MANY_CHANNELS = 16
+"""Channels of filters from which a product reads their window backwards; few are copied in no time."""
 
 Reads = dict[Operation, bool]
 """
@@ -92,9 +95,34 @@ class KernelPlan:
             for generic in self.generics
             if is_contraction(generic)
             for producer in _producers(generic)
-            if self.row or not _only_widens(producer)
+            if self.row or not (_only_widens(producer) or self._only_reverses(producer, generic))
         }
         self.groups = self._decide(kept)
+
+    def _only_reverses(self, producer: GenericOp, product: GenericOp) -> bool:
+        """
+        Whether a generic does nothing but reverse the window of a product's filters: contracted dimensions of its
+        second factor, beside one of many channels, which the product's panels lie along.
+        """
+        if len(producer.body.block.ops) != 1 or len(inputs_of(producer)) != 1 or len(producer.results) != 1:
+            return False
+        value = producer.results[0]
+        if not value.has_one_use() or inputs_of(product)[1] is not value:
+            return False
+        source, target = (attr.data.results for attr in producer.indexing_maps.data)
+        if target != point(len(target)) or len(source) != len(target):
+            return False
+        places, sizes = product.indexing_maps.data[1].data.results, self._extents[product]
+        channels = 0
+        for dim, (expr, place) in enumerate(zip(source, places, strict=True)):
+            if not isinstance(place, AffineDimExpr):
+                return False
+            contracted = product.iterator_types.data[place.position].data is IteratorType.REDUCTION
+            if expr == AffineExpr.dimension(dim):
+                channels = max(channels, sizes[place.position] if contracted else 0)
+            elif not contracted or not _turns_back(expr, dim):
+                return False
+        return channels >= MANY_CHANNELS
 
     def _decide(self, kept: set[GenericOp]) -> list[Group]:
         """
@@ -247,6 +275,12 @@ def _only_widens(generic: GenericOp) -> bool:
     """Whether a generic does nothing but extend its elements, as products do when they read them."""
     (op, *rest) = generic.body.block.ops
     return len(rest) == 1 and isinstance(op, (arith.ExtFOp, arith.ExtSIOp, arith.SIToFPOp))
+
+
+def _turns_back(expr: AffineExpr, dim: int) -> bool:
+    """Whether an expression is `c - step * d` of one dimension d."""
+    first, step = expr.eval([0] * (dim + 1), []), expr.eval([0] * dim + [1], []) - expr.eval([0] * (dim + 1), [])
+    return step < 0 and expr.eval([0] * dim + [2], []) == first + 2 * step
 
 
 def _producers(generic: GenericOp) -> list[GenericOp]:

@@ -197,6 +197,12 @@ BLOCKED = {
     "groups of the batch": plain((20, 20), (3, 3), 16, 64, batch=4, batch_groups=2),
     "depthwise": plain((20, 20), (3, 3), 32, 32, feature_groups=32, pad=((1, 1), (1, 1))),
     "reversed": plain((20, 20), (3, 2), 16, 32, reverse=(True, False)),
+    "reversed and padded": plain((22, 22), (3, 3), 16, 32, pad=((1, 1), (1, 1)), reverse=(True, True)),
+    "reversed, channels first": plain((16, 17), (3, 3), 16, 24, reverse=(True, True), pad=((1, 1), (1, 1)), lhs_order=(0, 3, 1, 2), rhs_order=(3, 0, 1, 2), out_order=(0, 3, 1, 2)),
+    "reversed, dilated input": plain((15, 14), (3, 3), 16, 32, lhs_dilate=(2, 2), pad=((1, 2), (1, 1)), reverse=(True, True)),
+    "reversed, few features": plain((24, 24), (5, 5), 64, 2, reverse=(True, True)),
+    "reversed, many small images": plain((8, 8), (3, 3), 16, 16, batch=9, pad=((1, 1), (1, 1)), reverse=(True, True)),
+    "reversed groups": plain((20, 20), (3, 3), 32, 64, feature_groups=2, reverse=(True, True)),
     "few channels": plain((40, 40), (3, 3), 1, 32),
     "three dimensions": plain((9, 10, 11), (3, 3, 3), 8, 16, pad=((1, 1), (1, 1), (0, 2))),
 }  # fmt: skip
