@@ -1,15 +1,20 @@
-"""Chains of select, compare, convert and not: choices that are known, turned round, or made twice."""
+"""Chains of select, compare, convert, not and bounds: choices that are known, turned round, or made twice."""
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+from typing import Any
+
 from xdsl.ir import Operation, SSAValue
 
-from ...hlo_dialect.expressions.tensor import Tensor
+from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.ops.comparison import CompareOp, SelectOp
 from ...hlo_dialect.ops.conversion import ConvertOp
-from ...hlo_dialect.ops.creation import is_splat_of
-from ...hlo_dialect.ops.elementwise_unary import NotOp
-from ...hlo_dialect.types import element_of, i1, is_integer, is_unsigned
+from ...hlo_dialect.ops.creation import is_splat_of, splat_of
+from ...hlo_dialect.ops.elementwise_binary import MaximumOp, MinimumOp
+from ...hlo_dialect.ops.elementwise_unary import AbsOp, NegateOp, NotOp
+from ...hlo_dialect.types import bit_width, element_of, i1, is_complex, is_integer, is_unsigned, tensor_type
 from .rewrite import Rewrite, by, simplifications, start, to
 
 
@@ -92,3 +97,77 @@ def compare_of_truth(op: Operation) -> Rewrite | None:
     if _is_predicate(inner.results[0]) or not is_splat_of(op.operands[1], 0) or op.direction not in ("EQ", "NE"):
         return None
     return to(inner.operands[0]) if op.direction == "NE" else by(~start(inner.operands[0]))
+
+
+@simplifications.on(CompareOp)
+def compare_of_choice(op: Operation) -> Rewrite | None:
+    """`select(p, a, b) == c`, or another comparison, of constants a, b and c is p, `not p`, or known."""
+    assert isinstance(op, CompareOp)
+    inner = op.operands[0].owner
+    if not isinstance(inner, SelectOp) or _is_ordered(op):
+        return None
+    predicate, numbers = inner.operands[0], [splat_of(value) for value in (*inner.operands[1:], op.operands[1])]
+    if predicate.type != op.results[0].type or any(number is None for number in numbers):
+        return None
+    one, other, bound = numbers
+    first, second = (bool(_COMPARISONS[op.direction](number, bound)) for number in (one, other))
+    if first == second:
+        return by(Builder().splat(first, tensor_type(op.results[0])))
+    return to(predicate) if first else by(~start(predicate))
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "EQ": operator.eq,
+    "NE": operator.ne,
+    "LT": operator.lt,
+    "LE": operator.le,
+    "GT": operator.gt,
+    "GE": operator.ge,
+}
+
+_BEYOND = {"LT": ("least", False), "GE": ("least", True), "GT": ("greatest", False), "LE": ("greatest", True)}
+"""The bound of its type that no integer is beyond, by comparison, and what the comparison with it is."""
+
+
+@simplifications.on(CompareOp)
+def compare_with_extreme(op: Operation) -> Rewrite | None:
+    """An integer is never less than the least of its type, nor greater than the greatest: `i < 0` of unsigned i."""
+    assert isinstance(op, CompareOp)
+    element = element_of(op.operands[0])
+    if not is_integer(element) or element == i1 or op.direction not in _BEYOND:
+        return None
+    bound, (which, truth) = splat_of(op.operands[1]), _BEYOND[op.direction]
+    width = bit_width(element)
+    least, greatest = (0, 2**width - 1) if is_unsigned(element) else (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
+    if bound is None or int(bound) != (least if which == "least" else greatest):
+        return None
+    return by(Builder().splat(truth, tensor_type(op.results[0])))
+
+
+@simplifications.on(MaximumOp, MinimumOp)
+def bound_of_bound(op: Operation) -> Rewrite | None:
+    """`max(max(x, a), b)` of constants a and b is `max(x, max(a, b))`; so for minima."""
+    if is_complex(element_of(op.results[0])):
+        return None
+    for index in (0, 1):
+        inner, bound = op.operands[index].owner, splat_of(op.operands[1 - index])
+        if not isinstance(inner, type(op)) or bound is None:
+            continue
+        for place in (0, 1):
+            own = splat_of(inner.operands[place])
+            if own is None or (own == bound == 0):  # zeros may differ in sign
+                continue
+            keeps = own if (own > bound) == isinstance(op, MaximumOp) else bound
+            if own != own or bound != bound:  # NaN is the result with any number
+                return None
+            x = start(inner.operands[1 - place])
+            wanted = op.operands[1 - index] if keeps is bound else inner.operands[place]
+            return by(x.builder.op(type(op), [x, Tensor(x.builder, wanted)], op.results[0].type))
+    return None
+
+
+@simplifications.on(AbsOp)
+def magnitude_of_negation(op: Operation) -> Rewrite | None:
+    """`abs(-x)` is `abs(x)`."""
+    inner = op.operands[0].owner
+    return by(abs(start(inner.operands[0]))) if isinstance(inner, NegateOp) else None

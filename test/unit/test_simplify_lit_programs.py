@@ -33,6 +33,9 @@ def inputs(module: ModuleOp, seed: int) -> list[np.ndarray]:
         if dtype.kind == "f":
             found.append(draw.normal(size=shape).astype(dtype))
             continue
+        if dtype.kind == "b":
+            found.append(draw.random(size=shape) < 0.5)
+            continue
         array = draw.integers(0 if dtype.kind == "u" else -12, 12, shape).astype(dtype)
         if array.size > 2 and seed % 2:
             array.flat[:2] = np.iinfo(dtype).min, np.iinfo(dtype).max
@@ -41,7 +44,10 @@ def inputs(module: ModuleOp, seed: int) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("fast", [False, True])
-@pytest.mark.parametrize("name", ["integers", "slices", "partial_reduction", "convolution", "products", "cancellation"])
+@pytest.mark.parametrize(
+    "name",
+    ["integers", "slices", "partial_reduction", "convolution", "products", "cancellation", "selection", "movement"],
+)
 def test_results_stay(name: str, fast: bool) -> None:
     for text in functions(name):
         program = Program(text).after("simplify-hlo{math=fast}" if fast else "simplify-hlo")
