@@ -26,6 +26,18 @@ _RUST = {
 _OF_PYTHON = ("np", "ctypes", "Path", "len", "zip", "TypeError", "RuntimeError", "ImportError")
 """Names that functions of the Python module use."""
 
+_PYTHON_OPENMP = (
+    "for _name in ('libgomp.so.1', 'libomp.so.5', 'libomp.so'):",
+    "    try:",
+    "        ctypes.CDLL(_name, ctypes.RTLD_GLOBAL)",
+    "        break",
+    "    except OSError:",
+    "        pass",
+    "else:",
+    "    raise ImportError('OpenMP is not installed: libgomp or libomp')",
+)
+"""Its functions are there before the library that calls them."""
+
 _OF_RUST = ("Block", "Arena", "ARENA_BYTES", "message", "args", "results", "memory", "code", "arena", "c_int", "c_void")
 """Names of the Rust module, besides those of its functions and constants."""
 
@@ -43,6 +55,7 @@ def python_module(interface: Interface, made_for: str, file: str) -> str:
         "",
         "import numpy as np",
         "",
+        *(_PYTHON_OPENMP if interface.threads is Threads.OPENMP else ()),
         f"_library = ctypes.CDLL(Path(__file__).with_name({file!r}).__fspath__())",
         f"_messages = {messages(interface)!r}",
         *_python_weights(interface),
@@ -145,6 +158,7 @@ def rust_module(interface: Interface, made_for: str) -> str:
         "use ::std::ffi::{c_int, c_void};",
         "",
         *(['#[link(name = "lapack")]', '#[link(name = "blas")]'] if interface.lapack else []),
+        *(['#[link(name = "gomp")]'] if interface.threads is Threads.OPENMP else []),
         f'#[link(name = "{name}", kind = "static")]',
         'unsafe extern "C" {',
         *(f"    fn {entry.prefix}_run{run}" for entry in interface.entries),
@@ -244,7 +258,7 @@ def _rust_weights(interface: Interface) -> list[str]:
 
 
 def _rust_threads(interface: Interface) -> list[str]:
-    if interface.threads is Threads.NONE:
+    if interface.threads is not Threads.CALLBACK:
         return []
     ranges = 'extern "C" fn(context: *mut c_void, begin: i64, end: i64)'
     function = f'Option<extern "C" fn(range: {ranges}, context: *mut c_void, count: i64, user: *mut c_void)>'
@@ -267,6 +281,7 @@ def _quoted(text: str) -> str:
 def cmake_config(interface: Interface, file: str) -> str:
     """`model-config.cmake`: `find_package(model CONFIG)` with the folder in `model_DIR` gives the target `model`."""
     name, lapack = interface.name, "lapack;blas;" if interface.lapack else ""
+    openmp = '\n    INTERFACE_LINK_OPTIONS "-fopenmp"' if interface.threads is Threads.OPENMP else ""
     return f"""# In CMakeLists.txt:
 #   find_package({name} CONFIG REQUIRED PATHS folder)
 #   target_link_libraries(program {name})
@@ -274,7 +289,7 @@ if(NOT TARGET {name})
   add_library({name} STATIC IMPORTED GLOBAL)
   set_target_properties({name} PROPERTIES
     IMPORTED_LOCATION "${{CMAKE_CURRENT_LIST_DIR}}/{file}"
-    INTERFACE_INCLUDE_DIRECTORIES "${{CMAKE_CURRENT_LIST_DIR}}"
+    INTERFACE_INCLUDE_DIRECTORIES "${{CMAKE_CURRENT_LIST_DIR}}"{openmp}
     INTERFACE_LINK_LIBRARIES "{lapack}$<$<PLATFORM_ID:Linux>:m>")
 endif()
 """
@@ -283,9 +298,10 @@ endif()
 def pkg_config(interface: Interface, file: str) -> str:
     """`model.pc`, for a folder on PKG_CONFIG_PATH. The static library has its path: a shared one may be beside it."""
     name, lapack = interface.name, " -llapack -lblas" if interface.lapack else ""
+    openmp = " -fopenmp" if interface.threads is Threads.OPENMP else ""
     return f"""Name: {name}
 Description: The program {name}, compiled by xhlo
 Version: 0
 Cflags: -I${{pcfiledir}}
-Libs: ${{pcfiledir}}/{file}{lapack} -lm
+Libs: ${{pcfiledir}}/{file}{lapack}{openmp} -lm
 """

@@ -290,7 +290,7 @@ def _benchmark_of(interface: Interface, entry: Entry) -> list[str]:
 
 def _use_openmp(interface: Interface) -> list[str]:
     """Statements of `main` that let OpenMP's threads run the loops."""
-    if interface.threads is Threads.NONE:
+    if interface.threads is not Threads.CALLBACK:
         return []
     return ["#ifdef _OPENMP", f"    {interface.name}_set_parallel_for({interface.name}_openmp, NULL);", "#endif"]
 

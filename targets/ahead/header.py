@@ -26,6 +26,14 @@ CODES: Mapping[str, tuple[int, str]] = {
 
 _OPENMP = ("#ifdef _OPENMP", "#include <omp.h>", "#endif")
 
+_BY_OPENMP = (
+    "/*",
+    " * OpenMP's threads run its loops: link with -fopenmp. However many they are, the results have the same bits.",
+    " * OpenMP allocates memory when it starts them.",
+    " */",
+    "",
+)
+
 _LAPACK = (
     "/*",
     " * It calls LAPACK by Fortran's symbols, with integers of 32 bits: link it (-llapack -lblas, or -lopenblas).",
@@ -160,6 +168,8 @@ def _parallel_for(interface: Interface) -> list[str]:
     """The declarations for programs whose loops the caller's threads run."""
     if interface.threads is Threads.NONE:
         return []
+    if interface.threads is Threads.OPENMP:
+        return list(_BY_OPENMP)
     name = interface.name
     return [
         "/* A loop: its iterations from begin to end, on any thread. */",

@@ -38,7 +38,7 @@ from .pipeline import AheadPipeline
 from .run_function import with_run_function
 from .scalable_frames import WIDEST
 from .stack import stack_bytes
-from .threads import Threads, parallel_for
+from .threads import Threads, between, share_functions
 from .weights import WeightsFile, address_declaration, set_weights
 from .weights_header import weights_header
 
@@ -89,9 +89,8 @@ class Library:
     @cached_property
     def stack_bytes(self) -> list[int]:
         """The stack that a run of each entry takes at most, without that of functions that the program links."""
-        share = f"{self.name}_share" if self.interface.threads is Threads.CALLBACK else None
         runs = [f"{entry.prefix}_run" for entry in self.interface.entries]
-        return stack_bytes(self.optimized, self.machine, runs, share)
+        return stack_bytes(self.optimized, self.machine, runs, between(self.name, self.interface.threads))
 
     @property
     def _made_for(self) -> str:
@@ -168,6 +167,8 @@ class Library:
         if self.interface.weights is not None:
             found[f"{name}_weights.h"] = weights_header(self.interface).encode()
         if "shared" in extras or "python" in extras or "javascript" in extras:
+            if self.interface.threads is Threads.OPENMP and self.machine.format is Format.MACH_O:
+                raise MachineError("a .dylib with OpenMP is linked on a Mac (cc -dynamiclib -fopenmp)")
             found[self._file("shared")] = self.shared_library
         if "python" in extras:
             found[f"{name}.py"] = self.python_module.encode()
@@ -213,8 +214,9 @@ def compile_ahead(
     `program`: as for `xhlo.compile`. `name`: the prefix of all symbols. `triple`: LLVM's name of the machine and
     system, such as "aarch64-linux-gnu"; this machine's by default. `cpu`: LLVM's name of the CPU, "x86-64-v3" where
     the machine is x86_64 and none is named, or "host", with features after plus signs ("generic-rv64+v"); or several
-    of "x86-64", "x86-64-v2" to "x86-64-v4", for a library that chooses at its first run. `threads`: "none", or
-    "callback" for a library whose loops are run by the function that is given to `NAME_set_parallel_for`. `entries`:
+    of "x86-64", "x86-64-v2" to "x86-64-v4", for a library that chooses at its first run. `threads`: "none",
+    "openmp" for a library whose loops OpenMP's threads run, or "callback" for one whose loops are run by the function
+    that is given to `NAME_set_parallel_for`. `entries`:
     the functions of the program that C can call, or "all" for the public ones; @main by default. One is called
     `NAME_run`, several `NAME_FUNCTION_run`. `weights`: a file for the large constants, by its path from the folder of
     the other files, which C gives to `NAME_set_weights` before the first run. `external`: whether the code may call
@@ -237,6 +239,8 @@ def compile_ahead(
     if levels and kind_of(triple or host_triple()) != "x86_64":
         raise MachineError(f"several levels are of x86_64, not of '{triple or host_triple()}'")
     machines = [Machine.named(triple, level) for level in levels or (cast("str | None", cpu),)]
+    if Threads(threads) is Threads.OPENMP and machines[0].format not in (Format.ELF, Format.MACH_O):
+        raise MachineError(f"OpenMP's threads run no loops for '{machines[0].triple}': take --threads=callback")
     if identifier(name) != name:
         reason = "C or C++ reserves it" if is_reserved(name) else "take letters, digits and underscores"
         raise LibraryNameError(f"'{name}' cannot begin the names of C functions: {reason}")
@@ -333,9 +337,9 @@ def _refusal(target: str) -> str:
 def _linked(interface: Interface, machine: Machine, texts: list[str], timing: Timing) -> tuple[bytes, str]:
     """The object file of all entries, with the functions that they share, and its optimized LLVM IR."""
     name = interface.name
-    if interface.threads is Threads.CALLBACK:
+    if interface.threads is not Threads.NONE:
         texts = [text.replace(f"@{PARALLEL_FOR}(", f"@{name}_share(") for text in texts]
-        texts.append(machine.header + parallel_for(name))
+        texts.append(machine.header + share_functions(name, interface.threads))
     if interface.weights is not None:
         texts.append(machine.header + set_weights(name, interface.weights, machine.kind.big_endian))
     text = link_texts(texts) if len(texts) > 1 else texts[0]

@@ -55,11 +55,11 @@ class StackError(RuntimeError):
     """LLVM does not say how large the frames are: a failure of the compiler."""
 
 
-def stack_bytes(text: str, machine: Machine, functions: Sequence[str], between: str | None = None) -> list[int]:
+def stack_bytes(text: str, machine: Machine, functions: Sequence[str], between: Sequence[str] = ()) -> list[int]:
     """
     The stack that calls of functions of an optimized module take at most, without that of functions elsewhere.
 
-    `between` names a function that calls the address of another: its frame comes between any two.
+    `between` names functions of which the last calls the address of another: their frames come between any two.
     """
     frames, bodies = _frames(text, machine), dict(_parts(text))
     named = {
@@ -85,7 +85,7 @@ def stack_bytes(text: str, machine: Machine, functions: Sequence[str], between: 
         moved = _moved(body) if machine.kind.big_endian else 0
         return frames.get(name, 0) + moved + _ALIGNMENT + _CALL + _ARGUMENT * arguments
 
-    extra = frame(between) if between is not None and between in bodies else 0
+    extra = sum(frame(name) for name in between if name in bodies)
     return [depth(name) + extra for name in functions]
 
 

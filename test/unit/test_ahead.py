@@ -316,7 +316,7 @@ def test_names_of_the_library(tmp_path: Path) -> None:
         compile_ahead(MIXED, triple="sparcv9")
     with pytest.raises(LibraryNameError, match="the library has no function"):
         compile_ahead(MIXED, entries=[])
-    with pytest.raises(ValueError, match="threads are one of none, callback, not 'many'"):
+    with pytest.raises(ValueError, match="threads are one of none, openmp, callback, not 'many'"):
         compile_ahead(MIXED, threads="many")
 
 

@@ -154,6 +154,50 @@ def test_the_callers_threads_compute_the_same_bits(library: Path) -> None:
     assert run(library, "./test") == "all results agree\n"
 
 
+def test_openmp_runs_the_loops_itself(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    if shutil.which("gcc") is None or (shutil.which("ld") is None and shutil.which("ld.lld") is None):
+        pytest.skip("gcc is not installed")
+    make(
+        tmp_path, "--threads=openmp", "--python", "--rust", "--cmake", "--pkg-config", "--emit-test", "--print-symbols"
+    )
+    assert {"GOMP_parallel", "omp_get_max_threads", "omp_get_thread_num"} <= set(capfd.readouterr().out.split())
+    # Each iteration once, whether there are more of them or of threads: the library's own division.
+    main = (
+        'static char met[1000];\n#define main tested\n#include "model_test.c"\n#undef main\n'
+        "void omp_set_num_threads(int);\nvoid model_share(void (*)(void *, int64_t, int64_t), void *, int64_t);\n"
+        "static void meet(void *context, int64_t begin, int64_t end) {\n    (void)context;\n"
+        "    for (; begin < end; begin++) met[begin]++;\n}\n"
+        "int main(int argc, char **argv) {\n    int64_t count, at;\n    omp_set_num_threads(5);\n"
+        "    for (count = 0; count < 1000; count += 1 + count / 3) {\n        memset(met, 0, sizeof met);\n"
+        "        model_share(meet, NULL, count);\n        for (at = 0; at < 1000; at++)\n"
+        "            if (met[at] != (at < count)) return 3;\n    }\n    return tested(argc, argv);\n}\n"
+    )
+    (tmp_path / "main.c").write_text(main)
+    flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fopenmp"]
+    run(tmp_path, "gcc", *flags, "main.c", "model.o", "-lm", "-o", "main")
+    assert run(tmp_path, "./main") == "all results agree\n"
+    if shutil.which("rustc") is not None:
+        (tmp_path / "top.rs").write_text("mod model;\nfn main() { assert!(model::ARENA_BYTES > 0); }\n")
+        run(tmp_path, "rustc", "--edition=2021", "-L", ".", "top.rs", "-o", "top")
+        run(tmp_path, "./top")
+    assert "-fopenmp" in (tmp_path / "model.pc").read_text()
+    assert 'INTERFACE_LINK_OPTIONS "-fopenmp"' in (tmp_path / "model-config.cmake").read_text()
+    script = "import sys\nsys.path.insert(0, '.')\nimport model\nprint(len(model.ARGUMENTS))"
+    assert int(run(tmp_path, sys.executable, "-P", "-c", script)) > 0
+
+
+def test_openmp_is_of_systems_that_have_it(tmp_path: Path) -> None:
+    for triple in ("wasm32", "x86_64-windows-msvc"):
+        with pytest.raises(
+            MachineError, match=f"OpenMP's threads run no loops for '{triple}': take --threads=callback"
+        ):
+            compile_ahead(PROGRAM, triple=triple, threads="openmp")
+    with pytest.raises(MachineError, match="linked on a Mac"):
+        compile_ahead(PROGRAM, triple="arm64-apple-macos", threads="openmp").write(tmp_path, ["shared"])
+    for triple in ("armv7-linux-gnueabihf", "s390x-linux-gnu"):
+        assert "GOMP_parallel" in compile_ahead(PROGRAM, triple=triple, threads="openmp").undefined_symbols
+
+
 def test_python(library: Path) -> None:
     script = """
 import sys

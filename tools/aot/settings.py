@@ -41,8 +41,9 @@ OPTIONS = (
     Option("cpu", "The CPU as LLVM names it (x86-64-v3, or a generic one), or host", MACHINE, "required", "NAME"),
     Option("multiversion", "Versions for these levels of x86-64 in one library, the best chosen at the first run",
            MACHINE, "required", "x86-64-v2,v3,v4"),
-    Option("threads", "Run loops on the caller's thread (none, the default), or by its function: "
-           "NAME_set_parallel_for", MACHINE, "required", "none|callback", choices=("none", "callback")),
+    Option("threads", "Run loops on the caller's thread (none, the default), on OpenMP's, or by the caller's function: "
+           "NAME_set_parallel_for", MACHINE, "required", "none|openmp|callback",
+           choices=("none", "openmp", "callback")),
     *(Option(name, summary, BINDINGS) for name, summary in EXTRAS.items()),
     Option("emit-test", "Write PATH_test.c, which checks the results for inputs of a file, or random ones", PROGRAMS,
            "optional", "PATH"),
