@@ -2,7 +2,8 @@
 sort: order tensors along a dimension by a comparator.
 
 Sorting is always stable, whatever `is_stable` says. `sort_key` recognizes comparators that compare one function of both
-elements, as most do; they need not run for each pair.
+elements, as most do, and `sort_keys` those that compare a second one where the first is equal, and so on; they need not
+run for each pair.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from .comparison import CompareOp
 from .constraints import scalar_types
 from .control_flow import region_block, returned_types, types_text
 from .creation import ConstantOp
+from .elementwise_binary import AndOp, OrOp
 from .quantized.types import UniformQuantizedType
 from .reduction import is_elementwise_region
 
@@ -61,9 +63,57 @@ def sort_key(comparator: Region) -> SortKey | None:
     None also for quantized elements, whose order is not quite that of the stored integers: large ones may be equal;
     and in the weak order, which few programs sort by.
     """
+    assert comparator.block.last_op is not None
+    return _key_of(comparator.block.last_op.operands[0], comparator.block)
+
+
+def sort_keys(comparator: Region) -> list[SortKey]:
+    """
+    The keys, the most significant first, if the comparator is `f(a) < f(b) | f(a) == f(b) & (g(a) < g(b) | ..)`.
+
+    Each comparison is as `sort_key` describes it, floats in their total order if there are several; else none.
+    """
     block = comparator.block
     assert block.last_op is not None
-    compare = block.last_op.operands[0].owner
+    value, keys = block.last_op.operands[0], list[SortKey]()
+    while isinstance(either := value.owner, OrOp):
+        rest = [found for pair in _exchanged(either) if (found := _next_key(*pair, block)) is not None]
+        if len(rest) != 1:
+            return []
+        keys.append(rest[0][0])
+        value = rest[0][1]
+    last = _key_of(value, block)
+    if last is None or (keys and not last.total_order):
+        return []
+    return [*keys, last]
+
+
+def _exchanged(op: AndOp | OrOp) -> tuple[tuple[SSAValue, SSAValue], tuple[SSAValue, SSAValue]]:
+    """The operands in both orders."""
+    return (op.operands[0], op.operands[1]), (op.operands[1], op.operands[0])
+
+
+def _next_key(less: SSAValue, otherwise: SSAValue, block: Block) -> tuple[SortKey, SSAValue] | None:
+    """The key of `less`, and what decides where it is equal, if that is what `otherwise` says."""
+    key, both = _key_of(less, block), otherwise.owner
+    if key is None or not key.total_order or not isinstance(both, AndOp):
+        return None
+    compare = cast(CompareOp, less.owner)
+    for equal, rest in _exchanged(both):
+        same = equal.owner
+        if (
+            isinstance(same, CompareOp)
+            and same.direction == "EQ"
+            and same.compare_type == compare.compare_type
+            and set(same.operands) == set(compare.operands)
+        ):
+            return key, rest
+    return None
+
+
+def _key_of(value: SSAValue, block: Block) -> SortKey | None:
+    """The key of a comparison: see `sort_key`."""
+    compare = value.owner
     if not isinstance(compare, CompareOp) or compare.direction not in ("LT", "GT") or compare.is_weak_order:
         return None
     if isinstance(element_of(compare.operands[0]), UniformQuantizedType):
@@ -181,9 +231,10 @@ class SortOp(RegionOp):
 
 def _order(run: RegionRunner, comparator: Region, rows: Sequence[Array]) -> Array:
     """The order of each row, as indices."""
-    key = sort_key(comparator)
-    if key is not None:
-        return np.argsort(_integers(key, comparator.block, rows), axis=-1, kind="stable")
+    keys = sort_keys(comparator)
+    if keys:
+        integers = [_integers(key, comparator.block, rows) for key in reversed(keys)]
+        return np.lexsort(integers, axis=-1) if len(keys) > 1 else np.argsort(integers[0], axis=-1, kind="stable")
     if is_elementwise_region(comparator):
         order = _merged_order(run, comparator, rows)
         if order is not None:

@@ -1,9 +1,10 @@
-"""hlo.sort: linalg_ext.sort, or linalg_ext.sort_by_key if the comparator compares one key."""
+"""hlo.sort: linalg_ext.sort, or linalg_ext.sort_by_key if the comparator compares keys."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, f32, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
@@ -26,16 +27,18 @@ def _sort(op: hlo.SortOp, emitter: Emitter) -> None:
     """
     `hlo.sort %x ({ compare LT, f(%a), f(%b) })` becomes `linalg_ext.sort_by_key outs(%x)` with a region that computes
     f(%a) as an unsigned integer of the same order, and one that computes %a from it if f only makes zeros and NaN
-    alike; with any other comparator, `linalg_ext.sort` with that comparator.
+    alike. Several keys that fit into 64 bits become one. With any other comparator, `linalg_ext.sort` with that
+    comparator.
     """
     elements = [signless(element_of(value)) for value in op.inputs]
-    key = hlo.sort_key(op.comparator)
-    if key is None:
+    keys = hlo.sort_keys(op.comparator)
+    if not keys or sum(_key_width(key) for key in keys) > 64:
         cls, regions = linalg_ext.SortOp, [scalar_region(op.comparator.block, [e for e in elements for _ in range(2)])]
     else:
-        cls, regions = linalg_ext.SortByKeyOp, [_key_region(key, op.comparator.block, elements)]
+        cls, regions = linalg_ext.SortByKeyOp, [_key_region(keys, op.comparator.block, elements)]
         element = element_of(op.inputs[0])
-        if len(elements) == 1 and element_of(key.value) == element and _is_own_key(key, element):
+        (key, *others) = keys
+        if not others and len(elements) == 1 and element_of(key.value) == element and _is_own_key(key, element):
             regions.append(_inverse_region(key, element, elements[0]))
     properties: dict[str, Any] = {"dimension": integer_attr(op.dim, i64)}
     results = emitter.structured(cls, [], [emitter.get(value) for value in op.inputs], regions, properties)
@@ -43,14 +46,31 @@ def _sort(op: hlo.SortOp, emitter: Emitter) -> None:
         emitter.define(old, new)
 
 
-def _key_region(key: hlo.SortKey, comparator: Block, elements: list[Any]) -> Region:
+def _key_width(key: hlo.SortKey) -> int:
+    """The bits of a key as an integer: see `ordered`."""
+    element = element_of(key.value)
+    return 32 if is_narrow_float(element) else 8 if is_boolean(element) else width_of(signless(element))
+
+
+def _key_region(keys: list[hlo.SortKey], comparator: Block, elements: list[Any]) -> Region:
+    """Several keys are one integer, the first in its highest bits."""
     block = Block(arg_types=elements)
-    values: dict[SSAValue, SSAValue] = {
-        argument: block.args[argument.index // 2] for argument in comparator.args if argument.index % 2 == 0
-    }
-    inline_operations(key.operations, values, block)
-    found = ordered(Scalar(block, values[key.value]), element_of(key.value), key.total_order, key.descending)
-    block.add_op(YieldOp(found.value))
+    found: list[Scalar] = []
+    for key in keys:
+        values: dict[SSAValue, SSAValue] = {
+            argument: block.args[argument.index // 2] for argument in comparator.args if argument.index % 2 == 0
+        }
+        inline_operations(key.operations, values, block)
+        number = Scalar(block, values[key.value])
+        found.append(ordered(number, element_of(key.value), key.total_order, key.descending))
+    whole = found[0]
+    if len(keys) > 1:
+        type_ = IntegerType(32 if sum(width_of(x.type) for x in found) <= 32 else 64)
+        first, *rest = [x if x.type == type_ else x.cast(arith.ExtUIOp, type_) for x in found]
+        whole = first
+        for narrow, number in zip(found[1:], rest, strict=True):
+            whole = (whole << width_of(narrow.type)) | number
+    block.add_op(YieldOp(whole.value))
     return Region(block)
 
 

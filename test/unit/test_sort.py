@@ -11,7 +11,7 @@ import pytest
 from cpu_programs import DTYPES, FLOATS, TARGETS, TYPES, Batch, edges, random_values, run, type_of
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
-from xhlo.hlo_dialect.ops.sort import sort_key
+from xhlo.hlo_dialect.ops.sort import sort_key, sort_keys
 from xhlo.hlo_dialect.reading import parse_module
 
 
@@ -167,6 +167,71 @@ def test_sort_key(name: str) -> None:
     assert (sort_key(op.regions[0]) is not None) == found
     if found:
         check_all([([np.arange(9, dtype=np.float32) % 4], 0, body)])
+
+
+def lexicographic(types: Sequence[str], directions: Sequence[str], kind: str = "TOTALORDER") -> str:
+    """Compare the first keys, where they are equal the second ones, and so on."""
+    lines: list[str] = []
+    for k, (type_, direction) in enumerate(zip(types, directions, strict=True)):
+        stated = f", {kind}" if type_ in FLOATS else ""
+        for name, how in (("less", direction), ("same", "EQ")):
+            pair = f"(tensor<{type_}>, tensor<{type_}>) -> tensor<i1>"
+            lines.append(f"%{name}{k} = hlo.compare {how}, %a{k}, %b{k}{stated} : {pair}")
+    last = f"%less{len(types) - 1}"
+    for k in reversed(range(len(types) - 1)):
+        lines += [f"%and{k} = hlo.and %same{k}, {last} : tensor<i1>", f"%or{k} = hlo.or %less{k}, %and{k} : tensor<i1>"]
+        last = f"%or{k}"
+    return "\n".join(lines).replace(f"{last} =", "%p =")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("types", ["i32 f32", "f32 i8 ui16", "i64 f32", "bf16 i1", "f64 i32 i16"], ids=str.split)
+def test_several_keys(target: str, types: str) -> None:
+    """Keys that fit into 64 bits are one; the last array is no key."""
+    names, rng = types.split(), np.random.default_rng(0)
+    directions = ["LT", "GT", "LT"][: len(names)]
+    for length in (9, 150, 400):
+        keys = [rng.integers(0, 2 if name == "i1" else 4, length).astype(DTYPES[name]) for name in names]
+        for name, key in zip(names, keys, strict=True):
+            if name in FLOATS:
+                key[::7], key[1::7], key[2::7] = np.nan, -0.0, np.inf
+        arrays = [*keys, np.arange(length, dtype=np.int32)]
+        text = sort_text(arrays, 0, lexicographic(names, directions))
+        batch = Batch()
+        batch.add(text, *map(type_of, arrays), operands=arrays)
+        got = run(batch.text(), list(batch.inputs.values()), target)
+        signs = [1 if direction == "LT" else -1 for direction in directions]
+
+        def order(place: int, keys: Any = keys, signs: Any = signs) -> Any:
+            # Here NaN has no sign, and is above all; -0 is below +0.
+            numbers = [float(key[place]) for key in keys]
+            ranks = [(x != x, 0 if x != x else x, 0 if x != x else not np.signbit(x)) for x in numbers]
+            return tuple(tuple(sign * part for part in rank) for sign, rank in zip(signs, ranks, strict=True))
+
+        np.testing.assert_array_equal(got[-1], sorted(range(length), key=order))
+
+
+@pytest.mark.parametrize(
+    "body, count",
+    [
+        (lexicographic(["i32", "f32"], ["LT", "GT"]), 2),
+        (lexicographic(["i32", "f32"], ["LT", "GT"], "FLOAT"), 0),
+        (lexicographic(["i32", "f32"], ["LT", "LT"]).replace("EQ, %a0, %b0", "EQ, %a0, %a0"), 0),
+        (lexicographic(["i32", "f32"], ["LT", "LT"]).replace("hlo.or", "hlo.and"), 0),
+    ],
+)
+def test_sort_keys(body: str, count: int) -> None:
+    arrays = [np.zeros(4, np.int32), np.zeros(4, np.float32)]
+    text = sort_text(arrays, 0, body).replace("$", "%x")
+    types = ", ".join(map(type_of, arrays))
+    parameters = ", ".join(f"%x{k}: {type_of(array)}" for k, array in enumerate(arrays))
+    module = parse_module(
+        f"func.func @main({parameters}) -> ({types}) {{ %0:2 = {text}\n return %0#0, %0#1 : {types} }}",
+        "test.mlir",
+        make_context(),
+    )
+    op = next(op for op in module.walk() if op.name == "hlo.sort")
+    assert len(sort_keys(op.regions[0])) == count
 
 
 @pytest.mark.parametrize("target", TARGETS)

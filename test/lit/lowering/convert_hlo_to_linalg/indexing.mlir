@@ -41,6 +41,27 @@ func.func private @by_key(%x: tensor<9xi32>, %y: tensor<9xf32>) -> (tensor<9xi32
   return %0#0, %0#1 : tensor<9xi32>, tensor<9xf32>
 }
 
+// Two keys are one of 64 bits, the first one above.
+// CHECK-LABEL: @by_two_keys
+// CHECK:         linalg_ext.sort_by_key {dimension = 0 : i64} outs(%x, %y : tensor<9xi32>, tensor<9xi16>) ({
+// CHECK:           %[[FIRST:.*]] = arith.extui %{{.*}} : i32 to i64
+// CHECK:           %[[SECOND:.*]] = arith.extui %{{.*}} : i16 to i64
+// CHECK:           %[[WIDTH:.*]] = arith.constant 16 : i64
+// CHECK:           %[[ABOVE:.*]] = arith.shli %[[FIRST]], %[[WIDTH]]
+// CHECK:           arith.ori %[[ABOVE]], %[[SECOND]]
+func.func private @by_two_keys(%x: tensor<9xi32>, %y: tensor<9xi16>) -> (tensor<9xi32>, tensor<9xi16>) attributes {hlo.kernel = "custom"} {
+  %0:2 = "hlo.sort"(%x, %y) <{dimension = 0 : i64}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i16>, %d: tensor<i16>):
+    %less = hlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %same = hlo.compare EQ, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %next = hlo.compare LT, %c, %d : (tensor<i16>, tensor<i16>) -> tensor<i1>
+    %both = hlo.and %same, %next : tensor<i1>
+    %p = hlo.or %less, %both : tensor<i1>
+    hlo.return %p : tensor<i1>
+  }) : (tensor<9xi32>, tensor<9xi16>) -> (tensor<9xi32>, tensor<9xi16>)
+  return %0#0, %0#1 : tensor<9xi32>, tensor<9xi16>
+}
+
 // The key of one array's elements gives the element back, but for -0: it is sorted as +0.
 // CHECK-LABEL: @by_own_key
 // CHECK:         linalg_ext.sort_by_key {dimension = 0 : i64} outs(%x : tensor<9xf32>) ({
