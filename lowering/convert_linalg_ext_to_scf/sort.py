@@ -1,7 +1,8 @@
 """
 Loops of sort and sort_by_key: merge sort by a comparator; radix sort by integer keys, rank sort for short rows.
 
-Keys in vectors are the subjects of sort_vectors.py, for long rows, and of sort_lanes.py, for many rows.
+The radix sort is in radix.py; keys in vectors are the subjects of sort_vectors.py, for long rows, and of sort_lanes.py,
+for many rows.
 
 A row is sorted as a unit; rows are spread over tasks. Each task has scratch rows, between which the passes move the
 elements; the last pass writes the row itself.
@@ -31,6 +32,7 @@ from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from . import sort_vectors
 from .conversion import patterns
+from .radix import Line, Parts, Radix
 from .sort_lanes import MOST, MOST_OF_COLUMNS, LaneSort
 from .sort_vectors import KeySort
 
@@ -44,28 +46,6 @@ LEAST_COLUMNS = 4
 """Columns side by side from which they are sorted in lanes; the rest of a vector is for nothing."""
 
 Precedes: TypeAlias = Callable[[Sequence[SSAValue], Sequence[SSAValue]], SSAValue]
-
-
-@dataclass(frozen=True)
-class Line:
-    """A row of N-tuples, whose components are in N buffers."""
-
-    builder: LoopBuilder
-    buffers: Sequence[SSAValue]
-    place: Callable[[Index], Sequence[Index]]
-
-    def load(self, index: Index) -> list[SSAValue]:
-        return [self.builder.load(buffer, self.place(index)) for buffer in self.buffers]
-
-    def store(self, values: Sequence[SSAValue], index: Index) -> None:
-        for value, buffer in zip(values, self.buffers, strict=True):
-            self.builder.store(value, buffer, self.place(index))
-
-    def copy_to(self, target: Line, lower: int, upper: int) -> None:
-        """Copy the elements of a range to the same indices of another line."""
-
-        with self.builder.loop(lower, upper, attributes=PARALLEL) as index:
-            target.store(self.load(index), index)
 
 
 @dataclass(frozen=True)
@@ -142,72 +122,6 @@ class Merging:
             step = builder.index(takes.cast(arith.ExtUIOp, i64).cast(arith.IndexCastOp, INDEX).value)
             right = builder.index(right + step)
             builder.yield_(builder.index(left + 1 - step), right)
-
-
-@dataclass(frozen=True)
-class Radix:
-    """Radix sort of rows of equal length: `key` computes an unsigned integer of `width` bits from each element."""
-
-    builder: LoopBuilder
-    length: int
-    key: Callable[[Sequence[SSAValue]], SSAValue]
-    width: int
-
-    @property
-    def bits(self) -> int:
-        """Bits per digit, chosen so that the number of digits is 1 or even."""
-        return 11 if self.width > 32 else 8
-
-    @property
-    def digits(self) -> int:
-        return -(-self.width // self.bits)
-
-    def sort(self, lines: Sequence[Line], counts: SSAValue, task: Index) -> None:
-        """
-        Sort through the lines, from the first, which holds the row, to the last; `counts`: (tasks, digits << bits).
-        """
-        builder, size = self.builder, 1 << self.bits
-        zero, one = builder.scalar(integer_attr(0, i32)), builder.scalar(integer_attr(1, i32))
-        with builder.loop(0, self.digits * size, attributes=PARALLEL) as index:
-            builder.store(zero, counts, (task, index))
-        with builder.loop(0, self.length) as index:
-            key = self.key(lines[0].load(index))
-            for digit in range(self.digits):
-                self._next(counts, task, self._bucket(key, digit), one)
-        with builder.loop(0, size, carry=[zero] * self.digits) as (index, totals):
-            following: list[Scalar] = []
-            for digit, total in enumerate(totals):
-                place = (task, index + digit * size)
-                own = builder.load(counts, place)
-                builder.store(total, counts, place)
-                following.append(builder.on(total) + own)
-            builder.yield_(*following)
-        for digit, (source, target) in enumerate(pairwise(lines)):
-            self._distribute(digit, source, target, counts, task)
-
-    def _distribute(self, digit: int, source: Line, target: Line, counts: SSAValue, task: Index) -> None:
-        builder = self.builder
-        one = builder.scalar(integer_attr(1, i32))
-        with builder.loop(0, self.length) as index:
-            values = source.load(index)
-            place = self._next(counts, task, self._bucket(self.key(values), digit), one)
-            target.store(values, builder.to_index(place, unsigned=True))
-
-    def _next(self, counts: SSAValue, task: Index, bucket: IndexValue, one: SSAValue) -> SSAValue:
-        """Return a count and increment it."""
-        found = self.builder.load(counts, (task, bucket))
-        self.builder.store(self.builder.on(found) + one, counts, (task, bucket))
-        return found
-
-    def _bucket(self, key: SSAValue, digit: int) -> IndexValue:
-        """The index of a digit's count."""
-        builder, number = self.builder, self.builder.on(key)
-        if digit:
-            number = number.shift_right_logical(digit * self.bits)
-        if (digit + 1) * self.bits < self.width:
-            number &= (1 << self.bits) - 1
-        place = builder.to_index(number.value, unsigned=True)
-        return builder.index(place + (digit << self.bits))
 
 
 @dataclass(frozen=True)
@@ -339,6 +253,35 @@ def _key_sorter(op: SortByKeyOp, builder: LoopBuilder, rows: _Rows) -> Sorter:
     return row
 
 
+def _sort_in_parts(
+    op: SortByKeyOp, builder: LoopBuilder, homes: Sequence[SSAValue], shape: tuple[int, int, int]
+) -> bool:
+    """Sort few long rows by several tasks each."""
+    count, length = shape[0] * shape[2], shape[1]
+    parts, block = Parts.of(count, length), op.regions[0].block
+    assert block.last_op is not None
+    width = cast(Any, block.last_op.operands[0].type).width.data
+    # Counts of longer digits, for each part, do not fit into the first-level cache: two tasks take as long as one.
+    if parts.parts == 1 or width > 32:
+        return False
+    radix = Radix(builder, length, lambda values: builder.inline(block, values)[0], width)
+    rows = _Rows(builder, homes, shape, count)
+    away, second = rows.scratch(), rows.scratch() if shape[2] > 1 else rows.home
+
+    def lines(row: Index) -> list[Line]:
+        turn = second(row), away(row)
+        return [turn[number % 2] for number in range(radix.digits + 1)]
+
+    if shape[2] > 1:  # columns: copied into scratch and back
+        with parts.tasks(builder) as (_, row, bounds):
+            rows.home(row).copy_to(second(row), *bounds)
+    radix.sort_in_parts(parts, lines)
+    if shape[2] > 1 or radix.digits % 2:
+        with parts.tasks(builder) as (_, row, bounds):
+            lines(row)[-1].copy_to(rows.home(row), *bounds)
+    return True
+
+
 @dataclass(frozen=True)
 class _KeyRows:
     """The rows of a sort whose elements are found again from their keys, but for rare ones: such rows are sorted by
@@ -441,6 +384,8 @@ def _sort(op: SortOp | SortByKeyOp, builder: LoopBuilder) -> None:
             long_rows.long_row(row)
         return
     if isinstance(op, SortByKeyOp) and _sort_in_lanes(op, builder, homes, flat, cost):
+        return
+    if isinstance(op, SortByKeyOp) and not in_vectors and _sort_in_parts(op, builder, homes, flat):
         return
     tasks = task_count(count * length, count * length * cost, count)
     size = task_size(count, tasks)

@@ -35,6 +35,9 @@ LEAST = 256
 PART = 1 << 15
 """The least length of the parts of a row: twice as many keys, of each line, fit into the L2 cache."""
 
+FEW_ROWS = 8
+"""Rows below which two threads would share them unevenly."""
+
 MOST_PARTS = 16
 """Each doubling takes one more pass whose runs do not begin with whole vectors."""
 
@@ -289,11 +292,11 @@ class KeySort:
 
     @staticmethod
     def parts_of(length: int, rows: int) -> int:
-        """The number of parts of a row, a power of two; 1 if there are as many rows as would be parts."""
+        """The number of parts of a row, a power of two; 1 if there are many rows, and as many as would be parts."""
         parts = 1
         while parts < MOST_PARTS and length >= 2 * PART * parts:
             parts *= 2
-        return 1 if rows >= parts else parts
+        return 1 if rows >= max(parts, FEW_ROWS) else parts
 
     @property
     def lanes(self) -> int:

@@ -32,6 +32,7 @@ def test_the_network_sorts() -> None:
 def test_parts() -> None:
     assert [KeySort.parts_of(length, 1) for length in (1000, 65535, 65536, 1 << 20, 1 << 24)] == [1, 1, 2, 16, 16]
     assert [KeySort.parts_of(1 << 20, rows) for rows in (2, 15, 16)] == [16, 16, 1]
+    assert [KeySort.parts_of(100_000, rows) for rows in (3, 8)] == [2, 1]
 
 
 def bits_of(x: Any) -> Any:
