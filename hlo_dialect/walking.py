@@ -1,5 +1,7 @@
 """The operations inside of one and the blocks of a region, in order; faster than xDSL's nested generators."""
 
+# pyright: reportPrivateUsage=false
+# Follows the links of operations and blocks: each pass walks the module, and a property costs as much as the step.
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -45,25 +47,25 @@ def operations_in(op: Operation) -> list[Operation]:
 
 def _collect(op: Operation, found: list[Operation]) -> None:
     for region in op.regions:
-        block = region.first_block
+        block = region._first_block
         while block is not None:
-            inner = block.first_op
+            inner = block._first_op
             while inner is not None:
                 found.append(inner)
                 if inner.regions:
                     _collect(inner, found)
-                inner = inner.next_op
-            block = block.next_block
+                inner = inner._next_op
+            block = block._next_block
 
 
 def types_at(op: Operation) -> list[Attribute]:
     """The types of an operation's results and of the arguments of its blocks."""
-    found = [result.type for result in op.results]
+    found = [result._type for result in op.results]
     for region in op.regions:
-        block = region.first_block
+        block = region._first_block
         while block is not None:
-            found += [argument.type for argument in block.args]
-            block = block.next_block
+            found += [argument._type for argument in block._args]
+            block = block._next_block
     return found
 
 
