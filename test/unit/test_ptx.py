@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -69,16 +70,12 @@ def programs() -> tuple[Program, ...]:
     return tuple(found)
 
 
-def ptx_of(program: Program, chip: str, through: str | None = None) -> str:
-    """The PTX of a program for a chip, through every pass; the module is printed and read at the stage `through`."""
-    text = program.text
+def ptx_of(program: Program, chip: str) -> str:
+    """The PTX of a program for a chip, through every pass."""
     target, machine = nvptx(chip), get_chip(chip)
     front = tuple(map(target.tune, (*FRONT, *FUSE)))
     with paused_gc():
-        if through is not None:
-            text = print_module(passed(text, (*front, *target.passes_between(None, through))))
-            front = ()
-        module = passed(text, (*front, *target.passes_between(through, target.last_stage)))
+        module = passed(program.text, (*front, *target.passes_between(None, target.last_stage)))
         return emit_ptx(module, machine, machine.ptx)
 
 
@@ -175,16 +172,39 @@ func.func @main(%a: tensor<512x256xbf16>, %b: tensor<256x384xbf16>) -> tensor<51
 """
 
 
+LEVELS = nvptx("sm_90")
+
+
+def ptx(module: ModuleOp) -> str:
+    machine = get_chip("sm_90")
+    return emit_ptx(module, machine, machine.ptx)
+
+
 @cache
-def directly(program: Program) -> str:
-    return ptx_of(program, "sm_90")
+def texts_by_stage(program: Program) -> dict[str, str]:
+    """The module after each stage and its PTX, lowered without being printed and read in between."""
+    ctx = make_context()
+    with paused_gc():
+        module = parse_source(Source(program.text, "program.mlir"), ctx)
+        run_passes(ctx, module, tuple(map(LEVELS.tune, (*FRONT, *FUSE))))
+        texts: dict[str, str] = {}
+        for before, stage in pairwise((None, *LEVELS.lowering)):
+            run_passes(ctx, module, LEVELS.passes_between(before, stage))
+            texts[stage] = print_module(module)
+        return {**texts, "ptx": ptx(module)}
 
 
-@pytest.mark.parametrize("stage", nvptx().lowering)
-def test_every_level_reads_back(stage: str) -> None:
-    """A module that is printed at a stage and read back becomes the same PTX."""
+@pytest.mark.parametrize(("stage", "following"), list(pairwise((*LEVELS.lowering, "ptx"))))
+def test_every_level_reads_back(stage: str, following: str) -> None:
+    """A module that is printed at a stage and read back becomes the same one at the next, and at last the same PTX."""
     for program in (*examples(), Program("tensor_cores", TENSOR_CORES)):
-        assert ptx_of(program, "sm_90", stage) == directly(program), program.name
+        texts = texts_by_stage(program)
+        with paused_gc():
+            if following == "ptx":
+                found = ptx(passed(texts[stage], ()))
+            else:
+                found = print_module(passed(texts[stage], LEVELS.passes_between(stage, following)))
+        assert found == texts[following], program.name
 
 
 def test_joined_modules_keep_their_functions_apart() -> None:
