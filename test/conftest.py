@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,17 +64,25 @@ def quick_collections(request: pytest.FixtureRequest) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """
-    Deselect what the mark `sample` leaves out, unless all cases are asked for.
+    Deselect what the marks `sample` and `spread` leave out, unless all cases are asked for.
 
     `@pytest.mark.sample(4)` keeps each fourth case of a test, from the first on, in the order of collection; n without a
     common factor with the length of any parameter's list reaches all values of each parameter.
     `@pytest.mark.sample(type_=("i32", "f32"))` keeps the cases where a parameter has one of these values.
+    `@pytest.mark.spread(2)`, of a test with several parameters, keeps the cases where the positions of their values add
+    up to an even number: each value of one stays, with every second value of the others.
     """
     if config.getoption("--all-cases"):
         return
     seen: Counter[object] = Counter()
+    positions: dict[Any, dict[tuple[int, ...], int]] = {}
     left_out: list[pytest.Item] = []
     for item in items:
+        if (spread := item.get_closest_marker("spread")) is not None:
+            assert isinstance(item, pytest.Function)
+            if sum(_positions(item, positions)) % spread.args[0]:
+                left_out.append(item)
+            continue
         mark = item.get_closest_marker("sample")
         if mark is None:
             continue
@@ -86,6 +95,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         dropped = set(left_out)
         items[:] = [item for item in items if item not in dropped]
+
+
+def _positions(item: pytest.Function, known: dict[Any, dict[tuple[int, ...], int]]) -> Iterator[int]:
+    """The position of each parameter's value in its list; parameters that are listed together are one."""
+    lists = [mark.args[0] for mark in item.iter_markers("parametrize")]
+    together = [tuple(map(str.strip, names.split(","))) if isinstance(names, str) else tuple(names) for names in lists]
+    values = dict(item.callspec.params)
+    groups = [(names, tuple(id(values.pop(name)) for name in names)) for names in together]
+    for names, value in (*groups, *(((name,), (id(value),)) for name, value in values.items())):
+        positions = known.setdefault((item.function, names), {})
+        yield positions.setdefault(value, len(positions))
 
 
 @pytest.fixture

@@ -141,6 +141,7 @@ def of_types(text: str, inputs: tuple[Any, ...]) -> list[np.ndarray]:
     ]
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("chip", WAVES)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_on_the_interpreter(name: str, chip: str) -> None:
@@ -148,6 +149,7 @@ def test_programs_on_the_interpreter(name: str, chip: str) -> None:
     check_on_simt(text, of_types(text, inputs), chip=chip)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("chip", WAVES)
 @pytest.mark.parametrize("name", ("softmax", "columns", "elementwise"))
 def test_llvm_ir_of_the_kernels(name: str, chip: str) -> None:

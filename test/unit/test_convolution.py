@@ -231,6 +231,7 @@ def test_large_convolutions_of_other_types(name: str, element: str) -> None:
 MIXED = [("i8", "i32"), ("ui8", "i16"), ("i8", "f32"), ("bf16", "f32"), ("f16", "f32"), ("f32", "f64"), ("f64", "bf16"), ("f32", "f16"), ("i32", "i8")]  # fmt: skip
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("element", "result"), [(element, "") for element in TYPES] + MIXED)
 def test_types(element: str, result: str) -> None:
     conv = plain((5, 6), (3, 2), 3, 4, pad=((1, 0), (0, 1)), element=element, result=result)
@@ -244,6 +245,7 @@ def test_types(element: str, result: str) -> None:
         np.testing.assert_array_equal(found, want.astype(found.dtype), err_msg=target)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("size", [(5, 6), (30, 30)])
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_complex(size: tuple[int, int], dtype: Any) -> None:

@@ -100,6 +100,7 @@ def test_qr_of_what_lapack_does_not_know() -> None:
         xhlo.compile(text)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("full", [True, False])
 @pytest.mark.parametrize("shape", [(6, 4), (4, 6), (5, 5)])
 def test_singular_values_alone(shape: tuple[int, int], full: bool) -> None:
@@ -108,6 +109,7 @@ def test_singular_values_alone(shape: tuple[int, int], full: bool) -> None:
     check(lambda x: lax.linalg.svd(x, full_matrices=full, compute_uv=False), x, target="lapack_sgesdd_ffi")
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 @pytest.mark.parametrize("shape", [(1,), (2,), (3, 7), (0,), (2, 0), (0, 3)])
 def test_perturbed_tridiagonal_systems(shape: tuple[int, ...], dtype: Any) -> None:
@@ -147,6 +149,7 @@ def test_sparse_columns_outside_count_as_zero() -> None:
     agree(text, [np.array([10, 300], np.float32)], arrays)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("aggregate", [True, False])
 @pytest.mark.parametrize("dimension", [0, -1])
 @pytest.mark.parametrize("function", [lax.approx_max_k, lax.approx_min_k])

@@ -295,6 +295,7 @@ NUMPY_NAMES = {
 }  # fmt: skip
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("type_", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("name", LIBRARY)
 def test_math_library(name: str, type_: str) -> None:

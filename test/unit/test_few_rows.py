@@ -22,6 +22,7 @@ func.func @main(%x: tensor<{m}x{k}x{a}>, %y: tensor<{other}x{b}>) -> tensor<{m}x
 DTYPES: dict[str, Any] = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16}
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("is_transposed", [False, True])
 @pytest.mark.parametrize(
     ("m", "a", "b"),

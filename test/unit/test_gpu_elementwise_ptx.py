@@ -67,6 +67,7 @@ def test_memory_bound_kernels(chip: str) -> None:
             assert resources.registers <= MOST_REGISTERS, resources
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90", "sm_100"])
 @pytest.mark.parametrize("name", ["sort", "scan", "scatter"])
 def test_what_waits_for_other_threads(name: str, chip: str) -> None:

@@ -60,6 +60,7 @@ def check_dot(dot: Dot, **expected: int) -> list[Matmul]:
     return check(dot.text(), array(lhs, dot.element), array(rhs, dot.rhs or dot.element, 1), **expected)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False), (True, True)])
 @pytest.mark.parametrize("element", ["f32", "bf16"])
 def test_layouts(element: str, transposed: tuple[bool, bool]) -> None:
@@ -170,6 +171,7 @@ def dense_inputs(element: str, result: str = "", rows: bool = False) -> tuple[np
     return array((24, 40), element), array((40, 16), element, 1), vector
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize(
     ("after", "bias", "activation"), [(ADD + RELU, True, "relu"), (ONLY_ADD, True, ""), (ONLY_RELU, False, "relu")]
 )

@@ -250,6 +250,7 @@ def test_convolution_padding(padding: tuple[int, int], dilation: int) -> None:
     )
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("padding", [(0, 0), (2, 0), (1, 2), (0, 2)])
 @pytest.mark.parametrize("values", ["equal", "nan", "least"])
 def test_select_and_scatter(padding: tuple[int, int], values: str) -> None:

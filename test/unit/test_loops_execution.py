@@ -80,6 +80,7 @@ def sum_of(dims: str, source: str, target: str, iterators: str, types: Sequence[
     )
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("shape", [(1_000_003,), (700, 1100), (300_000, 7), (4, 300_000), (3, 5)])
 @pytest.mark.parametrize("axis", [None, 0, -1])
 def test_sum(shape: tuple[int, ...], axis: int | None) -> None:
@@ -148,6 +149,7 @@ def test_row_kernel() -> None:
     np.testing.assert_allclose(run(text, [values], (500, 300)), expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize(
     "m, n, k", [(256, 256, 256), (101, 203, 1500), (5, 700, 300), (700, 5, 300), (1, 500, 500), (33, 65, 64)]

@@ -478,6 +478,7 @@ def test_factors_of_half_precision_are_extended_while_packing(monkeypatch: pytes
     check(kernel(types, text, 'hlo.kernel = "dot"'), vector_bits=128)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("type_, dots", [("i8", "byte_dots"), ("i8", "pair_dots"), ("i16", "pair_dots")])
 @pytest.mark.filterwarnings("ignore:overflow encountered in scalar add")  # integers wrap, as they are to
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ ARGUMENTS = {
 }
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", ARGUMENTS)
 @pytest.mark.parametrize(("op", "exact", "bound"), TRIGONOMETRIC)
 def test_trigonometric(op: str, exact: Callable[..., np.ndarray], bound: float, name: str) -> None:

@@ -48,6 +48,7 @@ DTYPES = {
 }
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("element", DTYPES)
 @pytest.mark.parametrize("op", ["add", "multiply", "maximum"])
 def test_reductions_of_all_element_types(element: str, op: str) -> None:

@@ -36,6 +36,7 @@ WIDE = ["i8", "i16", "i32", "i64"]
 PREDICATES = ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("type_", WIDE)
 def test_integer_arithmetic(type_: str):
     a, b = integers(type_, 0), integers(type_, 1)

@@ -200,6 +200,7 @@ def test_scan_is_linear() -> None:
         np.testing.assert_array_equal(run(odd, [x], target)[0], np.full(64, 65.0, np.float32))
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("length", [5, 3000, 100_000])
 def test_scan_of_another_function(reverse: bool, length: int) -> None:
