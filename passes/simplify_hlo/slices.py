@@ -6,16 +6,16 @@ import math
 
 from xdsl.ir import Operation, SSAValue
 
-from ...hlo_dialect.attributes import int_array
-from ...hlo_dialect.expressions.tensor import Builder, Tensor
+from ...hlo_dialect.expressions.tensor import Tensor
 from ...hlo_dialect.ops.comparison import CompareOp
 from ...hlo_dialect.ops.creation import constant_of
 from ...hlo_dialect.ops.gather import GatherOp
-from ...hlo_dialect.ops.index_dimensions import GatherDimensionNumbersAttr, IndexDimensions
+from ...hlo_dialect.ops.index_dimensions import IndexDimensions
 from ...hlo_dialect.ops.movement import BroadcastInDimOp
 from ...hlo_dialect.ops.scatter import ScatterOp, returned_argument
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import Array, element_of, is_float, make_tensor, shape_of
+from .chains import gather
 from .indexing import counted_dim, holds_indices
 from .rewrite import Rewrite, by, simplifications, start, to
 
@@ -110,18 +110,3 @@ def picked(value: SSAValue, index: BroadcastInDimOp, along: int) -> Tensor:
     picked = gather(x.builder, value, places.reshape((*rows, 1)), dims, (1,) * len(shape), rows)
     inside = (places >= 0) & (places <= shape[along] - 1)
     return inside.select(picked, 0.0 if is_float(x.element) else 0)
-
-
-def gather(
-    builder: Builder,
-    value: SSAValue,
-    indices: Tensor,
-    dims: IndexDimensions,
-    sizes: tuple[int, ...],
-    shape: list[int] | tuple[int, ...],
-) -> Tensor:
-    """A gather with a result of `shape`."""
-    type_ = make_tensor(tuple(shape), element_of(value))
-    numbers = GatherDimensionNumbersAttr.of(dims)
-    stated = {"dimension_numbers": numbers, "slice_sizes": int_array(sizes)}
-    return builder.op(GatherOp, [value, indices], type_, **stated)

@@ -175,3 +175,48 @@ def test_indices_of_neighbouring_dimensions(
     dtype = {"i32": np.int32, "ui8": np.uint8, "i64": np.int64}[element]
     components = [random.integers(*limits, part).astype(dtype) for _ in range(2)]
     program.same_bits(random.standard_normal(shape).astype(np.float32), *components)
+
+
+CHAIN = """
+func.func @main(%x: tensor<9x6xi16>, %k: tensor<9x1xi16>, %at: tensor<{at}>) -> tensor<{result}> {{
+  %i = hlo.iota dim = 0 : tensor<9x6xi16>
+  %j = hlo.iota dim = 1 : tensor<9x6xi16>
+  %b = hlo.broadcast_in_dim %k, dims = [0, 1] : (tensor<9x1xi16>) -> tensor<9x6xi16>
+  %0 = hlo.multiply %i, %x : tensor<9x6xi16>
+  %1 = hlo.xor %0, %j : tensor<9x6xi16>
+  %2 = hlo.add %1, %b : tensor<9x6xi16>
+  %3 = hlo.multiply %2, %0 : tensor<9x6xi16>
+  %r = {part} -> tensor<{result}>
+  return %r : tensor<{result}>
+}}"""
+
+DYNAMIC = "hlo.dynamic_slice %3, %at, %at, sizes = [{sizes}] : (tensor<9x6xi16>, tensor<{at}>, tensor<{at}>)"
+
+GATHER = (
+    '"hlo.gather"(%3, %at) <{dimension_numbers = #hlo.gather<offset_dims = [OFFSET], collapsed_slice_dims = [DIM], '
+    "start_index_map = [DIM], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: SIZES>}> "
+    ": (tensor<9x6xi16>, tensor<2x1xi32>)"
+)
+
+
+@pytest.mark.parametrize("place", [-7, 0, 3, 8, 120])
+@pytest.mark.parametrize(
+    ("at", "result", "part"),
+    [
+        ("i8", "2x6xi16", DYNAMIC.format(sizes="2, 6", at="i8")),
+        ("ui8", "9x1xi16", DYNAMIC.format(sizes="9, 1", at="ui8")),
+        ("2x1xi32", "2x6xi16", GATHER.replace("OFFSET", "1").replace("DIM", "0").replace("SIZES", "1, 6")),
+        ("2x1xi32", "9x2xi16", GATHER.replace("OFFSET", "0").replace("DIM", "1").replace("SIZES", "9, 1")),
+        ("i8", "3x2xi16", "hlo.slice %3 [1:9:3, 2:4] : (tensor<9x6xi16>)"),
+    ],
+    ids=["rows", "column", "gathered rows", "gathered columns", "static"],
+)
+def test_slices_of_chains_keep_all_bits(at: str, result: str, part: str, place: int) -> None:
+    """Also where places are outside and slices take the nearest."""
+    text = CHAIN.format(at=at, result=result, part=part)
+    draw = np.random.default_rng(0)
+    x, k = (draw.integers(-(2**15), 2**15, shape).astype(np.int16) for shape in ((9, 6), (9, 1)))
+    kinds = {"i8": np.int8, "ui8": np.uint8}
+    places = np.array(place % 256, np.uint8).astype(kinds[at]) if at in kinds else np.array([[place], [2]], np.int32)
+    program = Program(text).after("simplify-hlo").same_bits(x, k, places)
+    assert not any("9x6xi16" in str(op.results[0].type) for op in program.module.walk() if op.name == "hlo.multiply")
