@@ -19,6 +19,10 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnitAttr,
     VectorType,
+    bf16,
+    f32,
+    i8,
+    i16,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Dialect, SSAValue
@@ -227,18 +231,15 @@ class PrefetchOp(IRDLOperation):
             raise VerifyException("expected an index for each dimension")
 
 
-def _is_integer(type_: VectorType[Any]) -> bool:
-    return isinstance(type_.element_type, IntegerType)
-
-
 @irdl_op_definition
 class DotOp(IRDLOperation):
     """
     Add the products of neighbouring lanes to one lane: `cpu.dot %x, %y, %total {unsigned} : ..`.
 
     Lane i of the result is `total[i] + sum of x[g * i + j] * y[g * i + j]` for j from 0 to g-1, where g is the ratio of
-    the lengths: 4 for i8, 2 for i16. Sums wrap. With `unsigned`, x is a vector of unsigned numbers, and so it is for
-    i8: processors multiply those only by signed numbers.
+    the lengths: 4 for i8, 2 for i16 and bf16. Sums of integers wrap. With `unsigned`, x is a vector of unsigned
+    numbers, and so it is for i8: processors multiply those only by signed numbers. The totals of bf16 are f32: two
+    fused multiply-adds, that of j = 1 first, which take subnormal numbers for zeros, also those that they compute.
     """
 
     name = "cpu.dot"
@@ -249,8 +250,8 @@ class DotOp(IRDLOperation):
     unsigned = opt_prop_def(UnitAttr)
     result = result_def(VectorType)
 
-    GROUPS: ClassVar = {8: 4, 16: 2}
-    """By the width of the factors in bits: products that are added to one lane."""
+    GROUPS: ClassVar[dict[Attribute, int]] = {i8: 4, i16: 2, bf16: 2}
+    """By the type of the factors: products that are added to one lane."""
 
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$x `,` $y `,` $total attr-dict `:` type($x) `,` type($y) `,` type($total) `->` type($result)"
@@ -268,12 +269,14 @@ class DotOp(IRDLOperation):
 
     def verify_(self) -> None:
         factor, total = (cast("VectorType[Any]", value.type) for value in (self.x, self.total))
-        width = cast("IntegerType[Any, Any]", factor.element_type).bitwidth if _is_integer(factor) else 0
-        if self.x.type != self.y.type or self.total.type != self.result.type or total.element_type != i32:
-            raise VerifyException("expected factors of one type, and totals of i32")
-        if width not in self.GROUPS or factor.get_shape()[0] != self.GROUPS[width] * total.get_shape()[0]:
-            raise VerifyException("expected four i8, or two i16, for each total")
-        if (self.unsigned is not None) != (width == 8):
+        type_ = factor.element_type
+        if self.x.type != self.y.type or self.total.type != self.result.type:
+            raise VerifyException("expected factors of one type, and totals of one type")
+        if total.element_type != (f32 if type_ == bf16 else i32):
+            raise VerifyException("expected totals of i32, and of f32 for bf16")
+        if type_ not in self.GROUPS or factor.get_shape()[0] != self.GROUPS[type_] * total.get_shape()[0]:
+            raise VerifyException("expected four i8, two i16 or two bf16 for each total")
+        if (self.unsigned is not None) != (type_ == i8):
             raise VerifyException("expected unsigned first factors for i8, and only for i8")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import Float64Type, IntegerType
+from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, IntegerType
 
 from ...dialects.support.scalar import width_of
 from ..device.cpu import Machine
@@ -100,16 +100,28 @@ def group_of(product: Contraction, machine: Machine) -> int:
     return 2 if width <= 16 and machine.pair_dots else 1
 
 
+def pairs_bfloats(product: Contraction, machine: Machine) -> bool:
+    """Whether one instruction adds two products of bf16 to a sum in f32."""
+    return (
+        machine.bfloat_dots
+        and product.k.size >= MIN_ROWS
+        and isinstance(product.element, Float32Type)
+        and all(isinstance(factor, BFloat16Type) for factor in product.factors)
+    )
+
+
 MOST_VECTORS = 3
 """Vectors of each row of a block."""
 
 
-def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTORS) -> Blocking:
-    """Choose the micro-kernel's shape and the tiles."""
+def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTORS, packed: bool = False) -> Blocking:
+    """Choose the micro-kernel's shape and the tiles; `packed`: both factors are, so that bf16 may be in pairs."""
     lanes, group = lanes_of(product, machine), group_of(product, machine)
+    if packed and pairs_bfloats(product, machine):
+        group = 2
     bytes_each = machine.vector_bits // 8 // lanes
     m, n, k = product.m.size, product.n.size, -(-product.k.size // group)
-    spare = 0 if group == 1 else 1
+    spare = spare_registers(product, group)
     mr, vectors = _shape(m, n, lanes, machine.registers, spare, min(most_vectors, MOST_VECTORS))
     nr = lanes * vectors
     passes = max(1, -(-k * nr * bytes_each // DEEP))
@@ -130,7 +142,9 @@ def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTO
     # packing B beforehand would move more bytes than the product itself; with more of them too, if B is far away.
     most, enough = (m_panels, MANY_TASKS) if far else (HIGH, ENOUGH_TASKS)
     once = tile_m == m_panels <= most and around * n_panels >= enough
-    narrowest = 1 if once else 2 if tile_m <= HIGH else NARROW
+    # B is packed by the tasks then: several panels at once, so that its rows are read in longer runs.
+    wide = far and around * n_panels >= NARROW * ENOUGH_TASKS
+    narrowest = (NARROW if wide else 1) if once else 2 if tile_m <= HIGH else NARROW
     while tile_m * tile_n > 4 and around * -(-m_panels // tile_m) * -(-n_panels // tile_n) < machine.tiles:
         if tile_n > narrowest:
             tile_n = -(-tile_n // 2)
@@ -144,12 +158,17 @@ def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTO
     return Blocking(lanes, mr, nr, kc, m_panels, n_panels, tile_m, tile_n, group)
 
 
+def spare_registers(product: Contraction, group: int) -> int:
+    """Registers that dot products of integers need beside those of other products."""
+    return 1 if group > 1 and isinstance(product.element, IntegerType) else 0
+
+
 def most_rows(vectors: int, registers: int, spare: int = 0) -> int:
     """
     The most rows of a block of so many vectors.
 
-    Registers hold the sums, a row of B, and the broadcast element of A; dot products of bytes need one more (`spare`)
-    and a further row of sums.
+    Registers hold the sums, a row of B, and the broadcast element of A; dot products of integers need one more
+    (`spare`) and a further row of sums.
     """
     return min(MOST_ROWS, (registers - 1 - spare - vectors) // vectors - spare)
 

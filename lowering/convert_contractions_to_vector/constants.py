@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, StringAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import BFloat16Type, DenseIntOrFPElementsAttr, ModuleOp, StringAttr, TensorType, UnitAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...dialects.support.buffer_ops import take_block_arguments
@@ -26,6 +26,7 @@ from ...hlo_dialect.arrays import Array
 from ...hlo_dialect.types import constant_array, dense_constant
 from ...hlo_dialect.walking import operations_in
 from ..loop_nests.loop_builder import buffer_of
+from .least import EXPONENT, LEAST_CONSTANT, NO_SIGN
 from .packing import Operand
 from .panel import Packed
 
@@ -93,6 +94,12 @@ class ConstantFactors:
             self.module.body.block.insert_op_after(op, self.constants[name])
         return found
 
+    def are_large(self, name: str) -> bool:
+        """Whether no element of a constant of bf16 is smaller than what `are_normal` assumes of constants."""
+        found = constant_array(cast("DenseIntOrFPElementsAttr[Any]", self.constants[name].initial_value))
+        magnitudes = np.ascontiguousarray(found).view(np.uint16) & NO_SIGN
+        return bool(np.all((magnitudes == 0) | (magnitudes >> EXPONENT >= LEAST_CONSTANT)))
+
     def drop_unread(self) -> None:
         """Erase the constants that nothing reads but the panels."""
         if not self.panels:
@@ -114,9 +121,14 @@ class KernelConstants:
     _made: list[_Made] = field(default_factory=list[_Made])
 
     def panels(self, operand: Operand, element: Packed, bias: int) -> SSAValue | None:
-        """The parameter with all panels of a factor; None if it is no constant, or would grow too large."""
+        """
+        The parameter with all panels of a factor; None if it is no constant, would grow too large, or has bf16 so small
+        that their products may be subnormal.
+        """
         root = operand.access.root
         if root not in self.names or operand.access.dynamic or buffer_of(root).element_type != element:
+            return None
+        if isinstance(element, BFloat16Type) and not all(self.pool.are_large(name) for name in self.names[root]):
             return None
         size = operand.matrices * operand.panels * operand.panel_size
         itemsize = int(element.compile_time_size)

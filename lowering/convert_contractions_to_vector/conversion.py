@@ -167,7 +167,7 @@ def _plan(product: Contraction, machine: Machine, kernel: func.FuncOp) -> _Plan:
         if reads_both_in_place(product, inside, machine):
             blocking, b_packed = inside, False
     if b_packed and not reads_in_place(product):
-        return _Plan(blocking, a_packed=True, b_packed=True)
+        return _Plan(block(product, machine, packed=True), a_packed=True, b_packed=True)
     b_streams = not b_packed and streams(product, machine)
     blocking = block_rows(product, blocking, machine, b_streams)
     return _Plan(blocking, a_packed=False, b_packed=b_packed, b_streams=b_streams)
@@ -231,7 +231,7 @@ class ConvertContractionsToVectorPass(HloPass):
              is shared by the columns, as in depthwise convolutions, vectors of both are multiplied (lane_products.py).
     Factors are widened when they are packed, or read: f16, bf16, i8 and i16 to the product's type. Where the machine
     multiplies and adds groups of integers (byte-dots: four i8, pair-dots: two i16), neighbours along k are packed
-    together instead.
+    together instead; so are pairs of bf16 (bfloat-dots), whose panels state their least number (least.py).
     Parameters that get constants from all calls (`xhlo.constants`) and need no widening are packed here; the calls pass
     the panels instead.
     A convolution of small images with steps before or after it that read at other indices is lowered with them, as a
@@ -250,6 +250,7 @@ class ConvertContractionsToVectorPass(HloPass):
     l2_bytes: int = CPU.l2_bytes
     byte_dots: bool = CPU.byte_dots
     pair_dots: bool = CPU.pair_dots
+    bfloat_dots: bool = CPU.bfloat_dots
     registers: int = CPU.vector_registers
     tiles: int = CPU.tiles
 
@@ -260,6 +261,7 @@ class ConvertContractionsToVectorPass(HloPass):
             self.vector_bits,
             self.byte_dots,
             self.pair_dots,
+            self.bfloat_dots,
             self.l1_bytes,
             self.l2_bytes,
             tiles=self.tiles,

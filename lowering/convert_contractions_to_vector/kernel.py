@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import i8, i16
+from xdsl.dialects.builtin import IntegerType, bf16, i8, i16
 from xdsl.ir import SSAValue
 
 from ..device.cpu import CPU
@@ -29,8 +29,9 @@ from .clearing import clear_block
 from .constants import KernelConstants
 from .contraction import Contraction
 from .epilogue import emit_epilogue
+from .least import are_normal
 from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
-from .packing import Operand, Packer, number_matrices
+from .packing import LOCAL_RUN, MOST_LOCAL, Operand, Packer, number_matrices, panels_in_run
 
 WORK_OF_PACKING = 3
 """The cost of packing one element, in operations of dialects/cost.py."""
@@ -118,11 +119,14 @@ class ProductEmitter:
         b_around = number_matrices(sizes, [loop.b for loop in around])
         a = Operand(product.a, a_around, m.size, m.a, k.size, k.a, blocking.mr, blocking.group, a_once)
         b = Operand(product.b, b_around, n.size, n.b, k.size, k.b, blocking.nr, blocking.group, b_once)
+        if b_once:
+            b = replace(b, run=min(MOST_LOCAL, blocking.tile_n, panels_in_run(b, LOCAL_RUN)))
         packer_of_a = self.packer(a, BIAS if blocking.group == 4 else 0)
         return self.packer(b), packer_of_a
 
     def packer(self, operand: Operand, bias: int = 0) -> Packer:
-        element = {1: self.product.element, 2: i16, 4: i8}[self.blocking.group]
+        pair = i16 if isinstance(self.product.element, IntegerType) else bf16
+        element = {1: self.product.element, 2: pair, 4: i8}[self.blocking.group]
         return Packer(self.builder, self.kernel, operand, self.blocking, element, bias, self.constants)
 
     @property
@@ -139,8 +143,8 @@ class ProductEmitter:
         for packer in reversed(self.packers):
             if packer.count:
                 work = packer.count * packer.operand.panel_size * WORK_OF_PACKING
-                with tasks(self.builder, packer.count, work) as panel:
-                    packer.pack_panel(panel)
+                with tasks(self.builder, packer.runs, work) as run:
+                    packer.pack_run(run)
 
     # Tiles of C.
 
@@ -206,8 +210,16 @@ class ProductEmitter:
         self, output: Index, at: Sequence[Index], depth: tuple[Index, Index], columns: tuple[Index, Index]
     ) -> Generator[tuple[Step, IndexValue]]:
         """The loop of a pass over panels of B: the step with each, and its number."""
-        with self.builder.loop(*columns) as j:
-            yield Step(output, at, *depth, self.panel_of_b(at, j, *depth)), j
+        builder, operand = self.builder, self.packers[0].operand if self.b_packed else None
+        if operand is None or not operand.local or operand.run == 1:
+            with builder.loop(*columns) as j:
+                yield Step(output, at, *depth, self.panel_of_b(at, j, *depth)), j
+            return
+        with builder.loop(*columns, step=operand.run) as first:
+            panels = first, builder.min(first + operand.run, columns[1])
+            self.packers[0].pack_pass(at, panels, *depth)
+            with builder.loop(*panels) as j:
+                yield Step(output, at, *depth, self.panel_of_b(at, j, *depth)), j
 
     def finish(
         self, epilogue: Nest, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]
@@ -221,8 +233,14 @@ class ProductEmitter:
     def emit_block(self, step: Step, i: IndexValue, j: IndexValue, first: bool) -> None:
         """Add the product of panel i of A and panel j of B to their block of C; if `first`, store it instead."""
         a_at = self.packers[1].panel(step.at, i, step.lower, step.upper)
-        lies = PanelOfA(row=1, step=self.blocking.mr)
-        self.multiply_block((self.packers[1].buffer, a_at), lies, step, step.output, i, j, first)
+        a, lies = (self.packers[1].buffer, a_at), PanelOfA(row=1, step=self.blocking.mr)
+        least = [packer.least(step.at, which) for packer, which in zip(self.packers, (j, i), strict=True)]
+        normal = are_normal(self.builder, least)
+        with self.builder.guarded(normal):
+            self.multiply_block(a, lies, step, step.output, i, j, first)
+        if normal is not None:
+            with self.builder.otherwise():
+                self.multiply_block(a, lies, step, step.output, i, j, first, widened=True)
 
     def clear(self, output: Index, rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
         """Set the tile of C to zero."""
@@ -246,10 +264,19 @@ class ProductEmitter:
         return j * self.blocking.nr
 
     def multiply_block(
-        self, a: tuple[SSAValue, Index], lies: PanelOfA, step: Step, output: Index, i: Index, j: IndexValue, first: bool
+        self,
+        a: tuple[SSAValue, Index],
+        lies: PanelOfA,
+        step: Step,
+        output: Index,
+        i: Index,
+        j: IndexValue,
+        first: bool,
+        widened: bool = False,
     ) -> None:
         """
-        Add the product of the panel of A at `a` and the step's panel of B to block (i, j) of the matrix at `output`.
+        Add the product of the panel of A at `a` and the step's panel of B to block (i, j) of the matrix at `output`;
+        `widened`: pairs of bf16 are multiplied as f32.
         """
         builder, product, blocking = self.builder, self.product, self.blocking
         row, column = i * blocking.mr, self.column_of_c(j, first)
@@ -263,6 +290,7 @@ class ProductEmitter:
             b_packed=self.b_packed,
             columns_overlap=not self.b_packed,
             b_streams=self.b_streams,
+            widened=widened,
         )
         arguments = Arguments(
             a=a[0],

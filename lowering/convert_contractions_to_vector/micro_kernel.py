@@ -60,6 +60,8 @@ class Target:
     """Whether the last panel of B ends with its last column, rather than with zeros."""
     b_streams: bool = False
     """Whether the next blocks read the same rows of B, further along."""
+    widened: bool = False
+    """Whether pairs of bf16 are multiplied as f32, in the order of `cpu.dot`."""
 
 
 @dataclass(frozen=True)
@@ -165,26 +167,39 @@ class MicroKernel:
             if self.corrects:
                 middle = vectors.splat(builder.scalar(scalar_attr(-128, i8)), lanes)
                 for total, b_vector in zip(sums[-len(b_row) :], b_row, strict=True):
-                    following.append(self._multiply_add(middle, b_vector, total))
+                    following.append(self._multiply_add([middle], b_vector, total))
             builder.yield_(*following)
         return sums
 
-    def _vector_of_b(self, view: SSAValue, at: int, lanes: int) -> SSAValue:
+    def _vector_of_b(self, view: SSAValue, at: int, lanes: int) -> list[SSAValue]:
+        """The vectors that are multiplied one after the other: one, or those of pairs that are widened."""
         value = self.vectors.load(view, [at], lanes)
-        return value if self.blocking.group > 1 else self.vectors.widened(value, self.element)
+        if self.target.widened:
+            return self._widened_pairs(value)
+        return [value if self.blocking.group > 1 else self.vectors.widened(value, self.element)]
 
-    def _element_of_a(self, view: SSAValue, row: int) -> SSAValue:
-        """The element, or group of elements, of a row in all lanes."""
+    def _element_of_a(self, view: SSAValue, row: int) -> list[SSAValue]:
+        """The element, or group of elements, of a row in all lanes; likewise several of pairs that are widened."""
         blocking, vectors = self.blocking, self.vectors
         if blocking.group == 1:
-            return vectors.splat(vectors.widened(self.builder.load(view, [row]), self.element), blocking.lanes)
-        group = vectors.bitcast(vectors.load(view, [row * blocking.group], blocking.group), i32, 1)
-        return vectors.bitcast(vectors.splat(group, blocking.lanes), self.factor, blocking.lanes * blocking.group)
+            return [vectors.splat(vectors.widened(self.builder.load(view, [row]), self.element), blocking.lanes)]
+        group = vectors.load(view, [row * blocking.group], blocking.group)
+        if self.target.widened:
+            return [vectors.splat(each, blocking.lanes) for each in self._widened_pairs(group)]
+        splat = vectors.splat(vectors.bitcast(group, i32, 1), blocking.lanes)
+        return [vectors.bitcast(splat, self.factor, blocking.lanes * blocking.group)]
 
-    def _multiply_add(self, x: SSAValue, y: SSAValue, total: SSAValue) -> SSAValue:
-        if self.blocking.group == 1:
-            return self.vectors.multiply_add(x, y, total)
-        return self.vectors.dot(x, y, total, unsigned=self.corrects)
+    def _widened_pairs(self, pairs: SSAValue) -> list[SSAValue]:
+        even, odd = self.vectors.halves(pairs)
+        return [odd, even]
+
+    def _multiply_add(self, xs: Sequence[SSAValue], ys: Sequence[SSAValue], total: SSAValue) -> SSAValue:
+        for x, y in zip(xs, ys, strict=True):
+            if self.blocking.group == 1 or self.target.widened:
+                total = self.vectors.multiply_add(x, y, total)
+            else:
+                total = self.vectors.dot(x, y, total, unsigned=self.corrects)
+        return total
 
     def _ask_for_panels(self, a_view: SSAValue, b_view: SSAValue) -> None:
         """Ask for what is multiplied some steps later: panels stream through the L1 cache."""

@@ -12,20 +12,39 @@ source that is contiguous along k is transposed there.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from xdsl.dialects import func
+from xdsl.dialects.builtin import BFloat16Type
 from xdsl.ir import SSAValue
 
 from ...dialects.support.buffers import Buffer, memref_type
+from ...dialects.support.scalar import width_of
+from ..device.cpu import CPU
 from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import LoopBuilder
+from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Access
-from .blocking import Blocking
+from .blocking import ENOUGH_TASKS, Blocking
+from .least import MAGNITUDE, emit_least
 from .panel import Packed, Panel
 from .shared_function import call_known
+
+RUN = 2048
+"""Bytes of a row that are packed together, if the matrix is not in the caches nearby."""
+
+LOCAL_RUN = 512
+"""The same for a factor that is packed one pass at a time, whose panels share the L2 cache with the other factor."""
+
+MOST_LOCAL = 4
+"""Most panels of one pass in a task's memory."""
+
+ROWS = 16
+"""Rows of a run that are read at the same time: a multiple of all groups."""
+
+PART = 512
+"""Rows of a run that one task packs: a multiple of `ROWS`."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +76,8 @@ class Operand:
     """Elements along k that are multiplied together."""
     local: bool
     """Whether each panel is needed only once and so packed when needed, one pass at a time, instead of beforehand."""
+    run: int = 1
+    """Panels that are packed together then."""
 
     @property
     def panels(self) -> int:
@@ -69,6 +90,14 @@ class Operand:
     @property
     def matrices(self) -> int:
         return math.prod(loop.size for loop in self.around if loop.stride)
+
+
+def panels_in_run(operand: Operand, run: int) -> int:
+    """The panels that share `run` bytes of a row; one if rows do not lie across panels, or the matrix is small."""
+    bytes_each = width_of(buffer_of(operand.access.root).element_type) // 8
+    if operand.stride != 1 or operand.size * operand.k_size * bytes_each <= CPU.l2_bytes:
+        return 1
+    return max(1, min(operand.panels, run // (operand.width * bytes_each)))
 
 
 def number_matrices(sizes: Sequence[int], strides: Sequence[int]) -> tuple[Around, ...]:
@@ -120,6 +149,14 @@ class Packer:
         if not self._is_packed and not operand.local and not by_tasks:
             self._all = builder.alloc(self._every_panel)
         self._local: SSAValue | None = None
+        self._least: SSAValue | None = None
+        """The least number of each panel of bf16, or of the panel of a task; see least.py."""
+        if self._states_least and not self.operand.local:
+            self._least = builder.alloc(memref_type((operand.matrices * operand.panels,), MAGNITUDE))
+
+    @property
+    def _states_least(self) -> bool:
+        return isinstance(self.element, BFloat16Type) and not self._is_packed
 
     @property
     def _every_panel(self) -> Buffer:
@@ -138,41 +175,150 @@ class Packer:
         if self.by_tasks:
             self._all = self.builder.alloca(self._every_panel)
         if self.operand.local:
-            self._local = self.builder.alloca(memref_type((self.kc * self.operand.width,), self.element))
+            self._local = self.builder.alloca(
+                memref_type((self.operand.run * self.kc * self.operand.width,), self.element)
+            )
+            if self._states_least:
+                self._least = self.builder.alloca(memref_type((self.operand.run,), MAGNITUDE))
 
     @property
     def count(self) -> int:
         """The number of panels to pack beforehand."""
         return 0 if self.operand.local or self._is_packed else self.operand.matrices * self.operand.panels
 
+    @property
+    def run(self) -> int:
+        """Panels that are packed beforehand together."""
+        operand = self.operand
+        found = 1 if operand.local else panels_in_run(operand, RUN)
+        # A task finds the least numbers of whole panels; others are cut into parts.
+        return min(found, -(-operand.matrices * operand.panels // ENOUGH_TASKS)) if self._states_least else found
+
+    @property
+    def runs(self) -> int:
+        """The number of runs, or of parts of them along k, to pack beforehand."""
+        return self.count // self.operand.panels * -(-self.operand.panels // self.run) * self._parts
+
+    @property
+    def _parts(self) -> int:
+        """Parts along k of a run that is packed beforehand."""
+        return 1 if self.run == 1 or self._states_least else -(-self.operand.k_size // PART)
+
+    def pack_run(self, number: IndexValue) -> None:
+        """Pack a run of panels of all, or a part of it, beforehand."""
+        operand, run, parts = self.operand, self.run, self._parts
+        if run == 1:
+            self.pack_panel(number)
+            return
+        matrix, which = self._matrix_of(number // parts, -(-operand.panels // run))
+        panels = which * run, self.builder.min(which * run + run, operand.panels)
+        begin = matrix * operand.panels
+        lower: Index = 0 if parts == 1 else number % parts * PART
+        depth = lower, operand.k_size if parts == 1 else self.builder.min(operand.k_size - lower, PART)
+
+        def place(panel: Index) -> Index:
+            return (begin + panel) * operand.panel_size + lower * operand.width
+
+        self._fill_run(self._position(matrix), panels, depth, place)
+        if self._least is not None:
+            with self.builder.loop(*panels) as panel:
+                self._note_least(begin + panel, (begin + panel) * operand.panel_size, operand.k_size)
+
+    def _matrix_of(self, number: Index, each: int) -> tuple[Index, Index]:
+        """The matrix of which part `number` of all is one, and the number among the `each` parts of that."""
+        return (0, number) if self.operand.matrices == 1 else (number // each, number % each)
+
+    def _position(self, matrix: Index) -> list[Index]:
+        """The indices of the loops around the product at a packed matrix."""
+        position: list[Index] = []
+        for loop in self.operand.around:
+            moves = loop.stride and self.operand.matrices > 1
+            position.append(matrix // loop.matrices % loop.size if moves else 0)
+        return position
+
     def pack_panel(self, number: IndexValue, count: Index | None = None) -> None:
         """Pack panel `number` of all panels, beforehand; only the first `count` elements along k if given."""
         operand = self.operand
-        matrix = 0 if operand.matrices == 1 else number // operand.panels
-        which = number if operand.matrices == 1 else number % operand.panels
-        position: list[Index] = []
-        for loop in operand.around:
-            moves = loop.stride and operand.matrices > 1
-            position.append(matrix // loop.matrices % loop.size if moves else 0)
+        matrix, which = self._matrix_of(number, operand.panels)
         rows = operand.k_size if count is None else count
-        self._fill(position, which, 0, rows, number * operand.panel_size, operand.k_size)
+        self._fill(self._position(matrix), which, 0, rows, number * operand.panel_size, operand.k_size)
+        self._note_least(number, number * operand.panel_size, rows)
+
+    def pack_pass(self, position: Sequence[Index], panels: tuple[Index, Index], lower: Index, upper: Index) -> None:
+        """Pack one pass, groups in [lower, upper), of some panels: at most `operand.run`, which are local."""
+        operand, group = self.operand, self.operand.group
+        count = self.builder.min(upper * group, operand.k_size) - lower * group
+        self._fill_run(position, panels, (lower * group, count), self._place)
+        if self._least is not None:
+            with self.builder.loop(*panels) as panel:
+                self._note_least(panel % operand.run, self._place(panel), count)
+
+    def _place(self, which: Index) -> Index:
+        """The offset of a local panel."""
+        return which % self.operand.run * (self.kc * self.operand.width)
 
     def panel(self, position: Sequence[Index], which: Index, lower: Index, upper: Index) -> Index:
         """
-        The offset in `buffer` of the packed panel `which` for groups in [lower, upper); packs it now if not packed yet.
+        The offset in `buffer` of the packed panel `which` for groups in [lower, upper).
 
-        `position`: the indices of the loops around the product.
+        A local one that is no part of a run is packed now. `position`: the indices of the loops around the product.
         """
         operand, group = self.operand, self.operand.group
+        if operand.local and operand.run == 1:
+            self.pack_pass(position, (which, which + 1), lower, upper)
         if operand.local:
-            count = self.builder.min(upper * group, operand.k_size) - lower * group
-            self._fill(position, which, lower * group, count, 0, self.kc)
-            return 0
+            return self._place(which)
+        return self._number(position, which) * operand.panel_size + lower * (operand.width * group)
+
+    def least(self, position: Sequence[Index], which: Index) -> tuple[SSAValue, Index] | None:
+        """
+        The place of the least number of the packed panel `which`; None for constants, none of which is below
+        `LEAST_CONSTANT`.
+        """
+        if self._least is None:
+            return None
+        return self._least, which % self.operand.run if self.operand.local else self._number(position, which)
+
+    def _number(self, position: Sequence[Index], which: Index) -> Index:
+        """The number of a panel among all."""
         number: Index = 0
-        for loop, index in zip(operand.around, position, strict=True):
+        for loop, index in zip(self.operand.around, position, strict=True):
             number += index * loop.matrices
-        number = number * operand.panels + which
-        return number * operand.panel_size + lower * (operand.width * group)
+        return number * self.operand.panels + which
+
+    def _note_least(self, number: Index, at: Index, count: Index) -> None:
+        """
+        If it is of bf16, store the least number of panel `number`, which begins at `buffer[at]` and has `count`
+        elements along k.
+        """
+        if self._least is None:
+            return
+        operand, group = self.operand, self.operand.group
+        elements = (count + (group - 1)) // group * (group * operand.width)
+        arguments = (self.buffer, at, elements, self._least, number)
+        call_known(self.builder, self.kernel, "least", arguments, self.lanes * group, emit_least)
+
+    def _fill_run(
+        self,
+        position: Sequence[Index],
+        panels: tuple[Index, Index],
+        depth: tuple[Index, Index],
+        place: Callable[[Index], Index],
+    ) -> None:
+        """
+        Copy `depth`, the first of some elements along k and their number, of some panels to `buffer`, where each begins
+        at its `place`: a few rows of all, then the next ones, so that these are read in long runs.
+        """
+        builder, operand = self.builder, self.operand
+        lower, total = depth
+        rows = self.kc if operand.local else operand.k_size
+        if (operand.run if operand.local else self.run) == 1:
+            self._fill(position, panels[0], lower, total, place(panels[0]), rows)
+            return
+        with builder.loop(0, total, step=ROWS) as done:
+            count = builder.min(total - done, ROWS)
+            with builder.loop(*panels) as panel:
+                self._fill(position, panel, lower + done, count, place(panel) + done * operand.width, rows)
 
     def _fill(
         self, position: Sequence[Index], which: Index, lower: Index, count: Index, target_at: Index, rows: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType, i32
+from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, IntegerType, i32
 from xdsl.ir import SSAValue
 
 from ...dialects.support.scalar import scalar_attr
@@ -13,7 +13,7 @@ from ..loop_nests.kernel_builder import Index
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from .vectors import VectorBuilder, is_vector, lanes_of, powers_of_two
 
-Packed: TypeAlias = Float32Type | Float64Type | IntegerType[Any, Any]
+Packed: TypeAlias = Float32Type | Float64Type | BFloat16Type | IntegerType[Any, Any]
 """The element type of a panel."""
 
 LEAST_TRANSPOSED = 4

@@ -19,7 +19,7 @@ from ...dialects.support.attributes import integer_attr
 from ...dialects.support.kernel import TILING
 from ...hlo_dialect.diagnostics import fail
 from ..device.cpu import Machine
-from .blocking import MOST_VECTORS, Blocking, most_rows
+from .blocking import MOST_VECTORS, Blocking, most_rows, spare_registers
 from .contraction import Contraction
 
 
@@ -90,8 +90,7 @@ def attribute_of(sizes: Mapping[str, int]) -> DictionaryAttr:
 
 
 def _most_rows(product: Contraction, blocking: Blocking, machine: Machine, vectors: int, in_place: bool) -> int:
-    spare = 0 if blocking.group == 1 else 1
-    most = most_rows(max(vectors, 1), machine.registers, spare)
+    most = most_rows(max(vectors, 1), machine.registers, spare_registers(product, blocking.group))
     return min(most, product.m.size) if in_place else most
 
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, VectorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, VectorType, f32, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.cpu import DotOp
+from ...dialects.support.scalar import scalar_attr
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 
 _WRAPS = {"overflowFlags": arith.IntegerOverflowAttr("none")}
@@ -61,7 +62,7 @@ class VectorBuilder:
         return self.add(self._inserted(arith.MuliOp, [x, y], total.type, _WRAPS), total)
 
     def dot(self, x: SSAValue, y: SSAValue, total: SSAValue, unsigned: bool) -> SSAValue:
-        """Add products of neighbouring lanes to each lane of `total`; `unsigned`: x holds unsigned numbers."""
+        """Add products of neighbouring lanes to each lane of `total`, see `cpu.dot`; `unsigned`: x is unsigned."""
         return self.builder.insert(DotOp.make(x, y, total, unsigned)).result
 
     def add(self, x: SSAValue, y: SSAValue) -> SSAValue:
@@ -72,6 +73,21 @@ class VectorBuilder:
 
     def subtract(self, x: SSAValue, y: SSAValue) -> SSAValue:
         return self._inserted(arith.SubiOp, [x, y], x.type, _WRAPS)
+
+    def least(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        """The smaller one of two unsigned numbers."""
+        return self._inserted(arith.MinUIOp, [x, y], x.type)
+
+    def conjunction(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        return self._inserted(arith.AndIOp, [x, y], x.type)
+
+    def halves(self, pairs: SSAValue) -> tuple[SSAValue, SSAValue]:
+        """The even and the odd elements of a vector of bf16, as f32."""
+        lanes = lanes_of(pairs) // 2
+        bits = self.bitcast(pairs, i32, lanes)
+        sixteen, upper = (self.splat(self.builder.scalar(scalar_attr(n, i32)), lanes) for n in (16, -(1 << 16)))
+        even = self._inserted(arith.ShLIOp, [bits, sixteen], bits.type, _WRAPS)
+        return self.bitcast(even, f32, lanes), self.bitcast(self.conjunction(bits, upper), f32, lanes)
 
     def bitcast(self, value: SSAValue, element: Attribute, lanes: int) -> SSAValue:
         """The same bits as a vector of another element type."""

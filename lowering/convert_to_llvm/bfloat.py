@@ -22,13 +22,16 @@ from xdsl.dialects.builtin import (
     StringAttr,
     VectorType,
 )
-from xdsl.ir import Attribute, Operation, TypeAttribute
+from xdsl.ir import Attribute, Block, Operation, SSAValue, TypeAttribute
 
 from ...dialects.support.llvm_layout import Vector, integer
 from ...dialects.support.rewriting import set_type
 from ...hlo_dialect.walking import operations_in
 
 BITS = integer(16)
+
+BFLOAT_DOTS = "x86.avx512bf16.dpbf16ps"
+"""The beginning of LLVM's names for dot products of bf16, after `llvm.`."""
 
 
 @lru_cache(maxsize=1024)
@@ -78,6 +81,9 @@ def floats_as_bits(function: Operation, half: bool) -> None:
             for block in region.blocks:
                 for argument in block.args:
                     set_type(argument, bits_type(argument.type, half))
+        if isinstance(op, llvm.CallIntrinsicOp) and op.intrin.data.startswith(f"llvm.{BFLOAT_DOTS}"):
+            _pass_bfloats(op)
+            continue
         for result in op.results:
             set_type(result, bits_type(result.type, half))
         for name, attr in op.properties.items():
@@ -86,3 +92,15 @@ def floats_as_bits(function: Operation, half: bool) -> None:
             op.results[0].replace_all_uses_with(op.operands[0])
             op.detach()
             op.erase()
+
+
+def _pass_bfloats(op: llvm.CallIntrinsicOp) -> None:
+    """Pass factors, whose bits are in i16 by now, to an instruction that multiplies bf16."""
+    total, *factors = op.args
+    passed: list[SSAValue] = []
+    for factor in factors:
+        type_ = VectorType(BFloat16Type(), cast(Vector, factor.type).get_shape())
+        cast_ = llvm.BitcastOp(factor, type_)
+        cast(Block, op.parent).insert_op_before(cast_, op)
+        passed.append(cast_.result)
+    op.operands = [total, *passed]

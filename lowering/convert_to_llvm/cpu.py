@@ -10,13 +10,14 @@ from __future__ import annotations
 from typing import Any, cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.builtin import VectorType, bf16, i8, i16
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from ...dialects.cpu import DotOp, GuardOp, HostCallOp, ParallelForOp, PrefetchOp, SafepointOp, ScaleOp, SlotOp
 from ...dialects.support.attributes import integer_attr, symbol
 from ...dialects.support.llvm_layout import byte_width
 from ...hlo_dialect.diagnostics import fail
+from .bfloat import BFLOAT_DOTS
 from .builder import I1, NO_PROPERTIES, LlvmBuilder, patterns
 from .conventions import I32, I64, PTR
 from .definitions import llvm_function
@@ -148,28 +149,32 @@ def _scale(op: ScaleOp, to: LlvmBuilder) -> None:
 
 
 _DOTS = {
-    (8, 16): "x86.avx512.vpdpbusd.512",
-    (8, 8): "x86.avx512.vpdpbusd.256",
-    (8, 4): "x86.avx512.vpdpbusd.128",
-    (16, 16): "x86.avx512.pmaddw.d.512",
-    (16, 8): "x86.avx2.pmadd.wd",
-    (16, 4): "x86.sse2.pmadd.wd",
+    (i8, 16): "x86.avx512.vpdpbusd.512",
+    (i8, 8): "x86.avx512.vpdpbusd.256",
+    (i8, 4): "x86.avx512.vpdpbusd.128",
+    (i16, 16): "x86.avx512.pmaddw.d.512",
+    (i16, 8): "x86.avx2.pmadd.wd",
+    (i16, 4): "x86.sse2.pmadd.wd",
+    (bf16, 16): f"{BFLOAT_DOTS}.512",
+    (bf16, 8): f"{BFLOAT_DOTS}.256",
+    (bf16, 4): f"{BFLOAT_DOTS}.128",
 }
-"""LLVM's names of dot products, by the width of the factors in bits and the lanes of the totals."""
+"""LLVM's names of dot products, by the type of the factors and the lanes of the totals."""
 
 
 @patterns.on(DotOp)
 def _dot(op: DotOp, to: LlvmBuilder) -> None:
     """
-    Dot products of i8 become one instruction, which adds to the totals; those of i16 a multiplication and an addition.
+    Dot products of i8 and bf16 become one instruction, which adds to the totals; those of i16 a multiplication and an
+    addition.
     """
     x, y, total = to.operands(op)
     lanes = cast("VectorType[Any]", total.type).get_shape()[0]
-    width = cast("VectorType[Any]", op.x.type).element_type.width.data
-    name = _DOTS.get((width, lanes))
+    factor = cast("VectorType[Any]", op.x.type).element_type
+    name = _DOTS.get((factor, lanes))
     if name is None:
         fail(op, f"has {lanes} totals: only vectors of 128, 256 and 512 bits are supported")
-    if width == 8:
+    if factor != i16:
         to.define(op.result, to.intrinsic(name, (total, x, y), total.type, ()))
         return
     products = to.intrinsic(name, (x, y), total.type, ())

@@ -115,6 +115,12 @@ define void @words(ptr %p) "prefer-vector-width"="512" {
   store <32 x i16> %y, ptr %p
   ret void
 }
+define void @bfloats(ptr %p, ptr %q) "prefer-vector-width"="512" {
+  %x = load <16 x float>, ptr %p
+  %y = fptrunc <16 x float> %x to <16 x bfloat>
+  store <16 x bfloat> %y, ptr %q
+  ret void
+}
 declare i32 @llvm.vector.reduce.add.v64i32(<64 x i32>)
 """
 
@@ -360,7 +366,9 @@ def _dots(machine: Machine) -> tuple[str, ...]:
     if kind_of(machine.triple) != "x86_64":
         return ()
     text = jit.compile_to_assembly(_DOTS_PROBE, machine=machine.target_machine)
-    words = text.partition("words:")[2]
+    words, _, bfloats = text.partition("words:")[2].partition("bfloats:")
     found = ["byte-dots"] if "vpdpbusd" in text else []
     # AVX-512 multiplies 16-bit integers only with BW; SSE2 and AVX2 always do.
-    return tuple([*found, "pair-dots"] if machine.vector_bits < 512 or "zmm" in words else found)
+    found += ["pair-dots"] if machine.vector_bits < 512 or "zmm" in words else []
+    # AVX512_BF16 has a conversion, too; so have AVX-NE-CONVERT and AVX10.2, for shorter vectors or with AVX512_BF16.
+    return tuple([*found, "bfloat-dots"] if machine.vector_bits == 512 and "vcvtneps2bf16" in bfloats else found)

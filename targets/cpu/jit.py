@@ -53,8 +53,11 @@ LEVEL = 2
 QUICK = -1
 """Without the optimizer, and with the quick selection of instructions, in a tenth of the time: for cold code."""
 
-EXCLUDED_FEATURES = ("avx512bf16", "avxneconvert", "avx10.2")
-"""Features whose conversions to bfloat flush denormals to zero."""
+EXCLUDED_FEATURES = ("avxneconvert", "avx10.2")
+"""
+Features whose conversions to bfloat flush denormals to zero. AVX512_BF16 has those too, but LLVM only uses what it is
+asked for, the dot products: `lowering/convert_to_llvm/narrow.py` converts by integer arithmetic.
+"""
 
 _lock = threading.RLock()
 """Only one thread at a time may make and use llvmlite's objects."""
@@ -105,7 +108,7 @@ def host_l2_bytes() -> int | None:
 
 
 def host_dots() -> list[str]:
-    """The options of convert-contractions-to-vector for the dot products of integers that this machine has."""
+    """The options of convert-contractions-to-vector for the dot products that this machine has."""
     features, bits = host_features().split(","), host_vector_bits()
     found: list[str] = []
     if ("+avx512vnni" if bits == 512 else "+avxvnni") in features:
@@ -113,6 +116,8 @@ def host_dots() -> list[str]:
     # AVX-512 multiplies 16-bit integers only with BW.
     if ("+avx512bw" if bits == 512 else "+sse2") in features:
         found.append("pair-dots")
+    if bits == 512 and "+avx512bf16" in features:
+        found.append("bfloat-dots")
     return found
 
 

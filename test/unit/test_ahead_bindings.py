@@ -278,12 +278,15 @@ def test_a_missing_linker_is_named(
         _ = compile_ahead(PROGRAM, triple="aarch64-linux-gnu").shared_library
 
 
-def test_the_integer_dots_of_a_named_cpu() -> None:
-    dots = {cpu: Machine.named("x86_64-linux-gnu", cpu).dots for cpu in ("x86-64-v3", "x86-64-v4", "cascadelake")}
-    assert dots == {
+def test_the_dots_of_a_named_cpu() -> None:
+    cpus = ("x86-64-v3", "x86-64-v4", "cascadelake", "cooperlake", "znver4", "sierraforest")
+    assert {cpu: Machine.named("x86_64-linux-gnu", cpu).dots for cpu in cpus} == {
         "x86-64-v3": ("pair-dots",),
         "x86-64-v4": ("pair-dots",),
         "cascadelake": ("byte-dots", "pair-dots"),
+        "cooperlake": ("byte-dots", "pair-dots", "bfloat-dots"),
+        "znver4": ("byte-dots", "pair-dots", "bfloat-dots"),
+        "sierraforest": ("byte-dots", "pair-dots"),
     }
     assert Machine.named("aarch64-linux-gnu", None).dots == ()
 
@@ -339,8 +342,7 @@ def test_levels_are_checked() -> None:
 
 
 def test_no_conversion_of_a_named_cpu_flushes_subnormals() -> None:
-    for cpu in ("znver4", "sapphirerapids"):
-        # The machine code of the program for a CPU with vcvtneps2bf16 is that for one without.
-        assert "-avx512bf16" in Machine.named("x86_64-linux-gnu", cpu).features
+    assert "-avxneconvert" in Machine.named("x86_64-linux-gnu", "sierraforest").features
+    # The machine code of the program for a CPU with vcvtneps2bf16 is that for one without.
     codes = [compile_ahead(CONVERT, triple="x86_64-linux-gnu", cpu=cpu).object for cpu in ("cascadelake", "cooperlake")]
     assert codes[0] == codes[1]

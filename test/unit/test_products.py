@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import xhlo
+from xhlo.targets.cpu.jit import host_dots
 
 DTYPES: dict[str, Any] = {
     "f32": np.float32,
@@ -84,3 +85,59 @@ def test_products(type_: str, batch: int) -> None:
         else:
             bound = TOLERANCE[out] * np.max(np.abs(a) @ np.abs(b), initial=0)
             np.testing.assert_allclose(np.asarray(got, np.float64), expected, rtol=0, atol=bound)
+
+
+def _chain(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The product by fused multiply-adds in f32, those of odd elements along k before their left neighbours."""
+    total = np.zeros((a.shape[0], b.shape[1]), np.float32)
+    k = a.shape[1]
+    for i in [j for first in range(0, k, 2) for j in (first + 1, first) if j < k]:
+        exact = np.outer(a[:, i].astype(np.float64), b[i].astype(np.float64))
+        total = (exact.astype(np.longdouble) + total).astype(np.float32)
+    return total
+
+
+@pytest.mark.parametrize("m, k, n, dims", [(33, 129, 512, (1, 0)), (130, 300, 70, (0, 1))])
+def test_pairs_of_bf16_have_the_bits_of_f32_arithmetic(m: int, k: int, n: int, dims: tuple[int, int]) -> None:
+    """The processor's instruction takes subnormal numbers for zeros: where there may be some, it is not used."""
+    if "bfloat-dots" not in host_dots() or np.finfo(np.longdouble).nmant < 63:
+        pytest.skip("this machine does not multiply pairs of bf16, or long double has no 64 bits")
+    shapes = [_tensor((m, k) if dims[0] else (k, m), "bf16"), _tensor((n, k) if dims[1] else (k, n), "bf16")]
+    executable = xhlo.compile(
+        f"""func.func @main(%x: {shapes[0]}, %y: {shapes[1]}) -> tensor<{m}x{n}xf32> {{
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [{dims[0]}] x [{dims[1]}] : ({shapes[0]}, {shapes[1]}) -> tensor<{m}x{n}xf32>
+  return %0 : tensor<{m}x{n}xf32>
+}}"""
+    )
+    rng = np.random.default_rng(0)
+    # Usual numbers, products below the least normal number, and subnormal factors.
+    for scales in ((1, 1), (1e-20, 1e-19), (1e-39, 1e18)):
+        a, b = (
+            scale * rng.standard_normal(shape, np.float32)
+            for scale, shape in zip(scales, ((m, k), (k, n)), strict=True)
+        )
+        a[:14] *= np.where(rng.random((14, k)) < 0.01, np.float32(1e-38), np.float32(1))
+        b[3:5] *= np.float32(1e18)
+        a[20, 5], b[7, 9] = np.inf, np.nan
+        x, y = a.astype(ml_dtypes.bfloat16), b.astype(ml_dtypes.bfloat16)
+        found = executable(x if dims[0] else np.ascontiguousarray(x.T), np.ascontiguousarray(y.T) if dims[1] else y)
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(np.asarray(found), _chain(x, y))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-39])
+def test_constant_pairs_of_bf16(scale: float) -> None:
+    """The compiler packs constants, but for those whose products with others may be subnormal."""
+    rng = np.random.default_rng(0)
+    x = (1e30 * rng.standard_normal((40, 66), np.float32)).astype(ml_dtypes.bfloat16)
+    y = (np.float32(scale) * rng.standard_normal((66, 48), np.float32)).astype(ml_dtypes.bfloat16)
+    types = f"(tensor<40x66xbf16>, tensor<66x48xbf16>) -> {(result := _tensor((40, 48), 'f32'))}"
+    executable = xhlo.compile(
+        f"""func.func @main(%x: tensor<40x66xbf16>) -> {result} {{
+  %y = stablehlo.constant dense<"0x{y.tobytes().hex()}"> : tensor<66x48xbf16>
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : {types}
+  return %0 : {result}
+}}"""
+    )
+    wanted = x.astype(np.float64) @ y.astype(np.float64)
+    np.testing.assert_allclose(np.asarray(executable(x)), wanted, rtol=0, atol=1e-5 * np.abs(wanted).max())

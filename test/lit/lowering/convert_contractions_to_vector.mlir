@@ -2,6 +2,7 @@
 // RUN: hlo-opt %s -p 'convert-contractions-to-vector{vector-bits=256}' | filecheck %s --check-prefix=AVX2
 // RUN: hlo-opt %s -p 'convert-contractions-to-vector{byte-dots=true pair-dots=true}' | filecheck %s --check-prefix=BYTES
 // RUN: hlo-opt %s -p 'convert-contractions-to-vector{pair-dots=true}' | filecheck %s --check-prefix=PAIRS
+// RUN: hlo-opt %s -p 'convert-contractions-to-vector{bfloat-dots=true}' | filecheck %s --check-prefix=BFLOATS
 
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>
@@ -112,6 +113,47 @@ func.func private @integers(%x: memref<512x512xi8>, %y: memref<512x512xi8>, %o: 
     %r = arith.muli %u, %v : i32
     %s = arith.addi %z, %r : i32
     linalg.yield %s : i32
+  }
+  func.return
+}
+
+// Pairs of bf16 along k are packed together, and so are rows of a large factor: some rows of many panels, then the next
+// ones. A function finds the least number of each panel. Where two panels have only larger ones than subnormal products
+// need, an instruction multiplies pairs; others are widened.
+// BFLOATS-LABEL: func.func private @bfloats(
+// BFLOATS:         "scf.parallel"
+// BFLOATS:           func.call @bfloats_pack(%x, %{{[0-9]+}}, %[[PA:[0-9]+]],
+// BFLOATS:           func.call @bfloats_least(%[[PA]], %{{[0-9]+}}, %{{[0-9]+}}, %[[LA:[0-9]+]],
+// BFLOATS:         "scf.parallel"
+// BFLOATS:           scf.for
+// BFLOATS:             scf.for
+// BFLOATS:               func.call @bfloats_pack_1(%y, %{{[0-9]+}}, %[[PB:[0-9]+]],
+// BFLOATS:           scf.for
+// BFLOATS:             func.call @bfloats_least_1(%[[PB]], %{{[0-9]+}}, %{{[0-9]+}}, %[[LB:[0-9]+]],
+// BFLOATS:         memref.load %[[LB]][
+// BFLOATS:         memref.load %[[LA]][
+// BFLOATS:         scf.if
+// BFLOATS:           func.call @bfloats_block(%[[PA]],
+// BFLOATS:         } else {
+// BFLOATS:           func.call @bfloats_block_1(%[[PA]],
+// BFLOATS-LABEL: func.func private @bfloats_block_1(
+// BFLOATS-NOT:     cpu.dot
+// BFLOATS:         vector.fma
+// BFLOATS-LABEL: func.func private @bfloats_block(
+// BFLOATS-NOT:     vector.fma
+// BFLOATS:         cpu.dot
+// BFLOATS-LABEL: func.func private @bfloats_least_1(
+// BFLOATS:         arith.minui {{.*}} : vector<32xi16>
+func.func private @bfloats(%x: memref<512x512xbf16>, %y: memref<512x2048xbf16>, %o: memref<512x2048xf32>) attributes {hlo.kernel = "dot"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<512x2048xf32>)
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : memref<512x512xbf16>, memref<512x2048xbf16>) outs(%o : memref<512x2048xf32>) attrs = {xhlo.contraction} {
+  ^bb(%p: bf16, %q: bf16, %z: f32):
+    %p_wide = arith.extf %p : bf16 to f32
+    %q_wide = arith.extf %q : bf16 to f32
+    %r = arith.mulf %p_wide, %q_wide fastmath<reassoc,contract> : f32
+    %s = arith.addf %z, %r fastmath<reassoc,contract> : f32
+    linalg.yield %s : f32
   }
   func.return
 }
