@@ -14,10 +14,11 @@ from ..threads.ranges import THREADS, blocks_over, over_threads
 from .block import bytes_of, scratch_of
 from .epilogue import FusedProduct, ResultWriter, fused_product_of, local_product, private_buffers
 from .form import split_depth
+from .fragments import HALF_BYTES
 from .loader import copies_asynchronously, lanes_of, tile_shapes
 from .matrix_cores import matrix_kernel
 from .registers import register_kernel, vector_of
-from .tensor_cores import HALF_BYTES, takes_tensor_cores, tensor_kernel
+from .tensor_cores import takes_tensor_cores, tensor_kernel
 
 
 def map_contraction(mapper: KernelMapper, phase: Phase) -> None:

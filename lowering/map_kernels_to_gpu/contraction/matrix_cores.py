@@ -21,8 +21,9 @@ from ...loop_nests.kernel_builder import Index
 from ..threads.launch import Launch
 from .block import bytes_of
 from .epilogue import FusedProduct
+from .fragments import ROWS
 from .loader import broadcast, extract, zero
-from .tensor_cores import ROWS, TensorKernel
+from .tensor_cores import TensorKernel
 
 _ACCESS_BYTES = 16
 """Bytes of the widest access to LDS."""

@@ -24,28 +24,21 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
     Float32Type,
-    VectorType,
     i8,
     i32,
 )
 from xdsl.ir import SSAValue
 
-from ....dialects.gpu.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp, LdMatrixOp, MmaSyncOp
+from ....dialects.gpu.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp
 from ....dialects.gpu.plans import TensorTile
-from ....dialects.support.buffers import i64_array
 from ...device.gpu import GpuChip
 from ...loop_nests.kernel_builder import Index
 from ..threads.launch import Launch
 from .block import ProductBlock, SharedArena, Strip, SumWriter, bytes_of
 from .epilogue import FusedProduct
 from .form import Product
-from .loader import extract, tile_shapes, zero
-
-ROWS, COLUMNS = 16, 8
-"""The shape of one multiplication."""
-
-HALF_BYTES = 16
-"""Bytes of a row of A in half a multiplication: one row that ldmatrix reads."""
+from .fragments import COLUMNS, ROWS, Fragments
+from .loader import extract, tile_shapes
 
 LEAST_CLAMPED = 16
 """
@@ -104,10 +97,10 @@ class TensorKernel:
         self.threads = tiling.block
         self.block = ProductBlock(launch, fused, tiling)
         self.element = self.product.factors()[0].element
-        self.half = HALF_BYTES // bytes_of(self.element)
-        """The number of columns of A in half a multiplication."""
         self.shapes = tile_shapes(self.product, tiling)
         self.place = self._place()
+        self.parts = Fragments(self.builder, self.chip, self.element, self.place.lane)
+        self.half = self.parts.half
         self.loaders = self.block.loaders(self.shapes, converted=False)
         self.stages, self.copies = tiling.stages, tiling.copies
         sizes = [shape.size * bytes_of(self.element) for shape in self.shapes]
@@ -234,10 +227,7 @@ class TensorKernel:
         return self.tiling.share_n // COLUMNS
 
     def _zeros(self) -> list[SSAValue]:
-        total = self.product.total
-        made = vector.BroadcastOp.create(operands=[zero(self.builder, total)], result_types=[VectorType(total, (2, 2))])
-        nothing = self.builder.insert(made).vector
-        return [nothing] * (self.tiling.share_m // ROWS * self.columns)
+        return [self.parts.zeros(self.product.total)] * (self.tiling.share_m // ROWS * self.columns)
 
     def _products(self, stage: Index, sums: list[SSAValue]) -> list[SSAValue]:
         """Accumulate the products of one tile."""
@@ -261,52 +251,15 @@ class TensorKernel:
         ]
 
     def _rows(self, stage: Index, first: int, depth: int) -> SSAValue:
-        """A's fragment of 16 rows: the upper and lower 8 rows of the first half of the columns, then of the second."""
-        lane = self.place.lane
         m = self.place.row * self.tiling.share_m + first
-        if self.shapes[0].by_depth:
-            row = lane // 16 * 8 + lane % 8
-            column = lane // 8 % 2 * 8
-            return self._load(0, stage, row + depth, column + m)
-        row, column = lane % 16, lane // 16 * self.half
-        return self._load(0, stage, row + m, column + depth)
+        return self.parts.rows(self.tiles[0], self.shapes[0].by_depth, stage, m, depth)
 
     def _columns(self, stage: Index, first: int, depth: int) -> list[SSAValue]:
-        """B's fragments of two times 8 columns: for each, the first and the second half of the rows."""
-        lane = self.place.lane
         n = self.place.column * self.tiling.share_n + first
-        if self.shapes[1].by_depth:
-            row, column = lane % 16, lane // 16 * 8
-            both = self._load(1, stage, row + depth, column + n)
-        else:
-            row = lane // 16 * 8 + lane % 8
-            column = lane // 8 % 2 * self.half
-            both = self._load(1, stage, row + n, column + depth)
-        return [self._pick(both, (0, 1)), self._pick(both, (2, 3))]
-
-    def _load(self, which: int, stage: Index, row: Index, column: Index) -> SSAValue:
-        at = [self.builder.index(index).value for index in (stage, row, column)]
-        return self.builder.insert(LdMatrixOp(self.tiles[which], at, 4, self._transposes(which))).res
-
-    def _transposes(self, which: int) -> bool:
-        """ldmatrix loads rows of A and columns of B whose neighbouring elements differ in k."""
-        return self.shapes[which].by_depth
-
-    def _pick(self, fragment: SSAValue, rows: tuple[int, ...]) -> SSAValue:
-        """Some rows of a fragment."""
-        type_ = VectorType(self.element, (len(rows), 4 // bytes_of(self.element)))
-        made = vector.ShuffleOp.create(
-            operands=[fragment, fragment], result_types=[type_], properties={"mask": i64_array(rows)}
-        )
-        return self.builder.insert(made).result
+        return self.parts.columns(self.tiles[1], self.shapes[1].by_depth, stage, n, depth)
 
     def _multiply(self, row: SSAValue, column: SSAValue, total: SSAValue) -> SSAValue:
-        if self.chip.has_deep_tensor_cores:
-            return self.builder.insert(MmaSyncOp(row, column, total, (ROWS, COLUMNS, 2 * self.half))).res
-        for half in range(2):  # Older chips multiply a depth of 8 at a time.
-            a, b = self._pick(row, (2 * half, 2 * half + 1)), self._pick(column, (half,))
-            total = self.builder.insert(MmaSyncOp(a, b, total, (ROWS, COLUMNS, self.half))).res
-        return total
+        return self.parts.multiply(row, column, total)
 
     # Writing.
 
