@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from xdsl.context import Context
@@ -12,7 +12,9 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
     Float32Type,
+    IndexType,
     IntAttr,
+    IntegerAttr,
     IntegerType,
     MemRefType,
     ModuleOp,
@@ -56,7 +58,8 @@ class ConvertNvgpuToNvvmPass(HloPass):
     A two-dimensional vector is a fragment: one value per register, in block arguments too. A row of 32 bits is one
     register, `vector<2xf16>` for f16, else i32; rows of accumulators have one f32 or i32 per element. Tokens of
     asynchronous copies are erased.
-    Assumes: convert-loops-to-cf, and that fragments are used by nvgpu, cf, vector.broadcast, shuffle and extract only.
+    Assumes: convert-loops-to-cf, and that fragments are used by nvgpu, cf, vector.broadcast, shuffle and extract only,
+             or moved from and to memory, whose rows are then those of the fragment.
     Leaves: no nvgpu, no multi-dimensional vectors.
     """
 
@@ -88,6 +91,8 @@ def _register_types(type_: Attribute) -> Sequence[Attribute] | None:
         return [VectorType(element, (width,)) if isinstance(element, Float16Type) else i32] * rows
     return [element] * (rows * width)
 
+
+Fragment: TypeAlias = "VectorType[Any]"
 
 _Pattern: TypeAlias = "Callable[[Any, _FunctionConversion], None]"
 
@@ -215,10 +220,51 @@ def _extract(op: vector.ExtractOp, to: _FunctionConversion) -> None:
         op.result.replace_all_uses_with(registers[position[0] * width + position[1]])
         return
     row = registers[position[0] * width : (position[0] + 1) * width]
-    value = to.insert(vector.BroadcastOp.create(operands=[row[0]], result_types=[op.result.type]))
+    op.result.replace_all_uses_with(_vector_of(row, op.result.type, to))
+
+
+def _vector_of(row: Sequence[SSAValue], type_: Attribute, to: _FunctionConversion) -> SSAValue:
+    """The elements of a row of accumulators as a vector."""
+    value = to.insert(vector.BroadcastOp.create(operands=[row[0]], result_types=[type_]))
     for lane, register in enumerate(row[1:], 1):
         value = to.insert(vector.InsertOp(register, value, [lane]))
-    op.result.replace_all_uses_with(value)
+    return value
+
+
+def _rows_in_memory(
+    op: vector.LoadOp | vector.StoreOp, type_: Fragment, to: _FunctionConversion
+) -> Iterator[tuple[VectorType[Any], list[SSAValue]]]:
+    """The type of each row of a fragment, and its place in the memref: the last dimension but one counts rows."""
+    count, width = type_.get_shape()
+    *outer, row, column = op.indices if len(op.indices) > 1 else fail(op, "moves a fragment to or from one dimension")
+    for number in range(count):
+        step = to.insert(arith.ConstantOp(IntegerAttr(number, IndexType())))
+        yield VectorType(type_.element_type, (width,)), [*outer, to.insert(arith.AddiOp(row, step)), column]
+
+
+def _load(op: vector.LoadOp, to: _FunctionConversion) -> None:
+    """Each row of a fragment is a vector in memory."""
+    type_ = cast("Fragment", op.result.type)
+    rows = [to.insert(vector.LoadOp(op.base, at, row)) for row, at in _rows_in_memory(op, type_, to)]
+    types = to.spread.types_of([type_])
+    if len(types) > len(rows):
+        fail(op, "loads a fragment of sums: only factors are loaded")
+    to.spread.replace(
+        op.result,
+        [
+            row if row.type == kind else to.insert(llvm.BitcastOp.create(operands=[row], result_types=[kind]))
+            for row, kind in zip(rows, types, strict=True)
+        ],
+    )
+
+
+def _store(op: vector.StoreOp, to: _FunctionConversion) -> None:
+    type_ = cast("Fragment", op.vector.type)
+    registers, (count, width) = to.spread.parts[op.vector], type_.get_shape()
+    if len(registers) != count * width:
+        fail(op, "stores a fragment of factors: only sums are stored")
+    for number, (row, at) in enumerate(_rows_in_memory(op, type_, to)):
+        to.add(vector.StoreOp(_vector_of(registers[number * width : (number + 1) * width], row, to), op.base, at))
 
 
 # Copies.
@@ -251,4 +297,6 @@ _PATTERNS: Mapping[type[Operation], _Pattern] = {
     vector.BroadcastOp: _broadcast,
     vector.ShuffleOp: _shuffle,
     vector.ExtractOp: _extract,
+    vector.LoadOp: _load,
+    vector.StoreOp: _store,
 }

@@ -103,12 +103,17 @@ def _store(evaluator: Evaluator, op: memref.StoreOp) -> Step:
 
 def _vector_load(evaluator: Evaluator, op: vector.LoadOp) -> Step:
     source, indices, result = op.base, tuple(op.indices), op.result
-    count, aligned = _length(op, result.type), _alignment(op)
+    (rows, count), aligned = _shape(op, result.type), _alignment(op)
     width = narrow_width(result.type)
 
     def step(frame: Frame) -> None:
         env = frame.env
-        value = load_run(frame, op, env[source], [env[index] for index in indices], count, aligned)
+        places = [env[index] for index in indices]
+        if rows:
+            found = [load_run(frame, op, env[source], _row(places, row), count, aligned) for row in range(rows)]
+            env[result] = np.stack(np.broadcast_arrays(*found))
+            return
+        value = load_run(frame, op, env[source], places, count, aligned)
         env[result] = value if width is None else with_sign(value, width)
 
     return step
@@ -116,11 +121,16 @@ def _vector_load(evaluator: Evaluator, op: vector.LoadOp) -> Step:
 
 def _vector_store(evaluator: Evaluator, op: vector.StoreOp) -> Step:
     value, target, indices = op.vector, op.base, tuple(op.indices)
-    _length(op, value.type)
+    rows, _ = _shape(op, value.type)
     aligned, width = _alignment(op), narrow_width(value.type)
 
     def step(frame: Frame) -> None:
         env = frame.env
+        for row in range(rows):
+            places = _row([env[index] for index in indices], row)
+            store_run(frame, op, env[target], places, env[value][row], aligned)
+        if rows:
+            return
         stored = env[value] if width is None else without_sign(env[value], width)
         store_run(frame, op, env[target], [env[index] for index in indices], stored, aligned)
 
@@ -133,11 +143,18 @@ def _alignment(op: Operation) -> int:
     return cast("IntegerAttr[Any]", stated).value.data if isinstance(stated, IntegerAttr) else 1
 
 
-def _length(op: Operation, type_: Attribute) -> int:
+def _shape(op: Operation, type_: Attribute) -> tuple[int, int]:
+    """The rows of a fragment, each a vector in memory, or 0 for a plain vector; and the elements of a row."""
     assert isinstance(type_, VectorType)
-    if len(type_.get_shape()) != 1:
-        fail(op, f"accesses memory as {type_}; the SIMT interpreter does so in vectors of one dimension")
-    return type_.get_shape()[0]
+    *rows, count = type_.get_shape()
+    if len(rows) > 1 or (rows and len(cast("Any", op).indices) < 2):
+        fail(op, f"accesses memory as {type_}; the SIMT interpreter does so by vectors, or rows of fragments")
+    return rows[0] if rows else 0, count
+
+
+def _row(places: Sequence[Array], row: int) -> list[Array]:
+    """The indices of a row of the fragment that begins at `places`."""
+    return [*places[:-2], places[-2] + row, places[-1]]
 
 
 def _mixed(static: Iterable[int], dynamic: Sequence[SSAValue]) -> list[int | SSAValue]:

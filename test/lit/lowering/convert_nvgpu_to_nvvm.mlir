@@ -90,4 +90,25 @@ gpu.module @kernels {
     // CHECK-NOT: nvgpu
     gpu.return
   }
+
+  // Fragments move from and to memory of the thread row by row: sums as vectors, factors as registers.
+
+  // CHECK-LABEL: gpu.func @kept
+  gpu.func @kept(%i: index) {
+    %none = arith.constant 0.0 : f32
+    %sum = vector.broadcast %none : f32 to vector<2x2xf32>
+    // CHECK: %[[SUMS:.*]] = memref.alloca() : memref<4x2xf32>
+    %sums = memref.alloca() : memref<4x2xf32>
+    %factors = memref.alloca() : memref<8x2xf16>
+    // CHECK: vector.store %{{.*}}, %[[SUMS]][%[[R0:.*]], %{{.*}}] : memref<4x2xf32>, vector<2xf32>
+    // CHECK: vector.store %{{.*}}, %[[SUMS]][%[[R1:.*]], %{{.*}}] : memref<4x2xf32>, vector<2xf32>
+    vector.store %sum, %sums[%i, %i] : memref<4x2xf32>, vector<2x2xf32>
+    // CHECK-COUNT-4: vector.load %{{.*}} : memref<8x2xf16>, vector<2xf16>
+    %x = vector.load %factors[%i, %i] : memref<8x2xf16>, vector<4x2xf16>
+    %y = vector.load %factors[%i, %i] : memref<8x2xf16>, vector<2x2xf16>
+    // CHECK: nvvm.mma.sync
+    %d = nvgpu.mma.sync(%x, %y, %sum) {mmaShape = [16, 8, 16]} : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+    vector.store %d, %sums[%i, %i] : memref<4x2xf32>, vector<2x2xf32>
+    gpu.return
+  }
 }

@@ -18,3 +18,15 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @flat(%i: index, %b: vector<2x2xf16>, %c: vector<2x2xf32>) {
+    %factors = memref.alloca() : memref<8xf16>
+    // expected-error@+1 {{moves a fragment to or from one dimension}}
+    %x = vector.load %factors[%i] : memref<8xf16>, vector<4x2xf16>
+    %d = nvgpu.mma.sync(%x, %b, %c) {mmaShape = [16, 8, 16]} : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+    gpu.return
+  }
+}
