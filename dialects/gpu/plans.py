@@ -20,55 +20,24 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from .plan import (
+    HEAD,
+    MAX_BLOCK_THREADS,
+    MOST_WARP,
+    WARP,
+    Plan,
+    check_powers_of_two,
+    check_whole_warps,
+    check_width,
+    require,
+)
+from .product_plans import RegisterTile, StreamedRows, TensorTile
+
 PLAN = "gpu.plan"
 """The plan of the launch that starts with an operation."""
 
 JOINED = "gpu.joined"
 """Marks an operation that runs in the same launch as the operation before it."""
-
-WARP, MOST_WARP = 32, 64
-"""Threads of a warp, depending on the chip."""
-MAX_BLOCK_THREADS = 1024
-MAX_VECTOR = 16
-"""Maximum elements of a vector: one access moves 16 bytes."""
-
-HEAD = {"head": True}
-"""Marks the field that is printed first and without its name, `128x64x32`."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How one operation, or several in one launch, are mapped to a GPU."""
-
-    name: ClassVar[str]
-    """The attribute's name without the hash, such as `gpu.rows`."""
-
-    def check(self) -> None:
-        """Raises VerifyException if the numbers contradict each other or exceed a limit of all chips."""
-
-    @property
-    def block(self) -> int:
-        """Threads of a block."""
-        return getattr(self, "threads", 1)
-
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise VerifyException(message)
-
-
-def _check_whole_warps(threads: int) -> None:
-    _require(threads % WARP == 0, f"a block of {threads} threads is not a multiple of {WARP}")
-
-
-def _check_powers_of_two(**numbers: int) -> None:
-    for name, number in numbers.items():
-        _require(number > 0 and number & (number - 1) == 0, f"{name} is {number}, not a power of two")
-
-
-def _check_width(width: int) -> None:
-    _check_powers_of_two(width=width)
-    _require(width <= MAX_VECTOR, f"width is {width}: one access moves {MAX_VECTOR} elements at most")
 
 
 @dataclass(frozen=True)
@@ -109,7 +78,7 @@ class Elementwise(Plan):
     threads: int = 256
 
     def check(self) -> None:
-        _check_width(self.width)
+        check_width(self.width)
 
 
 @dataclass(frozen=True)
@@ -126,9 +95,9 @@ class Transpose(Plan):
     threads: int = 256
 
     def check(self) -> None:
-        _require(len(self.tile) == 2, "a tile has two sides")
-        _check_powers_of_two(side=self.tile[0], other_side=self.tile[1], threads=self.threads)
-        _require(len(self.inputs) > 0, "no input goes through shared memory: the plan is not a transposition")
+        require(len(self.tile) == 2, "a tile has two sides")
+        check_powers_of_two(side=self.tile[0], other_side=self.tile[1], threads=self.threads)
+        require(len(self.inputs) > 0, "no input goes through shared memory: the plan is not a transposition")
 
 
 @dataclass(frozen=True)
@@ -162,12 +131,12 @@ class Rows(Plan):
     def check(self) -> None:
         _check_reduction(self)
         if self.threads < WARP:
-            _check_powers_of_two(threads=self.threads)
+            check_powers_of_two(threads=self.threads)
         if self.rows > 1 or self.threads > WARP:
-            _check_whole_warps(self.block)
-        _require(self.rows == 1 or self.threads <= MOST_WARP, "a row of more than a warp has a block of its own")
-        _require(not (self.keep and self.part), "values are kept in registers only where rows are not cut")
-        _require(not (self.part and self.rows > 1), "a block of several rows does not cut them")
+            check_whole_warps(self.block)
+        require(self.rows == 1 or self.threads <= MOST_WARP, "a row of more than a warp has a block of its own")
+        require(not (self.keep and self.part), "values are kept in registers only where rows are not cut")
+        require(not (self.part and self.rows > 1), "a block of several rows does not cut them")
 
 
 @dataclass(frozen=True)
@@ -203,110 +172,21 @@ class Columns(Plan):
         return self.lanes * self.groups
 
     def check(self) -> None:
-        _require(len(self.tile) == 2, "a tile has two sides: lanes and groups")
+        require(len(self.tile) == 2, "a tile has two sides: lanes and groups")
         _check_reduction(self)
-        _check_powers_of_two(lanes=self.lanes, groups=self.groups)
+        check_powers_of_two(lanes=self.lanes, groups=self.groups)
         if self.groups > 1:
-            _check_whole_warps(self.block)
+            check_whole_warps(self.block)
 
 
 def _check_reduction(plan: Rows | Columns) -> None:
-    _check_width(plan.width)
-    _require(plan.partials <= plan.unroll, f"partials is {plan.partials}, more than unroll, which is {plan.unroll}")
+    check_width(plan.width)
+    require(plan.partials <= plan.unroll, f"partials is {plan.partials}, more than unroll, which is {plan.unroll}")
     second = plan.then
     if plan.part == 0:
-        _require(second is None, "nothing is cut into parts, so that there is nothing to combine `then`")
+        require(second is None, "nothing is cut into parts, so that there is nothing to combine `then`")
     elif not isinstance(second, type(plan)) or second.part:
         raise VerifyException(f"the results of parts are combined `then` by an uncut #{plan.name}")
-
-
-@dataclass(frozen=True)
-class Tile(Plan):
-    """
-    A block computes a tile of `m x n` sums of a contraction, a depth of `k` between two barriers.
-
-    Each of its units, threads or warps, has a `share` of the sums, in rows and columns. `splits`: blocks that share the
-    k of a tile; `raster`: rows of tiles that consecutive blocks go down before the next column; `blocks`: resident
-    blocks per multiprocessor that the register budget must allow.
-    """
-
-    unit: ClassVar[str]
-    tile: tuple[int, ...] = field(metadata=HEAD)
-
-    @property
-    def m(self) -> int:
-        return self.tile[0]
-
-    @property
-    def n(self) -> int:
-        return self.tile[1]
-
-    @property
-    def k(self) -> int:
-        return self.tile[2]
-
-    @property
-    def share_m(self) -> int:
-        return getattr(self, self.unit)[0]
-
-    @property
-    def share_n(self) -> int:
-        return getattr(self, self.unit)[1]
-
-    @property
-    def units(self) -> int:
-        """The number of threads of a block, or of its warps."""
-        return self.m * self.n // (self.share_m * self.share_n)
-
-    def check(self) -> None:
-        _require(len(self.tile) == 3, "a tile has three sizes: m, n and k")
-        _require(len(getattr(self, self.unit)) == 2, f"{self.unit} has two sizes, of m and of n")
-        _check_powers_of_two(m=self.m, n=self.n, k=self.k, share_m=self.share_m, share_n=self.share_n)
-        for size, part in ((self.m, self.share_m), (self.n, self.share_n)):
-            _require(part <= size, f"a part of {part} is larger than the tile's {size}")
-
-
-@dataclass(frozen=True)
-class RegisterTile(Tile):
-    """A contraction in plain arithmetic: each thread holds a share of the sums in registers."""
-
-    name = "gpu.tile"
-    unit = "thread"
-    thread: tuple[int, ...]
-    splits: int = 1
-    raster: int = 1
-    blocks: int = 1
-
-    @property
-    def block(self) -> int:
-        return self.units
-
-
-@dataclass(frozen=True)
-class TensorTile(Tile):
-    """A contraction on tensor cores: each warp, of `lanes` threads, holds a share of the sums."""
-
-    name = "gpu.tensor_tile"
-    unit = "warp"
-    warp: tuple[int, ...]
-    stages: int = 2
-    """Tiles of both factors in shared memory at the same time."""
-    copies: bool = False
-    """Whether tiles are copied asynchronously, or go through registers."""
-    splits: int = 1
-    raster: int = 1
-    blocks: int = 1
-    lanes: int = WARP
-
-    @property
-    def block(self) -> int:
-        return self.units * self.lanes
-
-    def check(self) -> None:
-        super().check()
-        _require(min(self.warp) >= 16, "a warp multiplies 16 rows by 16 columns at least")
-        _require(self.stages >= 2, "fewer than two stages: one is read while another is written")
-        _require(self.copies or self.stages == 2, "tiles that go through registers have two stages")
 
 
 @dataclass(frozen=True)
@@ -355,8 +235,8 @@ class ScanBlocks(Plan):
         return self.threads * self.elements
 
     def check(self) -> None:
-        _check_powers_of_two(threads=self.threads)
-        _require(self.chunk % self.tile == 0, f"a chunk of {self.chunk} is not whole tiles of {self.tile} elements")
+        check_powers_of_two(threads=self.threads)
+        require(self.chunk % self.tile == 0, f"a chunk of {self.chunk} is not whole tiles of {self.tile} elements")
 
 
 @dataclass(frozen=True)
@@ -374,8 +254,8 @@ class Sort(Plan):
         return self.rows * self.tile // 2
 
     def check(self) -> None:
-        _check_powers_of_two(tile=self.tile)
-        _require(self.tile >= 2, "a tile has two elements at least")
+        check_powers_of_two(tile=self.tile)
+        require(self.tile >= 2, "a tile has two elements at least")
 
 
 @dataclass(frozen=True)
@@ -386,7 +266,7 @@ class SortedScatter(Plan):
     sort: Plan
 
     def check(self) -> None:
-        _require(isinstance(self.sort, Sort), "sort is not a #gpu.sort")
+        require(isinstance(self.sort, Sort), "sort is not a #gpu.sort")
 
 
 class PlanAttr(Data[Plan]):
@@ -401,10 +281,10 @@ class PlanAttr(Data[Plan]):
             numbers: Sequence[Any] = value if one.type == "tuple[int, ...]" else [value]
             for number in numbers:
                 if type(number) is int:
-                    _require(number >= least, f"{one.name} is {number}, less than {least}")
+                    require(number >= least, f"{one.name} is {number}, less than {least}")
         self.data.check()
         block = self.data.block
-        _require(block <= MAX_BLOCK_THREADS, f"a block of {block} threads: the limit is {MAX_BLOCK_THREADS}")
+        require(block <= MAX_BLOCK_THREADS, f"a block of {block} threads: the limit is {MAX_BLOCK_THREADS}")
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Plan:
@@ -477,8 +357,8 @@ def _attribute_class(kind: type[Plan]) -> type[PlanAttr]:
 
 
 KINDS = (
-    NoLaunch, Serial, Points, Elementwise, Transpose, Rows, Columns, RegisterTile, TensorTile, Library,
-    ScanRows, ScanThreads, ScanBlocks, Sort, SortedScatter,
+    NoLaunch, Serial, Points, Elementwise, Transpose, Rows, Columns, RegisterTile, TensorTile, StreamedRows,
+    Library, ScanRows, ScanThreads, ScanBlocks, Sort, SortedScatter,
 )  # fmt: skip
 
 _ATTRIBUTE_OF: dict[type[Plan], type[PlanAttr]] = {kind: _attribute_class(kind) for kind in KINDS}

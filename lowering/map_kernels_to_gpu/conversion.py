@@ -28,6 +28,7 @@ from ...dialects.gpu.plans import (
     Serial,
     Sort,
     SortedScatter,
+    StreamedRows,
     TensorTile,
     Transpose,
 )
@@ -63,6 +64,13 @@ def map_contraction(mapper: KernelMapper, phase: Phase) -> None:
     from .contraction import mapping
 
     mapping.map_contraction(mapper, phase)
+
+
+def map_streamed_rows(mapper: KernelMapper, phase: Phase) -> None:
+    """See streamed_rows/."""
+    from .streamed_rows import mapping
+
+    mapping.map_streamed_rows(mapper, phase)
 
 
 def map_library(mapper: KernelMapper, phase: Phase) -> None:
@@ -101,6 +109,7 @@ MAPPINGS: dict[type[Plan], Mapping] = {
     Columns: map_chain,
     RegisterTile: map_contraction,
     TensorTile: map_contraction,
+    StreamedRows: map_streamed_rows,
     Library: map_library,
     ScanRows: map_ext,
     ScanThreads: map_ext,

@@ -10,9 +10,11 @@ from typing import Literal
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from ...dialects.gpu.plans import Plan, Points, Serial, set_plan
-from ...dialects.support.kernel import CONTRACTION, kernels_of
+from ...dialects.support.kernel import CONTRACTION, Kernel, kernels_of
+from ...hlo_dialect.diagnostics import Diagnostic, engine_of
 from ...hlo_dialect.hlo_pass import HloPass
 from ..device.chips import DEFAULT_CHIP
 from ..device.gpu import GpuChip, UnknownChipError
@@ -23,6 +25,9 @@ from ..map_kernels_to_gpu.threads.phases import Phase, joined, phases_of, planne
 from .elementwise import plan_elementwise, plan_together
 from .indexing import plan_ext
 from .reduction import plan_chain, plan_reduction
+
+Remark = Callable[[Operation, str], None]
+"""Takes an operation and what is to be said about it."""
 
 Planner = Callable[[Phase, GpuChip], tuple[Plan, ...]]
 """The plan of a phase, or one for each of its operations; none if the planner does not handle the phase."""
@@ -57,10 +62,12 @@ PLANNERS: tuple[Planner, ...] = (
 """Tried in order on each phase; the last one accepts any."""
 
 
-def plan_kernel(kernel: func.FuncOp, chip: GpuChip, libraries: str) -> None:
-    """Write plans to the operations of a kernel that have none."""
+def plan_kernel(kernel: func.FuncOp, chip: GpuChip, libraries: str, remark: Remark) -> None:
+    """Write plans to the operations of a kernel that have none; `remark` is told why products are apart from rows."""
     convert_others(kernel)
     phases = phases_of(kernel)
+    if libraries != "always" and _plan_products_of_rows(kernel, phases, chip, remark):
+        return
     while phases:
         count = planned_length(phases)
         if not count:
@@ -68,6 +75,21 @@ def plan_kernel(kernel: func.FuncOp, chip: GpuChip, libraries: str) -> None:
             free = next((n for n, one in enumerate(phases) if one.written_plan is not None), len(phases))
             count = _plan_run(kernel, phases[:free], chip, libraries)
         del phases[:count]
+
+
+def _plan_products_of_rows(kernel: func.FuncOp, phases: Sequence[Phase], chip: GpuChip, remark: Remark) -> bool:
+    """Plan a row kernel with products, such as attention, as a whole, if it is one and can be."""
+    multiplies = any(CONTRACTION in op.attributes for phase in phases for op in phase.ops)
+    given = any(phase.written_plan is not None for phase in phases)
+    if not Kernel(kernel).rows or not multiplies or given:
+        return False
+    from .streamed_rows import streamed_plan
+
+    plan = streamed_plan(joined(kernel, phases), chip)
+    if isinstance(plan, str):
+        remark(phases[0].anchor, f"the products of these rows are launches of their own: {plan}")
+        return False
+    return _write(phases, (plan,)) > 0
 
 
 def _plan_run(kernel: func.FuncOp, phases: Sequence[Phase], chip: GpuChip, libraries: str) -> int:
@@ -121,5 +143,10 @@ class PlanGpuKernelsPass(HloPass):
             raise ValueError(str(error)) from None
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
+        engine = engine_of(ctx)
+
+        def remark(op: Operation, text: str) -> None:
+            engine.emit(Diagnostic("remark", text, op.location))
+
         for kernel in list(kernels_of(module)):
-            plan_kernel(kernel, find_chip(self.chip), self.libraries)
+            plan_kernel(kernel, find_chip(self.chip), self.libraries, remark)

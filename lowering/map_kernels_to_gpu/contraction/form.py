@@ -172,7 +172,7 @@ def product_of(op: Operation) -> Product | None:
         return None
     if any(argument.uses.get_length() for argument in op.body.block.args[2:-1]):
         return None  # Operands other than those that only give the loop sizes.
-    found = _sum_of_products(op.body.block)
+    found = sum_of_products(op.body.block)
     if found is None:
         return None
     nest = nest_of_generic(op)
@@ -185,7 +185,7 @@ def product_of(op: Operation) -> Product | None:
     return _canonical(nest, total, multiply, add, conversions, "xhlo.tf32" in op.attributes)
 
 
-def _sum_of_products(
+def sum_of_products(
     block: Block,
 ) -> tuple[Operation, Operation, tuple[tuple[Operation, ...], tuple[Operation, ...]]] | None:
     """The multiplication, the addition and the conversions of the factors in `yield(out + lhs * rhs)`."""

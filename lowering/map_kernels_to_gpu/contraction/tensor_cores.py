@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import (
     i8,
     i32,
 )
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.gpu.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp
 from ....dialects.gpu.plans import TensorTile
@@ -56,23 +56,33 @@ def takes_tensor_cores(product: Product, chip: GpuChip) -> bool:
     and f32 as f32, or as tf32 if the program allows it.
     """
     lhs, rhs = product.factors()
-    if lhs.element != rhs.element:
+    conversions = (lhs.conversions, rhs.conversions)
+    return lhs.element == rhs.element and multiplies(lhs.element, conversions, product.total, chip, product.tf32)
+
+
+def multiplies(
+    element: Attribute,
+    conversions: tuple[tuple[Operation, ...], tuple[Operation, ...]],
+    total: Attribute,
+    chip: GpuChip,
+    tf32: bool = False,
+) -> bool:
+    """Whether the chip has products of two factors of a type, each converted, that are added up in type `total`."""
+    if isinstance(element, Float32Type):
+        plain = not any(conversions) and isinstance(total, Float32Type)
+        return plain and (chip.matrix_depth(element) > 0 or (tf32 and chip.has_bf16_tensor_cores))
+    widened = ExtSIOp if element == i8 else ExtFOp
+    if any(len(each) != 1 or not isinstance(each[0], widened) for each in conversions):
         return False
-    if isinstance(lhs.element, Float32Type):
-        plain = not lhs.conversions and not rhs.conversions and isinstance(product.total, Float32Type)
-        return plain and (chip.matrix_depth(lhs.element) > 0 or (product.tf32 and chip.has_bf16_tensor_cores))
-    widened = ExtSIOp if lhs.element == i8 else ExtFOp
-    if any(len(factor.conversions) != 1 or not isinstance(factor.conversions[0], widened) for factor in (lhs, rhs)):
+    if element == i8:
+        return total == i32 and (chip.has_deep_tensor_cores or chip.matrix_depth(i8) > 0)
+    if not isinstance(total, Float32Type):
         return False
-    if lhs.element == i8:
-        return product.total == i32 and (chip.has_deep_tensor_cores or chip.matrix_depth(i8) > 0)
-    if not isinstance(product.total, Float32Type):
-        return False
-    if chip.matrix_depth(lhs.element) > 0:
+    if chip.matrix_depth(element) > 0:
         return True
-    if isinstance(lhs.element, Float16Type):
+    if isinstance(element, Float16Type):
         return chip.has_tensor_cores
-    return isinstance(lhs.element, BFloat16Type) and chip.has_bf16_tensor_cores
+    return isinstance(element, BFloat16Type) and chip.has_bf16_tensor_cores
 
 
 @dataclass(frozen=True)
