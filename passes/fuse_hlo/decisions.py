@@ -82,9 +82,10 @@ def _fused(clusters: Clusters, node: Node, cluster: Cluster) -> Iterator[Decisio
 
 
 def _reason(clusters: Clusters, rules: ProducerFusion, node: Node, user: Node) -> str:
-    asked = clusters.graph.apart.get((node.index, user.index))
-    if asked is not None:
-        return asked
+    pair, graph = (node.index, user.index), clusters.graph
+    known = graph.apart.get(pair) or graph.refused.get(pair)
+    if known:
+        return known
     target = clusters.live[clusters.home(user.index)]
     own = clusters.live[clusters.home(node.index)]
     fit = rules.fit(node, target) if own.kind != "row" else None

@@ -82,6 +82,8 @@ class BlockGraph:
         self.unknown_ops: list[Operation] = []
         self.apart: dict[tuple[int, int], str] = {}
         """Pairs of a producer and its user that another package keeps in different fusions, with the reason."""
+        self.refused: dict[tuple[int, int], str] = {}
+        """Reasons that rules have found why a producer and its user are in different fusions."""
         for op in block.ops:
             self._add(op)
         self._order_effects()

@@ -52,8 +52,8 @@ class BlockPlan:
     unknown: tuple[Operation, ...] = ()
 
 
-def plan_block(block: Block, strategy: Strategy, products: bool = True) -> BlockPlan:
-    """Partition the block's operations into fusions; with `products`, row fusions take in products of their rows."""
+def plan_block(block: Block, strategy: Strategy, products: str = "packed") -> BlockPlan:
+    """Partition the block's operations into fusions; `products`: how row fusions take in products of their rows."""
     graph = BlockGraph(block)
     if graph.unknown_ops:
         return BlockPlan((), (), tuple(graph.unknown_ops))
@@ -61,8 +61,7 @@ def plan_block(block: Block, strategy: Strategy, products: bool = True) -> Block
     decided: tuple[Decision, ...] = ()
     if strategy == "default":
         fuse_rows(clusters)
-        if products:
-            fuse_row_products(clusters)
+        fuse_row_products(clusters, products)
         repeat_values(clusters)
         repeat_broadcasts(clusters)
         repeat_indices(clusters)

@@ -14,9 +14,10 @@ such a product alone, as a softmax does whose gradient follows from the same exp
 from __future__ import annotations
 
 import math
-from collections.abc import Container
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
 
-from xdsl.ir import OpResult
+from xdsl.ir import Operation, OpResult
 
 from ...dialects.cost import F32_BYTES, Cost
 from ...hlo_dialect.ops.contraction import DotGeneralOp
@@ -25,12 +26,6 @@ from ...hlo_dialect.types import element_of, is_float, numpy_dtype, shape_of
 from ...lowering.device.cpu import CPU
 from .clusters import Cluster, Clusters, Mode
 from .graph import Node, is_splat_constant
-
-LONGEST_ROW = 8192
-"""Elements of a row, of which a tile of at least eight must stay in the L2 cache."""
-
-LARGEST_FACTOR = 1 << 19
-"""Elements of one matrix by which all rows are multiplied: each tile of rows reads it again, from L2 or L3."""
 
 LEAST = 16
 """Rows of a matrix, and elements of a row, below which a product is no better in a row kernel."""
@@ -44,23 +39,102 @@ MOST_SUMMED = 256
 Members = dict[int, None]
 
 
-def fuse_row_products(clusters: Clusters) -> None:
+@dataclass(frozen=True)
+class Limits:
+    """What a target's row kernels multiply."""
+
+    longest_row: float = math.inf
+    largest_factor: float = math.inf
+    """Elements of one matrix by which all rows are multiplied."""
+    widest: float = math.inf
+    """Elements of a factor for each element of a row: what is contracted before, or columns of the result after."""
+    least_matrices: int = LEAST_MATRICES
+    """Matrices of rows from which they sum over the rows of each."""
+    streams: bool = False
+    """Whether they compute rows again for each step, so that rows are products, and products contract them."""
+
+
+LIMITS = {"packed": Limits(8192, 1 << 19), "streamed": Limits(widest=256, least_matrices=1, streams=True)}
+"""
+By the value of fuse-hlo's option. A processor keeps a tile of at least eight rows in its L2 cache, and each tile reads
+the packed factor again, from L2 or L3. A block of a GPU has a tile of the factors in shared memory, and sums in
+registers.
+"""
+
+
+def fuse_row_products(clusters: Clusters, mode: str) -> None:
     """Let products join the row fusions of the block, producers first."""
     for cluster in [each for each in clusters.live.values() if each.kind == "row"]:
-        if cluster.row_dims == len(cluster.domain) - 1 and LEAST <= cluster.domain[-1] <= LONGEST_ROW:
-            products = RowProducts(clusters, cluster)
-            products.take_producers()
-            products.take_users()
-            products.take_sums()
+        if cluster.row_dims != len(cluster.domain) - 1:
+            continue
+        if mode not in LIMITS:
+            keep_apart(clusters, cluster, "the target's row kernels do not multiply")
+        elif LEAST <= cluster.domain[-1] <= LIMITS[mode].longest_row:
+            RowProducts(clusters, cluster, LIMITS[mode]).take()
+
+
+def keep_apart(clusters: Clusters, cluster: Cluster, reason: str) -> None:
+    """Note why the products around a row fusion are not part of it."""
+    for dot, inner, is_user in _around(clusters, cluster):
+        clusters.graph.refused.setdefault((inner, dot) if is_user else (dot, inner), reason)
+
+
+def _around(clusters: Clusters, cluster: Cluster) -> Iterator[tuple[int, int, bool]]:
+    """The products next to a row fusion: each with the operation of the fusion that it feeds, or reads."""
+    nodes = clusters.graph.nodes
+    for index in sorted(cluster.ops):
+        found = [(number, False) for number in nodes[index].operands] + [(user, True) for user in nodes[index].users]
+        for number, is_user in found:
+            rows = nodes[index if is_user else number]
+            if nodes[number].role == "dot" and number not in cluster.ops and rows.shape == cluster.domain:
+                yield number, index, is_user
 
 
 class RowProducts:
     """The products around one row fusion."""
 
-    def __init__(self, clusters: Clusters, cluster: Cluster):
+    def __init__(self, clusters: Clusters, cluster: Cluster, limits: Limits):
         self.clusters = clusters
         self.cluster = cluster
+        self.limits = limits
         self.nodes = clusters.graph.nodes
+
+    def take(self) -> None:
+        """Join what can be joined; rows that are streamed need products on both sides."""
+        if self.limits.streams and not self._streams():
+            return
+        self.take_producers()
+        self.take_users()
+        self.take_sums()
+
+    def _streams(self) -> bool:
+        """Whether rows can be streamed, which is tried on a copy; otherwise the reason is noted."""
+        around = list(_around(self.clusters, self.cluster))
+        if not around:
+            return False
+        trial = self.clusters.copy()
+        inside = trial.live[self.cluster.number]
+        products = RowProducts(trial, inside, self.limits)
+        products.take_producers()
+        before = len(inside.ops)
+        products.take_users()
+        if len(self.cluster.ops) < before < len(inside.ops):
+            return True
+        large = (self._too_large(self.nodes[dot].op, is_user) for dot, _, is_user in around)
+        default = "only rows that are a product, and that a product contracts, are computed tile by tile"
+        keep_apart(self.clusters, self.cluster, next(filter(None, large), default))
+        return False
+
+    def _too_large(self, op: Operation, is_user: bool) -> str | None:
+        """Why the tiles of a product's factor would not fit, or None; `is_user`: the product contracts the rows."""
+        if not isinstance(op, DotGeneralOp):
+            return None
+        dims, shape = op.dot_dimension_numbers.lhs_contracting, shape_of(op.operands[0])
+        columns = math.prod(shape_of(op.operands[1])[dim] for dim in op.rhs_free)
+        wide = columns if is_user else math.prod(shape[dim] for dim in dims)
+        if wide <= self.limits.widest:
+            return None
+        return f"its tiles would have {wide} elements for each element of a row, more than {self.limits.widest}"
 
     def take_producers(self) -> None:
         """Join the products whose results the fusion reads, each with the steps between."""
@@ -81,7 +155,7 @@ class RowProducts:
 
     def take_sums(self) -> None:
         """Join the products that contract the rows of each matrix, with what else was read or computed of the rows."""
-        if math.prod(self.cluster.domain[:-2]) < LEAST_MATRICES:
+        if math.prod(self.cluster.domain[:-2]) < self.limits.least_matrices:
             return
         known = {number for value in self.cluster.inputs if (number := self._number(value)) is not None}
         known.update(self.cluster.ops)
@@ -126,7 +200,9 @@ class RowProducts:
         """Whether the product's rows are rows of the fusion, which its right factor is shared by."""
         op = node.op
         assert isinstance(op, DotGeneralOp)
-        return _is_tileable(op) and len(op.lhs_free) >= 1 and len(op.rhs_free) == 1 and self._is_joinable(op)
+        if not _is_tileable(op) or len(op.lhs_free) < 1 or len(op.rhs_free) != 1 or not self._is_joinable(op):
+            return False
+        return shape_of(op.operands[0])[op.dot_dimension_numbers.lhs_contracting[0]] <= self.limits.widest
 
     def _contracts_rows(self, node: Node, rows: int) -> bool:
         """Whether a node is a product whose left factor are the rows that node `rows` computes."""
@@ -140,6 +216,7 @@ class RowProducts:
             and op.dot_dimension_numbers.lhs_contracting == (last,)
             and len(op.lhs_free) >= 1
             and len(op.rhs_free) == 1
+            and shape_of(op.operands[1])[op.rhs_free[0]] <= self.limits.widest
             and self._is_joinable(op)
         )
 
@@ -177,7 +254,9 @@ class RowProducts:
         numbers, factor = op.dot_dimension_numbers, shape_of(op.operands[1])
         size = math.prod(size for dim, size in enumerate(factor) if dim not in numbers.rhs_batching)
         made = self._number(op.operands[1])
-        if size > LARGEST_FACTOR or any(is_splat_constant(value.owner) for value in op.operands):
+        if size > self.limits.largest_factor or (self.limits.streams and _asks_for_tf32(op)):
+            return False
+        if any(is_splat_constant(value.owner) for value in op.operands):
             return False
         return made is None or made not in self.cluster.ops
 
@@ -211,6 +290,11 @@ def _is_tileable(op: DotGeneralOp) -> bool:
         and math.prod(rhs[dim] for dim in op.rhs_free) >= LEAST
         and max((lhs[dim] for dim in op.lhs_free), default=0) >= LEAST
     )
+
+
+def _asks_for_tf32(op: DotGeneralOp) -> bool:
+    """Whether the program allows products of tf32, which tensor cores compute and streamed rows do not."""
+    return "tf32" in str(op.properties.get("algorithm", ""))
 
 
 def _keeps_rows(node: Node) -> bool:

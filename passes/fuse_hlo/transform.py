@@ -48,7 +48,8 @@ class FuseHloPass(HloPass):
     convolution that they follow, the zeros around its input into a convolution, as well as what comes before and after
     one of small images at other indices, and the conversion of a narrow factor or the slice of stacked ones into a
     product; epilogues=dots, or none, is for targets whose kernels apply elementwise operations to matrix products only,
-    or to nothing. row-products=false keeps products out of row fusions, for targets whose row kernels cannot multiply.
+    or to nothing. Products of rows are part of row fusions, by factors that a kernel packs, or whose tiles it streams,
+    which is for GPUs; row-products=none is for targets whose row kernels cannot multiply.
     """
 
     name = "fuse-hlo"
@@ -57,7 +58,7 @@ class FuseHloPass(HloPass):
 
     strategy: Literal["default", "none"] = "default"
     epilogues: Literal["none", "dots", "all"] = "all"
-    row_products: bool = True
+    row_products: Literal["none", "packed", "streamed"] = "packed"
 
     def _joined(self, block: Block, given: Container[Operation]) -> Iterator[Decision]:
         """Merge fusions around products and convolutions."""

@@ -43,7 +43,9 @@ def tuned(spec: str, chip: GpuChip, math: str = "default", libraries: str = "nev
     if spec == "simplify-hlo" and math == "fast":
         return f"{spec}{{math=fast}}"
     if spec == "fuse-hlo":
-        return f"{spec}{{epilogues=dots row-products=false}}"
+        # Matrix cores of AMD hold rows in other lanes than the next product reads them from.
+        products = "streamed" if chip.has_tensor_cores else "none"
+        return f"{spec}{{epilogues=dots row-products={products}}}"
     if spec == "decompose-hlo":
         return f"{spec}{{short-floats=true}}" if chip.has_tensor_cores else spec
     if spec not in ("plan-gpu-kernels", "map-kernels-to-gpu"):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -36,9 +37,10 @@ PRODUCTS = {
 
 
 @cache
-def ptx_of(dot: Dot, chip: str) -> str:
+def ptx_of(program: Any, chip: str) -> str:
+    """`program`: has a `text`, as `Dot`."""
     target = nvptx(chip)
-    module = parse_module(dot.text(), "test.mlir", ctx := make_context())
+    module = parse_module(program.text(), "test.mlir", ctx := make_context())
     specs = (*map(target.tune, (*FRONT, *FUSE)), *target.passes_between(None, target.last_stage))
     run_passes(ctx, module, specs)
     return emit_ptx(module, get_chip(chip), get_chip(chip).ptx)

@@ -1,7 +1,7 @@
 // RUN: hlo-opt %s --fuse-hlo --fuse-remarks -o %t.mlir 2> %t.remarks
 // RUN: filecheck %s < %t.mlir
 // RUN: filecheck %s --check-prefix=REMARK < %t.remarks
-// RUN: hlo-opt %s --fuse-hlo=row-products=false | filecheck %s --check-prefix=APART
+// RUN: hlo-opt %s --fuse-hlo=row-products=none | filecheck %s --check-prefix=APART
 
 // Attention: the products whose rows the softmax works on are part of its kernel, with the steps between them.
 
