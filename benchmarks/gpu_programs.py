@@ -6,6 +6,7 @@ Each comes with the same computation for JAX and for torch, and a check of a sam
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -325,6 +326,66 @@ func.func @main(%a: {m}, %b: {m}) -> {m} {{
     )
 
 
+def attention(heads: int, length: int, size: int, dtype: np.dtype[Any], causal: bool = False) -> GpuProgram:
+    short = "bf16" if dtype == BF16 else "f32"
+    x, s = f"tensor<{heads}x{length}x{size}x{short}>", f"tensor<{heads}x{length}x{length}xf32>"
+    i, m, row = s.replace("f32", "i32"), s.replace("f32", "i1"), f"tensor<{heads}x{length}xf32>"
+    scale = 1 / math.sqrt(size)
+    mask = f"""%i = stablehlo.iota dim = 1 : {i}
+  %j = stablehlo.iota dim = 2 : {i}
+  %m = stablehlo.compare GE, %i, %j, SIGNED : ({i}, {i}) -> {m}
+  %low = stablehlo.constant dense<-1.0e30> : {s}
+  %2 = stablehlo.select %m, %1, %low : {m}, {s}"""
+    text = f"""
+func.func @main(%q: {x}, %k: {x}, %v: {x}) -> {x} {{
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %scale = stablehlo.constant dense<{scale!r}> : {s}
+  %0 = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : ({x}, {x}) -> {s}
+  %1 = stablehlo.multiply %0, %scale : {s}
+  {mask if causal else ""}
+  %3 = stablehlo.reduce(%{2 if causal else 1} init: %least) applies stablehlo.maximum across dimensions = [2]
+      : ({s}, tensor<f32>) -> {row}
+  %4 = stablehlo.broadcast_in_dim %3, dims = [0, 1] : ({row}) -> {s}
+  %5 = stablehlo.subtract %{2 if causal else 1}, %4 : {s}
+  %6 = stablehlo.exponential %5 : {s}
+  %7 = stablehlo.reduce(%6 init: %zero) applies stablehlo.add across dimensions = [2] : ({s}, tensor<f32>) -> {row}
+  %8 = stablehlo.broadcast_in_dim %7, dims = [0, 1] : ({row}) -> {s}
+  %9 = stablehlo.divide %6, %8 : {s}
+  %10 = stablehlo.convert %9 : ({s}) -> {s.replace("f32", short)}
+  %11 = stablehlo.dot_general %10, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1]
+      : ({s.replace("f32", short)}, {x}) -> {x}
+  return %11 : {x}
+}}
+"""
+
+    def check(arrays: Arrays, result: np.ndarray) -> None:
+        q, k, v = (_wide(array[0]) for array in arrays)
+        rows = np.arange(0, length, max(1, length // 16))
+        scores = q[rows] @ k.T * scale
+        if causal:
+            scores = np.where(rows[:, None] >= np.arange(length), scores, -np.inf)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        _close(result[0, rows], weights / weights.sum(-1, keepdims=True) @ v, 2e-2 if dtype == BF16 else 1e-4)
+
+    def in_jax(jax: Any, jnp: Any, q: Any, k: Any, v: Any) -> Any:
+        scores = jnp.einsum("hqd,hkd->hqk", q, k, preferred_element_type=jnp.float32) * scale
+        if causal:
+            scores = jnp.where(jnp.tril(jnp.ones((length, length), bool)), scores, -1e30)
+        return jnp.einsum("hqk,hkd->hqd", jax.nn.softmax(scores, -1).astype(q.dtype), v)
+
+    return GpuProgram(
+        f"attention {heads}x{length}x{size} {short}{', causal' if causal else ''}",
+        text,
+        (((heads, length, size), dtype),) * 3,
+        4 * heads * length * size * dtype.itemsize,
+        4 * heads * length * length * size,
+        in_jax,
+        lambda torch, q, k, v: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal),
+        check,
+    )
+
+
 def launches(count: int, n: int) -> str:
     """A program of `count` operations that depend on each other, each in its own kernel."""
     v = f"tensor<{n}xf32>"
@@ -346,4 +407,7 @@ def programs() -> list[GpuProgram]:
         reduction(1, 8192, 8192),
         matmul(8192, BF16),
         matmul(8192, F32),
+        attention(128, 4096, 128, BF16),
+        attention(128, 4096, 128, BF16, causal=True),
+        attention(128, 4096, 64, F32, causal=True),
     ]

@@ -17,6 +17,7 @@ import pytest
 
 import conformance
 import xhlo
+from attention_programs import BFLOAT, FLOAT, HALF, Attention, AttentionGradient
 from gpu_runtime_programs import CHAIN, COUNT, chain, chain_inputs
 from xhlo.targets.gpu.runtime.arrays import DeviceArray
 from xhlo.targets.gpu.runtime.device import Device
@@ -75,6 +76,28 @@ def test_example(name: str) -> None:
     for results in (run(executable, *arguments), run(executable, *arguments)):
         problems = [compare(*pair).problem for pair in zip(results, expected, strict=True)]
         assert not any(problems), problems
+
+
+@pytest.mark.parametrize("dtype", [FLOAT, HALF, BFLOAT])
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention(dtype: np.dtype[Any], causal: bool) -> None:
+    """One launch, with the same bytes each time; ragged tiles of rows and of keys."""
+    case = Attention(2, 3, 200, 330, 64, 80, dtype=dtype, causal=causal)
+    executable = xhlo.compile(case.text(), target="gpu")
+    once, again = (run(executable, *case.inputs()) for _ in range(2))
+    assert once[0].tobytes() == again[0].tobytes()
+    want = case.expected()[1]
+    bound = {4: 1e-5, 2: 1e-2}[dtype.itemsize]
+    assert np.abs(once[0].astype(np.float64) - want).max() < bound * np.abs(want).max()
+
+
+@pytest.mark.parametrize("dtype", [FLOAT, BFLOAT])
+def test_gradients_of_attention(dtype: np.dtype[Any]) -> None:
+    case = AttentionGradient(2, 2, 200, 64, dtype)
+    executable = xhlo.compile(case.text(), target="gpu")
+    for got, want in zip(run(executable, *case.inputs()), case.expected(), strict=True):
+        bound = {4: 1e-5, 2: 4e-2}[dtype.itemsize]
+        assert np.abs(got.astype(np.float64) - want).max() < bound * np.abs(want).max()
 
 
 DOUBLE = """

@@ -28,6 +28,8 @@ SMALL = [
     programs.reduction(1, 70, 33),
     programs.matmul(64, programs.BF16),
     programs.matmul(64, programs.F32),
+    programs.attention(2, 64, 16, programs.BF16),
+    programs.attention(1, 40, 16, programs.F32, causal=True),
 ]
 
 
