@@ -65,11 +65,13 @@ class HloPass(ModulePass):
         for function in (op for region in module.regions for block in region.blocks for op in block.ops):
             if type(function) is not FuncOp:
                 continue
-            if not self.takes_branches and function.body.first_block is not function.body.last_block:
+            body = function.regions[0]
+            if not self.takes_branches and body.first_block is not body.last_block:
                 raise op_error(function, f"has several blocks: {self.name} takes no branches")
             if self.takes_buffers and self.takes_tensors:
                 continue
-            types = (*function.function_type.inputs.data, *function.function_type.outputs.data)
+            stated = function.function_type
+            types = (*stated.inputs.data, *stated.outputs.data)
             if not self.takes_buffers and any(type(type_) is MemRefType for type_ in types):
                 raise op_error(function, f"has values of memref type: {self.name} takes tensors, as before bufferize")
             if self.takes_tensors:
