@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from xdsl.dialects import arith, func, tensor
 from xdsl.ir import Block, Operation, SSAValue
@@ -17,6 +17,8 @@ LARGE = 4096
 
 
 Kernels = Mapping[str, KernelFacts]
+Places = dict[Operation, int]
+"""The operations of a block by their order."""
 
 
 def read_before_updates(block: Block, kernels: Kernels) -> list[Operation]:
@@ -26,11 +28,16 @@ def read_before_updates(block: Block, kernels: Kernels) -> list[Operation]:
 
     A reader stays if it depends on the update, and if it or what it depends on has effects.
     """
+    ops = list(block.ops)
+    places = {op: place for place, op in enumerate(ops)}
     readers: set[Operation] = set()
-    for op in list(block.ops):
+    for op in ops:
         if isinstance(op, func.CallOp) and op not in readers:
             for base in _updated(op, kernels):
-                readers.update(_move_readers(base, op, block, kernels))
+                moved = _readers(base, op, block, kernels, places)
+                if moved:
+                    _move_before(op, moved, block, places)
+                    readers.update(moved)
     return list(block.ops)
 
 
@@ -43,44 +50,34 @@ def _updated(call: func.CallOp, kernels: Kernels) -> Iterator[SSAValue]:
                 yield base
 
 
-def _move_readers(base: SSAValue, update: func.CallOp, block: Block, kernels: Kernels) -> Iterable[Operation]:
-    """Move all readers of `base`, with what they depend on, or none. Returns what was moved."""
-    behind = _behind(update)
-    readers = {block.find_ancestor_op_in_block(use.operation) for use in base.uses}.intersection(behind)
-    dependent: set[Operation | Block] = {update}
-    for op in behind:
-        if any(value.owner in dependent for value in _operands(op)):
-            dependent.add(op)
-    moved: set[Operation] = set()
-    pending = list(readers)
+def _readers(
+    base: SSAValue, update: func.CallOp, block: Block, kernels: Kernels, places: Places
+) -> Collection[Operation]:
+    """All readers of `base` behind the update, with what they depend on there; none if one of them has to stay."""
+    place = places[update]
+    found: set[Operation] = set()
+    pending = [block.find_ancestor_op_in_block(use.operation) for use in base.uses]
     while pending:
         op = pending.pop()
-        if op is None or op in dependent or not _is_movable(op, kernels):
+        if op is None or op in found or places[op] <= place:
+            continue
+        if not _is_movable(op, kernels):
             return ()
-        if op not in moved:
-            moved.add(op)
-            pending += [
-                value.owner for value in op.operands if value.owner in behind and isinstance(value.owner, Operation)
-            ]
-    for op in behind:
-        if op in moved:
-            op.detach()
-            block.insert_op_before(op, update)
-    return moved
-
-
-def _behind(op: Operation) -> dict[Operation, None]:
-    """The operations of its block after `op`, in order."""
-    found: dict[Operation, None] = {}
-    while (following := op.next_op) is not None:
-        found[following] = None
-        op = following
+        found.add(op)
+        # What may move has no regions: all that it depends on are its operands.
+        owners = [value.owner for value in op.operands]
+        if update in owners:
+            return ()
+        pending += [owner for owner in owners if isinstance(owner, Operation) and owner.parent is block]
     return found
 
 
-def _operands(op: Operation) -> Iterator[SSAValue]:
-    for inner in op.walk():
-        yield from inner.operands
+def _move_before(update: func.CallOp, moved: Collection[Operation], block: Block, places: Places) -> None:
+    """Move operations before the update, in their order."""
+    for op in sorted(moved, key=places.__getitem__):
+        op.detach()
+        block.insert_op_before(op, update)
+    places.update((op, place) for place, op in enumerate(block.ops))
 
 
 def _is_movable(op: Operation, kernels: Kernels) -> bool:

@@ -12,9 +12,10 @@ of two windows are never merged, and the sets hold the clusters of one window, w
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from xdsl.ir import SSAValue
@@ -71,7 +72,9 @@ class Cluster:
 
     def copy(self) -> Cluster:
         """A copy with nodes and inputs of its own."""
-        return replace(self, ops=dict(self.ops), evaluations=dict(self.evaluations), inputs=dict(self.inputs))
+        copied = copy.copy(self)
+        copied.ops, copied.evaluations, copied.inputs = dict(self.ops), dict(self.evaluations), dict(self.inputs)
+        return copied
 
 
 @dataclass
@@ -102,10 +105,20 @@ class Clusters:
         clusters.members = [_bit(node.index) for node in graph.nodes]
         return clusters
 
-    def copy(self) -> Clusters:
-        """A copy of the state on which merges can be tried."""
-        live = {number: cluster.copy() for number, cluster in self.live.items()}
-        return Clusters(self.graph, live, [list(p) for p in self.places], list(self.reach), list(self.members))
+    def trial(self, changing: Iterable[int], repeated: Iterable[int] = ()) -> Clusters:
+        """
+        A copy of the state on which the clusters `changing` may be merged, and compute the nodes `repeated` too.
+
+        It shares the other clusters with this state.
+        """
+        live, places = dict(self.live), list(self.places)
+        for number in changing:
+            live[number] = live[number].copy()
+            for index in live[number].ops:
+                places[index] = list(places[index])
+        for index in repeated:
+            places[index] = list(places[index])
+        return Clusters(self.graph, live, places, list(self.reach), list(self.members))
 
     def users_of(self, number: int) -> list[int]:
         """The clusters that read node `number`, in the order of its users; its own cluster included."""
@@ -200,9 +213,10 @@ class Clusters:
         if all_above and union & ~members == reach[keep] & ~members:
             return  # whatever reaches a new member already reaches all that the cluster reaches
         reach[keep] = union & ~members
-        start = keep - keep % WINDOW
-        for number in range(start, min(start + WINDOW, len(reach))):
-            if number != keep and reach[number] & members and number in self.live:
+        # Sets of other windows have nothing to do with these.
+        first, end = keep - keep % WINDOW, keep - keep % WINDOW + WINDOW
+        for number in self.live:
+            if first <= number < end and reach[number] & members and number != keep:
                 reach[number] |= union
 
     def duplicate(self, number: int, targets: dict[int, tuple[Mode, int]]) -> None:

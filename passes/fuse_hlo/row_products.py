@@ -264,7 +264,7 @@ class RowProducts:
         """Join the members; `repeated`: rows of another fusion that this one then computes too."""
         clusters, cluster = self.clusters, self.cluster
         # From the rows outwards, so that each is next to the fusion when it joins; all or none.
-        trial = clusters.copy()
+        trial = clusters.trial([cluster.number, *members], () if repeated is None else (repeated,))
         for state in (trial, clusters):
             if repeated is not None and repeated not in state.live[cluster.number].ops:
                 state.repeat_in(repeated, [cluster.number], Mode.ROW)

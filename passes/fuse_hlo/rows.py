@@ -224,7 +224,8 @@ class RowFusion:
 
     def _trial(self, members: list[int]) -> Clusters:
         """Merge the members with their users as far as legal, on a copy of the state."""
-        trial = self.clusters.copy()
+        places = self.clusters.places
+        trial = self.clusters.trial({places[index][0]: None for index in members})
         allowed = set(members)
         for index in reversed(members):
             for user in self.nodes[index].users:

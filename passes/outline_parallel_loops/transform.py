@@ -17,7 +17,7 @@ from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
 from .captures import Captures, capture, is_repeated
-from .work import outline_work
+from .work import outline_work, shared_functions
 
 INDEX = IndexType()
 
@@ -150,9 +150,10 @@ class OutlineParallelLoopsPass(HloPass):
             if bodies:
                 module.body.block.insert_ops_after(bodies, function)
                 erase_dead_repeated(function)
-        for function in list(module.body.block.ops):
+        shared = shared_functions(module)
+        for function in list(module.body.block.ops) if shared else ():
             if type(function) is func.FuncOp and not function.is_declaration:
-                module.body.block.insert_ops_after(outline_work(module, function), function)
+                module.body.block.insert_ops_after(outline_work(function, shared), function)
 
 
 def _inside_parallel(op: Operation) -> bool:

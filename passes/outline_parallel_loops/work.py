@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TypeGuard, cast
 
 from xdsl.dialects import arith, func, memref, scf
@@ -37,11 +38,18 @@ def _is_cloned(op: Operation | Block) -> TypeGuard[Operation]:
     return is_repeated(op) or _is_index(op)
 
 
-def outline_work(module: ModuleOp, function: func.FuncOp) -> list[func.FuncOp]:
-    """The functions for the loops of work of a kernel or parallel body, which calls them; none if it has other work."""
+def shared_functions(module: ModuleOp) -> set[str]:
+    """The names of a module's shared functions."""
+    return {op.sym_name.data for op in module.body.block.ops if type(op) is func.FuncOp and SHARED in op.attributes}
+
+
+def outline_work(function: func.FuncOp, shared: Collection[str]) -> list[func.FuncOp]:
+    """
+    The functions for the loops of work of a kernel or parallel body, which calls them; none if it has other work, or
+    calls none of the `shared` functions.
+    """
     if not (is_kernel(function) or PARALLEL_BODY in function.attributes):
         return []
-    shared = {op.sym_name.data for op in module.body.block.ops if type(op) is func.FuncOp and SHARED in op.attributes}
     found: list[scf.ForOp] = []
     calls = [op for op in function.walk() if type(op) is func.CallOp]
     if not any(call.callee.string_value() in shared for call in calls) or not _find(function.body, found):

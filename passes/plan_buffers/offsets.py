@@ -79,18 +79,21 @@ def _largest_first(intervals: list[Interval]) -> int:
 
     Greedy by size, as in Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net Inference (2020).
     """
-    placed: list[Interval] = []
+    placed: list[tuple[int, int, int, int]] = []  # (offset, its aligned end, first and last position), sorted
     total = 0
     for interval in sorted(intervals, key=lambda item: (-item.size, item.start)):
-        offset = 0
-        neighbours = (p for p in placed if p.start <= interval.end and interval.start <= p.end)
-        for other in sorted(neighbours, key=lambda item: item.offset):
-            if offset + interval.size <= other.offset:
-                break
-            offset = max(offset, aligned(other.offset + other.size))
+        offset, size, start, end = 0, interval.size, interval.start, interval.end
+        for lower, upper, first, last in placed:
+            if first <= end and start <= last:
+                if offset + size <= lower:
+                    break
+                if upper > offset:
+                    offset = upper
         interval.offset = offset
-        placed.append(interval)
-        total = max(total, aligned(offset + interval.size))
+        upper = aligned(offset + size)
+        insort(placed, (offset, upper, start, end))
+        if upper > total:
+            total = upper
     return total
 
 
