@@ -34,6 +34,7 @@ from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .choosing import RowChooser
+from .combining import UNROLL, Rows, combine_rows
 
 BLOCK = 4096
 """Elements that a float sum accumulates before it adds the block's sum to the total."""
@@ -49,9 +50,6 @@ CHUNK_ROWS = 32
 
 FEW_OUTPUTS = 32
 """An output loop shorter than this does not keep all cores busy; its reduction is worth cutting."""
-
-UNROLL = 4
-"""Reduced elements that one pass over an accumulator tile combines."""
 
 TOGETHER = 4
 """Most accumulators of one loop: each takes the registers of several vectors."""
@@ -140,6 +138,8 @@ class ReductionEmitter:
         self.roots = roots
         self.separated = None if plan.combiners is not None else separated(plan.nest, inits)
         """The nest of the elements of a reduction that chooses, and how its partial results are combined."""
+        self.whole: int | None = None
+        """A reduced loop whose ranges are all a multiple of UNROLL long."""
 
     @property
     def _chooses_rows(self) -> bool:
@@ -362,14 +362,15 @@ class ReductionEmitter:
         """Combine several reduced elements in each pass over the tile, whose loads and stores are the bottleneck."""
         *outer, inner = self.plan.reduced
         lower, upper = bounds.get(inner, (0, emitter.nest.sizes[inner]))
-        count = (upper - lower) // UNROLL
-        middle = lower + count * UNROLL
+        # Chunks of an even multiple leave no rest.
+        whole = inner == self.whole
+        middle = upper if whole else lower + (upper - lower) // UNROLL * UNROLL
 
         with emitter.loops(outer, bounds, innermost=False):
             if middle != lower:
                 with self.builder.loop(lower, middle, step=UNROLL) as first:
                     self._emit_pass(emitter, column, tile, inner, [first + u for u in range(UNROLL)])
-            if middle != upper:
+            if not whole and middle != upper:
                 with self.builder.loop(middle, upper) as first:
                     self._emit_pass(emitter, column, tile, inner, [first])
 
@@ -403,6 +404,7 @@ class ReductionEmitter:
             builder.alloc(memref_type((chunks * row,), buffer_of(access.root).element_type)) for access in nest.outputs
         ]
 
+        self.whole = cut if size % UNROLL == 0 and total % UNROLL == 0 else None
         with builder.parallel(chunks) as task:
             outputs = tuple(Access(buffer, 0, ((task.value, row),), tuple(strides)) for buffer in scratch)
             bounds = {cut: chunk(builder, task, size, total)}
@@ -410,9 +412,25 @@ class ReductionEmitter:
             self._emit_part(replace(nest, outputs=outputs), neutral, bounds, ())
         if plan.combiners is None:
             self._choose_from_chunks(scratch, chunks, row, strides)
+            return
+        then = self._second_stage(plan.combiners, scratch, chunks, row, strides)
+        second = ReductionEmitter(builder, plan_reduction(then), self.inits, self.roots)
+        if second.adds_rows():
+            for k, combiner in enumerate(plan.combiners):
+                output = replace(second.plan.nest.outputs[k], root=self._root(nest.outputs[k]))
+                combine_rows(builder, combiner, Rows(scratch[k], chunks, row), output, self.inits[k])
         else:
-            second = self._second_stage(plan.combiners, scratch, chunks, row, strides)
-            ReductionEmitter(builder, plan_reduction(second), self.inits, self.roots).emit((), may_split=False)
+            second.emit((), may_split=False)
+
+    def _root(self, access: Access) -> SSAValue:
+        return self.roots.get(access.root, access.root)
+
+    def adds_rows(self) -> bool:
+        """Whether one task combines rows of neighbouring elements into neighbouring outputs."""
+        plan = self.plan
+        if plan.in_registers or len(plan.kept) != 1 or task_count(plan.work, plan.work, plan.work) != 1:
+            return False
+        return all(access.strides[plan.kept[0]] == 1 for access in plan.nest.outputs)
 
     def _second_stage(
         self, combiners: list[Combiner], scratch: list[SSAValue], chunks: int, row: int, strides: list[int]
