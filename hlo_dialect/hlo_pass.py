@@ -20,7 +20,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from .diagnostics import op_error
-from .walking import operations_in
+from .walking import distinct_types, operations_in
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,12 @@ class HloPass(ModulePass):
                 continue
             if any(type(type_) is TensorType for type_ in types):
                 raise op_error(function, f"has values of tensor type: {self.name} comes after bufferize")
-            for op in operations_in(function):
-                for result in op.results:
-                    if type(result.type) is TensorType:
-                        raise op_error(op, f"has a value of tensor type: {self.name} comes after bufferize")
+            ops = operations_in(function)
+            if not any(type(type_) is TensorType for type_ in distinct_types(ops)):
+                continue
+            for op in ops:
+                if any(type(result.type) is TensorType for result in op.results):
+                    raise op_error(op, f"has a value of tensor type: {self.name} comes after bufferize")
 
     def _check_illegal(self, module: ModuleOp) -> None:
         names = {name for name in self.illegal if not name.endswith(".*")}

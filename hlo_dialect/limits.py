@@ -19,7 +19,7 @@ from .diagnostics import Diagnostic, DiagnosticError, fail, op_message
 from .machine_memory import MAX_BYTES as MAX_BYTES
 from .machine_memory import max_memory as max_memory
 from .types import HloTensor, numpy_dtype
-from .walking import TypeFact, operations_in, types_at
+from .walking import TypeFact, distinct_types, operations_in, types_at
 
 MAX_RANK = 64
 """The greatest rank of NumPy's arrays."""
@@ -53,16 +53,18 @@ def _bytes(type_: HloTensor) -> int:
 
 def check_limits(module: ModuleOp) -> None:
     """Refuse values of more dimensions than NumPy's arrays have, or whose size is no 64-bit number. DiagnosticError."""
+    ops = operations_in(module)
+    if not any(map(_why_refused, distinct_types(ops))):
+        return
     errors: list[Diagnostic] = []
-    for op in operations_in(module):
+    for op in ops:
         for type_ in types_at(op):
             if (why := _why_refused(type_)) is not None:
                 errors.append(Diagnostic("error", op_message(op, why), op.location))
                 break
         if len(errors) >= 10:
             break
-    if errors:
-        raise DiagnosticError(errors)
+    raise DiagnosticError(errors)
 
 
 @TypeFact

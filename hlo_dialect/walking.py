@@ -4,7 +4,7 @@
 # Follows the links of operations and blocks: each pass walks the module, and a property costs as much as the step.
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 from xdsl.ir import Attribute, Block, Operation, Region
@@ -46,6 +46,7 @@ def operations_in(op: Operation) -> list[Operation]:
 
 
 def _collect(op: Operation, found: list[Operation]) -> None:
+    # xDSL's properties for these fields are calls, which take most of the time.
     for region in op.regions:
         block = region._first_block
         while block is not None:
@@ -56,6 +57,23 @@ def _collect(op: Operation, found: list[Operation]) -> None:
                     _collect(inner, found)
                 inner = inner._next_op
             block = block._next_block
+
+
+def distinct_types(ops: Iterable[Operation]) -> list[Attribute]:
+    """The types of the results of operations and of the arguments of their blocks, each object once, in order."""
+    found: dict[int, Attribute] = {}
+    for op in ops:
+        for result in op.results:
+            type_ = result._type
+            found[id(type_)] = type_
+        for region in op.regions:
+            block = region._first_block
+            while block is not None:
+                for argument in block._args:
+                    type_ = argument._type
+                    found[id(type_)] = type_
+                block = block._next_block
+    return list(found.values())
 
 
 def types_at(op: Operation) -> list[Attribute]:

@@ -8,7 +8,6 @@ No operation computes in floats of 8 bits or less: they are stored as bits, and 
 
 from __future__ import annotations
 
-from functools import cache
 from typing import cast
 
 from xdsl.dialects.builtin import TensorType
@@ -16,12 +15,15 @@ from xdsl.ir import Attribute, Operation
 
 from ..op import HloOp
 from ..types import HloTensor, is_narrow_float
+from ..walking import TypeFact
 
 
-@cache
-def is_narrow_type(type_: Attribute) -> bool:
-    """Whether the type is a tensor of floats of 8 bits or less."""
+def _is_narrow(type_: Attribute) -> bool:
     return isinstance(type_, TensorType) and is_narrow_float(cast(HloTensor, type_).element_type)
+
+
+is_narrow_type = TypeFact(_is_narrow)
+"""Whether a type is a tensor of floats of 8 bits or less."""
 
 
 def touches_narrow_floats(op: Operation) -> bool:

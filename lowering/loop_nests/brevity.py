@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, Block, Operation
 from ...dialects.cpu import SHARED, ParallelForOp
 from ...dialects.support.classes import one_of
 from ...dialects.support.kernel import BRIEF, INLINE, PART, entry_name, is_kernel
+from ...hlo_dialect.walking import TypeFact
 from .unrolling import iterations
 
 MOST = 1024
@@ -168,8 +169,11 @@ def _is_plain(op: Operation) -> bool:
 
 def _are_common(types: Iterable[Attribute]) -> bool:
     """Whether the types are of registers that every machine has; addresses of any elements are."""
-    return all(
-        isinstance(type_, Float32Type | Float64Type | IndexType | MemRefType)
-        or (isinstance(type_, IntegerType) and cast("IntegerType[Any, Any]", type_).width.data in _WIDTHS)
-        for type_ in types
-    )
+    return all(map(_is_common, types))
+
+
+@TypeFact
+def _is_common(type_: Attribute) -> bool:
+    if isinstance(type_, IntegerType):
+        return cast("IntegerType[Any, Any]", type_).width.data in _WIDTHS
+    return isinstance(type_, Float32Type | Float64Type | IndexType | MemRefType)

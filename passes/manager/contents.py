@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 
-from ...hlo_dialect.walking import TypeFact, operations_in, types_at
+from ...hlo_dialect.walking import TypeFact, distinct_types, operations_in
 
 UNKNOWN_SIZE = "!tensor<?>"
 
@@ -21,21 +21,17 @@ def contents_of(module: ModuleOp) -> frozenset[str]:
     """
     names: set[str] = set()
     classes: set[type[Operation]] = set()
-    types: dict[int, Attribute] = {}
-    for op in operations_in(module):
+    functions: list[Attribute] = []
+    ops = operations_in(module)
+    for op in ops:
         classes.add(type(op))
         if op.attributes:
             names.update(f"@{name}" for name in op.attributes)
-        for result in op.results:
-            type_ = result.type
-            types[id(type_)] = type_
-        if op.regions:
-            types.update((id(type_), type_) for type_ in types_at(op))
-            if isinstance(op, FuncOp):
-                types[id(op.function_type)] = op.function_type
+        if type(op) is FuncOp:
+            functions.append(op.function_type)
     for cls in classes:
         names |= {cls.name, f"{cls.name.partition('.')[0]}.*"}
-    return frozenset(names).union(*map(_names_in, types.values()))
+    return frozenset(names).union(*map(_names_in, (*distinct_types(ops), *functions)))
 
 
 def _type_names(type_: Attribute) -> frozenset[str]:
