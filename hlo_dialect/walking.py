@@ -4,10 +4,11 @@
 # Follows the links of operations and blocks: each pass walks the module, and a property costs as much as the step.
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, TypeVar, cast
 
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.dialects.builtin import DenseArrayBase
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 T = TypeVar("T")
 
@@ -36,6 +37,25 @@ class TypeFact(Generic[T]):
                 self._known.clear()
             known = self._known[id(type_)] = (type_, self._find(type_))
         return known[1]
+
+
+@TypeFact
+def int_values(array: Attribute) -> tuple[int, ...]:
+    """The integers of a dense array attribute."""
+    return tuple(int(value) for value in cast("DenseArrayBase[Any]", array).get_values())
+
+
+def operand_groups(op: Operation) -> list[Sequence[SSAValue]]:
+    """
+    The operands of an operation in the groups of its definition, by its property `operandSegmentSizes`.
+
+    xDSL's accessor of each group reads the property again, which takes as long as creating an operation.
+    """
+    operands, groups, start = op.operands, list[Sequence[SSAValue]](), 0
+    for size in int_values(op.properties["operandSegmentSizes"]):
+        groups.append(operands[start : start + size])
+        start += size
+    return groups
 
 
 def operations_in(op: Operation) -> list[Operation]:

@@ -151,12 +151,13 @@ def _lower_for(op: scf.ForOp, before: Block, after: Block) -> None:
         new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
         first.erase_arg(old)
-    _branch(before, header, (op.lb, *op.iter_args), op)
+    lower, upper, by, *inits = op.operands
+    _branch(before, header, (lower, *inits), op)
 
     index, *carried = header.args
     compare = create_op(
         arith.CmpiOp,
-        operands=(index, op.ub),
+        operands=(index, upper),
         result_types=(_I1,),
         properties={"predicate": _SIGNED_LESS},
         location=op.location,
@@ -166,7 +167,7 @@ def _lower_for(op: scf.ForOp, before: Block, after: Block) -> None:
 
     step = create_op(
         arith.AddiOp,
-        operands=(index, op.step),
+        operands=(index, by),
         result_types=(index.type,),
         properties={"overflowFlags": _NO_SIGNED_WRAP},
         location=op.location,

@@ -11,7 +11,6 @@ from xdsl.ir import Attribute, Operation
 
 from ...dialects.llvm_loops import LOOP, LoopAnnotationAttr
 from ...dialects.llvm_ops import make_switch
-from ...dialects.support.buffers import i32_array
 from ...dialects.support.creation import create_op
 from ...dialects.support.kernel import VECTORIZE
 from ..loop_nests.unrolling import UNROLL
@@ -47,7 +46,7 @@ def _conditional_branch(op: cf.ConditionalBranchOp, to: LlvmBuilder) -> None:
             llvm.CondBrOp,
             operands=to.operands(op),
             successors=(to.blocks[op.then_block], to.blocks[op.else_block]),
-            properties={"operandSegmentSizes": i32_array((1, len(op.then_arguments), len(op.else_arguments)))},
+            properties={"operandSegmentSizes": op.properties["operandSegmentSizes"]},
             attributes=loop_annotation(op, to.loop_groups.get(op)),
         )
     )

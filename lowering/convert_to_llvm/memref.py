@@ -29,6 +29,7 @@ from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import Buffer
 from ...dialects.support.llvm_layout import Layout, integer
 from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.walking import int_values
 from .builder import I1, I8, NO_WRAP, LlvmBuilder, patterns
 from .conventions import I64
 
@@ -41,17 +42,19 @@ REGISTER_ALIGNMENT = 16
 @patterns.on(memref.LoadOp)
 def _load(op: memref.LoadOp, to: LlvmBuilder) -> None:
     """`memref.load %m[%i, %j]` loads from `getelementptr %m, i * stride + j`."""
-    layout = to.layout(op.memref.type)
-    value = to.load(to.address(op.memref, op.indices), layout.element, layout.itemsize, to.tag(op.memref))
-    to.define(op.res, from_memory(to, value, layout))
+    source, *indices = op.operands
+    layout = to.layout(source.type)
+    value = to.load(to.address(source, indices), layout.element, layout.itemsize, to.tag(source))
+    to.define(op.results[0], from_memory(to, value, layout))
 
 
 @patterns.on(memref.StoreOp)
 def _store(op: memref.StoreOp, to: LlvmBuilder) -> None:
-    layout = to.layout(op.memref.type)
-    value = to_memory(to, to.operand(op.value), layout)
-    pointer = to.address(op.memref, op.indices)
-    to.store(value, pointer, layout.itemsize, to.tag(op.memref), is_nontemporal(op))
+    stored, target, *indices = op.operands
+    layout = to.layout(target.type)
+    value = to_memory(to, to.operand(stored), layout)
+    pointer = to.address(target, indices)
+    to.store(value, pointer, layout.itemsize, to.tag(target), is_nontemporal(op))
 
 
 def is_nontemporal(op: Operation) -> bool:
@@ -126,9 +129,10 @@ def _subview(op: memref.SubviewOp, to: LlvmBuilder) -> None:
 def _reinterpret_cast(op: memref.ReinterpretCastOp, to: LlvmBuilder) -> None:
     """The result type has the new shape; the offset, in elements, moves the pointer."""
     layout = to.layout(op.result.type)
-    (offset,) = op.static_offsets.get_values()
-    index: SSAValue | int = to.operand(op.offsets[0]) if offset == DYNAMIC_INDEX else int(offset)
-    source = op.source.type
+    (offset,) = int_values(op.static_offsets)
+    moved = op.operands[0]
+    index: SSAValue | int = to.operand(op.operands[1]) if offset == DYNAMIC_INDEX else offset
+    source = moved.type
     if not isinstance(index, int) or index:
         base = root_offset(cast(Buffer, source))
         if base is None:
@@ -137,7 +141,7 @@ def _reinterpret_cast(op: memref.ReinterpretCastOp, to: LlvmBuilder) -> None:
             index -= base
         elif base:
             index = to.emit(llvm.SubOp, (index, to.index_constant(base)), index.type, {"overflowFlags": NO_WRAP})
-    to.define(op.result, to.gep(to.operand(op.source), index, layout.element))
+    to.define(op.result, to.gep(to.operand(moved), index, layout.element))
 
 
 def root_offset(type_: Buffer) -> int | None:

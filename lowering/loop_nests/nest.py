@@ -32,6 +32,7 @@ from ...dialects.support.classes import one_of
 from ...dialects.support.kernel import loop_sizes
 from ...dialects.support.views import is_view
 from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.walking import operand_groups
 from .index_maps import check_index_map, without_part
 from .loop_builder import Index, LoopBuilder, buffer_of
 
@@ -277,7 +278,8 @@ def _loop_sizes(op: GenericOp, maps: Sequence[AffineMap]) -> tuple[int, ...]:
     if stated is not None:
         return stated
     sizes: list[int | None] = [None] * len(op.iterator_types.data)
-    for operand, map_ in zip((*op.outputs, *op.inputs), (*maps[len(op.inputs) :], *maps), strict=False):
+    ins, outs = operand_groups(op)
+    for operand, map_ in zip((*outs, *ins), (*maps[len(ins) :], *maps), strict=False):
         if isinstance(operand.type, MemRefType):
             for expr, size in zip(map_.results, buffer_of(operand).get_shape(), strict=True):
                 if isinstance(expr, AffineDimExpr) and sizes[expr.position] is None:
@@ -289,13 +291,14 @@ def _loop_sizes(op: GenericOp, maps: Sequence[AffineMap]) -> tuple[int, ...]:
 
 def nest_of_generic(op: GenericOp) -> Nest:
     maps = [attr.data for attr in op.indexing_maps.data]
-    count = len(op.inputs)
+    ins, outs = operand_groups(op)
+    count = len(ins)
     read = [argument.first_use is not None for argument in op.body.block.args[:count]]
     inputs = [
         access_of(x, m, op) if isinstance(x.type, MemRefType) and used else x
-        for x, m, used in zip(op.inputs, maps[:count], read, strict=True)
+        for x, m, used in zip(ins, maps[:count], read, strict=True)
     ]
-    outputs = [access_of(x, m, op) for x, m in zip(op.outputs, maps[count:], strict=True)]
+    outputs = [access_of(x, m, op) for x, m in zip(outs, maps[count:], strict=True)]
     sizes = _loop_sizes(op, maps)
     for value, map_ in zip(op.operands, maps, strict=True):
         if isinstance(value.type, MemRefType):

@@ -125,11 +125,12 @@ def _begin_at_zero(op: scf.ForOp, count: SSAValue) -> None:
 
 def iterations(op: scf.ForOp) -> int | None:
     """The number of iterations, if the bounds are constants or a constant apart."""
-    lower, upper, step = map(_constant, (op.lb, op.ub, op.step))
+    begin, end, by = op.operands[:3]
+    lower, upper, step = map(_constant, (begin, end, by))
     if not step:
         return None
-    owner = op.ub.owner
-    if upper is None and type(owner) is arith.AddiOp and owner.lhs is op.lb:
+    owner = end.owner
+    if upper is None and type(owner) is arith.AddiOp and owner.lhs is begin:
         lower, upper = 0, _constant(owner.rhs)
     if lower is None or upper is None:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, cast
 
 from xdsl.context import Context
@@ -15,7 +16,7 @@ from ...dialects.support.buffer_ops import index_constant
 from ...dialects.support.kernel import PARALLEL, PARALLEL_BODY
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
-from ...hlo_dialect.walking import operations_in
+from ...hlo_dialect.walking import operand_groups, operations_in
 from .captures import Captures, capture, is_repeated
 from .work import outline_work, shared_functions
 
@@ -25,12 +26,13 @@ INDEX = IndexType()
 def static_count(op: scf.ParallelOp) -> int:
     """The number of iterations of a 1-D loop from 0 in steps of 1."""
     bounds: list[int] = []
-    for value in (*op.lowerBound, *op.upperBound, *op.step):
+    *limits, inits = operand_groups(op)
+    for value in itertools.chain(*limits):
         owner = value.owner
         if type(owner) is not arith.ConstantOp:
             fail(op, "has bounds that are not constant: outline-parallel-loops cannot share it out")
         bounds.append(cast("IntegerAttr[Any]", owner.value).value.data)
-    if len(bounds) != 3 or bounds[0] != 0 or bounds[2] != 1 or op.initVals:
+    if len(bounds) != 3 or bounds[0] != 0 or bounds[2] != 1 or inits:
         fail(op, "is not a 1-D loop from 0 in steps of 1 without results: outline-parallel-loops expects one")
     return bounds[1]
 

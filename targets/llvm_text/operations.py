@@ -13,6 +13,7 @@ from ...dialects import llvm_ops
 from ...dialects.llvm_loops import LOOP, LoopAnnotationAttr
 from ...dialects.support.kernel import UNPREDICTABLE
 from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.walking import int_values, operand_groups
 from .literals import attribute_literal, quoted, symbol
 from .metadata import Metadata
 from .types import type_text
@@ -54,9 +55,10 @@ Writer = Callable[[FunctionState, Any], None]
 def edges(op: Operation) -> list[tuple[Block, Sequence[SSAValue]]]:
     """A terminator's successors, each with the operands that it passes."""
     if isinstance(op, llvm.BrOp):
-        return [(op.successor, op.arguments)]
+        return [(op.successors[0], op.operands)]
     if isinstance(op, llvm.CondBrOp):
-        return [(op.then_block, op.then_arguments), (op.else_block, op.else_arguments)]
+        _, *arguments = operand_groups(op)
+        return list(zip(op.successors, arguments, strict=True))
     if isinstance(op, llvm_ops.SwitchOp):
         return [(block, operands) for _, block, operands in op.edges()]
     fail(op, "is a terminator that the LLVM IR writer does not know")
@@ -146,7 +148,8 @@ def _cast(mnemonic: str) -> Writer:
 
 def _compare_integers(w: FunctionState, op: llvm.ICmpOp) -> None:
     predicate = llvm.ALL_ICMP_FLAGS[op.predicate.value.data].value
-    w.lines.append(f"  {w.name(op.res)} = icmp {predicate} {w.typed(op.lhs)}, {w.name(op.rhs)}")
+    lhs, rhs = op.operands
+    w.lines.append(f"  {w.name(op.results[0])} = icmp {predicate} {w.typed(lhs)}, {w.name(rhs)}")
 
 
 def _compare_floats(w: FunctionState, op: llvm_ops.FCmpOp | llvm.FCmpOp) -> None:
@@ -166,7 +169,7 @@ def _gep(w: FunctionState, op: llvm.GEPOp) -> None:
     pointer, *dynamic = op.operands
     parts = [type_text(op.elem_type), w.typed(pointer)]
     rest = iter(dynamic)
-    for index in op.rawConstantIndices.get_values():
+    for index in int_values(op.rawConstantIndices):
         parts.append(w.typed(next(rest)) if index == llvm.GEP_USE_SSA_VAL else f"i32 {index}")
     w.lines.append(f"  {w.name(op.result)} = getelementptr{words} {', '.join(parts)}")
 
@@ -185,11 +188,11 @@ def _refuse_atomic(op: llvm.LoadOp | llvm.StoreOp) -> None:
 
 
 def _load(w: FunctionState, op: llvm.LoadOp) -> None:
-    result = op.dereferenced_value
-    align = f", align {op.alignment.value.data}" if op.alignment is not None else ""
+    result, pointer, alignment = op.results[0], op.operands[0], op.alignment
+    align = f", align {alignment.value.data}" if alignment is not None else ""
     _refuse_atomic(op)
     tail = w.module.metadata.access_suffix(op) if op.attributes else ""
-    w.lines.append(f"  {w.name(result)} = load {type_text(result.type)}, {w.typed(op.ptr)}{align}{tail}")
+    w.lines.append(f"  {w.name(result)} = load {type_text(result.type)}, {w.typed(pointer)}{align}{tail}")
 
 
 def _store(w: FunctionState, op: llvm.StoreOp) -> None:
@@ -216,7 +219,8 @@ def _fence(w: FunctionState, op: llvm_ops.FenceOp) -> None:
 def _call(w: FunctionState, op: llvm.CallOp) -> None:
     if op.callee is None:
         fail(op, "is an indirect call, which the LLVM IR writer does not support")
-    _write_call(w, op, w.module.symbol(op.callee.string_value()), op.args, op.returned)
+    args, _ = operand_groups(op)
+    _write_call(w, op, w.module.symbol(op.callee.string_value()), args, op.results[0] if op.results else None)
 
 
 def _call_intrinsic(w: FunctionState, op: llvm.CallIntrinsicOp) -> None:
