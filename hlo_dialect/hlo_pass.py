@@ -55,13 +55,18 @@ class HloPass(ModulePass):
         raise NotImplementedError
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        self._check_level(op)
-        self.run(ctx, op)
-        if self.illegal:
-            self._check_illegal(op)
+        self.apply_after(None, ctx, op)
 
-    def _check_level(self, module: ModuleOp) -> None:
-        """Refuse functions that no level has on which the pass works."""
+    def apply_after(self, previous: ModulePass | None, ctx: Context, module: ModuleOp) -> None:
+        """Apply the pass right after `previous`, if that is given: where neither takes tensors, there are none."""
+        known = isinstance(previous, HloPass) and not previous.takes_tensors
+        self._check_level(module, searched=not known)
+        self.run(ctx, module)
+        if self.illegal:
+            self._check_illegal(module)
+
+    def _check_level(self, module: ModuleOp, searched: bool) -> None:
+        """Refuse functions that no level has on which the pass works; `searched`: operations inside them too."""
         for function in (op for region in module.regions for block in region.blocks for op in block.ops):
             if type(function) is not FuncOp:
                 continue
@@ -78,7 +83,7 @@ class HloPass(ModulePass):
                 continue
             if any(type(type_) is TensorType for type_ in types):
                 raise op_error(function, f"has values of tensor type: {self.name} comes after bufferize")
-            ops = operations_in(function)
+            ops = operations_in(function) if searched else []
             if not any(type(type_) is TensorType for type_ in distinct_types(ops)):
                 continue
             for op in ops:

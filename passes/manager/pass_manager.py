@@ -26,6 +26,7 @@ from xdsl.utils.exceptions import DiagnosticException, PassFailedException, Veri
 
 from ...dialects.support.kernel import AFTER, PROGRAM
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, applied_in, file_location, location_near
+from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.limits import check_limits
 from ...hlo_dialect.printing import print_module, print_operation
 from ...hlo_dialect.verification import verify_module
@@ -110,7 +111,7 @@ class PassManager:
                 if isinstance(one, NestedPass):
                     target = one.apply_to(self.ctx, target)
                 else:
-                    one.apply(self.ctx, module)
+                    self._apply(one, index, module)
         except (DiagnosticError, PassFailedException, MemoryError, RecursionError) as error:
             dumps.after_failure(one.name, path_to(target))
             self._leave_requested_reproducer(index, error)
@@ -124,6 +125,13 @@ class PassManager:
         if counted:
             self._count(one.name, before, count_operations(target), time.perf_counter() - start)
         dumps.after(one.name, path_to(target))
+
+    def _apply(self, one: ModulePass, index: int, module: ModuleOp) -> None:
+        if isinstance(one, HloPass):
+            previous = self.passes[index - 1] if index else None
+            one.apply_after(None if isinstance(previous, NestedPass) else previous, self.ctx, module)
+        else:
+            one.apply(self.ctx, module)
 
     def _count(self, name: str, before: Counter[str], after: Counter[str], seconds: float) -> None:
         if self.statistics is not None:

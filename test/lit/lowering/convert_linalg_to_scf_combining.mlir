@@ -1,0 +1,58 @@
+// RUN: hlo-opt %s --convert-linalg-to-scf --split-input-file | filecheck %s
+
+// Many rows: each task adds a chunk of them to a row of its own, four at a time. The chunks are multiples of four, so
+// that no loop follows for the rest. A function that takes the sizes adds the tasks' rows, and programs share it.
+// CHECK-LABEL: func.func private @columns
+// CHECK-DAG:     %[[NEUTRAL:.*]] = arith.constant -0.000000e+00 : f32
+// CHECK-DAG:     %[[SIZE:.*]] = arith.constant 128 : index
+// CHECK-DAG:     %[[COUNT:.*]] = arith.constant 38 : index
+// CHECK-DAG:     %[[FOUR:.*]] = arith.constant 4 : index
+// CHECK:         %[[ROWS:.*]] = memref.alloc() : memref<4864xf32>
+// CHECK:         "scf.parallel"
+// CHECK:           scf.for
+// CHECK-NEXT:        memref.store %[[NEUTRAL]]
+// CHECK:           scf.for %{{.*}} = %{{.*}} to %{{.*}} step %[[FOUR]]
+// CHECK:             scf.for
+// CHECK-COUNT-4:       arith.addf
+// CHECK-NOT:       scf.for
+// CHECK:         func.call @columns_combine(%[[ROWS]], %o, %{{.*}}, %[[SIZE]], %[[COUNT]], %zero)
+// CHECK:       func.func private @columns_combine(%[[A:.*]]: memref<4864xf32>, %[[O:.*]]: memref<128xf32>, %{{.*}}: index, %[[S:.*]]: index, %[[N:.*]]: index, %[[INIT:.*]]: f32) attributes {xhlo.shared}
+// CHECK:         scf.for %{{.*}} = %{{.*}} to %[[S]]
+// CHECK:           memref.store %[[INIT]]
+// CHECK:           scf.for
+// CHECK:             scf.for
+// CHECK-COUNT-4:       arith.addf
+// CHECK:           scf.for %{{.*}} = %{{.*}} to %[[N]]
+// CHECK:             arith.addf
+func.func private @columns(%a: memref<6272x128xf32>, %o: memref<128xf32>) attributes {hlo.kernel = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<128xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%a : memref<6272x128xf32>) outs(%o : memref<128xf32>) {
+  ^bb(%x: f32, %z: f32):
+    %s = arith.addf %z, %x fastmath<reassoc> : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+
+// -----
+
+// An odd number of rows: the last chunk has a rest.
+// CHECK-LABEL: func.func private @odd
+// CHECK:         "scf.parallel"
+// CHECK:           scf.for
+// CHECK-COUNT-4:       arith.maxsi
+// CHECK:           scf.for
+// CHECK:             scf.for
+// CHECK:               arith.maxsi
+// CHECK:         func.call @odd_combine
+func.func private @odd(%a: memref<6273x128xi32>, %o: memref<128xi32>) attributes {hlo.kernel = "reduce"} {
+  %least = arith.constant -2147483648 : i32
+  linalg.fill ins(%least : i32) outs(%o : memref<128xi32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%a : memref<6273x128xi32>) outs(%o : memref<128xi32>) {
+  ^bb(%x: i32, %z: i32):
+    %s = arith.maxsi %z, %x : i32
+    linalg.yield %s : i32
+  }
+  func.return
+}
