@@ -16,12 +16,9 @@ from xdsl.ir import SSAValue
 
 from ..convert_contractions_to_vector.shared_function import call_known
 from ..loop_nests.combiners import Combiner
-from ..loop_nests.cost import CACHED_COLUMNS
+from ..loop_nests.cost import CACHED_COLUMNS, PASS_ROWS
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder
 from ..loop_nests.nest import Access
-
-UNROLL = 4
-"""Rows that one pass over a tile of the outputs combines."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +67,13 @@ def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -
                 value = facts.combiner.combine(builder, value, part)
             builder.store(value, view, [0])
 
-    whole = count // UNROLL * UNROLL
+    whole = count // PASS_ROWS * PASS_ROWS
     with builder.loop(0, size, step=CACHED_COLUMNS) as first:
         end = builder.index(builder.min(first + CACHED_COLUMNS, size))
         if facts.starts:
             with builder.loop(first, end, attributes=PARALLEL) as column:
                 builder.store(numbers[3], output(column), [0])
-        with builder.loop(0, whole, step=UNROLL) as row:
-            combine(first, end, [row + number for number in range(UNROLL)])
+        with builder.loop(0, whole, step=PASS_ROWS) as row:
+            combine(first, end, [row + number for number in range(PASS_ROWS)])
         with builder.loop(whole, count) as row:
             combine(first, end, [row])

@@ -28,13 +28,12 @@ from ...dialects.support.scalar import width_of
 from ..device.cpu import CPU
 from ..loop_nests.combination import separated
 from ..loop_nests.combiners import Combiner, known_combiners
-from ..loop_nests.cost import CACHED_COLUMNS, body_cost, task_count, task_size
+from ..loop_nests.cost import CACHED_COLUMNS, PASS_ROWS, body_cost, task_count, task_size
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .choosing import RowChooser
-from .combining import UNROLL, Rows, combine_rows
 
 BLOCK = 4096
 """Elements that a float sum accumulates before it adds the block's sum to the total."""
@@ -139,7 +138,7 @@ class ReductionEmitter:
         self.separated = None if plan.combiners is not None else separated(plan.nest, inits)
         """The nest of the elements of a reduction that chooses, and how its partial results are combined."""
         self.whole: int | None = None
-        """A reduced loop whose ranges are all a multiple of UNROLL long."""
+        """A reduced loop whose ranges are all a multiple of PASS_ROWS long."""
 
     @property
     def _chooses_rows(self) -> bool:
@@ -364,12 +363,12 @@ class ReductionEmitter:
         lower, upper = bounds.get(inner, (0, emitter.nest.sizes[inner]))
         # Chunks of an even multiple leave no rest.
         whole = inner == self.whole
-        middle = upper if whole else lower + (upper - lower) // UNROLL * UNROLL
+        middle = upper if whole else lower + (upper - lower) // PASS_ROWS * PASS_ROWS
 
         with emitter.loops(outer, bounds, innermost=False):
             if middle != lower:
-                with self.builder.loop(lower, middle, step=UNROLL) as first:
-                    self._emit_pass(emitter, column, tile, inner, [first + u for u in range(UNROLL)])
+                with self.builder.loop(lower, middle, step=PASS_ROWS) as first:
+                    self._emit_pass(emitter, column, tile, inner, [first + u for u in range(PASS_ROWS)])
             if not whole and middle != upper:
                 with self.builder.loop(middle, upper) as first:
                     self._emit_pass(emitter, column, tile, inner, [first])
@@ -394,7 +393,7 @@ class ReductionEmitter:
         # What chooses depends on the order: neighbours are combined.
         cut = max(plan.reduced, key=lambda l: nest.sizes[l]) if plan.combiners else plan.reduced[0]
         total = nest.sizes[cut]
-        size = task_size(total, wanted, UNROLL if total > UNROLL * wanted else 1)
+        size = task_size(total, wanted, PASS_ROWS if total > PASS_ROWS * wanted else 1)
         chunks = -(-total // size)
         row = nest.size_of(plan.kept)
         strides = [0] * len(nest.sizes)
@@ -404,7 +403,7 @@ class ReductionEmitter:
             builder.alloc(memref_type((chunks * row,), buffer_of(access.root).element_type)) for access in nest.outputs
         ]
 
-        self.whole = cut if size % UNROLL == 0 and total % UNROLL == 0 else None
+        self.whole = cut if size % PASS_ROWS == 0 and total % PASS_ROWS == 0 else None
         with builder.parallel(chunks) as task:
             outputs = tuple(Access(buffer, 0, ((task.value, row),), tuple(strides)) for buffer in scratch)
             bounds = {cut: chunk(builder, task, size, total)}
@@ -416,6 +415,8 @@ class ReductionEmitter:
         then = self._second_stage(plan.combiners, scratch, chunks, row, strides)
         second = ReductionEmitter(builder, plan_reduction(then), self.inits, self.roots)
         if second.adds_rows():
+            from .combining import Rows, combine_rows  # few first programs need it
+
             for k, combiner in enumerate(plan.combiners):
                 output = replace(second.plan.nest.outputs[k], root=self._root(nest.outputs[k]))
                 combine_rows(builder, combiner, Rows(scratch[k], chunks, row), output, self.inits[k])

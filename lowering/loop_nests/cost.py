@@ -30,6 +30,9 @@ MAX_TASKS = 256
 CACHED_COLUMNS = CPU.l1_bytes // 4 // cost.F32_BYTES
 """Elements of a row that stays in a quarter of the first-level cache between iterations of a loop."""
 
+PASS_ROWS = 4
+"""Reduced elements that one pass over a tile of accumulators combines."""
+
 EVEN_SHARE = 0.53
 """The part of a loop that one of two threads may have."""
 
