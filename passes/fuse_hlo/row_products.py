@@ -152,6 +152,15 @@ class RowProducts:
             for user in self.nodes[index].users:
                 if user in self.clusters.live and self._contracts_rows(self.nodes[user], index):
                     self._join({user: None})
+                    self._take_transpose(user)
+
+    def _take_transpose(self, number: int) -> None:
+        """Join the only user of a product's result if it transposes it, which a kernel that streams writes so."""
+        users = self.nodes[number].users
+        if self.limits.streams and len(users) == 1 and number in self.cluster.ops and users[0] in self.clusters.live:
+            node = self.nodes[users[0]]
+            if node.role == "movement" and isinstance(node.op, TransposeOp) and _keeps_rows(node):
+                self._join({node.index: None})
 
     def take_sums(self) -> None:
         """Join the products that contract the rows of each matrix, with what else was read or computed of the rows."""
@@ -162,6 +171,7 @@ class RowProducts:
         for index in sorted(known):
             for user in self._sums_of(index):
                 self._join({user: None})
+                self._take_transpose(user)
         for index in sorted({user for number in known for user in self.nodes[number].users} - known):
             if self._can_repeat(index, known):
                 for user in self._sums_of(index):

@@ -69,6 +69,20 @@ def test_two_products_of_the_same_weights(dtype: np.dtype[Any]) -> None:
     check_on_simt(text, case.inputs())
 
 
+@pytest.mark.parametrize("dtype", [FLOAT, BFLOAT], ids=str)
+def test_a_result_in_another_layout(dtype: np.dtype[Any]) -> None:
+    case = Attention(1, 3, 40, 48, 16, 24, "bnhd", dtype=dtype)
+    text = case.text()
+    out = text.rsplit(": ", 1)[1].split("\n")[0]
+    turned = out.replace("x3x40x", "x40x3x")
+    assert turned != out
+    transpose = f"%t = hlo.transpose %o, dims = [0, 2, 1, 3] : ({out}) -> {turned}\n  func.return %t : {turned}"
+    text = text.replace(f"func.return %o : {out}", transpose).replace(f"-> {out} {{", f"-> {turned} {{")
+    module, _ = gpu_level(text)
+    assert len([op for op in module.walk() if isinstance(op, GpuLaunchFuncOp)]) == 1
+    check_on_simt(text, case.inputs())
+
+
 GRADIENTS = {
     "plain": AttentionGradient(1, 2, 64, 32),
     "odd sizes": AttentionGradient(2, 1, 37, 20),

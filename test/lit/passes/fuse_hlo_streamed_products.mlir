@@ -31,6 +31,25 @@ func.func @attention(%q: tensor<2x40000x64xf32>, %k: tensor<2x30000x64xf32>, %v:
   return %10 : tensor<2x40000x64xf32>
 }
 
+// A transpose of the result changes only where it is written.
+
+// CHECK-LABEL: func.func @transposed
+// CHECK-NEXT: %[[R:.*]] = hlo.fusion row<3>
+// CHECK: hlo.divide
+// CHECK-NEXT: hlo.dot_general
+// CHECK-NEXT: hlo.transpose
+// CHECK: func.return %[[R]]
+func.func @transposed(%q: tensor<2x64x4x16xf32>, %k: tensor<2x32x4x16xf32>, %v: tensor<2x32x4x16xf32>) -> tensor<2x64x4x16xf32> {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %1 = hlo.dot_general %q, %k, batching_dims = [0, 2] x [0, 2], contracting_dims = [3] x [3] : (tensor<2x64x4x16xf32>, tensor<2x32x4x16xf32>) -> tensor<2x4x64x32xf32>
+  %2 = hlo.reduce(%1 init: %zero) applies hlo.add across dimensions = [3] : (tensor<2x4x64x32xf32>, tensor<f32>) -> tensor<2x4x64xf32>
+  %3 = hlo.broadcast_in_dim %2, dims = [0, 1, 2] : (tensor<2x4x64xf32>) -> tensor<2x4x64x32xf32>
+  %4 = hlo.divide %1, %3 : tensor<2x4x64x32xf32>
+  %5 = hlo.dot_general %4, %v, batching_dims = [0, 1] x [0, 2], contracting_dims = [3] x [1] : (tensor<2x4x64x32xf32>, tensor<2x32x4x16xf32>) -> tensor<2x4x64x16xf32>
+  %6 = hlo.transpose %5, dims = [0, 2, 1, 3] : (tensor<2x4x64x16xf32>) -> tensor<2x64x4x16xf32>
+  return %6 : tensor<2x64x4x16xf32>
+}
+
 // Rows that are only a product, or only contracted, would be computed or read again for nothing.
 
 // CHECK-LABEL: func.func @one_side
