@@ -27,6 +27,31 @@ func.func @mask(%x: tensor<2x8x8xf32>, %p: tensor<i32>) -> tensor<2x8x8xf32> {
   func.return %0 : tensor<2x8x8xf32>
 }
 
+// Indices of one dimension, and dimensions of size 1, are indices of the larger shape too.
+
+// CHECK-LABEL: func.func @grown
+// CHECK-NEXT:    %[[J:.*]] = hlo.iota dim = 3 : tensor<1x2x8x8xi32>
+// CHECK-NEXT:    %[[I:.*]] = hlo.iota dim = 2 : tensor<1x2x8x8xi32>
+// CHECK-NEXT:    %[[O:.*]] = hlo.constant dense<4> : tensor<1x2x8x8xi32>
+// CHECK-NEXT:    %[[S:.*]] = hlo.add %[[I]], %[[O]]
+// CHECK-NEXT:    %[[M:.*]] = hlo.compare LE, %[[J]], %[[S]]
+// CHECK:         hlo.select %[[M]], %x
+// STATISTICS: reshape-of-counts
+func.func @grown(%x: tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32> {
+  %i = hlo.iota dim = 0 : tensor<8xi32>
+  %column = hlo.reshape %i : (tensor<8xi32>) -> tensor<8x1xi32>
+  %four = hlo.constant dense<4> : tensor<8x1xi32>
+  %s = hlo.add %column, %four : tensor<8x1xi32>
+  %rows = hlo.broadcast_in_dim %s, dims = [0, 1] : (tensor<8x1xi32>) -> tensor<8x8xi32>
+  %columns = hlo.broadcast_in_dim %i, dims = [1] : (tensor<8xi32>) -> tensor<8x8xi32>
+  %c = hlo.compare LE, %columns, %rows, SIGNED : (tensor<8x8xi32>, tensor<8x8xi32>) -> tensor<8x8xi1>
+  %b = hlo.broadcast_in_dim %c, dims = [1, 2] : (tensor<8x8xi1>) -> tensor<2x8x8xi1>
+  %m = hlo.reshape %b : (tensor<2x8x8xi1>) -> tensor<1x2x8x8xi1>
+  %low = hlo.constant dense<-1.0e+30> : tensor<1x2x8x8xf32>
+  %0 = hlo.select %m, %x, %low : tensor<1x2x8x8xi1>, tensor<1x2x8x8xf32>
+  func.return %0 : tensor<1x2x8x8xf32>
+}
+
 // Not if the larger tensor goes to memory, or the value is not known from indices.
 
 // CHECK-LABEL: func.func @kept
