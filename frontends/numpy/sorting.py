@@ -22,10 +22,7 @@ def sorted_with(array: TracedArray, others: list[TracedArray], axis: int) -> lis
     keys = astype(array, np.uint8) if array.dtype == np.bool_ else array
 
     def before(x: Value, y: Value, *rest: Value) -> Value:
-        smaller = x < y
-        if keys.dtype.kind != "f":
-            return smaller
-        return b.or_(smaller, b.and_(y.compare("NE", y), x.compare("EQ", x)))
+        return x.precedes(y)
 
     values = [one.value for one in (keys, *others)]
     found = b.sort(values, dimension=axis, is_stable=True, comparator=before)
@@ -37,12 +34,10 @@ def _sorted_complex(array: TracedArray, others: list[TracedArray], axis: int) ->
     """By real parts, then by imaginary ones, NaN last in each."""
     b = array.builder
 
-    def below(x: Value, y: Value) -> Value:
-        return b.or_(x < y, b.and_(y.compare("NE", y), x.compare("EQ", x)))
-
     def before(x: Value, y: Value, u: Value, v: Value, *rest: Value) -> Value:
-        alike = b.not_(b.or_(below(x, y), below(y, x)))
-        return b.or_(below(x, y), b.and_(alike, below(u, v)))
+        first, second = x.in_total_order(), y.in_total_order()
+        less, same = (first.compare(relation, second, "TOTALORDER") for relation in ("LT", "EQ"))
+        return b.or_(less, b.and_(same, u.precedes(v)))
 
     parts = [b.real(array.value), b.imag(array.value)]
     values = [*parts, *(one.value for one in others)]

@@ -311,6 +311,16 @@ class Tensor:
         operands = [self.value, right.value]
         return self.builder.add(CompareOp.create(operands=operands, result_types=[mask], properties=stated))
 
+    def precedes(self, other: Tensor) -> Tensor:
+        """Whether a number comes before another in ascending order, where both zeros are equal and NaN is the last."""
+        if not is_float(self.element):
+            return self < other
+        return self.in_total_order().compare("LT", other.in_total_order(), "TOTALORDER")
+
+    def in_total_order(self) -> Tensor:
+        """Floats whose total order is that of `precedes`: 0 for -0, and one NaN for all."""
+        return self.is_nan().select(math.nan, self.equals(0.0).select(0.0, self))
+
     def select(self, on_true: Tensor | float, on_false: Tensor | float) -> Tensor:
         """Select by this i1 tensor; one of the two values may be a number."""
         model = on_true if isinstance(on_true, Tensor) else on_false

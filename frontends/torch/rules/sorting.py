@@ -16,14 +16,11 @@ def ordered(step: Step, x: Value, dim: int, descending: bool) -> tuple[Value, Va
     if not x.shape or not count(x.shape):
         return x, step.full(0, torch.int64, x.shape)
     keys = converted(x, torch.uint8) if dtype_of(x) == torch.bool else x
-    b, is_float = step.builder, dtype_of(keys).is_floating_point
 
     def before(x: Value, y: Value, *_: Value) -> Value:
-        first, second = (y, x) if descending else (x, y)
-        smaller = first < second
-        return smaller | (second.is_nan() & ~first.is_nan()) if is_float else smaller
+        return y.precedes(x) if descending else x.precedes(y)
 
-    found, places = b.sort([keys, step.iota(dim, x.shape)], dimension=dim, is_stable=True, comparator=before)
+    found, places = step.builder.sort([keys, step.iota(dim, x.shape)], dimension=dim, is_stable=True, comparator=before)
     return converted(found, dtype_of(x)), places
 
 
