@@ -26,6 +26,9 @@ from ...hlo_dialect.types import bit_width, element_of, is_float, is_integer, ma
 from ..simplify_hlo.control_flow import carried_for_nothing
 from .before import MOST_BYTES, slice_behind
 
+LARGER = 8
+"""How often a sum is as large as what a step stacks for it where one product is faster: few rows in each step."""
+
 Kernel: TypeAlias = DotGeneralOp | ReduceOp
 
 
@@ -73,7 +76,7 @@ class Stacks:
 
 def sum_after(loop: Loop) -> tuple[Loop, list[LocationAttr]] | None:
     """
-    Add up after the loop what it adds up in every step, where its sums are larger than what it stacks for that.
+    Add up after the loop what it adds up in every step, where its sums are much larger than what it stacks for that.
 
     Returns the loop that takes its place, and the locations of what it added up.
     """
@@ -92,7 +95,7 @@ def sum_after(loop: Loop) -> tuple[Loop, list[LocationAttr]] | None:
         missing = stacks.missing(each)
         size = sum(map(_bytes, missing))
         whole = steps * (size + sum(map(_bytes, stacks.new)))
-        if size <= _bytes(loop.returned[each.position]) and whole <= MOST_BYTES:
+        if LARGER * size <= _bytes(loop.returned[each.position]) and whole <= MOST_BYTES:
             stacks.new.update(missing)
             chosen.append(each)
     return _replace(loop, stacks, sorted(chosen, key=lambda each: each.position)) if chosen else None

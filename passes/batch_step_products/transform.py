@@ -25,7 +25,7 @@ class BatchStepProductsPass(HloPass):
     After:  the loop stacks %y, and %x if it is no slice of an input; after it `hlo.dot_general %xs, %ys, ..`, plus %a
     Assumes: the level after hoist-loop-invariants: what does not change is computed outside.
     Leaves: products of many rows, which gain nothing, and those whose results for all steps take more than 64 MB;
-            sums that are smaller than what would be stacked.
+            sums that are not much larger than what would be stacked.
 
     A loop that writes its results step by step, of the type of what it reads step by step, writes them over that.
     The sums are the same; their order may be another, as it may between matrix products of different sizes.
