@@ -112,7 +112,7 @@ class RowProducts:
         around = list(_around(self.clusters, self.cluster))
         if not around:
             return False
-        trial = self.clusters.copy()
+        trial = self.clusters.trial(self._near())
         inside = trial.live[self.cluster.number]
         products = RowProducts(trial, inside, self.limits)
         products.take_producers()
@@ -124,6 +124,22 @@ class RowProducts:
         default = "only rows that are a product, and that a product contracts, are computed tile by tile"
         keep_apart(self.clusters, self.cluster, next(filter(None, large), default))
         return False
+
+    def _near(self) -> dict[int, None]:
+        """The row fusion, and the clusters around it that may join it."""
+        live, found = self.clusters.live, {self.cluster.number: None}
+        pending = [number for value in self.cluster.inputs if (number := self._number(value)) is not None]
+        while pending:
+            number = pending.pop()
+            own = live.get(number)
+            if own is None or number in found or len(own.ops) > 1:
+                continue
+            if math.prod(self.nodes[number].shape) == self.cluster.elements:
+                found[number] = None
+                pending += () if self.nodes[number].role == "dot" else self.nodes[number].operands
+        users = [user for index in self.cluster.ops for user in self.nodes[index].users]
+        later = [after for user in users for after in self.nodes[user].users]
+        return {**found, **{number: None for number in (*users, *later) if number in live}}
 
     def _too_large(self, op: Operation, is_user: bool) -> str | None:
         """Why the tiles of a product's factor would not fit, or None; `is_user`: the product contracts the rows."""
