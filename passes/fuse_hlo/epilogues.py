@@ -17,13 +17,13 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.fusion import FusionOp
+from ...hlo_dialect.ops.movement import ReshapeOp
 from ...hlo_dialect.types import shape_of
 from ...lowering.loop_nests.windows import is_tiled, takes_columns
 from .clusters import MAX_INPUTS, MAX_OPS
 from .decisions import Decision, Verdict
 from .graph import bytes_of, role_of
 from .packages import reason_apart
-from .reshapes import take_shape
 
 
 def fuse_epilogues(block: Block, given: Container[Operation], convolutions: bool) -> Iterator[Decision]:
@@ -35,7 +35,11 @@ def fuse_epilogues(block: Block, given: Container[Operation], convolutions: bool
     for op in list(block.ops):
         product = None if op in given else _product_in(op, convolutions)
         if isinstance(op, FusionOp) and product is not None:
-            take_shape(op, given)
+            if len(op.outs) == 1 and isinstance(op.outs[0].get_user_of_unique_use(), ReshapeOp):
+                # Most programs have no such product.
+                from .reshapes import take_shape
+
+                take_shape(op, given)
             loop = _epilogue_of(op)
             if loop is None or loop in given:
                 continue

@@ -52,8 +52,11 @@ class BlockPlan:
     unknown: tuple[Operation, ...] = ()
 
 
-def plan_block(block: Block, strategy: Strategy, products: str = "packed") -> BlockPlan:
-    """Partition the block's operations into fusions; `products`: how row fusions take in products of their rows."""
+def plan_block(block: Block, strategy: Strategy, products: str = "packed", factors: bool = True) -> BlockPlan:
+    """
+    Partition the block's operations into fusions; `products`: how row fusions take in products of their rows;
+    `factors`: whether products take in what their factors are read through.
+    """
     graph = BlockGraph(block)
     if graph.unknown_ops:
         return BlockPlan((), (), tuple(graph.unknown_ops))
@@ -66,7 +69,7 @@ def plan_block(block: Block, strategy: Strategy, products: str = "packed") -> Bl
         repeat_broadcasts(clusters)
         repeat_indices(clusters)
         ProducerFusion(clusters).run()
-        fuse_siblings(clusters)
+        fuse_siblings(clusters, factors)
         decided = tuple(decisions(clusters))
         _peel_reshapes(clusters)
     return BlockPlan(tuple(_Steps(clusters).build()), decided)

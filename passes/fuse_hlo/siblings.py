@@ -19,14 +19,14 @@ from .factors import is_reversal
 from .producers import can_unite, signature
 
 
-def fuse_siblings(clusters: Clusters) -> None:
+def fuse_siblings(clusters: Clusters, factors: bool) -> None:
     """
     Merge fusions with the same signature that share an operand: reductions one of the shape of their domain, loops one
-    of at least as many elements.
+    of at least as many elements. `factors`: what reverses filters moves into the convolutions that read them instead.
     """
     readers: dict[SSAValue, list[int]] = {}
     for number, cluster in clusters.live.items():
-        if cluster.kind in ("loop", "reduce"):
+        if cluster.kind in ("loop", "reduce") and not (factors and is_reversal(cluster, clusters)):
             for value in cluster.inputs:
                 readers.setdefault(value, []).append(number)
     merged_into: dict[int, int] = {}
@@ -41,7 +41,7 @@ def _unite_readers(clusters: Clusters, value: SSAValue, numbers: list[int], merg
         while number in merged_into:
             number = merged_into[number]
         cluster = clusters.live[number]
-        if not _is_shared(value, cluster, clusters) or is_reversal(cluster, clusters):
+        if not _is_shared(value, cluster, clusters):
             continue
         keep = first.setdefault(signature(cluster), cluster)
         if keep is not cluster and can_unite(clusters, keep, cluster):

@@ -81,7 +81,7 @@ class FuseHloPass(HloPass):
                 block = pending.pop(0)
                 sink_constants(block)
                 prepare_loops(block)
-                plan = plan_block(block, self.strategy, self.row_products)
+                plan = plan_block(block, self.strategy, self.row_products, self.epilogues == "all")
                 if plan.unknown:
                     raise self.unsupported(plan.unknown[0])
                 given = {op for op in block.ops if isinstance(op, FusionOp)}

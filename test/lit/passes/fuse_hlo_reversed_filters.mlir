@@ -1,6 +1,7 @@
 // The gradient of a convolution reads its filters backwards where they are.
 // RUN: hlo-opt %s --fuse-hlo | filecheck %s
 // RUN: hlo-opt %s --fuse-hlo --fuse-hlo | filecheck %s
+// RUN: hlo-opt %s --fuse-hlo=epilogues=dots | filecheck %s --check-prefix=DOTS
 // RUN: hlo-opt %s --fuse-hlo --outline-kernels --convert-hlo-to-linalg --fuse-linalg | filecheck %s --check-prefix=LINALG
 
 // The step that reads the same filters is not a reason to write them reversed.
@@ -11,6 +12,12 @@
 // CHECK:           hlo.convolution
 // CHECK:         hlo.fusion loop
 // CHECK-NOT:     hlo.reverse
+
+// Where kernels do not read factors through others, what reads the filters anyway reverses them.
+
+// DOTS-LABEL: func.func @gradient
+// DOTS:         hlo.fusion loop (%{{.*}} = %w : tensor<3x3x64x64xf32>) -> (tensor<3x3x64x64xf32>, tensor<3x3x64x64xf32>) {
+// DOTS:         hlo.fusion custom
 
 // LINALG-LABEL: func.func private @dot_0
 // LINALG-NOT:     tensor.empty() : tensor<3x3x64x64xf32>
