@@ -13,11 +13,11 @@ from .header import ARENA_ALIGNMENT
 from .interface import Entry, Interface, Port
 from .threads import Threads
 
-_KINDS = {"float": "FLOAT", "double": "DOUBLE"}
-_KINDS_OF_DTYPES = {np.dtype(np.float16): "HALF", np.dtype(ml_dtypes.bfloat16): "BFLOAT"}
+_KINDS = {"float": "OF_FLOAT", "double": "OF_DOUBLE"}
+_KINDS_OF_DTYPES = {np.dtype(np.float16): "OF_HALF", np.dtype(ml_dtypes.bfloat16): "OF_BFLOAT"}
 
 _COMPARE = """
-enum kind { EXACT, FLOAT, DOUBLE, HALF, BFLOAT };
+enum kind { EXACT, OF_FLOAT, OF_DOUBLE, OF_HALF, OF_BFLOAT };
 
 static uint16_t word(const unsigned char *bytes)
 {
@@ -29,22 +29,22 @@ static uint16_t word(const unsigned char *bytes)
 static double element(const void *data, size_t i, enum kind kind)
 {
     const unsigned char *bytes = (const unsigned char *)data;
-    if (kind == DOUBLE) {
+    if (kind == OF_DOUBLE) {
         double value;
         memcpy(&value, bytes + 8 * i, 8);
         return value;
     }
-    if (kind == FLOAT || kind == BFLOAT) {
+    if (kind == OF_FLOAT || kind == OF_BFLOAT) {
         uint32_t bits = 0;
         float value;
-        if (kind == FLOAT)
+        if (kind == OF_FLOAT)
             memcpy(&bits, bytes + 4 * i, 4);
         else
             bits = (uint32_t)word(bytes + 2 * i) << 16;
         memcpy(&value, &bits, 4);
         return (double)value;
     }
-    if (kind == HALF) {
+    if (kind == OF_HALF) {
         const unsigned bits = word(bytes + 2 * i);
         const int exponent = (int)(bits >> 10 & 31u);
         const double mantissa = (double)(bits & 1023u);
@@ -173,7 +173,7 @@ def _comparison(port: Port, array: Array, tolerances: Mapping[str, float]) -> tu
     if tolerance is None:
         return "EXACT", array.nbytes, 0.0
     if array.dtype.kind == "c":
-        return ("FLOAT" if array.dtype.itemsize == 8 else "DOUBLE"), 2 * port.count, tolerance
+        return ("OF_FLOAT" if array.dtype.itemsize == 8 else "OF_DOUBLE"), 2 * port.count, tolerance
     return _KINDS_OF_DTYPES.get(array.dtype) or _KINDS[port.element], port.count, tolerance
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -104,6 +105,10 @@ class Library:
     @property
     def shared_library(self) -> bytes:
         """The shared library, or module of WebAssembly, made by a linker of the system. Raises LinkError."""
+        return self._shared[self._file("shared")]
+
+    @property
+    def _shared(self) -> Mapping[str, bytes]:
         return shared_library(self.object, self._file("shared"), self.interface.symbols, self.machine)
 
     @property
@@ -148,6 +153,9 @@ class Library:
             raise MachineError(f"Python loads no code for {self.machine.triple}: take --javascript")
         if "javascript" in extras and not wasm:
             raise MachineError(f"JavaScript loads code for wasm32, not for {self.machine.triple}")
+        linked = "shared" in extras or "python" in extras
+        if linked and self.interface.threads is Threads.OPENMP and self.machine.format is Format.MACH_O:
+            raise MachineError("a .dylib with OpenMP is linked on a Mac (cc -dynamiclib -fopenmp)")
         if "python" in extras and (reason := no_python_module(self.name)):
             raise LibraryNameError(f"no module of Python can be called {self.name}: {reason}")
 
@@ -167,9 +175,7 @@ class Library:
         if self.interface.weights is not None:
             found[f"{name}_weights.h"] = weights_header(self.interface).encode()
         if "shared" in extras or "python" in extras or "javascript" in extras:
-            if self.interface.threads is Threads.OPENMP and self.machine.format is Format.MACH_O:
-                raise MachineError("a .dylib with OpenMP is linked on a Mac (cc -dynamiclib -fopenmp)")
-            found[self._file("shared")] = self.shared_library
+            found |= self._shared
         if "python" in extras:
             found[f"{name}.py"] = self.python_module.encode()
         if "javascript" in extras:
@@ -334,6 +340,10 @@ def _refusal(target: str) -> str:
     return f"the program calls '{target}', which only a process with xhlo has: it is not compiled ahead"
 
 
+_HIDDEN = re.compile(r"^((?:define|declare) |@[^=]+ = (?:external )?)hidden ", re.MULTILINE)
+"""Functions and data of LLVM IR that only the library itself may use."""
+
+
 def _linked(interface: Interface, machine: Machine, texts: list[str], timing: Timing) -> tuple[bytes, str]:
     """The object file of all entries, with the functions that they share, and its optimized LLVM IR."""
     name = interface.name
@@ -343,6 +353,9 @@ def _linked(interface: Interface, machine: Machine, texts: list[str], timing: Ti
     if interface.weights is not None:
         texts.append(machine.header + set_weights(name, interface.weights, machine.kind.big_endian))
     text = link_texts(texts) if len(texts) > 1 else texts[0]
+    if machine.format is Format.COFF:
+        # Its libraries list their exports; LLVM makes directives of this that linkers before its version 15 refuse.
+        text = _HIDDEN.sub(r"\1", text)
     llvm: dict[str, float] = {}
     made = compile_with_text(text, llvm, machine.target_machine)
     timing.seconds.update((f"LLVM {stage}", seconds) for stage, seconds in llvm.items())

@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .archive import archive
@@ -58,9 +58,10 @@ def _found(name: str) -> str | None:
     return versions[max(versions)] if versions else None
 
 
-def shared_library(code: bytes, soname: str, exported: Sequence[str], machine: Machine) -> bytes:
+def shared_library(code: bytes, soname: str, exported: Sequence[str], machine: Machine) -> Mapping[str, bytes]:
     """
-    The object file as a shared library that exports these functions, or as a module of WebAssembly. Raises LinkError.
+    The object file as a shared library that exports these functions, or as a module of WebAssembly, by its name, and
+    what programs link in place of a DLL. Raises LinkError.
 
     Functions of libc and libm come from the program that loads it; a library for macOS names libSystem, which has
     both, and a DLL can need nothing.
@@ -75,24 +76,36 @@ def shared_library(code: bytes, soname: str, exported: Sequence[str], machine: M
         Path(folder, "in.o").write_bytes(code)
         options = _OPTIONS[machine.format](Path(folder), code, soname, exported, machine)
         done = subprocess.run([linker, *options], cwd=folder, capture_output=True, text=True)
-        made = Path(folder, "out")
+        made = Path(folder, soname)
         if done.returncode or not made.exists():
             message = " ".join((done.stderr or done.stdout).split())
             hint = f"; link {_BY_HAND[machine.format]}" if machine.format is Format.COFF else ""
             raise LinkError(f"{Path(linker).name} cannot link the library for {machine.triple}: {message}{hint}")
-        return made.read_bytes()
+        found = {soname: made.read_bytes()}
+        if machine.format is Format.COFF:
+            found[_import_library(soname, machine)] = Path(folder, _IMPORTS).read_bytes()
+        return found
+
+
+_IMPORTS = "imports.lib"
+
+
+def _import_library(soname: str, machine: Machine) -> str:
+    """The name that linkers of the system expect of what stands for a DLL."""
+    name = soname.removesuffix(".dll")
+    return f"{name}_dll.lib" if "windows-msvc" in machine.triple else f"lib{name}.dll.a"
 
 
 def _elf(folder: Path, code: bytes, soname: str, exported: Sequence[str], machine: Machine) -> list[str]:
     (folder / "exported").write_text(f"{{ global: {'; '.join(exported)}; local: *; }};\n")
     hardening = ["-z", "noexecstack", "--build-id=none"]
-    return ["-shared", "-soname", soname, "--version-script=exported", *hardening, "in.o", "-o", "out"]
+    return ["-shared", "-soname", soname, "--version-script=exported", *hardening, "in.o", "-o", soname]
 
 
 def _wasm(folder: Path, code: bytes, soname: str, exported: Sequence[str], machine: Machine) -> list[str]:
     options = ["--no-entry", "--allow-undefined", *(f"--export={name}" for name in (*exported, "__heap_base"))]
     wide = ["-mwasm64"] * (machine.kind.pointer_bits == 64)
-    return [*options, "-z", f"stack-size={_STACK}", *wide, "in.o", "-o", "out"]
+    return [*options, "-z", f"stack-size={_STACK}", *wide, "in.o", "-o", soname]
 
 
 def _mach_o(folder: Path, code: bytes, soname: str, exported: Sequence[str], machine: Machine) -> list[str]:
@@ -106,7 +119,7 @@ def _mach_o(folder: Path, code: bytes, soname: str, exported: Sequence[str], mac
     )
     system = ["-dylib", "-arch", name, "-platform_version", "macos", version, version]
     names = [option for symbol in exported for option in ("-exported_symbol", f"_{symbol}")]
-    return [*system, "-install_name", f"@rpath/{soname}", *names, "in.o", "libSystem.tbd", "-o", "out"]
+    return [*system, "-install_name", f"@rpath/{soname}", *names, "in.o", "libSystem.tbd", "-o", soname]
 
 
 def _coff(folder: Path, code: bytes, soname: str, exported: Sequence[str], machine: Machine) -> list[str]:
@@ -122,8 +135,9 @@ def _coff(folder: Path, code: bytes, soname: str, exported: Sequence[str], machi
     kind = {"x86_64": "x64", "aarch64": "arm64"}[kind_of(machine.triple)]
     names = [f"/export:{symbol}" for symbol in exported]
     # Without a time stamp the same object gives the same bytes.
-    plain = ["/nologo", "/dll", "/noentry", "/implib:ours.lib", "/nodefaultlib", "/Brepro", f"/machine:{kind}"]
-    return [*plain, *names, f"/alternatename:_fltused={exported[0]}", "in.o", "support.lib", "/out:out"]
+    plain = ["/nologo", "/dll", "/noentry", f"/implib:{_IMPORTS}", "/nodefaultlib", "/Brepro", f"/machine:{kind}"]
+    # Programs look for the DLL by the name of this file.
+    return [*plain, *names, f"/alternatename:_fltused={exported[0]}", "in.o", "support.lib", f"/out:{soname}"]
 
 
 _OPTIONS = {Format.ELF: _elf, Format.WASM: _wasm, Format.MACH_O: _mach_o, Format.COFF: _coff}
