@@ -64,6 +64,15 @@ MOST_STREAMED = 4
 STREAMED_ROWS = 64
 """Rows of such a B in one pass, whose pages the processor has at hand."""
 
+FEW_STREAMED_ROWS = 16
+"""The same for few rows of A, and a B that comes from memory: it, not the sums, takes the time."""
+
+MEMORY_BOUND = 8
+"""Rows of A that are few for that."""
+
+FROM_MEMORY = 8 << 20
+"""Bytes from which such a B comes from memory."""
+
 STREAMED_COLUMNS = 1024
 """Columns of a tile of it, if there are two tiles: rows are read in long runs."""
 
@@ -107,11 +116,14 @@ def oriented(product: Contraction, machine: Machine) -> Contraction:
 
 def streams(product: Contraction, machine: Machine) -> bool:
     """Whether B is larger than the caches nearby, and lies in memory by rows, as it is multiplied."""
+    return product.n.b == 1 and _bytes_of_b(product) > machine.l2_bytes and not product.outer_k
+
+
+def _bytes_of_b(product: Contraction) -> int:
+    """Bytes of one matrix B, with the chunks of its sum, which follow each other in both factors, see split.py."""
     k = product.k
-    # The chunks of a sum follow each other in both factors, see split.py.
     chunks = [loop.size for loop in product.outer if (loop.a, loop.b) == (k.a * k.size, k.b * k.size)]
-    size = math.prod(chunks) * k.size * product.n.size * width_of(product.factors[1]) // 8
-    return product.n.b == 1 and size > machine.l2_bytes and not product.outer_k
+    return math.prod(chunks) * k.size * product.n.size * width_of(product.factors[1]) // 8
 
 
 def reads_both_in_place(product: Contraction, blocking: Blocking, machine: Machine) -> bool:
@@ -167,7 +179,9 @@ def block_rows(product: Contraction, blocking: Blocking, machine: Machine, strea
     far = not streamed and product.n.size * product.depth * bytes_each > FAR * machine.l2_bytes
     least_m, least_n = max(1, HIGH_ROWS // mr) if far else 1, 1
     if streamed:
-        blocking = replace(blocking, kc=-(-blocking.kc // -(-blocking.kc // STREAMED_ROWS)))
+        few = product.m.size <= MEMORY_BOUND and _bytes_of_b(product) > FROM_MEMORY
+        rows = FEW_STREAMED_ROWS if few else STREAMED_ROWS
+        blocking = replace(blocking, kc=-(-blocking.kc // -(-blocking.kc // rows)))
         tile_m = least_m = panels
         least_n = min(-(-STREAMED_COLUMNS // blocking.nr), -(-blocking.n_panels // 2))
 

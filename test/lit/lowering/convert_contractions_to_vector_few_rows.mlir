@@ -35,3 +35,21 @@ func.func private @rows(%x: memref<2x512xf32>, %y: memref<512x768xbf16>, %o: mem
   }
   func.return
 }
+
+// A matrix that comes from memory: 16 of its rows at a time.
+// NEAR-LABEL: func.func private @far(
+// NEAR:         %[[ROWS:.*]] = arith.constant 16 : index
+// NEAR:         scf.for %[[PASS:.*]] = %{{.*}} to %{{.*}} step
+// NEAR-NEXT:      arith.muli %[[PASS]], %[[ROWS]] : index
+// NEAR:           func.call @far_block(%x, %{{.*}}, %y,
+func.func private @far(%x: memref<4x2048xf32>, %y: memref<2048x2048xf32>, %o: memref<4x2048xf32>) attributes {hlo.kernel = "dot"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<4x2048xf32>)
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : memref<4x2048xf32>, memref<2048x2048xf32>) outs(%o : memref<4x2048xf32>) attrs = {xhlo.contraction} {
+  ^bb(%p: f32, %q: f32, %s: f32):
+    %r = arith.mulf %p, %q fastmath<reassoc,contract> : f32
+    %t = arith.addf %s, %r fastmath<reassoc,contract> : f32
+    linalg.yield %t : f32
+  }
+  func.return
+}
