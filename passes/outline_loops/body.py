@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeGuard, cast
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.support.attributes import function_op, return_op
@@ -40,9 +40,10 @@ class Group:
 class LoopBody:
     """Moves the regions of a loop into a function of the buffers that it uses."""
 
-    def __init__(self, loop: scf.WhileOp, kernels: Mapping[str, func.FuncOp], most: int):
+    def __init__(self, loop: scf.WhileOp, arena: SSAValue, kernels: Mapping[str, func.FuncOp], most: int):
         """`most`: the iterations of one call."""
         self.loop = loop
+        self.arena = arena
         self.most = most
         self.condition = loop.before_region.clone()
         """The condition, for a loop of the entry around the calls."""
@@ -69,7 +70,8 @@ class LoopBody:
             capture(region, self.captures, inside)
         counted = self._counted(before, after)
         self.block.add_ops([*self.captures.repeated, *self.stack, *counted, return_op()])
-        self.bytes += sum(byte_size(cast(Buffer, value.type)) for value in self.operands if value not in own)
+        buffers = [value for value in self.operands if isinstance(value.type, MemRefType) and value not in own]
+        self.bytes += sum(byte_size(cast(Buffer, value.type)) for value in buffers)
         function = function_op(name, self.block.arg_types, (), Region(self.block))
         function.location = self.loop.location
         return function
@@ -92,8 +94,8 @@ class LoopBody:
         return is_repeated(op) and not self._is_in_arena(op)
 
     def _is_in_arena(self, op: Operation | Block) -> TypeGuard[memref.ViewOp]:
-        """Whether it is a buffer at a constant place of the arena, an argument of the entry."""
-        return isinstance(op, memref.ViewOp) and isinstance(op.source.owner, Block) and not op.sizes
+        """Whether it is a buffer at a constant place of the arena."""
+        return isinstance(op, memref.ViewOp) and op.source is self.arena and not op.sizes
 
     def _inline(self, call: func.CallOp, kernel: func.FuncOp) -> None:
         block = kernel.body.block

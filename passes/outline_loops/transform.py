@@ -10,7 +10,7 @@ from typing import Any, cast
 from xdsl.context import Context
 from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects.cpu import HostCallOp, ParallelForOp
 from ...dialects.support.attributes import call_op, integer_attr, symbol
@@ -74,10 +74,11 @@ class OutlineLoopsPass(HloPass):
         engine, name = engine_of(ctx), entry_name(module)
         functions = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
         entry = next((function for function in functions if function.sym_name.data == name), None)
-        kernels = _Kernels(module)
-        loops = [] if entry is None or entry.is_declaration else operations_in(entry)
+        if entry is None or not entry.body.blocks or not entry.body.block.args:
+            return
+        kernels = _Kernels(module, entry.body.block.args[-1])
         names = (name for name in map("loop_{}".format, itertools.count()) if not kernels.is_taken(name))
-        for op in loops:
+        for op in operations_in(entry):
             if not isinstance(op, scf.WhileOp):
                 continue
             reason = kernels.refusal(op)
@@ -92,8 +93,9 @@ class OutlineLoopsPass(HloPass):
 class _Kernels:
     """The kernels of a module, and what is known about them."""
 
-    def __init__(self, module: ModuleOp):
+    def __init__(self, module: ModuleOp, arena: SSAValue):
         self.module = module
+        self.arena = arena
         self.functions = {function.sym_name.data: function for function in kernels_of(module)}
         self.program = cast(DictionaryAttr, module.attributes[PROGRAM])
         entries = cast("ArrayAttr[DictionaryAttr]", self.program.data["kernels"])
@@ -179,7 +181,7 @@ class _Kernels:
         most = min(int(MOST_WORK / self._work_of(op)), MOST_AT_A_TIME)
         stated = op.attributes.get(TRIP_COUNT)
         trips = cast("IntegerAttr[Any]", stated).value.data if isinstance(stated, IntegerAttr) else None
-        body = LoopBody(op, self.functions, most)
+        body = LoopBody(op, self.arena, self.functions, most)
         function = body.function(name)
         Kernel.mark(function, StringAttr("while"), 0, ())
         self.module.body.block.add_op(function)
