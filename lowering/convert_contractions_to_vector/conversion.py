@@ -24,8 +24,8 @@ from .direct import DirectProductEmitter, block_rows, oriented, reads_both_in_pl
 from .epilogue import epilogue_of
 from .images import convert_images
 from .kernel import ProductEmitter
-from .lane_emission import emit_lane_product, is_in_parts
-from .lane_products import LaneProduct, lane_product_of
+from .lanes.emission import emit_lane_product, is_in_parts
+from .lanes.products import LaneProduct, lane_product_of
 from .padding import PaddedProductEmitter, padding_of, rows_of
 from .rearranged import alternates, with_matrices_apart
 from .row_contractions import is_zero
@@ -228,7 +228,7 @@ class ConvertContractionsToVectorPass(HloPass):
              kernel with products is lowered as a whole, by tiles of rows. An elementwise generic that alone reads a
              product is applied to each of its tiles. Where few columns follow others in C, but not in B, B is copied.
              A convolution's tasks pad the rows of its input that they read, if each is in few windows. Where no factor
-             is shared by the columns, as in depthwise convolutions, vectors of both are multiplied (lane_products.py).
+             is shared by the columns, as in depthwise convolutions, vectors of both are multiplied (lanes/).
     Factors are widened when they are packed, or read: f16, bf16, i8 and i16 to the product's type. Where the machine
     multiplies and adds groups of integers (byte-dots: four i8, pair-dots: two i16), neighbours along k are packed
     together instead; so are pairs of bf16 (bfloat-dots), whose panels state their least number (least.py).

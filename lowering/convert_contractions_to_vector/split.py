@@ -22,7 +22,7 @@ from ..convert_linalg_to_scf.reduction import emit_reduction
 from ..loop_nests.loop_builder import LoopBuilder
 from ..loop_nests.nest import Access, Nest
 from .contraction import Contraction, Loop, along_k
-from .lane_products import LaneProduct
+from .lanes.products import LaneProduct
 
 FEW_RESULTS = 1 << 15
 """Elements of C up to which a sum is cut: more keep all cores busy, and reuse what is packed."""

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
-from ...dialects.support.scalar import scalar_attr
-from ..loop_nests.kernel_builder import Index
-from ..loop_nests.loop_builder import LoopBuilder, buffer_of
-from .lane_products import Block, Group, LaneProduct, further_rows
-from .shared_function import call_known
-from .vectors import VectorBuilder
+from ....dialects.support.scalar import scalar_attr
+from ...loop_nests.kernel_builder import Index
+from ...loop_nests.loop_builder import LoopBuilder, buffer_of
+from ..shared_function import call_known
+from ..vectors import VectorBuilder
+from .products import Block, Group, LaneProduct, further_rows
 
 LONG = 4096
 """Products that are added one after the other: a sum of more is one of such sums."""

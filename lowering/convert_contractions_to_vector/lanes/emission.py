@@ -10,18 +10,20 @@ from xdsl.dialects import func
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.support.buffers import memref_type, row_major
-from ...dialects.support.scalar import width_of
-from ..device.cpu import Machine
-from ..loop_nests.indices import delinearized
-from ..loop_nests.kernel_builder import Index
-from ..loop_nests.loop_builder import LoopBuilder
-from ..loop_nests.nest import Access
-from .contraction import Loop
-from .epilogue import emit_epilogue
-from .kernel import MULTIPLICATIONS_PER_OPERATION, tasks
-from .lane_kernel import call_lane_kernel
-from .lane_products import (
+from ....dialects.support.buffers import memref_type, row_major
+from ....dialects.support.scalar import width_of
+from ...device.cpu import Machine
+from ...loop_nests.indices import delinearized
+from ...loop_nests.kernel_builder import Index
+from ...loop_nests.loop_builder import LoopBuilder
+from ...loop_nests.nest import Access
+from ..contraction import Loop
+from ..epilogue import emit_epilogue
+from ..kernel import MULTIPLICATIONS_PER_OPERATION, tasks
+from ..padding import Padding, Rows, copy_rows, padding_of
+from ..split import add_chunks
+from .kernel import call_lane_kernel
+from .products import (
     LONG,
     MOST_REPEATS,
     MOST_ROWS,
@@ -33,8 +35,6 @@ from .lane_products import (
     members_of,
     with_copied_b,
 )
-from .padding import Padding, Rows, copy_rows, padding_of
-from .split import add_chunks
 
 FEW_TASKS = 16
 """Tasks below which rows and columns are divided too."""

@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 
 from xdsl.dialects.linalg.ops import GenericOp
 
-from ...dialects.support.scalar import width_of
-from ..device.cpu import Machine
-from ..loop_nests.loop_builder import LoopBuilder, buffer_of
-from ..loop_nests.nest import Access, Nest
-from .blocking import MIN_MULTIPLICATIONS
-from .contraction import Element, Loop, sums_of_products
-from .epilogue import separated
-from .rearranged import copied
+from ....dialects.support.scalar import width_of
+from ...device.cpu import Machine
+from ...loop_nests.loop_builder import LoopBuilder, buffer_of
+from ...loop_nests.nest import Access, Nest
+from ..blocking import MIN_MULTIPLICATIONS
+from ..contraction import Element, Loop, sums_of_products
+from ..epilogue import separated
+from ..rearranged import copied
 
 LEAST_LANES = 4
 """Fewest neighbours that are worth a vector."""

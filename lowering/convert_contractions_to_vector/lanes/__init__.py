@@ -1,0 +1,1 @@
+"""Products whose vectors hold neighbours of a factor that is not shared by them, as in depthwise convolutions."""
