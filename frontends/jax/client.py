@@ -14,7 +14,7 @@ from typing import Any
 
 from ...hlo_dialect.machine_memory import max_memory
 from ...hlo_dialect.plugins import fingerprint
-from ...targets.cpu import jit
+from ...targets.cpu import host
 from ...targets.program.guard_side import guard_side
 from . import REPORTED
 from .c_api import ARGUMENTS, INT64_LIST, STRUCTURES, Code
@@ -143,7 +143,7 @@ def _platform_version(args: Any) -> None:
     if packages:
         guard += f", packages {hashlib.sha256(repr(packages).encode()).hexdigest()[:16]}"
     args.platform_version, args.platform_version_size = text(
-        f"xhlo {xhlo_version()}, LLVM {'.'.join(map(str, jit.llvm.llvm_version_info))}{guard}"
+        f"xhlo {xhlo_version()}, LLVM {'.'.join(map(str, host.llvm.llvm_version_info))}{guard}"
     )
 
 
@@ -210,7 +210,7 @@ def _description_attributes(args: Any) -> None:
 
 @entry("DeviceDescription_Kind")
 def _kind(args: Any) -> None:
-    args.device_kind, args.device_kind_size = text(f"{platform.machine()} {jit.host_cpu()}")
+    args.device_kind, args.device_kind_size = text(f"{platform.machine()} {host.host_cpu()}")
 
 
 @entry("DeviceDescription_DebugString")

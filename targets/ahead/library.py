@@ -16,7 +16,8 @@ from ...hlo_dialect.dialect import make_context
 from ...hlo_dialect.garbage_collector import paused_gc
 from ...lowering.convert_to_llvm.cpu import PARALLEL_FOR
 from ...passes.manager.timing import Timing
-from ..cpu.jit import compile_with_text, host_triple, link_texts
+from ..cpu.host import host_triple
+from ..cpu.jit import compile_with_text, link_texts
 from ..llvm_text.module import emit_llvm_ir
 from ..program.entry_choice import choose_entry, hide_other_functions, public_functions
 from ..program.lowering import Lowering

@@ -11,7 +11,7 @@ from enum import Enum
 from functools import cached_property, lru_cache
 from typing import Any
 
-from ..cpu import jit
+from ..cpu import host, jit
 
 HOST = "host"
 """The CPU of this machine, with the features that the JIT uses."""
@@ -50,7 +50,7 @@ _ALL_SYSTEMS = (Format.ELF, Format.MACH_O, Format.COFF)
 _WEB = "+simd128,+bulk-memory,+nontrapping-fptoint,+sign-ext,+mutable-globals"
 
 KINDS: Mapping[str, Kind] = {
-    "x86_64": Kind("x86-64-v3", without=",".join(f"-{name}" for name in jit.EXCLUDED_FEATURES), formats=_ALL_SYSTEMS),
+    "x86_64": Kind("x86-64-v3", without=",".join(f"-{name}" for name in host.EXCLUDED_FEATURES), formats=_ALL_SYSTEMS),
     "aarch64": Kind(registers=32, formats=_ALL_SYSTEMS),
     "armv7": Kind("cortex-a7", pointer_bits=32, soft_extremes=True),
     "riscv64": Kind("generic-rv64", features="+m,+a,+f,+d,+c", registers=32),
@@ -174,8 +174,8 @@ class Machine:
         The machine of a triple such as "aarch64-linux-gnu" (this machine's by default) and a CPU such as "x86-64-v3",
         "znver4", "generic-rv64+v" with a feature more, or "host". Raises MachineError.
         """
-        host = jit.host_triple()
-        triple = host if triple is None else triple
+        native = host.host_triple()
+        triple = native if triple is None else triple
         name = kind_of(triple)
         kind = KINDS.get(name)
         if kind is None or not _TRIPLE.fullmatch(triple):
@@ -187,9 +187,9 @@ class Machine:
                 f"'{triple}' has object files in {form.value}: programs for {name} are compiled to {known}"
             )
         if cpu == HOST:
-            if name != kind_of(host):
+            if name != kind_of(native):
                 raise MachineError(f"the CPU 'host' is none of '{triple}': name one")
-            return Machine(triple, jit.host_cpu(), jit.host_features(), jit.host_l2_bytes())
+            return Machine(triple, host.host_cpu(), host.host_features(), host.host_l2_bytes())
         chosen, *more = (kind.cpu if cpu is None else cpu).split("+")
         generic = kind.features if cpu is None or chosen.startswith("generic") else ""
         features = ",".join(filter(None, (generic, kind.without, *(f"+{feature}" for feature in more))))
@@ -261,7 +261,7 @@ class Machine:
     @property
     def is_host_kind(self) -> bool:
         """Whether this machine's own tools make programs for it."""
-        return kind_of(self.triple) == kind_of(jit.host_triple()) and self.format is Format.ELF
+        return kind_of(self.triple) == kind_of(host.host_triple()) and self.format is Format.ELF
 
     @property
     def dots(self) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
-import re
 import sys
 import threading
 import time
@@ -17,32 +16,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-try:
-    import llvmlite.binding
-except ImportError as error:
-    from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
-
-    raise DiagnosticError(
-        Diagnostic(
-            "error",
-            f"machine code needs the package llvmlite, which cannot be loaded ({error}): pip install llvmlite; "
-            "where it has no wheel, as for macOS on Intel's processors, it can be built from source, and hlo-opt as "
-            "far as the llvm dialect and --target=reference do without it",
-        )
-    ) from error
-
 from ...dialects.support.vector_variants import VECTOR_VARIANTS
 from ..cache.files import cache_folder, fingerprint, kept, place, stored, write
 from . import direct_calls
+from .host import host_cpu, host_features, host_triple, llvm, llvm_version
 from .runtime.direct_call import SYMBOL as DIRECT_CALL
 from .runtime.direct_call import direct_call_ir
 from .runtime.pool import FUNCTIONS, MAX_THREADS
 from .runtime.system import runtime_ir
 from .stops import GOES_ON_IR, STOPS
 from .thread_limits import default_thread_count
-
-llvm: Any = llvmlite.binding
-"""The package is untyped."""
 
 Timings = dict[str, float]
 """Seconds by stage: parse, optimize, codegen, load."""
@@ -53,81 +36,8 @@ LEVEL = 2
 QUICK = -1
 """Without the optimizer, and with the quick selection of instructions, in a tenth of the time: for cold code."""
 
-EXCLUDED_FEATURES = ("avxneconvert", "avx10.2")
-"""
-Features whose conversions to bfloat flush denormals to zero. AVX512_BF16 has those too, but LLVM only uses what it is
-asked for, the dot products: `lowering/convert_to_llvm/narrow.py` converts by integer arithmetic.
-"""
-
 _lock = threading.RLock()
 """Only one thread at a time may make and use llvmlite's objects."""
-
-
-def llvm_version() -> str:
-    """ "22.1.0", and llvmlite's version, which determines the build of LLVM."""
-    return f"{'.'.join(map(str, llvm.llvm_version_info))} of llvmlite {llvmlite.__version__}"
-
-
-def host_triple() -> str:
-    return str(llvm.get_process_triple())
-
-
-def host_cpu() -> str:
-    """The name of this machine's CPU, as LLVM knows it: "znver4"."""
-    return str(llvm.get_host_cpu_name())
-
-
-@lru_cache(maxsize=1)
-def host_features() -> str:
-    """This machine's features in LLVM's spelling, without those that change results: "+avx2,+fma,-..."."""
-    features: Any = llvm.get_host_cpu_features()
-    for name in EXCLUDED_FEATURES:
-        if name in features:
-            features[name] = False
-    return str(features.flatten())
-
-
-@lru_cache(maxsize=1)
-def host_vector_bits() -> int:
-    """The width of this machine's vectors: 512 with AVX-512, 256 with AVX2, else 128."""
-    features = host_features().split(",")
-    if "+avx512f" in features:
-        return 512
-    return 256 if "+avx2" in features else 128
-
-
-@lru_cache(maxsize=1)
-def host_l2_bytes() -> int | None:
-    """The size of a processor's L2 cache, where the system states it: Linux."""
-    try:
-        text = Path("/sys/devices/system/cpu/cpu0/cache/index2/size").read_text().strip()
-    except OSError:
-        return None
-    found = re.fullmatch(r"(\d+)([KM])", text)
-    return int(found[1]) << {"K": 10, "M": 20}[found[2]] if found else None
-
-
-def host_dots() -> list[str]:
-    """The options of convert-contractions-to-vector for the dot products that this machine has."""
-    features, bits = host_features().split(","), host_vector_bits()
-    found: list[str] = []
-    if ("+avx512vnni" if bits == 512 else "+avxvnni") in features:
-        found.append("byte-dots")
-    # AVX-512 multiplies 16-bit integers only with BW.
-    if ("+avx512bw" if bits == 512 else "+sse2") in features:
-        found.append("pair-dots")
-    if bits == 512 and "+avx512bf16" in features:
-        found.append("bfloat-dots")
-    return found
-
-
-def host_soft() -> list[str]:
-    """The options of convert-to-llvm for what this machine has no instructions for."""
-    if not host_triple().startswith("x86_64"):
-        return []
-    features = host_features().split(",")
-    options = {"+f16c": "soft-half=true", "+fma": "soft-fma=true"}
-    return [option for feature, option in options.items() if feature not in features]
 
 
 @lru_cache(maxsize=1)

@@ -8,7 +8,7 @@ from ...hlo_dialect.installed import version_of
 from ..program.container import Serialized, check_environment, pack
 from ..program.fields import facts_fields, facts_of
 from ..program.source import Source
-from . import jit
+from . import host
 from .image import Image
 
 
@@ -17,10 +17,10 @@ def environment() -> dict[str, str]:
     """The properties in which the compiling and the loading machine must agree."""
     return {
         "xhlo": version_of("xhlo"),
-        "LLVM": jit.llvm_version(),
-        "target triple": jit.host_triple(),
-        "CPU": jit.host_cpu(),
-        "CPU features": jit.host_features(),
+        "LLVM": host.llvm_version(),
+        "target triple": host.host_triple(),
+        "CPU": host.host_cpu(),
+        "CPU features": host.host_features(),
     }
 
 

@@ -183,7 +183,7 @@ class Cpu(Target):
         from ...hlo_dialect.diagnostics import DiagnosticError
 
         try:
-            from .jit import host_dots, host_l2_bytes, host_vector_bits
+            from .host import host_dots, host_l2_bytes, host_vector_bits
         except DiagnosticError:
             return spec  # without llvmlite there is only IR, and no code for this machine
         bits = host_vector_bits()
@@ -198,7 +198,7 @@ class Cpu(Target):
         from ...hlo_dialect.diagnostics import DiagnosticError
 
         try:
-            from .jit import host_soft, host_triple
+            from .host import host_soft, host_triple
         except DiagnosticError:
             return "convert-to-llvm"  # without llvmlite, as above
         options = host_soft() if self.named is None else soft_options(self.named)

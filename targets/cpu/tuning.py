@@ -54,7 +54,7 @@ class TuningError(ValueError):
 
 def host_machine() -> str:
     """The name of this machine in tuning files: what determines which code runs fast."""
-    from .jit import host_cpu, host_l2_bytes, host_vector_bits
+    from .host import host_cpu, host_l2_bytes, host_vector_bits
 
     cache = host_l2_bytes()
     return f"{host_cpu()}, {host_vector_bits()} bits" + (f", {cache >> 10} KB" if cache else "")

@@ -26,7 +26,7 @@ from xhlo.lowering.device.amd_chips import AMD_CHIPS
 from xhlo.lowering.device.parts import chip_of, device_modules
 from xhlo.lowering.device.vendors import ALL_CHIPS
 from xhlo.passes.manager.pipelines import LOWER_NVVM, LOWER_NVVM_TO_LLVM, LOWER_ROCDL, LOWER_ROCDL_TO_LLVM
-from xhlo.targets.cpu.jit import host_cpu, host_features
+from xhlo.targets.cpu.host import host_cpu, host_features
 from xhlo.targets.llvm_text.module import emit_device_llvm_ir
 from xhlo.targets.program.pipeline import run_passes
 from xhlo.targets.simt.host import HostProgram

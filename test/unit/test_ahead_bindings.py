@@ -15,7 +15,7 @@ from xhlo.targets.ahead.library import compile_ahead
 from xhlo.targets.ahead.linking import LinkError
 from xhlo.targets.ahead.machine import Machine, MachineError
 from xhlo.targets.ahead.multiversion import INSTRUCTIONS, LevelError, levels_of
-from xhlo.targets.cpu import jit
+from xhlo.targets.cpu import host
 from xhlo.tools import hlo_aot
 
 PROGRAM = """
@@ -302,7 +302,7 @@ func.func @main(%x: tensor<64xf32>) -> tensor<64xbf16> {
 
 
 def test_versions_for_several_levels(tmp_path: Path) -> None:
-    if shutil.which("gcc") is None or jit.host_triple().partition("-")[0] != "x86_64":
+    if shutil.which("gcc") is None or host.host_triple().partition("-")[0] != "x86_64":
         pytest.skip("gcc for x86-64 is not installed")
     make(tmp_path, "--multiversion=v3,x86-64-v2", "--threads=callback", "--emit-test")
     header = (tmp_path / "model.h").read_text()
@@ -322,7 +322,7 @@ def test_the_choice_of_a_version_needs_no_assembler(tmp_path: Path) -> None:
     """LLVM assembles for this kind of machine only, but makes such libraries on any."""
     for triple in ("x86_64-apple-darwin", "x86_64-windows-msvc"):
         assert " asm " not in compile_ahead(CONVERT, triple=triple, cpu=("x86-64-v2", "x86-64-v3")).optimized
-    if shutil.which("as") is None or jit.host_triple().partition("-")[0] != "x86_64":
+    if shutil.which("as") is None or host.host_triple().partition("-")[0] != "x86_64":
         return
     for instruction in INSTRUCTIONS:
         lines = "".join(f"{line}\n" for _, line in instruction.code)

@@ -23,7 +23,7 @@ from xhlo.targets.ahead.library import compile_ahead
 from xhlo.targets.ahead.machine import KINDS, Machine, full_triple
 from xhlo.targets.ahead.pipeline import AheadPipeline
 from xhlo.targets.ahead.threads import Threads
-from xhlo.targets.cpu import jit
+from xhlo.targets.cpu import host, jit
 from xhlo.targets.cpu.target import CPU
 from xhlo.targets.llvm_text.module import emit_llvm_ir
 from xhlo.targets.program.pipeline import run_passes
@@ -240,7 +240,7 @@ func.func @main(%h: tensor<65536xf16>, %x: tensor<300000xf32>, %d: tensor<300000
 
 
 def test_f16_without_instructions_is_exact(tmp_path: Path) -> None:
-    if shutil.which("gcc") is None or not jit.host_triple().startswith("x86_64"):
+    if shutil.which("gcc") is None or not host.host_triple().startswith("x86_64"):
         pytest.skip("gcc for x86-64 is not installed")
     assert Machine.named("x86_64-linux-gnu", "x86-64").soft_half
     assert not Machine.named("x86_64-linux-gnu", "x86-64-v3").soft_half
@@ -300,10 +300,10 @@ def test_no_fact_of_this_machine_is_in_code_for_another(tmp_path: Path, monkeypa
         ("--triple=x86_64-linux-gnu", "--cpu=x86-64-v2", "--emit=obj"),
     ]
     before = [emitted(tmp_path, *each) for each in flags] + [compile_ahead(PRODUCT, triple=flags[0][0][9:]).object]
-    monkeypatch.setattr(jit, "host_features", lambda: "+sse2")
-    monkeypatch.setattr(jit, "host_cpu", lambda: "pentium4")
-    monkeypatch.setattr(jit, "host_vector_bits", lambda: 256)
-    monkeypatch.setattr(jit, "host_dots", lambda: ["byte-dots"])
+    monkeypatch.setattr(host, "host_features", lambda: "+sse2")
+    monkeypatch.setattr(host, "host_cpu", lambda: "pentium4")
+    monkeypatch.setattr(host, "host_vector_bits", lambda: 256)
+    monkeypatch.setattr(host, "host_dots", lambda: ["byte-dots"])
     monkeypatch.setenv("XHLO_NUM_THREADS", "1")
     after = [emitted(tmp_path, *each) for each in flags] + [compile_ahead(PRODUCT, triple=flags[0][0][9:]).object]
     assert before == after

@@ -23,7 +23,7 @@ from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.lowering.convert_loops_to_cf import ConvertLoopsToCfPass
 from xhlo.lowering.convert_to_llvm.conversion import ConvertToLlvmPass
-from xhlo.targets.cpu import jit
+from xhlo.targets.cpu import host, jit
 from xhlo.targets.llvm_text.literals import float_literal, symbol
 from xhlo.targets.llvm_text.module import emit_llvm_ir, emit_units
 
@@ -94,9 +94,9 @@ def test_llvm_takes_the_text_with_and_without_a_target() -> None:
     plain = emit_llvm_ir(module)
     assert "target-cpu" not in plain and "target triple" not in plain
     accepted(plain)
-    aimed = emit_llvm_ir(module, triple=jit.host_triple(), cpu=jit.host_cpu(), features=jit.host_features())
-    assert f'target triple = "{jit.host_triple()}"' in aimed
-    assert f'"target-cpu"="{jit.host_cpu()}"' in aimed
+    aimed = emit_llvm_ir(module, triple=host.host_triple(), cpu=host.host_cpu(), features=host.host_features())
+    assert f'target triple = "{host.host_triple()}"' in aimed
+    assert f'"target-cpu"="{host.host_cpu()}"' in aimed
     accepted(aimed)
 
 

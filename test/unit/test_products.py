@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import xhlo
-from xhlo.targets.cpu.jit import host_dots
+from xhlo.targets.cpu.host import host_dots
 
 DTYPES: dict[str, Any] = {
     "f32": np.float32,

@@ -14,7 +14,7 @@ from test_sort_vectors import bits_of, rows_of, sorted_by_key
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.lowering.convert_linalg_ext_to_scf.sort_lanes import MOST_OF_COLUMNS
-from xhlo.targets.cpu import jit, threads
+from xhlo.targets.cpu import host, threads
 from xhlo.targets.cpu.target import CPU
 from xhlo.targets.program.lowering import Lowering
 
@@ -41,7 +41,7 @@ def order_of(x: Any, direction: str, dim: int) -> Any:
 @pytest.mark.parametrize("vector_bits", [512, 256])
 def test_rows(vector_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows and columns that fill the last vectors in part, by every width of vectors and number of threads."""
-    monkeypatch.setattr(jit, "host_vector_bits", lambda: vector_bits)
+    monkeypatch.setattr(host, "host_vector_bits", lambda: vector_bits)
     batch, wanted = Batch(), list[Any]()
     for type_, shape, dim, direction, kind, rare in KEYS:
         x = rows_of(type_, shape, rare)

@@ -14,7 +14,7 @@ from test_sort import compare, sort_text
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.lowering.convert_linalg_ext_to_scf.sort_vectors import ROWS, KeySort, network
-from xhlo.targets.cpu import jit, threads
+from xhlo.targets.cpu import host, threads
 from xhlo.targets.cpu.target import CPU
 from xhlo.targets.program.lowering import Lowering
 
@@ -82,7 +82,7 @@ CASES = [
 @pytest.mark.parametrize("vector_bits", [512, 256])
 def test_rows(vector_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of one part and of several, by every width of vectors and number of threads."""
-    monkeypatch.setattr(jit, "host_vector_bits", lambda: vector_bits)
+    monkeypatch.setattr(host, "host_vector_bits", lambda: vector_bits)
     batch = Batch()
     for type_, shape, direction, kind, rare in CASES:
         x = rows_of(type_, shape, rare)
