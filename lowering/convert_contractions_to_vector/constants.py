@@ -26,9 +26,8 @@ from ...hlo_dialect.arrays import Array
 from ...hlo_dialect.types import constant_array, dense_constant
 from ...hlo_dialect.walking import operations_in
 from ..loop_nests.loop_builder import buffer_of
-from .least import EXPONENT, LEAST_CONSTANT, NO_SIGN
 from .packing import Operand
-from .panel import Packed
+from .panel import EXPONENT, LEAST_CONSTANT, NO_SIGN, Packed
 
 MOST_GROWTH = 2
 """How many times as large as the constant its panels may be, where few rows or columns leave much of them empty."""

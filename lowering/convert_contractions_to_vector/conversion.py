@@ -231,7 +231,7 @@ class ConvertContractionsToVectorPass(HloPass):
              is shared by the columns, as in depthwise convolutions, vectors of both are multiplied (lanes/).
     Factors are widened when they are packed, or read: f16, bf16, i8 and i16 to the product's type. Where the machine
     multiplies and adds groups of integers (byte-dots: four i8, pair-dots: two i16), neighbours along k are packed
-    together instead; so are pairs of bf16 (bfloat-dots), whose panels state their least number (least.py).
+    together instead; so are pairs of bf16 (bfloat-dots), whose panels state their least number (panel.py).
     Parameters that get constants from all calls (`xhlo.constants`) and need no widening are packed here; the calls pass
     the panels instead.
     A convolution of small images with steps before or after it that read at other indices is lowered with them, as a

@@ -29,9 +29,9 @@ from .clearing import clear_block
 from .constants import KernelConstants
 from .contraction import Contraction
 from .epilogue import emit_epilogue
-from .least import are_normal
 from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
 from .packing import LOCAL_RUN, MOST_LOCAL, Operand, Packer, number_matrices, panels_in_run
+from .panel import are_normal
 
 WORK_OF_PACKING = 3
 """The cost of packing one element, in operations of dialects/cost.py."""

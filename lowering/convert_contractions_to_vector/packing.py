@@ -27,8 +27,7 @@ from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Access
 from .blocking import ENOUGH_TASKS, Blocking
-from .least import MAGNITUDE, emit_least
-from .panel import Packed, Panel
+from .panel import MAGNITUDE, Packed, Panel, emit_least
 from .shared_function import call_known
 
 RUN = 2048
@@ -150,7 +149,7 @@ class Packer:
             self._all = builder.alloc(self._every_panel)
         self._local: SSAValue | None = None
         self._least: SSAValue | None = None
-        """The least number of each panel of bf16, or of the panel of a task; see least.py."""
+        """The least number of each panel of bf16, or of the panel of a task; see panel.py."""
         if self._states_least and not self.operand.local:
             self._least = builder.alloc(memref_type((operand.matrices * operand.panels,), MAGNITUDE))
 
