@@ -33,7 +33,6 @@ from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
-from .choosing import RowChooser
 
 BLOCK = 4096
 """Elements that a float sum accumulates before it adds the block's sum to the total."""
@@ -217,6 +216,8 @@ class ReductionEmitter:
             if self.separated is not None and self._chooses_rows:
                 (loop,) = self.plan.reduced
                 lower, upper = bounds.get(loop, (0, emitter.nest.sizes[loop]))
+                from .choosing import RowChooser  # few programs choose
+
                 row = RowChooser(self.builder, emitter, self.separated[1], loop)
                 values = row.reduce(lower, upper)
                 values = values if loop in bounds else row.finish(values, upper, start)
@@ -466,6 +467,8 @@ class ReductionEmitter:
                 emitter.store_output(k, value)
 
         if self._chooses_rows:
+            from .choosing import RowChooser
+
             chooser = RowChooser(builder, emitter, parts, plan.reduced[0])
             with emitter.loops(plan.kept, innermost=False):
                 with builder.loop(0, chunks, carry=chooser.neutral()) as (index, totals):
