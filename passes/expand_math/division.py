@@ -31,13 +31,30 @@ def divide_by_invariant(x: Scalar, y: Scalar) -> Scalar:
     off by more than one unit, the quotients next to the middle between two floats were all tried
     (test_math_long_loops.py).
     """
-    reciprocal = 1.0 / y
-    quotient = x * reciprocal
+    reciprocal, quotient = _nearly(x, y)
     rest = (-quotient).fma(y, x)
     bits = x.bits()
     # A negative zero is rare, too: the formula would lose its sign.
     rare = (_is_extreme(bits) & bits.compare("ne", 0)) | _is_extreme(y.bits())
     return rarely("div", rare, [x, y], rest.fma(reciprocal, quotient))
+
+
+def divide_usual(x: Scalar, y: Scalar) -> Scalar:
+    """
+    The same for a positive y, where x and y are known to be usual (see usual_rows.py).
+
+    The rest of a zero is +0, as of all exact quotients, and `-rest * reciprocal` is -0, which added to a zero of either
+    sign changes nothing.
+    """
+    reciprocal, quotient = _nearly(x, y)
+    rest = quotient.fma(y, -x)
+    return (-rest).fma(reciprocal, quotient)
+
+
+def _nearly(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+    """1 / y, and x / y as a product with it."""
+    reciprocal = 1.0 / y
+    return reciprocal, x * reciprocal
 
 
 def _is_extreme(bits: Scalar) -> Scalar:

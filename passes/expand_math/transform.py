@@ -44,6 +44,7 @@ from . import (
     remainder,
     trigonometric,
     trigonometric_double,
+    usual_rows,
 )
 from .rare import define_rare
 
@@ -172,7 +173,7 @@ class ExpandMathPass(HloPass):
     multiply-adds may be contracted. The modes strict and default do not change rounding.
     On a CPU long innermost loops look at NaN and the signs of zeros after a maximum, where no instruction does, and
     those over cached rows (`xhlo.cached`) divide by numbers that they do not change by reciprocals, where vectors have
-    512 bits: results are the same to the bit.
+    512 bits: results are the same to the bit. Where that is cheap, a loop before looks at the whole row (`usual_rows`).
     Assumes: scalar operands. On a CPU, rounding to bfloat16 is expanded too because the hardware conversion flushes
              denormals.
     Leaves: math operations that are single instructions, and on a CPU those of the C library in functions for rare
@@ -221,10 +222,13 @@ class ExpandMathPass(HloPass):
             for op in operations_in(part):
                 if extremes.finds_extremes(op):
                     extremes.replace_extremes(op)
+        looked = usual_rows.look_first(part) if not device and self._divides else {}
         for op in operations_in(part):
             if fast and isinstance(op, (arith.AddfOp, arith.SubfOp, arith.MulfOp)):
                 op.properties["fastmath"] = arith.FastMathFlagsAttr([*op.fastmath.data, _CONTRACT])
-            if not device and self._divides and division.divides_by_invariant(op):
+            if op in looked:
+                found = ("divf_usual_f32", division.divide_usual) if looked[op] else None
+            elif not device and self._divides and division.divides_by_invariant(op):
                 found = "divf_f32", division.divide_by_invariant
             else:
                 found = _body_of(op, tables, device)

@@ -1,0 +1,130 @@
+"""
+Rows that are divided by one number: one look at a whole row, instead of one at the elements of each vector.
+
+A loop before the division finds the least and the greatest size of the row's elements, zeros aside. If these say that
+the short form of a quotient is exact for all of them, a copy of the loop divides so; otherwise the loop itself follows,
+with the processor's divider: rows with one extreme element often have many.
+
+With y from 2^-30 to 2^30 and x from 2^-90 to 2^90, quotients are from 2^-120 to 2^120, so neither they nor the products
+overflow or are rounded as subnormal numbers. The rest `q y - x` is a multiple of the product of the last places of q
+and y, which is 2^-46 of at least x / 4: at least 2^-138, so that it is exact as well, subnormal or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import ModuleOp, UnitAttr, i32
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.gpu.functions import GpuModuleOp
+from ...dialects.support.kernel import PARALLEL
+from ...dialects.support.scalar import Scalar, constant
+from ...hlo_dialect.walking import operations_in
+from .division import divides_by_invariant
+
+MOST_OPERATIONS = 24
+"""Operations of a body of which a copy is made."""
+
+_DIVIDENDS, _DIVISORS = (tuple((127 + sign * exponent) << 23 for sign in (-1, 1)) for exponent in (90, 30))
+"""The bits of the least usual size, and of the first one beyond."""
+
+
+def look_first(part: ModuleOp | GpuModuleOp) -> dict[Operation, bool]:
+    """
+    Let loops look at rows before they divide them, where they may. Returns the divisions of these loops, and whether
+    their operands are known to be usual.
+    """
+    loops: dict[scf.ForOp, list[Operation]] = {}
+    for op in operations_in(part):
+        if divides_by_invariant(op):
+            loops.setdefault(cast(scf.ForOp, op.parent_op()), []).append(op)
+    found: dict[Operation, bool] = {}
+    for loop, divisions in loops.items():
+        if _may_look_first(loop, divisions):
+            found.update(dict.fromkeys(divisions, False))
+            found.update(dict.fromkeys(_with_look(loop, divisions), True))
+    return found
+
+
+def _may_look_first(loop: scf.ForOp, divisions: Sequence[Operation]) -> bool:
+    """
+    Whether a loop's dividends can be read before it, with little work: they are loaded, from places that are computed
+    from the loop's index alone, before an iteration stores anything.
+    """
+    body = loop.body.block
+    if loop.iter_args or len(list(body.ops)) > MOST_OPERATIONS:
+        return False
+    loads = [division.operands[0].owner for division in divisions]
+    if not all(type(load) is memref.LoadOp and load.parent is body for load in loads):
+        return False
+    places = _needed([index for load in loads for index in cast(memref.LoadOp, load).indices], body)
+    if not all(op.name.startswith("arith.") for op in places):
+        return False
+    missing = set(loads)
+    for op in body.ops:
+        missing.discard(op)
+        if missing and not (type(op) is memref.LoadOp or op.name.startswith(("arith.", "math."))):
+            return False
+    return True
+
+
+def _needed(values: Sequence[SSAValue], body: Block) -> list[Operation]:
+    """The operations of a loop's body that compute these values, in their order."""
+    pending, found = list(values), set[Operation]()
+    while pending:
+        op = pending.pop().owner
+        if isinstance(op, Operation) and op.parent is body and op not in found:
+            found.add(op)
+            pending += op.operands
+    return [op for op in body.ops if op in found]
+
+
+def _with_look(loop: scf.ForOp, divisions: Sequence[Operation]) -> list[Operation]:
+    """Put a look before a loop, and a copy of it for usual rows beside it; returns the copy's divisions."""
+    before = Block()
+    usual = _has_usual_dividends(loop, [division.operands[0] for division in divisions], before)
+    copies: dict[SSAValue, SSAValue] = {}
+    divisors = [division.operands[1] for division in divisions]
+    for op in _needed(divisors, loop.body.block):
+        before.add_op(op.clone(copies))
+    least, most = _DIVISORS
+    for divisor in dict.fromkeys(divisors):
+        bits = Scalar(before, copies.get(divisor, divisor)).bits()
+        usual = usual & (bits - least).compare("ult", most - least)
+    quick = loop.clone()
+    known = [copy for op, copy in zip(loop.walk(), quick.walk(), strict=True) if op in divisions]
+    otherwise = Block()
+    chosen = scf.IfOp(usual.value, [], [Block([quick, scf.YieldOp()])], [otherwise])
+    before.add_op(chosen)
+    ops = list(before.ops)
+    for op in ops:
+        op.detach()
+        op.location = loop.location
+    cast(Block, loop.parent).insert_ops_before(ops, loop)
+    loop.detach()
+    otherwise.add_ops([loop, scf.YieldOp()])
+    return known
+
+
+def _has_usual_dividends(loop: scf.ForOp, dividends: Sequence[SSAValue], before: Block) -> Scalar:
+    """Whether these values are usual in all iterations, from their least and greatest sizes."""
+    body = loop.body.block
+    block = Block(arg_types=[body.args[0].type, i32, i32])
+    copies: dict[SSAValue, SSAValue] = {body.args[0]: block.args[0]}
+    for op in _needed(dividends, body):
+        block.add_op(op.clone(copies))
+    # Less one, unsigned: a zero is beyond all others then, and has no part in the least.
+    least, most = (Scalar(block, arg) for arg in block.args[1:])
+    for dividend in dict.fromkeys(dividends):
+        size = Scalar(block, copies[dividend]).bits() & 0x7FFFFFFF
+        least, most = (size - 1).apply(arith.MinUIOp, least), size.apply(arith.MaxUIOp, most)
+    block.add_op(scf.YieldOp(least.value, most.value))
+    starts = [constant(before, start, i32).value for start in (-1, 0)]
+    found = scf.ForOp(loop.lb, loop.ub, loop.step, starts, block)
+    found.attributes[PARALLEL] = UnitAttr()
+    before.add_op(found)
+    first, second = (Scalar(before, result) for result in found.results)
+    return first.compare("uge", _DIVIDENDS[0] - 1) & second.compare("ult", _DIVIDENDS[1])
