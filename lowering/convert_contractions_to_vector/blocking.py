@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, IntegerType
 
@@ -65,6 +65,11 @@ class Blocking:
     @property
     def tiles(self) -> int:
         return -(-self.m_panels // self.tile_m) * -(-self.n_panels // self.tile_n)
+
+    @property
+    def of_block(self) -> Blocking:
+        """The facts of one block: how many there are is nothing to it."""
+        return replace(self, kc=0, m_panels=0, n_panels=0, tile_m=0, tile_n=0)
 
     @property
     def vectors(self) -> int:

@@ -215,6 +215,8 @@ class DirectProductEmitter(ProductEmitter):
     `blocking.m_panels` counts the panels of all rows, see `block_rows`.
     """
 
+    finds_offsets = False
+
     def __init__(
         self,
         builder: LoopBuilder,

@@ -18,6 +18,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerType, bf16, i8, i16
 from xdsl.ir import SSAValue
 
+from ...dialects.support.buffers import memref_type
 from ..device.cpu import CPU
 from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.indices import at_most, chunk, delinearized, end_of, rest_of
@@ -30,8 +31,10 @@ from .constants import KernelConstants
 from .contraction import Contraction
 from .epilogue import emit_epilogue
 from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
+from .offsets import emit_offsets
 from .packing import LOCAL_RUN, MOST_LOCAL, Operand, Packer, number_matrices, panels_in_run
 from .panel import are_normal
+from .shared_function import call_known
 
 WORK_OF_PACKING = 3
 """The cost of packing one element, in operations of dialects/cost.py."""
@@ -39,6 +42,15 @@ WORK_OF_PACKING = 3
 MULTIPLICATIONS_PER_OPERATION = CPU.products_per_ns // CPU.operations_per_ns
 """Multiply-adds of the micro-kernel that take as long as one operation of dialects/cost.py."""
 
+
+BYTES = 4
+"""Bytes of a group that are multiplied together, unsigned by signed."""
+
+OFFSETS_FIRST = 4
+"""
+Tiles of rows from which it pays to read B once more for the offsets of all its panels, perhaps from memory. Each tile
+finds them anew otherwise, when it begins with a panel.
+"""
 
 BIAS = -128
 """The number that is added to bytes of A, modulo 256, so that dot products read unsigned numbers."""
@@ -80,6 +92,9 @@ class ProductEmitter:
     b_streams = False
     """Whether passes go along a few rows of B."""
 
+    finds_offsets = True
+    """Whether products of bytes find once what the sums of each panel of B start from."""
+
     matrices_alternate = False
     """Whether tasks go through the matrices of a batch before they go on to other rows."""
 
@@ -101,6 +116,12 @@ class ProductEmitter:
         """Whether C starts from zero, rather than from the contents of its buffer."""
         self.packers = self.pack()
         """The packers of B and A; A may be read without one."""
+        self.offsets: SSAValue | None = None
+        """The offsets of all passes of all panels of B, or of the one that a task multiplies; see offsets.py."""
+        if self._has_offsets and self._offsets_first:
+            operand = self.packers[0].operand
+            numbers = operand.matrices * operand.panels * self.passes * blocking.nr
+            self.offsets = builder.alloc(memref_type((numbers,), product.element))
 
     @property
     def multiplications(self) -> int:
@@ -121,7 +142,7 @@ class ProductEmitter:
         b = Operand(product.b, b_around, n.size, n.b, k.size, k.b, blocking.nr, blocking.group, b_once)
         if b_once:
             b = replace(b, run=min(MOST_LOCAL, blocking.tile_n, panels_in_run(b, LOCAL_RUN)))
-        packer_of_a = self.packer(a, BIAS if blocking.group == 4 else 0)
+        packer_of_a = self.packer(a, BIAS if blocking.group == BYTES else 0)
         return self.packer(b), packer_of_a
 
     def packer(self, operand: Operand, bias: int = 0) -> Packer:
@@ -134,6 +155,20 @@ class ProductEmitter:
         """The groups of elements along k."""
         return -(-self.product.k.size // self.blocking.group)
 
+    @property
+    def passes(self) -> int:
+        return -(-self.groups // self.blocking.kc)
+
+    @property
+    def _has_offsets(self) -> bool:
+        return self.finds_offsets and self.blocking.group == BYTES and self.blocking.m_panels > 1
+
+    @property
+    def _offsets_first(self) -> bool:
+        """Whether all offsets are found before the product, rather than by each task for its rows."""
+        down = -(-self.blocking.m_panels // self.blocking.tile_m)
+        return not self.packers[0].operand.local and down >= OFFSETS_FIRST
+
     def emit(self) -> None:
         self.emit_packing()
         self.multiply()
@@ -145,6 +180,27 @@ class ProductEmitter:
                 work = packer.count * packer.operand.panel_size * WORK_OF_PACKING
                 with tasks(self.builder, packer.runs, work) as run:
                     packer.pack_run(run)
+        if self._has_offsets and self._offsets_first:
+            operand, passes = self.packers[0].operand, self.passes
+            panels = operand.matrices * operand.panels
+            each_panel = tasks(self.builder, panels, panels * operand.panel_size)
+            with each_panel as panel, self.builder.loop(0, passes) as number:
+                lower, upper = chunk(self.builder, number, self.blocking.kc, self.groups)
+                at = panel * operand.panel_size + lower * (operand.width * operand.group)
+                self._find_offsets(at, upper - lower, (panel * passes + number) * operand.width)
+
+    def _find_offsets(self, b_at: Index, steps: Index, at: Index) -> None:
+        """Find the offsets of a pass of a panel of B."""
+        assert self.offsets is not None
+        arguments = (self.packers[0].buffer, b_at, steps, self.offsets, at)
+        call_known(self.builder, self.kernel, "offsets", arguments, self.blocking.of_block, emit_offsets)
+
+    def _offsets_at(self, step: Step, j: IndexValue) -> Index:
+        """The place of the offsets of a pass of panel j."""
+        if not self._has_offsets or not self._offsets_first:
+            return 0
+        number = self.packers[0].number(step.at, j) * self.passes
+        return (number if self.passes == 1 else number + step.lower // self.blocking.kc) * self.blocking.nr
 
     # Tiles of C.
 
@@ -169,7 +225,7 @@ class ProductEmitter:
 
     def _emit_tile(self, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
         builder, product, blocking = self.builder, self.product, self.blocking
-        passes = -(-self.groups // blocking.kc)
+        passes = self.passes
         output = product.c.offset_at(builder)
         for loop, index in zip(product.outer, position, strict=True):
             output += index * loop.c
@@ -191,6 +247,8 @@ class ProductEmitter:
         """Allocate what each task has of its own."""
         for packer in self.packers:
             packer.begin_task()
+        if self._has_offsets and not self._offsets_first:
+            self.offsets = self.builder.alloca(memref_type((self.blocking.nr,), self.product.element))
 
     def emit_pass(
         self,
@@ -202,8 +260,11 @@ class ProductEmitter:
         first: bool,
     ) -> None:
         """Emit one pass over k, `depth`, for a tile: panels `rows` of A and `columns` of B."""
-        with self.panels_of_b(output, at, depth, columns) as (step, j), self.builder.loop(*rows) as i:
-            self.emit_block(step, i, j, first)
+        with self.panels_of_b(output, at, depth, columns) as (step, j):
+            if self._has_offsets and not self._offsets_first:
+                self._find_offsets(step.b_at, step.upper - step.lower, 0)
+            with self.builder.loop(*rows) as i:
+                self.emit_block(step, i, j, first)
 
     @contextmanager
     def panels_of_b(
@@ -291,6 +352,7 @@ class ProductEmitter:
             columns_overlap=not self.b_packed,
             b_streams=self.b_streams,
             widened=widened,
+            offsets=self.offsets is not None,
         )
         arguments = Arguments(
             a=a[0],
@@ -304,5 +366,7 @@ class ProductEmitter:
             count=step.upper - step.lower,
             rows=rest_of(builder, row, blocking.mr, product.m.size),
             columns=rest_of(builder, column, blocking.nr, product.n.size),
+            offsets=self.offsets,
+            offsets_at=self._offsets_at(step, j),
         )
         call_micro_kernel(builder, self.kernel, blocking, lies, target, arguments)

@@ -62,6 +62,8 @@ class Target:
     """Whether the next blocks read the same rows of B, further along."""
     widened: bool = False
     """Whether pairs of bf16 are multiplied as f32, in the order of `cpu.dot`."""
+    offsets: bool = False
+    """Whether the sums of a block of bytes start from given offsets, rather than finding them; see offsets.py."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,13 @@ class Arguments:
     rows: Index
     """Rows of the block that are in C."""
     columns: Index
+    offsets: SSAValue | None = None
+    """The buffer of what the sums of each column start from."""
+    offsets_at: Index = 0
 
     def values(self) -> tuple[Index | SSAValue, ...]:
-        return tuple(getattr(self, each.name) for each in fields(self))
+        found = tuple(getattr(self, each.name) for each in fields(self))
+        return found if self.offsets is not None else found[:-2]
 
 
 AHEAD = 4096
@@ -105,7 +111,8 @@ class MicroKernel:
     The body of one micro-kernel, in terms of its function's parameters.
 
     Sums are vectors of `lanes` elements, row by row. Dot products of bytes multiply unsigned by signed numbers: 128 is
-    added to the elements of A, and a further row of sums adds what that adds to the others.
+    added to the elements of A, and a further row of sums adds what that adds to the others, unless the sums start from
+    offsets that undo it.
     """
 
     def __init__(self, builder: LoopBuilder, blocking: Blocking, a: PanelOfA, target: Target, given: Arguments):
@@ -117,18 +124,24 @@ class MicroKernel:
         self.given = given
         self.element = buffer_of(given.c).element_type
         self.factor = buffer_of(given.b).element_type
-        self.corrects = blocking.group > 1 and self.factor == i8
+        self.of_bytes = blocking.group > 1 and self.factor == i8
+        self.corrects = self.of_bytes and not target.offsets
 
     def emit(self) -> None:
         if not self.target.overwrite and self._is_whole:
             self._ask_for_block()
-        sums = self.sums(0, self.given.a_at, self.given.b_at, self.zeros())
+        sums = self.sums(0, self.given.a_at, self.given.b_at, self.start())
         self.write(self.corrected(sums) if self.corrects else sums)
 
     # Multiplying.
 
-    def zeros(self) -> list[SSAValue]:
-        """The zero accumulators of a block."""
+    def start(self) -> list[SSAValue]:
+        """The accumulators of a block before its first step: zeros, or the offsets of its columns."""
+        if self.given.offsets is not None:
+            lanes, width = self.blocking.lanes, self.blocking.nr
+            offsets = self.builder.strided_view(self.given.offsets, self.given.offsets_at, (width,), (1,))
+            row = [self.vectors.load(offsets, [v * lanes], lanes) for v in range(self.blocking.vectors)]
+            return row * self.blocking.mr
         zero = self.vectors.splat(self.builder.scalar(scalar_attr(0, self.element)), self.blocking.lanes)
         return [zero] * (self.blocking.vectors * (self.blocking.mr + (1 if self.corrects else 0)))
 
@@ -198,7 +211,7 @@ class MicroKernel:
             if self.blocking.group == 1 or self.target.widened:
                 total = self.vectors.multiply_add(x, y, total)
             else:
-                total = self.vectors.dot(x, y, total, unsigned=self.corrects)
+                total = self.vectors.dot(x, y, total, unsigned=self.of_bytes)
         return total
 
     def _ask_for_panels(self, a_view: SSAValue, b_view: SSAValue) -> None:
@@ -301,16 +314,18 @@ def call_micro_kernel(
     builder: LoopBuilder, kernel: func.FuncOp, blocking: Blocking, a: PanelOfA, target: Target, given: Arguments
 ) -> None:
     """Define a micro-kernel next to `kernel` and call it at the builder's insertion point."""
-    # It is one block; how many there are is nothing to it.
-    of_block = replace(blocking, kc=0, m_panels=0, n_panels=0, tile_m=0, tile_n=0)
-    call_known(builder, kernel, "block", given.values(), _Facts(of_block, a, target), _emit)
+    call_known(builder, kernel, "block", given.values(), _Facts(blocking.of_block, a, target), _emit)
 
 
 def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
     blocking, target = facts.blocking, facts.target
     a_value, a_at, b_value, b_at, b_step, c_value, *numbers = parameters
     begin_a, begin_b, step_b = map(builder.index, (a_at, b_at, b_step))
-    received = Arguments(a_value, begin_a, b_value, begin_b, step_b, c_value, *map(builder.index, numbers))
+    offsets = numbers.pop(-2) if target.offsets else None
+    c_at, c_row, count, rows, columns, *offsets_at = map(builder.index, numbers)
+    received = Arguments(a_value, begin_a, b_value, begin_b, step_b, c_value, c_at, c_row, count, rows, columns)
+    if offsets is not None:
+        received = replace(received, offsets=offsets, offsets_at=offsets_at[0])
     if target.b_packed:
         received = replace(received, b_step=blocking.nr * blocking.group)
     if not target.rows_vary:

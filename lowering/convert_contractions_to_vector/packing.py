@@ -267,7 +267,7 @@ class Packer:
             self.pack_pass(position, (which, which + 1), lower, upper)
         if operand.local:
             return self._place(which)
-        return self._number(position, which) * operand.panel_size + lower * (operand.width * group)
+        return self.number(position, which) * operand.panel_size + lower * (operand.width * group)
 
     def least(self, position: Sequence[Index], which: Index) -> tuple[SSAValue, Index] | None:
         """
@@ -276,9 +276,9 @@ class Packer:
         """
         if self._least is None:
             return None
-        return self._least, which % self.operand.run if self.operand.local else self._number(position, which)
+        return self._least, which % self.operand.run if self.operand.local else self.number(position, which)
 
-    def _number(self, position: Sequence[Index], which: Index) -> Index:
+    def number(self, position: Sequence[Index], which: Index) -> Index:
         """The number of a panel among all."""
         number: Index = 0
         for loop, index in zip(self.operand.around, position, strict=True):

@@ -87,6 +87,31 @@ def test_products(type_: str, batch: int) -> None:
             np.testing.assert_allclose(np.asarray(got, np.float64), expected, rtol=0, atol=bound)
 
 
+@pytest.mark.parametrize(
+    "m, k, n, constant",
+    [(30, 2060, 33, False), (30, 2060, 33, True), (420, 20, 40, False), (420, 2060, 33, True), (40, 70, 4000, False)],
+)
+def test_bytes(m: int, k: int, n: int, constant: bool) -> None:
+    """
+    Sums start from what undoes the offset of unsigned factors: for one tile of rows or many, several passes along k,
+    constants, and panels that tasks pack.
+    """
+    rng = np.random.default_rng(0)
+    x, y = _random((m, k), "i8", rng), _random((k, n), "i8", rng)
+    x[:2], y[:, :2] = -128, -128
+    types = _tensor((m, k), "i8"), _tensor((k, n), "i8")
+    given = f'%y = stablehlo.constant dense<"0x{y.tobytes().hex()}"> : {types[1]}' if constant else ""
+    executable = xhlo.compile(
+        f"""func.func @main(%x: {types[0]}{"" if constant else f", %y: {types[1]}"}) -> tensor<{m}x{n}xi32> {{
+  {given}
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : ({types[0]}, {types[1]}) -> tensor<{m}x{n}xi32>
+  return %0 : tensor<{m}x{n}xi32>
+}}"""
+    )
+    found = executable(x) if constant else executable(x, y)
+    np.testing.assert_array_equal(np.asarray(found), x.astype(np.int32) @ y.astype(np.int32))
+
+
 def _chain(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The product by fused multiply-adds in f32, those of odd elements along k before their left neighbours."""
     total = np.zeros((a.shape[0], b.shape[1]), np.float32)
