@@ -18,6 +18,9 @@ from .rewrite import Rewrite, by, simplifications
 MOST_OPERATIONS = 8
 """Operations that are computed for each element of the larger tensor."""
 
+MOST_VISITED = 4 * MOST_OPERATIONS
+"""Those, with the broadcasts and reshapes between them, to look at."""
+
 Dims = tuple[int | None, ...]
 """For each dimension of a value, the dimension of the result that counts it; None: its index is 0."""
 
@@ -68,19 +71,23 @@ def _is_read_at_own_index(user: Operation, shape: tuple[int, ...]) -> bool:
 def _arithmetic(root: Placed) -> list[Placed] | None:
     """The values that a value is computed from, producers first; None if others than indices and scalars take part."""
     found: dict[Placed, None] = {}
-    computed = 0
+    computed = visited = 0
 
     def visit(placed: Placed) -> bool:
-        nonlocal computed
+        nonlocal computed, visited
         if placed in found:
             return True
         sources = _sources(placed)
-        if sources is None or not all(visit(source) for source in sources):
+        if sources is None:
             return False
-        found[placed] = None
+        # Before what it is computed from, which may be a chain of any length.
         moves = isinstance(placed[0].owner, (BroadcastInDimOp, ReshapeOp)) and bool(sources)
         computed += 0 if moves else 1
-        return computed <= MOST_OPERATIONS
+        visited += 1
+        if computed > MOST_OPERATIONS or visited > MOST_VISITED or not all(map(visit, sources)):
+            return False
+        found[placed] = None
+        return True
 
     if not visit(root):
         return None
