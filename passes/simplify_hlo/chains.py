@@ -6,6 +6,7 @@ Random numbers are such: a chain of a hundred operations on the index of each el
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,9 @@ AnySlice: TypeAlias = SliceOp | DynamicSliceOp | GatherOp
 _IN_MEMORY = frozenset({"dot", "custom"})
 """Roles of operations whose results are written anyway."""
 
+MOST_SLICES = 32
+"""Slices of one chain, each of which gets operations of its own."""
+
 
 @simplifications.on(SliceOp, DynamicSliceOp, GatherOp)
 def slice_of_chain(op: Operation) -> Rewrite | None:
@@ -40,7 +44,9 @@ def slice_of_chain(op: Operation) -> Rewrite | None:
     shape = shape_of(whole)
     if not is_elementwise(whole.owner) or whole.owner.parent is not op.parent or not is_static(shape) or 0 in shape:
         return None
-    slices = [use.operation for use in whole.uses]
+    slices = [use.operation for use in itertools.islice(whole.uses, MOST_SLICES + 1)]
+    if len(slices) > MOST_SLICES:
+        return None
     if not all(isinstance(each, AnySlice) and each.operands[0] is whole and _has_part(each) for each in slices):
         return None
     if 2 * sum(math.prod(shape_of(each.results[0])) for each in slices) > math.prod(shape):
@@ -194,7 +200,8 @@ class _StaticPart(_Box):
         dim = iota.dimension
         indices = self.builder.iota(make_tensor(self.sizes, element_of(iota.result)), dim)
         step, start = self.op.steps[dim], self.op.starts[dim]
-        indices = indices if step == 1 else indices * step
+        # A stride beyond the tensor may be no number of the type.
+        indices = indices if step == 1 or self.sizes[dim] == 1 else indices * step
         return indices if start == 0 else indices + start
 
 

@@ -158,6 +158,13 @@ def test_random_movements(seed: int) -> None:
     simplified(random_movements(rng, rng.randint(2, 12))).same_bits(np.arange(6, dtype=np.float32).reshape(2, 1, 3))
 
 
+def calls_to_simplify(text: str) -> int:
+    context = make_context()
+    module = parse_module(text, "<test>", context)
+    (simplification,) = build_passes("simplify-hlo")
+    return calls(lambda: simplification.apply(context, module))
+
+
 def test_simplification_takes_linear_time() -> None:
     def work(count: int) -> int:
         lines = [
@@ -169,11 +176,36 @@ def test_simplification_takes_linear_time() -> None:
             + "\n".join(lines)
             + f"\n  return %n{count - 1} : tensor<8xf32>\n}}"
         )
-        context = make_context()
-        module = parse_module(text, "<test>", context)
-        (simplification,) = build_passes("simplify-hlo")
-        return calls(lambda: simplification.apply(context, module))
+        return calls_to_simplify(text)
 
     small, large = work(500), work(2000)
     assert large < 6 * small
     assert large < 350 * 2000, "150 calls an operation"
+
+
+def test_long_chains_on_indices() -> None:
+    """A broadcast of hundreds of operations on indices, of which a rule looks at a few."""
+    ops = "\n".join(
+        f"%x{i + 1} = hlo.{'xor' if i % 2 else 'multiply'} %x{i}, %x{i // 2} : tensor<4xi32>" for i in range(1000)
+    )
+    simplified(f"""
+func.func @main() -> tensor<3x4xi32> {{
+  %x0 = hlo.iota dim = 0 : tensor<4xi32>
+  {ops}
+  %0 = hlo.broadcast_in_dim %x1000, dims = [1] : (tensor<4xi32>) -> tensor<3x4xi32>
+  %1 = hlo.negate %0 : tensor<3x4xi32>
+  return %1 : tensor<3x4xi32>
+}}""").same_bits()
+
+
+def test_many_slices_of_a_chain_take_linear_time() -> None:
+    """Steps of a loop that Python unrolled: each reads a slice of what all share."""
+
+    def work(count: int) -> int:
+        whole = f"tensor<{4 * count}xf32>"
+        slices = [f"%{i + 1} = hlo.slice %0 [{i}:{i + 1}] : ({whole}) -> tensor<1xf32>" for i in range(count)]
+        names, types = (", ".join(f"%{i + 1}" for i in range(count)), ", ".join(["tensor<1xf32>"] * count))
+        lines = "\n".join([f"%0 = hlo.sine %x : {whole}", *slices, f"return {names} : {types}"])
+        return calls_to_simplify(f"func.func @main(%x: {whole}) -> ({types}) {{\n{lines}\n}}")
+
+    assert work(800) < 6 * work(200)

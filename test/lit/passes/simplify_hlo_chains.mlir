@@ -82,3 +82,19 @@ func.func @stay(%x: tensor<100xf32>) -> (tensor<51xf32>, tensor<4xf32>, tensor<1
   %9 = hlo.reduce(%6 init: %zero) applies hlo.add across dimensions = [0] : (tensor<100xf32>, tensor<f32>) -> tensor<f32>
   return %2, %5, %4, %8, %9 : tensor<51xf32>, tensor<4xf32>, tensor<100xf32>, tensor<4xf32>, tensor<f32>
 }
+
+// -----
+
+// A stride beyond the tensor, which is no number of its type.
+
+// CHECK-LABEL: func.func @far
+// CHECK-NEXT: %[[I:.*]] = hlo.iota dim = 0 : tensor<1xui8>
+// CHECK-NEXT: %[[C:.*]] = hlo.constant dense<5> : tensor<1xui8>
+// CHECK-NEXT: hlo.add %[[I]], %[[C]] : tensor<1xui8>
+func.func @far() -> tensor<1xui8> {
+  %three = hlo.constant dense<3> : tensor<100xui8>
+  %0 = hlo.iota dim = 0 : tensor<100xui8>
+  %1 = hlo.multiply %0, %three : tensor<100xui8>
+  %2 = hlo.slice %1 [5:100:300] : (tensor<100xui8>) -> tensor<1xui8>
+  return %2 : tensor<1xui8>
+}
