@@ -155,25 +155,30 @@ class Loop:
 
     def places(self, value: SSAValue) -> range | None:
         """The numbers that an integer of the body is, one an iteration, if a constant is between each and the next."""
-        if isinstance(value, BlockArgument):
-            induction = self.inductions.get(value.index) if value.block is self.body else None
-            if induction is None or induction.start is None or self.trip_count is None:
-                return None
-            return range(induction.start, induction.start + induction.step * self.trip_count, induction.step)
+        found = self._counted(value) if isinstance(value, BlockArgument) else self._computed(value)
+        # Another counter than the one that ends the loop may wrap around.
+        if found is None or not is_integer(element_of(value)):
+            return None
+        return found if all(_in_range(each, element_of(value)) for each in (*found[:1], *found[-1:])) else None
+
+    def _counted(self, argument: BlockArgument) -> range | None:
+        induction = self.inductions.get(argument.index) if argument.block is self.body else None
+        if induction is None or induction.start is None or self.trip_count is None:
+            return None
+        return range(induction.start, induction.start + induction.step * self.trip_count, induction.step)
+
+    def _computed(self, value: SSAValue) -> range | None:
         match value.owner:
             case OptimizationBarrierOp() as barrier:
                 return self.places(barrier.operands[cast("OpResult[Any]", value).index])
             case AddOp() | SubtractOp() as op if (number := constant_of(op.rhs)) is not None and number.ndim == 0:
-                found = self._moved(op.lhs, -int(number) if isinstance(op, SubtractOp) else int(number))
+                return self._moved(op.lhs, -int(number) if isinstance(op, SubtractOp) else int(number))
             case AddOp() as op if (number := constant_of(op.lhs)) is not None and number.ndim == 0:
-                found = self._moved(op.rhs, int(number))
+                return self._moved(op.rhs, int(number))
             case SubtractOp() as op if (number := constant_of(op.lhs)) is not None and number.ndim == 0:
-                found = self._moved(op.rhs, int(number), -1)
+                return self._moved(op.rhs, int(number), -1)
             case _:
                 return None
-        if found is None or not is_integer(element_of(value)):
-            return None
-        return found if all(_in_range(each, element_of(value)) for each in (*found[:1], *found[-1:])) else None
 
     def _moved(self, value: SSAValue, number: int, sign: int = 1) -> range | None:
         """The numbers that `number + sign * value` is."""

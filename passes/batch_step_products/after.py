@@ -22,7 +22,16 @@ from ...hlo_dialect.ops.dynamic import DynamicUpdateSliceOp
 from ...hlo_dialect.ops.elementwise_binary import AddOp
 from ...hlo_dialect.ops.movement import ReshapeOp, TransposeOp
 from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
-from ...hlo_dialect.types import bit_width, element_of, is_float, is_integer, make_tensor, shape_of, tensor_type
+from ...hlo_dialect.types import (
+    bit_width,
+    element_of,
+    is_float,
+    is_integer,
+    is_unsigned,
+    make_tensor,
+    shape_of,
+    tensor_type,
+)
 from ..simplify_hlo.control_flow import carried_for_nothing
 from .before import MOST_BYTES, slice_behind
 
@@ -155,7 +164,11 @@ def _stacks(loop: Loop, sums: Sequence[Sum]) -> Stacks | None:
         op.start_indices[0]: loop.step_places(op) for op in (*slices.values(), *writes.values()) if op.start_indices
     }
     places |= {argument: loop.places(argument) for argument in loop.body.args}
-    in_order = {at: found for at, found in places.items() if found and len(found) == steps and abs(found.step) == 1}
+    in_order = {
+        at: found
+        for at, found in places.items()
+        if found and len(found) == steps and abs(found.step) == 1 and _holds(element_of(at), steps - 1)
+    }
     index = min(in_order, key=lambda at: min(in_order[at]) != 0, default=None)
     if index is None:
         return None
@@ -169,6 +182,11 @@ def _stacks(loop: Loop, sums: Sequence[Sum]) -> Stacks | None:
         if whole and isinstance(source, ReshapeOp) and shape_of(write.update) == (1, *shape_of(source.operand)):
             stacks.positions.setdefault(source.operand, position)
     return stacks
+
+
+def _holds(element: Attribute, number: int) -> bool:
+    """Whether a positive number is one of the integer type."""
+    return number < 1 << bit_width(element) - (not is_unsigned(element))
 
 
 def _write(loop: Loop, position: int) -> DynamicUpdateSliceOp | None:

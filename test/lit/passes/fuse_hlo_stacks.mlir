@@ -42,3 +42,32 @@ func.func @stack(%x: tensor<4096xf32>) -> (tensor<8x4096xf32>, tensor<9x4096xf32
     }
   return %0#2, %0#3, %0#4 : tensor<8x4096xf32>, tensor<9x4096xf32>, tensor<8x4096xf32>
 }
+
+// -----
+
+// A counter of 8 bits wraps around before the last step: some rows stay as they were.
+
+// CHECK-LABEL: func.func @wraps(
+// CHECK-NOT: xhlo.unread
+// CHECK: hlo.while
+func.func @wraps(%x: tensor<64xf32>) -> tensor<200x64xf32> {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  %end = hlo.constant dense<200> : tensor<i32>
+  %first = hlo.constant dense<0> : tensor<i8>
+  %step = hlo.constant dense<1> : tensor<i8>
+  %s0 = hlo.constant dense<7.0> : tensor<200x64xf32>
+  %0:4 = hlo.while(%i = %zero, %j = %first, %h = %x, %s = %s0) : tensor<i32>, tensor<i8>, tensor<64xf32>, tensor<200x64xf32>
+    cond {
+      %1 = hlo.compare LT, %i, %end, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    } do {
+      %1 = hlo.sine %h : tensor<64xf32>
+      %2 = hlo.reshape %1 : (tensor<64xf32>) -> tensor<1x64xf32>
+      %3 = hlo.dynamic_update_slice %s, %2, %j, %first : (tensor<200x64xf32>, tensor<1x64xf32>, tensor<i8>, tensor<i8>) -> tensor<200x64xf32>
+      %4 = hlo.add %i, %one : tensor<i32>
+      %5 = hlo.add %j, %step : tensor<i8>
+      hlo.return %4, %5, %1, %3 : tensor<i32>, tensor<i8>, tensor<64xf32>, tensor<200x64xf32>
+    }
+  return %0#3 : tensor<200x64xf32>
+}
