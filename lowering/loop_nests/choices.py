@@ -2,7 +2,8 @@
 Reductions that choose between tuples by comparing them, as argmax does, and what is checked of them.
 
 A choosing body only depends on the order of corresponding members of the tuples and on which are NaN, so finitely many
-cases suffice for a proof.
+cases suffice for a proof. The sign of a zero is the right one where a reduction has one result; where it has several,
+the choice of the others tells little about it.
 """
 
 from __future__ import annotations
@@ -268,9 +269,13 @@ def _evaluate(op: Operation, x: Sequence[np.ndarray]) -> np.ndarray:
             return x[0] | x[1]
         case arith.XOrIOp():
             return x[0] ^ x[1]
-        case arith.MaximumfOp() | arith.MaxSIOp() | arith.MaxUIOp():
+        case arith.MaximumfOp():
+            return np.where(x[0] == x[1], np.where(np.signbit(x[0]), x[1], x[0]), np.maximum(x[0], x[1]))
+        case arith.MinimumfOp():
+            return np.where(x[0] == x[1], np.where(np.signbit(x[0]), x[0], x[1]), np.minimum(x[0], x[1]))
+        case arith.MaxSIOp() | arith.MaxUIOp():
             return np.maximum(x[0], x[1])
-        case arith.MinimumfOp() | arith.MinSIOp() | arith.MinUIOp():
+        case arith.MinSIOp() | arith.MinUIOp():
             return np.minimum(x[0], x[1])
         case _:
             return x[0]
@@ -308,8 +313,10 @@ class _Model:
         return (*results, position)
 
     def same(self, a: Tuple_, b: Tuple_) -> bool:
-        """Whether the tuples are equal; positions only matter if they are used."""
+        """Whether the tuples are equal; positions only matter if they are used, signs of zeros of a single result."""
         count = len(a) if self.positioned else len(a) - 1
+        if len(self.choice.elements) == 1 and a[0].dtype.kind == "f" and not _equal(np.signbit(a[0]), np.signbit(b[0])):
+            return False
         return all(_equal(x, y) for x, y in zip(a[:count], b[:count], strict=True))
 
 
@@ -321,10 +328,15 @@ def _equal(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.all(_alike(a, b)))
 
 
-def _cases(type_: Attribute, nan: bool = True) -> np.ndarray:
-    """Values of a type: enough for three of them to have every order that a comparison can distinguish."""
+def _cases(type_: Attribute, nan: bool = True, signs: bool = False) -> np.ndarray:
+    """
+    Values of a type: enough for three of them to have every order that a comparison can distinguish.
+
+    `signs`: zeros of both signs too, around which the others are.
+    """
     if isinstance(type_, AnyFloat):
-        return np.array([0.0, 1.0, 2.0, math.nan][: 4 if nan else 3])
+        zeros = [-0.0, -1.0] if signs else []
+        return np.array([0.0, 1.0, 2.0, *zeros, *([math.nan] if nan else [])])
     return np.array([False, True]) if type_ == IntegerType(1) else np.array([0, 1, 2])
 
 
@@ -346,8 +358,9 @@ def is_lawful(choice: Choice, positioned: bool, last: int, may_be_nan: Sequence[
     if positioned and choice.condition(last) is None:
         return False
     model = _Model(choice, positioned, last)
-    domains = [_cases(x.type) for x in choice.accumulators]
-    initial = [_cases(x.type, nan) for x, nan in zip(choice.accumulators, may_be_nan, strict=True)]
+    signs = len(choice.elements) == 1
+    domains = [_cases(x.type, signs=signs) for x in choice.accumulators]
+    initial = [_cases(x.type, nan, signs) for x, nan in zip(choice.accumulators, may_be_nan, strict=True)]
     for order in itertools.permutations(range(3)) if positioned else ((0, 1, 2),):
         a, b, c = _grid([[*domains, np.array([at])] for at in order])
         if not model.same(model.combine(a, b), model.combine(b, a)):

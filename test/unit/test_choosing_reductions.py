@@ -133,3 +133,28 @@ def test_siblings(shape: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(least, np.abs(x).argmin(-1))
     np.testing.assert_array_equal(top, x.max(-1))
     np.testing.assert_array_equal(total, x.sum(-1))
+
+
+OF_ONE_RESULT = """
+func.func @main(%x: tensor<SIZExf32>) -> tensor<f32> {
+  %init = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %init) across dimensions = [0] : (tensor<SIZExf32>, tensor<f32>) -> tensor<f32>
+   reducer(%p: tensor<f32>, %q: tensor<f32>) {
+    %wins = stablehlo.compare ORDER, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %nan = stablehlo.compare NE, %p, %p : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %first = stablehlo.or %wins, %nan : tensor<i1>
+    %v = stablehlo.select %first, %p, %q : tensor<i1>, tensor<f32>
+    stablehlo.return %v : tensor<f32>
+  }
+  return %r : tensor<f32>
+}
+"""
+
+
+@pytest.mark.parametrize(("order", "negative"), [("GE", True), ("GT", False)])
+def test_signs_of_zeros(order: str, negative: bool) -> None:
+    """Among zeros the first one is chosen, or the last: not that of the first lane."""
+    x = np.full(200, -1, np.float32)
+    x[65], x[128] = -0.0, 0.0
+    (value,) = on_threads(OF_ONE_RESULT.replace("SIZE", "200").replace("ORDER", order), x)
+    assert (value, np.signbit(value)) == (0, negative)
