@@ -157,6 +157,8 @@ def _term(value: SSAValue, loop: Loop) -> Term | None:
 def _stacks(loop: Loop, sums: Sequence[Sum]) -> Stacks | None:
     """What the loop reads and writes step by step, in an order that covers all of one; None if there is none."""
     steps = loop.trip_count
+    if steps is None:
+        return None
     reads = {part: slice_behind(part)[0] for each in sums for term in each.terms for part in term.parts}
     slices = {part: read for part, read in reads.items() if read is not None and loop.is_outside(read.operand)}
     writes = {position: op for position in range(len(loop.returned)) if (op := _write(loop, position)) is not None}
