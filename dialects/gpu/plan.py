@@ -1,4 +1,4 @@
-"""What all plans of kernels on a GPU share: the base class, and checks of their numbers."""
+"""The base class of all plans of kernels on a GPU, and checks of their numbers."""
 
 from __future__ import annotations
 

@@ -391,7 +391,7 @@ class ReductionEmitter:
     def _emit_in_two_stages(self, wanted: int) -> None:
         """Reduce chunks of a reduced loop into rows of a scratch buffer, then reduce these rows."""
         plan, nest, builder = self.plan, self.plan.nest, self.builder
-        # What chooses depends on the order: neighbours are combined.
+        # A choice depends on the order of its elements, so that chunks are of neighbours.
         cut = max(plan.reduced, key=lambda l: nest.sizes[l]) if plan.combiners else plan.reduced[0]
         total = nest.sizes[cut]
         size = task_size(total, wanted, PASS_ROWS if total > PASS_ROWS * wanted else 1)

@@ -50,7 +50,7 @@ class Leader:
 
     output: int
     combiner: Combiner
-    """Of elements in f32 where they are shorter floats: vectors of those are widened for each comparison."""
+    """It combines elements in f32 where they are shorter floats: vectors of those are widened for each comparison."""
 
     def accumulated(self, builder: KernelBuilder, element: SSAValue) -> SSAValue:
         """An element in the type of the combiner."""

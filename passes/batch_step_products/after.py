@@ -43,7 +43,7 @@ Kernel: TypeAlias = DotGeneralOp | ReduceOp
 
 @dataclass(frozen=True)
 class Term:
-    """What a step adds: a product or a sum, moved by reshapes and transposes."""
+    """A product or a sum that a step adds, moved by reshapes and transposes."""
 
     kernel: Kernel
     movers: tuple[ReshapeOp | TransposeOp, ...]
@@ -99,7 +99,7 @@ def sum_after(loop: Loop) -> tuple[Loop, list[LocationAttr]] | None:
     if stacks is None:
         return None
     chosen: list[Sum] = []
-    # What stacks a value for a large sum has it for the small ones.
+    # A value that is stacked for a large sum is there for the small ones.
     for each in sorted(sums, key=lambda each: -_bytes(loop.returned[each.position])):
         missing = stacks.missing(each)
         size = sum(map(_bytes, missing))
@@ -155,7 +155,7 @@ def _term(value: SSAValue, loop: Loop) -> Term | None:
 
 
 def _stacks(loop: Loop, sums: Sequence[Sum]) -> Stacks | None:
-    """What the loop reads and writes step by step, in an order that covers all of one; None if there is none."""
+    """The arrays that the loop reads and writes step by step, in one order of all steps; None if there is no order."""
     steps = loop.trip_count
     if steps is None:
         return None

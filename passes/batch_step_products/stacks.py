@@ -23,7 +23,7 @@ def write_over(loop: Loop) -> None:
         if not isinstance(written, DynamicUpdateSliceOp) or written.operand is not stacked:
             continue
         places = loop.step_places(written)
-        # What reads the stack in between finds the constant where no step has written yet.
+        # Another reader of the stack finds the constant where no step has written yet.
         alone = stacked.has_one_use() and written.result.has_one_use() and loop.cond.args[position].first_use is None
         if places is None or not alone or loop.trip_count != shape_of(stacked)[0]:
             continue

@@ -64,7 +64,7 @@ def _readers(
         if not _is_movable(op, kernels):
             return ()
         found.add(op)
-        # What may move has no regions: all that it depends on are its operands.
+        # Movable operations have no regions: they depend on their operands alone.
         owners = [value.owner for value in op.operands]
         if update in owners:
             return ()

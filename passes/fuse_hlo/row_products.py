@@ -41,7 +41,7 @@ Members = dict[int, None]
 
 @dataclass(frozen=True)
 class Limits:
-    """What a target's row kernels multiply."""
+    """The products that a target's row kernels take in."""
 
     longest_row: float = math.inf
     largest_factor: float = math.inf

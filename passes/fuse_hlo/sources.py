@@ -1,7 +1,7 @@
 """
 The bytes that fusions move if each computes a cheap value again, instead of one writing it and all reading it.
 
-What the value is computed from may be in memory anyway, or cheap to compute again itself, or have to be written for it.
+The operands of its computation may be in memory anyway, or cheap to compute again, or have to be written for it.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class LoopBody:
         self.block = Block()
         self.captures = Captures(self.block, self._repeats)
         self.bytes = 0
-        """Of the buffers that it takes, without those that only an iteration uses."""
+        """The size of the buffers that it takes, without those that only an iteration uses."""
         self.stack: list[Operation] = []
         for op in operations_in(loop):
             if isinstance(op, func.CallOp) and (kernel := kernels.get(op.callee.root_reference.data)) is not None:

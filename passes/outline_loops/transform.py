@@ -46,7 +46,7 @@ _PLAIN = (
     scf.IndexSwitchOp,
     scf.YieldOp,
 )
-"""What a loop may have besides arithmetic and views."""
+"""The operations that a loop may have besides arithmetic and views."""
 
 
 class OutlineLoopsPass(HloPass):

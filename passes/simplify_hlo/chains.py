@@ -144,7 +144,7 @@ def _part_of_leaf(value: SSAValue, part: Part) -> Tensor:
 
 
 class Part(ABC):
-    """What a slice takes of tensors of its operand's shape."""
+    """The part that a slice takes of tensors of its operand's shape."""
 
     def __init__(self, op: AnySlice):
         self.builder = Builder()

@@ -98,7 +98,7 @@ def _arithmetic(root: Placed) -> list[Placed] | None:
 
 
 def _sources(placed: Placed) -> list[Placed] | None:
-    """What a value is computed from; none for indices and scalars, None if it is not computed from these."""
+    """The operands of a value; none for indices and scalars, None if it is not computed from these."""
     value, dims = placed
     owner = value.owner
     if not isinstance(owner, HloOp):

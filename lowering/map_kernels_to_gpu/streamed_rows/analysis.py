@@ -187,7 +187,7 @@ class _Analysis:
     def _writer(self, root: SSAValue) -> tuple[Nest, Access]:
         return next((nest, x) for nest in self.nests for x in nest.outputs if x.root is root)
 
-    # What follows mixtures.
+    # Operations after mixtures.
 
     def _add_step(self, nest: Nest, chain: Chain, mixtures: Mapping[SSAValue, Mixture], shape: tuple[int, ...]) -> None:
         """Add an operation to the mixture that it follows; `shape`: the loops over the mixtures' rows."""

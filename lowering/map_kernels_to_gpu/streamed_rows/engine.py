@@ -1,4 +1,4 @@
-"""What the two kinds of products of streamed rows share: which rows and elements a thread has."""
+"""The base class of both kinds of products of streamed rows: the rows and elements that a thread has."""
 
 from __future__ import annotations
 

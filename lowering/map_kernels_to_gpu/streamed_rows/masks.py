@@ -120,12 +120,12 @@ def _affine(value: SSAValue, nest: Nest) -> dict[int, int] | None:
             return None
 
 
-# What values depend on.
+# The dependences of values.
 
 
 @dataclass(frozen=True)
 class State:
-    """What a value depends on where the condition does not hold."""
+    """The dependences of a value where the condition does not hold."""
 
     scores: bool = False
     varies: bool = False

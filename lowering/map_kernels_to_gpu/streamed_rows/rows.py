@@ -43,7 +43,7 @@ class RowChain(ChainEmitter):
     def same(
         self, at: int, index: Index, scores: Mapping[SSAValue, SSAValue], wanted: Sequence[Link]
     ) -> tuple[list[Elements], list[SSAValue]]:
-        """What pass `at` reduces, and some results, at an element of the row that is like its neighbours."""
+        """The values that pass `at` reduces, and some results, at an element of the row that is like its neighbours."""
         memo = {key: value for root, value in scores.items() for key in self.keys[root]}
         with self._at(None, [index]):
             found = [(s, self._run(s, memo, 0)) for s in in_pass(self.chain, at) if self.chain.steps[s].reduces]

@@ -131,7 +131,7 @@ func.func @reshaped(%x: tensor<80x96xf32>, %y: tensor<80x64xf32>, %b: tensor<1x1
   func.return %3 : tensor<1x1x96x64xf32>
 }
 
-// What a broadcast adds along the new dimensions is not known in the product's shape.
+// A broadcast along the new dimensions cannot be stated in the product's shape.
 
 // CHECK-LABEL: func.func @reshaped_bias
 // CHECK:         hlo.fusion dot
