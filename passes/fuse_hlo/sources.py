@@ -20,7 +20,7 @@ MOST_VISITED = 64
 
 
 class Sources:
-    """The search behind one node, which `fusions` are to compute."""
+    """The search backwards from one node, which `fusions` are to compute."""
 
     def __init__(self, clusters: Clusters, fusions: int):
         self.clusters = clusters
@@ -33,9 +33,9 @@ class Sources:
     def least(self, node: Node, limit: int) -> int:
         """The bytes moved more than if one fusion computed the node; some number above `limit` if more than that."""
         self.last = node.index
-        return self._behind(node, limit, set())
+        return self._of_operands(node, limit, set())
 
-    def _behind(self, reader: Node, limit: int, seen: set[SSAValue]) -> int:
+    def _of_operands(self, reader: Node, limit: int, seen: set[SSAValue]) -> int:
         """As `least`, for what is not among the values `seen`, to which it adds its own."""
         total = 0
         for value in dict.fromkeys(reader.op.operands):
@@ -72,7 +72,7 @@ class Sources:
         if source.cost > CHEAP or self.visited > MOST_VISITED:
             return kept
         within = set(seen)
-        again = self._behind(source, min(kept, limit), within)
+        again = self._of_operands(source, min(kept, limit), within)
         if again > kept:
             return kept
         seen |= within

@@ -102,13 +102,14 @@ class _Kernels:
         self.facts = {cast(Any, each.data["name"]).root_reference.data: each for each in entries}
         self.outlined = 0
         """The functions made of loops."""
-        self._taken = {op.sym_name.data for op in module.body.block.ops if isinstance(op, func.FuncOp)}
+        self._given = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
+        """All functions that the module had, by name."""
         self._sizes: dict[str, int | None] = {}
         self._work: dict[str, float] = {}
 
     def is_taken(self, name: str) -> bool:
         """Whether a function has that name."""
-        return name in self._taken or name in self.functions
+        return name in self._given or name in self.functions
 
     def refusal(self, op: scf.WhileOp) -> str | None:
         """In words why a loop stays in the entry."""
@@ -145,9 +146,7 @@ class _Kernels:
     def _leaves(self, op: Operation) -> bool:
         if not isinstance(op, func.CallOp):
             return False
-        table = self.module.body.block.ops
-        name = op.callee.root_reference.data
-        callee = next((each for each in table if isinstance(each, func.FuncOp) and each.sym_name.data == name), None)
+        callee = self._given.get(op.callee.root_reference.data)
         return callee is None or callee.is_declaration
 
     def _calls(self, op: Operation) -> list[str]:
