@@ -225,26 +225,38 @@ def compile_source(
 
     `prepare` may change the parsed module; it returns the source of the changed module. `guard`: see compile_program.
     """
-    timing = Timing()
     with paused_gc():
-        from ..hlo_dialect.dialect import make_context
-        from .program.entry import has_unknown_sizes
-        from .program.lowering import Lowering
-
-        ctx = make_context()
-        with timing.stage("read"):
-            module = parse_source(source, ctx)
-        if prepare is not None:
-            source = prepare(ctx, module) or source
-        if has_unknown_sizes(module):
-            from .program.unknown_sizes import SpecializingExecutable
-
-            specialize = partial(_kept_or_compiled, target=target, profile=profile, guard=guard_side(guard))
-            executable = SpecializingExecutable(source, module, specialize)
-        else:
-            lowering = Lowering(ctx, module, target, timing, profile=profile, guard=guard)
-            executable = target.build(lowering, partial(target.text_at, source))
+        # In a call of its own: the collector finds no IR that a variable here still holds.
+        executable, source = _built(source, target, profile, prepare, guard)
     return _made(executable, source, target, guard)
+
+
+def _built(
+    source: Source,
+    target: Target,
+    profile: bool,
+    prepare: Callable[[Context, ModuleOp], Source | None] | None,
+    guard: bool | str | None,
+) -> tuple[Executable, Source]:
+    """The executable, and the source as `prepare` has changed it."""
+    from ..hlo_dialect.dialect import make_context
+    from .program.entry import has_unknown_sizes
+    from .program.lowering import Lowering
+
+    timing = Timing()
+    ctx = make_context()
+    with timing.stage("read"):
+        module = parse_source(source, ctx)
+    if prepare is not None:
+        source = prepare(ctx, module) or source
+    if has_unknown_sizes(module):
+        from .program.unknown_sizes import SpecializingExecutable
+
+        specialize = partial(_kept_or_compiled, target=target, profile=profile, guard=guard_side(guard))
+        return SpecializingExecutable(source, module, specialize), source
+    lowering = Lowering(ctx, module, target, timing, profile=profile, guard=guard)
+    del module  # the target lets go of it early
+    return target.build(lowering, partial(target.text_at, source)), source
 
 
 def _made(executable: Executable, source: Source | None, target: Target, guard: bool | str | None) -> Executable:

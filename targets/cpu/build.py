@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...lowering.convert_contractions_to_vector.shared_function import KnownFunctions, knowing
 from ..llvm_text.module import emit_units
 from ..program.lowering import Lowering
+from .collecting import while_collecting
 from .image import Image
 from .jit import LEVEL, QUICK, compile_units
 from .known_code import KnownCode, note_symbols
@@ -23,7 +24,8 @@ def build_image(lowering: Lowering) -> Image:
     llvm: dict[str, float] = {}
     level = LEVEL if lowering.opt_level else 0
     levels = [QUICK if starts else level for starts in units.starting]
-    code = compile_units(units.texts, units.shared, llvm, levels, kept.codes)
+    lowering.drop_module()
+    code = while_collecting(lambda: compile_units(units.texts, units.shared, llvm, levels, kept.codes))
     note_symbols(symbols)
     timing.seconds.update((f"LLVM {name}", seconds) for name, seconds in llvm.items())
     return Image(code, units.data, lowering.facts)

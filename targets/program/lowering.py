@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.entry import ENTRY
@@ -29,7 +29,6 @@ from .pipeline import Pipeline, run_passes
 
 if TYPE_CHECKING:
     from xdsl.context import Context
-    from xdsl.dialects.builtin import ModuleOp
 
 
 class Lowering:
@@ -119,6 +118,10 @@ class Lowering:
     def to_the_end(self) -> None:
         """Run the passes up to the end of the last stage. Raises DiagnosticError."""
         self.to(self._pipeline.last_stage)
+
+    def drop_module(self) -> None:
+        """Let go of the module, of which only the facts are needed from now on."""
+        self.module = ModuleOp([])
 
     def _run(self, specs: Sequence[str]) -> None:
         start = 0
