@@ -40,7 +40,9 @@ PAGES = [
     *([page] for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent != TUTORIAL),
 ]
 """The pages, in groups that share a copy of the checkout."""
-COPIED = ("dialects", "hlo_dialect", "lowering", "passes", "targets", "frontends", "tools", "xhlo", "examples", "test")
+CODE = ("dialects", "hlo_dialect", "lowering", "passes", "targets", "frontends", "tools", "xhlo")
+LINKED = (*CODE, "test")
+"""Folders that are links to the checkout until a page writes there; copies of a thousand files take time."""
 TOOLS = {
     "hlo-aot": "-m xhlo.tools.hlo_aot",
     "hlo-opt": "-m xhlo.tools.hlo_opt",
@@ -79,8 +81,14 @@ def steps_of(page: Path) -> Iterator[Step]:
 
 def changes_what_tools_load(step: Step) -> bool:
     """Whether it edits or writes a module of xhlo."""
+    name = written_by(step)
+    return name is not None and name.endswith(".py") and name.split("/")[0] in CODE
+
+
+def written_by(step: Step) -> str | None:
+    """The file that a step edits or writes."""
     name = re.match(r"--- (.*)\n", step.text) if step.language == "diff" else _FILE_NAME.match(step.text)
-    return name is not None and name[1].endswith(".py") and name[1].split("/")[0] in COPIED
+    return None if name is None or step.language == "console" else name[1]
 
 
 def commands_of(step: Step) -> Iterator[tuple[str, str]]:
@@ -106,9 +114,9 @@ def server() -> Iterator[ToolServer]:
 
 class Workplace:
     """
-    A copy of the checkout in which the steps of pages are done. Tools run in the server, which has loaded the same code
-    from the checkout, until a step changes what they load; from then on they start from scratch in the copy. Projects
-    that are installed change the path of modules only, which the server follows.
+    A copy of the checkout, made as far as pages write to it, in which their steps are done. Tools run in the server,
+    which has loaded the same code from the checkout, until a step changes what they load; from then on they start from
+    scratch in the copy. Projects that are installed change the path of modules only, which the server follows.
     """
 
     def __init__(self, folder: Path, server: ToolServer):
@@ -116,8 +124,9 @@ class Workplace:
         self.packages = folder / "packages"
         self.packages.mkdir()
         self.root.mkdir()
-        # A third of the processor time that shutil takes for a thousand files, for each page.
-        subprocess.run(["cp", "-RPp", *(ROOT / name for name in COPIED), self.root], check=True)
+        for name in LINKED:
+            (self.root / name).symlink_to(ROOT / name)
+        self.copy("examples")
         for name in ("pyproject.toml", "README.md", "__init__.py"):
             if (ROOT / name).exists():
                 shutil.copy2(ROOT / name, self.root / name)
@@ -138,6 +147,19 @@ class Workplace:
             script.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
             script.chmod(0o755)
 
+    def copy(self, *names: str) -> None:
+        # A third of the processor time that shutil takes for a thousand files.
+        subprocess.run(["cp", "-RPp", *(ROOT / name for name in names), self.root], check=True)
+
+    def make_writable(self, path: str) -> None:
+        """Have an own copy of the folder of a file that a page writes; the folders of code link to each other."""
+        top = path.split("/")[0]
+        if top in LINKED and (self.root / top).is_symlink():
+            names = CODE if top in CODE else (top,)
+            for name in names:
+                (self.root / name).unlink()
+            self.copy(*names)
+
     def leave_the_server(self) -> None:
         self.is_changed = True
         self.environment["XHLO_PLAIN_TOOLS"] = "1"  # lit would start a server for a test or two
@@ -145,6 +167,8 @@ class Workplace:
         self.make_commands(None)
 
     def do(self, step: Step) -> None:
+        if (written := written_by(step)) is not None:
+            self.make_writable(written)
         if not self.is_changed and changes_what_tools_load(step):
             self.leave_the_server()
         if step.language == "console":
