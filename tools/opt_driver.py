@@ -28,6 +28,7 @@ from ..passes.manager.timing import Timing
 from ..targets.program.level import level_of
 from ..targets.program.pipeline import cached_passes
 from ..targets.program.source import Source
+from ..targets.program.stated import admit
 from .diagnostic_output import OUTPUT
 from .expected_diagnostics import check_diagnostics
 from .failures import EXIT_INPUT, EXIT_INTERNAL, EXIT_USAGE, print_diagnostic, print_internal_error, report
@@ -170,7 +171,7 @@ class _Session:
         if self.settings.debug.verify_roundtrip:
             with self.timing.stage("verify round trip"):
                 self._verify_round_trip(module)
-        passes = self._passes(module)
+        passes = self._passes(ctx, module)
         if debug.dump_pipeline:
             print(f"builtin.module({pipeline_text(passes)})", file=sys.stderr)
         self.manager = PassManager(
@@ -235,7 +236,7 @@ class _Session:
         with self.timing.stage("verify numerics"):
             return NumericsVerifier(module)
 
-    def _passes(self, module: ModuleOp) -> Sequence[AnyPass]:
+    def _passes(self, ctx: HloContext, module: ModuleOp) -> Sequence[AnyPass]:
         """
         The requested passes, then, for an emission, those that lower the module to the last stage; without those of
         `--fuse` and `--lower` that the module is past.
@@ -256,6 +257,7 @@ class _Session:
             steps += map(Step, specs)
         if not any(step.automatic for step in steps):
             return cached_passes(tuple(step.spec for step in steps))
+        admit(ctx, module)
         level = level_of(module)
         left = target.passes_after(level, target.last_stage)
         kept = set(map(pass_name, left))

@@ -15,6 +15,8 @@ from xdsl.ir import Operation
 
 _KIND, _ROWS, _TIED, _SHARED = "hlo.kernel", "hlo.row_dims", "hlo.tied", "xhlo.shared_buffers"
 _CONSTANTS = "xhlo.constants"
+OF_KERNELS = frozenset((_KIND, _ROWS, _TIED))
+"""The attributes of kernels' functions whose names do not begin with this project's."""
 
 # On linalg operations and loops.
 CONTRACTION = "xhlo.contraction"

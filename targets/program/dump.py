@@ -63,6 +63,7 @@ def _dump_passes(place: Path, stem: str, source: Source, target: Target, pattern
     from ...hlo_dialect.dialect import make_context
     from ...hlo_dialect.printing import print_module
     from .level import level_of
+    from .stated import admit
 
     try:
         wanted = re.compile(pattern)
@@ -72,6 +73,7 @@ def _dump_passes(place: Path, stem: str, source: Source, target: Target, pattern
     ctx = make_context()
     try:
         module = parse_source(source, ctx)
+        admit(ctx, module)
         for number, spec in enumerate(target.placed(target.passes_after(level_of(module), target.last_stage))):
             run_passes(ctx, module, (spec,))
             text = spec if isinstance(spec, str) else pass_name(spec)

@@ -26,6 +26,7 @@ from .guard_side import guard_side
 from .level import level_of
 from .module_facts import arena_bytes, checks_of, donated_arguments, has_loops, host_calls_of, kernels_of, result_count
 from .pipeline import Pipeline, run_passes
+from .stated import admit
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -81,6 +82,7 @@ class Lowering:
     def to(self, stage: str) -> None:
         """Run the passes up to the end of `stage`, which must be after the current stage. Raises DiagnosticError."""
         if self._done is None:
+            admit(self._ctx, self.module)
             self._start(level_of(self.module))
         specs = self._pipeline.passes_after(self._done or "", stage, self._fuse)
         self._run(specs)

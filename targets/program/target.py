@@ -133,10 +133,12 @@ class Target(Pipeline, ABC):
         """
         from ...hlo_dialect.dialect import make_context
         from .level import level_of
+        from .stated import admit
 
         ctx = make_context()
         module = parse_source(source, ctx)
         if stage != "hlo":
+            admit(ctx, module)
             done = level_of(module)
             specs = self.passes_after(done, wanted)
             if done and not specs and pass_name(self.passes_to(wanted)[-1]) != done:

@@ -1,0 +1,167 @@
+"""
+Which attributes of passes a program may state itself.
+
+Passes leave attributes for later ones, which trust them: that a loop writes all of a constant, that a function has no
+effects. From outline-kernels on they belong to the text, like the indices of its loads. In a program of hlo operations
+and of fusions they are what somebody wrote: here they go, unless they are harmless, hold by their types, or can be
+proved again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, Float32Type, Float64Type, IntegerAttr, ModuleOp, TensorType
+from xdsl.ir import Attribute, Block, Operation
+
+from ...dialects.support.kernel import (
+    CHECKS,
+    COMPLEX,
+    COMPLEX_OPERANDS,
+    COMPLEX_RESULTS,
+    MAY_FUSE,
+    OF_KERNELS,
+    PAIRED,
+    PROGRAM,
+    RESULT_COUNT,
+    TRIP_COUNT,
+    UNREAD,
+)
+from ...hlo_dialect.diagnostics import Diagnostic, engine_of, fail, location_near, op_message
+from ...hlo_dialect.entry import find_entry
+from ...hlo_dialect.ops.control_flow import WhileOp
+from ...hlo_dialect.ops.fusion import FusionOp
+from ...hlo_dialect.walking import operations_in
+from ...passes.manager.pipelines import FRONT
+from .level import level_of
+
+if TYPE_CHECKING:
+    from ...hlo_dialect.loops import Loop
+
+_HARMLESS = frozenset(
+    (MAY_FUSE, PAIRED, COMPLEX_OPERANDS, COMPLEX_RESULTS, CHECKS, "xhlo.rng_position", "xhlo.collectives")
+)
+"""
+Attributes of programs that choose between right results, take away a choice, or are checked where they are read.
+"""
+
+
+def admit(ctx: Context, module: ModuleOp) -> None:
+    """
+    Drop, with a warning, what a program of hlo operations or fusions states about itself without proof. Raises
+    DiagnosticError for contradictions.
+
+    A lowered program, with the attribute xhlo.program or below hlo, stays as it is.
+    """
+    if PROGRAM in module.attributes or level_of(module) not in ("", FRONT[-1]):
+        return
+    engine = engine_of(ctx)
+    for op in operations_in(module):
+        for name in _unproved(op) if op.attributes else ():
+            message = f"states {name} = {op.attributes.pop(name)} without proof: ignored, it is for passes to state"
+            engine.emit(Diagnostic("warning", op_message(op, message), location_near(op)))
+        if isinstance(op, func.FuncOp):
+            _check_pairs(op)
+
+
+def _unproved(op: Operation) -> list[str]:
+    """The attributes of an operation that go."""
+    internal = [name for name in op.attributes if name in OF_KERNELS or name.startswith("xhlo.")]
+    if not internal:
+        return []
+    proved = _proved(op)
+    return [name for name in internal if name not in _HARMLESS and name not in proved]
+
+
+def _proved(op: Operation) -> Container[str]:
+    """The attributes of an operation, of those that are not harmless, which hold."""
+    if isinstance(op, ModuleOp):
+        return (RESULT_COUNT,) if _counts_results(op) else ()
+    if TRIP_COUNT in op.attributes and isinstance(op, WhileOp):
+        return (TRIP_COUNT,) if _runs_as_stated(op) else ()
+    if UNREAD in op.attributes:
+        uses = list(op.results[0].uses) if len(op.results) == 1 else []
+        return (UNREAD,) if uses and all(_is_written(use.operation, use.index) for use in uses) else ()
+    return ()
+
+
+def _counts_results(module: ModuleOp) -> bool:
+    """Whether a program has checks, and at least as many results as it states to return."""
+    count, checks = module.attributes.get(RESULT_COUNT), module.attributes.get(CHECKS)
+    if not isinstance(count, IntegerAttr) or not isinstance(checks, ArrayAttr):
+        return False
+    entry = find_entry(module)
+    outputs = 0 if entry is None else len(entry.function_type.outputs.data)
+    if not 0 <= count.value.data <= outputs:
+        fail(module, f"states {count.value.data} in {RESULT_COUNT}, and its entry has {outputs} results")
+    return True
+
+
+def _check_pairs(function: func.FuncOp) -> None:
+    """Check that arguments and results marked as complex are pairs of floats. Raises DiagnosticError."""
+    types = function.function_type
+    both = ((types.inputs.data, function.arg_attrs), (types.outputs.data, function.res_attrs))
+    for what, (of_values, marks) in zip(("argument", "result"), both, strict=True):
+        entries = marks.data if isinstance(marks, ArrayAttr) else ()
+        for index, (type_, entry) in enumerate(zip(of_values, entries, strict=False)):
+            if COMPLEX in entry.data and not _is_pairs(type_):
+                fail(function, f"has {what} {index} of type {type_}, which {COMPLEX} marks, and which holds no pairs")
+
+
+def _is_pairs(type_: Attribute) -> bool:
+    if not isinstance(type_, TensorType):
+        return False
+    tensor = cast("TensorType[Any]", type_)
+    return tensor.get_shape()[-1:] == (2,) and isinstance(tensor.element_type, (Float32Type, Float64Type))
+
+
+# Loops -----------------------------------------------------------------------------------------------------------
+
+
+def _runs_as_stated(op: WhileOp) -> bool:
+    stated = op.attributes[TRIP_COUNT]
+    with _plain(op) as loop:
+        return isinstance(stated, IntegerAttr) and stated.value.data == loop.trip_count
+
+
+def _is_written(op: Operation, position: int) -> bool:
+    if not isinstance(op, WhileOp):
+        return False
+    with _plain(op) as loop:
+        return loop.writes_all(position)
+
+
+@contextmanager
+def _plain(op: WhileOp) -> Generator[Loop]:
+    """A copy of a loop, in no block, whose fusions are the operations in them."""
+    # Only programs with such loops import what is known about loops.
+    from ...hlo_dialect.loops import Loop
+
+    copy = op.clone()
+    for inner in operations_in(copy):
+        if isinstance(inner, FusionOp):
+            _open(inner)
+    try:
+        yield Loop(copy)
+    finally:
+        copy.erase()
+
+
+def _open(fusion: FusionOp) -> None:
+    """Replace a fusion by the operations in it."""
+    block, last = fusion.body.block, fusion.body.block.last_op
+    assert last is not None, "a region without a terminator passes no verifier"
+    for argument, operand in zip(block.args, fusion.operands, strict=True):
+        argument.replace_all_uses_with(operand)
+    for result, value in zip(fusion.results, last.operands, strict=True):
+        result.replace_all_uses_with(value)
+    for op in list(block.ops):
+        if op is not last:
+            op.detach()
+            cast(Block, fusion.parent).insert_op_before(op, fusion)
+    fusion.detach()
+    fusion.erase()

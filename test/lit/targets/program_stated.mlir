@@ -1,0 +1,70 @@
+// RUN: hlo-opt %s --fuse --split-input-file 2>/dev/null | filecheck %s
+// RUN: hlo-opt %s --fuse --split-input-file 2>&1 >/dev/null | filecheck %s --check-prefix=WARNING
+// RUN: hlo-opt %s --fuse --split-input-file 2>/dev/null | hlo-opt --fuse --split-input-file - | filecheck %s
+
+// What passes leave for later ones is not believed when a program states it. What holds is found again, also in a text
+// of fusions, which is read here in the third run.
+
+// WARNING: 'hlo.constant' op states xhlo.unread = unit without proof: ignored
+// CHECK-LABEL: func.func @stack
+// CHECK: %[[T:.*]] = hlo.fusion loop () -> tensor<9x1024xf32>
+// CHECK: %[[S:.*]] = hlo.constant {xhlo.unread} dense<0.000000e+00> : tensor<8x1024xf32>
+// CHECK: hlo.while({{.*}}%{{.*}} = %[[S]], %{{.*}} = %[[T]])
+// CHECK-SAME: attributes {xhlo.trip_count = 8 : i64}
+func.func @stack(%x: tensor<1x1024xf32>) -> (tensor<8x1024xf32>, tensor<9x1024xf32>) {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  %end = hlo.constant dense<8> : tensor<i32>
+  %s0 = hlo.constant {xhlo.unread} dense<0.0> : tensor<8x1024xf32>
+  %t0 = hlo.constant {xhlo.unread} dense<0.0> : tensor<9x1024xf32>
+  %0:3 = hlo.while(%i = %zero, %s = %s0, %t = %t0) : tensor<i32>, tensor<8x1024xf32>, tensor<9x1024xf32>
+    cond {
+      %1 = hlo.compare LT, %i, %end, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    } do {
+      %1 = hlo.dynamic_update_slice %s, %x, %i, %zero : (tensor<8x1024xf32>, tensor<1x1024xf32>, tensor<i32>, tensor<i32>) -> tensor<8x1024xf32>
+      %2 = hlo.dynamic_update_slice %t, %x, %i, %zero : (tensor<9x1024xf32>, tensor<1x1024xf32>, tensor<i32>, tensor<i32>) -> tensor<9x1024xf32>
+      %3 = hlo.add %i, %one : tensor<i32>
+      hlo.return %3, %1, %2 : tensor<i32>, tensor<8x1024xf32>, tensor<9x1024xf32>
+    }
+  return %0#1, %0#2 : tensor<8x1024xf32>, tensor<9x1024xf32>
+}
+
+// -----
+
+// WARNING: 'hlo.while' op states xhlo.trip_count = 3 : i64 without proof: ignored
+// CHECK-LABEL: func.func @unknown
+// CHECK: hlo.while({{.*}}) : tensor<i32>, tensor<i32>
+// CHECK-NOT: xhlo.trip_count
+func.func @unknown(%n: tensor<i32>) -> tensor<i32> {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %0:2 = hlo.while(%i = %zero, %end = %n) : tensor<i32>, tensor<i32> attributes {xhlo.trip_count = 3 : i64}
+    cond {
+      %1 = hlo.compare LT, %i, %end, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    } do {
+      %1 = hlo.multiply %i, %i : tensor<i32>
+      %2 = hlo.add %1, %end : tensor<i32>
+      hlo.return %2, %end : tensor<i32>, tensor<i32>
+    }
+  return %0#0 : tensor<i32>
+}
+
+// -----
+
+// WARNING: 'builtin.module' op states xhlo.donated = array<i64: 0> without proof: ignored
+// WARNING: 'func.func' op states hlo.kernel = "loop" without proof: ignored
+// WARNING: 'func.func' op states hlo.tied = array<i64: 0> without proof: ignored
+// WARNING: 'func.func' op states xhlo.pure = unit without proof: ignored
+// CHECK: builtin.module {
+// CHECK-NOT: @update
+module attributes {xhlo.donated = array<i64: 0>} {
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = func.call @update(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    func.return %0 : tensor<4xf32>
+  }
+  func.func private @update(%x: tensor<4xf32>) -> tensor<4xf32> attributes {hlo.kernel = "loop", hlo.tied = array<i64: 0>, xhlo.pure} {
+    %0 = hlo.reverse %x, dims = [0] : tensor<4xf32>
+    func.return %0 : tensor<4xf32>
+  }
+}
