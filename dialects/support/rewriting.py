@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from .creation import create_op
 
 OpT = TypeVar("OpT", bound=Operation)
+
+SHARDINGS = ("sdy.sharding", "mhlo.sharding")
+"""Attributes that state how arguments, results and the results of operations are split."""
 
 
 def set_type(value: SSAValue, type_: Attribute) -> None:
@@ -45,17 +49,25 @@ def like(
     """
     The same operation on other operands, with the attributes and location of `op`; it is not in a block yet.
 
-    `properties` replace those of the same names. Unless `regions` are given, the regions of `op` move to it.
+    `properties` replace those of the same names. Unless `regions` are given, the regions of `op` move to it. Results of
+    other shapes have no shardings, which name the dimensions that are split.
     """
+    attributes = op.attributes
+    if any(name in attributes for name in SHARDINGS) and _shapes(result_types) != _shapes(op.result_types):
+        attributes = {name: value for name, value in attributes.items() if name not in SHARDINGS}
     return create_op(
         type(op),
         operands=operands,
         result_types=result_types,
         properties={**op.properties, **(properties or {})},
-        attributes=op.attributes,
+        attributes=attributes,
         regions=[op.detach_region(region) for region in list(op.regions)] if regions is None else regions,
         location=op.location,
     )
+
+
+def _shapes(types: Sequence[Attribute]) -> list[Attribute | tuple[int, ...]]:
+    return [cast("TensorType[Any]", each).get_shape() if isinstance(each, TensorType) else each for each in types]
 
 
 @dataclass

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from ...dialects.support.rewriting import like
 from ...hlo_dialect.attributes import DotDimensionNumbersAttr
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.loops import Loop
@@ -201,13 +202,7 @@ def _replace(loop: Loop, stacks: Stacks, sums: Sequence[Sum]) -> tuple[Loop, lis
     """Replace the loop by one that makes the stacks instead of the sums, and the sums by those of the stacks."""
     op = loop.op
     operands = [*op.operands, *_carry(loop, stacks)]
-    new = WhileOp.create(
-        operands=operands,
-        result_types=[value.type for value in operands],
-        regions=[op.detach_region(region) for region in list(op.regions)],
-        attributes=op.attributes,
-        location=op.location,
-    )
+    new = like(op, operands, [value.type for value in operands])
     block = op.parent
     assert block is not None
     block.insert_op_before(new, op)

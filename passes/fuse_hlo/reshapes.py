@@ -9,8 +9,9 @@ from collections.abc import Container
 from typing import cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...dialects.support.rewriting import like
 from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.fusion import FusionOp
@@ -84,17 +85,12 @@ def _body(block: Block, shape: Shape) -> Block:
     for argument, made in zip(block.args, copy.args, strict=True):
         made.name_hint = argument.name_hint
     for op in block.ops:
-        properties = dict(op.properties)
+        properties: dict[str, Attribute] = {}
         if isinstance(op, ConstantOp):
             type_ = TensorType(element_of(op.results[0]), shape)
             properties["value"] = DenseIntOrFPElementsAttr(type_, op.dense.data)  # pyright: ignore[reportArgumentType]
-        made = type(op).create(
-            operands=[local[value] for value in op.operands],
-            result_types=[TensorType(element_of(result), shape) for result in op.results],
-            properties=properties,
-            attributes=dict(op.attributes),
-            location=op.location,
-        )
+        types = [TensorType(element_of(result), shape) for result in op.results]
+        made = like(op, [local[value] for value in op.operands], types, properties)
         copy.add_op(made)
         for result, value in zip(op.results, made.results, strict=True):
             local[result] = value

@@ -7,7 +7,7 @@ from typing import cast
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.support.rewriting import like
+from ...dialects.support.rewriting import SHARDINGS, like
 from ...hlo_dialect.rules import Rules
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.sharding.tilings import Tiling
@@ -18,9 +18,6 @@ Parts = Sequence[tuple[Tiling, SSAValue]] | None
 """The tiling and the parts of each result; None if the rule does not apply."""
 Rule = Callable[[Operation, Layouts], Parts]
 partition_rules = Rules[Rule]("partition-spmd", __package__)
-
-STATED = ("sdy.sharding", "mhlo.sharding")
-"""Attributes that state the sharding of arguments, results and operations."""
 
 
 def is_split(value: SSAValue, layouts: Layouts) -> bool:
@@ -52,7 +49,7 @@ def on_parts(
         for tiling, result in zip(tilings, op.results, strict=True)
     ]
     new = like(op, operands, types, properties, [region.clone() for region in op.regions])
-    for name in STATED:
+    for name in SHARDINGS:
         new.attributes.pop(name, None)
     cast(Block, op.parent).insert_op_before(new, op)
     return list(zip(tilings, new.results, strict=True))

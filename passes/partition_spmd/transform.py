@@ -39,7 +39,7 @@ from ...hlo_dialect.types import element_of, make_tensor, shape_of
 from .control import ControlFlow
 from .effects import run_once
 from .layouts import Layouts
-from .parts import STATED
+from .parts import SHARDINGS
 from .rules import partition_operation
 
 PARAMETERS, OUTPUTS = "mhlo.spmd_parameters_shardings", "mhlo.spmd_output_sharding"
@@ -125,7 +125,7 @@ def _stated(attributes: Attribute | None, count: int) -> list[Attribute | None]:
     if not isinstance(attributes, ArrayAttr):
         return [None] * count
     each = cast("ArrayAttr[DictionaryAttr]", attributes).data
-    return [next((entry.data[name] for name in STATED if name in entry.data), None) for entry in each]
+    return [next((entry.data[name] for name in SHARDINGS if name in entry.data), None) for entry in each]
 
 
 def stated_tiling(stated: Attribute | None, user: Operation, type_: Attribute, partitions: int) -> Tiling | None:
@@ -151,7 +151,7 @@ def states_shardings(module: ModuleOp) -> bool:
     if PARAMETERS in module.attributes:
         return False
     for op in module.walk():
-        if isinstance(op, (ConstraintOp, ManualComputationOp)) or any(name in op.attributes for name in STATED):
+        if isinstance(op, (ConstraintOp, ManualComputationOp)) or any(name in op.attributes for name in SHARDINGS):
             return True
         if isinstance(op, func.FuncOp):
             inputs, outputs = op.function_type.inputs.data, op.function_type.outputs.data
@@ -244,7 +244,7 @@ class _Partitioner:
         for result, tiling in wanted:
             self.layouts.want(result, tiling)
         self._rewrite(op)
-        for name in STATED:
+        for name in SHARDINGS:
             op.attributes.pop(name, None)
         for result, _ in wanted:
             if self.layouts.wanted(result) is not None:
@@ -252,7 +252,7 @@ class _Partitioner:
 
     def _stated_results(self, op: Operation) -> list[tuple[SSAValue, Tiling]]:
         """The results of an operation that are to be split, and how."""
-        stated = op.attributes.get(STATED[0])
+        stated = op.attributes.get(SHARDINGS[0])
         if not isinstance(stated, ShardingPerValueAttr) or len(stated.shardings.data) != len(op.results):
             return []
         found: list[tuple[SSAValue, Tiling]] = []
@@ -346,7 +346,7 @@ class _Partitioner:
         if isinstance(op, ConstraintOp):
             stated: Attribute | None = op.wanted
         else:
-            stated = next((op.attributes[name] for name in STATED if name in op.attributes), None)
+            stated = next((op.attributes[name] for name in SHARDINGS if name in op.attributes), None)
         try:
             return stated_tiling(stated, op, op.results[0].type, self.partitions)
         except VerifyException as error:
@@ -427,4 +427,4 @@ def _take_body(op: ManualComputationOp, block: Block, arguments: Sequence[SSAVal
 
 
 def _without_shardings(entry: DictionaryAttr) -> DictionaryAttr:
-    return DictionaryAttr({name: value for name, value in entry.data.items() if name not in STATED})
+    return DictionaryAttr({name: value for name, value in entry.data.items() if name not in SHARDINGS})

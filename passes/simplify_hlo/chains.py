@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.support.rewriting import like
 from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.op import HloOp, is_elementwise
@@ -122,14 +123,7 @@ def _computed(chain: Sequence[HloOp], part: Part, whole: SSAValue) -> Tensor:
     for op in reversed(chain):
         operands = [of(value).value for value in op.operands]
         (result,) = op.results
-        made = type(op).create(
-            operands=operands,
-            result_types=[make_tensor(part.sizes, element_of(result))],
-            properties=op.properties,
-            attributes=op.attributes,
-            location=op.location,
-        )
-        known[result] = b.add(made)
+        known[result] = b.add(like(op, operands, [make_tensor(part.sizes, element_of(result))]))
     return known[whole]
 
 

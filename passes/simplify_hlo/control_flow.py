@@ -13,6 +13,7 @@ from typing import cast
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from ...dialects.support.rewriting import like
 from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, ReturnOp, WhileOp
 from ...hlo_dialect.ops.creation import ConstantOp, constant_of, is_splat_constant
 from ...hlo_dialect.ops.movement import ReshapeOp
@@ -66,10 +67,7 @@ def unused_branch_results(op: Operation) -> Rewrite | None:
         op.detach_region(region)
         touched += _restrict(_terminator(region), keep)
         regions.append(region)
-    new = type(op).create(
-        operands=list(op.operands), result_types=[op.results[i].type for i in keep], regions=regions,
-        attributes=op.attributes,
-    )  # fmt: skip
+    new = like(op, list(op.operands), [op.results[i].type for i in keep], regions=regions)
     position = {old: i for i, old in enumerate(keep)}
     values: list[SSAValue] = [
         new.results[position[i]] if i in position else outside.get(i, op.operands[0]) for i in range(len(op.results))
@@ -167,10 +165,7 @@ def carried_for_nothing(op: Operation) -> Rewrite | None:
     touched += _drop_arguments(cond, keep)
     touched += _drop_arguments(body, keep)
     operands = [op.operands[i] for i in keep]
-    regions = [op.detach_region(region) for region in list(op.regions)]
-    new = WhileOp.create(
-        operands=operands, result_types=[value.type for value in operands], regions=regions, attributes=op.attributes
-    )
+    new = like(op, operands, [value.type for value in operands])
     position = {old: i for i, old in enumerate(keep)}
     # A result that nothing needs has no uses: any value can replace it.
     values = [new.results[position[i]] if i in position else op.operands[i] for i in range(len(returned))]

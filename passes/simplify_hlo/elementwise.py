@@ -8,6 +8,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...dialects.support.rewriting import like
 from ...hlo_dialect.expressions.tensor import Builder
 from ...hlo_dialect.op import HloOp, is_elementwise
 from ...hlo_dialect.ops.comparison import CompareOp
@@ -203,12 +204,7 @@ def _computed_at(op: Operation, shape: tuple[int, ...]) -> Rewrite:
             operands.append(builder.constant(element, make_tensor(shape, element_of(operand))).value)
         else:
             operands.append(cast(ReshapeOp, owner).operands[0])
-    moved = type(op).create(
-        operands=operands,
-        result_types=[make_tensor(shape, element_of(op.results[0]))],
-        properties=op.properties,
-        attributes=op.attributes,
-    )
+    moved = like(op, operands, [make_tensor(shape, element_of(op.results[0]))])
     return by(builder.add(moved).reshape(tensor_type(op.results[0])))
 
 

@@ -98,3 +98,16 @@ func.func @far() -> tensor<1xui8> {
   %2 = hlo.slice %1 [5:100:300] : (tensor<100xui8>) -> tensor<1xui8>
   return %2 : tensor<1xui8>
 }
+
+// -----
+
+// A sharding names the dimensions of its own result: the parts have none. Other attributes stay.
+
+// CHECK-LABEL: func.func @sharded
+// CHECK: %[[P:.*]] = hlo.slice %{{.*}} [0:1, 0:4]
+// CHECK-NEXT: hlo.sine %[[P]] {kept} : tensor<1x4xf32>
+func.func @sharded(%x: tensor<8x4xf32>) -> tensor<1x4xf32> {
+  %0 = hlo.sine %x {mhlo.sharding = "{devices=[8,1]<=[8]}", kept} : tensor<8x4xf32>
+  %1 = hlo.slice %0 [0:1, 0:4] : (tensor<8x4xf32>) -> tensor<1x4xf32>
+  return %1 : tensor<1x4xf32>
+}
