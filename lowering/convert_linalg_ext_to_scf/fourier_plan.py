@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from ...hlo_dialect.ops.algorithms.fourier import unit_circle
+
 MAX_PRIME = 61
 """The largest prime factor of a line; lengths with larger ones are convolutions."""
 
@@ -92,9 +94,7 @@ class Tables:
 
 def roots(numerators: Any, n: int) -> Numbers:
     """cos and sin of `-2 pi numerators / n`, interleaved."""
-    exact = np.asarray(numerators, np.int64) % n
-    angle = (-2 * np.pi / n) * exact.reshape(-1)
-    return np.stack((np.cos(angle), np.sin(angle)), -1).reshape(-1)
+    return np.stack(unit_circle(numerators, n, -1), -1).reshape(-1)
 
 
 @dataclass(frozen=True)

@@ -145,6 +145,11 @@ class RealRow:
             return one.plus(other).plus(one.minus(other).times(root).turned()).scaled(half)
 
         self._each(vectors.builder.index(self.n + 1), combined)
+        builder = vectors.builder
+        zero = builder.on(vectors.element_at(self.source, self.source_at * 2)).constant(0.0)
+        for end in (0, self.n):
+            place = (self.target_at + end) * 2 + 1
+            builder.store(zero, builder.strided_view(self.target, place, (1,), (1,)), [0])
 
     def pairs(self) -> None:
         """As `Steps.pairs_of_spectrum`."""

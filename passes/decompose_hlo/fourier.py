@@ -25,10 +25,10 @@ from xdsl.ir import Operation
 from ...hlo_dialect.attributes import DotDimensionNumbersAttr
 from ...hlo_dialect.expressions.complex import Complex
 from ...hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
-from ...hlo_dialect.ops.algorithms.fourier import FftOp, FftType, half
+from ...hlo_dialect.ops.algorithms.fourier import FftOp, FftType, half, unit_circle
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import Array, element_of, make_tensor, numpy_dtype, shape_of, tensor_type
-from .fourier_tables import Table, chirp_of, mirrored, roots
+from .fourier_tables import Table, chirp_of, mirrored
 from .transform import decompositions
 
 MAX_RADIX = 32
@@ -173,7 +173,7 @@ class _Transformer:
         dims = [x.dim(label) for label in taken]
         radix, parts = x.shape[dims[1]], x.shape[dims[0]]
         numbers = np.arange(radix)
-        cos, sin = roots(np.outer(numbers, numbers), radix, self.sign)
+        cos, sin = unit_circle(np.outer(numbers, numbers), radix, self.sign)
         matrix = np.stack((np.stack((cos, -sin), axis=1), np.stack((sin, cos), axis=1))) * scale
         table = _constant(x.tensor, matrix[:, :, :parts])
         others = tuple(label for label in x.labels if label not in taken)
@@ -188,16 +188,17 @@ class _Transformer:
         """Element (k, j) of two dimensions times the root of unity of k * j / length."""
         ks, rest = np.arange(x.size(made)), x.size(time)
         if length <= MAX_TABLE:
-            cos, sin = roots(np.outer(ks, np.arange(rest)), length, self.sign)
+            cos, sin = unit_circle(np.outer(ks, np.arange(rest)), length, self.sign)
             return x.scaled(x.spread(cos, made, time), x.spread(sin, made, time))
         coarse = max(d for d in range(1, math.isqrt(rest) + 1) if rest % d == 0)
         fine, axis = rest // coarse, time[0]
         high, low = (axis, TIME_DIGIT), time
         x = x.split(time, (coarse, fine), (high, low))
         c1, s1 = (
-            x.spread(table, made, high) for table in roots(np.outer(ks, np.arange(coarse) * fine), length, self.sign)
+            x.spread(table, made, high)
+            for table in unit_circle(np.outer(ks, np.arange(coarse) * fine), length, self.sign)
         )
-        c2, s2 = (x.spread(table, made, low) for table in roots(np.outer(ks, np.arange(fine)), length, self.sign))
+        c2, s2 = (x.spread(table, made, low) for table in unit_circle(np.outer(ks, np.arange(fine)), length, self.sign))
         cos = c1 * c2 - s1 * s2
         sin = s1 * c2 + c1 * s2
         x = x.scaled(cos, sin)

@@ -1,4 +1,4 @@
-"""The tables of Fourier transforms: roots of unity and chirps."""
+"""The chirps of Fourier transforms, as tables."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from ...hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
+from ...hlo_dialect.ops.algorithms.fourier import unit_circle
 from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp
 from ...hlo_dialect.types import Array, f64, make_tensor
 
@@ -15,18 +16,12 @@ Table: TypeAlias = Array | Tensor
 """A constant array, or a tensor that the program computes."""
 
 
-def roots(numerators: Array, n: int, sign: int) -> tuple[Array, Array]:
-    """cos and sin of `sign * 2 pi * numerators / n`."""
-    angle = (2 * np.pi / n) * (numerators % n)
-    return np.cos(angle), sign * np.sin(angle)
-
-
 def chirp_of(builder: Builder, part: Attribute, n: int, sign: int, computed: bool) -> tuple[Table, Table]:
     """cos and sin of `sign * pi * j * j / n` for j up to n, as arrays or `computed` by the program, of type `part`."""
     if computed:
         return _computed_chirp(builder, part, n, sign)
     numbers = np.arange(n, dtype=np.int64)
-    return roots(numbers * numbers, 2 * n, sign)
+    return unit_circle(numbers * numbers, 2 * n, sign)
 
 
 def mirrored(values: Tensor, size: int) -> Tensor:

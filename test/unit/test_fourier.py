@@ -108,6 +108,15 @@ def test_inverse_takes_the_real_part() -> None:
         np.testing.assert_allclose(run(text, [x], target)[0], run(text, [clean], target)[0], atol=1e-6)
 
 
+@pytest.mark.parametrize("shape", [(40, 16), (40, 30), (1, 30), (1, 512), (2, 40000)])
+def test_ends_of_a_real_spectrum_are_real(shape: I) -> None:
+    """Their imaginary parts are zero without a sign, so that the angle of a negative end is pi, not -pi."""
+    text, source = program("RFFT", shape, 1, 32)
+    for target in TARGETS:
+        ends = run(text, [numbers("RFFT", source, 32)], target)[0][:, [0, -1]].imag
+        assert not ends.any() and not np.signbit(ends).any(), target
+
+
 def test_infinities_and_nans_spread() -> None:
     x = np.ones(16, np.complex64)
     x[3] = np.nan

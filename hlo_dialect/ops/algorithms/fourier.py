@@ -48,6 +48,16 @@ def half(size: int) -> int:
     return DYNAMIC if size == DYNAMIC else 0 if size == 0 else size // 2 + 1
 
 
+def unit_circle(numerators: Any, n: int, sign: int) -> tuple[Array, Array]:
+    """cos and sin of `sign * 2 pi * numerators / n` in f64: exact at quarters of a turn, and no zero is negative."""
+    turns = np.asarray(numerators, np.int64) % n
+    angle = (2 * np.pi / n) * turns
+    quarter, rest = np.divmod(4 * turns, n)
+    cos = np.where(rest == 0, np.array([1.0, 0.0, -1.0, 0.0])[quarter], np.cos(angle))
+    sin = np.where(rest == 0, np.array([0.0, 1.0, 0.0, -1.0])[quarter], np.sin(angle))
+    return cos, sign * sin + 0.0
+
+
 @irdl_op_definition
 class FftOp(KeywordOp):
     """
