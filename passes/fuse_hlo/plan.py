@@ -18,7 +18,7 @@ from .clusters import Cluster, Clusters
 from .decisions import Decision, decisions
 from .graph import BlockGraph, is_splat_constant
 from .producers import ProducerFusion
-from .repeats import repeat_broadcasts, repeat_indices, repeat_values
+from .repeats import repeat_broadcasts, repeat_indices, repeat_large_rows, repeat_values
 from .row_products import fuse_row_products
 from .rows import fuse_rows
 from .siblings import fuse_siblings
@@ -65,6 +65,7 @@ def plan_block(block: Block, strategy: Strategy, products: str = "packed", facto
     if strategy == "default":
         fuse_rows(clusters)
         fuse_row_products(clusters, products)
+        repeat_large_rows(clusters, products)
         repeat_values(clusters)
         repeat_broadcasts(clusters)
         repeat_indices(clusters)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ...dialects.cost import F32_BYTES, Cost
+from ...dialects.cost import ELEMENTARY, F32_BYTES, Cost
 from ...hlo_dialect.op import CHEAP, FREE
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
@@ -23,6 +23,9 @@ from ...lowering.device.cpu import CPU
 from .clusters import Cluster, Clusters, Mode
 from .graph import LOOP_ROLES, Node
 from .sources import Sources
+
+FAR = 8 << 20
+"""Bytes of a value that its users read from memory, so that they may rather compute an elementary function again."""
 
 NEGLIGIBLE = CPU.operations_in(CPU.launch_ns)
 """The number of repeated operations that take no longer than launching another kernel."""
@@ -94,18 +97,23 @@ class ProducerFusion:
 
         Each user then reads what the node is computed from.
         """
-        if node.cost > CHEAP or len(taken) > 8:
+        if len(taken) > 8 or (node.cost > CHEAP and not _is_far(node, taken)):
             return False
         if node.cost == FREE:
             return True
-        if not all(_can_repeat(self.clusters.live[number], 1) for number in taken):
+        if node.cost <= CHEAP and not all(_can_repeat(self.clusters.live[number], 1) for number in taken):
             return False
         kept = node.bytes * (1 + len(taken))
-        return Sources(self.clusters, len(taken)).least(node, kept) <= kept
+        least = Sources(self.clusters, len(taken)).least(node, kept)
+        if node.cost <= CHEAP:
+            return least <= kept
+        work = min(node.cost, ELEMENTARY.loop) * node.elements * (len(taken) - 1)
+        return least < kept and CPU.hides(Cost(kept - least, work))
 
     def _repeat(self, node: Node, taken: dict[int, Fit]) -> None:
         for number, fit in taken.items():
-            self.clusters.live[number].repeated += node.cost * fit.evaluations
+            # An elementary function is paid for by its own bytes.
+            self.clusters.live[number].repeated += node.cost * fit.evaluations if node.cost <= CHEAP else 0
         self.clusters.duplicate(node.index, {c: (f.mode, f.evaluations) for c, f in taken.items()})
 
     def _repeat_beside(self, node: Node, taken: dict[int, Fit]) -> None:
@@ -278,6 +286,11 @@ class ProducerFusion:
                 return "the reshape costs nothing where it is, between kernels"
             case _:
                 return f"{name} is not part of a kernel"
+
+
+def _is_far(node: Node, taken: dict[int, Fit]) -> bool:
+    """Whether a value is too large for caches to keep it for its users, which compute it at their own index."""
+    return node.role == "elementwise" and node.bytes >= FAR and all(fit.mode is Mode.SAME for fit in taken.values())
 
 
 def _is_start(node: Node, user: Node) -> bool:

@@ -8,13 +8,15 @@ which loops and reductions take in.
 
 from __future__ import annotations
 
-from xdsl.ir import OpResult
+from xdsl.ir import OpResult, SSAValue
 
 from ...dialects.cost import F32_BYTES, Cost
 from ...hlo_dialect.op import CHEAP
+from ...hlo_dialect.types import shape_of
 from ...lowering.device.cpu import CPU
-from .clusters import Cluster, Clusters, Mode
-from .graph import BlockGraph, Node
+from .clusters import MAX_INPUTS, MAX_OPS, Cluster, Clusters, Mode
+from .graph import BlockGraph, Node, bytes_of, is_splat_constant
+from .row_products import LIMITS, Limits, RowProducts
 from .rows import RowShape
 from .sources import Sources
 
@@ -55,6 +57,73 @@ def _repeat(clusters: Clusters, number: int, rows: list[int]) -> None:
     rest = [place for place in clusters.users_of(number) if place not in rows and place != home]
     if number != home and rest:
         clusters.compute_apart(number, rest)
+
+
+LARGE = 32 << 20
+"""Bytes of rows that no cache keeps from the fusion that writes them to the one that reads them."""
+
+MOST_OPERATIONS = 64
+"""Operations for an element of large rows, besides their products, up to which they are computed again."""
+
+
+def repeat_large_rows(clusters: Clusters, products: str) -> None:
+    """
+    Compute large rows again, with the product that they come from, in the row fusions that read them: the weights of
+    attention for their gradient.
+
+    These then read the factors of the product, and one value per row. What threads compute grows with their number,
+    what all of them read from memory together does not.
+    """
+    nodes = clusters.graph.nodes
+    for cluster in [each for each in clusters.live.values() if each.kind == "row" and products in LIMITS]:
+        for number in sorted(cluster.ops, reverse=True):
+            node = nodes[number]
+            if node.bytes < LARGE or node.shape != cluster.domain or clusters.home(number) != cluster.number:
+                continue
+            users = [
+                clusters.live[place] for place in clusters.users_of(number) if number not in clusters.live[place].ops
+            ]
+            chains = {user.number: _rows_again(clusters, node, user, LIMITS[products]) for user in users}
+            if users and all(chains.values()):
+                for place, chain in chains.items():
+                    for each in chain:
+                        clusters.repeat_in(each, [place], Mode.ROW)
+
+
+def _rows_again(clusters: Clusters, last: Node, cluster: Cluster, limits: Limits) -> list[int]:
+    """
+    The nodes, users first, that a row fusion computes to have the rows that `last` computes, of values in memory of
+    another shape and of what it has; none if it cannot.
+    """
+    nodes, rows = clusters.graph.nodes, RowShape(cluster.domain, cluster.row_dims)
+    if cluster.kind != "row" or last.shape != cluster.domain:
+        return []
+    found: dict[int, None] = {}
+    pending, inputs = [last.index], dict[SSAValue, None]()
+    while pending:
+        node = nodes[pending.pop()]
+        found.pop(node.index, None)  # before all of its users
+        found[node.index] = None
+        if node.role == "dot":
+            suits = RowProducts(clusters, cluster, limits).is_rows(node)
+        else:
+            suits = rows.role(node) in ("full", "expand", "outer") and node.shape == cluster.domain
+        if not suits:
+            return []
+        for value in node.op.operands:
+            number = clusters.graph.index.get(value.op) if isinstance(value, OpResult) else None
+            if value in cluster.inputs or is_splat_constant(value.owner) or number in cluster.ops:
+                continue
+            if shape_of(value) != cluster.domain:
+                inputs[value] = None
+            elif number is None:
+                return []
+            else:
+                pending.append(number)
+    work = sum(nodes[number].cost for number in found if nodes[number].role != "dot")
+    fits = len(cluster.inputs) + len(inputs) <= MAX_INPUTS and len(cluster.ops) + len(found) <= MAX_OPS
+    less = 2 * sum(map(bytes_of, inputs)) <= last.bytes
+    return list(found) if fits and less and work <= MOST_OPERATIONS else []
 
 
 def repeat_broadcasts(clusters: Clusters) -> None:

@@ -14,7 +14,7 @@ such a product alone, as a softmax does whose gradient follows from the same exp
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation, OpResult
@@ -188,10 +188,11 @@ class RowProducts:
             for user in self._sums_of(index):
                 self._join({user: None})
                 self._take_transpose(user)
-        for index in sorted({user for number in known for user in self.nodes[number].users} - known):
-            if self._can_repeat(index, known):
-                for user in self._sums_of(index):
-                    self._join({user: None}, repeated=index)
+        for index in self._after(known):
+            if sums := self._sums_of(index):
+                chain = self._again(index, known)
+                for user in sums if chain else ():
+                    self._join({user: None}, repeated=chain)
 
     # Which nodes.
 
@@ -213,7 +214,7 @@ class RowProducts:
             return None
         members = {**members, node.index: None}
         if node.role == "dot":
-            return members if self._is_rows(node) else None
+            return members if self.is_rows(node) else None
         if not _keeps_rows(node):
             return None
         for operand in node.operands:
@@ -222,7 +223,7 @@ class RowProducts:
                 return found
         return None
 
-    def _is_rows(self, node: Node) -> bool:
+    def is_rows(self, node: Node) -> bool:
         """Whether the product's rows are rows of the fusion, which its right factor is shared by."""
         op = node.op
         assert isinstance(op, DotGeneralOp)
@@ -251,17 +252,33 @@ class RowProducts:
         users = self.nodes[rows].users
         return [user for user in users if user in self.clusters.live and self._sums_rows(self.nodes[user], rows)]
 
-    def _can_repeat(self, rows: int, known: Container[int]) -> bool:
-        """Whether another row fusion computes these rows, of what this one knows, in the time that reading takes."""
+    def _after(self, known: Collection[int]) -> list[int]:
+        """The rows that other row fusions compute of known ones, and perhaps convert to another type."""
+        found: set[int] = set()
+        for _ in range(2):
+            users = {user for number in (*known, *found) for user in self.nodes[number].users}
+            found |= {user for user in users if user not in known and self._is_others(user)}
+        return sorted(found)
+
+    def _is_others(self, rows: int) -> bool:
+        """Whether another row fusion computes these rows, elementwise."""
         node, places = self.nodes[rows], self.clusters.places[rows]
         others = [self.clusters.live[place].kind for place in places]
-        return (
-            node.role == "elementwise"
-            and node.shape == self.cluster.domain
-            and others == ["row"]
-            and all(number in known for number in node.operands)
-            and CPU.hides(Cost(F32_BYTES, node.cost))
-        )
+        return node.role == "elementwise" and node.shape == self.cluster.domain and others == ["row"]
+
+    def _again(self, rows: int, known: Container[int]) -> list[int]:
+        """The nodes that compute rows of what this fusion knows, if that takes no longer than reading them; or none."""
+        found: list[int] = []
+        pending = [rows]
+        while pending:
+            number = pending.pop()
+            if number not in known and number not in found:
+                if not self._is_others(number):
+                    return []
+                found.append(number)
+                pending += self.nodes[number].operands
+        work = sum(self.nodes[number].cost for number in found)
+        return found if CPU.hides(Cost(F32_BYTES, work)) else []
 
     def _sums_rows(self, node: Node, rows: int) -> bool:
         """Whether a node is a product that sums over the rows that node `rows` computes, matrix by matrix."""
@@ -286,14 +303,15 @@ class RowProducts:
             return False
         return made is None or made not in self.cluster.ops
 
-    def _join(self, members: Members, repeated: int | None = None) -> None:
-        """Join the members; `repeated`: rows of another fusion that this one then computes too."""
+    def _join(self, members: Members, repeated: Sequence[int] = ()) -> None:
+        """Join the members; `repeated`: nodes of another fusion that this one then computes too."""
         clusters, cluster = self.clusters, self.cluster
         # From the rows outwards, so that each is next to the fusion when it joins; all or none.
-        trial = clusters.trial([cluster.number, *members], () if repeated is None else (repeated,))
+        trial = clusters.trial([cluster.number, *members], repeated)
         for state in (trial, clusters):
-            if repeated is not None and repeated not in state.live[cluster.number].ops:
-                state.repeat_in(repeated, [cluster.number], Mode.ROW)
+            for number in repeated:
+                if number not in state.live[cluster.number].ops:
+                    state.repeat_in(number, [cluster.number], Mode.ROW)
             for number in members:
                 target, own = state.live[cluster.number], state.live[number]
                 if not state.mergeable(target, own):

@@ -10,6 +10,7 @@ import pytest
 from attention_programs import BFLOAT, FLOAT, HALF, Attention, AttentionGradient
 from cpu_programs import type_of
 from simt_programs import check_on_simt, gpu_level, gpu_target, run_on_simt
+from test_row_sums import Gradient
 from xhlo.dialects.gpu.functions import GpuLaunchFuncOp
 from xhlo.dialects.support.kernel import kernels_of
 from xhlo.hlo_dialect.dialect import make_context
@@ -18,6 +19,8 @@ from xhlo.lowering.map_kernels_to_gpu.reduction.chain import temporaries_of
 from xhlo.lowering.map_kernels_to_gpu.streamed_rows.analysis import streamed_form
 from xhlo.lowering.map_kernels_to_gpu.streamed_rows.masks import Condition, Mask, mask_of
 from xhlo.lowering.map_kernels_to_gpu.threads.phases import joined, phases_of
+from xhlo.passes.fuse_hlo import repeats
+from xhlo.targets.program.module_facts import kernels_of as described
 from xhlo.targets.program.pipeline import run_passes
 
 CASES = {
@@ -99,6 +102,18 @@ def test_gradients_are_two_launches(case: AttentionGradient) -> None:
     for got, want in zip(run_on_simt(case.text(), case.inputs()), case.expected(), strict=True):
         bound = {4: 1e-5, 2: 4e-2}[case.dtype.itemsize]
         assert np.abs(got.astype(np.float64) - want).max() < bound * np.abs(want).max()
+
+
+@pytest.mark.parametrize("dtype", [FLOAT, BFLOAT], ids=str)
+def test_large_weights_are_computed_again(dtype: np.dtype[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repeats, "LARGE", 0)
+    case = Gradient(1, 130, 150, 16, dtype, follows=True)
+    module, _ = gpu_level(case.text())
+    weights = 2 * case.heads * case.queries * case.keys * dtype.itemsize
+    assert max(kernel.bytes for kernel in described(module)) < weights
+    for got, want in zip(run_on_simt(case.text(), case.inputs()), case.expected(), strict=True):
+        bound = {4: 1e-5, 2: 4e-2}[case.dtype.itemsize]
+        assert np.abs(got.astype(np.float64) - want).max() < bound * max(1, np.abs(want).max())
 
 
 def masks(text: str) -> list[tuple[Mask | None, ...]]:

@@ -13,6 +13,7 @@ import pytest
 import xhlo
 from cpu_programs import type_of
 from xhlo.lowering.convert_contractions_to_vector import conversion
+from xhlo.passes.fuse_hlo import repeats
 
 FLOAT, HALF, BFLOAT = np.dtype(np.float32), np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)
 
@@ -114,6 +115,16 @@ def test_weights_are_computed_again() -> None:
     executable = check(case, kinds=["row", "loop", "row"])
     weights = case.heads * case.queries * case.keys * 2 * 4
     assert [kernel.bytes // weights for kernel in executable.kernels] == [1, 0, 1]
+
+
+@pytest.mark.parametrize("dtype", [FLOAT, BFLOAT], ids=str)
+def test_large_rows_are_products_again(dtype: np.dtype[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gradient computes the scores again, and neither kernel has anything of their size in memory."""
+    monkeypatch.setattr(repeats, "LARGE", 0)
+    case = Gradient(4, 131, 151, 16, dtype, follows=True)
+    executable = check(case, kinds=["row", "loop", "row"])
+    weights = case.heads * case.queries * case.keys * 2 * 4
+    assert [kernel.bytes // weights for kernel in executable.kernels] == [0, 0, 0]
 
 
 def _refuse(*_: object) -> bool:

@@ -36,6 +36,47 @@ func.func @centered(%x: tensor<4096x32xf32>, %w: tensor<32x64xf32>, %g: tensor<4
 
 // -----
 
+// An elementary function of a large value is cheaper than its bytes. A small value stays in a cache, and is written.
+
+// CHECK-LABEL: func.func @activated
+// CHECK:         %[[D:[^,]*]], %{{.*}} = hlo.fusion dot
+// CHECK:           hlo.tanh
+// CHECK:         %[[G:.*]] = hlo.fusion dot {{.*}} -> tensor<1024x64xf32>
+// CHECK:         hlo.fusion dot {{.*}}%[[G]] : tensor<1024x64xf32>, {{.*}}%[[D]] : tensor<1024x2048xf32>) -> tensor<1024x2048xf32> {
+// CHECK:           hlo.tanh
+func.func @activated(%x: tensor<1024x64xf32>, %w: tensor<64x2048xf32>, %v: tensor<2048x64xf32>, %b: tensor<2048xf32>) -> tensor<1024x2048xf32> {
+  %h0 = hlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x2048xf32>) -> tensor<1024x2048xf32>
+  %b0 = hlo.broadcast_in_dim %b, dims = [1] : (tensor<2048xf32>) -> tensor<1024x2048xf32>
+  %h = hlo.add %h0, %b0 : tensor<1024x2048xf32>
+  %t = hlo.tanh %h : tensor<1024x2048xf32>
+  %y = hlo.multiply %h, %t : tensor<1024x2048xf32>
+  %o = hlo.dot_general %y, %v, contracting_dims = [1] x [0] : (tensor<1024x2048xf32>, tensor<2048x64xf32>) -> tensor<1024x64xf32>
+  %g = hlo.dot_general %o, %v, contracting_dims = [1] x [1] : (tensor<1024x64xf32>, tensor<2048x64xf32>) -> tensor<1024x2048xf32>
+  %s = hlo.multiply %h, %t : tensor<1024x2048xf32>
+  %u = hlo.add %s, %t : tensor<1024x2048xf32>
+  %r = hlo.multiply %g, %u : tensor<1024x2048xf32>
+  func.return %r : tensor<1024x2048xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @activated_small
+// CHECK:         hlo.fusion loop {{.*}} -> (tensor<64x512xf32>, tensor<64x512xf32>)
+// CHECK:           hlo.tanh
+// CHECK-NOT:       hlo.tanh
+func.func @activated_small(%x: tensor<64x64xf32>, %w: tensor<64x512xf32>, %v: tensor<512x64xf32>) -> tensor<64x512xf32> {
+  %h = hlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x512xf32>) -> tensor<64x512xf32>
+  %t = hlo.tanh %h : tensor<64x512xf32>
+  %y = hlo.multiply %h, %t : tensor<64x512xf32>
+  %o = hlo.dot_general %y, %v, contracting_dims = [1] x [0] : (tensor<64x512xf32>, tensor<512x64xf32>) -> tensor<64x64xf32>
+  %g = hlo.dot_general %o, %v, contracting_dims = [1] x [1] : (tensor<64x64xf32>, tensor<512x64xf32>) -> tensor<64x512xf32>
+  %u = hlo.add %h, %t : tensor<64x512xf32>
+  %r = hlo.multiply %g, %u : tensor<64x512xf32>
+  func.return %r : tensor<64x512xf32>
+}
+
+// -----
+
 // The rows of a normalization, centered, are for its gradient the rows and their means, which are smaller.
 
 // CHECK-LABEL: func.func @rows
@@ -80,4 +121,54 @@ func.func @kept(%x: tensor<512x32xf32>, %w: tensor<32x64xf32>, %y: tensor<512x64
   %t = hlo.transpose %s, dims = [1, 0] : (tensor<512x64xf32>) -> tensor<64x512xf32>
   %u = hlo.reduce(%s init: %one) applies hlo.multiply across dimensions = [0] : (tensor<512x64xf32>, tensor<f32>) -> tensor<64xf32>
   func.return %t, %u : tensor<64x512xf32>, tensor<64xf32>
+}
+
+// -----
+
+// Rows of more than 32 MB are computed again by the kernel that reads them, with the product that they come from. Other
+// users would read them in memory.
+
+// CHECK-LABEL: func.func @scores
+// CHECK:         %[[S:.*]], %[[O:.*]] = hlo.fusion row<2> {{.*}} -> (tensor<8x1024xf32>, tensor<8x1024x32xf32>) {
+// CHECK:         %[[G:.*]] = hlo.fusion loop {{.*}}%[[O]] :
+// CHECK:         hlo.fusion row<2> (%{{.*}} = %q : {{.*}}, %{{.*}} = %k : {{.*}}, %{{.*}} = %[[S]] : tensor<8x1024xf32>
+// CHECK-COUNT-3:   hlo.dot_general
+// CHECK-LABEL: func.func @scores_kept
+// CHECK:         %[[E:.*]], %{{.*}}, %{{.*}} = hlo.fusion row<2> {{.*}} -> (tensor<8x1024x1024xf32>,
+// CHECK:         hlo.fusion row<2> {{.*}} = %[[E]] : tensor<8x1024x1024xf32>
+func.func @scores(%q: tensor<8x1024x32xf32>, %k: tensor<8x1024x32xf32>) -> (tensor<8x1024x32xf32>, tensor<8x1024x32xf32>) {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %s = hlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x1024x32xf32>, tensor<8x1024x32xf32>) -> tensor<8x1024x1024xf32>
+  %e = hlo.exponential %s : tensor<8x1024x1024xf32>
+  %n = hlo.reduce(%e init: %zero) applies hlo.add across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+  %m = hlo.broadcast_in_dim %n, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+  %p = hlo.divide %e, %m : tensor<8x1024x1024xf32>
+  %o = hlo.dot_general %p, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x32xf32>) -> tensor<8x1024x32xf32>
+  %g = hlo.sine %o : tensor<8x1024x32xf32>
+  %d = hlo.dot_general %g, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x1024x32xf32>, tensor<8x1024x32xf32>) -> tensor<8x1024x1024xf32>
+  %a = hlo.multiply %d, %e : tensor<8x1024x1024xf32>
+  %b = hlo.reduce(%a init: %zero) applies hlo.add across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+  %c = hlo.broadcast_in_dim %b, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+  %f = hlo.subtract %d, %c : tensor<8x1024x1024xf32>
+  %h = hlo.multiply %f, %p : tensor<8x1024x1024xf32>
+  %r = hlo.dot_general %h, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x32xf32>) -> tensor<8x1024x32xf32>
+  func.return %o, %r : tensor<8x1024x32xf32>, tensor<8x1024x32xf32>
+}
+func.func @scores_kept(%q: tensor<8x1024x32xf32>, %k: tensor<8x1024x32xf32>) -> (tensor<8x1024x1024xf32>, tensor<8x1024x32xf32>) {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %s = hlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x1024x32xf32>, tensor<8x1024x32xf32>) -> tensor<8x1024x1024xf32>
+  %e = hlo.exponential %s : tensor<8x1024x1024xf32>
+  %n = hlo.reduce(%e init: %zero) applies hlo.add across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+  %m = hlo.broadcast_in_dim %n, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+  %p = hlo.divide %e, %m : tensor<8x1024x1024xf32>
+  %o = hlo.dot_general %p, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x32xf32>) -> tensor<8x1024x32xf32>
+  %g = hlo.sine %o : tensor<8x1024x32xf32>
+  %d = hlo.dot_general %g, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x1024x32xf32>, tensor<8x1024x32xf32>) -> tensor<8x1024x1024xf32>
+  %a = hlo.multiply %d, %e : tensor<8x1024x1024xf32>
+  %b = hlo.reduce(%a init: %zero) applies hlo.add across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+  %c = hlo.broadcast_in_dim %b, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+  %f = hlo.subtract %d, %c : tensor<8x1024x1024xf32>
+  %h = hlo.multiply %f, %p : tensor<8x1024x1024xf32>
+  %r = hlo.dot_general %h, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x32xf32>) -> tensor<8x1024x32xf32>
+  func.return %e, %r : tensor<8x1024x1024xf32>, tensor<8x1024x32xf32>
 }
