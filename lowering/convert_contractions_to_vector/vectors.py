@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, VectorType, f32, i32, i64
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerType, VectorType, f32, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.cpu import DotOp
-from ...dialects.support.scalar import scalar_attr
+from ...dialects.support.attributes import integer_attr
+from ...dialects.support.scalar import scalar_attr, width_of
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 
 _WRAPS = {"overflowFlags": arith.IntegerOverflowAttr("none")}
@@ -49,6 +50,14 @@ class VectorBuilder:
     def store(self, value: SSAValue, target: SSAValue, indices: Sequence[Index]) -> None:
         operands = [value, target, *(self.builder.index(i).value for i in indices)]
         self.builder.insert(vector.StoreOp.create(operands=operands))
+
+    def store_past_caches(self, value: SSAValue, target: SSAValue, indices: Sequence[Index]) -> None:
+        """Store at an address that is a multiple of the vector's size; other threads see it after a fence."""
+        operands = [value, target, *(self.builder.index(i).value for i in indices)]
+        op = vector.StoreOp.create(operands=operands, properties={"nontemporal": BoolAttr.from_bool(True)})
+        size = lanes_of(value) * width_of(element_of(value)) // 8
+        op.attributes["alignment"] = integer_attr(size, i64)
+        self.builder.insert(op)
 
     def splat(self, value: SSAValue, lanes: int) -> SSAValue:
         """A scalar, or a vector of one element, in every lane."""
@@ -117,19 +126,31 @@ class VectorBuilder:
         """Some neighbouring lanes."""
         return value if lanes == lanes_of(value) else self.shuffled(value, value, range(first, first + lanes))
 
-    def transposed(self, rows: Sequence[SSAValue]) -> list[SSAValue]:
-        """
-        The columns of a square matrix of `len(rows)` rows, a power of two.
+    def joined(self, parts: Sequence[SSAValue]) -> SSAValue:
+        """The vectors one after the other; they are a power of two of one length."""
+        found = list(parts)
+        while len(found) > 1:
+            pairs = zip(found[::2], found[1::2], strict=True)
+            found = [self.shuffled(x, y, range(2 * lanes_of(x))) for x, y in pairs]
+        return found[0]
 
-        Each round interleaves the first half of the vectors with the second.
+    def transposed(self, rows: Sequence[SSAValue], unit: int = 1) -> list[SSAValue]:
+        """
+        The columns of a square matrix of `len(rows)` rows, a power of two. Longer rows are several matrices abreast.
+
+        `unit`: neighbouring lanes that are one entry. Each round interleaves the first half of the vectors with the
+        second.
         """
         size = len(rows)
-        low = [lane for i in range(size // 2) for lane in (i, size + i)]
-        high = [lane + size // 2 for lane in low]
+        lanes = lanes_of(rows[0])
+        starts = range(0, lanes, size * unit)
+        pairs = [(start + i * unit, lanes + start + i * unit) for start in starts for i in range(size // 2)]
+        low = [lane + k for pair in pairs for lane in pair for k in range(unit)]
+        high = [lane + size // 2 * unit for lane in low]
         found = list(rows)
         for _ in range(size.bit_length() - 1):
-            pairs = zip(found[: size // 2], found[size // 2 :], strict=True)
-            found = [self.shuffled(x, y, lanes) for x, y in pairs for lanes in (low, high)]
+            halves = zip(found[: size // 2], found[size // 2 :], strict=True)
+            found = [self.shuffled(x, y, mask) for x, y in halves for mask in (low, high)]
         return found
 
     def _inserted(

@@ -15,6 +15,7 @@ from ...dialects.support.kernel import Kernel, is_kernel
 from ...dialects.support.views import is_view
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
+from ..device.cpu import CPU
 from ..loop_nests.fills import absorbed_fills
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Nest, nest_of_copy, nest_of_fill, nest_of_generic
@@ -88,7 +89,7 @@ def convert_rows(builder: LoopBuilder, structured: Sequence[Structured], absorbe
     return True
 
 
-def convert_kernel(kernel: func.FuncOp) -> None:
+def convert_kernel(kernel: func.FuncOp, vector_bits: int) -> None:
     """Lower one kernel's top-level linalg operations."""
     if not Kernel(kernel).rows:
         convert_pads(kernel)
@@ -98,6 +99,7 @@ def convert_kernel(kernel: func.FuncOp) -> None:
         return
     absorbed = absorbed_fills(structured)
     builder = LoopBuilder(kernel)
+    builder.vector_bits = vector_bits
     rows = Kernel(kernel).rows
     for run in runs:
         if run and not (rows and convert_rows(builder, run, absorbed, rows)):
@@ -148,15 +150,18 @@ class ConvertLinalgToScfPass(HloPass):
     Assumes: the level after bufferize; linear indexing maps.
     Leaves: no linalg. In host functions memref.copy, which moves whole buffers there, stays for those that one thread
             copies as fast as several.
+    vector-bits is the width of the machine's vectors, in which transpositions pass through registers.
     """
 
     name = "convert-linalg-to-scf"
     takes_tensors = False
     illegal = ("linalg.*",)
 
+    vector_bits: int = CPU.vector_bits
+
     def run(self, ctx: Context, module: ModuleOp) -> None:
         for function in list(module.body.block.ops):
             if is_kernel(function):
-                convert_kernel(function)
+                convert_kernel(function, self.vector_bits)
             elif type(function) is func.FuncOp:
                 convert_copies(function)

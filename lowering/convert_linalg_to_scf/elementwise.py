@@ -18,18 +18,24 @@ from .meanwhile import TILE as MEANWHILE
 from .meanwhile import Meanwhile
 from .stages import TILE as STAGED
 from .stages import emit_stages, stages_of
+from .transposition import (
+    LEAST_TILED,
+    TILE,
+    can_transpose,
+    emit_staged,
+    emit_transposition,
+    transposition_of,
+)
 
 LINE = 16
 """Tasks begin at multiples of this many elements, so that no two write one cache line of 4-byte elements."""
 
 
-TILE = 64
-"""Side, in elements, of the square tiles of a transposition, two of which fit into the L1 cache as f32."""
+MOST_UNROLLED = 8
+"""Iterations of a loop that is unrolled inside the innermost one: LLVM interleaves as many elements in vectors."""
 
-
-LEAST_TILED = 8
-"""Iterations of the other loop that make tiles worth it: each reads the innermost loop's lines again."""
-
+MOST_OPERATIONS = 64
+"""Operations of all those iterations."""
 
 COLLIDING = 2048
 """Bytes: of lines this far apart, every other one or more share a set of the L1 cache."""
@@ -65,8 +71,34 @@ def canonical(nest: Nest) -> Nest:
     free = list(nest.free)
     if len(free) > 1:
         inner = best_innermost(nest, free)
+        if nest.sizes[inner] <= MOST_UNROLLED:
+            # A longer loop is vectorized that interleaves the elements of this one.
+            inner = next((l for l in reversed(free) if _interleaves(nest, inner, l)), inner)
         nest = nest.permuted([*range(nest.bound), *(l for l in free if l != inner), inner])
     return nest
+
+
+def _interleaves(nest: Nest, short: int, inner: int) -> bool:
+    """
+    Whether the iterations of a short loop are the elements between two of the innermost loop, in some operand; others
+    are contiguous along the innermost loop, or do not move.
+    """
+    size = nest.sizes[short]
+    if short == inner or size > MOST_UNROLLED or nest.sizes[inner] <= MOST_UNROLLED:
+        return False
+    apart = [access for access in nest.accesses if access.strides[inner] not in (0, 1)]
+    return bool(apart) and all(access.strides[short] == 1 and access.strides[inner] == size for access in apart)
+
+
+def unrolled_loop(nest: Nest, free: Sequence[int]) -> int | None:
+    """The short loop to unroll inside the innermost one; None if there is none."""
+    operations = [] if nest.body is None else list(nest.body.ops)
+    if any(op.regions for op in operations):
+        return None
+    for loop in free[:-1]:
+        if _interleaves(nest, loop, free[-1]) and nest.sizes[loop] * len(operations) <= MOST_OPERATIONS:
+            return loop
+    return None
 
 
 def loop_to_cut(nest: Nest, loops: Sequence[int], wanted: int) -> int:
@@ -98,10 +130,7 @@ def emit_elementwise(
         emitter.make_views()
         _emit_loops(emitter, free, None, bound, meanwhile)
         return
-    other = transposed_loop(nest, free)
-    # A loop of one or two tiles stays whole.
-    loops = [loop for loop in free if loop != other or nest.sizes[loop] > 2 * TILE]
-    cut = loop_to_cut(nest, loops, min(wanted, ENOUGH))
+    cut = loop_to_cut(nest, _loops_to_cut(nest, free), min(wanted, ENOUGH))
     total = nest.sizes[cut]
     size = task_size(total, task_count(work, work, total), _granularity(nest, free, cut))
     with builder.parallel(-(-total // size)) as task, emitter.scope():
@@ -109,28 +138,44 @@ def emit_elementwise(
         _emit_loops(emitter, free, {cut: chunk(builder, task, size, total)}, bound)
 
 
+def _loops_to_cut(nest: Nest, free: list[int]) -> list[int]:
+    """The loops that may be cut, those first that are better to cut. A loop of one or two tiles stays whole."""
+    copy = transposition_of(nest)
+    if copy is None:
+        tiled = tiled_loops(nest, free)
+        short = None if tiled else unrolled_loop(nest, free)
+        return [l for l in free if l != short and (l not in tiled[:1] or nest.sizes[l] > 2 * TILE)]
+    # Each task reads whole rows: one that writes whole rows instead takes twice as long.
+    outer = [loop for loop in free if loop not in (copy.inner, copy.other, copy.unit)]
+    return [*outer, *(loop for loop in (copy.inner, copy.other) if nest.sizes[loop] > 2 * TILE or not outer)]
+
+
 def _granularity(nest: Nest, free: list[int], cut: int) -> int:
     """The number of iterations of which a task's share must be a multiple."""
-    other = transposed_loop(nest, free)
-    if other is not None and cut in (other, free[-1]):
+    if cut in tiled_loops(nest, free):
         return TILE
     if cut == free[-1] and stages_of(nest, cut) is not None:
         return STAGED
     return LINE if cut == free[-1] else 1
 
 
-def transposed_loop(nest: Nest, free: Sequence[int]) -> int | None:
-    """
-    The loop to tile together with the innermost one; None if the operands agree on the innermost loop.
+def tiled_loops(nest: Nest, free: Sequence[int]) -> tuple[int, ...]:
+    """The loop to tile together with the innermost one, and that; none if the operands agree on the innermost loop."""
+    copy = transposition_of(nest)
+    if copy is not None:
+        return copy.other, copy.inner
+    other = transposed_loop(nest, free) if free else None
+    return () if other is None else (other, free[-1])
 
-    It is a loop along which an input is contiguous that the innermost loop strides through.
-    """
+
+def transposed_loop(nest: Nest, free: Sequence[int]) -> int | None:
+    """The loop along which an input is contiguous that the innermost loop strides through; None if there is none."""
     inner = free[-1]
     for k, access in enumerate(nest.inputs):
         if isinstance(access, Access) and abs(access.strides[inner]) > 1:
             for loop in free[:-1]:
-                # The lines of few iterations stay in the cache by themselves, unless they collide.
-                few = LEAST_TILED if _lines_collide(nest, k, loop, inner) else TILE
+                # The lines of few iterations stay in the cache by themselves, unless they collide or are transposed.
+                few = LEAST_TILED if _is_staged(nest, k, loop, inner) else TILE
                 if abs(access.strides[loop]) == 1 and nest.sizes[loop] >= LEAST_TILED and nest.sizes[inner] > few:
                     return loop
     return None
@@ -148,19 +193,37 @@ def _emit_loops(
         for loop, index in enumerate(bound):
             emitter.indices[loop] = index
         emitter.load_ready()
+        copy = transposition_of(emitter.nest)
+        if copy is not None:
+            emit_transposition(emitter, copy, bounds or {})
+            return
         other = transposed_loop(emitter.nest, free) if free else None
         stages = stages_of(emitter.nest, free[-1]) if free and other is None else None
         if stages is not None:
             with emitter.loops(free[:-1], bounds, innermost=False):
                 emit_stages(emitter, stages, free[-1], *(bounds or {}).get(free[-1], (0, emitter.nest.sizes[free[-1]])))
             return
+        short = None
         if other is not None:
             loops = _tiles(emitter, free, other, bounds or {})
+        elif meanwhile is None and (short := unrolled_loop(emitter.nest, free)) is not None:
+            loops = emitter.loops([loop for loop in free if loop != short], bounds)
         else:
             loops = emitter.loops(free, bounds) if meanwhile is None else _by_tiles(emitter, meanwhile)
         with loops:
-            for k, value in enumerate(emitter.body()):
-                emitter.store_output(k, value)
+            if short is None:
+                _store(emitter)
+                return
+            for index in range(emitter.nest.sizes[short]):
+                with emitter.scope():
+                    emitter.bind(short, index)
+                    _store(emitter)
+
+
+def _store(emitter: NestEmitter) -> None:
+    """Compute and store the present element of each output."""
+    for k, value in enumerate(emitter.body()):
+        emitter.store_output(k, value)
 
 
 @contextmanager
@@ -208,10 +271,25 @@ def _lines_collide(nest: Nest, k: int, other: int, inner: int) -> bool:
     return stride > 1 and stride * size % COLLIDING == 0
 
 
+def _is_transposed(nest: Nest, k: int, other: int, inner: int) -> bool:
+    """Whether a tile of input `k` can be transposed through registers."""
+    access = nest.inputs[k]
+    if not isinstance(access, Access) or access.strides[other] != 1 or access.strides[inner] <= 1:
+        return False
+    return can_transpose(buffer_of(access.root).element_type)
+
+
+def _is_staged(nest: Nest, k: int, other: int, inner: int) -> bool:
+    """Whether a tile of input `k` is copied to a buffer first."""
+    return _is_transposed(nest, k, other, inner) or _lines_collide(nest, k, other, inner)
+
+
 def _stage(
     emitter: NestEmitter, k: int, other: int, inner: int, tile: dict[int, tuple[Index, Index]]
 ) -> tuple[SSAValue, list[tuple[int, Index]]]:
-    """Copy the tile of input `k`, line by line, to a buffer in which its lines do not collide."""
+    """Copy the tile of input `k` to a buffer, transposed if it can be, so that the innermost loop is contiguous."""
+    if _is_transposed(emitter.nest, k, other, inner):
+        return emit_staged(emitter, k, tile), [(loop, start) for loop, (start, _) in tile.items()]
     builder, access = emitter.builder, cast(Access, emitter.nest.inputs[k])
     buffer = builder.alloca(memref_type((TILE, TILE), buffer_of(access.root).element_type))
     starts = [(inner, tile[inner][0]), (other, tile[other][0])]
@@ -227,7 +305,7 @@ def _stage(
 def _tiles(emitter: NestEmitter, free: list[int], other: int, bounds: Bounds) -> Generator[None]:
     """Square tiles of `other` and the innermost loop: all operands' lines of a tile stay in the cache."""
     builder, last = emitter.builder, free[-1]
-    staged = [k for k in range(len(emitter.nest.inputs)) if _lines_collide(emitter.nest, k, other, last)]
+    staged = [k for k in range(len(emitter.nest.inputs)) if _is_staged(emitter.nest, k, other, last)]
     whole = {loop: bounds.get(loop, (0, emitter.nest.sizes[loop])) for loop in (other, last)}
 
     def tile_of(loop: int, start: Index) -> tuple[Index, Index]:

@@ -104,6 +104,13 @@ class NestEmitter:
             found.append(self.nest.sizes[loop] - 1 - index if backwards else index)
         return found
 
+    def offset(self, access: Access) -> Index:
+        """The offset of the present element of an operand in its buffer. All loops that move it must be bound."""
+        offset = access.offset_at(self.builder)
+        for stride, index in zip(access.strides, self.indices, strict=True):
+            offset += cast(Index, index) * stride if stride else 0
+        return offset
+
     def load_input(self, k: int) -> SSAValue:
         value = self.loaded.get(k)
         if value is None:

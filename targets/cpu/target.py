@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from ..program.lowering import Lowering
 
 
-SIZED_BY_VECTORS = ("convert-linalg-ext-to-scf", "convert-contractions-to-vector", "expand-math")
+SIZED_BY_VECTORS = (
+    "convert-linalg-ext-to-scf",
+    "convert-linalg-to-scf",
+    "convert-contractions-to-vector",
+    "expand-math",
+)
 """The passes that depend on the width of vectors."""
 
 

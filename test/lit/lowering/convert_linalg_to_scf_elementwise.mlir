@@ -39,15 +39,21 @@ func.func private @large_with_row(%a: memref<1000x1000xf32>, %b: memref<1000xf32
   func.return
 }
 
-// A transposition runs in square tiles, within which both operands stay in the cache.
-// CHECK-LABEL: func.func private @transpose
-// CHECK:         %[[TILE:.*]] = arith.constant 64 : index
-// CHECK:         scf.for %{{.*}} = %{{.*}} to %{{.*}} step %[[TILE]] {
-// CHECK-NEXT:      scf.for %{{.*}} = %{{.*}} to %{{.*}} step %[[TILE]] {
-// CHECK:             scf.for %[[I:.*]] = %{{.*}} to
-// CHECK-NEXT:          scf.for %[[J:.*]] = %{{.*}} to
-// CHECK-NEXT:            %[[X:.*]] = memref.load %a[%[[J]], %[[I]]]
-// CHECK-NEXT:            memref.store %[[X]], %o[%[[I]], %[[J]]]
+// A transposition is calls of a function for some rows of the source, which passes blocks of them through registers.
+// CHECK-LABEL: func.func private @transpose(
+// CHECK-DAG:     %[[ROWS:.*]] = arith.constant 64 : index
+// CHECK-DAG:     %[[COLUMNS:.*]] = arith.constant 96 : index
+// CHECK:         scf.for %[[ROW:.*]] = %{{.*}} to %{{.*}} step %[[ROWS]] {
+// CHECK:           %[[LEFT:.*]] = arith.minsi %{{.*}}, %[[ROWS]]
+// CHECK:           %[[AT:.*]] = arith.muli %[[ROW]], %[[COLUMNS]]
+// CHECK:           func.call @transpose_transpose(%a, %[[AT]], %[[COLUMNS]], %o, %[[ROW]], %{{.*}}, %[[LEFT]], %[[COLUMNS]])
+// CHECK:       func.func private @transpose_transpose
+// CHECK:         vector.load %{{.*}} : memref<16xf32, strided<[1], offset: ?>>, vector<16xf32>
+// CHECK:         vector.shuffle %{{.*}} [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23]
+// CHECK:         vector.store
+// CHECK-NOT:     nontemporal
+// CHECK:         } else {
+// CHECK:         memref.store
 func.func private @transpose(%a: memref<72x96xf32>, %o: memref<96x72xf32>) attributes {hlo.kernel = "loop"} {
   linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<72x96xf32>) outs(%o : memref<96x72xf32>) {
   ^bb(%x: f32, %z: f32):
@@ -56,13 +62,97 @@ func.func private @transpose(%a: memref<72x96xf32>, %o: memref<96x72xf32>) attri
   func.return
 }
 
-// So it does if one side is shorter than a tile: else each row would read all lines of the operand again.
-// CHECK-LABEL: func.func private @transpose_of_few
-// CHECK:         %[[TILE:.*]] = arith.constant 64 : index
+// A block is no larger than the matrix; one call copies all rows where they are short.
+// CHECK-LABEL: func.func private @transpose_of_few(
+// CHECK-NOT:     scf.for
+// CHECK:         func.call @transpose_of_few_transpose
+// CHECK:       func.func private @transpose_of_few_transpose
+// CHECK:         vector.load %{{.*}}, vector<8xf32>
+// CHECK:         vector.store %{{.*}}, vector<16xf32>
+func.func private @transpose_of_few(%a: memref<72x8xf32>, %o: memref<8x72xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<72x8xf32>) outs(%o : memref<8x72xf32>) {
+  ^bb(%x: f32, %z: f32):
+    linalg.yield %x : f32
+  }
+  func.return
+}
+
+// Bytes are interleaved within 16 of a vector, which has some bytes of 64 rows.
+// CHECK-LABEL: func.func private @transpose_of_bytes(
+// CHECK:       func.func private @transpose_of_bytes_transpose
+// CHECK:         vector.load %{{.*}}, vector<16xi8>
+// CHECK:         vector.shuffle %{{.*}} [0, 64, 1, 65, 2, 66, 3, 67, 4, 68, 5, 69, 6, 70, 7, 71, 16, 80
+// CHECK:         vector.store %{{.*}}, vector<64xi8>
+func.func private @transpose_of_bytes(%a: memref<72x96xi8>, %o: memref<96x72xi8>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<72x96xi8>) outs(%o : memref<96x72xi8>) {
+  ^bb(%x: i8, %z: i8):
+    linalg.yield %x : i8
+  }
+  func.return
+}
+
+// Two elements that are neighbours on both sides are moved as one.
+// CHECK-LABEL: func.func private @transpose_of_pairs(
+// CHECK:       func.func private @transpose_of_pairs_transpose
+// CHECK:         vector.shuffle %{{.*}} [0, 1, 16, 17, 2, 3, 18, 19, 4, 5, 20, 21, 6, 7, 22, 23]
+func.func private @transpose_of_pairs(%a: memref<72x96x2xf32>, %o: memref<96x72x2xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (j, i, k)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%a : memref<72x96x2xf32>) outs(%o : memref<96x72x2xf32>) {
+  ^bb(%x: f32, %z: f32):
+    linalg.yield %x : f32
+  }
+  func.return
+}
+
+// A result beyond the caches is written past them if its rows begin at lines; tasks read whole rows of the source.
+// CHECK-LABEL: func.func private @transpose_beyond_caches(
+// CHECK:         scf.parallel
+// CHECK:           func.call @transpose_beyond_caches_transpose
+// CHECK:       func.func private @transpose_beyond_caches_transpose
+// CHECK:         memref.extract_aligned_pointer_as_index
+// CHECK:         vector.store %{{.*}} {alignment = 64 : i64, nontemporal = true}
+// CHECK:         llvm.fence seq_cst
+// CHECK:         } else {
+func.func private @transpose_beyond_caches(%a: memref<2048x2048xf32>, %o: memref<2048x2048xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<2048x2048xf32>) outs(%o : memref<2048x2048xf32>) {
+  ^bb(%x: f32, %z: f32):
+    linalg.yield %x : f32
+  }
+  func.return
+}
+
+// Where an operand is transposed among others, the loops run in square tiles, and its tile is transposed first.
+// CHECK-LABEL: func.func private @add_transposed(
+// CHECK-DAG:     %[[TILE:.*]] = arith.constant 64 : index
+// CHECK-DAG:     %[[COPY:.*]] = memref.alloca() : memref<64x64xf32>
 // CHECK:         scf.for %{{.*}} = %{{.*}} to %{{.*}} step %[[TILE]] {
-// CHECK:           memref.store
-func.func private @transpose_of_few(%a: memref<72x16xf32>, %o: memref<16x72xf32>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<72x16xf32>) outs(%o : memref<16x72xf32>) {
+// CHECK-NEXT:      scf.for %{{.*}} = %{{.*}} to %{{.*}} step %[[TILE]] {
+// CHECK:             func.call @add_transposed_transpose(%a, %{{.*}}, %[[COPY]], %{{.*}}, %[[TILE]]
+// CHECK:             scf.for %[[I:.*]] = %{{.*}} to
+// CHECK-NEXT:          scf.for %[[J:.*]] = %{{.*}} to
+// CHECK:                 %[[X:.*]] = memref.load %[[COPY]][%{{.*}}, %{{.*}}]
+// CHECK:                 %[[Y:.*]] = memref.load %b[%[[I]], %[[J]]]
+// CHECK:                 memref.store %{{.*}}, %o[%[[I]], %[[J]]]
+func.func private @add_transposed(%a: memref<72x96xf32>, %b: memref<96x72xf32>, %o: memref<96x72xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [#ji, #ij, #ij], iterator_types = ["parallel", "parallel"]} ins(%a, %b : memref<72x96xf32>, memref<96x72xf32>) outs(%o : memref<96x72xf32>) {
+  ^bb(%x: f32, %y: f32, %z: f32):
+    %s = arith.addf %x, %y : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+
+// A short loop whose elements are between two of a longer one is unrolled in that: LLVM interleaves vectors of them.
+// CHECK-LABEL: func.func private @channels_last
+// CHECK:         scf.for %[[I:.*]] = %{{.*}} to
+// CHECK-NEXT:      memref.load %a[%[[ZERO:.*]], %[[I]]]
+// CHECK-NEXT:      memref.store %{{.*}}, %o[%[[I]], %[[ZERO]]]
+// CHECK-NEXT:      memref.load %a[%[[ONE:.*]], %[[I]]]
+// CHECK-NEXT:      memref.store %{{.*}}, %o[%[[I]], %[[ONE]]]
+// CHECK-NEXT:      memref.load
+// CHECK-NEXT:      memref.store
+// CHECK-NEXT:    } {xhlo.parallel}
+func.func private @channels_last(%a: memref<3x96xf32>, %o: memref<96x3xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<3x96xf32>) outs(%o : memref<96x3xf32>) {
   ^bb(%x: f32, %z: f32):
     linalg.yield %x : f32
   }
@@ -109,25 +199,26 @@ func.func private @iota(%o: memref<1x8xi32>) attributes {hlo.kernel = "loop"} {
   func.return
 }
 
-// Lines at multiples of 2 KiB push one another out of the cache: their tiles are copied first, though they are few.
+// Elements of one bit are not transposed in registers. Lines at multiples of 2 KiB push one another out of the cache:
+// their tiles are copied first, though they are few.
 // CHECK-LABEL: func.func private @transpose_of_colliding_lines
-// CHECK:         %[[COPY:.*]] = memref.alloca() : memref<64x64xf32>
+// CHECK:         %[[COPY:.*]] = memref.alloca() : memref<64x64xi1>
 // CHECK:         memref.store %{{.*}}, %[[COPY]]
 // CHECK:         memref.load %[[COPY]]
 // CHECK-LABEL: func.func private @transpose_of_few_lines
 // CHECK-NOT:     memref.alloca
-func.func private @transpose_of_colliding_lines(%a: memref<64x1024xf32>, %o: memref<1024x64xf32>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<64x1024xf32>) outs(%o : memref<1024x64xf32>) {
-  ^bb(%x: f32, %z: f32):
-    linalg.yield %x : f32
+func.func private @transpose_of_colliding_lines(%a: memref<64x2048xi1>, %o: memref<2048x64xi1>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<64x2048xi1>) outs(%o : memref<2048x64xi1>) {
+  ^bb(%x: i1, %z: i1):
+    linalg.yield %x : i1
   }
   func.return
 }
 
-func.func private @transpose_of_few_lines(%a: memref<64x1000xf32>, %o: memref<1000x64xf32>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<64x1000xf32>) outs(%o : memref<1000x64xf32>) {
-  ^bb(%x: f32, %z: f32):
-    linalg.yield %x : f32
+func.func private @transpose_of_few_lines(%a: memref<64x1000xi1>, %o: memref<1000x64xi1>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<64x1000xi1>) outs(%o : memref<1000x64xi1>) {
+  ^bb(%x: i1, %z: i1):
+    linalg.yield %x : i1
   }
   func.return
 }

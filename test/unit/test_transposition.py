@@ -1,0 +1,82 @@
+"""Transposed copies and operands, in blocks that pass through registers, and what is left beside whole blocks."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from cpu_programs import DTYPES, TYPES, TYPICAL, on_threads, run, type_of
+
+
+def array(shape: tuple[int, ...], element: str) -> np.ndarray:
+    numbers = np.random.default_rng(0).integers(0, 2 if element == "i1" else 120, shape)
+    return numbers.astype(DTYPES[element])
+
+
+def transposed(x: np.ndarray, dims: tuple[int, ...]) -> str:
+    """A program that transposes an array."""
+    given, made = type_of(x), type_of(x.transpose(dims))
+    return f"""func.func @main(%x: {given}) -> {made} {{
+      %0 = stablehlo.transpose %x, dims = {list(dims)} : ({given}) -> {made}
+      return %0 : {made} }}"""
+
+
+@pytest.mark.parametrize("element", TYPES)
+@pytest.mark.sample(element=TYPICAL)
+@pytest.mark.parametrize("shape", [(64, 64), (72, 96), (8, 200), (200, 8), (33, 9), (7, 100), (65, 129)])
+def test_matrices(element: str, shape: tuple[int, ...]) -> None:
+    x = array(shape, element)
+    (found,) = run(transposed(x, (1, 0)), [x])
+    np.testing.assert_array_equal(found, x.T)
+
+
+@pytest.mark.parametrize("dims", [p for n in (3, 4) for p in itertools.permutations(range(n)) if p != tuple(range(n))])
+@pytest.mark.sample(4)
+def test_permutations(dims: tuple[int, ...]) -> None:
+    x = array((9, 20, 17, 3)[: len(dims)], "f32")
+    (found,) = run(transposed(x, dims), [x])
+    np.testing.assert_array_equal(found, x.transpose(dims))
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 8, 16])
+@pytest.mark.parametrize("element", ["i8", "f32"])
+def test_neighbours_that_stay_together(size: int, element: str) -> None:
+    x = array((40, 35, size), element)
+    (found,) = run(transposed(x, (1, 0, 2)), [x])
+    np.testing.assert_array_equal(found, x.transpose(1, 0, 2))
+
+
+@pytest.mark.parametrize("shape", [(2048, 1056), (1031, 2052)])
+def test_results_beyond_caches(shape: tuple[int, int]) -> None:
+    """Rows of whole lines are written past the caches, others are not; also where the source begins within a line."""
+    memory = np.arange(math.prod(shape) + 4, dtype=np.float32)
+    for x in (memory[:-4].reshape(shape), memory[4:].reshape(shape)):
+        (found,) = on_threads(transposed(x, (1, 0)), x)
+        np.testing.assert_array_equal(found, x.T)
+
+
+@pytest.mark.parametrize("element", ["i8", "f16", "f32", "f64"])
+@pytest.mark.parametrize("shape", [(64, 128), (9, 70), (130, 77)])
+def test_transposed_operands(element: str, shape: tuple[int, int]) -> None:
+    x, y = array(shape, element), array(shape[::-1], element)
+    given, other = type_of(x), type_of(y)
+    text = f"""func.func @main(%x: {given}, %y: {other}) -> {other} {{
+      %0 = stablehlo.transpose %x, dims = [1, 0] : ({given}) -> {other}
+      %1 = stablehlo.add %0, %y : {other}
+      return %1 : {other} }}"""
+    (found,) = run(text, [x, y])
+    np.testing.assert_array_equal(found, x.T + y)
+
+
+@pytest.mark.parametrize("channels", [2, 3, 5, 8])
+@pytest.mark.parametrize("element", ["ui8", "f32"])
+def test_images(channels: int, element: str) -> None:
+    """Few channels are interleaved: to and from the last place."""
+    x = array((2, channels, 9, 11), element)
+    (last,) = run(transposed(x, (0, 2, 3, 1)), [x])
+    np.testing.assert_array_equal(last, x.transpose(0, 2, 3, 1))
+    (first,) = run(transposed(last, (0, 3, 1, 2)), [last])
+    np.testing.assert_array_equal(first, x)
