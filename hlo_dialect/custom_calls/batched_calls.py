@@ -135,8 +135,12 @@ def call_each(routine: Any, batch: range, arguments: Sequence[Argument]) -> None
 
 
 def _parts(count: int, arguments: Sequence[Argument]) -> int:
-    """The parts of a batch that threads take: its shape alone decides."""
     elements = max((each.stride // each.array.itemsize for each in arguments if isinstance(each, Each)), default=0)
+    return parts_of(count, elements)
+
+
+def parts_of(count: int, elements: int) -> int:
+    """The parts of a batch that threads take: its shape alone decides. `elements`: those of the largest matrix."""
     cost = int(count * (_CALL + elements * math.sqrt(elements)))
     return max(1, min(_MOST_PARTS, count, cost // PART))
 

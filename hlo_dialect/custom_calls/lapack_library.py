@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ..types import Array
+from ..arrays import Array
 from .batched_calls import Argument, Each, Scratch, call_each, most_threads
 
 LIBRARY = "LAPACK (scipy-openblas32)"
+LINKED = "xhlo.lapack"
+"""The target of calls of LAPACK that compiled code makes by itself (linked_lapack.py)."""
 _NAMES = ("libscipy_openblas.so", "libscipy_openblas.dylib", "libscipy_openblas.dll")
 _lock = threading.Lock()
 
@@ -49,6 +51,20 @@ def routine(name: str) -> Any:
     return function
 
 
+def address_of_routine(name: str) -> int:
+    """The address of a Fortran routine. Raises LapackMissing."""
+    return _address(routine(name))
+
+
+def address_of_set_threads() -> int:
+    """The address of `void set_num_threads(int)`, which is about all later calls. Raises LapackMissing."""
+    return _address(_library().scipy_openblas_set_num_threads)
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
 ONE_THREAD = 512 * 512
 """
 Elements of a matrix up to which a routine runs on the calling thread. OpenBLAS starts threads far earlier: 256 rows of
@@ -57,14 +73,14 @@ QR take 1.5 times longer on two threads than on one, and many times longer where
 
 
 @lru_cache(maxsize=1)
-def _default_threads() -> int:
+def default_threads() -> int:
     """The threads of OpenBLAS before its number was set: the processors, or what the environment says."""
     return int(_library().scipy_openblas_get_num_threads())
 
 
 def _set_threads(batch: range, arguments: Sequence[Argument]) -> None:
     """Set the number of the library's threads for a call; the matrices of a batch have threads of their own."""
-    most = min(most_threads() or _default_threads(), _default_threads())
+    most = min(most_threads() or default_threads(), default_threads())
     sizes = (each.stride // each.array.itemsize for each in arguments if isinstance(each, Each))
     alone = len(batch) > 1 or max(sizes, default=0) <= ONE_THREAD
     _library().scipy_openblas_set_num_threads(1 if alone else most)

@@ -107,6 +107,14 @@ class Plan:
     nbytes: int = 0
     """Bytes of the workspace."""
 
+    @property
+    def elements(self) -> int:
+        """Elements of the largest matrix that the routine takes or gives."""
+        moves = [step for step in (*self.before, *self.after) if isinstance(step, Move)]
+        memory = [*self.arguments, *(step.source for step in moves), *(step.target for step in moves)]
+        matrices = (each for each in memory if isinstance(each, Memory) and each.where is not Where.WORK)
+        return max((each.elements for each in matrices), default=0)
+
 
 class _Planner:
     """Makes the plan of a call."""

@@ -8,12 +8,12 @@ from typing import cast
 import numpy as np
 
 from ..types import Array
+from .batched_calls import parts_of
 from .call import CustomCall
-from .lapack_library import LIBRARY
+from .lapack_library import LIBRARY, LINKED
 from .lapack_plans import has_plan, plan_of
 from .registry import REGISTRY, CustomCallTarget
 
-LINKED = "xhlo.lapack"
 ROUTINE = "routine"
 """The attribute that names the target of LAPACK; the other attributes are that target's."""
 
@@ -21,6 +21,12 @@ ROUTINE = "routine"
 def called(call: CustomCall) -> CustomCall:
     """The call of LAPACK's target, without the workspace."""
     return replace(call, target=str(call.attributes[ROUTINE]), results=call.results[:-1])
+
+
+def is_for_one_thread(call: CustomCall) -> bool:
+    """Whether LAPACK's call has one matrix, or a batch too small to be shared among threads."""
+    plan = plan_of(call)
+    return plan.batch == 1 or parts_of(plan.batch, plan.elements) == 1
 
 
 def _run(call: CustomCall, *operands: Array) -> tuple[Array, ...]:

@@ -1,5 +1,5 @@
 """
-Calls of LAPACK without a runtime: compiled code calls it by itself, or has loops instead.
+Calls of LAPACK without Python: compiled code calls it by itself, or has loops instead.
 
 Each call of LAPACK gets a workspace, which plan-buffers puts into the arena.
 """
@@ -14,16 +14,18 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, IntegerType, Sign
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...hlo_dialect.custom_calls.call import CONFIGURATIONS, describe_call
+from ...hlo_dialect.custom_calls.lapack_library import LIBRARY, LINKED
 from ...hlo_dialect.custom_calls.lapack_plans import has_plan, plan_of
-from ...hlo_dialect.custom_calls.linked_lapack import LINKED, ROUTINE
+from ...hlo_dialect.custom_calls.linked_lapack import ROUTINE, is_for_one_thread
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
+from ...hlo_dialect.custom_calls.registry import REGISTRY, target_of
 from ...hlo_dialect.custom_calls.unblocked import UNBLOCKED
 from ...hlo_dialect.expressions.tensor import Builder
 from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.ops.algorithms.linear_algebra import CholeskyOp, TriangularSolveOp
 from ...hlo_dialect.types import element_of, f32, i32, make_tensor, numpy_dtype, shape_of
 from .native_calls import native_call
-from .transform import linked_decompositions, unblocked_decompositions
+from .transform import direct_decompositions, linked_decompositions, unblocked_decompositions
 
 _NOTHING: Mapping[str, Attribute] = {}
 
@@ -48,6 +50,18 @@ def _linked(op: CustomCallOp) -> Sequence[Operation]:
     After:  `%q, %tau, %workspace = custom_call @xhlo.lapack(%a) {.. routine = "lapack_sgeqrf_ffi"}`
     """
     return _custom_call(op, LINKED)
+
+
+@direct_decompositions.on(CustomCallOp)
+def _direct(op: CustomCallOp) -> Sequence[Operation]:
+    """As `_linked`, but calls whose batches threads share stay, and those of functions that took LAPACK's names."""
+    name = op.call_target_name.data
+    target = REGISTRY.find(name)
+    if target is None or target.library != LIBRARY or not (name == "Eigh" or has_plan(name)):
+        return ()
+    target_of(op)  # refuses a wrong call
+    is_direct = name == "Eigh" or (not _is_short(op.operands[0]) and is_for_one_thread(describe_call(op)))
+    return _custom_call(op, LINKED) if is_direct else ()
 
 
 @unblocked_decompositions.on(CustomCallOp)
@@ -97,6 +111,7 @@ def _eigh(op: CustomCallOp) -> Sequence[Operation]:
     return [call]
 
 
+@direct_decompositions.on(CholeskyOp)
 @linked_decompositions.on(CholeskyOp)
 @unblocked_decompositions.on(CholeskyOp)
 def _cholesky(op: CholeskyOp) -> Sequence[Operation]:

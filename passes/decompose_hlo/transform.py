@@ -24,6 +24,8 @@ any_size_decompositions = Rules[Decomposition]("decompose-hlo{any-size=true}", _
 """Those of `native_decompositions` that depend on sizes, for any."""
 linked_decompositions = Rules[Decomposition]("decompose-hlo{workspaces=true}", __package__)
 """Calls of LAPACK with a workspace, for targets whose code calls it without a runtime."""
+direct_decompositions = Rules[Decomposition]("decompose-hlo{direct-calls=true}", __package__)
+"""The same for calls of one matrix, and of small batches."""
 unblocked_decompositions = Rules[Decomposition]("decompose-hlo{any-size=true}: LAPACK", __package__)
 """Rules that turn LAPACK's remaining calls into calls of loops, for programs without LAPACK."""
 native_decompositions = Rules[Decomposition]("decompose-hlo{native-calls=true}", __package__)
@@ -46,7 +48,8 @@ class DecomposeHloPass(HloPass):
     native-calls=true makes calls of fft, of sorts whose first elements are used, and of factorizations of small
     matrices, for targets with loops for these; with any-size=true of all matrices, and of LAPACK's other routines, for
     programs without LAPACK.
-    workspaces=true gives calls of LAPACK a result more, the memory that the routine needs.
+    workspaces=true gives calls of LAPACK a result more, the memory that the routine needs; direct-calls=true gives it
+    to those whose batches are not shared among threads, for targets with a runtime that calls the others.
     """
 
     name = "decompose-hlo"
@@ -55,6 +58,7 @@ class DecomposeHloPass(HloPass):
     native_calls: bool = False
     any_size: bool = False
     workspaces: bool = False
+    direct_calls: bool = False
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         def rule_of(op: Operation) -> Decomposition | None:
@@ -69,6 +73,8 @@ class DecomposeHloPass(HloPass):
             if self.any_size:
                 native = any_size_decompositions.get(type(op)) or native
             linked = linked_decompositions.get(type(op)) if self.workspaces else None
+            if self.direct_calls:
+                linked = direct_decompositions.get(type(op))
             unblocked = unblocked_decompositions.get(type(op)) if self.any_size else None
             for rule in (native, linked, unblocked, rule_of(op)):
                 if rule is None or op.parent is None:

@@ -24,6 +24,9 @@ from xdsl.ir import Attribute, Operation
 
 from ...dialects.support import kernel as attributes
 from ...dialects.support.attributes import integer_attr, symbol
+from ...hlo_dialect.custom_calls.call import describe_call
+from ...hlo_dialect.custom_calls.lapack_library import LINKED
+from ...hlo_dialect.custom_calls.linked_lapack import ROUTINE
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import target_of
 from ...hlo_dialect.entry import entry_tensors, find_entry
@@ -35,6 +38,11 @@ from ...hlo_dialect.walking import operations_in
 if TYPE_CHECKING:
     from ...hlo_dialect.ops.dynamic import DynamicUpdateSliceOp
     from ...hlo_dialect.ops.scatter import ScatterOp
+
+
+def function_of(call: CustomCallOp) -> str:
+    """The target of a call; of one that compiled code makes by itself, that of LAPACK."""
+    return str(describe_call(call).attributes[ROUTINE]) if call.target == LINKED else call.target
 
 
 def describe_program(module: ModuleOp) -> DictionaryAttr | None:
@@ -73,7 +81,7 @@ def _kernels(module: ModuleOp) -> Iterable[DictionaryAttr]:
             "sites": sites[function.sym_name.data],
         }
         if call is not None:
-            facts |= {"target": call.target, "library": library}
+            facts |= {"target": function_of(call), "library": library}
         entries = {name: _attribute(value) for name, value in facts.items()}
         yield DictionaryAttr({"name": symbol(function.sym_name.data), **entries})
 

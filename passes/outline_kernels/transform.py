@@ -19,7 +19,7 @@ from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.ops.fusion import FusionOp
 from ...hlo_dialect.walking import operations_in
-from .description import describe_program
+from .description import describe_program, function_of
 
 _PREFIXES = {"loop": "loop_fusion", "reduce": "reduce_fusion", "row": "row_fusion"}
 
@@ -83,7 +83,7 @@ def _prefix(op: FusionOp) -> str:
     """The prefix of a kernel's name: its kind, or the target that it calls."""
     for inner in op.body.block.ops:
         if isinstance(inner, CustomCallOp):
-            return "call_" + re.sub(r"[^A-Za-z0-9_.]", "_", inner.target)
+            return "call_" + re.sub(r"[^A-Za-z0-9_.]", "_", function_of(inner))
     return _PREFIXES.get(op.kind.data, op.kind.data)
 
 

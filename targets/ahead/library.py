@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from ...hlo_dialect.custom_calls.linked_lapack import LINKED
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ...hlo_dialect.dialect import make_context
 from ...hlo_dialect.garbage_collector import paused_gc
@@ -18,6 +17,7 @@ from ...lowering.convert_to_llvm.cpu import PARALLEL_FOR
 from ...passes.manager.timing import Timing
 from ..cpu.host import host_triple
 from ..cpu.jit import compile_with_text, link_texts
+from ..llvm_text.lapack import with_lapack
 from ..llvm_text.module import emit_llvm_ir
 from ..program.entry_choice import choose_entry, hide_other_functions, public_functions
 from ..program.lowering import Lowering
@@ -30,7 +30,6 @@ from .files import write_together
 from .header import c_header
 from .interface import FIRST_CHECK, Entry, Interface, LibraryNameError, entry_interface
 from .javascript import javascript_module
-from .lapack import with_lapack
 from .linking import shared_library
 from .machine import Format, Machine, MachineError, kind_of
 from .multiversion import LEVELS, checked_levels, combined
@@ -324,7 +323,7 @@ class _Compilation:
             lowering.to_the_end()
             facts = lowering.facts
             for call in facts.host_calls:
-                if call.target != LINKED:
+                if not call.is_of_lapack:
                     raise DiagnosticError(Diagnostic("error", _refusal(call.target), call.location))
             self.lapack |= bool(facts.host_calls)
             entry = entry_interface(prefix, facts, first_check)

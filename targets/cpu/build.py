@@ -9,6 +9,7 @@ from .collecting import while_collecting
 from .image import Image
 from .jit import LEVEL, QUICK, compile_units
 from .known_code import KnownCode, note_symbols
+from .lapack import text_of_calls
 
 
 def build_image(lowering: Lowering) -> Image:
@@ -23,9 +24,12 @@ def build_image(lowering: Lowering) -> Image:
         units = emit_units(lowering.module, guarded=lowering.facts.guard is not None, known=symbols)
     llvm: dict[str, float] = {}
     level = LEVEL if lowering.opt_level else 0
-    levels = [QUICK if starts else level for starts in units.starting]
+    texts, levels = list(units.texts), [QUICK if starts else level for starts in units.starting]
+    if calls := text_of_calls(lowering.facts.host_calls):
+        texts.append(calls)
+        levels.append(level)
     lowering.drop_module()
-    code = while_collecting(lambda: compile_units(units.texts, units.shared, llvm, levels, kept.codes))
+    code = while_collecting(lambda: compile_units(texts, units.shared, llvm, levels, kept.codes))
     note_symbols(symbols)
     timing.seconds.update((f"LLVM {name}", seconds) for name, seconds in llvm.items())
     return Image(code, units.data, lowering.facts)

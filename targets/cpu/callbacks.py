@@ -18,6 +18,7 @@ import numpy as np
 
 from ...hlo_dialect.arrays import Array, ArrayType
 from ...hlo_dialect.custom_calls.registry import CustomCallTarget, run_target
+from .lapack import addresses_for
 from .thread_limits import default_thread_count
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ class Callbacks:
     """The functions that one program calls; they live as long as this object."""
 
     def __init__(self, calls: Sequence[HostCall]):
-        """Raises DiagnosticError for unknown targets."""
+        """Raises DiagnosticError for unknown targets, and where machine code calls LAPACK and there is none."""
+        self._linked = addresses_for(calls)
+        calls = [call for call in calls if not call.is_of_lapack]
         if calls:
             from ...hlo_dialect.custom_calls.batched_calls import compile_loops_with
 
@@ -55,8 +58,9 @@ class Callbacks:
 
     @property
     def addresses(self) -> dict[str, int]:
-        """The addresses of the C functions by the names that compiled code uses."""
-        return {name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in self._functions.items()}
+        """The addresses of the C functions, and of LAPACK's routines, by the names that compiled code uses."""
+        made = {name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in self._functions.items()}
+        return self._linked | made
 
     @contextmanager
     def run(self) -> Generator[None]:

@@ -30,23 +30,23 @@ def load(serialized: Serialized, text_at: Callable[[str], str]) -> CpuExecutable
     calls host functions that are not registered in this process.
     """
     image = read_image(serialized)
-    calls = image.facts.host_calls
-    check_symbols(image.code, {*image.data, *(call.symbol for call in calls)})
-    for call in calls:
+    for call in image.facts.host_calls:
         if call.resolve()[0].local:
             raise ValueError(f"the program calls functions of the process that compiled it ({call.target})")
-    return load_image(image, text_at)
+    callbacks = Callbacks(image.facts.host_calls)
+    check_symbols(image.code, {*image.data, *callbacks.addresses})
+    return load_image(image, text_at, callbacks)
 
 
-def load_image(image: Image, text_at: Callable[[str], str]) -> CpuExecutable:
+def load_image(image: Image, text_at: Callable[[str], str], callbacks: Callbacks | None = None) -> CpuExecutable:
     """
-    Link the image's code into this process.
+    Link the image's code into this process. `callbacks`: the functions that it calls, if they have been made.
 
     Raises DiagnosticError if it calls host functions that are not registered in this process.
     """
     if image.facts.guard is not None:
         return _load_guarded(image, image.facts.guard, text_at)
-    callbacks = Callbacks(image.facts.host_calls)
+    callbacks = Callbacks(image.facts.host_calls) if callbacks is None else callbacks
     memory, constants = _place(image)
     code = load_code(image.code, (ENTRY_SYMBOL,), {**callbacks.addresses, **constants})
     image.facts.stages.update((f"LLVM {name}", seconds) for name, seconds in code.timings.items())

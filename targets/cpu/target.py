@@ -94,7 +94,7 @@ def _cache_option(l2_bytes: int | None) -> list[str]:
 RESULTS = "plan-buffers{results=true}"
 
 NATIVE_CALLS = {
-    "decompose-hlo": "decompose-hlo{native-calls=true}",
+    "decompose-hlo": "decompose-hlo{native-calls=true direct-calls=true}",
     "schedule-kernels": "schedule-kernels{in-place=true}",
     "plan-buffers": RESULTS,
 }

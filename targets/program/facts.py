@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ...hlo_dialect.arrays import ArrayType
+from ...hlo_dialect.custom_calls.lapack_library import LINKED
 from ...hlo_dialect.errors import Diagnostic, DiagnosticError
 
 if TYPE_CHECKING:
@@ -66,6 +67,11 @@ class HostCall:
     operands: ArrayAttr[Attribute]
     results: ArrayAttr[Attribute]
     location: LocationAttr
+
+    @property
+    def is_of_lapack(self) -> bool:
+        """Whether compiled code makes the call by itself: the function at `symbol` calls LAPACK."""
+        return self.target == LINKED
 
     def resolve(self) -> tuple[CustomCallTarget, CustomCall]:
         """The function and its arguments. Raises DiagnosticError if it is not registered in this process."""

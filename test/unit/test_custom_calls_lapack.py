@@ -12,6 +12,10 @@ import pytest
 import xhlo
 from hlo_programs import Program
 from xhlo.hlo_dialect.custom_calls import batched_calls, lapack_library
+from xhlo.hlo_dialect.custom_calls.registry import REGISTRY
+from xhlo.hlo_dialect.diagnostics import DiagnosticError
+from xhlo.targets.cpu import lapack as cpu_lapack
+from xhlo.targets.llvm_text import lapack as llvm_text_lapack
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 jax: Any = pytest.importorskip("jax")
@@ -30,6 +34,11 @@ def numbers(shape: tuple[int, ...], dtype: Any) -> Any:
     rng = np.random.default_rng(len(shape))
     values = rng.standard_normal(shape)
     return (values + 1j * rng.standard_normal(shape) if np.dtype(dtype).kind == "c" else values).astype(dtype)
+
+
+def symmetric(n: int) -> Any:
+    x = numbers((n, n), np.float64)
+    return x + x.T
 
 
 def near(actual: Any, expected: Any) -> None:
@@ -218,21 +227,68 @@ def test_threads_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of a batch have workspaces of their own: the same bits as matrix by matrix."""
     x = numbers((37, 9, 7), np.complex64)
     text = jax.jit(lambda x: (*jnp.linalg.svd(x), *jnp.linalg.qr(x), jnp.linalg.eigvals(x[:, :7]))).lower(x).as_text()
-    program = xhlo.compile(text)
-    alone = program(x)
     monkeypatch.setattr(batched_calls, "PART", 1)
-    for ours, meant in zip(program(x), alone, strict=True):
+    program = xhlo.compile(text)
+    shared = program(x)
+    monkeypatch.setattr(batched_calls, "PART", 1 << 40)
+    for ours, meant in zip(shared, program(x), strict=True):
         np.testing.assert_array_equal(ours, meant)
+
+
+def test_one_matrix_is_factored_without_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled code calls LAPACK by itself, with as many threads as the matrix deserves."""
+    library, x = lapack_library._library(), symmetric(70)
+    text = jax.jit(lambda x: jnp.linalg.eigh(x)).lower(x).as_text()
+    exe = xhlo.compile(text, profile=True)
+    (kernel,) = (kernel for kernel in exe.kernels if kernel.library)
+    assert kernel.target == "lapack_dsyevd_ffi" and kernel.name.startswith("call_lapack_dsyevd_ffi")
+    with monkeypatch.context() as patch:
+        patch.setattr(lapack_library, "routine", None)
+        near(exe(x)[0], np.linalg.eigh(x)[0])
+    assert library.scipy_openblas_get_num_threads() == 1
+    near(xhlo.deserialize(exe.serialize())(x)[0], np.linalg.eigh(x)[0])
+
+
+def test_a_large_matrix_has_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    library, x = lapack_library._library(), symmetric(71)
+    monkeypatch.setattr(llvm_text_lapack, "ONE_THREAD", 69 * 69)
+    exe = xhlo.compile(jax.jit(lambda x: jnp.linalg.eigh(x)).lower(x).as_text())
+    monkeypatch.setattr(cpu_lapack.most_threads(), "value", 2)
+    exe(x)
+    assert library.scipy_openblas_get_num_threads() == 2
+
+
+def test_without_lapack_the_place_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> int:
+        raise lapack_library.LapackMissing(f"no {name}")
+
+    text = jax.jit(lambda x: jnp.linalg.eigh(x)).lower(symmetric(72)).as_text()
+    monkeypatch.setattr(cpu_lapack, "address_of_routine", missing)
+    with pytest.raises(DiagnosticError, match="no dsyevd"):
+        xhlo.compile(text)
+
+
+def test_a_function_that_takes_the_name_of_a_routine_is_called() -> None:
+    text = jax.jit(lambda x: jnp.linalg.eigh(x)[0]).lower(symmetric(73)).as_text()
+    target = REGISTRY.find("lapack_dsyevd_ffi")
+    assert target is not None
+    seven = np.full(73, 7.0)
+    try:
+        xhlo.register_custom_call(
+            target.name, lambda call, x: (x, seven, np.zeros((), np.int32)), check=target.check, replace=True
+        )
+        np.testing.assert_array_equal(xhlo.compile(text)(np.eye(73)), seven)
+    finally:
+        REGISTRY.add(target, replace=True)
 
 
 def test_threads_of_lapack_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only one large matrix gets the library's threads, as many as a program may use."""
     library, x = lapack_library._library(), np.eye(3, dtype=np.float32)
     text = jax.jit(lambda x: jnp.linalg.eigh(x)).lower(x).as_text()
-    program = xhlo.compile(text)
 
     def threads() -> int:
-        program(x)
+        Program(text).results(x)
         return int(library.scipy_openblas_get_num_threads())
 
     assert threads() == 1
@@ -240,4 +296,4 @@ def test_threads_of_lapack_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batched_calls, "_threads", 1)
     assert threads() == 1
     monkeypatch.setattr(batched_calls, "_threads", 2)
-    assert threads() == min(2, lapack_library._default_threads())
+    assert threads() == min(2, lapack_library.default_threads())

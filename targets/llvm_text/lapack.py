@@ -2,38 +2,70 @@
 Calls of LAPACK by compiled code: for each, a function in LLVM IR that does what the call's plan says.
 
 The functions are named as convert-to-llvm names calls of the host, and take what those take: an array of the addresses
-of operands and results, the workspace last. LAPACK's symbols are Fortran's, of 32-bit integers: `dgetrf_`; the lengths
-of characters follow the arguments.
+of operands and results, the workspace last. LAPACK's routines are Fortran's, of 32-bit integers; the lengths of
+characters follow the arguments.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...hlo_dialect.custom_calls.lapack import NOT_FINITE
+from ...hlo_dialect.custom_calls.lapack_library import ONE_THREAD
 from ...hlo_dialect.custom_calls.lapack_plans import Argument, Clear, Memory, Move, Pair, Plan, Step, Where, plan_of
-from ...hlo_dialect.custom_calls.linked_lapack import LINKED, called
+from ...hlo_dialect.custom_calls.linked_lapack import called
 from ..program.facts import HostCall
 
 _FLOATS = {4: "float", 8: "double"}
+_ROWS = 8
+"""Rows that a transposition reads at once: so many lines stay in the L1 cache, however far apart they are."""
 _WORDS = {1: "i8", 2: "i16", 4: "i32", 8: "i64", 16: "<2 x i64>"}
 """Elements as they are moved, by their size."""
 
 
+@dataclass(frozen=True)
+class Naming:
+    """The symbols of LAPACK, and how many threads it takes."""
+
+    before: str = ""
+    after: str = "_"
+    """The letters before and after the name of a routine: Fortran's are `dgetrf_`."""
+    set_threads: str = ""
+    """The function that sets the number of LAPACK's threads, an i32, for later calls; none if it is empty."""
+    threads: str = ""
+    """The i32 that is the number of threads of a call with much to do."""
+
+    def symbol(self, routine: str) -> str:
+        return f"{self.before}{routine}{self.after}"
+
+
+FORTRAN = Naming()
+
+
 def with_lapack(text: str, calls: Sequence[HostCall], pointer_bits: int) -> str:
     """The program's LLVM IR with definitions of the functions that call LAPACK."""
-    calls = [call for call in calls if call.target == LINKED]
-    if not calls:
-        return text
-    writer = _Writer(pointer_bits)
+    calls = [call for call in calls if call.is_of_lapack]
     for call in calls:
         declared = next(line for line in text.splitlines() if _declares(line, call.symbol))
         text = text.replace(f"{declared}\n", "", 1)
+    return f"{text}\n{_definitions(calls, pointer_bits, FORTRAN, 'internal ')}" if calls else text
+
+
+def lapack_text(calls: Sequence[HostCall], pointer_bits: int, naming: Naming) -> str:
+    """LLVM IR of the functions that call LAPACK, for texts that declare them; empty if there are none."""
+    calls = [call for call in calls if call.is_of_lapack]
+    return _definitions(calls, pointer_bits, naming, "") if calls else ""
+
+
+def _definitions(calls: Sequence[HostCall], pointer_bits: int, naming: Naming, linkage: str) -> str:
+    writer = _Writer(pointer_bits, naming, linkage)
+    for call in calls:
         seen = call.resolve()[1]
         writer.function(call.symbol, plan_of(called(seen)), len(seen.operands), [r.nbytes for r in seen.results[:-1]])
-    return f"{text}\n{writer.text()}"
+    return writer.text()
 
 
 def _declares(line: str, symbol: str) -> bool:
@@ -47,7 +79,9 @@ def _text_of(symbol: str) -> str:
 class _Writer:
     """Writes the functions of one text, and what they share."""
 
-    def __init__(self, pointer_bits: int):
+    def __init__(self, pointer_bits: int, naming: Naming, linkage: str):
+        self.naming = naming
+        self.linkage = linkage
         self.length = f"i{pointer_bits}"
         """The type of the lengths of characters."""
         self.shared: dict[str, str] = {}
@@ -62,7 +96,7 @@ class _Writer:
     def function(self, symbol: str, plan: Plan, operands: int, result_bytes: Sequence[int]) -> None:
         """`void SYMBOL(void **buffers)`: the plan for every matrix."""
         results = len(result_bytes)
-        self.lines = [f"define internal void {_text_of(symbol)}(ptr %buffers) nounwind {{", "entry:"]
+        self.lines = [f"define {self.linkage}void {_text_of(symbol)}(ptr %buffers) nounwind {{", "entry:"]
         for number in range(operands + results + 1):
             name = "work" if number == operands + results else f"b{number}"
             self.lines += [
@@ -73,6 +107,7 @@ class _Writer:
             self.lines += ["  ret void", "}"]
             self.functions.append("\n".join(self.lines))
             return
+        self._set_threads(plan)
         self.lines += ["  br label %matrix", "matrix:", "  %k = phi i64 [ 0, %entry ], [ %next, %done ]"]
         if plan.finite is not None:
             self._check_finite(plan, plan.finite, operands, [size // plan.batch for size in result_bytes])
@@ -90,6 +125,17 @@ class _Writer:
             "}",
         ]
         self.functions.append("\n".join(self.lines))
+
+    def _set_threads(self, plan: Plan) -> None:
+        if not self.naming.set_threads:
+            return
+        count = "1"
+        if plan.batch == 1 and plan.elements > ONE_THREAD:
+            count, symbol = self._name(), f"@{self.naming.threads}"
+            self._share((symbol, f"{symbol} = external global i32"))
+            self.lines.append(f"  {count} = load i32, ptr {symbol}")
+        self._share((self.naming.set_threads, f"declare void @{self.naming.set_threads}(i32)"))
+        self.lines.append(f"  call void @{self.naming.set_threads}(i32 {count})")
 
     def _check_finite(self, plan: Plan, memory: Memory, operands: int, sizes: Sequence[int]) -> None:
         """Without a call, fill the results of a matrix that is not finite."""
@@ -171,7 +217,7 @@ class _Writer:
         given = [f"ptr {self._argument(argument, plan, operands)}" for argument in plan.arguments]
         given += [f"{self.length} 1" for argument in plan.arguments if isinstance(argument, str)]
         types = ", ".join(each.split()[0] for each in given)
-        symbol = f"{plan.routine}_"
+        symbol = self.naming.symbol(plan.routine)
         self._share((symbol, f"declare void @{symbol}({types})"))
         self.lines.append(f"  call void @{symbol}({', '.join(given)})")
 
@@ -216,9 +262,10 @@ def _loop(name: str, count: str, before: str, body: Sequence[str]) -> Iterator[s
 
 
 def _transposition(size: int) -> tuple[str, str]:
-    """`to[c * rows + r] = from[r * columns + c]` for elements of so many bytes."""
+    """`to[c * rows + r] = from[r * columns + c]` for elements of so many bytes; it reads some rows at a time."""
     name, word, align = f"lapack.transpose.{size}", _WORDS[size], min(size, 8)
     inner = [
+        "  %r = add i64 %first, %k",
         "  %from.row = mul i64 %r, %columns",
         "  %from.at = add i64 %from.row, %c",
         f"  %from.p = getelementptr {word}, ptr %from, i64 %from.at",
@@ -228,10 +275,19 @@ def _transposition(size: int) -> tuple[str, str]:
         f"  %to.p = getelementptr {word}, ptr %to, i64 %to.at",
         f"  store {word} %value, ptr %to.p, align {align}",
     ]
+    block = [
+        f"  %first = mul i64 %b, {_ROWS}",
+        "  %left = sub i64 %rows, %first",
+        f"  %is.last = icmp slt i64 %left, {_ROWS}",
+        f"  %these = select i1 %is.last, i64 %left, i64 {_ROWS}",
+        *_loop("c", "%columns", "b.body", [*_loop("k", "%these", "c.body", inner)]),
+    ]
     lines = [
         f"define internal void @{name}(ptr %to, ptr %from, i64 %rows, i64 %columns) nounwind {{",
         "entry:",
-        *_loop("c", "%columns", "entry", [*_loop("r", "%rows", "c.body", inner)]),
+        f"  %rows.more = add i64 %rows, {_ROWS - 1}",
+        f"  %blocks = sdiv i64 %rows.more, {_ROWS}",
+        *_loop("b", "%blocks", "entry", block),
         "  ret void",
         "}",
     ]

@@ -1,0 +1,56 @@
+"""LAPACK in this process, for machine code that calls it by itself (targets/llvm_text/lapack.py)."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ...hlo_dialect.custom_calls.lapack_library import (
+    LapackMissing,
+    address_of_routine,
+    address_of_set_threads,
+    default_threads,
+)
+from ...hlo_dialect.errors import Diagnostic, DiagnosticError
+from .thread_limits import default_thread_count
+
+if TYPE_CHECKING:
+    from ..program.facts import HostCall
+
+_BEFORE = "xhlo_lapack_"
+_SET_THREADS, _THREADS = f"{_BEFORE}set_threads", f"{_BEFORE}threads"
+
+
+def text_of_calls(calls: Sequence[HostCall]) -> str:
+    """LLVM IR of the functions by which a program calls LAPACK; empty if there are none."""
+    if not any(call.is_of_lapack for call in calls):
+        return ""
+    from ..llvm_text.lapack import Naming, lapack_text
+
+    return lapack_text(calls, 8 * ctypes.sizeof(ctypes.c_void_p), Naming(_BEFORE, "", _SET_THREADS, _THREADS))
+
+
+def addresses_for(calls: Sequence[HostCall]) -> dict[str, int]:
+    """The addresses of all that the functions of `text_of_calls` name. Raises DiagnosticError without LAPACK."""
+    found: dict[str, int] = {}
+    for call in calls:
+        if not call.is_of_lapack:
+            continue
+        from ...hlo_dialect.custom_calls.lapack_plans import plan_of
+        from ...hlo_dialect.custom_calls.linked_lapack import called
+
+        name = plan_of(called(call.resolve()[1])).routine
+        try:
+            found[f"{_BEFORE}{name}"] = address_of_routine(name)
+            found |= {_SET_THREADS: address_of_set_threads(), _THREADS: ctypes.addressof(most_threads())}
+        except LapackMissing as error:
+            raise DiagnosticError(Diagnostic("error", str(error), call.location)) from error
+    return found
+
+
+@lru_cache(maxsize=1)
+def most_threads() -> ctypes.c_int32:
+    """The number of threads of a call with much to do, in memory that machine code reads."""
+    return ctypes.c_int32(min(default_thread_count(), default_threads()))
