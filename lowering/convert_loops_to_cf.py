@@ -26,7 +26,7 @@ from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from .device.parts import device_modules, lowered_functions, lowered_parts
 from .loop_nests.brevity import mark_brief_functions
-from .loop_nests.unrolling import UNROLL, SmallLoops
+from .loop_nests.unrolling import UNROLL, SmallLoops, iterations
 
 LOOP_ATTRIBUTES = (PARALLEL, VECTORIZE, UNROLL)
 """Attributes of a loop that its back edge keeps."""
@@ -35,8 +35,12 @@ _I1 = IntegerType(1)
 _SIGNED_LESS = IntegerAttr(2, i64)
 _NO_SIGNED_WRAP = arith.IntegerOverflowAttr((arith.IntegerOverflowFlag.NSW,))
 
-Lowering: TypeAlias = Callable[[Any, Block, Block], None]
-"""Replaces an operation that ended the first block; control continues in the second, with its results as arguments."""
+Lowering: TypeAlias = "Callable[[Any, Block, Block, Lowerings], None]"
+"""
+Replaces an operation that ended the first block; control continues in the second, with its results as arguments.
+Operations in its regions are lowered by the table.
+"""
+Lowerings: TypeAlias = "Mapping[type[Operation], Lowering]"
 
 
 @dataclass(frozen=True)
@@ -45,8 +49,9 @@ class ConvertLoopsToCfPass(HloPass):
     Lower scf.for, while, if, index_switch, execute_region and parallel (run serially) to blocks and branches of cf.
 
     Before: `scf.for %i = %lo to %hi step %s iter_args(%a = %init) { .. yield %b } {xhlo.parallel}`
-    After:  ^header(%i, %a): cond_br (%i < %hi), ^body, ^after(%a)
-            ^body: ..  br ^header(%i + %s, %b) {xhlo.parallel}
+    After:  cond_br (%lo < %hi), ^body(%lo, %init), ^after(%init), or a branch if that is known
+            ^body(%i, %a): ..  cond_br (%i + %s < %hi), ^body(%i + %s, %b), ^after(%b) {xhlo.parallel}
+    For a device the comparison is in a block before the body, to which the body branches back.
     Assumes: nothing. In a module with a gpu.module only the functions of the device are converted.
     Leaves: no scf in what it converts. A loop's attributes (xhlo.parallel, xhlo.unroll, xhlo.vectorize) move to its
             back edge; small loops with known bounds are marked to be unrolled (see loop_nests/unrolling.py), but with
@@ -65,20 +70,21 @@ class ConvertLoopsToCfPass(HloPass):
             mark_brief_functions(module)
         for function in lowered_functions(module):
             for block in list(function.body.blocks):
-                SmallLoops(isinstance(function, GpuFuncOp), self.scalable).mark(block)
-                lower_block(block)
+                device = isinstance(function, GpuFuncOp)
+                SmallLoops(device, self.scalable).mark(block)
+                lower_block(block, _ON_DEVICE if device else _LOWERINGS)
 
     def parts(self, module: ModuleOp) -> Sequence[Operation]:
         return lowered_parts(module)
 
 
-def lower_block(block: Block) -> Block:
+def lower_block(block: Block, lowerings: Lowerings) -> Block:
     """
     Lower every structured operation of a block, innermost last; returns the block that now ends with its terminator.
 
     Operations are visited from the end, so that each is moved only once.
     """
-    structured = [op for op in block.ops if type(op) in _LOWERINGS]
+    structured = [op for op in block.ops if type(op) in lowerings]
     exit_ = block
     for op in reversed(structured):
         if isinstance(op, scf.ParallelOp):
@@ -94,15 +100,15 @@ def lower_block(block: Block) -> Block:
             argument.name_hint = result.name_hint
             result.replace_all_uses_with(argument)
         op.detach()
-        _LOWERINGS[type(op)](op, block, after)
+        lowerings[type(op)](op, block, after, lowerings)
         op.erase(safe_erase=False)
     return exit_
 
 
-def _inline(region: Region, after: Block) -> tuple[Block, Block, Operation]:
+def _inline(region: Region, after: Block, lowerings: Lowerings) -> tuple[Block, Block, Operation]:
     """Inline a region of one block before `after`; returns its first and last block and its terminator."""
     first = region.block
-    last = lower_block(first)
+    last = lower_block(first, lowerings)
     terminator = last.last_op
     assert terminator is not None
     terminator.detach()
@@ -124,6 +130,7 @@ def _conditional_branch(
     then: tuple[Block, Sequence[SSAValue]],
     otherwise: tuple[Block, Sequence[SSAValue]],
     like: Operation,
+    attributes: Mapping[str, Attribute] = {},
 ) -> None:
     segments = i32_array((1, len(then[1]), len(otherwise[1])))
     block.add_op(
@@ -132,6 +139,7 @@ def _conditional_branch(
             operands=(condition, *then[1], *otherwise[1]),
             successors=(then[0], otherwise[0]),
             properties={"operandSegmentSizes": segments},
+            attributes=attributes,
             location=like.location,
         )
     )
@@ -141,9 +149,32 @@ def _loop_facts(op: Operation) -> dict[str, Attribute]:
     return {name: op.attributes[name] for name in LOOP_ATTRIBUTES if name in op.attributes}
 
 
-def _lower_for(op: scf.ForOp, before: Block, after: Block) -> None:
-    """The header compares; the body's last block adds the step and branches back."""
-    first, last, terminator = _inline(op.body, after)
+def _lower_for(op: scf.ForOp, before: Block, after: Block, lowerings: Lowerings) -> None:
+    """
+    The body's last block adds the step, compares, and branches back: the form that LLVM brings loops into.
+
+    Before the first iteration the bounds are compared, unless they are known.
+    """
+    first, last, terminator = _inline(op.body, after, lowerings)
+    lower, upper, by, *inits = op.operands
+    enter = (first, (lower, *inits))
+    if iterations(op):
+        _branch(before, *enter, op)
+    else:
+        _conditional_branch(before, _less(before, lower, upper, op), enter, (after, inits), op)
+
+    following = _increased(last, first.args[0], by, op)
+    again, results = (first, (following, *terminator.operands)), tuple(terminator.operands)
+    _conditional_branch(last, _less(last, following, upper, op), again, (after, results), op, _loop_facts(op))
+    terminator.erase()
+
+
+def _lower_for_on_device(op: scf.ForOp, before: Block, after: Block, lowerings: Lowerings) -> None:
+    """
+    The header compares; the body's last block adds the step and branches back: the comparison bounds the index for
+    `device/index_ranges.py`.
+    """
+    first, last, terminator = _inline(op.body, after, lowerings)
     region = cast(Region, after.parent)
     header = Block(arg_types=[arg.type for arg in first.args])
     region.insert_block_before(header, first)
@@ -155,32 +186,42 @@ def _lower_for(op: scf.ForOp, before: Block, after: Block) -> None:
     _branch(before, header, (lower, *inits), op)
 
     index, *carried = header.args
+    _conditional_branch(header, _less(header, index, upper, op), (first, ()), (after, carried), op)
+    following = _increased(last, index, by, op)
+    _branch(last, header, (following, *terminator.operands), op, _loop_facts(op))
+    terminator.erase()
+
+
+def _less(block: Block, index: SSAValue, upper: SSAValue, like: Operation) -> SSAValue:
+    """Append the comparison of an index with its bound."""
     compare = create_op(
         arith.CmpiOp,
         operands=(index, upper),
         result_types=(_I1,),
         properties={"predicate": _SIGNED_LESS},
-        location=op.location,
+        location=like.location,
     )
-    header.add_op(compare)
-    _conditional_branch(header, compare.result, (first, ()), (after, carried), op)
+    block.add_op(compare)
+    return compare.result
 
+
+def _increased(block: Block, index: SSAValue, by: SSAValue, like: Operation) -> SSAValue:
+    """Append the addition of a loop's step."""
     step = create_op(
         arith.AddiOp,
         operands=(index, by),
         result_types=(index.type,),
         properties={"overflowFlags": _NO_SIGNED_WRAP},
-        location=op.location,
+        location=like.location,
     )
-    last.add_op(step)
-    _branch(last, header, (step.result, *terminator.operands), op, _loop_facts(op))
-    terminator.erase()
+    block.add_op(step)
+    return step.result
 
 
-def _lower_while(op: scf.WhileOp, before: Block, after: Block) -> None:
+def _lower_while(op: scf.WhileOp, before: Block, after: Block, lowerings: Lowerings) -> None:
     """The region before the condition is the header; the one after it is the body."""
-    header, decision, condition = _inline(op.before_region, after)
-    body, latch, terminator = _inline(op.after_region, after)
+    header, decision, condition = _inline(op.before_region, after, lowerings)
+    body, latch, terminator = _inline(op.after_region, after, lowerings)
     test, *values = condition.operands
     _branch(before, header, op.arguments, op)
     _conditional_branch(decision, test, (body, values), (after, values), op)
@@ -189,24 +230,24 @@ def _lower_while(op: scf.WhileOp, before: Block, after: Block) -> None:
     terminator.erase()
 
 
-def _lower_region(region: Region, after: Block, like: Operation) -> Block:
+def _lower_region(region: Region, after: Block, like: Operation, lowerings: Lowerings) -> Block:
     """Inline a branch of a conditional; its values are passed to `after`. Returns its first block."""
-    first, last, terminator = _inline(region, after)
+    first, last, terminator = _inline(region, after, lowerings)
     _branch(last, after, terminator.operands, like)
     terminator.erase()
     return first
 
 
-def _lower_if(op: scf.IfOp, before: Block, after: Block) -> None:
-    then = _lower_region(op.true_region, after, op)
-    otherwise = _lower_region(op.false_region, after, op) if op.false_region.blocks else after
+def _lower_if(op: scf.IfOp, before: Block, after: Block, lowerings: Lowerings) -> None:
+    then = _lower_region(op.true_region, after, op, lowerings)
+    otherwise = _lower_region(op.false_region, after, op, lowerings) if op.false_region.blocks else after
     _conditional_branch(before, op.cond, (then, ()), (otherwise, ()), op)
 
 
-def _lower_index_switch(op: scf.IndexSwitchOp, before: Block, after: Block) -> None:
+def _lower_index_switch(op: scf.IndexSwitchOp, before: Block, after: Block, lowerings: Lowerings) -> None:
     values = [int(value) for value in op.cases.get_values()]
-    cases = [_lower_region(region, after, op) for region in op.case_regions]
-    default = _lower_region(op.default_region, after, op)
+    cases = [_lower_region(region, after, op, lowerings) for region in op.case_regions]
+    default = _lower_region(op.default_region, after, op, lowerings)
     flag = arith.IndexCastOp(op.arg, i64)
     flag.location = op.location
     before.add_op(flag)
@@ -216,10 +257,10 @@ def _lower_index_switch(op: scf.IndexSwitchOp, before: Block, after: Block) -> N
     before.add_op(switch)
 
 
-def _lower_execute_region(op: scf.ExecuteRegionOp, before: Block, after: Block) -> None:
+def _lower_execute_region(op: scf.ExecuteRegionOp, before: Block, after: Block, lowerings: Lowerings) -> None:
     blocks = list(op.region.blocks)
     for block in blocks:
-        last = lower_block(block)
+        last = lower_block(block, lowerings)
         terminator = last.last_op
         if isinstance(terminator, scf.YieldOp):
             terminator.detach()
@@ -296,7 +337,7 @@ def _combine(reduce: scf.ReduceOp, carried: Sequence[SSAValue], body: Block) -> 
     return results
 
 
-_LOWERINGS: dict[type[Operation], Lowering] = {
+_LOWERINGS: Lowerings = {
     scf.ForOp: _lower_for,
     scf.WhileOp: _lower_while,
     scf.IfOp: _lower_if,
@@ -304,3 +345,4 @@ _LOWERINGS: dict[type[Operation], Lowering] = {
     scf.ExecuteRegionOp: _lower_execute_region,
     scf.ParallelOp: _lower_for,
 }
+_ON_DEVICE: Lowerings = {**_LOWERINGS, scf.ForOp: _lower_for_on_device, scf.ParallelOp: _lower_for_on_device}

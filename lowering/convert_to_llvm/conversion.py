@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects import cf, func, llvm, memref
+from xdsl.dialects import func, llvm, memref
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
@@ -213,10 +213,10 @@ class ModuleConversion:
         groups: dict[Block, list[int]] = {}
         for block in op.body.blocks:
             last = block.last_op
-            if type(last) is not cf.BranchOp or PARALLEL not in last.attributes:
+            if last is None or PARALLEL not in last.attributes:
                 continue
             to.loop_groups[last] = self.groups
-            for inside in _natural_loop(block, last.successor):
+            for inside in _natural_loop(block, last.successors[0]):
                 groups.setdefault(inside, []).append(self.groups)
                 to.private_buffers.update(inner.memref for inner in inside.ops if type(inner) is memref.AllocaOp)
             self.groups += 1

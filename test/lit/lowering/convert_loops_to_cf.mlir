@@ -1,15 +1,15 @@
 // RUN: hlo-opt %s --convert-loops-to-cf | filecheck %s
 // RUN: hlo-opt %s --convert-loops-to-cf='scalable=true' | filecheck %s --check-prefix=SCALABLE
 
+// The bounds are compared before the first iteration, and at the end of each.
 // CHECK-LABEL: func.func @counted
-// CHECK:         cf.br ^[[HEADER:bb[0-9]+]](%lo, %init : index, f32)
-// CHECK:       ^[[HEADER]](%i: index, %a: f32):
-// CHECK:         %[[MORE:.*]] = arith.cmpi slt, %i, %hi : index
-// CHECK-NEXT:    cf.cond_br %[[MORE]], ^[[BODY:bb[0-9]+]], ^[[AFTER:bb[0-9]+]](%a : f32)
-// CHECK:       ^[[BODY]]:
+// CHECK-NEXT:    %[[SOME:.*]] = arith.cmpi slt, %lo, %hi : index
+// CHECK-NEXT:    cf.cond_br %[[SOME]], ^[[BODY:bb[0-9]+]](%lo, %init : index, f32), ^[[AFTER:bb[0-9]+]](%init : f32)
+// CHECK:       ^[[BODY]](%i: index, %a: f32):
 // CHECK-NEXT:    %[[SUM:.*]] = arith.addf %a, %a : f32
 // CHECK-NEXT:    %[[NEXT:.*]] = arith.addi %i, %step overflow<nsw> : index
-// CHECK-NEXT:    cf.br ^[[HEADER]](%[[NEXT]], %[[SUM]] : index, f32) {xhlo.parallel, xhlo.unroll = 4 : i64}
+// CHECK-NEXT:    %[[MORE:.*]] = arith.cmpi slt, %[[NEXT]], %hi : index
+// CHECK-NEXT:    cf.cond_br %[[MORE]], ^[[BODY]](%[[NEXT]], %[[SUM]] : index, f32), ^[[AFTER]](%[[SUM]] : f32) {xhlo.parallel, xhlo.unroll = 4 : i64}
 // CHECK:       ^[[AFTER]](%[[RESULT:.*]]: f32):
 // CHECK-NEXT:    func.return %[[RESULT]] : f32
 func.func @counted(%lo: index, %hi: index, %step: index, %init: f32) -> f32 {
@@ -17,6 +17,35 @@ func.func @counted(%lo: index, %hi: index, %step: index, %init: f32) -> f32 {
     %b = arith.addf %a, %a : f32
     scf.yield %b : f32
   } {xhlo.parallel, xhlo.unroll = 4 : i64}
+  func.return %r : f32
+}
+
+// A loop that is known to run is entered without a comparison.
+// CHECK-LABEL: func.func @known
+// CHECK:         cf.br ^[[BODY:bb[0-9]+]](%{{.*}}, %init : index, f32)
+// CHECK-NEXT:  ^[[BODY]](%i: index, %a: f32):
+func.func @known(%init: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c1000 = arith.constant 1000 : index
+  %r = scf.for %i = %c0 to %c1000 step %c1 iter_args(%a = %init) -> (f32) {
+    %b = arith.addf %a, %a : f32
+    scf.yield %b : f32
+  }
+  func.return %r : f32
+}
+
+// Nothing enters a loop that is known not to run.
+// CHECK-LABEL: func.func @never
+// CHECK:         %[[SOME:.*]] = arith.cmpi slt, %c1, %c0 : index
+// CHECK-NEXT:    cf.cond_br %[[SOME]], ^{{.*}}, ^[[AFTER:bb[0-9]+]](%init : f32)
+func.func @never(%init: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c1 to %c0 step %c1 iter_args(%a = %init) -> (f32) {
+    %b = arith.addf %a, %a : f32
+    scf.yield %b : f32
+  }
   func.return %r : f32
 }
 
@@ -158,10 +187,11 @@ func.func @around_a_call(%m: memref<4xf32>, %v: f32) {
 // CHECK-DAG:     %[[FOUR:.*]] = arith.constant 4 : index
 // CHECK:         cf.br ^[[AT:bb[0-9]+]](%[[ZERO]] : index)
 // CHECK:       ^[[AT]](%[[I:.*]]: index):
-// CHECK:         arith.cmpi slt, %[[I]], %[[FOUR]] : index
-// CHECK:         %[[K:.*]] = arith.addi %[[LO]], %[[I]] : index
+// CHECK-NEXT:    %[[K:.*]] = arith.addi %[[LO]], %[[I]] : index
 // CHECK-NEXT:    memref.store %v, %m[%[[K]]]
-// CHECK:         {xhlo.unroll = 0 : i64}
+// CHECK-NEXT:    %[[NEXT:.*]] = arith.addi %[[I]], %{{.*}} overflow<nsw> : index
+// CHECK-NEXT:    arith.cmpi slt, %[[NEXT]], %[[FOUR]] : index
+// CHECK-NEXT:    {{.*}} {xhlo.unroll = 0 : i64}
 func.func @apart(%m: memref<40xf32>, %v: f32, %lo: index) {
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
