@@ -55,7 +55,7 @@ The memrefs that it writes do not overlap any other, and it calls nothing.
 
 
 class _CallsABody(SymbolUserOpInterface):
-    """cpu.parallel_for names a function of its captures and two index arguments, the bounds of a range."""
+    """cpu.parallel_for names a function of its captures and two index arguments, an iteration and a slot."""
 
     def verify(self, op: Any) -> None:
         found = SymbolTable.lookup_symbol(op, op.callee)
@@ -63,7 +63,7 @@ class _CallsABody(SymbolUserOpInterface):
             raise VerifyException(f"'{op.callee.string_value()}' does not name a function")
         inputs, captures = list(found.function_type.inputs.data), [value.type for value in op.captures]
         if len(inputs) != len(captures) + 2 or inputs[:-2] != captures or found.function_type.outputs.data:
-            raise VerifyException(f"'@{op.callee.string_value()}' does not take the captures and two bounds")
+            raise VerifyException(f"'@{op.callee.string_value()}' does not take the captures, an iteration and a slot")
 
 
 @irdl_op_definition
@@ -71,9 +71,9 @@ class ParallelForOp(IRDLOperation):
     """
     Run a function over the iterations 0..count-1, divided among the threads of the team.
 
-    `cpu.parallel_for @body(%a : memref<8xf32>) {count = 4 : i64}` calls `@body(%a, %lo, %hi)` once or more on each
-    thread so that the ranges [%lo, %hi) are disjoint and together [0, count). It returns when all are done. The ranges
-    are contiguous; their assignment to threads is not fixed, so iterations must not depend on each other.
+    `cpu.parallel_for @body(%a : memref<8xf32>) {count = 4 : i64}` calls `@body(%a, %i, %slot)` once for each iteration
+    %i. It returns when all are done. A thread runs ranges of iterations, each in order; %slot is the first one of the
+    range. Which thread runs a range is not fixed, so iterations must not depend on each other.
     """
 
     name = "cpu.parallel_for"

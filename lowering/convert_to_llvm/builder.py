@@ -431,27 +431,40 @@ class LlvmBuilder:
         self.new_blocks.append(block)
         return block
 
-    def begin_loop(self, count: int) -> tuple[Block, Block]:
+    def begin_loop(self) -> tuple[Block, Block]:
         """
-        Open a loop of `count` > 0 iterations at the insertion point; the operations that follow are its body.
+        Open a loop from 0 at the insertion point; the operations that follow are its body, which runs at least once.
 
         Returns its block, whose argument is the iteration, and the exit block; pass both to `end_loop`.
         """
         header, exit_ = Block(arg_types=(I64,)), Block()
         self.add(create_op(llvm.BrOp, operands=(self.constant(0),), successors=(header,)))
-        self.new_blocks.append(header)
-        self.block = header
+        self._begin(header)
         return header, exit_
 
-    def end_loop(self, header: Block, exit_: Block, count: int) -> None:
-        """Close the innermost open loop and continue after it."""
+    def begin_loop_between(self, first: SSAValue, end: SSAValue) -> tuple[Block, Block]:
+        """As `begin_loop`, from `first` up to `end`, which may be no iterations."""
+        header, exit_ = Block(arg_types=(I64,)), Block()
+        self._branch_if_less(first, end, header, exit_)
+        self._begin(header)
+        return header, exit_
+
+    def _begin(self, header: Block) -> None:
+        self.new_blocks.append(header)
+        self.block = header
+
+    def end_loop(self, header: Block, exit_: Block, end: SSAValue) -> None:
+        """Close the innermost open loop, which runs up to `end`, and continue after it."""
         after = self.emit(llvm.AddOp, (header.args[0], self.constant(1)), I64, {"overflowFlags": NO_WRAP})
+        self._branch_if_less(after, end, header, exit_)
+        self._begin(exit_)
+
+    def _branch_if_less(self, number: SSAValue, end: SSAValue, header: Block, exit_: Block) -> None:
+        """Go on with iteration `number` of a loop, or leave it."""
         properties = {"predicate": integer_attr(llvm.ICmpPredicateFlag.ULT.to_int(), I64)}
-        again = self.emit(llvm.ICmpOp, (after, self.constant(count)), I1, properties)
+        again = self.emit(llvm.ICmpOp, (number, end), I1, properties)
         segments = {"operandSegmentSizes": i32_array((1, 1, 0))}
-        self.add(create_op(llvm.CondBrOp, operands=(again, after), successors=(header, exit_), properties=segments))
-        self.new_blocks.append(exit_)
-        self.block = exit_
+        self.add(create_op(llvm.CondBrOp, operands=(again, number), successors=(header, exit_), properties=segments))
 
     def finish(self) -> list[Block]:
         """The new function's blocks; constants and stack slots are at the top of the first."""

@@ -7,6 +7,7 @@ of the runtime.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects import llvm
@@ -55,7 +56,7 @@ def _parallel_for(op: ParallelForOp, to: LlvmBuilder) -> None:
 
 
 def make_thunk(body: str, captures: list[Attribute], to: LlvmBuilder, registers: Registers) -> llvm.FuncOp:
-    """`void @body.thunk(ptr context, i64 lo, i64 hi)`: loads the captures and calls the body."""
+    """`void @body.thunk(ptr context, i64 lo, i64 hi)`: loads the captures and calls the body for each iteration."""
     entry = to.block = to.new_block(THUNK_TYPE.inputs.data)
     context, low, high = entry.args
     struct = llvm.LLVMStructType.from_type_list(captures)
@@ -63,9 +64,16 @@ def make_thunk(body: str, captures: list[Attribute], to: LlvmBuilder, registers:
         to.load(to.field(context, struct, index), type_, byte_width(type_), tagged=False)
         for index, type_ in enumerate(captures)
     ]
-    flushed(to, registers, lambda: to.call(body, (*values, low, high), None))
+    flushed(to, registers, lambda: _call_each(body, values, low, high, to))
     to.add(llvm.ReturnOp.create())
     return llvm_function(thunk_name(body), THUNK_TYPE, "internal", Region(to.finish()))
+
+
+def _call_each(body: str, values: Sequence[SSAValue], low: SSAValue, high: SSAValue, to: LlvmBuilder) -> None:
+    """Call the body for the iterations from `low` up to `high`, which is above it."""
+    loop, after = to.begin_loop_between(low, high)
+    to.call(body, (*values, loop.args[0], low), None)
+    to.end_loop(loop, after, high)
 
 
 HOST_CALL_TYPE = llvm.LLVMFunctionType([PTR])

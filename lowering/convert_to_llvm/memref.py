@@ -246,14 +246,14 @@ def _copy_dimension(
         copy_run(to, *pointers)
         return
     size = layouts[0].shape[dim]
-    header, exit_ = to.begin_loop(size)
+    header, exit_ = to.begin_loop()
     index = header.args[0]
     moved: list[SSAValue] = []
     for pointer, layout in zip(pointers, layouts, strict=True):
         offset = to.emit(llvm.MulOp, (index, to.constant(layout.strides[dim])), I64, {"overflowFlags": NO_WRAP})
         moved.append(to.gep(pointer, offset, layout.element))
     _copy_dimension(to, dim + 1, outer, (moved[0], moved[1]), layouts, copy_run)
-    to.end_loop(header, exit_, size)
+    to.end_loop(header, exit_, to.constant(size))
 
 
 _ATOMIC = {

@@ -12,7 +12,6 @@ from xdsl.ir import Block, Operation, Region
 
 from ...dialects.cpu import ParallelForOp, SlotOp
 from ...dialects.support.attributes import function_op, return_op
-from ...dialects.support.buffer_ops import index_constant
 from ...dialects.support.kernel import PARALLEL, PARALLEL_BODY
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
@@ -74,7 +73,7 @@ def _move_ops(source: Block, target: Block) -> None:
 
 
 def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
-    """Replace the loop by a cpu.parallel_for; return the function that runs a range of iterations."""
+    """Replace the loop by a cpu.parallel_for; return the function that runs one iteration."""
     count = static_count(op)
     for inner in [x for x in op.body.walk() if type(x) is scf.ParallelOp]:
         serialize(inner)
@@ -86,23 +85,23 @@ def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
 
     body = Block()
     captures = Captures(body)
+    slots = [inner for inner in region.walk() if isinstance(inner, SlotOp)]
     allocas = [inner for inner in region.walk() if type(inner) is memref.AllocaOp]
     capture(region, captures, set(loop_block.args))
 
-    lower = body.insert_arg(INDEX, len(body.args))
-    upper = body.insert_arg(INDEX, len(body.args))
-    lower.name_hint, upper.name_hint = "lo", "hi"
-    step = index_constant(1)
-    for slot in [inner for inner in region.walk() if isinstance(inner, SlotOp)]:
-        slot.slot.replace_all_uses_with(lower)
-        slot.detach()
-        slot.erase()
+    index, slot = (body.insert_arg(INDEX, len(body.args)) for _ in range(2))
+    index.name_hint, slot.name_hint = "i", "slot"
+    loop_block.args[0].replace_all_uses_with(index)
+    for inner in slots:
+        inner.slot.replace_all_uses_with(slot)
+        inner.detach()
+        inner.erase()
     # An alloca in a loop would allocate stack space in each iteration.
     for alloca in allocas:
         alloca.detach()
-    loop_block.add_op(scf.YieldOp())
-    loop = scf.ForOp.create(operands=[lower, upper, step.result], regions=[region], location=op.location)
-    body.add_ops([*captures.repeated, step, *allocas, loop, return_op()])
+    body.add_ops([*captures.repeated, *allocas])
+    _move_ops(loop_block, body)
+    body.add_op(return_op())
     function = function_op(name, body.arg_types, (), Region(body))
     function.attributes[PARALLEL_BODY] = UnitAttr()
     function.location = op.location
@@ -128,11 +127,11 @@ class OutlineParallelLoopsPass(HloPass):
 
     Before: `scf.parallel (%i) = (0) to (256) step (1) {.. %a ..}` in @k
     After:  `cpu.parallel_for @k_body_0(%a : memref<..>) {count = 256 : i64}` and
-            `func.func private @k_body_0(%a: memref<..>, %lo: index, %hi: index)` with a loop from %lo to %hi.
+            `func.func private @k_body_0(%a: memref<..>, %i: index, %slot: index)`, which runs iteration %i.
     A function that has nothing but calls of shared functions, the loops around them and loops of other work, such as
     the epilogue of a product, calls functions for these loops: what is left is translated quickly
     (targets/llvm_text/parts.py).
-    cpu.slot becomes %lo: ranges do not overlap, and a thread runs one of them at a time.
+    cpu.slot becomes %slot, the first iteration of those that a thread runs one after the other.
     Assumes: 1-D loops over 0..constant without results; loops inside them are serialized.
     Leaves: no scf.parallel. Constants and views of captured buffers are cloned into the body.
     """

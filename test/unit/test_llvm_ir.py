@@ -38,27 +38,25 @@ PROGRAM = """
     %r = arith.mulf %a, %a fastmath<contract> : f32
     func.return %r : f32
   }
-  func.func private @body(%x: memref<4x8xf32>, %out: memref<4x8xf32>, %lo: index, %hi: index)
+  func.func private @body(%x: memref<4x8xf32>, %out: memref<4x8xf32>, %i: index, %slot: index)
       attributes {xhlo.parallel_body} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c8 = arith.constant 8 : index
     %table = memref.get_global @table : memref<4xf32>
-    scf.for %i = %lo to %hi step %c1 {
-      %t = memref.load %table[%i] : memref<4xf32>
-      scf.for %j = %c0 to %c8 step %c1 {
-        %a = memref.load %x[%i, %j] : memref<4x8xf32>
-        %s = func.call @square(%a) : (f32) -> f32
-        %m = arith.maximumf %s, %t fastmath<nsz> : f32
-        %p = arith.cmpf ogt, %m, %a : f32
-        %r = arith.select %p, %m, %a : f32
-        memref.store %r, %out[%i, %j] : memref<4x8xf32>
-      } {xhlo.parallel, xhlo.vectorize, xhlo.unroll = 2 : i64}
-      %v = vector.load %x[%i, %c0] : memref<4x8xf32>, vector<8xf32>
-      %w = arith.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, -0.0]> : vector<8xf32>
-      %z = arith.addf %v, %w : vector<8xf32>
-      vector.store %z, %out[%i, %c0] : memref<4x8xf32>, vector<8xf32>
-    }
+    %t = memref.load %table[%i] : memref<4xf32>
+    scf.for %j = %c0 to %c8 step %c1 {
+      %a = memref.load %x[%i, %j] : memref<4x8xf32>
+      %s = func.call @square(%a) : (f32) -> f32
+      %m = arith.maximumf %s, %t fastmath<nsz> : f32
+      %p = arith.cmpf ogt, %m, %a : f32
+      %r = arith.select %p, %m, %a : f32
+      memref.store %r, %out[%i, %j] : memref<4x8xf32>
+    } {xhlo.parallel, xhlo.vectorize, xhlo.unroll = 2 : i64}
+    %v = vector.load %x[%i, %c0] : memref<4x8xf32>, vector<8xf32>
+    %w = arith.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, -0.0]> : vector<8xf32>
+    %z = arith.addf %v, %w : vector<8xf32>
+    vector.store %z, %out[%i, %c0] : memref<4x8xf32>, vector<8xf32>
     func.return
   }
   func.func @main(%x: memref<4x8xf32>, %out: memref<4x8xf32>) {

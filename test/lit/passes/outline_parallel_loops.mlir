@@ -1,18 +1,17 @@
 // RUN: hlo-opt %s --outline-parallel-loops | filecheck %s
-// The body becomes a function of its captured values and the bounds of a share of the iterations.
+// The body becomes a function of its captured values, the iteration and a slot.
 
-// Constants and views are repeated inside; stack buffers are outside the loop.
+// Constants and views are repeated inside; stack buffers are at the top.
 // CHECK-LABEL: func.func private @kernel
 // CHECK-NEXT:    cpu.parallel_for @kernel_body_0(%a, %o : memref<4x8xf32>, memref<32xf32>) {count = 4 : i64}
 // CHECK-NEXT:    func.return
-// CHECK:       func.func private @kernel_body_0(%a: memref<4x8xf32>, %o: memref<32xf32>, %lo: index, %hi: index) attributes {xhlo.parallel_body}
+// CHECK:       func.func private @kernel_body_0(%a: memref<4x8xf32>, %o: memref<32xf32>, %i: index, %slot: index) attributes {xhlo.parallel_body}
 // CHECK-DAG:     %[[FLAT:.*]] = memref.reinterpret_cast %a
 // CHECK-DAG:     %[[EIGHT:.*]] = arith.constant 8 : index
 // CHECK:         %[[STACK:.*]] = memref.alloca() : memref<8xf32>
-// CHECK-NEXT:    scf.for %[[I:.*]] = %lo to %hi
-// CHECK-NEXT:      %[[AT:.*]] = arith.muli %[[I]], %[[EIGHT]]
-// CHECK-NEXT:      %[[X:.*]] = memref.load %[[FLAT]][%[[AT]]]
-// CHECK-NEXT:      memref.store %[[X]], %[[STACK]]
+// CHECK-NEXT:    %[[AT:.*]] = arith.muli %i, %[[EIGHT]]
+// CHECK-NEXT:    %[[X:.*]] = memref.load %[[FLAT]][%[[AT]]]
+// CHECK-NEXT:    memref.store %[[X]], %[[STACK]]
 func.func private @kernel(%a: memref<4x8xf32>, %o: memref<32xf32>) attributes {hlo.kernel = "loop"} {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
@@ -36,9 +35,9 @@ func.func private @kernel(%a: memref<4x8xf32>, %o: memref<32xf32>) attributes {h
 // CHECK-LABEL: func.func private @nested
 // CHECK-NEXT:    cpu.parallel_for @nested_body_0
 // CHECK:       func.func private @nested_body_0
-// CHECK:         scf.for %[[I:.*]] = %lo to %hi
-// CHECK-NEXT:      scf.for %[[J:.*]] =
-// CHECK-NEXT:        memref.store %{{.*}}, %o[%[[I]], %[[J]]]
+// CHECK-SAME:    (%o: memref<4x4xf32>, %i: index, %slot: index)
+// CHECK:         scf.for %[[J:.*]] =
+// CHECK-NEXT:      memref.store %{{.*}}, %o[%i, %[[J]]]
 func.func private @nested(%o: memref<4x4xf32>) attributes {hlo.kernel = "loop"} {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index

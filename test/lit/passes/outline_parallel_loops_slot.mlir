@@ -2,13 +2,12 @@
 // The place of a thread's scratch memory is the first iteration of its range, which no other thread has.
 
 // CHECK-LABEL: func.func private @kernel_body_0
-// CHECK-SAME:    (%scratch: memref<4xf32>, %o: memref<4xf32>, %lo: index, %hi: index)
+// CHECK-SAME:    (%scratch: memref<4xf32>, %o: memref<4xf32>, %i: index, %slot: index)
 // CHECK-NOT:     cpu.slot
-// CHECK:         scf.for %[[I:.*]] = %lo to %hi
-// CHECK-NEXT:      memref.store %{{.*}}, %scratch[%lo]
-// CHECK-NEXT:      scf.for
-// CHECK-NEXT:        %[[X:.*]] = memref.load %scratch[%lo]
-// CHECK-NEXT:        memref.store %[[X]], %o[%[[I]]]
+// CHECK:         memref.store %{{.*}}, %scratch[%slot]
+// CHECK-NEXT:    scf.for
+// CHECK-NEXT:      %[[X:.*]] = memref.load %scratch[%slot]
+// CHECK-NEXT:      memref.store %[[X]], %o[%i]
 func.func private @kernel(%scratch: memref<4xf32>, %o: memref<4xf32>) attributes {hlo.kernel = "loop"} {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index

@@ -19,26 +19,32 @@ func.func private @kernel(%x: memref<64xf32>, %y: memref<64xf32>) attributes {hl
 // CHECK-SAME:    %{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: i64, %{{.*}}: i64
 // CHECK:         llvm.load %{{.*}} {access_groups = [#[[GROUP]]]
 // CHECK:         llvm.store {{.*}} {access_groups = [#[[GROUP]]]
-// CHECK:         llvm.br {{.*}} {loop_annotation = #llvm.loop_annotation<unroll = <count = 4 : i32>, parallelAccesses = #[[GROUP]]>}
-func.func private @body(%x: memref<64xf32>, %y: memref<64xf32>, %lo: index, %hi: index)
+// CHECK:         llvm.cond_br {{.*}} {loop_annotation = #llvm.loop_annotation<unroll = <count = 4 : i32>, parallelAccesses = #[[GROUP]]>}
+func.func private @body(%x: memref<64xf32>, %y: memref<64xf32>, %lo: index, %slot: index)
     attributes {xhlo.parallel_body} {
   %c1 = arith.constant 1 : index
-  cf.br ^header(%lo : index)
-^header(%i: index):
-  %more = arith.cmpi slt, %i, %hi : index
-  cf.cond_br %more, ^loop, ^done
-^loop:
+  %c16 = arith.constant 16 : index
+  %hi = arith.addi %lo, %c16 : index
+  cf.br ^loop(%lo : index)
+^loop(%i: index):
   %v = memref.load %x[%i] : memref<64xf32>
   memref.store %v, %y[%i] : memref<64xf32>
   %next = arith.addi %i, %c1 : index
-  cf.br ^header(%next : index) {xhlo.parallel, xhlo.unroll = 4 : i64}
+  %more = arith.cmpi slt, %next, %hi : index
+  cf.cond_br %more, ^loop(%next : index), ^done {xhlo.parallel, xhlo.unroll = 4 : i64}
 ^done:
   func.return
 }
 
+// The body is called for each iteration of a range, with its first one as the slot.
 // CHECK-LABEL: llvm.func internal @body.thunk
+// CHECK-SAME:    (%{{.*}}: !llvm.ptr, %[[LO:[0-9]+]]: i64, %[[HI:[0-9]+]]: i64)
 // CHECK-COUNT-2: llvm.load
-// CHECK:         llvm.call @body(
+// CHECK:         %[[SOME:.*]] = llvm.icmp "ult" %[[LO]], %[[HI]]
+// CHECK-NEXT:    llvm.cond_br %[[SOME]], ^[[EACH:bb[0-9]+]](%[[LO]] : i64), ^[[END:bb[0-9]+]]
+// CHECK:       ^[[EACH]](%[[I:.*]]: i64):
+// CHECK-NEXT:    llvm.call @body(%{{.*}}, %{{.*}}, %[[I]], %[[LO]])
+// CHECK:         llvm.cond_br %{{.*}}, ^[[EACH]](%{{.*}} : i64), ^[[END]]
 
 // CHECK-LABEL: llvm.func internal @main
 func.func @main(%x: memref<64xf32>, %y: memref<64xf32>) {
