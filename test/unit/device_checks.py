@@ -7,7 +7,6 @@ It prints the failure of each check as JSON.
 from __future__ import annotations
 
 import json
-import os
 import threading
 import traceback
 from collections.abc import Callable
@@ -15,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
-DEVICES = 8
+import spmd_programs
+from spmd_programs import DEVICES
+
 CHECKS: dict[str, Callable[[], None]] = {}
 A = np.random.default_rng(0).normal(size=(8, 16)).astype(np.float32)
 
@@ -239,33 +240,8 @@ def executables_of_several_devices_are_serialized() -> None:
     np.testing.assert_allclose(again(put(A, "x", "y")), (A * 2).sum(0), rtol=1e-4, atol=1e-5)
 
 
-@check
-def programs_agree_with_xla() -> None:
-    """The programs of spmd_programs.py, through JAX on both platforms."""
-    import jax
-
-    import spmd_programs
-
-    wrong: list[str] = []
-    ours, theirs = spmd_programs.programs(), spmd_programs.programs(jax.devices("cpu"))
-    for (name, function, arguments), (_, reference, others) in zip(ours, theirs, strict=True):
-        with jax.default_device(jax.devices("cpu")[0]):
-            expected = jax.tree.leaves(spmd_programs.jitted(reference)(*others))
-        try:
-            for got, want in zip(jax.tree.leaves(spmd_programs.jitted(function)(*arguments)), expected, strict=True):
-                np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=1e-4, atol=1e-4)
-        except Exception as error:
-            wrong.append(f"{name}: {error}")
-    assert not wrong, "\n".join(wrong)
-
-
 def main() -> None:
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={DEVICES}"
-    os.environ["XHLO_NUM_DEVICES"] = str(DEVICES)
-    os.environ["JAX_PLATFORMS"] = "xhlo,cpu"
-    import jax
-
-    assert len(jax.devices("xhlo")) == DEVICES
+    spmd_programs.start_jax()
     found: dict[str, str] = {}
     for name, function in CHECKS.items():
         try:

@@ -1,6 +1,6 @@
 """
-Sharded JAX programs, run by XLA on 8 devices of the CPU and by partition-spmd on 8 threads. This is a program of its
-own because the number of XLA's devices is fixed when JAX starts. It prints the failure of each program as JSON.
+Sharded JAX programs on 8 devices: XLA's results are those of partition-spmd on 8 threads, and of JAX on xhlo. This is a
+program of its own because the number of devices is fixed when JAX starts. It prints the failure of each program as JSON.
 """
 
 from __future__ import annotations
@@ -84,12 +84,15 @@ def programs(devices: Any = None) -> Iterator[tuple[str, Callable[..., Any], tup
     yield "nested_manual", jax.jit(mapped(nested, P("x"), P("x"), axis_names={"x"})), (a,)
     mean = mapped(lambda v: lax.pmean(v, ("a", "b")), P(("c", "a"), "b"), P("c", None), on=cube)
     yield "pmean_permuted", mean, (permuted,)
-    yield "pmap", jax.pmap(lambda v: lax.psum(v, "i") + lax.axis_index("i"), axis_name="i"), (array(8, 3),)
+    every = list(devices)
+    numbered = jax.pmap(lambda v: lax.psum(v, "i") + lax.axis_index("i"), axis_name="i", devices=every)
+    yield "pmap", numbered, (array(8, 3),)
 
     def gradient(w: Any, x: Any) -> Any:
         return lax.pmean(jax.grad(lambda w: jnp.sum((x @ w) ** 2))(w), "i")
 
-    yield "pmap_gradient", jax.pmap(gradient, axis_name="i", in_axes=(None, 0)), (array(16, 4), array(8, 5, 16))
+    mapped_gradient = jax.pmap(gradient, axis_name="i", in_axes=(None, 0), devices=every)
+    yield "pmap_gradient", mapped_gradient, (array(16, 4), array(8, 5, 16))
 
     def step(weights: Any, x: Any, y: Any) -> Any:
         def loss(weights: Any) -> Any:
@@ -194,8 +197,8 @@ def jitted(function: Any) -> Any:
     return function if hasattr(function, "lower") else jax.jit(function)
 
 
-def check(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    """Raise an error that says what is wrong with the partitioned program."""
+def partitioned(function: Callable[..., Any], arguments: tuple[Any, ...]) -> list[Any]:
+    """XLA's results, which the parts on all devices agree with, or an error that says where they do not."""
     import jax
     import numpy as np
 
@@ -215,18 +218,42 @@ def check(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     for index, (value, tiling) in enumerate(zip(expected, program.shardings.outputs, strict=True)):
         for device, wanted in enumerate(parts(value, tiling)):
             np.testing.assert_allclose(results[device][index], wanted, rtol=1e-4, atol=1e-4)
+    return expected
+
+
+def check(theirs: tuple[Any, Any], ours: tuple[Any, Any]) -> None:
+    """Raise an error that says what is wrong with a program, given as (function, arguments) on either platform."""
+    import jax
+    import numpy as np
+
+    with jax.default_device(jax.devices("cpu")[0]):
+        expected = partitioned(*theirs)
+    function, arguments = ours
+    for got, wanted in zip(jax.tree.leaves(jitted(function)(*arguments)), expected, strict=True):
+        np.testing.assert_allclose(np.asarray(got), np.asarray(wanted), rtol=1e-4, atol=1e-4)
+
+
+def start_jax() -> None:
+    """Give JAX 8 devices of xhlo, which are its first ones, and 8 of XLA's CPU."""
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={DEVICES}"
+    os.environ["XHLO_NUM_DEVICES"] = str(DEVICES)
+    os.environ["JAX_PLATFORMS"] = "xhlo,cpu"
+    import jax
+
+    assert len(jax.devices("xhlo")) == len(jax.devices("cpu")) == DEVICES
 
 
 def main() -> None:
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={DEVICES}"
-    os.environ["JAX_PLATFORMS"] = "cpu"
+    start_jax()
+    import jax
+
     from xhlo import register_custom_call
 
     register_custom_call("xla_ffi_python_cpu_callback", lambda call, *operands: None)
     found: dict[str, str] = {}
-    for name, function, arguments in programs():
+    for (name, *theirs), (_, *ours) in zip(programs(jax.devices("cpu")), programs(), strict=True):
         try:
-            check(function, arguments)
+            check(tuple(theirs), tuple(ours))
             found[name] = ""
         except Exception:
             found[name] = traceback.format_exc()
