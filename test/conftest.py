@@ -26,6 +26,13 @@ os.environ["XHLO_CACHE_SIZE"] = "0"
 # xhlo's own machine code is kept here, not in the home directory.
 os.environ["XDG_CACHE_HOME"] = str(Path(__file__).resolve().parent.parent / "build" / "cache")
 
+AS_PYTHON_DOES = gc.get_threshold()
+RARELY = (20_000, 50, 10)
+"""
+Thresholds of the garbage collector. What a compilation leaves behind is collected after it with either; what the tests
+themselves keep would be looked through again and again.
+"""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -51,15 +58,21 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     A collection of all that takes half a second, in the middle of any test.
     """
     gc.freeze()
+    gc.set_threshold(*RARELY)
     gc.enable()
 
 
 @pytest.fixture(scope="module", autouse=True)
-def quick_collections(request: pytest.FixtureRequest) -> None:
-    """In a file whose tests collect garbage: leave alone what earlier files have made."""
-    if vars(request.module).get("gc") is gc:
-        gc.collect()
-        gc.freeze()
+def quick_collections(request: pytest.FixtureRequest) -> Iterator[None]:
+    """In a file whose tests collect garbage: as often as Python does, without what earlier files have made."""
+    if vars(request.module).get("gc") is not gc:
+        yield
+        return
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*AS_PYTHON_DOES)
+    yield
+    gc.set_threshold(*RARELY)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
