@@ -19,8 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from xdsl.dialects.linalg.ops import YieldOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 
 from ...dialects.support.buffers import memref_type, row_major
 from ...dialects.support.kernel import CONTRACTION
@@ -33,6 +32,7 @@ from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
+from .partial_results import combination_of_rows, wide_rows_of
 
 BLOCK = 4096
 """Elements that a float sum accumulates before it adds the block's sum to the total."""
@@ -413,7 +413,7 @@ class ReductionEmitter:
         if plan.combiners is None:
             self._choose_from_chunks(scratch, chunks, row, strides)
             return
-        then = self._second_stage(plan.combiners, scratch, chunks, row, strides)
+        then = combination_of_rows(nest, plan.kept, plan.combiners, scratch, chunks)
         second = ReductionEmitter(builder, plan_reduction(then), self.inits, self.roots)
         if second.adds_rows():
             from .combining import Rows, combine_rows  # few first programs need it
@@ -433,21 +433,6 @@ class ReductionEmitter:
         if plan.in_registers or len(plan.kept) != 1 or task_count(plan.work, plan.work, plan.work) != 1:
             return False
         return all(access.strides[plan.kept[0]] == 1 for access in plan.nest.outputs)
-
-    def _second_stage(
-        self, combiners: list[Combiner], scratch: list[SSAValue], chunks: int, row: int, strides: list[int]
-    ) -> Nest:
-        """Reduce the chunks' results to the outputs."""
-        kept, nest = self.plan.kept, self.plan.nest
-        types = [combiner.type for combiner in combiners]
-        body = Block(arg_types=[*types, *types])
-        count = len(combiners)
-        results = [c.copy(body.args[count + k], body.args[k]) for k, c in enumerate(combiners)]
-        body.add_ops([*results, YieldOp(*(op.results[0] for op in results))])
-        inputs = tuple(Access(buffer, 0, (), (*(strides[l] for l in kept), row)) for buffer in scratch)
-        outputs = tuple(replace(x, strides=(*(x.strides[l] for l in kept), 0)) for x in nest.outputs)
-        sizes = (*(nest.sizes[l] for l in kept), chunks)
-        return Nest(nest.op, sizes, (*(False for _ in kept), True), inputs, outputs, body)
 
     def _choose_from_chunks(self, scratch: list[SSAValue], chunks: int, row: int, strides: list[int]) -> None:
         """Combine the chunks' results, in order."""
@@ -493,4 +478,14 @@ def emit_reduction(
     """Emit a reduction nest; `inits` as in `Inits`, `bound` holds the indices of its bound loops."""
     if 0 in nest.sizes:
         return
-    ReductionEmitter(builder, plan_reduction(nest), inits, roots or {}).emit(bound)
+    plan, roots = plan_reduction(nest), roots or {}
+    alone = not bound and builder.parallel_body is None
+    wide = wide_rows_of(plan.nest, plan.kept, plan.reduced) if alone and plan.combiners else None
+    if wide is None or plan.combiners is None:
+        ReductionEmitter(builder, plan, inits, roots).emit(bound)
+        return
+    scratch = wide.scratch(builder)
+    emit_reduction(builder, wide.reduce_wide(scratch), [c.neutral(builder) for c in plan.combiners], roots)
+    emit_reduction(builder, wide.combine(plan.combiners, scratch), inits, roots)
+    if wide.rest is not None:
+        emit_reduction(builder, wide.rest, [None] * len(inits), roots)

@@ -80,3 +80,27 @@ func.func private @short_columns(%x: memref<64x4xf64>, %y: memref<64xf64>, %r: m
   }
   func.return
 }
+
+// Rows of three columns are reduced 64 side by side, as rows of 192; these are combined, and the last rows follow.
+// CHECK-LABEL: @narrow(
+// CHECK-DAG:     %[[WIDE:.*]] = memref.alloc() : memref<192xf32>
+// CHECK-DAG:     %[[COLUMNS:.*]] = arith.constant 192 : index
+// CHECK:         memref.store %{{.*}}, %[[WIDE]]
+// CHECK:         scf.for %[[J:.*]] = %{{.*}} to %[[COLUMNS]] step
+// CHECK-NEXT:      memref.load %[[WIDE]][%[[J]]]
+// CHECK-COUNT-4:   arith.maximumf
+// CHECK:           memref.store %{{.*}}, %[[WIDE]][%[[J]]]
+// CHECK:         memref.load %[[WIDE]]
+// CHECK:         memref.store %{{.*}}, %o
+// CHECK:         memref.reinterpret_cast %a to offset: [3072], sizes: [2, 3]
+// CHECK:         memref.store %{{.*}}, %o
+func.func private @narrow(%a: memref<1026x3xf32>, %o: memref<3xf32>) attributes {hlo.kernel = "reduce"} {
+  %least = arith.constant 0xFF800000 : f32
+  linalg.fill ins(%least : f32) outs(%o : memref<3xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%a : memref<1026x3xf32>) outs(%o : memref<3xf32>) {
+  ^bb(%x: f32, %z: f32):
+    %s = arith.maximumf %z, %x : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}

@@ -1,0 +1,137 @@
+"""
+Partial results of a reduction, rows of a scratch buffer, as nests.
+
+Chunks of a long reduction have a row each. A narrow matrix, whose few columns would leave vectors empty, is reduced as
+one of wide rows: some rows that are neighbours in memory are taken as one, whose partial results are combined in the
+end. What is left beside whole wide rows follows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.linalg.ops import YieldOp
+from xdsl.ir import Block, SSAValue
+
+from ...dialects.support.buffers import memref_type, row_major
+from ..loop_nests.combiners import Combiner
+from ..loop_nests.loop_builder import LoopBuilder, buffer_of
+from ..loop_nests.nest import Access, Nest
+
+NARROW = 64
+"""Columns from which rows are wide enough by themselves."""
+
+WIDE = 128
+"""Least elements of a wide row: some vectors, so that as many chains of operations are in flight."""
+
+LEAST_WIDE_ROWS = 16
+"""Wide rows that make partial results worth it."""
+
+
+def combination_of_rows(
+    nest: Nest, kept: Sequence[int], combiners: Sequence[Combiner], scratch: Sequence[SSAValue], rows: int
+) -> Nest:
+    """Reduce rows of partial results, each with an element for the iterations of the kept loops, to the outputs."""
+    sizes = tuple(nest.sizes[loop] for loop in kept)
+    return _combination(nest, kept, combiners, scratch, (*row_major(sizes), math.prod(sizes)), rows)
+
+
+def _combination(
+    nest: Nest,
+    kept: Sequence[int],
+    combiners: Sequence[Combiner],
+    scratch: Sequence[SSAValue],
+    strides: tuple[int, ...],
+    parts: int,
+) -> Nest:
+    """Reduce partial results in buffers of these strides, for the kept loops and for the parts, to the outputs."""
+    types = [combiner.type for combiner in combiners]
+    body = Block(arg_types=[*types, *types])
+    count = len(combiners)
+    results = [c.copy(body.args[count + k], body.args[k]) for k, c in enumerate(combiners)]
+    body.add_ops([*results, YieldOp(*(op.results[0] for op in results))])
+    inputs = tuple(Access(buffer, 0, (), strides) for buffer in scratch)
+    outputs = tuple(replace(x, strides=(*(x.strides[l] for l in kept), 0)) for x in nest.outputs)
+    sizes = (*(nest.sizes[l] for l in kept), parts)
+    return Nest(nest.op, sizes, (*(False for _ in kept), True), inputs, outputs, body)
+
+
+@dataclass(frozen=True)
+class WideRows:
+    """A reduction over the rows of a narrow matrix, or of several."""
+
+    nest: Nest
+    kept: tuple[int, ...]
+    """The loops over matrices, and last the one over the columns."""
+    row: int
+    """The loop over rows that are neighbours in memory."""
+    count: int
+    """Rows in a wide one."""
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        """The sizes of a scratch buffer: a wide row for each matrix."""
+        *outer, columns = (self.nest.sizes[loop] for loop in self.kept)
+        return *outer, self.count * columns
+
+    def scratch(self, builder: LoopBuilder) -> list[SSAValue]:
+        size = math.prod(self._sizes)
+        return [
+            builder.alloc(memref_type((size,), buffer_of(access.root).element_type)) for access in self.nest.outputs
+        ]
+
+    def reduce_wide(self, scratch: Sequence[SSAValue]) -> Nest:
+        """Reduce whole wide rows to one."""
+        nest, row = self.nest, self.row
+        sizes = list(nest.sizes)
+        sizes[self.kept[-1]] *= self.count
+        sizes[row] //= self.count
+        strides = dict(zip(self.kept, row_major(self._sizes), strict=True))
+
+        def widened(access: Access) -> Access:
+            found = [stride * self.count if loop == row else stride for loop, stride in enumerate(access.strides)]
+            return replace(access, strides=tuple(found))
+
+        inputs = tuple(widened(x) if isinstance(x, Access) else x for x in nest.inputs)
+        places = tuple(strides.get(loop, 0) for loop in range(len(sizes)))
+        outputs = tuple(Access(buffer, 0, (), places) for buffer in scratch)
+        return replace(nest, sizes=tuple(sizes), inputs=inputs, outputs=outputs)
+
+    def combine(self, combiners: Sequence[Combiner], scratch: Sequence[SSAValue]) -> Nest:
+        """Combine the parts of the wide rows."""
+        strides = (*row_major(self._sizes), self.nest.sizes[self.kept[-1]])
+        return _combination(self.nest, self.kept, combiners, scratch, strides, self.count)
+
+    @property
+    def rest(self) -> Nest | None:
+        """The rows that are left."""
+        nest, row = self.nest, self.row
+        left = nest.sizes[row] % self.count
+        if not left:
+            return None
+        first = nest.sizes[row] - left
+        inputs = tuple(
+            replace(x, offset=x.offset + first * x.strides[row]) if isinstance(x, Access) else x for x in nest.inputs
+        )
+        sizes = tuple(left if loop == row else size for loop, size in enumerate(nest.sizes))
+        return replace(nest, sizes=sizes, inputs=inputs)
+
+
+def wide_rows_of(nest: Nest, kept: Sequence[int], reduced: Sequence[int]) -> WideRows | None:
+    """The wide rows of a canonical nest; None if it has enough columns, few rows, or others between them."""
+    columns = [loop for loop in kept if abs(nest.outputs[0].strides[loop]) == 1]
+    inputs = [x for x in nest.inputs if isinstance(x, Access)]
+    if not columns or nest.dims or not 1 < nest.sizes[columns[0]] < NARROW:
+        return None
+    (column,) = columns
+    size = nest.sizes[column]
+    if not any(x.strides[column] == 1 for x in inputs):
+        return None
+    count = 1 << (-(-WIDE // size) - 1).bit_length()
+    for row in reduced:
+        follow = all(x.strides[row] == x.strides[column] * size for x in inputs)
+        if follow and nest.sizes[row] >= LEAST_WIDE_ROWS * count:
+            return WideRows(nest, (*(loop for loop in kept if loop != column), column), row, count)
+    return None

@@ -1,0 +1,32 @@
+"""Reductions over the rows of matrices of few columns, which take some rows side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cpu_programs import DTYPES, on_threads, type_of
+
+
+def reduction(x: np.ndarray, axes: tuple[int, ...], operation: str, init: str) -> str:
+    element = type_of(x.reshape(-1)[0])
+    kept = type_of(x.sum(axes, dtype=x.dtype))
+    return f"""func.func @main(%x: {type_of(x)}) -> {kept} {{
+      %c = stablehlo.constant dense<{init}> : {element}
+      %0 = stablehlo.reduce(%x init: %c) applies stablehlo.{operation} across dimensions = {list(axes)}
+        : ({type_of(x)}, {element}) -> {kept}
+      return %0 : {kept} }}"""
+
+
+@pytest.mark.parametrize("element", ["i8", "i32", "f32", "f64"])
+@pytest.mark.parametrize(
+    "shape, axes",
+    [((5003, 3), (0,)), ((70000, 2), (0,)), ((3, 2049, 7), (1,)), ((3, 30, 20, 5), (1, 2)), ((4, 999, 63), (0, 1))],
+)
+def test_few_columns(element: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    """Small integers, whose sums are exact in every order; the initial value counts once."""
+    x = np.random.default_rng(0).integers(-20, 20, shape).astype(DTYPES[element])
+    (total,) = on_threads(reduction(x, axes, "add", "5" if element[0] == "i" else "5.0"), x)
+    np.testing.assert_array_equal(total, x.sum(axes, dtype=x.dtype) + x.dtype.type(5))
+    (least,) = on_threads(reduction(x, axes, "minimum", "-3" if element[0] == "i" else "-3.0"), x)
+    np.testing.assert_array_equal(least, np.minimum(x.min(axes), -3))
