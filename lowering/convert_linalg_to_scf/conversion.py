@@ -20,6 +20,7 @@ from ..loop_nests.fills import absorbed_fills
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Nest, nest_of_copy, nest_of_fill, nest_of_generic
 from .elementwise import canonical, emit_elementwise
+from .interleaving import emit_interleaved, parts_from
 from .iterated import emit_iterated
 from .lanes import lanes_of
 from .padding import convert_pads
@@ -59,10 +60,17 @@ def without_fills(ops: Sequence[Structured], absorbed: Absorbed) -> list[Structu
 
 def convert_nests(builder: LoopBuilder, ops: Sequence[Structured], absorbed: Absorbed) -> None:
     """Lower each operation to its own loops, in order and in place."""
-    for op in ops:
+    nests = [nest_of(op) for op in ops]
+    done = 0
+    for at, (op, nest) in enumerate(zip(ops, nests, strict=True)):
+        if at < done:
+            continue
         builder.insert_at(op)
-        nest = nest_of(op)
-        if any(nest.reduction):
+        parts = parts_from(nests[at:])
+        if parts:
+            emit_interleaved(builder, parts)
+            done = at + len(parts)
+        elif any(nest.reduction):
             emit_reduction(builder, nest, initial_values(op, absorbed))
         else:
             _emit_parallel(builder, nest)

@@ -212,15 +212,15 @@ def _emit_loops(
             loops = emitter.loops(free, bounds) if meanwhile is None else _by_tiles(emitter, meanwhile)
         with loops:
             if short is None:
-                _store(emitter)
+                store_element(emitter)
                 return
             for index in range(emitter.nest.sizes[short]):
                 with emitter.scope():
                     emitter.bind(short, index)
-                    _store(emitter)
+                    store_element(emitter)
 
 
-def _store(emitter: NestEmitter) -> None:
+def store_element(emitter: NestEmitter) -> None:
     """Compute and store the present element of each output."""
     for k, value in enumerate(emitter.body()):
         emitter.store_output(k, value)

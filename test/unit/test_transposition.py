@@ -80,3 +80,19 @@ def test_images(channels: int, element: str) -> None:
     np.testing.assert_array_equal(last, x.transpose(0, 2, 3, 1))
     (first,) = run(transposed(last, (0, 3, 1, 2)), [last])
     np.testing.assert_array_equal(first, x)
+
+
+@pytest.mark.parametrize("widths", [(1, 1), (1, 1, 1), (3, 4), (2, 1, 5), (4, 9)])
+@pytest.mark.parametrize("element", ["i1", "ui8", "f32"])
+def test_narrow_concatenations(widths: tuple[int, ...], element: str) -> None:
+    """Narrow matrices side by side, written by one loop."""
+    parts = [array((301, width), element) for width in widths]
+    joined = type_of(np.concatenate(parts, 1))
+    names = [f"%x{number}" for number in range(len(parts))]
+    types = [type_of(part) for part in parts]
+    parameters = ", ".join(f"{name}: {each}" for name, each in zip(names, types, strict=True))
+    text = f"""func.func @main({parameters}) -> {joined} {{
+      %0 = stablehlo.concatenate {", ".join(names)}, dim = 1 : ({", ".join(types)}) -> {joined}
+      return %0 : {joined} }}"""
+    (found,) = run(text, parts)
+    np.testing.assert_array_equal(found, np.concatenate(parts, 1))

@@ -238,3 +238,32 @@ func.func @host(%a: memref<512x512xf32>, %b: memref<512x512xf32>, %c: memref<8xf
   "memref.copy"(%c, %d) : (memref<8xf32>, memref<8xf32>) -> ()
   func.return
 }
+
+// What is written alternately is written by one loop, whose vectors LLVM interleaves; not where gaps remain.
+// CHECK-LABEL: func.func private @alternately(
+// CHECK:         scf.for %[[I:.*]] = %{{.*}} to
+// CHECK-NEXT:      memref.load %{{.*}}[%[[I]]]
+// CHECK-NEXT:      memref.store %{{.*}}, %[[FIRST:.*]][%[[I]]] : memref<96xf32, strided<[3]>>
+// CHECK-NEXT:      memref.load %b[%[[I]], %[[ZERO:.*]]]
+// CHECK-NEXT:      memref.store %{{.*}}, %[[REST:.*]][%[[I]], %[[ZERO]]] : memref<96x2xf32, strided<[3, 1], offset: 1>>
+// CHECK-NEXT:      memref.load %b[%[[I]], %[[ONE:.*]]]
+// CHECK-NEXT:      memref.store %{{.*}}, %[[REST]][%[[I]], %[[ONE]]]
+// CHECK-NEXT:    } {xhlo.parallel}
+// CHECK-NOT:     scf.for
+func.func private @alternately(%a: memref<96x1xf32>, %b: memref<96x2xf32>, %o: memref<96x3xf32>) attributes {hlo.kernel = "concatenate"} {
+  %0 = memref.subview %o[0, 0] [96, 1] [1, 1] : memref<96x3xf32> to memref<96x1xf32, strided<[3, 1]>>
+  "memref.copy"(%a, %0) : (memref<96x1xf32>, memref<96x1xf32, strided<[3, 1]>>) -> ()
+  %1 = memref.subview %o[0, 1] [96, 2] [1, 1] : memref<96x3xf32> to memref<96x2xf32, strided<[3, 1], offset: 1>>
+  "memref.copy"(%b, %1) : (memref<96x2xf32>, memref<96x2xf32, strided<[3, 1], offset: 1>>) -> ()
+  func.return
+}
+
+// CHECK-LABEL: func.func private @with_gaps(
+// CHECK-COUNT-2: scf.for
+func.func private @with_gaps(%a: memref<96x1xf32>, %b: memref<96x1xf32>, %o: memref<96x3xf32>) attributes {hlo.kernel = "concatenate"} {
+  %0 = memref.subview %o[0, 0] [96, 1] [1, 1] : memref<96x3xf32> to memref<96x1xf32, strided<[3, 1]>>
+  "memref.copy"(%a, %0) : (memref<96x1xf32>, memref<96x1xf32, strided<[3, 1]>>) -> ()
+  %1 = memref.subview %o[0, 1] [96, 1] [1, 1] : memref<96x3xf32> to memref<96x1xf32, strided<[3, 1], offset: 1>>
+  "memref.copy"(%b, %1) : (memref<96x1xf32>, memref<96x1xf32, strided<[3, 1], offset: 1>>) -> ()
+  func.return
+}

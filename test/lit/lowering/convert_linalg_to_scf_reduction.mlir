@@ -90,9 +90,9 @@ func.func private @short_columns(%x: memref<64x4xf64>, %y: memref<64xf64>, %r: m
 // CHECK-NEXT:      memref.load %[[WIDE]][%[[J]]]
 // CHECK-COUNT-4:   arith.maximumf
 // CHECK:           memref.store %{{.*}}, %[[WIDE]][%[[J]]]
-// CHECK:         memref.load %[[WIDE]]
+// CHECK:         memref.reinterpret_cast %[[WIDE]] to offset: [0], sizes: [3, 64], strides: [1, 3]
 // CHECK:         memref.store %{{.*}}, %o
-// CHECK:         memref.reinterpret_cast %a to offset: [3072], sizes: [2, 3]
+// CHECK:         memref.reinterpret_cast %a to offset: [3072], sizes: [3, 2], strides: [1, 3]
 // CHECK:         memref.store %{{.*}}, %o
 func.func private @narrow(%a: memref<1026x3xf32>, %o: memref<3xf32>) attributes {hlo.kernel = "reduce"} {
   %least = arith.constant 0xFF800000 : f32

@@ -1,0 +1,112 @@
+"""
+Nests that write the parts of one array alternately, such as a concatenation of narrow matrices, as one loop.
+
+    out[i, 0] = x[i]; out[i, 1] = y[i]; out[i, 2] = z[i]
+
+Each nest by itself would write all lines of the array, with gaps. LLVM interleaves vectors of what one loop writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..loop_nests.cost import body_cost, task_count, task_size
+from ..loop_nests.emission import NestEmitter
+from ..loop_nests.indices import chunk
+from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder
+from ..loop_nests.nest import Access, Nest
+from .elementwise import LINE, MOST_OPERATIONS, MOST_UNROLLED, canonical, store_element
+
+
+@dataclass(frozen=True)
+class Part:
+    """A nest that writes `size` neighbours in each of the array's rows."""
+
+    nest: Nest
+    row: int
+    """The loop over rows."""
+    column: int | None
+    """The loop over neighbours; None if it is one element."""
+
+    @property
+    def output(self) -> Access:
+        return self.nest.outputs[0]
+
+    @property
+    def size(self) -> int:
+        return 1 if self.column is None else self.nest.sizes[self.column]
+
+    @property
+    def work(self) -> int:
+        return self.nest.size_of(self.nest.free) * body_cost(self.nest)
+
+    def follows(self, parts: Sequence[Part]) -> bool:
+        """Whether it writes the neighbours of what the parts write, in the same rows."""
+        first, written = parts[0], sum(part.size for part in parts)
+        mine, theirs = self.output, first.output
+        same = mine.root is theirs.root and mine.dynamic == theirs.dynamic and mine.offset == theirs.offset + written
+        return (
+            same
+            and self.nest.sizes[self.row] == first.nest.sizes[first.row]
+            and mine.strides[self.row] == theirs.strides[first.row]
+        )
+
+
+def part_of(nest: Nest) -> Part | None:
+    """The part that a nest without reductions writes; None if it writes whole rows, or too long ones."""
+    if len(nest.outputs) != 1 or 0 in nest.sizes or nest.bound:
+        return None
+    nest = canonical(nest)
+    output, body = nest.outputs[0], nest.body
+    if any(x.root is output.root for x in nest.inputs if isinstance(x, Access)):
+        return None
+    loops = {output.strides[loop]: loop for loop in nest.free}
+    step = max(loops, default=0)
+    row, column = loops.get(step), loops.get(1)
+    if row is None or len(loops) != len(nest.free) or set(loops) - {1, step} or not 1 < step <= MOST_UNROLLED:
+        return None
+    if body is not None and any(op.regions for op in body.ops):
+        return None
+    part = Part(nest, row, column)
+    operations = 1 if body is None else len(list(body.ops))
+    small = part.size < step and operations * part.size <= MOST_OPERATIONS and nest.sizes[row] > MOST_UNROLLED
+    return part if small else None
+
+
+def parts_from(nests: Sequence[Nest]) -> list[Part]:
+    """The parts of one array that the first nests write alternately; none if they leave gaps between its rows."""
+    parts: list[Part] = []
+    for nest in nests:
+        part = None if any(nest.reduction) else part_of(nest)
+        if part is None or (parts and not part.follows(parts)):
+            return []
+        parts.append(part)
+        written, step = sum(each.size for each in parts), parts[0].output.strides[parts[0].row]
+        if written >= step:
+            reads = {x.root for each in parts for x in each.nest.inputs if isinstance(x, Access)}
+            return parts if written == step and parts[0].output.root not in reads else []
+    return []
+
+
+def emit_interleaved(builder: LoopBuilder, parts: Sequence[Part]) -> None:
+    """Emit the parts of all rows as one loop, cut into tasks if there is enough work."""
+    rows = parts[0].nest.sizes[parts[0].row]
+    work = sum(part.work for part in parts)
+    size = task_size(rows, task_count(rows, work, rows), LINE)
+    with builder.parallel(-(-rows // size)) as task:
+        _emit_rows(builder, parts, *chunk(builder, task, size, rows))
+
+
+def _emit_rows(builder: LoopBuilder, parts: Sequence[Part], lower: Index, upper: Index) -> None:
+    emitters = [NestEmitter(builder, part.nest) for part in parts]
+    for emitter in emitters:
+        emitter.make_views()
+    with builder.loop(lower, upper, attributes=PARALLEL) as row:
+        for part, emitter in zip(parts, emitters, strict=True):
+            emitter.bind(part.row, row)
+            for column in range(part.size):
+                with emitter.scope():
+                    if part.column is not None:
+                        emitter.bind(part.column, column)
+                    store_element(emitter)
