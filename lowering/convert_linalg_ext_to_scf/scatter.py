@@ -81,10 +81,16 @@ class ScatterLoops:
         """
         The loops, outermost first.
 
-        Updates of one output element agree in the free dimensions, so those loops may be at any depth: they are
-        innermost, where they run along rows. The others keep their order.
+        Updates of one output element agree in the free dimensions, so those loops may be at any depth; the others keep
+        their order. Free ones are innermost, where they run along rows, or, if each index vector is read before its
+        window, where the window has them, so that the innermost loop runs along the window's rows.
         """
-        return [dim for dim in range(len(self.updates)) if dim not in self.free] + list(self.free)
+        others = [dim for dim in range(len(self.updates)) if dim not in self.free]
+        window = [dim for dim in self.dims.window if self.updates[dim] != 1]
+        rest = [dim for dim in others if dim not in window]
+        if window and window[-1] not in self.free and others == rest + [dim for dim in window if dim not in self.free]:
+            return rest + [dim for dim in self.free if dim not in window] + window
+        return others + list(self.free)
 
     @cached_property
     def cut(self) -> int | None:

@@ -23,11 +23,10 @@ from ...hlo_dialect.ops.gather import GatherOp
 from ...hlo_dialect.ops.index_dimensions import GatherDimensionNumbersAttr, IndexDimensions, ScatterDimensionNumbersAttr
 from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
 from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
-from ...hlo_dialect.ops.scatter import ScatterOp
+from ...hlo_dialect.ops.scatter import ScatterOp, returned_argument
 from ...hlo_dialect.ops.slicing import ConcatenateOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import (
-    Array,
     bit_width,
     constant_array,
     element_of,
@@ -273,23 +272,22 @@ def scatter_into_splat(op: Operation) -> Rewrite | None:
     rows = [shape[dim] for dim in dims.batching]
     builder = Builder()
     index, update = (each.reshape(rows) for each in builder.tensors([op.scatter_indices, op.updates[0]]))
-    combined = _combined(op, builder, constant_array(owner.dense).reshape(-1)[:1], update)
-    if combined is None:
+    element = builder.splat(constant_array(owner.dense).reshape(-1)[0], make_tensor(update.shape, element_of(base)))
+    value = combined(op, element, update)
+    if value is None:
         return None
     numbers = builder.iota(make_tensor(shape, index.element), along)
     hit = numbers.compare("EQ", index.broadcast(shape, dims.batching))
-    return by(hit.select(combined.broadcast(shape, dims.batching), Tensor(builder, base)))
+    return by(hit.select(value.broadcast(shape, dims.batching), Tensor(builder, base)))
 
 
-def _combined(op: ScatterOp, builder: Builder, element: Array, update: Tensor) -> Tensor | None:
-    """The scatter's function of an element of the constant and its update; None if it is no single operation."""
+def combined(op: ScatterOp, first: Tensor, update: Tensor) -> Tensor | None:
+    """A scatter's function of elements and their updates, of one shape; None if it is no single operation."""
     block = op.update_computation.block
     combiner = single_combiner(op.update_computation)
-    returned = cast(Operation, block.last_op).operands[0]
     if combiner is None:
-        return update if returned is block.args[1] else None
-    if update.type.element_type != element_of(op.inputs[0]):
+        return update if returned_argument(block) == 1 and first.type == update.type else None
+    if update.type != first.type:
         return None
-    first = builder.constant(element, update.type)
     operands = [first if value is block.args[0] else update for value in combiner.operands]
-    return builder.op(type(combiner), operands, update.type, **combiner.properties)
+    return update.builder.op(type(combiner), operands, update.type, **combiner.properties)

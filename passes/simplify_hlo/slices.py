@@ -12,11 +12,11 @@ from ...hlo_dialect.ops.creation import constant_of
 from ...hlo_dialect.ops.gather import GatherOp
 from ...hlo_dialect.ops.index_dimensions import IndexDimensions
 from ...hlo_dialect.ops.movement import BroadcastInDimOp
-from ...hlo_dialect.ops.scatter import ScatterOp, returned_argument
+from ...hlo_dialect.ops.scatter import ScatterOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import Array, element_of, is_float, make_tensor, shape_of
 from .chains import gather
-from .indexing import counted_dim, holds_indices
+from .indexing import combined, counted_dim, holds_indices
 from .rewrite import Rewrite, by, simplifications, start, to
 
 
@@ -46,22 +46,27 @@ def gather_of_slice(op: Operation) -> Rewrite | None:
 
 @simplifications.on(ScatterOp)
 def scatter_of_slice(op: Operation) -> Rewrite | None:
-    """A scatter that writes one slice to a known place is a dynamic_update_slice; outside of the operand, nothing."""
+    """
+    A scatter that writes one slice to a known place, or combines it with what is there (`x.at[1:-1].add(y)`), is a
+    dynamic_update_slice; outside of the operand, nothing.
+    """
     assert isinstance(op, ScatterOp)
     dims, index = op.dims, constant_of(op.scatter_indices)
-    if op.input_count != 1 or index is None or returned_argument(op.update_computation.block) != 1:
+    if op.input_count != 1 or index is None:
         return None
     base, update = op.inputs[0], op.updates[0]
-    if not _is_one_window(dims, op.scatter_indices, base, update) or element_of(base) != element_of(update):
+    if not _is_one_window(dims, op.scatter_indices, base, update) or op.results[0].type != base.type:
         return None
     shape, window = shape_of(base), _window(dims, shape_of(base), shape_of(update))
     first = _first(dims, index, len(shape))
-    if any(not 0 <= at <= size - part for at, part, size in zip(first, window, shape, strict=True)):
+    last = [at + part for at, part in zip(first, window, strict=True)]
+    if any(not 0 <= at <= end <= size for at, end, size in zip(first, last, shape, strict=True)):
         return to(base)
     x = start(base)
     scalar = make_tensor((), element_of(op.scatter_indices))
     starts = [x.builder.splat(at, scalar) for at in first]
-    return by(x.dynamic_update_slice(Tensor(x.builder, update).reshape(window), starts))
+    value = combined(op, x.slice(first, last), Tensor(x.builder, update).reshape(window))
+    return None if value is None else by(x.dynamic_update_slice(value, starts))
 
 
 def _window(dims: IndexDimensions, shape: tuple[int, ...], update: tuple[int, ...]) -> tuple[int, ...]:

@@ -21,6 +21,22 @@ func.func private @scatter(%x: memref<5x3xf32>, %i: memref<7x1xi32>, %u: memref<
   return
 }
 
+// The innermost loop runs along the rows of a window, also where the index moves it along them.
+// CHECK-LABEL: @window
+// CHECK:         memref.load %i[
+// CHECK:         scf.for %[[R:.*]] =
+// CHECK:           scf.for %[[C:.*]] =
+// CHECK:             memref.load %u[%[[R]], %[[C]]]
+// CHECK:           } {xhlo.parallel}
+func.func private @window(%x: memref<4x9xf32>, %i: memref<1xi32>, %u: memref<4x5xf32>) attributes {hlo.kernel = "custom"} {
+  linalg_ext.scatter {batching = array<i64>, index_batching = array<i64>, index_map = array<i64: 1>, inserted = array<i64>, is_unique = false, is_unsigned = false, vector_dim = 0 : i64, window = array<i64: 0, 1>} ins(%i, %u : memref<1xi32>, memref<4x5xf32>) outs(%x : memref<4x9xf32>) ({
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.addf %a, %b : f32
+    linalg.yield %m : f32
+  })
+  return
+}
+
 // Many updates of few elements: each task adds its part in a row of its own, and the rows are added in order.
 // CHECK-LABEL: @histogram
 // CHECK:         %[[OWN:.*]] = memref.alloc() : memref<{{[0-9]+}}xi32>

@@ -28,6 +28,29 @@ func.func @scatter_of_slice(%x: tensor<9x5xf32>, %u: tensor<5xf32>) -> (tensor<9
   return %0, %1 : tensor<9x5xf32>, tensor<9x5xf32>
 }
 
+// A slice that is combined with what is there (`x.at[1:4].add(u)`) is read, combined, and written to its place.
+
+// CHECK-LABEL: func.func @scatter_add_of_slice(
+// CHECK-DAG:     %[[S:.*]] = hlo.slice %x [1:4, 2:4]
+// CHECK:         %[[R:.*]] = hlo.add %[[S]], %u
+// CHECK-NEXT:    %[[W:.*]] = hlo.dynamic_update_slice %x, %[[R]]
+// CHECK-NEXT:    return %[[W]], %x
+func.func @scatter_add_of_slice(%x: tensor<9x5xf32>, %u: tensor<3x2xf32>) -> (tensor<9x5xf32>, tensor<9x5xf32>) {
+  %i = hlo.constant dense<[1, 2]> : tensor<2xi32>
+  %j = hlo.constant dense<[1, 4]> : tensor<2xi32>
+  %0 = "hlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #hlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %2 = hlo.add %a, %b : tensor<f32>
+    hlo.return %2 : tensor<f32>
+  }) : (tensor<9x5xf32>, tensor<2xi32>, tensor<3x2xf32>) -> tensor<9x5xf32>
+  %1 = "hlo.scatter"(%x, %j, %u) <{scatter_dimension_numbers = #hlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %2 = hlo.add %a, %b : tensor<f32>
+    hlo.return %2 : tensor<f32>
+  }) : (tensor<9x5xf32>, tensor<2xi32>, tensor<3x2xf32>) -> tensor<9x5xf32>
+  return %0, %1 : tensor<9x5xf32>, tensor<9x5xf32>
+}
+
 // CHECK-LABEL: func.func @sum_of_selected(
 // CHECK-NOT:     hlo.reduce
 // CHECK:         "hlo.gather"(%x
