@@ -2,24 +2,28 @@
 The kernels that may write a result over an argument: each element is read before it is overwritten, and not after.
 
 A kernel reads argument A and writes result R. Both may be one buffer if the operation that computes R reads A only at
-the indices at which it writes, no later operation reads A, and earlier ones have finished when it begins.
+the indices at which it writes, no later operation reads A, and earlier ones have finished when it begins. The same
+holds if operations compute the parts of a concatenation, as of an update of most of A whose border is A's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 from xdsl.dialects import func, tensor
+from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, OpResult, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects.linalg_ext.calls import HostCallOp
 from ...dialects.support.buffer_ops import is_tensor
 from ...dialects.support.kernel import CONTRACTION, Kernel
 from ...lowering.convert_linalg_to_scf.row import is_row_access
+from ...lowering.loop_nests.index_maps import without_part
 
 InPlace = Mapping[int, Sequence[int]]
 """The arguments that each result may be written over, by the number of the result."""
@@ -59,6 +63,11 @@ def in_place(function: func.FuncOp) -> InPlace:
     # Results that one operation writes at the same indices may be written over the same arguments.
     known: dict[tuple[object, ...], Sequence[int]] = {}
     for number, value in enumerate(terminator.operands):
+        if number >= len(kernel.tied) and isinstance(value.owner, tensor.InsertSliceOp):
+            parts = _parts(value, terminator, maps)
+            arguments = [argument for argument in block.args if argument.type == value.type] if parts else []
+            if over := tuple(a.index for a in arguments if _is_dead_outside(a, parts, order, maps)):
+                found[number] = over
         if number < len(kernel.tied) or not _is_written_once(value, terminator, maps):
             continue
         key = (value.owner, maps.written(value), value.type)
@@ -131,6 +140,56 @@ def _is_dead_when_written(
         if not safe:
             return False
     return True
+
+
+def _parts(value: SSAValue, user: Operation, maps: _Maps) -> dict[Operation, tuple[int, ...]]:
+    """
+    The operations that write the parts of a result at their own indices, and where each begins; none unless all of it
+    is made of such parts, which nothing but `user` and the concatenations reads.
+    """
+    found: dict[Operation, tuple[int, ...]] = {}
+    pending = [(value, (0,) * len(cast(TensorType[Any], value.type).get_shape()), user)]
+    while pending:
+        part, first, reader = pending.pop()
+        op = part.owner
+        if isinstance(op, tensor.EmptyOp):
+            continue
+        if not isinstance(op, Operation) or not part.has_one_use() or part.get_user_of_unique_use() is not reader:
+            return {}
+        if isinstance(op, tensor.InsertSliceOp):
+            begins = op.static_offsets.get_values()
+            if op.offsets or len(begins) != len(first) or any(step != 1 for step in op.static_strides.get_values()):
+                return {}
+            pending.append((op.dest, first, op))
+            pending.append((op.source, tuple(a + b for a, b in zip(first, begins, strict=True)), op))
+        elif op in found or not _is_written_once(part, reader, maps) or not _is_identity(maps.written(part)):
+            return {}
+        else:
+            found[op] = first
+    return found
+
+
+def _is_dead_outside(
+    argument: SSAValue, parts: Mapping[Operation, Sequence[int]], order: Mapping[Operation, int], maps: _Maps
+) -> bool:
+    """Whether each part reads an argument only where it writes, and everything else before the first part."""
+    begin = min(order[part] for part in parts)
+    for use in argument.uses:
+        user = use.operation
+        if not isinstance(user, GenericOp) or user not in order or use.index >= maps.inputs(user):
+            return False
+        if (first := parts.get(user)) is None:
+            if order[user] > begin or CONTRACTION in user.attributes:
+                return False
+            continue
+        own = (AffineExpr.dimension(dim) + at if at else AffineExpr.dimension(dim) for dim, at in enumerate(first))
+        if tuple(map(without_part, maps.of(user)[use.index].results)) != tuple(own):
+            return False
+    return True
+
+
+def _is_identity(map_: AffineMap) -> bool:
+    return map_.results == AffineMap.identity(map_.num_dims).results
 
 
 def _is_permutation(map_: AffineMap) -> bool:
