@@ -28,6 +28,12 @@ MAX_OPS = 200
 MAX_INPUTS = 32
 """Operands of one fusion: the number of streams that address registers and hardware prefetchers can follow."""
 
+MAX_RESULTS = 16
+"""Results of one fusion that fill a page: more streams written at once evict each other from the first cache."""
+
+PAGE = 4096
+"""Bytes."""
+
 WINDOW = 8192
 """Operations of a block that are planned together, more than most programs have."""
 
@@ -164,11 +170,19 @@ class Clusters:
             return False
         if self.graph.apart and self._kept_apart(one, other):
             return False
+        if len(one.ops) + len(other.ops) > MAX_RESULTS and self._results(one, other) > MAX_RESULTS:
+            return False
         if len(one.inputs) + len(other.inputs) <= MAX_INPUTS:
             return True
         joined = dict.fromkeys([*one.inputs, *other.inputs])
         inside = [v for v in joined if self._inside(v, one) or self._inside(v, other)]
         return len(joined) - len(inside) <= MAX_INPUTS
+
+    def _results(self, one: Cluster, other: Cluster) -> int:
+        """The number of nodes of the two together that others read, and that fill a page."""
+        ops = one.ops.keys() | other.ops.keys()
+        large = (node for node in map(self.graph.nodes.__getitem__, ops) if node.bytes >= PAGE)
+        return sum(any(user not in ops for user in node.users) for node in large)
 
     def _kept_apart(self, one: Cluster, other: Cluster) -> bool:
         return any(

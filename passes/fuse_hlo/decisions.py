@@ -9,7 +9,7 @@ from enum import Enum
 from xdsl.ir import Operation
 
 from ...hlo_dialect.diagnostics import Diagnostic
-from .clusters import MAX_INPUTS, MAX_OPS, Cluster, Clusters
+from .clusters import MAX_INPUTS, MAX_OPS, MAX_RESULTS, Cluster, Clusters
 from .graph import LOOP_ROLES, Node
 from .producers import ProducerFusion
 from .rows import RowShape, too_few_rows
@@ -93,7 +93,7 @@ def _reason(clusters: Clusters, rules: ProducerFusion, node: Node, user: Node) -
         few = _few_rows(node)
         return f"{fit}; {few}" if few and node.role == "reduce" else fit
     if not clusters.fits(own, target):
-        return f"the fusion would have more than {MAX_OPS} operations or {MAX_INPUTS} operands"
+        return f"the fusion would have more than {MAX_OPS} operations, {MAX_INPUTS} operands or {MAX_RESULTS} results"
     between = clusters.indirect_path(own, target)
     if between is not None:
         other = clusters.graph.nodes[max(clusters.live[between].ops)].op.name

@@ -88,8 +88,12 @@ class ProducerFusion:
                 continue
             key = signature(cluster)
             keep = first.setdefault(key, cluster)
-            if keep is not cluster and can_unite(clusters, keep, cluster):
+            if keep is cluster:
+                continue
+            if can_unite(clusters, keep, cluster):
                 clusters.absorb(keep, cluster)
+            elif not clusters.fits(keep, cluster):
+                first[key] = cluster  # the other is full
 
     def _worth_repeating(self, node: Node, taken: dict[int, Fit]) -> bool:
         """

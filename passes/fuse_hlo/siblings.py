@@ -44,9 +44,13 @@ def _unite_readers(clusters: Clusters, value: SSAValue, numbers: list[int], merg
         if not _is_shared(value, cluster, clusters):
             continue
         keep = first.setdefault(signature(cluster), cluster)
-        if keep is not cluster and can_unite(clusters, keep, cluster):
+        if keep is cluster:
+            continue
+        if can_unite(clusters, keep, cluster):
             clusters.absorb(keep, cluster)
             merged_into[cluster.number] = keep.number
+        elif not clusters.fits(keep, cluster):
+            first[signature(cluster)] = cluster  # the other is full
 
 
 def _is_shared(value: SSAValue, cluster: Cluster, clusters: Clusters) -> bool:

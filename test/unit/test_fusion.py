@@ -258,6 +258,19 @@ def test_expensive_producers_are_not_computed_twice() -> None:
     assert "not fused hlo.exponential with hlo.broadcast_in_dim: would be recomputed 512x" in said
 
 
+@pytest.mark.parametrize("size, count", [(4, 1), (4096, 3)])
+def test_a_kernel_writes_few_large_results(size: int, count: int) -> None:
+    """40 sums that share an operand: one kernel if they are small, several if each is a stream."""
+    type_ = f"tensor<{size}xf32>"
+    sums = [f"  %r{i} = hlo.add %x, %y{i} : {type_}" for i in range(20)]
+    products = [f"  %r{i} = hlo.multiply %x, %y{i - 20} : {type_}" for i in range(20, 40)]
+    names = ", ".join(f"%r{i}" for i in range(40))
+    types = ", ".join([type_] * 40)
+    parameters = ", ".join(["%x: " + type_, *(f"%y{i}: {type_}" for i in range(20))])
+    text = program(parameters, "\n".join([*sums, *products, f"  return {names} : {types}"]), f"({types})")
+    assert kinds(text) == {"loop": count}
+
+
 TWO_PRODUCTS = program(
     "%x: tensor<64x96xf32>, %w: tensor<96x96xf32>",
     """
