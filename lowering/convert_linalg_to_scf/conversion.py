@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref
@@ -149,6 +150,7 @@ def erase_all(structured: Sequence[Structured]) -> None:
             owner.erase()
 
 
+@dataclass(frozen=True)
 class ConvertLinalgToScfPass(HloPass):
     """
     Lower linalg on memrefs to scf loops, shaped for LLVM's loop vectorizer.
