@@ -30,6 +30,9 @@ EXACT = "nothing: results keep their bits"
 OPEN_ORDER = "nothing but the order of a product's sums, which HLO leaves open"
 """The assumption of a rule that makes one product of another."""
 
+OPEN_REDUCTION = "nothing but the order of a reduction, which HLO leaves open"
+"""The assumption of a rule that reduces in parts."""
+
 
 simplifications = Rules[Rule]("simplify-hlo", __package__, several=True)
 

@@ -30,3 +30,22 @@ def test_few_columns(element: str, shape: tuple[int, ...], axes: tuple[int, ...]
     np.testing.assert_array_equal(total, x.sum(axes, dtype=x.dtype) + x.dtype.type(5))
     (least,) = on_threads(reduction(x, axes, "minimum", "-3" if element[0] == "i" else "-3.0"), x)
     np.testing.assert_array_equal(least, np.minimum(x.min(axes), -3))
+
+
+@pytest.mark.parametrize("shape, axes", [((70001,), (0,)), ((3, 1000), (1,)), ((40, 9, 99), (1, 2))])
+def test_operations_of_several_steps(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    """`a + b + a b` is the product of what is one greater."""
+    x = np.random.default_rng(0).uniform(-0.01, 0.011, shape)
+    kept = type_of(x.sum(axes))
+    text = f"""func.func @main(%x: {type_of(x)}) -> {kept} {{
+      %c = stablehlo.constant dense<0.0> : tensor<f64>
+      %0 = stablehlo.reduce(%x init: %c) across dimensions = {list(axes)} : ({type_of(x)}, tensor<f64>) -> {kept}
+        reducer(%a: tensor<f64>, %b: tensor<f64>) {{
+          %s = stablehlo.add %a, %b : tensor<f64>
+          %p = stablehlo.multiply %b, %a : tensor<f64>
+          %r = stablehlo.add %s, %p : tensor<f64>
+          stablehlo.return %r : tensor<f64>
+        }}
+      return %0 : {kept} }}"""
+    (found,) = on_threads(text, x)
+    np.testing.assert_allclose(found, (1 + x).prod(axes) - 1, rtol=1e-11)
