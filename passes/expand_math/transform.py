@@ -41,6 +41,7 @@ from . import (
     exponential,
     exponential_double,
     extremes,
+    integers,
     remainder,
     trigonometric,
     trigonometric_double,
@@ -174,6 +175,7 @@ class ExpandMathPass(HloPass):
     On a CPU long innermost loops look at NaN and the signs of zeros after a maximum, where no instruction does, and
     those over cached rows (`xhlo.cached`) divide by numbers that they do not change by reciprocals, where vectors have
     512 bits: results are the same to the bit. Where that is cheap, a loop before looks at the whole row (`usual_rows`).
+    Integers of up to 32 bits are divided as floats, which is exact.
     Assumes: scalar operands. On a CPU, rounding to bfloat16 is expanded too because the hardware conversion flushes
              denormals.
     Leaves: math operations that are single instructions, and on a CPU those of the C library in functions for rare
@@ -230,6 +232,8 @@ class ExpandMathPass(HloPass):
                 found = ("divf_usual_f32", division.divide_usual) if looked[op] else None
             elif not device and self._divides and division.divides_by_invariant(op):
                 found = "divf_f32", division.divide_by_invariant
+            elif not device and integers.divides(op, self.vector_bits):
+                found = f"{op.name.split('.')[1]}_{op.results[0].type}", integers.body_of(op)
             else:
                 found = _body_of(op, tables, device)
             if found is None:

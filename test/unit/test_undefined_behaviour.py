@@ -7,6 +7,7 @@ in the llvm dialect nothing that was loaded reaches an operand or flag whose wro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -257,6 +258,13 @@ def constant(value: SSAValue) -> Any:
     return value.owner.value if isinstance(value.owner, llvm.ConstantOp) else None
 
 
+def is_division(op: Operation) -> bool:
+    """Whether an operation divides integers, or calls a function that does."""
+    if isinstance(op, llvm.CallOp) and op.callee is not None:
+        return re.match(r"xhlo_math_(div|rem)[su]i_", op.callee.root_reference.data) is not None
+    return isinstance(op, _DIVISIONS)
+
+
 def dangers(module: ModuleOp) -> Iterator[str]:
     """Operations that some loaded value makes undefined."""
     tainted = tainted_values(module)
@@ -266,7 +274,7 @@ def dangers(module: ModuleOp) -> Iterator[str]:
         flagged = isinstance(flags, IntegerAttr) and flags.value.data != 0
         if (flagged or "isExact" in op.properties) and reached:
             yield f"a loaded value reaches the flags of {op}"
-        if isinstance(op, _DIVISIONS) and op.operands[1] in reached:
+        if is_division(op) and op.operands[1] in reached:
             yield f"a loaded divisor: {op}"
         if isinstance(op, _SHIFTS) and op.operands[1] in reached and not discarded(op.results[0]):
             yield f"a loaded shift amount: {op}"
@@ -301,10 +309,12 @@ def test_no_position_is_undefined(name: str) -> None:
     assert not list(dangers(compiled(indexing(name))))
 
 
-def test_the_check_of_the_code_finds_a_division() -> None:
-    module = compiled("func.func @main(%x: tensor<4xi32>) -> tensor<4xi32> {\n"
-                      "%0 = hlo.divide %x, %x : tensor<4xi32>\nreturn %0 : tensor<4xi32>\n}")  # fmt: skip
-    (division,) = [op for op in module.walk() if isinstance(op, llvm.SDivOp)]
+@pytest.mark.parametrize("element", ["i32", "i64"])
+def test_the_check_of_the_code_finds_a_division(element: str) -> None:
+    type_ = f"tensor<4x{element}>"
+    module = compiled(f"func.func @main(%x: {type_}) -> {type_} {{\n"
+                      f"%0 = hlo.divide %x, %x : {type_}\nreturn %0 : {type_}\n}}")  # fmt: skip
+    (division,) = [op for op in module.walk() if is_division(op)]
     loaded = next(op.results[0] for op in module.walk() if isinstance(op, llvm.LoadOp))
     division.operands[1] = loaded
     assert any("divisor" in message for message in dangers(module))

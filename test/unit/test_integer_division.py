@@ -1,0 +1,50 @@
+"""Quotients and remainders of integers, which floats compute: every pair of 8 bits, and where a float could round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cpu_programs import on_threads, type_of
+
+Integers = np.ndarray[Any, np.dtype[Any]]
+
+
+def pairs(dtype: str) -> tuple[Integers, Integers]:
+    """All pairs of 8 bits; of others random ones, the extremes, and multiples of the divisor and their neighbours."""
+    info, rng = np.iinfo(dtype), np.random.default_rng(5)
+    if info.bits == 8:
+        every = np.arange(info.min, info.max + 1).astype(dtype)
+        return np.repeat(every, 256), np.tile(every, 256)
+    ends = np.array([info.min, info.min + 1, 0, 1, 2, 3, info.max - 1, info.max, *([-1] * (info.min < 0))], dtype)
+    x = rng.integers(info.min, info.max, 3000, dtype=dtype, endpoint=True)
+    y = rng.integers(info.min, info.max, 3000, dtype=dtype, endpoint=True) >> rng.integers(0, info.bits, 3000).astype(
+        dtype
+    )
+    y[y == 0] = 1
+    multiples = (x // y) * y
+    with np.errstate(over="ignore"):
+        near = [multiples + delta for delta in np.array([0, 1], dtype)] + [multiples - np.ones(1, dtype)]
+    count = len(ends)
+    return np.concatenate([x, *near, np.repeat(ends, count)]), np.concatenate([y, y, y, y, np.tile(ends, count)])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32"])
+def test_division(dtype: str) -> None:
+    x, y = pairs(dtype)
+    type_ = type_of(x)
+    text = f"""
+    func.func @main(%x: {type_}, %y: {type_}) -> ({type_}, {type_}) {{
+      %0 = stablehlo.divide %x, %y : {type_}
+      %1 = stablehlo.remainder %x, %y : {type_}
+      return %0, %1 : {type_}, {type_}
+    }}"""
+    quotient, remainder = on_threads(text, x, y)
+    a, b = x.astype(object), y.astype(object)
+    wanted = [abs(p) // abs(q) * (1 if (p < 0) == (q < 0) else -1) if q else -1 for p, q in zip(a, b, strict=True)]
+    rest = [p - q * d if d else p for p, q, d in zip(a, wanted, b, strict=True)]
+    mask = (1 << np.iinfo(dtype).bits) - 1  # the least number divided by -1 wraps round to itself
+    assert [int(q) & mask for q in quotient] == [q & mask for q in wanted]
+    assert [int(r) for r in remainder] == rest
