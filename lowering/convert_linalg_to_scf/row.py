@@ -20,7 +20,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from ...dialects.support.buffers import Buffer, memref_type
 from ..loop_nests.cost import body_cost, task_count, task_size
 from ..loop_nests.indices import chunk, delinearized
-from ..loop_nests.loop_builder import LoopBuilder, buffer_of
+from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .elementwise import emit_elementwise
 from .next_row import next_row
@@ -33,6 +33,9 @@ ROW_BUFFER = 64 * 1024
 
 ALL_ROW_BUFFERS = 256 * 1024
 """Bytes of stack that one task may use for its temporary rows."""
+
+SHORT_ROW = 16
+"""Elements of rows whose loops are unrolled, so that the vectors run across rows."""
 
 FEW_ROWS = 8
 """With fewer rows than this, it is better to cut each large operation separately."""
@@ -170,13 +173,20 @@ def _work(nest: Nest) -> int:
 
 
 def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
-    """Emit the chain as one loop over rows, in parallel tasks if there is enough work."""
+    """
+    Emit the chain as one loop over rows, in parallel tasks if there is enough work.
+
+    The loop over short rows is parallel, for it becomes the innermost one; each iteration has temporaries of its own.
+    """
     total = math.prod(plan.shape)
     tasks = task_count(total, sum(_work(step.nest) for step in plan.steps), total)
     size = task_size(total, tasks)
+    short = all(math.prod(step.nest.sizes[len(plan.shape) :]) <= SHORT_ROW for step in plan.steps)
+    attributes = PARALLEL if short else None
     with builder.parallel(-(-total // size)) as task:
-        roots = {buffer: builder.alloca(type_) for buffer, type_ in plan.temporaries.items()}
-        with builder.loop(*chunk(builder, task, size, total)) as number:
+        shared = {} if short else _rows(builder, plan, here=False)
+        with builder.loop(*chunk(builder, task, size, total), attributes=attributes) as number:
+            roots = _rows(builder, plan, here=True) if short else shared
             bound = [builder.index(index) for index in delinearized(number, plan.shape)]
             ahead = next_row([step.nest for step in plan.steps], plan.temporaries, number) if len(bound) == 1 else None
             for k, step in enumerate(plan.steps):
@@ -186,3 +196,8 @@ def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
                 else:
                     asked = ahead if ahead is not None and ahead.step == k else None
                     emit_elementwise(builder, step.nest, roots, bound, asked)
+
+
+def _rows(builder: LoopBuilder, plan: RowPlan, here: bool) -> dict[SSAValue, SSAValue]:
+    """The buffers of one row that take the place of the kernel's temporaries."""
+    return {buffer: builder.alloca(type_, here) for buffer, type_ in plan.temporaries.items()}

@@ -89,12 +89,15 @@ class LoopBuilder(KernelBuilder):
         self.top.insert_op_before(op, self.anchor)
         return op.memref
 
-    def alloca(self, type_: Buffer) -> SSAValue:
-        """A small buffer of the current thread, allocated at the start of the parallel body, or of the kernel."""
+    def alloca(self, type_: Buffer, here: bool = False) -> SSAValue:
+        """
+        A small buffer of the current thread, allocated at the start of the parallel body, or of the kernel; `here`: of
+        the present iteration of a loop.
+        """
         op = create_op(memref.AllocaOp, result_types=[type_], properties={"operandSegmentSizes": i32_array((0, 0))})
         op.location = self.location
-        block = self.parallel_body or self.top
-        if block.first_op is None:
+        block = self.block if here else self.parallel_body or self.top
+        if here or block.first_op is None:
             block.add_op(op)
         else:
             block.insert_op_before(op, block.first_op)

@@ -101,3 +101,31 @@ func.func private @scale(%x: memref<512x1024xf32>, %o: memref<512x1024xf32>) att
   }
   func.return
 }
+
+// The loops over a row of few elements are unrolled, and the vectors run across rows: that loop is parallel, with
+// temporaries of its own.
+// CHECK-LABEL: func.func private @rows_of_three
+// CHECK:         "scf.parallel"
+// CHECK-NEXT:    ^{{.*}}(
+// CHECK-NOT:       memref.alloca
+// CHECK:           scf.for %[[ROW:.*]] =
+// CHECK-NEXT:        memref.alloca() : memref<f32>
+// CHECK:               memref.store %{{.*}}, %o[%[[ROW]], %{{.*}}]
+// CHECK-NEXT:        } {xhlo.parallel}
+// CHECK-NEXT:      } {xhlo.parallel}
+func.func private @rows_of_three(%x: memref<4096x3xf32>, %o: memref<4096x3xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %init = arith.constant 0xFF800000 : f32
+  %m = memref.alloc() : memref<4096xf32>
+  linalg.fill ins(%init : f32) outs(%m : memref<4096xf32>)
+  linalg.generic {indexing_maps = [#wide, #thin], iterator_types = ["parallel", "reduction"]} ins(%x : memref<4096x3xf32>) outs(%m : memref<4096xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %s = arith.maximumf %z, %a : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#wide, #thin, #wide], iterator_types = ["parallel", "parallel"]} ins(%x, %m : memref<4096x3xf32>, memref<4096xf32>) outs(%o : memref<4096x3xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.subf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
