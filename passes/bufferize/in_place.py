@@ -18,6 +18,7 @@ from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.traits import is_side_effect_free
 
 from ...dialects.linalg_ext.calls import HostCallOp
 from ...dialects.support.buffer_ops import is_tensor
@@ -48,6 +49,17 @@ class KernelFacts:
         """The arguments of which result `index` is an update, or that it may be written over."""
         tied = self.kernel.tied
         return tied[index : index + 1] if index < len(tied) else self.over.get(index, ())
+
+
+def has_effects(op: Operation, kernels: Mapping[str, KernelFacts]) -> bool:
+    """Whether an operation of a host function, or one in its regions, does more than compute values."""
+    if isinstance(op, func.CallOp):
+        facts = kernels.get(op.callee.root_reference.data)
+        return facts is None or facts.has_effects
+    if op.regions:
+        inner = (each for region in op.regions for block in region.blocks for each in block.ops)
+        return any(has_effects(each, kernels) for each in inner)
+    return not is_side_effect_free(op)
 
 
 def in_place(function: func.FuncOp) -> InPlace:

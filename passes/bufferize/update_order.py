@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from xdsl.dialects import arith, func, tensor
+from xdsl.dialects import func
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import IsTerminator
 
 from ...dialects.support.buffer_ops import buffer_type, byte_size
 from ...dialects.support.kernel import REPEATED
-from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
-from .in_place import KernelFacts
+from .in_place import KernelFacts, has_effects
 
 LARGE = 4096
 """Bytes of a tensor that is worth it: copying a smaller one costs less than a kernel."""
@@ -82,10 +82,8 @@ def _move_before(update: func.CallOp, moved: Collection[Operation], block: Block
 
 def _is_movable(op: Operation, kernels: Kernels) -> bool:
     """
-    Whether an operation has no effects: a kernel that calls nothing, or one that makes another form of a value. A call
-    that runs again would make its result live long, if it moved.
+    Whether an operation has no effects, and no regions, as a kernel that calls nothing and an operation that makes
+    another form of a value. A call that runs again would make its result live long, if it moved.
     """
-    if isinstance(op, func.CallOp):
-        kernel = kernels.get(op.callee.root_reference.data)
-        return kernel is not None and not kernel.has_effects and REPEATED not in op.attributes
-    return isinstance(op, (arith.ConstantOp, CollapseShapeOp, ExpandShapeOp, tensor.ExtractOp))
+    stays = op.regions or op.has_trait(IsTerminator) or REPEATED in op.attributes
+    return not stays and not has_effects(op, kernels)

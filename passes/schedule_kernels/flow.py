@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from xdsl.dialects import arith, func, scf, tensor
+from xdsl.dialects import arith, func, scf
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.traits import is_side_effect_free
 
 from ...dialects.support.buffer_ops import buffer_type, byte_size, is_tensor
-from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp, is_reshape
-from ..bufferize.in_place import KernelFacts
+from ...dialects.tensor_ops import is_reshape
+from ..bufferize.in_place import KernelFacts, has_effects
 from ..plan_buffers.offsets import aligned
 
 Homes = Mapping[SSAValue, SSAValue | None]
@@ -212,15 +211,3 @@ def read_values(op: Operation) -> list[SSAValue]:
     if not op.regions:
         return list(op.operands)
     return [value for inner in op.walk() for value in inner.operands]
-
-
-def has_effects(op: Operation, kernels: Mapping[str, KernelFacts]) -> bool:
-    """Whether the operation, or one in its regions, does more than compute values."""
-    if isinstance(op, func.CallOp):
-        facts = kernels.get(op.callee.root_reference.data)
-        return facts is None or facts.has_effects
-    if op.regions:
-        inner = (each for region in op.regions for block in region.blocks for each in block.ops)
-        return any(has_effects(each, kernels) for each in inner)
-    pure = (arith.ConstantOp, CollapseShapeOp, ExpandShapeOp, tensor.ExtractOp, scf.YieldOp, scf.ConditionOp)
-    return not isinstance(op, pure) and not is_side_effect_free(op)
