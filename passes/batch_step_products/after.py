@@ -34,7 +34,7 @@ from ...hlo_dialect.types import (
     tensor_type,
 )
 from ..simplify_hlo.control_flow import carried_for_nothing
-from .before import MOST_BYTES, slice_behind
+from .before import MOST_BYTES, step_slice
 
 LARGER = 8
 """How often a sum is as large as what a step stacks for it where one product is faster: few rows in each step."""
@@ -160,7 +160,7 @@ def _stacks(loop: Loop, sums: Sequence[Sum]) -> Stacks | None:
     steps = loop.trip_count
     if steps is None:
         return None
-    reads = {part: slice_behind(part)[0] for each in sums for term in each.terms for part in term.parts}
+    reads = {part: step_slice(part)[0] for each in sums for term in each.terms for part in term.parts}
     slices = {part: read for part, read in reads.items() if read is not None and loop.is_outside(read.operand)}
     writes = {position: op for position in range(len(loop.returned)) if (op := _write(loop, position)) is not None}
     places = {

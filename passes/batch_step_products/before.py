@@ -53,7 +53,7 @@ def _step(dot: DotGeneralOp, loop: Loop) -> Step | None:
     for side in (0, 1):
         value, other = dot.operands[side], dot.operands[1 - side]
         contracted = (numbers.lhs_contracting, numbers.rhs_contracting)[side]
-        read, dropped = slice_behind(value)
+        read, dropped = step_slice(value)
         if read is None or not loop.is_outside(other) or not loop.is_outside(read.operand):
             continue
         if loop.step_places(read) is None:
@@ -69,7 +69,7 @@ def _step(dot: DotGeneralOp, loop: Loop) -> Step | None:
     return None
 
 
-def slice_behind(value: SSAValue) -> tuple[DynamicSliceOp | None, bool]:
+def step_slice(value: SSAValue) -> tuple[DynamicSliceOp | None, bool]:
     """The slice that a value is, and whether without its first dimension."""
     owner = value.owner
     if isinstance(owner, DynamicSliceOp):

@@ -27,7 +27,7 @@ def write_over(loop: Loop) -> None:
         alone = stacked.has_one_use() and written.result.has_one_use() and loop.cond.args[position].first_use is None
         if places is None or not alone or loop.trip_count != shape_of(stacked)[0]:
             continue
-        before = _behind(written.update, loop)
+        before = _computing(written.update, loop)
         reads = [op for op in before if isinstance(op, DynamicSliceOp) and loop.step_places(op) == places]
         read = next((op for op in reads if _is_last_read(op, stacked, loop, before)), None)
         if read is not None:
@@ -44,7 +44,7 @@ def _is_last_read(read: DynamicSliceOp, stacked: SSAValue, loop: Loop, before: d
     return computed and all(use.operation in before for use in read.result.uses)
 
 
-def _behind(value: SSAValue, loop: Loop) -> dict[Operation, None]:
+def _computing(value: SSAValue, loop: Loop) -> dict[Operation, None]:
     """The operations of the loop's body that compute a value."""
     found: dict[Operation, None] = {}
     pending = [value]
