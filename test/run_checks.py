@@ -44,8 +44,9 @@ CHECKS = {
     "imports": [str(BIN / "lint-imports")],
     "lit": [str(BIN / "lit"), "-j", JOBS, "-sv", "test/lit"],
     "pytest": PYTEST,
-    # JAX on xhlo and on XLA's cpu; in processes of their own: for the other tests JAX has no platform but cpu.
-    "jax": [*PYTEST, "test/jax"],
+    # JAX on xhlo and on XLA's cpu; in processes of their own: for the other tests JAX has no platform but cpu. In one
+    # process, which traces and compiles JAX's own functions once; the processors are busy with the other tests.
+    "jax": [*PYTEST, "-n", "1", "test/jax"],
     # A sample of `make torch-test`, where PyTorch is installed.
     "torch": [*PYTEST, "test/torch"],
 }
