@@ -208,6 +208,19 @@ PLAIN: dict[str, Scalar] = {
 }
 """Functions of the operands alone."""
 
+_OF_BOOLEANS: dict[str, Scalar] = {"arith.maxsi": np.minimum, "arith.minsi": np.maximum}
+"""Those that differ for i1: as a signed number true is -1."""
+
+
+def plain_function(name: str, type_: Attribute) -> Scalar | None:
+    """The function of operands of a type, or vectors of it; None for an operation that is no function of them alone."""
+    return (_OF_BOOLEANS.get(name) if _is_boolean(type_) else None) or PLAIN.get(name)
+
+
+def _is_boolean(type_: Attribute) -> bool:
+    return getattr(type_, "element_type", type_) == i1
+
+
 DIVISIONS: dict[str, Binary] = {
     "arith.divsi": _quotient,
     "arith.remsi": np.fmod,
@@ -268,9 +281,8 @@ def _integer_order(op: Operation) -> Binary:
     if code >= 6:
         order = _INTEGER_ORDERS[code - 4]
         return lambda x, y: order(unsigned(x), unsigned(y))
-    if code >= 2 and op.operands[0].type == op.results[0].type:
-        fail(op, "is a signed order of booleans")
-    return _INTEGER_ORDERS[code]
+    order = _INTEGER_ORDERS[code]
+    return (lambda x, y: order(y, x)) if _is_boolean(op.operands[0].type) else order
 
 
 def _cast(op: Operation) -> Unary:
@@ -366,7 +378,8 @@ SEVERAL: dict[str, Callable[..., tuple[Array, ...]]] = {
 def scalar_function(op: Operation) -> Callable[..., Any] | None:
     """The function from arrays of operands to the result, or to a tuple of several; None for other operations."""
     name = op.name
-    function = PLAIN.get(name) or DIVISIONS.get(name) or SEVERAL.get(name)
+    function = plain_function(name, op.operands[0].type) if op.operands else None
+    function = function or DIVISIONS.get(name) or SEVERAL.get(name)
     if function is None and name in TYPED:
         function = TYPED[name](op)
     return None if function is None else narrowed(op, function)

@@ -236,49 +236,14 @@ def _is_place(value: SSAValue, nest: Nest, loop: int) -> bool:
 
 Tuple_ = tuple[np.ndarray, ...]
 
-ORDERED = {1: np.equal, 2: np.greater, 3: np.greater_equal, 4: np.less, 5: np.less_equal}
-INTEGER = {
-    0: np.equal, 1: np.not_equal, 2: np.less, 3: np.less_equal, 4: np.greater, 5: np.greater_equal,
-    6: np.less, 7: np.less_equal, 8: np.greater, 9: np.greater_equal,
-}  # fmt: skip
 
+def _evaluate(op: Operation, operands: Sequence[np.ndarray]) -> np.ndarray:
+    # Few programs have such reductions, and the first compilation of a process should be short.
+    from ...hlo_dialect.numbers.scalar_operations import scalar_function
 
-def _compare_floats(predicate: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """`arith.cmpf`: predicates 1 to 7 are false if an operand is NaN, 8 to 14 are true."""
-    unordered = np.isnan(a) | np.isnan(b)
-    if predicate in (0, 15):
-        return np.full(unordered.shape, predicate == 15)
-    if predicate in (7, 14):
-        return unordered == (predicate == 14)
-    which = predicate if predicate < 7 else predicate - 7
-    holds = (a != b) if which == 6 else ORDERED[which](a, b)
-    return (holds & ~unordered) if predicate < 7 else (holds | unordered)
-
-
-def _evaluate(op: Operation, x: Sequence[np.ndarray]) -> np.ndarray:
-    match op:
-        case arith.CmpfOp():
-            return _compare_floats(op.predicate.value.data, x[0], x[1])
-        case arith.CmpiOp():
-            return INTEGER[op.predicate.value.data](x[0], x[1])
-        case arith.SelectOp():
-            return np.where(x[0], x[1], x[2])
-        case arith.AndIOp():
-            return x[0] & x[1]
-        case arith.OrIOp():
-            return x[0] | x[1]
-        case arith.XOrIOp():
-            return x[0] ^ x[1]
-        case arith.MaximumfOp():
-            return np.where(x[0] == x[1], np.where(np.signbit(x[0]), x[1], x[0]), np.maximum(x[0], x[1]))
-        case arith.MinimumfOp():
-            return np.where(x[0] == x[1], np.where(np.signbit(x[0]), x[0], x[1]), np.minimum(x[0], x[1]))
-        case arith.MaxSIOp() | arith.MaxUIOp():
-            return np.maximum(x[0], x[1])
-        case arith.MinSIOp() | arith.MinUIOp():
-            return np.minimum(x[0], x[1])
-        case _:
-            return x[0]
+    function = scalar_function(op)
+    assert function is not None
+    return function(*operands)
 
 
 class _Model:
@@ -337,7 +302,7 @@ def _cases(type_: Attribute, nan: bool = True, signs: bool = False) -> np.ndarra
     if isinstance(type_, AnyFloat):
         zeros = [-0.0, -1.0] if signs else []
         return np.array([0.0, 1.0, 2.0, *zeros, *([math.nan] if nan else [])])
-    return np.array([False, True]) if type_ == IntegerType(1) else np.array([0, 1, 2])
+    return np.array([False, True]) if type_ == IntegerType(1) else np.array([0, 1, -1], np.int8)
 
 
 def _grid(domains: Sequence[Sequence[np.ndarray]]) -> list[Tuple_]:

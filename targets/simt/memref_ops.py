@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...dialects.support.buffers import row_major
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.numbers.narrow_integers import narrow_width, with_sign, without_sign
-from ...hlo_dialect.numbers.scalar_operations import PLAIN, element_dtype
+from ...hlo_dialect.numbers.scalar_operations import PLAIN, element_dtype, plain_function
 from ...hlo_dialect.types import Array, constant_array
 from .evaluator import Evaluator, Maker, Step, Symbols
 from .lanes import Frame
@@ -353,7 +353,8 @@ def _fma(evaluator: Evaluator, op: vector.FMAOp) -> Step:
 
 def _reduction(evaluator: Evaluator, op: vector.ReductionOp) -> Step:
     kind: str = op.kind.data.value
-    combine = PLAIN[PRIVATE_REDUCTIONS[kind]]
+    combine = plain_function(PRIVATE_REDUCTIONS[kind], op.vector.type)
+    assert combine is not None
     vector_, acc, dest = op.vector, op.acc, op.dest
 
     def step(frame: Frame) -> None:

@@ -58,3 +58,21 @@ def test_a_scalar_keeps_its_rank():
     function = scalar_function(operation("arith.bitcast %a : f32 to i32", "f32"))
     assert function is not None
     assert function(np.float32(1)).shape == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("arith.cmpi slt, %a, %b : i1", [False, False, True, False]),
+        ("arith.cmpi sge, %a, %b : i1", [True, True, False, True]),
+        ("arith.cmpi ult, %a, %b : i1", [False, True, False, False]),
+        ("arith.cmpi ne, %a, %b : i1", [False, True, True, False]),
+        ("arith.maxsi %a, %b : i1", [False, False, False, True]),
+        ("arith.minsi %a, %b : i1", [False, True, True, True]),
+        ("arith.maxui %a, %b : i1", [False, True, True, True]),
+    ],
+)
+def test_true_is_the_lesser_boolean_as_a_signed_number(text: str, wanted: list[bool]):
+    function = scalar_function(operation(text, "i1", "i1"))
+    assert function is not None
+    assert function(np.array([False, False, True, True]), np.array([False, True, False, True])).tolist() == wanted
