@@ -35,9 +35,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...dialects.support.kernel import COMPLEX, COMPLEX_OPERANDS, COMPLEX_RESULTS
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.expressions.complex import Complex
-from ...hlo_dialect.expressions.tensor import Builder, Tensor
-from ...hlo_dialect.ops.movement import ReshapeOp
-from ...hlo_dialect.ops.slicing import SliceOp
+from ...hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
+from ...hlo_dialect.ops.slicing import ConcatenateOp, SliceOp
 from ...hlo_dialect.types import HloTensor, i32, make_tensor, shape_of
 from .arithmetic import Parts
 
@@ -66,11 +66,11 @@ def interleave(z: Complex) -> Tensor:
     Interleave two tensors of shape (..) into one of shape (.., 2), the memory layout of complex numbers.
 
     This is a select by the last index, not a concatenation: one loop computes both parts and writes whole pairs. Parts
-    that were deinterleaved from one tensor give that tensor.
+    that were deinterleaved from one tensor give that tensor; if both were moved in the same way since, it is moved so.
     """
-    whole = _deinterleaved(z)
+    whole = _whole(z)
     if whole is not None:
-        return Tensor(z.re.builder, whole)
+        return whole
     shape, rank = (*z.re.shape, 2), len(z.re.shape)
     re, im = (part.broadcast(shape, range(rank)) for part in z)
     index = z.re.builder.iota(make_tensor(shape, i32), rank)
@@ -86,6 +86,50 @@ def deinterleave(pairs: Tensor) -> Complex:
     """The real and the imaginary parts, of shape (..), of a tensor (.., 2)."""
     last = len(pairs.shape) - 1
     return Complex(pairs.take(last, 0), pairs.take(last, 1))
+
+
+_MOVEMENTS = (BroadcastInDimOp, ConcatenateOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp)
+
+
+def _whole(z: Complex) -> Tensor | None:
+    """The tensor of pairs whose parts two values are, with the movements that both made; None if there is none."""
+    found = _deinterleaved(z)
+    if found is not None:
+        return Tensor(z.re.builder, found)
+    re, im = z.re.value.owner, z.im.value.owner
+    if not isinstance(re, _MOVEMENTS) or not isinstance(im, _MOVEMENTS):
+        return None
+    if type(re) is not type(im) or re.properties != im.properties or len(re.operands) != len(im.operands):
+        return None
+    pairs: list[Tensor] = []
+    for first, second in zip(re.operands, im.operands, strict=True):
+        if first.type != second.type:
+            return None
+        whole = _whole(Complex(Tensor(z.re.builder, first), Tensor(z.re.builder, second)))
+        if whole is None:
+            return None
+        pairs.append(whole)
+    return _moved(re, pairs, z.re.shape)
+
+
+def _moved(op: Operation, pairs: Sequence[Tensor], shape: Sequence[int]) -> Tensor | None:
+    """The movement that an operation makes, of tensors of pairs; `shape`: of its result."""
+    rank, x = len(shape), pairs[0]
+    match op:
+        case BroadcastInDimOp():
+            return x.broadcast((*shape, 2), (*op.dims, rank))
+        case ConcatenateOp():
+            return concatenate(pairs, op.dim)
+        case ReshapeOp():
+            return x.reshape((*shape, 2))
+        case ReverseOp():
+            return x.reverse(op.dims)
+        case SliceOp():
+            return x.slice((*op.starts, 0), (*op.limits, 2), (*op.steps, 1))
+        case TransposeOp():
+            return x.transpose((*op.dims, rank))
+        case _:
+            return None
 
 
 def _deinterleaved(z: Complex) -> SSAValue | None:

@@ -96,3 +96,22 @@ def test_narrow_concatenations(widths: tuple[int, ...], element: str) -> None:
       return %0 : {joined} }}"""
     (found,) = run(text, parts)
     np.testing.assert_array_equal(found, np.concatenate(parts, 1))
+
+
+@pytest.mark.parametrize("part", ["f32", "f64"])
+def test_moved_pairs(part: str) -> None:
+    """Complex numbers that are only moved stay pairs."""
+    x = array((40, 35), part)
+    z = np.stack([x, x[::-1]], -1).view(np.complex64 if part == "f32" else np.complex128)[..., 0]
+    element = f"complex<{part}>"
+    text = f"""func.func @main(%z: tensor<40x35x{element}>) -> tensor<70x3x39x{element}> {{
+      %0 = stablehlo.transpose %z, dims = [1, 0] : (tensor<40x35x{element}>) -> tensor<35x40x{element}>
+      %1 = stablehlo.reverse %0, dims = [0] : tensor<35x40x{element}>
+      %2 = stablehlo.concatenate %0, %1, dim = 0
+        : (tensor<35x40x{element}>, tensor<35x40x{element}>) -> tensor<70x40x{element}>
+      %3 = stablehlo.slice %2 [0:70, 1:40] : (tensor<70x40x{element}>) -> tensor<70x39x{element}>
+      %4 = stablehlo.broadcast_in_dim %3, dims = [0, 2] : (tensor<70x39x{element}>) -> tensor<70x3x39x{element}>
+      return %4 : tensor<70x3x39x{element}> }}"""
+    (found,) = run(text, [z])
+    both = np.concatenate([z.T, z.T[::-1]])[:, 1:]
+    np.testing.assert_array_equal(found, np.broadcast_to(both[:, None], (70, 3, 39)))

@@ -95,3 +95,16 @@ func.func @unknown(%a: tensor<2xf32>) -> tensor<2xf32> {
   %2 = hlo.real %1 : (tensor<2xcomplex<f32>>) -> tensor<2xf32>
   return %2 : tensor<2xf32>
 }
+
+// -----
+
+// What is only moved is moved as pairs.
+// CHECK-LABEL: func.func @moved
+// CHECK:         %[[BACK:.*]] = hlo.reverse %{{.*}}, dims = [0] : tensor<4x6x2xf32>
+// CHECK:         %[[MOVED:.*]] = hlo.transpose %[[BACK]], dims = [1, 0, 2] : (tensor<4x6x2xf32>) -> tensor<6x4x2xf32>
+// CHECK:         func.return %[[MOVED]]
+func.func @moved(%z: tensor<4x6xcomplex<f32>>) -> tensor<6x4xcomplex<f32>> {
+  %0 = hlo.reverse %z, dims = [0] : tensor<4x6xcomplex<f32>>
+  %1 = hlo.transpose %0, dims = [1, 0] : (tensor<4x6xcomplex<f32>>) -> tensor<6x4xcomplex<f32>>
+  func.return %1 : tensor<6x4xcomplex<f32>>
+}
