@@ -34,6 +34,12 @@ MANY_TASKS = 32
 ALL_ROWS = 0.6
 """Part of the L2 cache that a tile of all rows may take: B is packed by the task that reads it then, and not before."""
 
+STREAMED = 2.5
+"""
+Sizes of the L2 cache that all rows of A may take where they are read from the L3 cache, and B is no smaller: packed
+beforehand, it is written to memory and read again.
+"""
+
 DEEP = 64 << 10
 """Bytes of a panel of B for one pass: it streams through the L1 cache, and shorter passes would write C more often."""
 
@@ -138,6 +144,11 @@ def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTO
     tile_m = min(m_panels, max(1, machine.l2_bytes // (2 if far else 4) // panel))
     if far and m_panels * panel <= ALL_ROWS * machine.l2_bytes:
         tile_m = m_panels
+    # A is read from the L3 cache then, once for several panels of B, which each task packs into the L2 cache.
+    fit = m_panels * panel <= STREAMED * machine.l2_bytes and NARROW * kc * nr * bytes_each <= machine.l2_bytes // 2
+    streams = far and tile_m < m_panels and fit and m <= n and n_panels >= MANY_TASKS
+    if streams:
+        tile_m = m_panels
     tile_m = tile_m if far else min(tile_m, HIGH)
     tile_n = min(n_panels, 16)
     around = 1
@@ -149,7 +160,8 @@ def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTO
     once = tile_m == m_panels <= most and around * n_panels >= enough
     # B is packed by the tasks then: several panels at once, so that its rows are read in longer runs.
     wide = far and around * n_panels >= NARROW * ENOUGH_TASKS
-    narrowest = (NARROW if wide else 1) if once else 2 if tile_m <= HIGH else NARROW
+    few = streams and around * n_panels < NARROW * ENOUGH_TASKS * 2
+    narrowest = (2 if few else NARROW if wide else 1) if once else 2 if tile_m <= HIGH else NARROW
     while tile_m * tile_n > 4 and around * -(-m_panels // tile_m) * -(-n_panels // tile_n) < machine.tiles:
         if tile_n > narrowest:
             tile_n = -(-tile_n // 2)

@@ -260,27 +260,48 @@ class ProductEmitter:
         first: bool,
     ) -> None:
         """Emit one pass over k, `depth`, for a tile: panels `rows` of A and `columns` of B."""
-        with self.panels_of_b(output, at, depth, columns) as (step, j):
-            if self._has_offsets and not self._offsets_first:
-                self._find_offsets(step.b_at, step.upper - step.lower, 0)
-            with self.builder.loop(*rows) as i:
-                self.emit_block(step, i, j, first)
+        with self.runs_of_b(at, depth, columns) as panels:
+            if self._packs_runs and (self._offsets_first or not self._has_offsets):
+                # Each panel of A is read once for several of B, which stay in the L2 cache.
+                with self.builder.loop(*rows) as i, self.builder.loop(*panels) as j:
+                    self.emit_block(self._step(output, at, depth, j), i, j, first)
+                return
+            with self.builder.loop(*panels) as j:
+                step = self._step(output, at, depth, j)
+                if self._has_offsets and not self._offsets_first:
+                    self._find_offsets(step.b_at, step.upper - step.lower, 0)
+                with self.builder.loop(*rows) as i:
+                    self.emit_block(step, i, j, first)
+
+    @property
+    def _packs_runs(self) -> bool:
+        """Whether tasks pack several panels of B at once."""
+        return self.b_packed and self.packers[0].operand.local and self.packers[0].operand.run > 1
+
+    def _step(self, output: Index, at: Sequence[Index], depth: tuple[Index, Index], j: IndexValue) -> Step:
+        return Step(output, at, *depth, self.panel_of_b(at, j, *depth))
+
+    @contextmanager
+    def runs_of_b(
+        self, at: Sequence[Index], depth: tuple[Index, Index], columns: tuple[Index, Index]
+    ) -> Generator[tuple[Index, Index]]:
+        """The loop of a pass over panels of B that are packed together, or all of them."""
+        if not self._packs_runs:
+            yield columns
+            return
+        run = self.packers[0].operand.run
+        with self.builder.loop(*columns, step=run) as first:
+            panels = first, self.builder.min(first + run, columns[1])
+            self.packers[0].pack_pass(at, panels, *depth)
+            yield panels
 
     @contextmanager
     def panels_of_b(
         self, output: Index, at: Sequence[Index], depth: tuple[Index, Index], columns: tuple[Index, Index]
     ) -> Generator[tuple[Step, IndexValue]]:
         """The loop of a pass over panels of B: the step with each, and its number."""
-        builder, operand = self.builder, self.packers[0].operand if self.b_packed else None
-        if operand is None or not operand.local or operand.run == 1:
-            with builder.loop(*columns) as j:
-                yield Step(output, at, *depth, self.panel_of_b(at, j, *depth)), j
-            return
-        with builder.loop(*columns, step=operand.run) as first:
-            panels = first, builder.min(first + operand.run, columns[1])
-            self.packers[0].pack_pass(at, panels, *depth)
-            with builder.loop(*panels) as j:
-                yield Step(output, at, *depth, self.panel_of_b(at, j, *depth)), j
+        with self.runs_of_b(at, depth, columns) as panels, self.builder.loop(*panels) as j:
+            yield self._step(output, at, depth, j), j
 
     def finish(
         self, epilogue: Nest, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]

@@ -87,6 +87,25 @@ def test_products(type_: str, batch: int) -> None:
             np.testing.assert_allclose(np.asarray(got, np.float64), expected, rtol=0, atol=bound)
 
 
+@pytest.mark.parametrize("type_", ["f32", "bf16"])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_more_rows_than_the_cache_holds_by_a_larger_matrix(type_: str, transposed: bool) -> None:
+    """Each task packs its columns of B, several panels at once or one, and multiplies all rows by them."""
+    m, k, n = (330, 1024, 1061) if type_ == "f32" else (330, 2048, 1061)
+    rng = np.random.default_rng(5)
+    a, b = _random((m, k), type_, rng), _random((n, k) if transposed else (k, n), type_, rng)
+    result, dim = _tensor((m, n), "f32"), 1 if transposed else 0
+    types = _tensor(a.shape, type_), _tensor(b.shape, type_)
+    exe = xhlo.compile(
+        f"func.func @main(%a: {types[0]}, %b: {types[1]}) -> {result} {{\n"
+        f"  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [{dim}] : ({', '.join(types)}) -> {result}\n"
+        f"  return %0 : {result}\n}}"
+    )
+    wide = [x.astype(np.float64) for x in (a, b.T if transposed else b)]
+    expected, size = wide[0] @ wide[1], np.abs(wide[0]) @ np.abs(wide[1])
+    assert np.max(np.abs(exe(a, b) - expected) / size) < 1e-6
+
+
 @pytest.mark.parametrize(
     "m, k, n, constant",
     [(30, 2060, 33, False), (30, 2060, 33, True), (420, 20, 40, False), (420, 2060, 33, True), (40, 70, 4000, False)],

@@ -26,3 +26,26 @@ func.func private @deep(%x: memref<512x2048xf32>, %y: memref<2048x1024xf32>, %o:
   }
   func.return
 }
+
+// More rows than the L2 cache holds, by a larger B: each task packs panels of B, and all rows are multiplied by them.
+// CHECK-LABEL: func.func private @streamed(
+// CHECK-NOT:     memref<4194304xf32>
+// CHECK-DAG:     %[[four:.*]] = arith.constant 4 : index
+// CHECK-DAG:     %[[panels:.*]] = arith.constant 37 : index
+// CHECK:           %[[local:.*]] = memref.alloca() : memref<65536xf32>
+// CHECK:           func.call @streamed_pack_1(%y, %{{.*}}, %[[local]],
+// CHECK:           scf.for %{{.*}} = %{{.*}} to %[[panels]] step
+// CHECK-NEXT:        scf.for %[[j:.*]] = %{{.*}} to %{{.*}} step
+// CHECK-NEXT:          arith.remui %[[j]], %[[four]] : index
+// CHECK:               func.call @streamed_block
+func.func private @streamed(%x: memref<512x1024xf32>, %y: memref<1024x4096xf32>, %o: memref<512x4096xf32>) attributes {hlo.kernel = "dot"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<512x4096xf32>)
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : memref<512x1024xf32>, memref<1024x4096xf32>) outs(%o : memref<512x4096xf32>) attrs = {xhlo.contraction} {
+  ^bb(%p: f32, %q: f32, %z: f32):
+    %r = arith.mulf %p, %q fastmath<reassoc,contract> : f32
+    %s = arith.addf %z, %r fastmath<reassoc,contract> : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
