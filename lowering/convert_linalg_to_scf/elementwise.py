@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import cast
@@ -9,6 +10,7 @@ from typing import cast
 from xdsl.ir import SSAValue
 
 from ...dialects.support.buffers import memref_type
+from ..loop_nests.borders import Inside, inside_of
 from ..loop_nests.cost import body_cost, task_count, task_size
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.indices import chunk
@@ -204,6 +206,10 @@ def _emit_loops(
                 emit_stages(emitter, stages, free[-1], *(bounds or {}).get(free[-1], (0, emitter.nest.sizes[free[-1]])))
             return
         short = None
+        inside = inside_of(emitter.nest, free[-1]) if free and other is None and meanwhile is None else None
+        if inside is not None:
+            _emit_by_borders(emitter, free, inside, bounds or {})
+            return
         if other is not None:
             loops = _tiles(emitter, free, other, bounds or {})
         elif meanwhile is None and (short := unrolled_loop(emitter.nest, free)) is not None:
@@ -224,6 +230,26 @@ def store_element(emitter: NestEmitter) -> None:
     """Compute and store the present element of each output."""
     for k, value in enumerate(emitter.body()):
         emitter.store_output(k, value)
+
+
+def _emit_by_borders(emitter: NestEmitter, free: list[int], inside: Inside, bounds: Bounds) -> None:
+    """The innermost loop in three: before, inside and after `inside`."""
+    builder, last = emitter.builder, free[-1]
+    lower, upper = bounds.get(last, (0, emitter.nest.sizes[last]))
+
+    def within(place: int) -> Index:
+        if isinstance(lower, int) and isinstance(upper, int):
+            return max(lower, min(place, upper))
+        return builder.index(builder.min(place, upper)).max(lower)
+
+    ends = [lower, within(inside.first), within(inside.end), upper]
+    with emitter.loops(free[:-1], bounds, innermost=False):
+        for part, (first, end) in enumerate(itertools.pairwise(ends)):
+            emitter.inside = inside if part == 1 else None
+            if not (isinstance(first, int) and first == end):
+                with emitter.loops([last], {last: (first, end)}):
+                    store_element(emitter)
+        emitter.inside = None
 
 
 @contextmanager

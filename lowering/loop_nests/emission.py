@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.dialects.builtin import BoolAttr, FloatAttr, IntegerAttr
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.buffers import row_major
 from ...dialects.support.creation import create_op
+from .borders import Inside
 from .loop_builder import CACHED, PARALLEL, Index, LoopBuilder, buffer_of
 from .nest import Access, Nest
 
@@ -37,6 +38,8 @@ class NestEmitter:
         """Whether a processor runs the innermost loop and other work at once."""
         self.staged: dict[int, tuple[SSAValue, list[tuple[int, Index]]]] = {}
         """Per input: a buffer with a tile of it, and for each dimension the loop and the start of the tile."""
+        self.inside: Inside | None = None
+        """The iterations that are being emitted, if they are all inside of a loop."""
         written = {access.root for access in nest.outputs}
         self.hoistable = [isinstance(x, Access) and x.root not in written for x in nest.inputs]
 
@@ -171,6 +174,10 @@ class NestEmitter:
             mapping[op.result] = self._index_of(op)
         elif isinstance(op, arith.ConstantOp) and isinstance(op.value, (IntegerAttr, FloatAttr)):
             mapping[op.result] = self.builder.scalar(op.value)
+        elif self.inside is not None and op in self.inside.clamps:
+            mapping[op.results[0]] = mapping.get(op.operands[0], op.operands[0])
+        elif self.inside is not None and op in self.inside.tests:
+            mapping[op.results[0]] = self.builder.scalar(BoolAttr.from_bool(True))
         elif op.regions:
             new = self.builder.insert(op.clone(mapping))
             mapping.update(zip(op.results, new.results, strict=True))

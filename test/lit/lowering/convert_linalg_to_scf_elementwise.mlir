@@ -267,3 +267,33 @@ func.func private @with_gaps(%a: memref<96x1xf32>, %b: memref<96x1xf32>, %o: mem
   "memref.copy"(%b, %1) : (memref<96x1xf32>, memref<96x1xf32, strided<[3, 1], offset: 1>>) -> ()
   func.return
 }
+
+// A loop whose index is clamped at its borders has them apart: inside, the clamp is gone and the test is true.
+// CHECK-LABEL: func.func private @border
+// CHECK:         %[[T:.*]] = arith.constant true
+// CHECK:         arith.maxsi
+// CHECK:         arith.select
+// CHECK:         memref.store
+// CHECK:         scf.for %[[I:.*]] = %{{.*}} to %{{.*}} step
+// CHECK-NEXT:      %[[P:.*]] = arith.addi %[[I]], %{{.*}} : index
+// CHECK-NEXT:      %[[X:.*]] = memref.load %x[%[[P]]]
+// CHECK-NEXT:      %[[V:.*]] = arith.select %[[T]], %[[X]], %{{.*}}
+// CHECK-NEXT:      memref.store %[[V]], %o[%[[I]]]
+// CHECK-NEXT:    } {xhlo.parallel}
+// CHECK-NEXT:    func.return
+func.func private @border(%x: memref<100xf32>, %o: memref<100xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%o : memref<100xf32>) {
+  ^bb(%z: f32):
+    %i = linalg.index 0 : index
+    %one = arith.constant -1 : index
+    %zero = arith.constant 0 : index
+    %f = arith.constant 0.0 : f32
+    %p = arith.addi %i, %one : index
+    %inside = arith.cmpi sge, %p, %zero : index
+    %at = arith.maxsi %p, %zero : index
+    %v = memref.load %x[%at] : memref<100xf32>
+    %r = arith.select %inside, %v, %f : f32
+    linalg.yield %r : f32
+  }
+  func.return
+}
