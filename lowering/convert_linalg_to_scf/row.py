@@ -8,7 +8,7 @@ at a time to the next, in a small buffer per task, so that every input is read f
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import memref
@@ -20,6 +20,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from ...dialects.support.buffers import Buffer, memref_type
 from ..loop_nests.cost import body_cost, task_count, task_size
 from ..loop_nests.indices import chunk, delinearized
+from ..loop_nests.kernel_builder import IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .elementwise import emit_elementwise
@@ -36,6 +37,9 @@ ALL_ROW_BUFFERS = 256 * 1024
 
 SHORT_ROW = 16
 """Elements of rows whose loops are unrolled, so that the vectors run across rows."""
+
+LEAST_ROWS = 16
+"""Rows along the last of several dimensions that make a loop of their own, if they are short."""
 
 FEW_ROWS = 8
 """With fewer rows than this, it is better to cut each large operation separately."""
@@ -178,24 +182,39 @@ def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
 
     The loop over short rows is parallel, for it becomes the innermost one; each iteration has temporaries of its own.
     """
-    total = math.prod(plan.shape)
-    tasks = task_count(total, sum(_work(step.nest) for step in plan.steps), total)
-    size = task_size(total, tasks)
     short = all(math.prod(step.nest.sizes[len(plan.shape) :]) <= SHORT_ROW for step in plan.steps)
+    work, whole = sum(_work(step.nest) for step in plan.steps), math.prod(plan.shape)
+    # Vectors across rows want the index of a row in each dimension, not its number.
+    inner = plan.shape[-1] if short and len(plan.shape) > 1 and plan.shape[-1] >= LEAST_ROWS else 1
+    if whole // inner < task_count(whole, work, whole):
+        inner = 1
+    outer = plan.shape[:-1] if inner > 1 else plan.shape
+    total = whole // inner
+    size = task_size(total, task_count(total, work, total))
     attributes = PARALLEL if short else None
     with builder.parallel(-(-total // size)) as task:
         shared = {} if short else _rows(builder, plan, here=False)
-        with builder.loop(*chunk(builder, task, size, total), attributes=attributes) as number:
-            roots = _rows(builder, plan, here=True) if short else shared
-            bound = [builder.index(index) for index in delinearized(number, plan.shape)]
-            ahead = next_row([step.nest for step in plan.steps], plan.temporaries, number) if len(bound) == 1 else None
-            for k, step in enumerate(plan.steps):
-                builder.location = step.nest.op.location
-                if any(step.nest.reduction):
-                    emit_reduction(builder, step.nest, step.inits, roots, bound)
-                else:
-                    asked = ahead if ahead is not None and ahead.step == k else None
-                    emit_elementwise(builder, step.nest, roots, bound, asked)
+        with builder.loop(*chunk(builder, task, size, total), attributes=None if inner > 1 else attributes) as number:
+            bound = [builder.index(index) for index in delinearized(number, outer)]
+            if inner > 1:
+                with builder.loop(0, inner, attributes=attributes) as last:
+                    _emit_row(builder, plan, _rows(builder, plan, here=True), [*bound, last])
+            else:
+                _emit_row(builder, plan, _rows(builder, plan, here=True) if short else shared, bound)
+
+
+def _emit_row(
+    builder: LoopBuilder, plan: RowPlan, roots: Mapping[SSAValue, SSAValue], bound: Sequence[IndexValue]
+) -> None:
+    """Emit the steps of one row, whose place is `bound`."""
+    ahead = next_row([step.nest for step in plan.steps], plan.temporaries, bound[0]) if len(bound) == 1 else None
+    for k, step in enumerate(plan.steps):
+        builder.location = step.nest.op.location
+        if any(step.nest.reduction):
+            emit_reduction(builder, step.nest, step.inits, roots, bound)
+        else:
+            asked = ahead if ahead is not None and ahead.step == k else None
+            emit_elementwise(builder, step.nest, roots, bound, asked)
 
 
 def _rows(builder: LoopBuilder, plan: RowPlan, here: bool) -> dict[SSAValue, SSAValue]:

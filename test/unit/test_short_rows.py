@@ -27,6 +27,20 @@ def integers(x: Any) -> Any:
     return (k - k.max(-1, keepdims=True) % 5).astype(jnp.float32) / 16
 
 
+def forces(x: Any) -> Any:
+    """Between all points: rows of (i, j) read the points i and j."""
+    apart = x[..., :, None, :] - x[..., None, :, :]
+    square = (apart * apart).sum(-1, keepdims=True) + 1
+    return (apart / square).sum(-2)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (70, 3), (3, 21, 2), (300, 2)])
+def test_pairs(shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(1).standard_normal(shape, np.float32)
+    text = jax.jit(forces).lower(x).as_text()
+    np.testing.assert_allclose(on_threads(text, x)[0], Program(text).results(x)[0], rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("step", [unit, softmax, integers])
 @pytest.mark.parametrize("shape", [(5, 3), (700, 3), (3, 211, 2), (1000, 16), (300, 17)])
 def test_steps_of_a_loop(step: Any, shape: tuple[int, ...]) -> None:

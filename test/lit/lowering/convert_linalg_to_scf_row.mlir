@@ -129,3 +129,30 @@ func.func private @rows_of_three(%x: memref<4096x3xf32>, %o: memref<4096x3xf32>)
   }
   func.return
 }
+
+// Short rows in two dimensions: a loop along the last, whose vectors need no division.
+// CHECK-LABEL: func.func private @pairs
+// CHECK-NOT:     arith.divui
+// CHECK-NOT:     arith.divsi
+// CHECK:         scf.for %[[I:.*]] =
+// CHECK-NEXT:      scf.for %[[J:.*]] =
+// CHECK:             memref.load %x[%[[I]], %{{.*}}]
+// CHECK-NEXT:        memref.load %x[%[[J]], %{{.*}}]
+// CHECK:             memref.store %{{.*}}, %o[%[[I]], %[[J]], %{{.*}}]
+func.func private @pairs(%x: memref<64x3xf32>, %o: memref<64x64x3xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 2 : i64} {
+  %init = arith.constant 0.0 : f32
+  %m = memref.alloc() : memref<64x64xf32>
+  linalg.fill ins(%init : f32) outs(%m : memref<64x64xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %x : memref<64x3xf32>, memref<64x3xf32>) outs(%m : memref<64x64xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.subf %a, %b : f32
+    %s = arith.addf %z, %d : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (i, j)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %m : memref<64x3xf32>, memref<64x64xf32>) outs(%o : memref<64x64x3xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.mulf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
