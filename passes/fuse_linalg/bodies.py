@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeGuard, cast
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i1, i64
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.ir.affine import (
@@ -32,6 +32,18 @@ _INDEX_OPS: dict[AffineBinaryOpKind, type[Operation]] = {
     AffineBinaryOpKind.Add: arith.AddiOp,
     AffineBinaryOpKind.Mul: arith.MuliOp,
 }
+
+
+_FOLDED = frozenset((arith.CmpiOp, arith.SelectOp))
+
+
+def _is_integer(owner: Operation | Block) -> TypeGuard[arith.ConstantOp]:
+    """Whether an operation is an integer constant."""
+    return type(owner) is arith.ConstantOp and isinstance(owner.value, IntegerAttr)
+
+
+def _integer(constant: arith.ConstantOp) -> int:
+    return cast("IntegerAttr[Any]", constant.value).value.data
 
 
 _Linear: TypeAlias = tuple[tuple[tuple[int, int], ...], int]
@@ -215,7 +227,27 @@ class FusedBody:
             self.block.add_op(new)
             values.update(zip(op.results, new.results, strict=True))
         else:
-            values[op.results[0]] = self._emit(type(op), operands, (op.results[0].type,), op.properties, op)
+            folded = self._folded(op, operands) if type(op) in _FOLDED else None
+            values[op.results[0]] = folded or self._emit(type(op), operands, (op.results[0].type,), op.properties, op)
+
+    def _folded(self, op: Operation, operands: Sequence[SSAValue]) -> SSAValue | None:
+        """
+        The value of a comparison of constant integers, or of a choice by one: a shift by a constant has both, because
+        an amount that is not below the width gives zero.
+        """
+        if type(op) is arith.SelectOp:
+            condition = operands[0].owner
+            return operands[1 if _integer(condition) else 2] if _is_integer(condition) else None
+        owners = [operand.owner for operand in operands]
+        if not all(map(_is_integer, owners)) or operands[0].type == i1:
+            return None
+        # Only programs with such a comparison load the evaluator.
+        from ...hlo_dialect.numbers.scalar_operations import constant, scalar_function
+
+        compare = scalar_function(op)
+        assert compare is not None, "comparisons of integers have a value"
+        holds = bool(compare(*(constant(cast(Operation, owner)) for owner in owners)))
+        return self._emit(arith.ConstantOp, (), (i1,), {"value": BoolAttr.from_bool(holds)})
 
     # -- operations --------------------------------------------------------------------------------
 

@@ -95,3 +95,29 @@ func.func private @computed_place(%x: tensor<8xf32>, %i: tensor<i32>) -> tensor<
   } -> tensor<2xf32>
   func.return %17 : tensor<2xf32>
 }
+
+// A shift by a constant needs neither the comparison of its amount with the width nor the choices by it; by one that is
+// not below the width it is zero.
+// CHECK-LABEL: @shifts
+// CHECK-NOT:       arith.cmpi
+// CHECK:           %[[Y:.*]] = arith.shli %{{.*}}, %{{.*}} : i32
+// CHECK-NOT:       arith.select
+// CHECK:           linalg.yield %[[Y]], %zero : i32, i32
+func.func private @shifts(%x: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>) attributes {hlo.kernel = "loop"} {
+  %zero = arith.constant 0 : i32
+  %three = arith.constant 3 : i32
+  %width = arith.constant 32 : i32
+  %large = arith.constant -1 : i32
+  %0 = tensor.empty() : tensor<4xi32>
+  %1:2 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : tensor<4xi32>) outs(%0, %0 : tensor<4xi32>, tensor<4xi32>) {
+  ^bb0(%a: i32, %b: i32, %c: i32):
+    %inside = arith.cmpi ult, %three, %width : i32
+    %amount = arith.select %inside, %three, %zero : i32
+    %shifted = arith.shli %a, %amount : i32
+    %y = arith.select %inside, %shifted, %zero : i32
+    %outside = arith.cmpi ult, %large, %width : i32
+    %z = arith.select %outside, %shifted, %zero : i32
+    linalg.yield %y, %z : i32, i32
+  } -> (tensor<4xi32>, tensor<4xi32>)
+  func.return %1#0, %1#1 : tensor<4xi32>, tensor<4xi32>
+}
