@@ -16,8 +16,6 @@ from ..arrays import Array
 from .batched_calls import Argument, Each, Scratch, call_each, most_threads
 
 LIBRARY = "LAPACK (scipy-openblas32)"
-LINKED = "xhlo.lapack"
-"""The target of calls of LAPACK that compiled code makes by itself (linked_lapack.py)."""
 _NAMES = ("libscipy_openblas.so", "libscipy_openblas.dylib", "libscipy_openblas.dll")
 _lock = threading.Lock()
 

@@ -10,12 +10,10 @@ import numpy as np
 from ..types import Array
 from .batched_calls import parts_of
 from .call import CustomCall
-from .lapack_library import LIBRARY, LINKED
+from .lapack_library import LIBRARY
 from .lapack_plans import has_plan, plan_of
+from .linked import LINKED, ROUTINE
 from .registry import REGISTRY, CustomCallTarget
-
-ROUTINE = "routine"
-"""The attribute that names the target of LAPACK; the other attributes are that target's."""
 
 
 def called(call: CustomCall) -> CustomCall:

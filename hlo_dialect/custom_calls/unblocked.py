@@ -8,7 +8,7 @@ from typing import cast
 from ..types import Array
 from .call import CustomCall
 from .lapack_plans import has_plan
-from .linked_lapack import ROUTINE
+from .linked import ROUTINE
 from .registry import REGISTRY, CustomCallTarget
 
 UNBLOCKED = "xhlo.unblocked"

@@ -17,7 +17,7 @@ from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.custom_calls.call import CustomCall, describe_call
 from ...hlo_dialect.custom_calls.factorization import FLAGS, GETRF, POTRF, TRSM
 from ...hlo_dialect.custom_calls.fourier import FOURIER
-from ...hlo_dialect.custom_calls.linked_lapack import ROUTINE
+from ...hlo_dialect.custom_calls.linked import ROUTINE
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import target_of
 from ...hlo_dialect.custom_calls.selection import TOP_K

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.linalg.ops import YieldOp
@@ -24,11 +24,13 @@ from ...dialects.support.buffer_ops import byte_size
 from ...dialects.support.buffers import INDEX, memref_type
 from ...dialects.support.scalar import width_of
 from ..convert_contractions_to_vector.shared_function import call_known
-from ..convert_contractions_to_vector.vectors import VectorBuilder
 from ..device.cpu import CPU
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.loop_builder import Index, IndexValue, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
+
+if TYPE_CHECKING:
+    from ..convert_contractions_to_vector.vectors import VectorBuilder
 
 TILE = 64
 """
@@ -147,6 +149,9 @@ class _Copy:
                 self._copy_block(down, across, past_caches)
 
     def _copy_block(self, row: Index, column: Index, past_caches: bool) -> None:
+        # Most programs transpose nothing, and need no vector dialect.
+        from ..convert_contractions_to_vector.vectors import VectorBuilder
+
         vectors, block = VectorBuilder(self.builder), self.block
         loaded = [self._loaded(vectors, row + at, column) for at in range(block.rows)]
         # Vector i has the rows i, i + columns, i + 2 columns, ..

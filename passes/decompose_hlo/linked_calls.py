@@ -14,9 +14,10 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, IntegerType, Sign
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...hlo_dialect.custom_calls.call import CONFIGURATIONS, describe_call
-from ...hlo_dialect.custom_calls.lapack_library import LIBRARY, LINKED
+from ...hlo_dialect.custom_calls.lapack_library import LIBRARY
 from ...hlo_dialect.custom_calls.lapack_plans import has_plan, plan_of
-from ...hlo_dialect.custom_calls.linked_lapack import ROUTINE, is_for_one_thread
+from ...hlo_dialect.custom_calls.linked import LINKED, ROUTINE
+from ...hlo_dialect.custom_calls.linked_lapack import is_for_one_thread
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import REGISTRY, target_of
 from ...hlo_dialect.custom_calls.unblocked import UNBLOCKED

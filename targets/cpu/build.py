@@ -9,7 +9,6 @@ from .collecting import while_collecting
 from .image import Image
 from .jit import LEVEL, QUICK, compile_units
 from .known_code import KnownCode, note_symbols
-from .lapack import text_of_calls
 
 
 def build_image(lowering: Lowering) -> Image:
@@ -25,8 +24,10 @@ def build_image(lowering: Lowering) -> Image:
     llvm: dict[str, float] = {}
     level = LEVEL if lowering.opt_level else 0
     texts, levels = list(units.texts), [QUICK if starts else level for starts in units.starting]
-    if calls := text_of_calls(lowering.facts.host_calls):
-        texts.append(calls)
+    if linked := [call for call in lowering.facts.host_calls if call.is_of_lapack]:
+        from .lapack import text_of_calls
+
+        texts.append(text_of_calls(linked))
         levels.append(level)
     lowering.drop_module()
     code = while_collecting(lambda: compile_units(texts, units.shared, llvm, levels, kept.codes))

@@ -18,7 +18,6 @@ import numpy as np
 
 from ...hlo_dialect.arrays import Array, ArrayType
 from ...hlo_dialect.custom_calls.registry import CustomCallTarget, run_target
-from .lapack import addresses_for
 from .thread_limits import default_thread_count
 
 if TYPE_CHECKING:
@@ -45,7 +44,11 @@ class Callbacks:
 
     def __init__(self, calls: Sequence[HostCall]):
         """Raises DiagnosticError for unknown targets, and where machine code calls LAPACK and there is none."""
-        self._linked = addresses_for(calls)
+        self._linked: dict[str, int] = {}
+        if linked := [call for call in calls if call.is_of_lapack]:
+            from .lapack import addresses_for
+
+            self._linked = addresses_for(linked)
         calls = [call for call in calls if not call.is_of_lapack]
         if calls:
             from ...hlo_dialect.custom_calls.batched_calls import compile_loops_with

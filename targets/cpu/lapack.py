@@ -13,7 +13,10 @@ from ...hlo_dialect.custom_calls.lapack_library import (
     address_of_set_threads,
     default_threads,
 )
+from ...hlo_dialect.custom_calls.lapack_plans import plan_of
+from ...hlo_dialect.custom_calls.linked_lapack import called
 from ...hlo_dialect.errors import Diagnostic, DiagnosticError
+from ..llvm_text.lapack import Naming, lapack_text
 from .thread_limits import default_thread_count
 
 if TYPE_CHECKING:
@@ -24,11 +27,7 @@ _SET_THREADS, _THREADS = f"{_BEFORE}set_threads", f"{_BEFORE}threads"
 
 
 def text_of_calls(calls: Sequence[HostCall]) -> str:
-    """LLVM IR of the functions by which a program calls LAPACK; empty if there are none."""
-    if not any(call.is_of_lapack for call in calls):
-        return ""
-    from ..llvm_text.lapack import Naming, lapack_text
-
+    """LLVM IR of the functions by which a program makes these calls of LAPACK."""
     return lapack_text(calls, 8 * ctypes.sizeof(ctypes.c_void_p), Naming(_BEFORE, "", _SET_THREADS, _THREADS))
 
 
@@ -36,11 +35,6 @@ def addresses_for(calls: Sequence[HostCall]) -> dict[str, int]:
     """The addresses of all that the functions of `text_of_calls` name. Raises DiagnosticError without LAPACK."""
     found: dict[str, int] = {}
     for call in calls:
-        if not call.is_of_lapack:
-            continue
-        from ...hlo_dialect.custom_calls.lapack_plans import plan_of
-        from ...hlo_dialect.custom_calls.linked_lapack import called
-
         name = plan_of(called(call.resolve()[1])).routine
         try:
             found[f"{_BEFORE}{name}"] = address_of_routine(name)

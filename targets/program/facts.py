@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ...hlo_dialect.arrays import ArrayType
-from ...hlo_dialect.custom_calls.lapack_library import LINKED
+from ...hlo_dialect.custom_calls.linked import LINKED
 from ...hlo_dialect.errors import Diagnostic, DiagnosticError
 
 if TYPE_CHECKING:
