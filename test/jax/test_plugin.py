@@ -223,7 +223,7 @@ SQUARE = np.eye(4, dtype=np.float32)
         (
             jnp.linalg.cholesky,
             [np.eye(600, dtype=np.float32)],
-            r'custom-call\(.*custom_call_target="lapack_spotrf_ffi"',
+            r'custom-call\(.*routine = "lapack_spotrf_ffi"',
         ),
         (lambda x: jax.lax.fori_loop(0, x[0, 0].astype(int), lambda i, c: c * 2, x), [SQUARE], r"while\(%"),
         (lambda x: jax.lax.cond(x[0, 0] > 0, jnp.sin, jnp.cos, x), [SQUARE], r"conditional\(%"),
