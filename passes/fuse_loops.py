@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -70,15 +71,16 @@ def _fuse(op: WhileOp) -> str:
         if found.stopping is not None and found.scalars:
             return "not made a kernel: its number of iterations has no known bound"
         count = min(max(MOST_WORK // 16 // max(work, 1), FEWEST_AT_A_TIME), MOST_AT_A_TIME)
-        _fuse(_divide(op, count))
+        _fuse(divide(op, count))
         return f"one kernel runs up to {count} iterations of the loop"
     if any(op.results[i].first_use for i in found.scalars):
-        _separate_scalars(found)
+        for each in separate(op, found.scalars):
+            _fuse(each)
     _replace(found)
     return "one kernel runs the whole loop"
 
 
-def _divide(op: WhileOp, count: int) -> WhileOp:
+def divide(op: WhileOp, count: int) -> WhileOp:
     """Put the loop into another of the same condition, and end it after so many iterations; returns the inner loop."""
     types = [value.type for value in op.operands]
     cond, body = op.cond.clone(), op.body.clone()
@@ -110,21 +112,19 @@ def _divide(op: WhileOp, count: int) -> WhileOp:
     return inner
 
 
-def _separate_scalars(found: ElementwiseLoop) -> None:
-    """Compute the scalars that are used after the loop in a loop of their own, which is a kernel too."""
-    op = found.loop.op
+def separate(op: WhileOp, positions: Sequence[int]) -> list[WhileOp]:
+    """Compute results that are used after the loop in a loop of their own before it; returns the new loops."""
     block = op.parent
     assert block is not None
-    scalars = op.clone()
-    block.insert_op_before(scalars, op)
-    for i in found.scalars:
-        op.results[i].replace_all_uses_with(scalars.results[i])
-    rewrite = carried_for_nothing(scalars)
-    if rewrite is not None and rewrite.values is not None:
-        replace_op(scalars, rewrite.new_ops, rewrite.values)
-        for each in rewrite.new_ops:
-            if isinstance(each, WhileOp):
-                _fuse(each)
+    alone = op.clone()
+    block.insert_op_before(alone, op)
+    for i in positions:
+        op.results[i].replace_all_uses_with(alone.results[i])
+    rewrite = carried_for_nothing(alone)
+    if rewrite is None or rewrite.values is None:
+        return [alone]
+    replace_op(alone, rewrite.new_ops, rewrite.values)
+    return [each for each in rewrite.new_ops if isinstance(each, WhileOp)]
 
 
 def _replace(found: ElementwiseLoop) -> None:

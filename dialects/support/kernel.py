@@ -43,6 +43,9 @@ PAIRED = "xhlo.paired"
 TRIP_COUNT = "xhlo.trip_count"
 """On a loop of the host program: the number of its iterations, where that is known (fuse-hlo)."""
 
+INDEPENDENT = "xhlo.independent"
+"""A loop that counts from zero, and whose iterations depend on each other by nothing else (tile-loops)."""
+
 UNREAD = "xhlo.unread"
 """On a constant of hlo: nothing reads it, a loop that begins with it writes all of it first (fuse-hlo)."""
 

@@ -35,7 +35,7 @@ FRONT = (
 )
 """Any program to the hlo operations that fusion and lowering support."""
 
-FUSE = ("fuse-loops", "pair-iterations", "fuse-hlo")
+FUSE = ("fuse-loops", "tile-loops", "pair-iterations", "fuse-hlo")
 """Group operations into fusions by the cost model."""
 
 FUSE_NONE = ("fuse-hlo{strategy=none}",)
@@ -47,7 +47,15 @@ OPT_LEVELS = (0, 1, 2, 3)
 DEFAULT_OPT_LEVEL = 2
 
 _OF_LOOPS: Mapping[str, str | None] = dict.fromkeys(
-    ("unroll-loops", "hoist-loop-invariants", "batch-step-products", "fuse-loops", "pair-iterations", "outline-loops")
+    (
+        "unroll-loops",
+        "hoist-loop-invariants",
+        "batch-step-products",
+        "fuse-loops",
+        "tile-loops",
+        "pair-iterations",
+        "outline-loops",
+    )
 )
 """The passes that see loops, each replaced by nothing."""
 

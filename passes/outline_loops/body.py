@@ -33,7 +33,7 @@ class Group:
     def is_one_buffer(self) -> bool:
         """Whether all views are the same."""
         return len({view.result.type for view in self.views}) == 1 and all(
-            _offset(view) == self.start for view in self.views
+            offset_of(view) == self.start for view in self.views
         )
 
 
@@ -70,6 +70,10 @@ class LoopBody:
             capture(region, self.captures, inside)
         counted = self._counted(before, after)
         self.block.add_ops([*self.captures.repeated, *self.stack, *counted, return_op()])
+        return self._function(name, own)
+
+    def _function(self, name: str, own: set[SSAValue]) -> func.FuncOp:
+        """The function of the block, whose parameters `own` only an iteration uses."""
         buffers = [value for value in self.operands if isinstance(value.type, MemRefType) and value not in own]
         self.bytes += sum(byte_size(cast(Buffer, value.type)) for value in buffers)
         function = function_op(name, self.block.arg_types, (), Region(self.block))
@@ -132,7 +136,7 @@ class LoopBody:
 
     def _take_arena(self, own: set[SSAValue]) -> None:
         """Make parameters of the buffers in the arena; those that overlap are one, with views of it in the function."""
-        for group in _groups(self._views_used()):
+        for group in groups_of(self._views_used()):
             if group.is_one_buffer:
                 first = self.captures.inside(group.views[0].result)
                 self.captures.mapping.update((view.result, first) for view in group.views)
@@ -148,11 +152,11 @@ class LoopBody:
             )
             cast(Block, self.loop.parent).insert_ops_before([at, whole], self.loop)
             own.add(whole.result)
-            outside = {_offset(each): byte_size(each.result.type) for each in group.views if each.result not in own}
+            outside = {offset_of(each): byte_size(each.result.type) for each in group.views if each.result not in own}
             self.bytes += sum(outside.values())
             parameter = self.captures.inside(whole.result)
             for each in group.views:
-                start = index_constant(_offset(each) - group.start)
+                start = index_constant(offset_of(each) - group.start)
                 part = memref.ViewOp.create(operands=[parameter, start.result], result_types=[each.result.type])
                 part.location = each.location
                 self.captures.repeated += [start, part]
@@ -192,16 +196,16 @@ class LoopBody:
         return [zero, one, most, loop]
 
 
-def _offset(view: memref.ViewOp) -> int:
+def offset_of(view: memref.ViewOp) -> int:
     """The place of a buffer in the arena, in bytes."""
     return cast("IntegerAttr[Any]", cast(arith.ConstantOp, view.byte_shift.owner).value).value.data
 
 
-def _groups(views: list[memref.ViewOp]) -> list[Group]:
+def groups_of(views: list[memref.ViewOp]) -> list[Group]:
     """The views in groups that do not overlap, by their places."""
     groups: list[Group] = []
-    for view in sorted(views, key=_offset):
-        start = _offset(view)
+    for view in sorted(views, key=offset_of):
+        start = offset_of(view)
         end = start + byte_size(cast(Buffer, view.result.type))
         if groups and start < groups[-1].end:
             groups[-1].end = max(groups[-1].end, end)

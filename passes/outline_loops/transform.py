@@ -5,26 +5,35 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref, scf
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, IntegerType, ModuleOp, StringAttr, i64
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.cpu import HostCallOp, ParallelForOp
 from ...dialects.support.attributes import call_op, integer_attr, symbol
-from ...dialects.support.kernel import ARENA_SIZE, PROGRAM, TRIP_COUNT, Kernel, entry_name, kernels_of
+from ...dialects.support.buffer_ops import index_constant, take_block_arguments
+from ...dialects.support.buffers import memref_type
+from ...dialects.support.kernel import ARENA_SIZE, INDEPENDENT, PROGRAM, TRIP_COUNT, Kernel, entry_name, kernels_of
+from ...dialects.support.rewriting import set_type
 from ...dialects.support.views import is_view
 from ...hlo_dialect.diagnostics import Diagnostic, engine_of
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
 from ...lowering.device.cpu import CPU
 from ...lowering.loop_nests.brevity import operations_of_a_call
+from ..outline_parallel_loops.transform import outline
 from .body import LoopBody
+from .tiles import TileBody, Writes, tiles_refusal
 
 MOST_OPERATIONS = 1500
 """Operations of a loop with its kernels: LLVM's time grows faster than the function."""
+
+MOST_OF_TILES = 4000
+"""Operations of a loop over tiles with its kernels: large ones gain more by it."""
 
 MOST_WORK = 1 << 30
 """Operations of a call, after which the program can be interrupted: a fraction of a second."""
@@ -52,6 +61,7 @@ _PLAIN = (
 class OutlineLoopsPass(HloPass):
     """
     Make a kernel of each loop of the entry around small kernels that run on one thread, with their bodies in it.
+    A loop over tiles (tile-loops) becomes a kernel that runs them on several threads, with their loops and kernels.
 
     Before: `scf.while { .. func.call @k(%a, %b) .. }` in the entry
     After:  `func.call @loop_0(%a, %b)` inside the loop, and `func.func private @loop_0` that makes many iterations
@@ -61,7 +71,8 @@ class OutlineLoopsPass(HloPass):
 
     A call makes a bounded number of iterations, so that the entry can be interrupted between calls. A loop of a known
     number of iterations that one call makes is no loop of the entry any more.
-    Small buffers of an iteration become allocas, which LLVM keeps in registers.
+    Small buffers of an iteration become allocas, which LLVM keeps in registers; the others of a tile get a part of the
+    arena for each thread, by which it grows.
     """
 
     name = "outline-loops"
@@ -79,12 +90,18 @@ class OutlineLoopsPass(HloPass):
         kernels = _Kernels(module, entry.body.block.args[-1])
         names = (name for name in map("loop_{}".format, itertools.count()) if not kernels.is_taken(name))
         for op in operations_in(entry):
-            if not isinstance(op, scf.WhileOp):
-                continue
-            reason = kernels.refusal(op)
-            text = f"the loop stays in the host program: {reason}"
-            if reason is None:
-                text = kernels.outline(op, next(names))
+            if not isinstance(op, scf.WhileOp) or not entry.is_ancestor(op):
+                continue  # it moved with the loop around it
+            if INDEPENDENT in op.attributes:
+                reason = kernels.tiles_refusal(op)
+                text = f"one tile runs after the other: {reason}"
+                if reason is None:
+                    text = kernels.outline_tiles(op, next(names))
+            else:
+                reason = kernels.refusal(op)
+                text = f"the loop stays in the host program: {reason}"
+                if reason is None:
+                    text = kernels.outline(op, next(names))
             engine.emit(Diagnostic("remark", text, op.location))
         if kernels.outlined:
             kernels.forget_unused()
@@ -104,7 +121,7 @@ class _Kernels:
         """The functions made of loops."""
         self._given = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
         """All functions that the module had, by name."""
-        self._sizes: dict[str, int | None] = {}
+        self._sizes: dict[tuple[str, bool], int | None] = {}
         self._work: dict[str, float] = {}
 
     def is_taken(self, name: str) -> bool:
@@ -116,17 +133,9 @@ class _Kernels:
         ops = operations_in(op)[1:]
         if op.operands or op.results or any(isinstance(each, (scf.WhileOp, scf.ForOp)) for each in ops):
             return "it holds a loop"
-        size = len(ops)
-        for each in ops:
-            if isinstance(each, func.CallOp):
-                inside = self._size(each.callee.root_reference.data)
-                if inside is None:
-                    return f"@{each.callee.root_reference.data} runs on several threads, or outside of the program"
-                size += inside
-            elif not isinstance(each, _PLAIN) and not is_view(each) and not each.name.startswith("arith."):
-                return f"{each.name} is not for a kernel"
-        if size > MOST_OPERATIONS:
-            return f"it is a function of {size} operations"
+        reason = self._size_refusal(ops, forks=False, most=MOST_OPERATIONS)
+        if reason is not None:
+            return reason
         moved = self._sum(op, "bytes")
         if moved > CPU.l2_bytes:
             return f"an iteration moves {moved} bytes, which leave the cache"
@@ -134,14 +143,28 @@ class _Kernels:
             return "an iteration may take too long between two places where a run can be stopped"
         return None
 
-    def _size(self, name: str) -> int | None:
-        """The operations of a kernel; None if it forks or calls what is not of the module."""
-        if name not in self._sizes:
+    def _size_refusal(self, ops: Sequence[Operation], forks: bool, most: int) -> str | None:
+        """In words why the operations of a loop make no function of at most so many, whose kernels may fork or not."""
+        size = len(ops)
+        for each in ops:
+            if isinstance(each, func.CallOp):
+                inside = self._size(each.callee.root_reference.data, forks)
+                if inside is None:
+                    return f"@{each.callee.root_reference.data} runs on several threads, or outside of the program"
+                size += inside
+            elif not isinstance(each, _PLAIN) and not is_view(each) and not each.name.startswith("arith."):
+                return f"{each.name} is not for a kernel"
+        return f"it is a function of {size} operations" if size > most else None
+
+    def _size(self, name: str, forks: bool) -> int | None:
+        """The operations of a kernel; None if it forks, unless it may, or calls what is not of the module."""
+        if (name, forks) not in self._sizes:
             function = self.functions.get(name)
             ops = [] if function is None or len(function.body.blocks) != 1 else operations_in(function)
-            foreign = any(isinstance(op, (scf.ParallelOp, ParallelForOp, HostCallOp)) or self._leaves(op) for op in ops)
-            self._sizes[name] = None if foreign or not ops else len(ops)
-        return self._sizes[name]
+            foreign = (ParallelForOp, HostCallOp) if forks else (scf.ParallelOp, ParallelForOp, HostCallOp)
+            leaves = any(isinstance(op, foreign) or self._leaves(op) for op in ops)
+            self._sizes[name, forks] = None if leaves or not ops else len(ops)
+        return self._sizes[name, forks]
 
     def _leaves(self, op: Operation) -> bool:
         if not isinstance(op, func.CallOp):
@@ -174,6 +197,72 @@ class _Kernels:
             self._work[name] = work
         return self._work[name]
 
+    def tiles_refusal(self, op: scf.WhileOp) -> str | None:
+        """In words why independent iterations stay in the entry."""
+        ops = operations_in(op)[1:]
+        inner = [each for each in ops if not isinstance(each, scf.WhileOp)]
+        if op.operands or op.results or any(each.operands or each.results for each in ops if each not in inner):
+            return "its state is not in memory"
+        reason = self._size_refusal(inner, forks=True, most=MOST_OF_TILES)
+        return reason or tiles_refusal(op, Writes(self._given), self.functions)
+
+    def outline_tiles(self, op: scf.WhileOp, name: str) -> str:
+        """Replace the loop by a call of a function of that name that runs its iterations on several threads."""
+        ops, flops = self._sum(op, "ops"), self._times(op, "flops")
+        stated = (op.attributes[each] for each in (TRIP_COUNT, INDEPENDENT))
+        trips, at_once = (cast("IntegerAttr[Any]", each).value.data for each in stated)
+        body = TileBody(op, self.arena, self.functions, at_once, trips)
+        function = body.function(name)
+        self.module.body.block.add_op(function)
+        self._grow(body.taken)
+        call = call_op(name, body.operands, ())
+        call.location = op.location
+        body.place(call, whole=True)
+        if at_once < trips:
+            self._add_last(function, at_once, trips)
+        self._add(function, {"ops": ops, "bytes": body.bytes, "flops": flops})
+        return f"one kernel runs {trips} tiles on several threads, with their loops"
+
+    def _times(self, op: Operation, fact: str) -> int:
+        """A fact of all kernels that a loop calls, as often as the loops inside are known to run."""
+        total = 0
+        for each in operations_in(op):
+            if isinstance(each, func.CallOp) and (name := each.callee.root_reference.data) in self.facts:
+                around, times = each.parent_op(), 1
+                while around is not None and op.is_ancestor(around):
+                    count = around.attributes.get(TRIP_COUNT)
+                    times *= count.value.data if isinstance(count, IntegerAttr) else 1
+                    around = around.parent_op()
+                total += times * self._fact(name, fact)
+        return total
+
+    def _grow(self, size: int) -> None:
+        """Give the arena this size."""
+        entry = cast(func.FuncOp, cast(Block, self.arena.owner).parent_op())
+        set_type(self.arena, memref_type((size,), IntegerType(8)))
+        take_block_arguments(entry)
+        self.module.attributes[ARENA_SIZE] = integer_attr(size, i64)
+
+    def _add_last(self, function: func.FuncOp, first: int, end: int) -> None:
+        """Run the iterations that depend on others after them."""
+        (parallel,) = (op for op in function.body.block.ops if isinstance(op, scf.ParallelOp))
+        body = outline(parallel, f"{function.sym_name.data}_body")
+        (fork,) = (op for op in function.body.block.ops if isinstance(op, ParallelForOp))
+        self.module.body.block.insert_op_after(body, function)
+        bounds = [index_constant(each) for each in (first, end)]
+        call = call_op(body.sym_name.data, [*fork.captures, *(bound.result for bound in bounds)])
+        call.location = function.location
+        function.body.block.insert_ops_after([*bounds, call], fork)
+
+    def _add(self, function: func.FuncOp, facts: Mapping[str, int]) -> None:
+        """Make a kernel of a function, about which these facts are known."""
+        name = function.sym_name.data
+        Kernel.mark(function, StringAttr("while"), 0, ())
+        self.functions[name] = function
+        self.outlined += 1
+        entries = {fact: integer_attr(number) for fact, number in facts.items()}
+        self.facts[name] = DictionaryAttr({"name": symbol(name), "kind": StringAttr("while"), **entries})
+
     def outline(self, op: scf.WhileOp, name: str) -> str:
         """Replace the loop's body, or all of it, by a call of a function of that name; says what was done."""
         moved, flops, ops = (self._sum(op, fact) for fact in ("bytes", "flops", "ops"))
@@ -182,18 +271,13 @@ class _Kernels:
         trips = cast("IntegerAttr[Any]", stated).value.data if isinstance(stated, IntegerAttr) else None
         body = LoopBody(op, self.arena, self.functions, most)
         function = body.function(name)
-        Kernel.mark(function, StringAttr("while"), 0, ())
         self.module.body.block.add_op(function)
         call = call_op(name, body.operands, ())
         call.location = op.location
         whole = trips is not None and trips <= most
         body.place(call, whole)
         times = most if trips is None else min(trips, most)
-        facts = {"ops": ops, "bytes": min(body.bytes, moved * times), "flops": flops * (trips or 1), "sites": 1}
-        entries = {fact: integer_attr(number) for fact, number in facts.items()}
-        self.functions[name] = function
-        self.outlined += 1
-        self.facts[name] = DictionaryAttr({"name": symbol(name), "kind": StringAttr("while"), **entries})
+        self._add(function, {"ops": ops, "bytes": min(body.bytes, moved * times), "flops": flops * (trips or 1)})
         return (
             "one kernel runs the whole loop, with its kernels" if whole else f"one kernel runs up to {most} iterations"
         )

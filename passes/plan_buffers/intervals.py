@@ -12,6 +12,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from ...dialects.support.buffer_ops import byte_size
+from ...dialects.support.kernel import INDEPENDENT
 from ...dialects.support.views import uses_through_views
 from ...hlo_dialect.diagnostics import fail
 
@@ -26,6 +27,8 @@ class Interval:
     end: int
     last: Operation
     """The last operation that uses it, itself or by a region, after which it may be overwritten."""
+    repeated: bool = field(default=False)
+    """Whether several threads may need it at once, each for itself: it stays in the arena, where there is room."""
     offset: int = field(default=-1)
     result: BlockArgument | None = field(default=None)
     """The result in whose memory it is, at its offset, instead of the arena."""
@@ -75,6 +78,14 @@ def _user_beside(op: Operation, user: Operation) -> Operation:
     return found
 
 
+def _is_repeated(op: Operation) -> bool:
+    """Whether an operation is in a loop whose iterations may run at once."""
+    parent = op.parent_op()
+    while parent is not None and INDEPENDENT not in parent.attributes:
+        parent = parent.parent_op()
+    return parent is not None
+
+
 class Positions:
     """The positions of the operations of a host function in a walk; one with regions has those of all inside."""
 
@@ -100,7 +111,8 @@ class Positions:
         for op in self.allocs:
             users = (_user_beside(op, use.operation) for alias in _aliases(op) for use in alias.uses)
             latest = max((op, *users), key=lambda user: self.last[user])
-            found.append(Interval(op, byte_size(op.memref.type), self.first[op], self.last[latest], latest))
+            repeated = _is_repeated(op)
+            found.append(Interval(op, byte_size(op.memref.type), self.first[op], self.last[latest], latest, repeated))
         return found
 
     def first_use(self, parameter: BlockArgument) -> int | None:

@@ -37,6 +37,7 @@ class ResultMemory:
         """Whether a buffer finds place, at the beginning, as an array of the result's element type."""
         return (
             interval.end < self.first_use
+            and not interval.repeated
             and interval.op.memref.type.element_type == self.type.element_type
             and all(other.end < interval.start or interval.end < other.start for other in self.held)
         )

@@ -46,6 +46,8 @@ def tuned(spec: str, chip: GpuChip, math: str = "default", libraries: str = "nev
         # Matrix cores of AMD hold rows in other lanes than the next product reads them from.
         products = "streamed" if chip.has_tensor_cores else "none"
         return f"{spec}{{epilogues=dots row-products={products}}}"
+    if spec == "tile-loops":
+        return f"{spec}{{loops-in-kernels=false}}"
     if spec == "decompose-hlo":
         return f"{spec}{{short-floats=true}}" if chip.has_tensor_cores else spec
     if spec not in ("plan-gpu-kernels", "map-kernels-to-gpu"):

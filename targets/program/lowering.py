@@ -173,6 +173,12 @@ def _read_memory(module: ModuleOp, facts: Facts) -> None:
         read_slots(module, facts.guard)
 
 
+def _read_loops(module: ModuleOp, facts: Facts) -> None:
+    """The loops that became kernels, and what their threads need of the arena."""
+    _read_kernels(module, facts)
+    facts.arena_bytes = arena_bytes(module)
+
+
 def _read_donations(module: ModuleOp, facts: Facts) -> None:
     facts.donated = donated_arguments(module)
 
@@ -188,7 +194,7 @@ _FACTS: Mapping[str, Callable[[ModuleOp, Facts], None]] = {
     "outline-kernels": _read_kernels,
     "bufferize": _read_donations,
     "plan-buffers": _read_memory,
-    "outline-loops": _read_kernels,
+    "outline-loops": _read_loops,
     "guard-kernels": _read_accesses,
 }
 """The functions that read facts, by the name of the pass that they follow."""

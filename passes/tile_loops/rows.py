@@ -1,0 +1,222 @@
+"""
+The dimension of a loop's tensors along which its iterations treat every row by itself.
+
+A recurrence over a batch carries tensors with a row for each sequence: no row is computed from others. `rows_of` finds
+the dimension of each tensor that numbers the rows, by the factors of operations that propagate-shardings knows: a row
+passes an operation if all its results have the factor, and it is neither reduced, reversed nor moved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from ...hlo_dialect.attributes import ints
+from ...hlo_dialect.loops import Loop
+from ...hlo_dialect.op import is_elementwise
+from ...hlo_dialect.ops.contraction import DotGeneralOp
+from ...hlo_dialect.ops.control_flow import ReturnOp
+from ...hlo_dialect.ops.creation import ConstantOp, IotaOp
+from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
+from ...hlo_dialect.ops.gather import GatherOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
+from ...hlo_dialect.ops.reduction import ReduceOp
+from ...hlo_dialect.ops.slicing import ConcatenateOp, PadOp, SliceOp
+from ...hlo_dialect.ops.window import ReduceWindowOp
+from ...hlo_dialect.shapes import is_static
+from ...hlo_dialect.sharding.factors import ShardingRule
+from ...hlo_dialect.types import shape_of
+from ..propagate_shardings.rules import rule_of
+
+_PASSED = (
+    BroadcastInDimOp,
+    ConcatenateOp,
+    ConstantOp,
+    DotGeneralOp,
+    DynamicSliceOp,
+    DynamicUpdateSliceOp,
+    GatherOp,
+    IotaOp,
+    PadOp,
+    ReduceOp,
+    ReduceWindowOp,
+    ReshapeOp,
+    ReverseOp,
+    SliceOp,
+    TransposeOp,
+)
+"""The operations besides elementwise ones that a loop over rows may have."""
+
+
+class _Dependent(Exception):
+    """Rows depend on each other, and why."""
+
+
+@dataclass
+class Rows:
+    """The rows of a loop: their number, and the dimension that numbers them, by value of the body."""
+
+    loop: Loop
+    count: int
+    dims: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """Of the values of the body that have a row for each; the others are the same for all rows."""
+    rules: dict[Operation, ShardingRule | None] = field(default_factory=dict[Operation, ShardingRule | None])
+    """The factors of operations, as they are found."""
+
+    @property
+    def carried(self) -> dict[int, int]:
+        """The dimension of each carried tensor that has rows, by position."""
+        args = self.loop.body.args
+        return {argument.index: self.dims[argument] for argument in args if argument in self.dims}
+
+    def places(self, op: Operation) -> Sequence[int | None]:
+        """The dimension that numbers the rows of each operand and result of an operation; None where nothing does."""
+        factor, rule = self.factor(op)
+        if factor is None or rule is None:
+            return (None,) * (len(op.operands) + len(op.results))
+        return [_dimension(dims, factor) for dims in rule.tensors]
+
+    def factor(self, op: Operation) -> tuple[int | None, ShardingRule | None]:
+        """The factor of an operation that numbers the rows, and all its factors. Raises _Dependent."""
+        values = (*op.operands, *op.results)
+        if self.dims.keys().isdisjoint(values):
+            return None, None
+        if op not in self.rules:
+            self.rules[op] = rule_of(op)
+        rule = self.rules[op]
+        if rule is None:
+            raise _Dependent(f"{op.name} is not computed row by row")
+        found: set[int] = set()
+        for value, of in zip(values, rule.tensors, strict=True):
+            if value in self.dims:
+                factors = of[self.dims[value]]
+                if len(factors) != 1:
+                    raise _Dependent(f"{op.name} mixes rows with other dimensions")
+                found.add(factors[0])
+        if len(found) > 1:
+            raise _Dependent(f"{op.name} combines rows with each other")
+        return found.pop(), rule
+
+
+def rows_of(loop: Loop) -> Rows | str:
+    """The rows of a loop, in which most of its values have a part; in words why it has none."""
+    reason = _refusal(loop)
+    if reason is not None:
+        return reason
+    reason, far = "it carries no tensors", 0
+    best: Rows | None = None
+    rules: dict[Operation, ShardingRule | None] = {}
+    tried: set[tuple[SSAValue, int]] = set()
+    for argument in sorted(loop.body.args, key=lambda argument: -math.prod(shape_of(argument))):
+        for dim, size in enumerate(shape_of(argument)):
+            if size < 2 or (argument, dim) in tried:
+                continue
+            found = Rows(loop, size, rules=rules)
+            try:
+                _spread(found, argument, dim)
+            except _Dependent as error:
+                if len(found.dims) > far:
+                    reason, far = str(error), len(found.dims)
+                continue
+            tried |= found.dims.items()
+            if best is None or len(found.dims) > len(best.dims):
+                best = found
+    return reason if best is None else best
+
+
+def _refusal(loop: Loop) -> str | None:
+    for value in loop.body.args:
+        if not is_static(shape_of(value)):
+            return "it carries a tensor whose shape is not known"
+    for op in loop.body.ops:
+        if not isinstance(op, (*_PASSED, ReturnOp)) and not is_elementwise(op):
+            return f"{op.name} is not computed row by row"
+    return None
+
+
+def _spread(rows: Rows, start: BlockArgument, dim: int) -> None:
+    """Find the rows in all values, from a carried tensor that numbers them by a dimension. Raises _Dependent."""
+    loop = rows.loop
+    pending: list[SSAValue] = []
+
+    def assign(value: SSAValue, dim: int) -> None:
+        if not is_row_value(value, loop):
+            return
+        if value not in rows.dims:
+            rows.dims[value] = dim
+            pending.append(value)
+        elif rows.dims[value] != dim:
+            raise _Dependent("a tensor has its rows along two dimensions")
+
+    assign(start, dim)
+    while pending:
+        value = pending.pop()
+        if isinstance(value, BlockArgument):
+            assign(loop.returned[value.index], rows.dims[value])
+        neighbours = [value.owner] if isinstance(value.owner, Operation) else []
+        for op in (*neighbours, *_users(value, loop.body)):
+            if isinstance(op, ReturnOp):
+                for position, returned in enumerate(op.operands):
+                    if returned is value:
+                        assign(loop.body.args[position], rows.dims[value])
+                continue
+            for other, place in zip((*op.operands, *op.results), rows.places(op), strict=True):
+                if place is not None:
+                    assign(other, place)
+            _check(op, rows)
+    if any(argument.first_use for argument in loop.cond.args if loop.body.args[argument.index] in rows.dims):
+        raise _Dependent("its condition depends on its rows")
+
+
+def is_row_value(value: SSAValue, loop: Loop) -> bool:
+    """Whether the value is computed in the body, by more than an index or a number: such may be read along any."""
+    return not loop.is_outside(value) and not is_repeated(value.owner)
+
+
+def is_repeated(op: Operation | Block) -> bool:
+    """Whether each tile makes its own part of an operation's result, along the dimension that is asked for."""
+    return isinstance(op, (ConstantOp, IotaOp))
+
+
+def _users(value: SSAValue, block: Block) -> Iterator[Operation]:
+    """The operations of the body that use a value; itself or in a region."""
+    for use in value.uses:
+        op: Operation | None = use.operation
+        while op is not None and op.parent is not block:
+            op = op.parent_op()
+        if op is not None:
+            yield op
+
+
+def _dimension(dims: Sequence[Sequence[int]], factor: int) -> int | None:
+    return next((dim for dim, factors in enumerate(dims) if factors == [factor]), None)
+
+
+def _check(op: Operation, rows: Rows) -> None:
+    """Raise _Dependent unless each row of the operation's results is that of its operands."""
+    factor, rule = rows.factor(op)
+    assert rule is not None and factor is not None
+    places = rows.places(op)
+    of_results = places[len(op.operands) :]
+    if factor in rule.special or None in of_results:
+        raise _Dependent(f"{op.name} combines rows with each other")
+    moved = False
+    match op:
+        case ReverseOp():
+            moved = of_results[0] in ints(op.dimensions)
+        case PadOp():
+            edges = (op.edge_padding_low, op.edge_padding_high, op.interior_padding)
+            moved = any(ints(each)[of_results[0] or 0] for each in edges)
+        case ReduceWindowOp():
+            of = op.window
+            fields = (of.dimensions, of.strides, of.base_dilations, of.dilations, of.low, of.high)
+            moved = tuple(each[of_results[0] or 0] for each in fields) != (1, 1, 1, 1, 0, 0)
+        case DynamicUpdateSliceOp():
+            moved = places[1] is None
+        case _:
+            pass
+    if moved:
+        raise _Dependent(f"{op.name} moves rows")

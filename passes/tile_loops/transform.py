@@ -1,0 +1,114 @@
+"""Recurrences of many independent rows run tile by tile, with their loop inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from ...dialects.support.kernel import is_kernel
+from ...hlo_dialect.diagnostics import Diagnostic, engine_of
+from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.loops import Loop
+from ...hlo_dialect.ops.control_flow import WhileOp
+from ...hlo_dialect.ops.fusion import in_fusion
+from ...hlo_dialect.types import shape_of
+from ...hlo_dialect.walking import operations_in
+from ...lowering.device.cpu import CPU
+from ..fuse_hlo.graph import bytes_of
+from ..fuse_loops import FEWEST_AT_A_TIME, MOST_AT_A_TIME, MOST_WORK, divide, separate
+from .rows import Rows, rows_of
+from .sinking import sink, sinkable
+from .sizes import Step, step_of, tiles_of
+from .tiles import Tiles, tile_loop
+
+LEAVES_CACHE = CPU.l2_bytes
+"""Bytes of a product of all steps above which each step computes its own."""
+
+ASSUMED = 16
+"""The iterations of a loop that does not say how many it makes."""
+
+
+@dataclass(frozen=True)
+class TileLoopsPass(HloPass):
+    """
+    Make a loop over tiles of rows of each hlo.while whose rows are independent, with the loop inside.
+
+    Before: `hlo.while(%i = %zero, %h = %a, %ys = %b) .. do { %1 = hlo.dot_general %h, %w  .. }` of 32 rows
+    After:  `hlo.while(%tile = %zero, %all = .., %ys = %b) .. do { .. hlo.while(%i, %h = 8 rows of %a, %ys) .. }`, with
+            the attribute xhlo.independent, the number of the first tiles that may run at once
+    Assumes: the level after batch-step-products; the CPU's passes, which run the tiles on several threads, each with
+             its loop in one kernel (outline-loops).
+    Leaves: loops whose condition depends on the rows, that sum over them, or hold other loops; small ones; those whose
+            matrices leave the cache, which each tile reads in each step.
+
+    A product before the loop of which a step reads its slice moves into the loop: its results stay in the cache. Sums
+    of products may be added up in another order, as between matrix products of different sizes.
+    """
+
+    name = "tile-loops"
+    only_for = ("hlo.while",)
+    works_on_functions = True
+
+    loops_in_kernels: bool = True
+    """Whether the target's kernels may hold the loops of a program."""
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        engine = engine_of(ctx)
+        for function in module.body.block.ops:
+            if not isinstance(function, func.FuncOp) or is_kernel(function):
+                continue
+            for op in operations_in(function):
+                if isinstance(op, WhileOp) and not in_fusion(op):
+                    engine.emit(Diagnostic("remark", self._tile(op), op.location))
+
+    def _tile(self, op: WhileOp) -> str:
+        """Replace the loop by one over tiles, if that pays; returns in words what was done, or why it stays."""
+        found = _decide(Loop(op)) if self.loops_in_kernels else "a kernel of the target holds no loop of a program"
+        return f"not tiled: {found}" if isinstance(found, str) else _replace(op, found)
+
+
+def _replace(op: WhileOp, found: Tiles) -> str:
+    """Replace the loop by one over tiles; returns in words what was done."""
+    rows, step = found.rows, step_of(found.rows)
+    carried, limit, work = rows.carried, rows.loop.most_iterations, step.work * rows.count
+    if any(result.first_use and i not in carried and shape_of(result) for i, result in enumerate(op.results)):
+        return "not tiled: a tensor without rows is used after it"
+    pieces = ""
+    if limit is None or limit * work > MOST_WORK:
+        # A kernel is not interrupted.
+        most = min(max(int(MOST_WORK / 16 / work), FEWEST_AT_A_TIME), MOST_AT_A_TIME)
+        op = divide(op, most)
+        pieces = f", {most} iterations at a time"
+    shared = [i for i, result in enumerate(op.results) if result.first_use and i not in carried]
+    if shared:
+        separate(op, shared)
+    moved = _sink(op, step)
+    again = rows_of(Loop(op))
+    assert isinstance(again, Rows), "the rows of a loop depend neither on its limit nor on what was sunk into it"
+    tiles = Tiles(again, found.size)
+    tile_loop(tiles)
+    products = f", with {moved} product{'s' * (moved > 1)} from before it" if moved else ""
+    return f"{tiles.count} tiles of {found.size} rows run the loop each by itself{products}{pieces}"
+
+
+def _decide(loop: Loop) -> Tiles | str:
+    rows = rows_of(loop)
+    if isinstance(rows, str):
+        return rows
+    if loop.trip_count is not None and loop.trip_count < 2:
+        return "it is no loop"
+    return tiles_of(rows, step_of(rows), loop.most_iterations or ASSUMED)
+
+
+def _sink(op: WhileOp, step: Step) -> int:
+    """Move products into the loop whose results leave the cache, if their matrices stay in it; returns how many."""
+    kept, moved = step.kept, 0
+    for read in sinkable(Loop(op)):
+        size = sum(map(bytes_of, read.matrices))
+        if bytes_of(read.read.operands[0]) > LEAVES_CACHE and kept + size <= CPU.l2_bytes:
+            kept += size
+            moved += len(sink(read))
+    return moved

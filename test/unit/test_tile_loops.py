@@ -1,0 +1,161 @@
+"""Loops over tiles of rows: the results of the loop over all rows, for any number of rows, steps and threads."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Literal
+
+import numpy as np
+import pytest
+
+import xhlo
+from hlo_programs import Program
+from xhlo.passes.manager.pipelines import FRONT
+from xhlo.passes.tile_loops import sizes
+from xhlo.passes.tile_loops import transform as tile_loops
+
+RECURRENCE = """
+func.func @main(%w: tensor<12x12xf32>, %v: tensor<6x12xf32>, %xs: tensor<9x{rows}x6xf32>, %h0: tensor<{rows}x12xf32>, %n: tensor<i32>)
+    -> ({results}) {{
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  %last = hlo.constant dense<8> : tensor<i32>
+  %none = hlo.constant dense<0.5> : tensor<9x{rows}x12xf32>
+  %all = hlo.dot_general %xs, %v, contracting_dims = [2] x [0] : (tensor<9x{rows}x6xf32>, tensor<6x12xf32>) -> tensor<9x{rows}x12xf32>
+  %0:3 = hlo.while(%i = %zero, %h = %h0, %ys = %none) : tensor<i32>, tensor<{rows}x12xf32>, tensor<9x{rows}x12xf32>
+    cond {{
+      %bound = hlo.constant dense<9> : tensor<i32>
+      %1 = hlo.compare LT, %i, {bound}, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    }} do {{
+      %at = hlo.subtract %last, %i : tensor<i32>
+      %1 = hlo.dynamic_slice %all, %at, %zero, %zero, sizes = [1, {rows}, 12] : (tensor<9x{rows}x12xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x{rows}x12xf32>
+      %2 = hlo.reshape %1 : (tensor<1x{rows}x12xf32>) -> tensor<{rows}x12xf32>
+      %3 = hlo.dot_general %h, %w, contracting_dims = [1] x [0] : (tensor<{rows}x12xf32>, tensor<12x12xf32>) -> tensor<{rows}x12xf32>
+      %4 = hlo.add %2, %3 : tensor<{rows}x12xf32>
+      %5 = hlo.iota dim = 0 : tensor<{rows}x12xi32>
+      %6 = hlo.convert %5 : (tensor<{rows}x12xi32>) -> tensor<{rows}x12xf32>
+      %scale = hlo.constant dense<0.0625> : tensor<{rows}x12xf32>
+      %share = hlo.multiply %6, %scale : tensor<{rows}x12xf32>
+      %7 = hlo.multiply %4, %share : tensor<{rows}x12xf32>
+      %8 = hlo.tanh %7 : tensor<{rows}x12xf32>
+      {update}
+      %12 = hlo.add %i, %one : tensor<i32>
+      hlo.return %12, %8, %11 : tensor<i32>, tensor<{rows}x12xf32>, tensor<9x{rows}x12xf32>
+    }}
+  return {returned} : {results}
+}}
+"""
+
+STACK = """%10 = hlo.reshape %8 : (tensor<{rows}x12xf32>) -> tensor<1x{rows}x12xf32>
+      %11 = hlo.dynamic_update_slice %ys, %10, %at, %zero, %zero : (tensor<9x{rows}x12xf32>, tensor<1x{rows}x12xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<9x{rows}x12xf32>"""
+
+HISTORY = """%9 = hlo.dynamic_slice %ys, %one, %zero, %zero, sizes = [1, {rows}, 12] : (tensor<9x{rows}x12xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x{rows}x12xf32>
+      %13 = hlo.reshape %8 : (tensor<{rows}x12xf32>) -> tensor<1x{rows}x12xf32>
+      %10 = hlo.add %9, %13 : tensor<1x{rows}x12xf32>
+      %11 = hlo.dynamic_update_slice %ys, %10, %one, %zero, %zero : (tensor<9x{rows}x12xf32>, tensor<1x{rows}x12xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<9x{rows}x12xf32>"""
+
+
+def recurrence(rows: int, update: str = STACK, bound: str = "%bound", counted: bool = False) -> str:
+    """A recurrence over so many rows that stacks its states, or adds them to one slice; `counted`: returns its counter."""
+    results = [f"tensor<{rows}x12xf32>", f"tensor<9x{rows}x12xf32>", *["tensor<i32>"] * counted]
+    returned = ["%0#1", "%0#2", *["%0#0"] * counted]
+    return RECURRENCE.format(
+        rows=rows,
+        bound=bound,
+        update=update.format(rows=rows),
+        results=", ".join(results),
+        returned=", ".join(returned),
+    )
+
+
+def arrays(rows: int, steps: int = 9) -> list[np.ndarray]:
+    numbers = np.random.default_rng(rows)
+    shapes = [(12, 12), (6, 12), (9, rows, 6), (rows, 12)]
+    return [*(numbers.standard_normal(shape).astype(np.float32) / 4 for shape in shapes), np.asarray(steps, np.int32)]
+
+
+@pytest.fixture(autouse=True)
+def _small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizes, "LEAST_WORK", 0)
+    monkeypatch.setattr(sizes, "ROWS_OF_A_PRODUCT", 4)
+    monkeypatch.setattr(sizes, "STEP", 1)
+
+
+def check(text: str, *inputs: np.ndarray, remark: str) -> None:
+    program = Program(text).after(*FRONT, "tile-loops")
+    assert any(remark in message for message in program.messages)
+    program.same_results(*inputs, rtol=1e-5)
+    results = xhlo.compile(text)(*inputs)
+    for actual, expected in zip(results, Program(text).results(*inputs), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("rows", "remark"),
+    [
+        (12, "3 tiles of 4 rows"),
+        (9, "3 tiles of 3 rows"),
+        (13, "3 tiles of 5 rows"),
+        (11, "3 tiles of 4 rows"),
+        (7, "its 7 rows do not make tiles of 4"),
+        (1, "not tiled: "),
+    ],
+)
+def test_rows(rows: int, remark: str) -> None:
+    check(recurrence(rows), *arrays(rows), remark=remark)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 4, 9])
+def test_steps_that_are_not_known(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel of a tile makes so many at a time, and nothing is left to do in the last time."""
+    monkeypatch.setattr(tile_loops, "MOST_AT_A_TIME", 4)
+    remark = "3 tiles of 4 rows run the loop each by itself, 4 iterations at a time"
+    check(recurrence(12, bound="%n", counted=True), *arrays(12, steps), remark=remark)
+
+
+@pytest.mark.parametrize(("rows", "remark"), [(12, "3 tiles of 4 rows"), (11, "its 11 rows do not make tiles of 4")])
+def test_a_slice_that_all_steps_change(rows: int, remark: str) -> None:
+    """Tiles that overlap would add some rows twice."""
+    check(recurrence(rows, HISTORY), *arrays(rows), remark=remark)
+
+
+def test_products_move_into_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tile_loops, "LEAVES_CACHE", 0)
+    check(
+        recurrence(12), *arrays(12), remark="3 tiles of 4 rows run the loop each by itself, with 1 product from before"
+    )
+
+
+@pytest.mark.parametrize("level", [0, 1, 2, 3])
+def test_each_level_of_optimization(level: Literal[0, 1, 2, 3]) -> None:
+    text, inputs = recurrence(13), arrays(13)
+    results = xhlo.compile(text, opt_level=level)(*inputs)
+    for actual, expected in zip(results, Program(text).results(*inputs), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
+
+
+BITS = """
+import sys
+sys.path[:0] = sys.argv[1:]
+import numpy as np
+import xhlo
+from test_tile_loops import arrays, recurrence, sizes
+sizes.LEAST_WORK, sizes.ROWS_OF_A_PRODUCT, sizes.STEP = 0, 4, 1
+for rows in (12, 13):
+    for result in xhlo.compile(recurrence(rows))(*arrays(rows)):
+        print(result.tobytes().hex())
+"""
+
+
+def test_bits_do_not_depend_on_the_threads() -> None:
+    def bits(threads: int) -> str:
+        environment = {**os.environ, "XHLO_NUM_THREADS": str(threads), "XHLO_CACHE_DIR": ""}
+        command = [sys.executable, "-c", BITS, os.path.dirname(__file__)]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+    one = bits(1)
+    assert len(one.splitlines()) == 4
+    assert bits(3) == one
