@@ -32,6 +32,7 @@ from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
+from ..loop_nests.unrolling import is_short_but_rolled
 from .partial_results import combination_of_rows, wide_rows_of
 
 BLOCK = 4096
@@ -112,6 +113,9 @@ def plan_reduction(nest: Nest) -> ReductionPlan:
     nest = nest.permuted([*range(nest.bound), *kept, *reduced]).collapsed()
     kept, reduced = nest.parallel_loops, nest.reduction_loops
     best = max((*kept, *reduced), key=lambda l: (_contiguity(nest, l), l), default=-1)
+    if combiners is None and kept and best in reduced and nest.sizes[kept[-1]] >= LONG_CHOICE and nest.body is not None:
+        # Rows too short for vectors, with too much work to be unrolled: the vectors run across rows.
+        best = kept[-1] if is_short_but_rolled(nest.size_of(reduced), len(nest.body.ops)) else best
     in_registers = best not in kept
     if kept and not in_registers:
         kept = [*(l for l in kept if l != best), best]

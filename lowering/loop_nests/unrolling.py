@@ -98,6 +98,11 @@ class SmallLoops:
         return _ROLLED
 
 
+def is_short_but_rolled(count: int, operations: int) -> bool:
+    """Whether a loop has few iterations, of too many operations to be fully unrolled."""
+    return count <= MOST_ITERATIONS and count * operations > MOST_OPERATIONS
+
+
 def _repeat(op: scf.ForOp, times: int) -> None:
     op.attributes.setdefault(UNROLL, integer_attr(times, IntegerType(64)))
     if _constant(op.lb) is None:

@@ -146,3 +146,28 @@ func.func private @moments(%a: memref<8x64xf32>, %u: memref<8xf32>, %v: memref<8
   }
   func.return
 }
+
+// Rows of few elements whose body is long: each element of many rows at a time, which are the innermost loop.
+// CHECK-LABEL: func.func private @short_rows_with_work
+// CHECK:         scf.for %[[K:.*]] =
+// CHECK-NEXT:      scf.for %[[ROW:.*]] =
+// CHECK:             memref.load %x[%[[ROW]], %[[K]]]
+// CHECK:             memref.store %{{.*}}, %v[%[[ROW]]]
+// CHECK-NEXT:        memref.store %{{.*}}, %p[%[[ROW]]]
+// CHECK-NEXT:      } {xhlo.parallel}
+func.func private @short_rows_with_work(%x: memref<64x16xf32>, %v: memref<64xf32>, %p: memref<64xi32>) attributes {hlo.kernel = "reduce"} {
+  linalg.generic {indexing_maps = [affine_map<(i, k) -> (i, k)>, affine_map<(i, k) -> (i)>, affine_map<(i, k) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<64x16xf32>) outs(%v, %p : memref<64xf32>, memref<64xi32>) {
+  ^bb(%a: f32, %best: f32, %place: i32):
+    %k = linalg.index 1 : index
+    %i = arith.index_cast %k : index to i32
+    %b = math.exp %a : f32
+    %c = arith.mulf %a, %b : f32
+    %d = arith.addf %a, %c : f32
+    %e = arith.subf %d, %b : f32
+    %greater = arith.cmpf ogt, %e, %best : f32
+    %new = arith.select %greater, %e, %best : f32
+    %at = arith.select %greater, %i, %place : i32
+    linalg.yield %new, %at : f32, i32
+  }
+  func.return
+}
