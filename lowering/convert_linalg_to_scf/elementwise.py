@@ -18,6 +18,7 @@ from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .meanwhile import TILE as MEANWHILE
 from .meanwhile import Meanwhile
+from .row_copies import emit_row_gather, row_gather_of
 from .stages import TILE as STAGED
 from .stages import emit_stages, stages_of
 from .transposition import (
@@ -198,6 +199,10 @@ def _emit_loops(
         copy = transposition_of(emitter.nest)
         if copy is not None:
             emit_transposition(emitter, copy, bounds or {})
+            return
+        gather = row_gather_of(emitter.nest)
+        if gather is not None and gather.inner not in (bounds or {}):
+            emit_row_gather(emitter, gather, bounds or {})
             return
         other = transposed_loop(emitter.nest, free) if free else None
         stages = stages_of(emitter.nest, free[-1]) if free and other is None else None

@@ -118,6 +118,16 @@ def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], block: Block) ->
         copy.by_elements()
 
 
+def begins_at_line(builder: LoopBuilder, buffer: SSAValue, offsets: Sequence[Index]) -> SSAValue:
+    """Whether the buffer begins at a line, and the numbers of elements are all multiples of a line's."""
+    op = memref.ExtractAlignedPointerAsIndexOp.create(operands=[buffer], result_types=[INDEX])
+    rest = IndexValue(builder, builder.insert(op).aligned_pointer)
+    size = width_of(buffer_of(buffer).element_type) // 8
+    for elements in offsets:
+        rest = builder.binary(arith.OrIOp, rest, elements * size)
+    return builder.binary(arith.AndIOp, rest, LINE_BYTES - 1).compare("eq", 0).value
+
+
 @dataclass(frozen=True)
 class _Copy:
     """The body of the function."""
@@ -131,13 +141,8 @@ class _Copy:
 
     def has_whole_lines(self) -> SSAValue:
         """Whether each row that is written consists of whole lines."""
-        builder, target = self.builder, self.target
-        op = memref.ExtractAlignedPointerAsIndexOp.create(operands=[target.buffer], result_types=[INDEX])
-        rest = IndexValue(builder, builder.insert(op).aligned_pointer)
-        size = width_of(buffer_of(target.buffer).element_type) // 8
-        for elements in (target.at, target.step, self.rows * self.block.unit):
-            rest = builder.binary(arith.OrIOp, rest, elements * size)
-        return builder.binary(arith.AndIOp, rest, LINE_BYTES - 1).compare("eq", 0).value
+        target = self.target
+        return begins_at_line(self.builder, target.buffer, [target.at, target.step, self.rows * self.block.unit])
 
     def by_blocks(self, past_caches: bool = False) -> None:
         """Copy blocks; the last ones of rows and columns that are no whole blocks overlap those before them."""

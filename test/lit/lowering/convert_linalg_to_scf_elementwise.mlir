@@ -297,3 +297,26 @@ func.func private @border(%x: memref<100xf32>, %o: memref<100xf32>) attributes {
   }
   func.return
 }
+
+// A gather of long rows is a call for each, which also gets the place of a row some rows ahead; of the last one at the
+// end. A result beyond the caches is written past them.
+// CHECK-LABEL: func.func private @gather_rows(
+// CHECK:         scf.for %[[I:.*]] = %{{.*}} to
+// CHECK:           %[[AHEAD:.*]] = arith.addi %[[I]], %{{.*}} : index
+// CHECK:           %[[ROW:.*]] = arith.minsi %[[AHEAD]], %{{.*}}
+// CHECK-NEXT:      memref.load %i[%[[ROW]]]
+// CHECK:           memref.load %i[%[[I]]]
+// CHECK:           func.call @gather_rows_row(%t, %{{.*}}, %o
+// CHECK:         llvm.fence seq_cst
+// CHECK:       func.func private @gather_rows_row
+// CHECK:         cpu.prefetch
+// CHECK:         vector.store %{{.*}} {alignment = 64 : i64, nontemporal = true}
+func.func private @gather_rows(%t: memref<500x1024xf32>, %i: memref<2048xindex>, %o: memref<2048x1024xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, #ij], iterator_types = ["parallel", "parallel"]} ins(%i : memref<2048xindex>) outs(%o : memref<2048x1024xf32>) {
+  ^bb(%row: index, %z: f32):
+    %j = linalg.index 1 : index
+    %x = memref.load %t[%row, %j] : memref<500x1024xf32>
+    linalg.yield %x : f32
+  }
+  func.return
+}
