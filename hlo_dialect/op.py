@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..dialects import cost
 from ..dialects.support.creation import create_op
+from ..dialects.support.editing import erase_op, replace_uses
 from .diagnostics import op_error
 from .shapes import types_agree
 from .types import Array
@@ -196,9 +197,8 @@ def replace_op(op: Operation, new_ops: Sequence[Operation], new_values: Sequence
     for old, new in zip(op.results, new_values, strict=True):
         if new.name_hint is None:
             new.name_hint = old.name_hint
-        old.replace_all_uses_with(new)
-    op.detach()
-    op.erase()
+        replace_uses(old, new)
+    erase_op(op)
 
 
 def attribute_of(op: Operation, name: str) -> Any:

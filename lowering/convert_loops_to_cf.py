@@ -20,7 +20,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..dialects.gpu.functions import GpuFuncOp
 from ..dialects.support.buffers import i32_array
-from ..dialects.support.creation import create_op
+from ..dialects.support.creation import append, create_op, new_block
+from ..dialects.support.editing import detach_op, erase_op, replace_uses
 from ..dialects.support.kernel import PARALLEL, VECTORIZE
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
@@ -98,10 +99,10 @@ def lower_block(block: Block, lowerings: Lowerings) -> Block:
         for result in op.results:
             argument = after.insert_arg(result.type, len(after.args))
             argument.name_hint = result.name_hint
-            result.replace_all_uses_with(argument)
-        op.detach()
+            replace_uses(result, argument)
+        detach_op(op)
         lowerings[type(op)](op, block, after, lowerings)
-        op.erase(safe_erase=False)
+        erase_op(op)
     return exit_
 
 
@@ -111,7 +112,7 @@ def _inline(region: Region, after: Block, lowerings: Lowerings) -> tuple[Block, 
     last = lower_block(first, lowerings)
     terminator = last.last_op
     assert terminator is not None
-    terminator.detach()
+    detach_op(terminator)
     region.move_blocks_before(after)
     return first, last, terminator
 
@@ -119,8 +120,9 @@ def _inline(region: Region, after: Block, lowerings: Lowerings) -> tuple[Block, 
 def _branch(
     block: Block, target: Block, operands: Sequence[SSAValue], like: Operation, attributes: Mapping[str, Attribute] = {}
 ) -> None:
-    block.add_op(
-        create_op(cf.BranchOp, operands=operands, successors=(target,), attributes=attributes, location=like.location)
+    append(
+        block,
+        create_op(cf.BranchOp, operands=operands, successors=(target,), attributes=attributes, location=like.location),
     )
 
 
@@ -133,16 +135,15 @@ def _conditional_branch(
     attributes: Mapping[str, Attribute] = {},
 ) -> None:
     segments = i32_array((1, len(then[1]), len(otherwise[1])))
-    block.add_op(
-        create_op(
-            cf.ConditionalBranchOp,
-            operands=(condition, *then[1], *otherwise[1]),
-            successors=(then[0], otherwise[0]),
-            properties={"operandSegmentSizes": segments},
-            attributes=attributes,
-            location=like.location,
-        )
+    branch = create_op(
+        cf.ConditionalBranchOp,
+        operands=(condition, *then[1], *otherwise[1]),
+        successors=(then[0], otherwise[0]),
+        properties={"operandSegmentSizes": segments},
+        attributes=attributes,
+        location=like.location,
     )
+    append(block, branch)
 
 
 def _loop_facts(op: Operation) -> dict[str, Attribute]:
@@ -166,7 +167,7 @@ def _lower_for(op: scf.ForOp, before: Block, after: Block, lowerings: Lowerings)
     following = _increased(last, first.args[0], by, op)
     again, results = (first, (following, *terminator.operands)), tuple(terminator.operands)
     _conditional_branch(last, _less(last, following, upper, op), again, (after, results), op, _loop_facts(op))
-    terminator.erase()
+    erase_op(terminator)
 
 
 def _lower_for_on_device(op: scf.ForOp, before: Block, after: Block, lowerings: Lowerings) -> None:
@@ -176,11 +177,11 @@ def _lower_for_on_device(op: scf.ForOp, before: Block, after: Block, lowerings: 
     """
     first, last, terminator = _inline(op.body, after, lowerings)
     region = cast(Region, after.parent)
-    header = Block(arg_types=[arg.type for arg in first.args])
+    header = new_block([arg.type for arg in first.args])
     region.insert_block_before(header, first)
     for old, new in zip(tuple(first.args), header.args, strict=True):
         new.name_hint = old.name_hint
-        old.replace_all_uses_with(new)
+        replace_uses(old, new)
         first.erase_arg(old)
     lower, upper, by, *inits = op.operands
     _branch(before, header, (lower, *inits), op)
@@ -189,7 +190,7 @@ def _lower_for_on_device(op: scf.ForOp, before: Block, after: Block, lowerings: 
     _conditional_branch(header, _less(header, index, upper, op), (first, ()), (after, carried), op)
     following = _increased(last, index, by, op)
     _branch(last, header, (following, *terminator.operands), op, _loop_facts(op))
-    terminator.erase()
+    erase_op(terminator)
 
 
 def _less(block: Block, index: SSAValue, upper: SSAValue, like: Operation) -> SSAValue:
@@ -201,7 +202,7 @@ def _less(block: Block, index: SSAValue, upper: SSAValue, like: Operation) -> SS
         properties={"predicate": _SIGNED_LESS},
         location=like.location,
     )
-    block.add_op(compare)
+    append(block, compare)
     return compare.result
 
 
@@ -214,7 +215,7 @@ def _increased(block: Block, index: SSAValue, by: SSAValue, like: Operation) -> 
         properties={"overflowFlags": _NO_SIGNED_WRAP},
         location=like.location,
     )
-    block.add_op(step)
+    append(block, step)
     return step.result
 
 
@@ -226,15 +227,15 @@ def _lower_while(op: scf.WhileOp, before: Block, after: Block, lowerings: Loweri
     _branch(before, header, op.arguments, op)
     _conditional_branch(decision, test, (body, values), (after, values), op)
     _branch(latch, header, terminator.operands, op, _loop_facts(op))
-    condition.erase()
-    terminator.erase()
+    erase_op(condition)
+    erase_op(terminator)
 
 
 def _lower_region(region: Region, after: Block, like: Operation, lowerings: Lowerings) -> Block:
     """Inline a branch of a conditional; its values are passed to `after`. Returns its first block."""
     first, last, terminator = _inline(region, after, lowerings)
     _branch(last, after, terminator.operands, like)
-    terminator.erase()
+    erase_op(terminator)
     return first
 
 
@@ -265,7 +266,7 @@ def _lower_execute_region(op: scf.ExecuteRegionOp, before: Block, after: Block, 
         if isinstance(terminator, scf.YieldOp):
             terminator.detach()
             _branch(last, after, terminator.operands, op)
-            terminator.erase()
+            erase_op(terminator)
     _branch(before, blocks[0], (), op)
     op.region.move_blocks_before(after)
 
@@ -280,7 +281,7 @@ def _serial(op: scf.ParallelOp) -> scf.ForOp:
     carried: Sequence[SSAValue] = op.initVals
     types = [value.type for value in op.initVals]
     for lower, upper, step in bounds:
-        body = Block(arg_types=[lower.type, *types])
+        body = new_block([lower.type, *types])
         loop = create_op(
             scf.ForOp,
             operands=(lower, upper, step, *carried),
@@ -298,7 +299,7 @@ def _serial(op: scf.ParallelOp) -> scf.ForOp:
 
     for arg, index in zip(tuple(old.args), indices, strict=True):
         index.name_hint = arg.name_hint
-        arg.replace_all_uses_with(index)
+        replace_uses(arg, index)
     terminator = cast(scf.ReduceOp, old.last_op)
     terminator.detach()
     body = inner.body.block
@@ -313,10 +314,9 @@ def _serial(op: scf.ParallelOp) -> scf.ForOp:
     parent = cast(Block, op.parent)
     parent.insert_ops_before([outer], op)
     for result, new in zip(op.results, outer.results, strict=True):
-        result.replace_all_uses_with(new)
-    op.detach()
-    terminator.erase(safe_erase=False)
-    op.erase(safe_erase=False)
+        replace_uses(result, new)
+    erase_op(terminator)
+    erase_op(op)
     return outer
 
 
@@ -325,12 +325,11 @@ def _combine(reduce: scf.ReduceOp, carried: Sequence[SSAValue], body: Block) -> 
     results: list[SSAValue] = []
     for region, value, old in zip(reduce.reductions, reduce.args, carried, strict=True):
         block = region.block
-        block.args[0].replace_all_uses_with(old)
-        block.args[1].replace_all_uses_with(value)
+        replace_uses(block.args[0], old)
+        replace_uses(block.args[1], value)
         final = cast(scf.ReduceReturnOp, block.last_op)
         results.append(final.result)
-        final.detach()
-        final.erase()
+        erase_op(final)
         for inside in list(block.ops):
             inside.detach()
             body.add_op(inside)

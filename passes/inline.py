@@ -8,9 +8,10 @@ from typing import TypeAlias, cast
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, SymbolRefAttr
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ..dialects.support.editing import clone_op, erase_op, insert_before, replace_uses
 from ..dialects.support.kernel import is_kernel
 from ..dialects.support.rewriting import set_type
 from ..hlo_dialect.custom_calls.operations import CompositeOp
@@ -56,21 +57,19 @@ def inline_call(call: Call, callee: func.FuncOp) -> None:
     for argument, operand in zip(callee.body.block.args, call.arguments, strict=True):
         _take_type(call, "parameter", operand, argument.type)
     values: dict[SSAValue, SSAValue] = dict(zip(callee.body.block.args, call.arguments, strict=True))
-    block = cast(Block, call.parent)
     last = callee.body.block.last_op
     for op in callee.body.block.ops:
         if op is last:
             break
-        clone = op.clone(values)
-        block.insert_op_before(clone, call)
+        clone = clone_op(op, values)
+        insert_before(clone, call)
     returned = [values.get(value, value) for value in cast(Operation, last).operands]
     for result, value in zip(call.results, returned, strict=True):
         _take_type(call, "result", value, result.type)
         if value.name_hint is None:
             value.name_hint = result.name_hint
-        result.replace_all_uses_with(value)
-    call.detach()
-    call.erase()
+        replace_uses(result, value)
+    erase_op(call)
 
 
 def _restore_top_k(call: Call) -> None:
@@ -147,8 +146,7 @@ class InlinePass(HloPass):
         used = _used(module) if private else set[str]()
         for function in private:
             if function.sym_name.data not in used:
-                function.detach()
-                function.erase()
+                erase_op(function)
 
     def _inline_into(self, root: str, functions: dict[str, func.FuncOp], done: set[str]) -> None:
         """Callees first, so that each body is complete when it is cloned; an explicit stack, for deep call chains."""

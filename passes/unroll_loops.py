@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects.support.editing import clone_op
 from ..hlo_dialect.diagnostics import Diagnostic, engine_of
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.loops import Loop
@@ -82,7 +83,7 @@ def repeat_body(op: WhileOp, values: tuple[SSAValue, ...], copies: list[Operatio
     for each in body.ops:
         if each is body.last_op:
             return tuple(mapping.get(value, value) for value in each.operands)
-        clone = each.clone(mapping)
+        clone = clone_op(each, mapping)
         clone.location = each.location
         copies.append(clone)
     raise AssertionError("a region without a terminator passes no verifier")

@@ -10,13 +10,16 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, cast
 
-from xdsl.dialects import func
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, StringAttr, SymbolRefAttr, i64
 from xdsl.ir import Attribute, Region, SSAValue
 
 from .creation import create_op
 
 PRIVATE = StringAttr("private")
+
+MAY_WRAP = arith.IntegerOverflowAttr("none")
+"""Nothing is known about the overflow of an operation."""
 
 _LIMIT = 4096
 

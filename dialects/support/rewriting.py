@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from .creation import create_op
+from .editing import erase_op
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -80,8 +81,7 @@ class Replaced:
     def erase(self) -> None:
         """Erase them all, users before definitions. Call last: until then the rewrite may inspect them."""
         for op in reversed(self.operations):
-            op.detach()
-            op.erase()
+            erase_op(op)
         gone = set(self.arguments)
         for block in dict.fromkeys(argument.block for argument in self.arguments):
             set_arguments(block, [argument for argument in block.args if argument not in gone])

@@ -30,7 +30,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from .attributes import integer_attr
+from .attributes import MAY_WRAP, integer_attr
 from .creation import append, append_new, create_op
 
 FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
@@ -127,7 +127,7 @@ class Scalar:
         assert int_op is not None, f"{float_op.name} has no integer form"
         properties: dict[str, Attribute] = {}
         if int_op in (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIOp):
-            properties["overflowFlags"] = arith.IntegerOverflowAttr("none")
+            properties["overflowFlags"] = MAY_WRAP
         return self._emit(int_op, (self.value, right.value), self.type, **properties)
 
     def __add__(self, other: Operand) -> Scalar:

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, FunctionType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from .buffers import i32_array
+from .editing import insert_before, replace_uses
 from .rewriting import Replaced, like
 
 
@@ -61,7 +62,7 @@ class Spread:
             raise TypeError(f"a value of type {old.type} becomes {_names(wanted)}, not {_names(given)}")
         if self.types(old.type) is None:
             (value,) = new
-            old.replace_all_uses_with(value)
+            replace_uses(old, value)
             return
         self.parts[old] = tuple(new)
         for part, suffix in zip(new, self.suffixes, strict=False):
@@ -103,7 +104,7 @@ class Spread:
             self.operands(op)
             return
         new = like(op, self.of(op.operands), self.types_of(op.result_types), self._segments(op))
-        cast(Block, op.parent).insert_op_before(new, op)
+        insert_before(new, op)
         results = iter(new.results)
         for old in op.results:
             self.replace(old, [next(results) for _ in self.types_of([old.type])])

@@ -21,6 +21,7 @@ from xdsl.ir.core import SSAValues
 from xdsl.rewriter import InsertPoint
 
 from ...dialects.support.creation import append
+from ...dialects.support.editing import insert_before
 from ...dialects.support.kernel import MAY_FUSE
 from ..attributes import DotDimensionNumbersAttr, int_array, int_attr
 from ..numbers.number_semantics import round_to
@@ -85,7 +86,7 @@ class Builder:
         if self.at.insert_before is None:
             append(self.at.block, op)
         else:
-            self.at.block.insert_op_before(op, self.at.insert_before)
+            insert_before(op, self.at.insert_before)
 
     def place(self) -> LocationAttr:
         """The location of the operations in regions that a method makes."""

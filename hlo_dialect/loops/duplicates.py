@@ -6,6 +6,8 @@ from collections.abc import Hashable, Iterable
 
 from xdsl.ir import Operation
 
+from ...dialects.support.editing import erase_op, replace_uses
+
 
 def merge_equal(ops: Iterable[Operation]) -> list[Operation]:
     """
@@ -22,7 +24,6 @@ def merge_equal(ops: Iterable[Operation]) -> list[Operation]:
             remaining.append(op)
             continue
         for old, new in zip(op.results, first.results, strict=True):
-            old.replace_all_uses_with(new)
-        op.detach()
-        op.erase()
+            replace_uses(old, new)
+        erase_op(op)
     return remaining

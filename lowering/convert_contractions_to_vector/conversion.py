@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation
 
+from ...dialects.support.editing import erase_op
 from ...dialects.support.kernel import CONTRACTION, Kernel, kernels_of
 from ...hlo_dialect.hlo_pass import HloPass
 from ..device.cpu import CPU, Machine
@@ -66,8 +67,7 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine, constants: Kerne
         unread = [value.owner for value in op.inputs[2:]]
         for dead in dict.fromkeys((last, op, fill if overwrite else None, *unread, *padding)):
             if isinstance(dead, Operation):
-                dead.detach()
-                dead.erase()
+                erase_op(dead)
 
 
 def _structured(kernel: func.FuncOp) -> list[FillOp | GenericOp | memref.CopyOp]:

@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerType, VectorT
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.cpu import DotOp
-from ...dialects.support.attributes import integer_attr
+from ...dialects.support.attributes import MAY_WRAP, integer_attr
 from ...dialects.support.scalar import scalar_attr, width_of
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 
-_WRAPS = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+_WRAPS = {"overflowFlags": MAY_WRAP}
 _EXACT = {"fastmath": arith.FastMathFlagsAttr("none")}
 
 

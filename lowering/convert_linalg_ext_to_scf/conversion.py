@@ -11,6 +11,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from ...dialects.linalg_ext.base import DestinationOp
+from ...dialects.support.editing import erase_op
 from ...dialects.support.kernel import kernels_of
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
@@ -64,5 +65,4 @@ def convert_operation(op: DestinationOp, builder: LoopBuilder) -> None:
         fail(op, "is not supported: convert-linalg-ext-to-scf has no pattern for it")
     builder.insert_at(op)
     pattern(op, builder)
-    op.detach()
-    op.erase()
+    erase_op(op)

@@ -12,6 +12,7 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 
 from ...dialects.support.buffer_ops import byte_size
+from ...dialects.support.editing import erase_op
 from ...dialects.support.kernel import Kernel, is_kernel
 from ...dialects.support.views import is_view
 from ...hlo_dialect.hlo_pass import HloPass
@@ -121,8 +122,7 @@ def convert_copies(function: func.FuncOp) -> None:
     for op in [op for op in operations_in(function) if type(op) is memref.CopyOp]:
         if byte_size(buffer_of(op.destination)) >= LARGE_COPY:
             emit_elementwise(LoopBuilder(function, op), nest_of_copy(op))
-            op.detach()
-            op.erase()
+            erase_op(op)
 
 
 def _runs(kernel: func.FuncOp) -> list[list[Structured]]:
@@ -140,14 +140,12 @@ def erase_all(structured: Sequence[Structured]) -> None:
     """Erase the lowered operations, and buffers and views that only they used."""
     operands = [x.owner for op in structured for x in op.operands]
     for op in reversed(structured):
-        op.detach()
-        op.erase()
+        erase_op(op)
     for owner in reversed(operands):
         if not is_view(owner) and not isinstance(owner, (memref.AllocOp, arith.ConstantOp)):
             continue
         if owner.parent is not None and all(x.first_use is None for x in owner.results):
-            owner.detach()
-            owner.erase()
+            erase_op(owner)
 
 
 @dataclass(frozen=True)

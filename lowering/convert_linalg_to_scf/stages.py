@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float32Type, Float64Type
@@ -61,6 +61,7 @@ def stages_of(nest: Nest, inner: int) -> Stages | None:
 def _cuts(ops: Sequence[Operation], body: Block) -> list[int]:
     """Where a stage ends: where it leaves the fewest values, at about the size of a stage."""
     costs = [weight_of(op).loop for op in ops]
+    live = _lives(ops, body)
     cuts: list[int] = []
     start = 0
     while sum(costs[start:]) > 3 * STAGE // 2:
@@ -70,9 +71,9 @@ def _cuts(ops: Sequence[Operation], body: Block) -> list[int]:
             total += costs[at]
             if total > 3 * STAGE // 2 and places:
                 break
-            live = _live(ops, body, at + 1)
-            if total >= STAGE // 2 and len(live) <= MOST_BUFFERS and all(map(_is_float, live)):
-                places.append((len(live), -(at + 1)))
+            count, others = live[at + 1]
+            if total >= STAGE // 2 and count <= MOST_BUFFERS and not others:
+                places.append((count, -(at + 1)))
         if not places or -min(places)[1] == len(ops):
             break
         start = -min(places)[1]
@@ -82,6 +83,20 @@ def _cuts(ops: Sequence[Operation], body: Block) -> list[int]:
 
 def _is_float(value: SSAValue) -> bool:
     return isinstance(value.type, (Float32Type, Float64Type))
+
+
+def _lives(ops: Sequence[Operation], body: Block) -> list[tuple[int, int]]:
+    """How many values `_live` finds at each cut, from 0 on, and how many of them are no floats."""
+    number = {op: index for index, op in enumerate(ops)}
+    values, others = [0] * (len(ops) + 2), [0] * (len(ops) + 2)
+    for op in ops:
+        for value in op.results:
+            readers = [number.get(use.operation, len(ops)) for use in value.uses]
+            # It is live from after its operation up to its last reader.
+            for place, change in ((number[op] + 1, 1), (max(readers) + 1, -1)) if readers else ():
+                values[place] += change
+                others[place] += change * (not _is_float(value))
+    return list(zip(accumulate(values), accumulate(others), strict=True))
 
 
 def _live(ops: Sequence[Operation], body: Block, cut: int) -> list[SSAValue]:

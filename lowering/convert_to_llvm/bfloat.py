@@ -22,8 +22,9 @@ from xdsl.dialects.builtin import (
     StringAttr,
     VectorType,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 
+from ...dialects.support.editing import erase_op, insert_before, replace_uses
 from ...dialects.support.llvm_layout import Vector, integer
 from ...dialects.support.rewriting import set_type
 from ...hlo_dialect.walking import operations_in
@@ -89,9 +90,8 @@ def floats_as_bits(function: Operation, half: bool) -> None:
         for name, attr in op.properties.items():
             op.properties[name] = _bits_attribute(attr, half)
         if isinstance(op, llvm.BitcastOp) and op.operands[0].type == op.results[0].type:
-            op.results[0].replace_all_uses_with(op.operands[0])
-            op.detach()
-            op.erase()
+            replace_uses(op.results[0], op.operands[0])
+            erase_op(op)
 
 
 def _pass_bfloats(op: llvm.CallIntrinsicOp) -> None:
@@ -101,6 +101,6 @@ def _pass_bfloats(op: llvm.CallIntrinsicOp) -> None:
     for factor in factors:
         type_ = VectorType(BFloat16Type(), cast(Vector, factor.type).get_shape())
         cast_ = llvm.BitcastOp(factor, type_)
-        cast(Block, op.parent).insert_op_before(cast_, op)
+        insert_before(cast_, op)
         passed.append(cast_.result)
     op.operands = [total, *passed]

@@ -21,6 +21,7 @@ from xdsl.dialects.linalg.ops import IndexOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.support.buffers import INDEX
+from ...dialects.support.editing import clone_op
 from ...dialects.support.scalar import NO_FASTMATH, width_of
 from .combiners import Combiner
 from .kernel_builder import KernelBuilder
@@ -92,7 +93,7 @@ class Choice:
         for k, (acc, element) in enumerate(zip(self.accumulators, self.elements, strict=True)):
             mapping[acc], mapping[element] = block.args[k], block.args[len(states) + k]
         for op in self.ops:
-            copy = op.clone(mapping)
+            copy = clone_op(op, mapping)
             copy.location = op.location
             mapping.update(zip(op.results, copy.results, strict=True))
             block.add_op(copy)

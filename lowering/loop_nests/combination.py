@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, i32
 from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...dialects.support.editing import clone_op
 from .choices import Leader, choice_of, is_lawful, leader_of
 from .combiners import Combiner, known_combiners
 from .loop_builder import LoopBuilder
@@ -248,7 +249,7 @@ def _element_nest(nest: Nest, combining: set[Operation], elements: Sequence[SSAV
 def _copy_into(body: Block, ops: Sequence[Operation], mapping: dict[SSAValue, SSAValue]) -> None:
     """Append copies of operations to a block, with their locations; their results join the mapping."""
     for op in ops:
-        copy = op.clone(mapping)
+        copy = clone_op(op, mapping)
         for old, new in zip(op.walk(), copy.walk(), strict=True):
             new.location = old.location
         mapping.update(zip(op.results, copy.results, strict=True))

@@ -14,6 +14,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.buffers import row_major
 from ...dialects.support.creation import create_op
+from ...dialects.support.editing import clone_op, erase_op, replace_uses
 from .borders import Inside
 from .loop_builder import CACHED, PARALLEL, Index, LoopBuilder, buffer_of
 from .nest import Access, Nest
@@ -179,12 +180,11 @@ class NestEmitter:
         elif self.inside is not None and op in self.inside.tests:
             mapping[op.results[0]] = self.builder.scalar(BoolAttr.from_bool(True))
         elif op.regions:
-            new = self.builder.insert(op.clone(mapping))
+            new = self.builder.insert(clone_op(op, mapping))
             mapping.update(zip(op.results, new.results, strict=True))
             for inner in [x for x in new.walk() if isinstance(x, IndexOp)]:
-                inner.result.replace_all_uses_with(self._index_of(inner))
-                inner.detach()
-                inner.erase()
+                replace_uses(inner.result, self._index_of(inner))
+                erase_op(inner)
         else:
             new = create_op(
                 type(op),

@@ -14,10 +14,11 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, FloatAttr, IntegerAttr, IntegerTy
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.gpu.functions import GpuFuncOp
-from ...dialects.support.attributes import integer_attr
+from ...dialects.support.attributes import MAY_WRAP, integer_attr
 from ...dialects.support.buffers import INDEX
 from ...dialects.support.classes import one_of
 from ...dialects.support.creation import append, create_op
+from ...dialects.support.editing import insert_before
 from ...dialects.support.kernel import UNPREDICTABLE
 from ...dialects.support.scalar import Scalar, scalar_attr
 
@@ -206,7 +207,7 @@ class KernelBuilder:
         if op.location is UNKNOWN_LOC:
             op.location = self.location
         if self.block is self.top:
-            self.top.insert_op_before(op, self.anchor)
+            insert_before(op, self.anchor)
         else:
             append(self.block, op)
         return op
@@ -216,7 +217,7 @@ class KernelBuilder:
         found = self._constants.get(value)
         if found is None:
             op = create_op(arith.ConstantOp, result_types=[cast(Attribute, value.type)], properties={"value": value})
-            self.top.insert_op_before(op, cast(Operation, self.top.first_op))
+            insert_before(op, cast(Operation, self.top.first_op))
             found = self._constants[value] = op.result
         return found
 
@@ -235,7 +236,7 @@ class KernelBuilder:
         operands = [self.index(lhs).value, self.index(rhs).value]
         properties: dict[str, Attribute] = {}
         if cls in (arith.AddiOp, arith.MuliOp, arith.SubiOp, arith.ShLIOp):
-            properties["overflowFlags"] = arith.IntegerOverflowAttr("none")
+            properties["overflowFlags"] = MAY_WRAP
         op = create_op(cls, operands=operands, result_types=[INDEX], properties=properties)
         return IndexValue(self, self.insert(op).results[0])
 

@@ -35,6 +35,7 @@ from ...dialects.gpu.functions import GpuFuncOp
 from ...dialects.support import kernel
 from ...dialects.support.buffers import INDEX, Buffer, i32_array, i64_array, memref_type
 from ...dialects.support.creation import create_op
+from ...dialects.support.editing import clone_op, insert_before
 from ..device.cpu import CPU
 from .kernel_builder import Index, IndexValue, KernelBuilder, Value, known, known_number, value_of
 
@@ -86,7 +87,7 @@ class LoopBuilder(KernelBuilder):
         op = create_op(memref.AllocOp, result_types=[type_], properties={"operandSegmentSizes": i32_array((0, 0))})
         op.location = self.location
         # Loops are attached when complete: the anchor comes after the loop being built.
-        self.top.insert_op_before(op, self.anchor)
+        insert_before(op, self.anchor)
         return op.memref
 
     def alloca(self, type_: Buffer, here: bool = False) -> SSAValue:
@@ -100,7 +101,7 @@ class LoopBuilder(KernelBuilder):
         if here or block.first_op is None:
             block.add_op(op)
         else:
-            block.insert_op_before(op, block.first_op)
+            insert_before(op, block.first_op)
         return op.memref
 
     def strided_view(
@@ -317,7 +318,7 @@ class LoopBuilder(KernelBuilder):
             if isinstance(op, arith.ConstantOp) and isinstance(op.value, (IntegerAttr, FloatAttr)):
                 mapping[op.result] = self.scalar(op.value)
             else:
-                new = self.insert(op.clone(mapping))
+                new = self.insert(clone_op(op, mapping))
                 mapping.update(zip(op.results, new.results, strict=True))
         return []
 

@@ -17,6 +17,7 @@ from xdsl.ir import Block, SSAValue
 
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.classes import one_of
+from ...dialects.support.editing import insert_before
 
 UNROLL = "xhlo.unroll"
 """The attribute of a loop: its unroll factor; `WHOLLY` for full unrolling."""
@@ -118,12 +119,12 @@ def _begin_at_zero(op: scf.ForOp, count: SSAValue) -> None:
     first, type_ = body.first_op, begin.type
     assert first is not None and isinstance(type_, (IndexType, IntegerType))
     zero = arith.ConstantOp(integer_attr(0, cast("IndexType | IntegerType[Any, Any]", type_)))
-    cast(Block, op.parent).insert_op_before(zero, op)
+    insert_before(zero, op)
     index = body.args[0]
     place = arith.AddiOp(begin, index)
     for new in (zero, place):
         new.location = op.location
-    body.insert_op_before(place, first)
+    insert_before(place, first)
     index.replace_uses_with_if(place.result, lambda use: use.operation is not place)
     op.operands[0], op.operands[1] = zero.result, count
 

@@ -22,6 +22,7 @@ from ...dialects.support.attributes import return_op
 from ...dialects.support.buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, take_block_arguments
 from ...dialects.support.buffers import Buffer
 from ...dialects.support.donation import OVERWRITTEN, UNTOUCHED
+from ...dialects.support.editing import insert_before, replace_uses
 from ...dialects.support.rewriting import Replaced, add_arguments, like, set_arguments
 from ...dialects.support.views import root_buffer
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp, is_reshape
@@ -126,7 +127,7 @@ class HostBufferizer:
         stays = set(places)
         kept = [index for index in range(len(returned)) if index not in stays]
         self.copy_all([returned[index] for index in kept], [outputs[index] for index in kept], terminator)
-        block.insert_op_before(return_op(), terminator)
+        insert_before(return_op(), terminator)
         self.replaced.operations.append(terminator)
         self.replaced.erase()
         take_block_arguments(self.function)
@@ -260,7 +261,7 @@ class HostBufferizer:
             return over
         fresh = alloc(buffer_type(value.type))
         fresh.memref.name_hint = value.name_hint
-        cast(Block, op.parent).insert_op_before(fresh, op)
+        insert_before(fresh, op)
         self.place(value, fresh.memref, Storage(True))
         return None
 
@@ -278,7 +279,7 @@ class HostBufferizer:
         if buffer.type == type_:
             return buffer
         view = reshape(buffer, type_)
-        cast(Block, before.parent).insert_op_before(view, before)
+        insert_before(view, before)
         return view.result
 
     def in_use(self, buffer: SSAValue, op: Operation) -> bool:
@@ -344,28 +345,27 @@ class HostBufferizer:
             return
         value = cast("DenseIntOrFPElementsAttr[Any]", op.value)
         new = self.constants.get(value, buffer_type(op.result.type))
-        cast(Block, op.parent).insert_op_before(new, op)
+        insert_before(new, op)
         self.place(op.result, new.memref, Storage(False))
         self.replaced.operations.append(op)
 
     def reshape(self, op: CollapseShapeOp | ExpandShapeOp) -> None:
         new = reshape(self.buffers[op.src], buffer_type(op.result.type))
         new.location = op.location
-        cast(Block, op.parent).insert_op_before(new, op)
+        insert_before(new, op)
         self.place(op.result, new.result, self.storage[op.src])
         self.replaced.operations.append(op)
 
     def extract(self, op: tensor.ExtractOp) -> None:
         new = load(self.buffers[op.tensor], list(op.indices))
-        cast(Block, op.parent).insert_op_before(new, op)
-        op.result.replace_all_uses_with(new.res)
+        insert_before(new, op)
+        replace_uses(op.result, new.res)
         self.replaced.operations.append(op)
 
     def call(self, op: func.CallOp) -> None:
         facts, tied = self.kernels.get(op.callee.root_reference.data), self.tied(op)
         operands = list(op.operands)
         arguments = [self.buffers.get(operand, operand) for operand in operands]
-        block = cast(Block, op.parent)
         taken: set[SSAValue] = set()
         shared: set[int] = set()
         over: dict[Sequence[int], Bases] = {}
@@ -377,7 +377,7 @@ class HostBufferizer:
                     taken.add(root_buffer(self.buffers[result]))
                 else:
                     self.buffer_for(result, op, Bases(taken))
-                    block.insert_op_before(copy(self.buffers[base], self.buffers[result]), op)
+                    insert_before(copy(self.buffers[base], self.buffers[result]), op)
                     arguments[tied[index]] = self.buffers[result]
             else:
                 numbers = () if facts is None else facts.updated(index)
@@ -389,7 +389,7 @@ class HostBufferizer:
                 arguments.append(self.buffers[result])
         if facts is not None and shared:
             facts.kernel.shared = {*facts.kernel.shared, *shared}
-        block.insert_op_before(like(op, arguments, ()), op)
+        insert_before(like(op, arguments, ()), op)
         self.replaced.operations.append(op)
 
     def branch(self, op: scf.IfOp | scf.IndexSwitchOp) -> None:
@@ -412,7 +412,7 @@ class HostBufferizer:
             self.copy_all(values, targets, terminator)
             self.replace_terminator(block, scf.YieldOp())
         new = like(op, op.operands, ())
-        cast(Block, op.parent).insert_op_before(new, op)
+        insert_before(new, op)
         self.liveness.replace(op, new)
         self.replaced.operations.append(op)
 
@@ -435,13 +435,12 @@ class HostBufferizer:
 
     def replace_terminator(self, block: Block, new: Operation) -> None:
         old = cast(Operation, block.last_op)
-        block.insert_op_before(new, old)
+        insert_before(new, old)
         old.detach()
         old.erase(safe_erase=False)
 
     def while_(self, op: scf.WhileOp) -> None:
         """Keep the state in buffers: the condition reads them, the end of the body writes them."""
-        parent = cast(Block, op.parent)
         before, after = op.before_region.block, op.after_region.block
         condition = before.last_op
         if not isinstance(condition, scf.ConditionOp) or list(condition.args) != list(before.args):
@@ -465,7 +464,7 @@ class HostBufferizer:
         self.copy_all(yielded, state, terminator)
         self.replace_terminator(after, scf.YieldOp())
         new = like(op, (), ())
-        parent.insert_op_before(new, op)
+        insert_before(new, op)
         self.liveness.replace(op, new)
         self.replaced.arguments += [*before.args, *after.args]
         self.replaced.operations.append(op)
@@ -474,7 +473,7 @@ class HostBufferizer:
         """The buffer of one state value, holding its initial value; the initial value's own buffer if it is free."""
         bases = () if isinstance(value.owner, tensor.EmptyOp) else (value,)
         if self.buffer_for(result, op, self.bases(bases, op, taken)) is None and bases:
-            cast(Block, op.parent).insert_op_before(copy(self.buffers[value], self.buffers[result]), op)
+            insert_before(copy(self.buffers[value], self.buffers[result]), op)
         return self.buffers[result]
 
 

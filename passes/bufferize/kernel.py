@@ -30,6 +30,7 @@ from ...dialects.support.buffer_ops import (
     subview,
 )
 from ...dialects.support.buffers import Buffer, row_major
+from ...dialects.support.editing import erase_op, insert_before, replace_uses
 from ...dialects.support.linalg_ops import fill_op
 from ...dialects.support.rewriting import like, set_type
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
@@ -72,8 +73,7 @@ class KernelBufferizer:
         self._finish(terminator)
         for op in reversed(ops):
             if _rewrite_of(op) is not None:
-                op.detach()
-                op.erase()
+                erase_op(op)
 
     def _make_parameters(self) -> None:
         for argument in self.block.args:
@@ -96,8 +96,7 @@ class KernelBufferizer:
             if source is not None and source is not output:
                 copies.append(copy(source, output))
         self.block.insert_ops_before([*copies, return_op()], terminator)
-        terminator.detach()
-        terminator.erase()
+        erase_op(terminator)
         inputs = [argument.type for argument in self.block.args]
         self.function.properties["function_type"] = function_type(inputs, ())
         if len(self.tied) == 0 and self.function.properties.get("res_attrs") is not None:
@@ -114,13 +113,13 @@ class KernelBufferizer:
             sizes = use.static_sizes.get_values()
             strides = use.static_strides.get_values()
             view = subview(whole, slice_offsets(use), sizes, strides)
-            self.block.insert_op_before(view, at)
+            insert_before(view, at)
             self.parts[view.result] = whole
             return view.result
         if isinstance(use, (GenericOp, FillOp, DestinationOp)) and value in use.outputs:
             return self.destination(use.results[list(use.outputs).index(value)], at)
         fresh = alloc(buffer_type(value.type))
-        self.block.insert_op_before(fresh, at)
+        insert_before(fresh, at)
         return fresh.memref
 
     def destination_of_slice(self, insert: tensor.InsertSliceOp, at: Operation) -> SSAValue:
@@ -147,7 +146,7 @@ class KernelBufferizer:
         else:
             whole = self.destination(last.result, at)
             if root.dest in self.buffers:
-                self.block.insert_op_before(copy(self.buffers[root.dest], whole), at)
+                insert_before(copy(self.buffers[root.dest], whole), at)
         for value in chain:
             self.buffers[value] = whole
         return whole
@@ -162,7 +161,7 @@ class KernelBufferizer:
                 buffer = self.buffers[out]
                 if not out.has_one_use() or (out.owner is self.block and out not in self.outputs):
                     buffer = self.destination(result, op)
-                    self.block.insert_op_before(copy(self.buffers[out], buffer), op)
+                    insert_before(copy(self.buffers[out], buffer), op)
             self.buffers[result] = buffer
             found.append(buffer)
         return found
@@ -176,7 +175,7 @@ def _fill(self: KernelBufferizer, op: FillOp) -> None:
     (output,) = self.written(list(op.outputs), list(op.results), op)
     new = fill_op(op.inputs[0], output)
     new.location = op.location
-    self.block.insert_op_before(new, op)
+    insert_before(new, op)
 
 
 def _extracts_to_loads(self: KernelBufferizer, block: Block) -> None:
@@ -184,8 +183,7 @@ def _extracts_to_loads(self: KernelBufferizer, block: Block) -> None:
     for inner in extracts:
         _extract(self, inner)
     for inner in extracts:
-        inner.detach()
-        inner.erase()
+        erase_op(inner)
 
 
 def _generic(self: KernelBufferizer, op: GenericOp) -> None:
@@ -193,11 +191,11 @@ def _generic(self: KernelBufferizer, op: GenericOp) -> None:
     for value in op.inputs:
         if isinstance(value.owner, tensor.EmptyOp) and value not in self.buffers:
             unread = alloc(buffer_type(value.type))
-            self.block.insert_op_before(unread, op)
+            insert_before(unread, op)
             self.buffers[value] = unread.memref
     inputs = [self.buffers.get(value, value) for value in op.inputs]
     _extracts_to_loads(self, op.body.block)
-    self.block.insert_op_before(like(op, [*inputs, *outputs], ()), op)
+    insert_before(like(op, [*inputs, *outputs], ()), op)
 
 
 def _structured(self: KernelBufferizer, op: DestinationOp) -> None:
@@ -205,15 +203,14 @@ def _structured(self: KernelBufferizer, op: DestinationOp) -> None:
     inputs = [self.buffers.get(value, value) for value in op.inputs]
     for region in op.regions:
         _extracts_to_loads(self, region.block)
-    self.block.insert_op_before(op.with_operands(inputs, outputs), op)
+    insert_before(op.with_operands(inputs, outputs), op)
 
 
 def _extract(self: KernelBufferizer, op: tensor.ExtractOp) -> None:
     new = load(self.buffers[op.tensor], list(op.indices))
     new.location = op.location
-    block = cast(Block, op.parent)
-    block.insert_op_before(new, op)
-    op.result.replace_all_uses_with(new.res)
+    insert_before(new, op)
+    replace_uses(op.result, new.res)
 
 
 def _insert_slice(self: KernelBufferizer, op: tensor.InsertSliceOp) -> None:
@@ -252,7 +249,7 @@ def _extract_slice(self: KernelBufferizer, op: tensor.ExtractSliceOp) -> None:
 
 def _reshape(self: KernelBufferizer, op: CollapseShapeOp | ExpandShapeOp) -> None:
     new = reshape(self.buffers[op.src], buffer_type(op.result.type))
-    self.block.insert_op_before(new, op)
+    insert_before(new, op)
     self.buffers[op.result] = new.result
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, math, memref
@@ -28,6 +28,7 @@ from ...dialects.arith_ops import RemFOp
 from ...dialects.gpu.functions import GpuModuleOp
 from ...dialects.support.attributes import call_op, function_op, return_op
 from ...dialects.support.buffers import memref_type
+from ...dialects.support.editing import erase_op, insert_before, replace_uses
 from ...dialects.support.kernel import INLINE
 from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.hlo_pass import HloPass
@@ -243,10 +244,9 @@ class ExpandMathPass(HloPass):
                 defined[name] = _define(name, op, body)
             call = call_op(name, op.operands, [result.type for result in op.results])
             call.location = op.location
-            cast(Block, op.parent).insert_op_before(call, op)
-            op.results[0].replace_all_uses_with(call.results[0])
-            op.detach()
-            op.erase()
+            insert_before(call, op)
+            replace_uses(op.results[0], call.results[0])
+            erase_op(op)
         rare = {
             op.callee.root_reference.data: op
             for function in defined.values()

@@ -9,11 +9,11 @@ goes to memory. The fusion must be the product's only user, and read each elemen
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from typing import cast
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...dialects.support.editing import clone_op, erase_op, insert_before, replace_uses
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.fusion import FusionOp
@@ -47,8 +47,7 @@ def fuse_epilogues(block: Block, given: Container[Operation], convolutions: bool
             saved = 2 * bytes_of(op.outs[0])  # written and read
             yield Decision(Verdict.EPILOGUE, product, user.operation, saved=saved)
             merged(op, loop)
-            op.detach()
-            op.erase()
+            erase_op(op)
 
 
 def _product_in(op: Operation, convolutions: bool) -> Operation | None:
@@ -151,12 +150,11 @@ def merged(producer: FusionOp, user: FusionOp) -> FusionOp:
         regions=[Region([block])],
         location=location,
     )
-    cast(Block, user.parent).insert_op_before(fusion, user)
+    insert_before(fusion, user)
     for old, new in zip(user.outs, fusion.outs, strict=True):
         new.name_hint = old.name_hint
-        old.replace_all_uses_with(new)
-    user.detach()
-    user.erase()
+        replace_uses(old, new)
+    erase_op(user)
     return fusion
 
 
@@ -172,7 +170,7 @@ def _take_into(block: Block, fusion: FusionOp, local: dict[SSAValue, SSAValue], 
         if isinstance(op, ReturnOp):
             return [mapping.get(value, value) for value in op.operands]
         if copies:
-            copy = op.clone(mapping)
+            copy = clone_op(op, mapping)
             for old, new in zip(op.walk(), copy.walk(), strict=True):
                 new.location = old.location
             block.add_op(copy)

@@ -15,6 +15,7 @@ from itertools import pairwise
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
+from ...dialects.support.editing import erase_op, insert_before, replace_uses
 from ...hlo_dialect.ops.conversion import ConvertOp
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.dynamic import DynamicSliceOp
@@ -58,8 +59,7 @@ def fuse_factors(block: Block, given: Container[Operation]) -> Iterator[Decision
         for user in users:
             assert isinstance(user, FusionOp)
             merged(fusion, user)
-        fusion.detach()
-        fusion.erase()
+        erase_op(fusion)
 
 
 def is_reversal(cluster: Cluster, clusters: Clusters) -> bool:
@@ -111,7 +111,7 @@ def _with_reshape(fusion: FusionOp, reshape: ReshapeOp) -> FusionOp:
     inside = ReshapeOp.create(
         operands=[made.operands[0]], result_types=[reshape.result.type], location=reshape.location
     )
-    block.insert_op_before(inside, made)
+    insert_before(inside, made)
     made.operands = [inside.results[0]]
     new = FusionOp.create(
         operands=list(fusion.operands),
@@ -122,11 +122,10 @@ def _with_reshape(fusion: FusionOp, reshape: ReshapeOp) -> FusionOp:
     )
     parent = fusion.parent
     assert parent is not None
-    parent.insert_op_before(new, fusion)
-    reshape.result.replace_all_uses_with(new.outs[0])
+    insert_before(new, fusion)
+    replace_uses(reshape.result, new.outs[0])
     for old in (reshape, fusion):
-        old.detach()
-        old.erase()
+        erase_op(old)
     return new
 
 

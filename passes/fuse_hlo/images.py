@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import Float32Type, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.cost import F32_BYTES
+from ...dialects.support.editing import erase_op, insert_before, replace_uses
 from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.fusion import FusionOp
 from ...hlo_dialect.ops.movement import ReshapeOp
@@ -113,8 +114,7 @@ def _with_user(fusion: FusionOp, given: Container[Operation]) -> Iterator[Decisi
     last = next(iter(argument.uses)).operation
     yield Decision(Verdict.EPILOGUE, images.op, last, saved=2 * bytes_of(value))
     merged(fusion, user)
-    fusion.detach()
-    fusion.erase()
+    erase_op(fusion)
 
 
 def _is_by_image(argument: SSAValue, count: int) -> bool:
@@ -175,8 +175,7 @@ def _with_operand(loop: FusionOp, given: Container[Operation]) -> Iterator[Decis
         merged(producer, user)
     for dead in (producer, reshape, loop):
         if isinstance(dead, (FusionOp, ReshapeOp)) and dead.parent is not None and dead.results[0].first_use is None:
-            dead.detach()
-            dead.erase()
+            erase_op(dead)
 
 
 def _feeds(argument: SSAValue, images: Images) -> bool:
@@ -200,7 +199,7 @@ def _reshaped(loop: FusionOp, reshape: ReshapeOp) -> FusionOp:
     assert last is not None
     copy = ReshapeOp.create(operands=[last.operands[0]], result_types=[reshape.results[0].type])
     copy.location = reshape.location
-    block.insert_op_before(copy, last)
+    insert_before(copy, last)
     last.operands = [copy.results[0]]
     for old, new in zip(loop.body.walk(), (op for op in body.walk() if op is not copy), strict=True):
         new.location = old.location
@@ -213,6 +212,6 @@ def _reshaped(loop: FusionOp, reshape: ReshapeOp) -> FusionOp:
     )
     parent = reshape.parent
     assert parent is not None
-    parent.insert_op_before(fusion, reshape)
-    reshape.results[0].replace_all_uses_with(fusion.outs[0])
+    insert_before(fusion, reshape)
+    replace_uses(reshape.results[0], fusion.outs[0])
     return fusion

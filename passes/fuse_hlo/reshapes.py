@@ -6,11 +6,11 @@ convolution's filters, to the product's own shape, in which it can be the produc
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...dialects.support.editing import erase_op, insert_before, replace_uses
 from ...dialects.support.rewriting import like
 from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.creation import ConstantOp
@@ -37,14 +37,13 @@ def take_shape(product: FusionOp, given: Container[Operation]) -> None:
     old, new = shape_of(reshape.result), shape_of(product.outs[0])
     if not all(_is_in(op, old) for op in loop.body.block.ops):
         return
-    parent = cast(Block, loop.parent)
     operands: list[SSAValue] = []
     for value in loop.operands:
         if value is reshape.result:
             operands.append(product.outs[0])
             continue
         before = _reshape(value, new, reshape)
-        parent.insert_op_before(before, loop)
+        insert_before(before, loop)
         operands.append(before.results[0])
     moved = FusionOp.create(
         operands=operands,
@@ -53,15 +52,14 @@ def take_shape(product: FusionOp, given: Container[Operation]) -> None:
         regions=[Region([_body(loop.body.block, new)])],
         location=loop.location,
     )
-    parent.insert_op_before(moved, loop)
+    insert_before(moved, loop)
     for result, made in zip(loop.outs, moved.outs, strict=True):
         after = _reshape(made, old, reshape)
-        parent.insert_op_before(after, loop)
+        insert_before(after, loop)
         after.results[0].name_hint = result.name_hint
-        result.replace_all_uses_with(after.results[0])
+        replace_uses(result, after.results[0])
     for op in (loop, reshape):
-        op.detach()
-        op.erase()
+        erase_op(op)
 
 
 def _is_in(op: Operation, shape: Shape) -> bool:

@@ -12,6 +12,8 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.support.attributes import integer_attr
+from ...dialects.support.creation import append, create_op
+from ...dialects.support.editing import clone_op, detach_op, erase_op, insert_before, set_operands
 from ...dialects.support.kernel import TRIP_COUNT, UNREAD, is_kernel
 from ...hlo_dialect.diagnostics import engine_of
 from ...hlo_dialect.hlo_pass import HloPass
@@ -130,7 +132,7 @@ def prepare_loops(block: Block) -> None:
             clone = owner.clone()
             if unread:
                 clone.attributes[UNREAD] = UnitAttr()
-            block.insert_op_before(clone, op)
+            insert_before(clone, op)
             op.operands[index] = clone.results[0]
 
 
@@ -152,7 +154,7 @@ def _sink_into(block: Block, inner: Block) -> None:
                 clone = owner.clone()
                 first = inner.first_op
                 assert first is not None
-                inner.insert_op_before(clone, first)
+                insert_before(clone, first)
                 clones[value] = clone.results[0]
             op.operands[index] = clones[value]
 
@@ -189,7 +191,7 @@ class Rewriter:
             if op is not terminator:
                 if op.parent is not None:
                     op.detach()
-                self.block.insert_op_before(op, terminator)
+                insert_before(op, terminator)
         self._erase_rest(kept)
         return inner
 
@@ -207,22 +209,20 @@ class Rewriter:
         for op in step.ops:
             operands = [self._inside(value, local, block) for value in self.originals[op]]
             if op in step.moved:
-                op.detach()
-                op.operands = operands
+                detach_op(op)
+                set_operands(op, operands)
                 placed = op
             else:
-                placed = op.clone()
-                placed.operands = operands
-                for result, clone in zip(op.results, placed.results, strict=True):
-                    local[result] = clone
-            block.add_op(placed)
+                placed = clone_op(op, local, operands)
+            append(block, placed)
         returned = [local.get(value, value) for value in step.outputs]
         location = step.ops[-1].location
-        block.add_op(ReturnOp.create(operands=returned, location=location))
+        append(block, create_op(ReturnOp, operands=returned, location=location))
         properties: dict[str, Attribute] = {"kind": _KINDS[step.kind]}
         if step.kind == "row":
             properties["row_dims"] = integer_attr(step.row_dims, i64)
-        fusion = FusionOp.create(
+        fusion = create_op(
+            FusionOp,
             operands=[self.outside.get(value, value) for value in step.inputs],
             result_types=[value.type for value in step.outputs],
             properties=properties,
@@ -239,13 +239,10 @@ class Rewriter:
         The value inside the fusion that replaces an original one; a splat constant is cloned into it at its first use.
         """
         if value not in local and isinstance(value.owner, Operation) and is_splat_constant(value.owner):
-            clone = value.owner.clone()
-            block.add_op(clone)
-            local[value] = clone.results[0]
+            append(block, clone_op(value.owner, local))
         return local.get(value, value)
 
     def _erase_rest(self, kept: set[Operation]) -> None:
         for op in reversed(list(self.block.ops)):
             if op not in kept:
-                op.detach()
-                op.erase(safe_erase=False)
+                erase_op(op)

@@ -18,16 +18,17 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-from ...dialects.support.attributes import integer_attr
+from ...dialects.support.attributes import MAY_WRAP, integer_attr
 from ...dialects.support.buffers import INDEX
 from ...dialects.support.creation import append, create_op
+from ...dialects.support.editing import clone_op
 from ...dialects.support.kernel import CONTRACTION
 from ...lowering.loop_nests.index_maps import without_part
 
 Access: TypeAlias = tuple[AffineExpr | SSAValue, ...]
 """The index at which a tensor is read: expressions in the loop's dimensions, or index values that the body computes."""
 
-_NO_WRAP = arith.IntegerOverflowAttr("none")
+
 _INDEX_OPS: dict[AffineBinaryOpKind, type[Operation]] = {
     AffineBinaryOpKind.Add: arith.AddiOp,
     AffineBinaryOpKind.Mul: arith.MuliOp,
@@ -223,7 +224,7 @@ class FusedBody:
         elif isinstance(op, tensor.ExtractOp):
             values[op.result] = self.element(op.tensor, tuple(operands[1:]))
         elif op.regions or len(op.results) != 1:
-            new = op.clone(values)
+            new = clone_op(op, values)
             self.block.add_op(new)
             values.update(zip(op.results, new.results, strict=True))
         else:
@@ -303,4 +304,4 @@ class FusedBody:
         return self._arithmetic(place.kind, self.index(place.lhs), self.index(place.rhs))
 
     def _arithmetic(self, kind: AffineBinaryOpKind, left: SSAValue, right: SSAValue) -> SSAValue:
-        return self._emit(_INDEX_OPS[kind], (left, right), (INDEX,), {"overflowFlags": _NO_WRAP})
+        return self._emit(_INDEX_OPS[kind], (left, right), (INDEX,), {"overflowFlags": MAY_WRAP})

@@ -14,6 +14,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects.support.buffers import i32_array
 from ...dialects.support.creation import create_op
+from ...dialects.support.editing import erase_op, insert_before, replace_uses
 from ...dialects.support.kernel import LOOP_SIZES, PADDING, Kernel, kernels_of
 from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.hlo_pass import HloPass
@@ -65,7 +66,7 @@ class KernelFuser:
         for one in new:
             one.detach()
         self.block.insert_ops_before(new, op)
-        op.result.replace_all_uses_with(value)
+        replace_uses(op.result, value)
 
     def _keep_sizes(self, body: FusedBody, group: Group, sizes: Sequence[int]) -> None:
         """
@@ -81,7 +82,7 @@ class KernelFuser:
         if lost:
             element = cast(Any, group.outputs[0].outputs[0].type).element_type
             empty = create_op(tensor.EmptyOp, result_types=[TensorType(element, [sizes[loop] for loop in lost])])
-            self.block.insert_op_before(empty, group.members[-1])
+            insert_before(empty, group.members[-1])
             body.keep(empty.results[0], tuple(AffineExpr.dimension(loop) for loop in lost))
 
     def _build(self, group: Group) -> None:
@@ -133,11 +134,11 @@ class KernelFuser:
             regions=[Region(body.block)],
             location=last.location,
         )
-        self.block.insert_op_before(new, last)
+        insert_before(new, last)
         old = [result for generic in group.outputs for result in generic.results]
         for before, after in zip(old, new.results, strict=True):
             after.name_hint = before.name_hint
-            before.replace_all_uses_with(after)
+            replace_uses(before, after)
 
 
 def _given(expressions: Iterable[AffineExpr]) -> set[int]:
@@ -170,8 +171,7 @@ def erase_dead(ops: Sequence[Operation]) -> None:
     for op in reversed(ops):
         removable = isinstance(op, _REMOVABLE) or op.name.startswith("arith.")
         if removable and all(result.first_use is None for result in op.results):
-            op.detach()
-            op.erase()
+            erase_op(op)
 
 
 class FuseLinalgPass(HloPass):

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.support.attributes import call_op, function_op, return_op
+from ...dialects.support.editing import erase_op, insert_before
 from ...dialects.support.kernel import PROGRAM, Kernel
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.hlo_pass import HloPass
@@ -101,9 +102,8 @@ def _function(name: str, op: FusionOp) -> func.FuncOp:
     terminator = cast(Operation, region.block.last_op)
     returned = return_op(terminator.operands)
     block: Block = region.block
-    block.insert_op_before(returned, terminator)
-    terminator.detach()
-    terminator.erase()
+    insert_before(returned, terminator)
+    erase_op(terminator)
     function = function_op(name, block.arg_types, op.result_types, region)
     function.location = op.location
     tied = (0,) if op.kind.data == "update" else _updated_arguments(block, returned)

@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ...dialects.support.attributes import function_op, return_op
 from ...dialects.support.buffer_ops import byte_size, index_constant
 from ...dialects.support.buffers import Buffer, memref_type
+from ...dialects.support.editing import clone_op, erase_op, insert_before, replace_uses
 from ...dialects.support.views import is_view
 from ...hlo_dialect.walking import operations_in
 from ..outline_parallel_loops.captures import Captures, capture, is_repeated
@@ -82,16 +83,14 @@ class LoopBody:
 
     def place(self, call: func.CallOp, whole: bool) -> None:
         """Replace the loop by the call, if that makes all iterations, or by a loop around it."""
-        parent = cast(Block, self.loop.parent)
         if whole:
-            parent.insert_op_before(call, self.loop)
+            insert_before(call, self.loop)
         else:
             around = Region(Block([call, scf.YieldOp()]))
             new = scf.WhileOp.create(regions=[self.condition, around], attributes=self.loop.attributes)
             new.location = self.loop.location
-            parent.insert_op_before(new, self.loop)
-        self.loop.detach()
-        self.loop.erase()
+            insert_before(new, self.loop)
+        erase_op(self.loop)
 
     def _repeats(self, op: Operation | Block) -> TypeGuard[Operation]:
         """Whether the function has an operation of its own instead of a parameter."""
@@ -104,17 +103,15 @@ class LoopBody:
     def _inline(self, call: func.CallOp, kernel: func.FuncOp) -> None:
         block = kernel.body.block
         mapping: dict[SSAValue, SSAValue] = dict(zip(block.args, call.operands, strict=True))
-        parent = cast(Block, call.parent)
         for op in block.ops:
             if isinstance(op, func.ReturnOp):
                 continue
-            copy = op.clone(mapping)
+            copy = clone_op(op, mapping)
             if isinstance(copy, memref.AllocaOp):
                 self.stack.append(copy)  # in the loop it would take space in each iteration
             else:
-                parent.insert_op_before(copy, call)
-        call.detach()
-        call.erase()
+                insert_before(copy, call)
+        erase_op(call)
 
     def _place_own_buffers(self) -> set[SSAValue]:
         """Put small buffers of an iteration on the stack, and the views of others before the loop; returns those."""
@@ -127,10 +124,10 @@ class LoopBody:
             if size <= ON_STACK:
                 local = memref.AllocaOp.get(op.result.type.element_type, alignment=64, shape=op.result.type.get_shape())
                 self.stack.append(local)
-                op.result.replace_all_uses_with(local.memref)
+                replace_uses(op.result, local.memref)
                 op.erase()
             else:
-                cast(Block, self.loop.parent).insert_op_before(op, self.loop)
+                insert_before(op, self.loop)
                 own.add(op.result)
         return own
 
@@ -183,14 +180,12 @@ class LoopBody:
         goes_on = arith.CmpiOp(counter, most.result, "ult")
         both = arith.AndIOp(last.condition, goes_on.result)
         before.block.insert_ops_before([goes_on, both, scf.ConditionOp(both.result, counter)], last)
-        last.detach()
-        last.erase()
+        erase_op(last)
         counter = after.block.insert_arg(index, 0)
         end = cast(Operation, after.block.last_op)
         next_ = arith.AddiOp(counter, one.result)
         after.block.insert_ops_before([next_, scf.YieldOp(next_.result)], end)
-        end.detach()
-        end.erase()
+        erase_op(end)
         loop = scf.WhileOp([zero.result], [index], before, after)
         loop.location = self.loop.location
         return [zero, one, most, loop]

@@ -10,6 +10,7 @@ from xdsl.dialects import arith, memref
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.support.classes import one_of
+from ...dialects.support.editing import clone_op
 from ...dialects.support.views import is_view
 
 _is_constant = one_of(arith.ConstantOp, memref.GetGlobalOp)
@@ -46,7 +47,7 @@ class Captures:
         if self.repeats(owner):
             for operand in owner.operands:
                 self.inside(operand)
-            copy = owner.clone(self.mapping)
+            copy = clone_op(owner, self.mapping)
             copy.location = owner.location
             self.repeated.append(copy)
             self.mapping.update(zip(owner.results, copy.results, strict=True))

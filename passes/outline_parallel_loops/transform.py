@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, Region
 
 from ...dialects.cpu import ParallelForOp, SlotOp
 from ...dialects.support.attributes import function_op, return_op
+from ...dialects.support.editing import erase_op, insert_before, replace_uses
 from ...dialects.support.kernel import PARALLEL, PARALLEL_BODY
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
@@ -41,20 +42,18 @@ def serialize(op: scf.ParallelOp) -> None:
     region = op.detach_region(op.body)
     block = region.block
     terminator = cast(Operation, block.last_op)
-    terminator.detach()
-    terminator.erase()
+    erase_op(terminator)
     for dim in range(len(op.lowerBound) - 1, 0, -1):
         inner = Block(arg_types=[INDEX])
-        block.args[dim].replace_all_uses_with(inner.args[0])
+        replace_uses(block.args[dim], inner.args[0])
         block.erase_arg(block.args[dim])
         _move_ops(block, inner)
         inner.add_op(scf.YieldOp())
         block.add_op(_for_loop(op, dim, Region(inner)))
     block.add_op(scf.YieldOp())
     new = _for_loop(op, 0, region)
-    cast(Block, op.parent).insert_op_before(new, op)
-    op.detach()
-    op.erase()
+    insert_before(new, op)
+    erase_op(op)
 
 
 def _for_loop(op: scf.ParallelOp, dim: int, body: Region) -> scf.ForOp:
@@ -80,8 +79,7 @@ def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
     region = op.detach_region(op.body)
     loop_block = region.block
     terminator = cast(Operation, loop_block.last_op)
-    terminator.detach()
-    terminator.erase()
+    erase_op(terminator)
 
     body = Block()
     captures = Captures(body)
@@ -91,11 +89,10 @@ def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
 
     index, slot = (body.insert_arg(INDEX, len(body.args)) for _ in range(2))
     index.name_hint, slot.name_hint = "i", "slot"
-    loop_block.args[0].replace_all_uses_with(index)
+    replace_uses(loop_block.args[0], index)
     for inner in slots:
-        inner.slot.replace_all_uses_with(slot)
-        inner.detach()
-        inner.erase()
+        replace_uses(inner.slot, slot)
+        erase_op(inner)
     # An alloca in a loop would allocate stack space in each iteration.
     for alloca in allocas:
         alloca.detach()
@@ -107,9 +104,8 @@ def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
     function.location = op.location
     call = ParallelForOp(name, captures.values, count)
     call.location = op.location
-    cast(Block, op.parent).insert_op_before(call, op)
-    op.detach()
-    op.erase()
+    insert_before(call, op)
+    erase_op(op)
     return function
 
 
@@ -117,8 +113,7 @@ def erase_dead_repeated(function: func.FuncOp) -> None:
     """Erase constants and views that only the outlined loops used."""
     for op in reversed(list(function.body.block.ops)):
         if is_repeated(op) and all(result.uses.get_length() == 0 for result in op.results):
-            op.detach()
-            op.erase()
+            erase_op(op)
 
 
 class OutlineParallelLoopsPass(HloPass):

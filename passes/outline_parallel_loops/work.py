@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, Region
 from ...dialects.cpu import SHARED, ParallelForOp
 from ...dialects.support.attributes import call_op, function_op, return_op
 from ...dialects.support.classes import one_of
+from ...dialects.support.editing import erase_op, insert_before
 from ...dialects.support.kernel import PARALLEL_BODY, PART, is_kernel
 from .captures import Captures, capture, is_repeated
 
@@ -103,10 +104,9 @@ def _outline(loop: scf.ForOp, name: str) -> func.FuncOp:
     function.location = location
     call = call_op(name, captures.values)
     call.location = location
-    block.insert_op_before(call, following)
+    insert_before(call, following)
     for value in reversed(captures.mapping):
         op = value.owner
         if _is_index(op) and value.first_use is None:
-            op.detach()
-            op.erase()
+            erase_op(op)
     return function

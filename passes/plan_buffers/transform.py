@@ -16,6 +16,7 @@ from ...dialects.cpu import SHARED, GuardOp
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffer_ops import alloc, byte_size, index_constant, reshape, take_block_arguments
 from ...dialects.support.buffers import Buffer, memref_type
+from ...dialects.support.editing import erase_op, insert_before, replace_uses
 from ...dialects.support.guard_zones import guarded_places
 from ...dialects.support.kernel import ARENA_SIZE, PROGRAM, entry_name, is_kernel, kernels_of
 from ...hlo_dialect.diagnostics import fail
@@ -39,10 +40,9 @@ def hoist_kernel_buffers(module: ModuleOp) -> None:
             if type(op) is memref.AllocOp:
                 argument = block.insert_arg(op.memref.type, len(block.args))
                 argument.name_hint = op.memref.name_hint or "scratch"
-                op.memref.replace_all_uses_with(argument)
+                replace_uses(op.memref, argument)
                 extra.setdefault(function.sym_name.data, []).append(op.memref.type)
-                op.detach()
-                op.erase()
+                erase_op(op)
         take_block_arguments(function)
     for op in operations_in(module) if extra else ():
         if type(op) is func.CallOp and (types := extra.get(op.callee.root_reference.data)):
@@ -67,7 +67,7 @@ def mark_lifetimes(arena: SSAValue, intervals: list[Interval]) -> None:
         begin, end = (GuardOp.make(event, number, [arena], interval.op.location, place) for event in ("begin", "end"))
         last, block = interval.last, cast(Block, interval.last.parent)
         if last.has_trait(IsTerminator, value_if_unregistered=False):
-            block.insert_op_before(end, last)
+            insert_before(end, last)
         else:
             block.insert_op_after(end, last)
         cast(Block, interval.op.parent).insert_op_after(begin, interval.op)
@@ -102,11 +102,10 @@ def use_arena(function: func.FuncOp, intervals: list[Interval], size: int, guard
 
 
 def _replace_alloc(interval: Interval, view: memref.ViewOp | memref.ReinterpretCastOp) -> None:
-    cast(Block, interval.op.parent).insert_op_before(view, interval.op)
+    insert_before(view, interval.op)
     view.result.name_hint = interval.op.memref.name_hint
-    interval.op.memref.replace_all_uses_with(view.result)
-    interval.op.detach()
-    interval.op.erase()
+    replace_uses(interval.op.memref, view.result)
+    erase_op(interval.op)
 
 
 def result_memory(module: ModuleOp, function: func.FuncOp, positions: Positions) -> list[ResultMemory]:

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ...dialects.support.buffer_ops import buffer_type, byte_size, is_tensor
+from ...dialects.support.editing import insert_before
 from ...dialects.support.kernel import is_kernel, kernels_of
 from ...dialects.tensor_ops import is_reshape
 from ...hlo_dialect.diagnostics import Diagnostic, engine_of
@@ -139,7 +140,7 @@ class Scheduler:
             if flow.peak(best) * LEAST_GAIN <= before * (LEAST_GAIN - 1):
                 for number in best:
                     flow.ops[number].detach()
-                    block.insert_op_before(flow.ops[number], terminator)
+                    insert_before(flow.ops[number], terminator)
                 flow = Flow.of(block, self.kernels, homes, overwritable, self.inside)
             # Most programs take little memory.
             from .rematerialize import Rematerialization, apply

@@ -13,6 +13,7 @@ from typing import cast
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from ...dialects.support.editing import erase_op, replace_uses
 from ...dialects.support.rewriting import like
 from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, ReturnOp, WhileOp
 from ...hlo_dialect.ops.creation import ConstantOp, constant_of, is_splat_constant
@@ -31,8 +32,7 @@ def _inlined(region: Region) -> Rewrite:
     block = region.block
     ops = list(block.ops)
     values = tuple(ops[-1].operands)
-    ops[-1].detach()
-    ops[-1].erase()
+    erase_op(ops[-1])
     for op in ops[:-1]:
         op.detach()
     return Rewrite(ops[:-1], values, touched=[inner for op in ops[:-1] for inner in op.walk()])
@@ -121,7 +121,7 @@ def same_values(op: Operation) -> Rewrite | None:
             continue
         for old, new in ((cond.args[i], cond.args[j]), (body.args[i], body.args[j]), (op.results[i], op.results[j])):
             touched += [use.operation for use in old.uses]
-            old.replace_all_uses_with(new)
+            replace_uses(old, new)
     return Rewrite(touched=touched) if touched else None
 
 
@@ -160,7 +160,7 @@ def carried_for_nothing(op: Operation) -> Rewrite | None:
     for i, value in outside.items():
         for block in (cond, body):
             touched += [use.operation for use in block.args[i].uses]
-            block.args[i].replace_all_uses_with(value)
+            replace_uses(block.args[i], value)
     touched += _restrict(_terminator(op.regions[1]), keep)
     touched += _drop_arguments(cond, keep)
     touched += _drop_arguments(body, keep)
@@ -191,8 +191,7 @@ def _drop_arguments(block: Block, keep: Sequence[int]) -> list[object]:
                 pending += [use.operation for result in user.results for use in result.uses]
         for user in sorted(dead, key=block.get_operation_index, reverse=True) if dead else ():
             touched += [value.owner for inner in user.walk() for value in inner.operands]
-            user.detach()
-            user.erase()
+            erase_op(user)
         block.erase_arg(argument)
     return touched
 

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import IsTerminator, NoMemoryEffect, Pure, RecursiveMemoryEffect, is_side_effect_free
 
+from ...dialects.support.editing import erase_op
 from ...hlo_dialect.diagnostics import applied_in
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.op import HloOp, replace_op
@@ -203,7 +204,6 @@ class Simplifier:
 
     def _erase(self, op: Operation) -> None:
         sources = [value.owner for inner in op.walk() for value in inner.operands]
-        op.detach()
-        op.erase()
+        erase_op(op)
         for source in sources:
             self._push(source)

@@ -1,0 +1,191 @@
+"""
+Changing operations and their uses: `erase_op`, `clone_op`, `insert_before`, `replace_uses`, `operands_of`.
+
+They do what xDSL's methods of similar names do, on the links themselves. Those go through views, setters and checks
+that search the operations around, and take several times as long; a compilation changes thousands of operations.
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Iterable, MutableMapping, Sequence
+from typing import TypeVar
+
+from xdsl.ir import Block, Operation, Region, SSAValue, Use
+from xdsl.ir.core import SSAValues
+
+from .creation import NO_VALUES, append, blank_copy, give_operands
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+def operands_of(op: Operation) -> Sequence[SSAValue]:
+    """The operands of an operation, as they are now: a tuple, not a view."""
+    return op._operands
+
+
+def set_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
+    """Let an operation use other operands."""
+    _drop(op._operands, op._operand_uses)
+    give_operands(op, operands)
+
+
+def insert_before(new: Operation, place: Operation) -> None:
+    """Put an operation that is in no block right before `place`, as `Block.insert_op_before` does."""
+    block = place.parent
+    if block is None or new.regions or new.parent is not None:
+        assert block is not None, "there is no place before an operation in no block"
+        block.insert_op_before(new, place)
+        return
+    # It holds no block, so that there is nothing to search for circles.
+    previous = place._prev_op
+    new.parent = block
+    new._prev_op = previous
+    new._next_op = place
+    place._prev_op = new
+    if previous is None:
+        block._first_op = new
+    else:
+        previous._next_op = new
+
+
+def detach_op(op: Operation) -> None:
+    """Take an operation out of its block."""
+    block, previous, following = op.parent, op._prev_op, op._next_op
+    assert block is not None, "the operation is in no block"
+    if previous is None:
+        block._first_op = following
+    else:
+        previous._next_op = following
+    if following is None:
+        block._last_op = previous
+    else:
+        following._prev_op = previous
+    op.parent = op._prev_op = op._next_op = None
+
+
+def replace_uses(value: SSAValue, new: SSAValue) -> None:
+    """Let all operations that use a value use another; it also gets the name, if it has none."""
+    if new is value:
+        return
+    use = value.first_use
+    while use is not None:
+        following = use._next_use
+        user, index = use._operation, use._index
+        operands = user._operands
+        user._operands = SSAValues((*operands[:index], new, *operands[index + 1 :]))
+        first = new.first_use
+        use._prev_use, use._next_use = None, first
+        if first is not None:
+            first._prev_use = use
+        new.first_use = use
+        use = following
+    value.first_use = None
+    if new._name is None and value._name is not None:
+        new.name_hint = value._name
+
+
+def erase_op(op: Operation) -> None:
+    """
+    Take an operation out of its block, and all that is inside it off the values that it uses. Its own results must have
+    no uses, and are gone.
+    """
+    for result in op.results:
+        if result.first_use is not None:
+            raise ValueError(f"{op.name} has a result that is used: it cannot be erased")
+    if op.parent is not None:
+        detach_op(op)
+    _drop_uses(op)
+    # Nothing refers to it any more, so that it is freed at once.
+    op.results = NO_VALUES
+
+
+def erase_ops(ops: Iterable[Operation]) -> None:
+    """Erase operations in the order given: users first."""
+    for op in ops:
+        erase_op(op)
+
+
+def _drop_uses(op: Operation) -> None:
+    """Take an operation, and all inside of it, off the values and blocks that it uses."""
+    _drop(op._operands, op._operand_uses)
+    op._operand_uses = ()
+    if op._successors:
+        _drop(op._successors, op._successor_uses)
+        op._successor_uses = op._successors = ()
+    for region in op.regions:
+        block = region._first_block
+        while block is not None:
+            inner = block._first_op
+            while inner is not None:
+                _drop_uses(inner)
+                inner = inner._next_op
+            block = block._next_block
+
+
+def _drop(used: Sequence[SSAValue] | Sequence[Block], uses: Sequence[Use]) -> None:
+    # One inside of an erased operation has no uses any more.
+    for value, use in zip(used, uses, strict=False):
+        previous, following = use._prev_use, use._next_use
+        if previous is None:
+            value.first_use = following
+        else:
+            previous._next_use = following
+        if following is not None:
+            following._prev_use = previous
+
+
+def clone_op(op: OpT, values: MutableMapping[SSAValue, SSAValue], operands: Sequence[SSAValue] | None = None) -> OpT:
+    """
+    A copy of an operation, with all inside of it, that uses `values` instead of those that they stand for, and these
+    `operands`, if they are given; `values` receives the copies of results.
+    """
+    if not op.regions:
+        copy = blank_copy(op, values)
+        if op._operands:
+            give_operands(copy, [values.get(value, value) for value in op._operands] if operands is None else operands)
+        return copy
+    # Values may be used before the operations that define them, in the order of the blocks.
+    pairs: list[tuple[Operation, Operation]] = []
+    copy = _clone_whole(op, values, {}, pairs)
+    for old, new in pairs:
+        if new is copy and operands is not None:
+            give_operands(new, operands)
+        elif old._operands:
+            give_operands(new, [values.get(value, value) for value in old._operands])
+    return copy
+
+
+def _clone_whole(
+    op: OpT,
+    values: MutableMapping[SSAValue, SSAValue],
+    blocks: dict[Block, Block],
+    pairs: list[tuple[Operation, Operation]],
+) -> OpT:
+    """A copy without operands; `pairs` receives each operation inside of it with its copy."""
+    copy = blank_copy(op, values, [blocks.get(block, block) for block in op._successors])
+    pairs.append((op, copy))
+    for region in op.regions:
+        copy.add_region(_clone_region(region, values, blocks, pairs))
+    return copy
+
+
+def _clone_region(
+    region: Region,
+    values: MutableMapping[SSAValue, SSAValue],
+    blocks: dict[Block, Block],
+    pairs: list[tuple[Operation, Operation]],
+) -> Region:
+    olds = list(region.blocks)
+    news = [Block(arg_types=[argument.type for argument in block.args]) for block in olds]
+    blocks.update(zip(olds, news, strict=True))
+    for old, new in zip(olds, news, strict=True):
+        for argument, copied in zip(old.args, new.args, strict=True):
+            copied.location = argument.location
+            copied.name_hint = argument.name_hint
+            values[argument] = copied
+        inner = old._first_op
+        while inner is not None:
+            append(new, _clone_whole(inner, values, blocks, pairs))
+            inner = inner._next_op
+    return Region(news)
