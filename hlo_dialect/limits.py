@@ -19,7 +19,7 @@ from .diagnostics import Diagnostic, DiagnosticError, fail, op_message
 from .machine_memory import MAX_BYTES as MAX_BYTES
 from .machine_memory import max_memory as max_memory
 from .types import HloTensor, numpy_dtype
-from .walking import TypeFact, distinct_types, operations_in, types_at
+from .walking import Survey, TypeFact, types_at
 
 MAX_RANK = 64
 """The greatest rank of NumPy's arrays."""
@@ -51,13 +51,17 @@ def _bytes(type_: HloTensor) -> int:
     return math.prod(size for size in type_.get_shape() if size >= 0) * (8 if dtype is None else dtype.itemsize)
 
 
-def check_limits(module: ModuleOp) -> None:
-    """Refuse values of more dimensions than NumPy's arrays have, or whose size is no 64-bit number. DiagnosticError."""
-    ops = operations_in(module)
-    if not any(map(_why_refused, distinct_types(ops))):
+def check_limits(module: ModuleOp, survey: Survey | None = None) -> None:
+    """
+    Refuse values of more dimensions than NumPy's arrays have, or whose size is no 64-bit number. DiagnosticError.
+
+    `survey`: that of the module, if there is one already.
+    """
+    survey = survey or Survey.of(module)
+    if not any(map(_why_refused, survey.types)):
         return
     errors: list[Diagnostic] = []
-    for op in ops:
+    for op in survey.ops:
         for type_ in types_at(op):
             if (why := _why_refused(type_)) is not None:
                 errors.append(Diagnostic("error", op_message(op, why), op.location))

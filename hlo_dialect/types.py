@@ -42,6 +42,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ..dialects.support.classes import one_of
 from .arrays import Array as Array
 from .arrays import ArrayType as ArrayType
 from .arrays import dtype_named as dtype_named
@@ -92,8 +93,8 @@ _FLOAT_DTYPES: dict[type, Any] = {
     Float6E3M2FNType: ml_dtypes.float6_e3m2fn,
     Float4E2M1FNType: ml_dtypes.float4_e2m1fn,
 }
-_FLOATS = tuple(_FLOAT_DTYPES)
-_NARROW_FLOATS = tuple(cls for cls, dtype in _FLOAT_DTYPES.items() if np.dtype(dtype).itemsize == 1)
+_is_float = one_of(*_FLOAT_DTYPES)
+_is_narrow_float = one_of(*(cls for cls, dtype in _FLOAT_DTYPES.items() if np.dtype(dtype).itemsize == 1))
 _FLOAT_DTYPE_SET = frozenset(np.dtype(dtype) for dtype in _FLOAT_DTYPES.values())
 _NARROW_INTEGER_WIDTHS = {np.dtype(dtype): width for (width, _), dtype in _INT_DTYPES.items() if width in (2, 4)}
 
@@ -178,12 +179,12 @@ def element_of(value: SSAValue | Attribute) -> Attribute:
 
 
 def is_float(element_type: Attribute) -> bool:
-    return isinstance(element_type, _FLOATS)
+    return _is_float(element_type)
 
 
 def is_narrow_float(element_type: Attribute) -> bool:
     """Whether the type is a float of 8, 6 or 4 bits: a storage type that no operation computes in."""
-    return isinstance(element_type, _NARROW_FLOATS)
+    return _is_narrow_float(element_type)
 
 
 def is_float_dtype(dtype: np.dtype[Any]) -> bool:
@@ -237,7 +238,7 @@ def is_boolean(element_type: Attribute) -> bool:
 
 
 def is_complex(element_type: Attribute) -> bool:
-    return isinstance(element_type, ComplexType)
+    return type(element_type) is ComplexType
 
 
 def dense_constant(array: Array, type_: HloTensor | None = None) -> DenseIntOrFPElementsAttr[Any]:

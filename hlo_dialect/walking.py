@@ -4,7 +4,8 @@
 # Follows the links of operations and blocks: each pass walks the module, and a property costs as much as the step.
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from xdsl.dialects.builtin import DenseArrayBase
@@ -61,31 +62,50 @@ def operand_groups(op: Operation) -> list[Sequence[SSAValue]]:
 def operations_in(op: Operation) -> list[Operation]:
     """The operation and all inside of it, in the order of `walk`. The list does not change with the module."""
     found = [op]
-    _collect(op, found)
+    for region in op.regions:
+        _collect_region(region, found)
     return found
 
 
-def _collect(op: Operation, found: list[Operation]) -> None:
+def operations_inside(region: Region) -> list[Operation]:
+    """The operations of a region and all inside of them, in the order of `walk`."""
+    found: list[Operation] = []
+    _collect_region(region, found)
+    return found
+
+
+def _collect_region(region: Region, found: list[Operation]) -> None:
     # xDSL's properties for these fields are calls, which take most of the time.
-    for region in op.regions:
-        block = region._first_block
-        while block is not None:
-            inner = block._first_op
-            while inner is not None:
-                found.append(inner)
-                if inner.regions:
-                    _collect(inner, found)
-                inner = inner._next_op
-            block = block._next_block
+    block = region._first_block
+    while block is not None:
+        inner = block._first_op
+        while inner is not None:
+            found.append(inner)
+            for nested in inner.regions:
+                _collect_region(nested, found)
+            inner = inner._next_op
+        block = block._next_block
 
 
-def distinct_types(ops: Iterable[Operation]) -> list[Attribute]:
-    """The types of the results of operations and of the arguments of their blocks, each object once, in order."""
-    found: dict[int, Attribute] = {}
+@dataclass(frozen=True)
+class Survey:
+    """What is inside of an operation, found in one walk; it does not change with the operation."""
+
+    ops: list[Operation]
+    """The operation and all inside of it, as `operations_in` has them."""
+    types: list[Attribute]
+    """The types of their results and of the arguments of their blocks, each object once."""
+
+    @classmethod
+    def of(cls, op: Operation) -> Survey:
+        ops = operations_in(op)
+        return cls(ops, distinct_types(ops))
+
+
+def distinct_types(ops: Sequence[Operation]) -> list[Attribute]:
+    """The types of the results of operations and of the arguments of their blocks, each object once."""
+    found = {id(result._type): result._type for op in ops for result in op.results}
     for op in ops:
-        for result in op.results:
-            type_ = result._type
-            found[id(type_)] = type_
         for region in op.regions:
             block = region._first_block
             while block is not None:

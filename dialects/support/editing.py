@@ -30,6 +30,15 @@ def set_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
     give_operands(op, operands)
 
 
+def set_operand(op: Operation, index: int, value: SSAValue) -> None:
+    """Let an operation use another value as one of its operands."""
+    operands, use = [*op._operands], op._operand_uses[index]
+    _drop(operands[index : index + 1], (use,))
+    operands[index] = value
+    op._operands = SSAValues(operands)
+    _add_use(value, use)
+
+
 def insert_before(new: Operation, place: Operation) -> None:
     """Put an operation that is in no block right before `place`, as `Block.insert_op_before` does."""
     block = place.parent
@@ -71,14 +80,11 @@ def replace_uses(value: SSAValue, new: SSAValue) -> None:
     use = value.first_use
     while use is not None:
         following = use._next_use
-        user, index = use._operation, use._index
-        operands = user._operands
-        user._operands = SSAValues((*operands[:index], new, *operands[index + 1 :]))
-        first = new.first_use
-        use._prev_use, use._next_use = None, first
-        if first is not None:
-            first._prev_use = use
-        new.first_use = use
+        user = use._operation
+        operands = [*user._operands]
+        operands[use._index] = new
+        user._operands = SSAValues(operands)
+        _add_use(new, use)
         use = following
     value.first_use = None
     if new._name is None and value._name is not None:
@@ -121,6 +127,14 @@ def _drop_uses(op: Operation) -> None:
                 _drop_uses(inner)
                 inner = inner._next_op
             block = block._next_block
+
+
+def _add_use(value: SSAValue, use: Use) -> None:
+    first = value.first_use
+    use._prev_use, use._next_use = None, first
+    if first is not None:
+        first._prev_use = use
+    value.first_use = use
 
 
 def _drop(used: Sequence[SSAValue] | Sequence[Block], uses: Sequence[Use]) -> None:

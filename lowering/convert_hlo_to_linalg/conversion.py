@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.support.attributes import function_type, return_op
 from ...dialects.support.creation import create_op
+from ...dialects.support.editing import operands_of
 from ...dialects.support.kernel import is_kernel
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
@@ -28,7 +29,7 @@ _CONVERTED = ("linalg.", "linalg_ext.", "tensor.", "scf.")
 
 def _elementwise(pattern: Any, op: Operation, emitter: Emitter) -> None:
     """An elementwise operation becomes a generic whose body computes one element."""
-    inputs = [emitter.get(operand) for operand in op.operands]
+    inputs = [emitter.get(operand) for operand in operands_of(op)]
     emitter.elementwise(op.results[0], inputs, partial(pattern, op))
 
 
@@ -55,7 +56,7 @@ def _check_types(op: Operation, values: Iterable[SSAValue]) -> None:
     """Raise DiagnosticError for values of types without arithmetic in linalg and arith."""
     for value in values:
         type_ = value.type
-        if not isinstance(type_, TensorType):
+        if type(type_) is not TensorType:
             fail(op, f"has a value of type {type_}, expected a tensor: run --flatten-tuples before")
         tensor = tensor_type(cast(Attribute, type_))
         if is_complex(tensor.element_type):
@@ -72,7 +73,7 @@ def convert_operations(block: Block, emitter: Emitter) -> list[SSAValue]:
     for op in block.ops:
         emitter.location = op.location
         if op is last:
-            return [emitter.get(operand) for operand in op.operands]
+            return [emitter.get(operand) for operand in operands_of(op)]
         pattern = _pattern_of(type(op))
         if pattern is None:
             fail(op, "is not supported by the CPU target: convert-hlo-to-linalg has no pattern for it")
@@ -99,8 +100,7 @@ def convert_function(function: func.FuncOp) -> None:
         emitter.define(argument, new)
     returned = convert_operations(old, emitter)
     emitter.add(return_op(returned))
-    region = function.detach_region(function.body)
-    region.drop_all_references()
+    function.detach_region(function.body)
     function.add_region(Region(block))
 
 

@@ -37,6 +37,7 @@ from ...dialects.llvm_ops import AddrSpaceCastOp, ExtractElementOp, PoisonOp
 from ...dialects.support.attributes import integer_attr, symbol
 from ...dialects.support.buffers import Buffer, i32_array, row_major
 from ...dialects.support.creation import append, append_new, create_op
+from ...dialects.support.editing import operands_of
 from ...dialects.support.llvm_layout import FLOAT_NAMES, Integer, Layout, Vector, bit_width, byte_width, mangled
 from ...dialects.support.views import root_buffer
 from ...hlo_dialect.diagnostics import fail
@@ -119,13 +120,13 @@ class LlvmBuilder:
         found = self.values.get(value)
         if found is None:
             owner = value.owner
-            if not isinstance(owner, arith.ConstantOp):
+            if type(owner) is not arith.ConstantOp:
                 fail(self.op, f"uses a value of {owner} that is not converted")
             found = self.values[value] = self.attribute_constant(owner.value, owner.result.type)
         return found
 
     def operands(self, op: Operation) -> list[SSAValue]:
-        return [self.operand(value) for value in op.operands]
+        return [self.operand(value) for value in operands_of(op)]
 
     def define(self, old: SSAValue, new: SSAValue) -> None:
         if old.name_hint is not None and new.name_hint is None:

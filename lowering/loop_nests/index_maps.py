@@ -31,6 +31,8 @@ def check_index_map(
 ) -> None:
     """Raise DiagnosticError for what is neither linear nor `d mod size` in a loop of at most `size` iterations."""
     for expr, size in zip(places, shape, strict=True):
+        if type(expr) is AffineDimExpr:
+            continue  # as most are
         match expr:
             case AffineBinaryOpExpr(
                 kind=AffineBinaryOpKind.Mod, lhs=AffineDimExpr() as dim, rhs=AffineConstantExpr() as divisor

@@ -29,10 +29,11 @@ from xdsl.ir.affine import (
 
 from ...dialects.support.buffers import row_major
 from ...dialects.support.classes import one_of
+from ...dialects.support.editing import operands_of
 from ...dialects.support.kernel import loop_sizes
 from ...dialects.support.views import is_view
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.walking import operand_groups
+from ...hlo_dialect.walking import operand_groups, operations_inside
 from .index_maps import check_index_map, without_part
 from .loop_builder import Index, LoopBuilder, buffer_of
 
@@ -295,16 +296,16 @@ def nest_of_generic(op: GenericOp) -> Nest:
     count = len(ins)
     read = [argument.first_use is not None for argument in op.body.block.args[:count]]
     inputs = [
-        access_of(x, m, op) if isinstance(x.type, MemRefType) and used else x
+        access_of(x, m, op) if type(x.type) is MemRefType and used else x
         for x, m, used in zip(ins, maps[:count], read, strict=True)
     ]
     outputs = [access_of(x, m, op) for x, m in zip(outs, maps[count:], strict=True)]
     sizes = _loop_sizes(op, maps)
-    for value, map_ in zip(op.operands, maps, strict=True):
-        if isinstance(value.type, MemRefType):
+    for value, map_ in zip(operands_of(op), maps, strict=True):
+        if type(value.type) is MemRefType:
             check_index_map(op, map_.results, buffer_of(value).get_shape(), sizes)
     block = op.body.block
-    asked = sorted({int(x.dim.value.data) for x in block.walk() if isinstance(x, IndexOp)})
+    asked = sorted({int(x.dim.value.data) for x in operations_inside(op.body) if type(x) is IndexOp})
     return _inside(
         op,
         sizes,

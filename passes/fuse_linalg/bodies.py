@@ -20,14 +20,17 @@ from xdsl.ir.affine import (
 
 from ...dialects.support.attributes import MAY_WRAP, integer_attr
 from ...dialects.support.buffers import INDEX
+from ...dialects.support.classes import one_of
 from ...dialects.support.creation import append, create_op
-from ...dialects.support.editing import clone_op
+from ...dialects.support.editing import clone_op, operands_of
 from ...dialects.support.kernel import CONTRACTION
 from ...lowering.loop_nests.index_maps import without_part
 
 Access: TypeAlias = tuple[AffineExpr | SSAValue, ...]
 """The index at which a tensor is read: expressions in the loop's dimensions, or index values that the body computes."""
 
+
+_is_value = one_of(SSAValue)
 
 _INDEX_OPS: dict[AffineBinaryOpKind, type[Operation]] = {
     AffineBinaryOpKind.Add: arith.AddiOp,
@@ -94,7 +97,8 @@ def inputs_of(generic: GenericOp) -> Sequence[SSAValue]:
     The inputs of a generic on tensors, whose outputs are as many as its results; `GenericOp.inputs` counts them by
     unpacking an attribute.
     """
-    return generic.operands[: len(generic.operands) - len(generic.results)]
+    operands = list(operands_of(generic))
+    return operands[: len(operands) - len(generic.results)]
 
 
 @lru_cache(maxsize=64)
@@ -204,10 +208,11 @@ class FusedBody:
         self, generic: GenericOp, access: Access, accumulators: Sequence[SSAValue] | None
     ) -> list[SSAValue]:
         source = generic.body.block
-        count = len(inputs_of(generic)) if accumulators is not None else len(generic.operands)
+        operands = list(operands_of(generic))
+        count = len(operands) - (len(generic.results) if accumulators is not None else 0)
         values: dict[SSAValue, SSAValue] = dict(zip(source.args[count:], accumulators or (), strict=True))
         maps = generic.indexing_maps.data
-        for argument, operand, attr in zip(source.args[:count], generic.operands[:count], maps[:count], strict=True):
+        for argument, operand, attr in zip(source.args[:count], operands[:count], maps[:count], strict=True):
             if argument.first_use is not None:
                 values[argument] = self.element(operand, self.compose(attr.data.results, access))
         for op in source.ops:
@@ -215,13 +220,13 @@ class FusedBody:
                 break
             self._clone(op, values, access)
         assert source.last_op is not None, "a generic's body has a terminator"
-        return [values.get(operand, operand) for operand in source.last_op.operands]
+        return [values.get(operand, operand) for operand in operands_of(source.last_op)]
 
     def _clone(self, op: Operation, values: dict[SSAValue, SSAValue], access: Access) -> None:
-        operands = [values.get(operand, operand) for operand in op.operands]
-        if isinstance(op, IndexOp):
+        operands = [values.get(operand, operand) for operand in operands_of(op)]
+        if type(op) is IndexOp:
             values[op.results[0]] = self.index(access[op.dim.value.data])
-        elif isinstance(op, tensor.ExtractOp):
+        elif type(op) is tensor.ExtractOp:
             values[op.result] = self.element(op.tensor, tuple(operands[1:]))
         elif op.regions or len(op.results) != 1:
             new = clone_op(op, values)
@@ -276,9 +281,8 @@ class FusedBody:
 
     def compose(self, expressions: Sequence[AffineExpr], access: Access) -> Access:
         """The results of expressions in a producer's dimensions when these are at `access`."""
-        affine = tuple(place for place in access if isinstance(place, AffineExpr))
-        if len(affine) == len(access):
-            return tuple(substitute(expr, affine) for expr in expressions)
+        if not any(map(_is_value, access)):
+            return tuple([substitute(expr, cast(tuple[AffineExpr, ...], access)) for expr in expressions])
         return tuple(self._composed(expr, access) for expr in expressions)
 
     def _composed(self, expr: AffineExpr, access: Access) -> AffineExpr | SSAValue:

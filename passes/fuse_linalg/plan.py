@@ -18,6 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects.cost import DIVISION, F32_BYTES, Cost
+from ...dialects.support.editing import operands_of
 from ...dialects.support.kernel import CONTRACTION, loop_sizes
 from ...lowering.device.cpu import CPU
 from ...lowering.loop_nests.cost import weight_of
@@ -64,7 +65,7 @@ def extents(generic: GenericOp) -> tuple[int, ...]:
     if stated is not None:
         return stated
     sizes = [-1] * len(generic.iterator_types)
-    for value, attr in zip(generic.operands, generic.indexing_maps.data, strict=True):
+    for value, attr in zip(operands_of(generic), generic.indexing_maps.data, strict=True):
         shape: tuple[int, ...] = cast(Any, value.type).get_shape()
         for size, expr in zip(shape, attr.data.results, strict=True):
             if isinstance(expr, AffineDimExpr):
@@ -81,13 +82,14 @@ class KernelPlan:
     def __init__(self, block: Block, rows: int):
         self.row = rows > 0
         self.position: dict[Operation, int] = {op: number for number, op in enumerate(block.ops)}
-        self.generics = [op for op in self.position if isinstance(op, GenericOp)]
+        self.generics = [op for op in self.position if type(op) is GenericOp]
         self.inlined: set[GenericOp] = set()
         """Only for membership tests; never iterate over it, because its order is not deterministic."""
         self._reads: dict[GenericOp, Reads] = {}
+        self.extents = {generic: extents(generic) for generic in self.generics}
+        """The sizes of each generic's loops."""
         for generic in self.generics:
-            _check_index_maps(generic)
-        self._extents = {generic: extents(generic) for generic in self.generics}
+            _check_index_maps(generic, self.extents[generic])
         self._costs = self._accumulated_costs()
         self._after = self._after_sums(rows)
         kept = {
@@ -112,7 +114,7 @@ class KernelPlan:
         source, target = (attr.data.results for attr in producer.indexing_maps.data)
         if target != point(len(target)) or len(source) != len(target):
             return False
-        places, sizes = product.indexing_maps.data[1].data.results, self._extents[product]
+        places, sizes = product.indexing_maps.data[1].data.results, self.extents[product]
         channels = 0
         for dim, (expr, place) in enumerate(zip(source, places, strict=True)):
             if not isinstance(place, AffineDimExpr):
@@ -145,8 +147,8 @@ class KernelPlan:
             readers = {owners.get(op, -1 - self.position[op]) for op in reads}
             if len(readers) > 1 and not CPU.hides(Cost(F32_BYTES, self._costs[generic])):
                 return True
-            size = math.prod(self._extents[generic])
-            repeated = any(math.prod(self._extents[op]) > size for op in reads if isinstance(op, GenericOp))
+            size = math.prod(self.extents[generic])
+            repeated = any(math.prod(self.extents[op]) > size for op in reads if isinstance(op, GenericOp))
             return self.row and repeated and self._costs[generic] >= DIVISION.body
 
         return self._grouped(self._staying(kept, expensive))
@@ -196,7 +198,7 @@ class KernelPlan:
 
     def _add_read(self, found: Reads, user: Operation, at_point: bool) -> None:
         """A reader that is computed inside others is replaced by those."""
-        if isinstance(user, GenericOp) and user in self.inlined:
+        if type(user) is GenericOp and user in self.inlined:
             for op, there in self._reads[user].items():
                 found[op] = found.get(op, True) and at_point and there
         else:
@@ -207,7 +209,7 @@ class KernelPlan:
         users: list[tuple[Operation, bool]] = []
         for use in value.uses:
             user = use.operation
-            if isinstance(user, GenericOp) and use.index < len(inputs_of(user)):
+            if type(user) is GenericOp and use.index < len(operands_of(user)) - len(user.results):
                 results = user.indexing_maps.data[use.index].data.results
                 users.append((user, results == point(len(user.iterator_types))))
             elif user in self.position:
@@ -223,7 +225,7 @@ class KernelPlan:
         groups: list[list[GenericOp]] = []
         open_groups: dict[Hashable, list[GenericOp]] = {}
         for generic in stays:
-            space = (self._extents[generic], generic.iterator_types, generic in self._after)
+            space = (self.extents[generic], generic.iterator_types, generic in self._after)
             group = open_groups.get(space)
             if is_contraction(generic):
                 groups.append([generic])
@@ -264,9 +266,8 @@ def _sums_rows(generic: GenericOp, rows: int) -> bool:
     return isinstance(row, AffineDimExpr) and generic.iterator_types.data[row.position].data is IteratorType.REDUCTION
 
 
-def _check_index_maps(generic: GenericOp) -> None:
-    sizes = extents(generic)
-    for value, attr in zip(generic.operands, generic.indexing_maps.data, strict=True):
+def _check_index_maps(generic: GenericOp, sizes: tuple[int, ...]) -> None:
+    for value, attr in zip(operands_of(generic), generic.indexing_maps.data, strict=True):
         if attr.data.results:
             check_index_map(generic, attr.data.results, cast(Any, value.type).get_shape(), sizes)
 
@@ -286,4 +287,4 @@ def _turns_back(expr: AffineExpr, dim: int) -> bool:
 def _producers(generic: GenericOp) -> list[GenericOp]:
     """The generics whose results are inputs, each once, in order."""
     owners = (operand.owner for operand in inputs_of(generic))
-    return list(dict.fromkeys(owner for owner in owners if isinstance(owner, GenericOp)))
+    return list(dict.fromkeys(owner for owner in owners if type(owner) is GenericOp))

@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects.support.buffers import i32_array
+from ...dialects.support.classes import one_of
 from ...dialects.support.creation import create_op
 from ...dialects.support.editing import erase_op, insert_before, replace_uses
 from ...dialects.support.kernel import LOOP_SIZES, PADDING, Kernel, kernels_of
@@ -21,9 +22,9 @@ from ...hlo_dialect.hlo_pass import HloPass
 from ...lowering.convert_hlo_to_linalg.emission import affine_map, maps_attr
 from ...lowering.loop_nests.index_maps import part_of
 from .bodies import FusedBody, point
-from .plan import Group, KernelPlan, extents, is_parallel
+from .plan import Group, KernelPlan, is_parallel
 
-_REMOVABLE = (
+_is_removable = one_of(
     GenericOp,
     FillOp,
     tensor.EmptyOp,
@@ -53,7 +54,7 @@ class KernelFuser:
 
     def _producer(self, value: SSAValue, members: Sequence[GenericOp] = ()) -> GenericOp | None:
         owner = value.owner
-        is_fused = isinstance(owner, GenericOp) and (owner in self.plan.inlined or owner in members)
+        is_fused = type(owner) is GenericOp and (owner in self.plan.inlined or owner in members)
         return cast(GenericOp, owner) if is_fused else None
 
     def _compute_scalar(self, op: tensor.ExtractOp) -> None:
@@ -107,7 +108,7 @@ class KernelFuser:
         if not parallel:
             for shape_only, attr in _shapes_only(last):
                 body.keep(shape_only, attr.data.results)
-        sizes = extents(last)
+        sizes = self.plan.extents[last]
         if not parallel:
             self._keep_sizes(body, group, sizes)
         inputs = [value for value, _ in body.operands]
@@ -169,7 +170,7 @@ def _written(output: SSAValue) -> SSAValue:
 def erase_dead(ops: Sequence[Operation]) -> None:
     """Erase dead generics and their dead operands, starting from the end."""
     for op in reversed(ops):
-        removable = isinstance(op, _REMOVABLE) or op.name.startswith("arith.")
+        removable = _is_removable(op) or op.name.startswith("arith.")
         if removable and all(result.first_use is None for result in op.results):
             erase_op(op)
 

@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, TensorType
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 
-from ...hlo_dialect.walking import TypeFact, distinct_types, operations_in
+from ...hlo_dialect.walking import Survey, TypeFact
 
 UNKNOWN_SIZE = "!tensor<?>"
 
 
-def contents_of(module: ModuleOp) -> frozenset[str]:
+def contents_of(survey: Survey) -> frozenset[str]:
     """
-    The names of a module's operations (`hlo.while`), their dialects (`hlo.*`), their discardable attributes
+    The names of operations (`hlo.while`), their dialects (`hlo.*`), their discardable attributes
     (`@mhlo.xla_shape`) and the types of their values and functions (`!complex`, `!tensor<?>` for one of unknown size).
     """
     names: set[str] = set()
     classes: set[type[Operation]] = set()
     functions: list[Attribute] = []
-    ops = operations_in(module)
-    for op in ops:
+    for op in survey.ops:
         classes.add(type(op))
         if op.attributes:
             names.update(f"@{name}" for name in op.attributes)
@@ -31,7 +30,7 @@ def contents_of(module: ModuleOp) -> frozenset[str]:
             functions.append(op.function_type)
     for cls in classes:
         names |= {cls.name, f"{cls.name.partition('.')[0]}.*"}
-    return frozenset(names).union(*map(_names_in, (*distinct_types(ops), *functions)))
+    return frozenset(names).union(*map(_names_in, (*survey.types, *functions)))
 
 
 def _type_names(type_: Attribute) -> frozenset[str]:
@@ -41,17 +40,19 @@ def _type_names(type_: Attribute) -> frozenset[str]:
     while waiting:
         type_ = waiting.pop()
         names.add(f"!{type_.name}")
-        if isinstance(type_, TensorType):
+        cls = type(type_)
+        if cls is TensorType:
             tensor = cast("TensorType[Attribute]", type_)
             waiting.append(tensor.element_type)
             if not tensor.has_static_shape():
                 names.add(UNKNOWN_SIZE)
-        elif isinstance(type_, FunctionType):
-            waiting += (*type_.inputs.data, *type_.outputs.data)
-        elif isinstance(type_, ArrayAttr):
+        elif cls is FunctionType:
+            function = cast(FunctionType, type_)
+            waiting += (*function.inputs.data, *function.outputs.data)
+        elif cls is ArrayAttr:
             waiting += cast("ArrayAttr[Attribute]", type_).data
-        elif isinstance(type_, ParametrizedAttribute):
-            waiting += type_.parameters
+        elif issubclass(cls, ParametrizedAttribute):
+            waiting += cast(ParametrizedAttribute, type_).parameters
     return frozenset(names)
 
 

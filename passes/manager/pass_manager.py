@@ -30,6 +30,7 @@ from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.limits import check_limits
 from ...hlo_dialect.printing import print_module, print_operation
 from ...hlo_dialect.verification import verify_module
+from ...hlo_dialect.walking import Survey
 from .ir_dumps import Dumps, PrintIR, Statistics, count_operations, difference
 from .nesting import AnyPass, NestedPass
 from .pipelines import LOWERING, pipeline_text
@@ -73,13 +74,15 @@ class PassManager:
     """Recreates the pipeline's input, to write a reproducer; without it a failure leaves none."""
     reproducer: Path | None = None
     """Where to write the reproducer; if given, user errors leave one too."""
+    survey: Survey | None = None
+    """What the module is before the first pass, if the caller has looked."""
     watch: Callable[[str, ModuleOp], None] | None = None
     """Called after each pass with its name; what it raises ends the run."""
 
     def run(self, module: ModuleOp) -> None:
         """Raises DiagnosticError (a user error) or PassFailure (a compiler bug)."""
         if self.passes:
-            check_limits(module)
+            check_limits(module, self.survey)
         for index, one in enumerate(self.passes):
             self._run_pass(index, one, module)
             if self.watch is not None:
@@ -102,7 +105,7 @@ class PassManager:
         dumps = Dumps(self.print_ir, self.to_text, self.output)
         dumps.before(one.name, path_to(target))
         counted = self.statistics is not None or one.name in self.debugged
-        before = count_operations(target) if counted else Counter[str]()
+        before = count_operations(target) if counted else None
         applied = applied_in(self.ctx)
         applied.clear()
         start = time.perf_counter()
@@ -122,7 +125,7 @@ class PassManager:
             raise self._failure(index, error, module, where=operation_in(error.__traceback__)) from error
         if one.name in LOWERING and PROGRAM in module.attributes:
             module.attributes[AFTER] = _stated(one.name)
-        if counted:
+        if before is not None:
             self._count(one.name, before, count_operations(target), time.perf_counter() - start)
         dumps.after(one.name, path_to(target))
 

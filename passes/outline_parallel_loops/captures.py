@@ -10,8 +10,9 @@ from xdsl.dialects import arith, memref
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.support.classes import one_of
-from ...dialects.support.editing import clone_op
+from ...dialects.support.editing import clone_op, operands_of, set_operand
 from ...dialects.support.views import is_view
+from ...hlo_dialect.walking import operations_inside
 
 _is_constant = one_of(arith.ConstantOp, memref.GetGlobalOp)
 
@@ -45,7 +46,7 @@ class Captures:
             return found
         owner = value.owner
         if self.repeats(owner):
-            for operand in owner.operands:
+            for operand in operands_of(owner):
                 self.inside(operand)
             copy = clone_op(owner, self.mapping)
             copy.location = owner.location
@@ -61,10 +62,12 @@ class Captures:
 
 def capture(region: Region, captures: Captures, inside: set[SSAValue]) -> None:
     """Let a region that moves into another function use values of that function; `inside`: those it has already."""
-    for inner in region.walk():
+    ops = operations_inside(region)
+    for inner in ops:
         inside.update(inner.results)
-        inside.update(argument for r in inner.regions for b in r.blocks for argument in b.args)
-    for inner in list(region.walk()):
-        for index, operand in enumerate(inner.operands):
+        for nested in inner.regions:
+            inside.update(argument for block in nested.blocks for argument in block.args)
+    for inner in ops:
+        for index, operand in enumerate(operands_of(inner)):
             if operand not in inside:
-                inner.operands[index] = captures.inside(operand)
+                set_operand(inner, index, captures.inside(operand))

@@ -12,11 +12,12 @@ from xdsl.ir import Block, Operation, Region
 
 from ...dialects.cpu import ParallelForOp, SlotOp
 from ...dialects.support.attributes import function_op, return_op
-from ...dialects.support.editing import erase_op, insert_before, replace_uses
+from ...dialects.support.creation import append
+from ...dialects.support.editing import detach_op, erase_op, insert_before, replace_uses
 from ...dialects.support.kernel import PARALLEL, PARALLEL_BODY
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
-from ...hlo_dialect.walking import operand_groups, operations_in
+from ...hlo_dialect.walking import operand_groups, operations_in, operations_inside
 from .captures import Captures, capture, is_repeated
 from .work import outline_work, shared_functions
 
@@ -67,14 +68,14 @@ def _for_loop(op: scf.ParallelOp, dim: int, body: Region) -> scf.ForOp:
 
 def _move_ops(source: Block, target: Block) -> None:
     for op in list(source.ops):
-        op.detach()
-        target.add_op(op)
+        detach_op(op)
+        append(target, op)
 
 
 def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
     """Replace the loop by a cpu.parallel_for; return the function that runs one iteration."""
     count = static_count(op)
-    for inner in [x for x in op.body.walk() if type(x) is scf.ParallelOp]:
+    for inner in [x for x in operations_inside(op.body) if type(x) is scf.ParallelOp]:
         serialize(inner)
     region = op.detach_region(op.body)
     loop_block = region.block
@@ -83,8 +84,9 @@ def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
 
     body = Block()
     captures = Captures(body)
-    slots = [inner for inner in region.walk() if isinstance(inner, SlotOp)]
-    allocas = [inner for inner in region.walk() if type(inner) is memref.AllocaOp]
+    ops = operations_inside(region)
+    slots = [inner for inner in ops if type(inner) is SlotOp]
+    allocas = [inner for inner in ops if type(inner) is memref.AllocaOp]
     capture(region, captures, set(loop_block.args))
 
     index, slot = (body.insert_arg(INDEX, len(body.args)) for _ in range(2))
@@ -112,7 +114,7 @@ def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
 def erase_dead_repeated(function: func.FuncOp) -> None:
     """Erase constants and views that only the outlined loops used."""
     for op in reversed(list(function.body.block.ops)):
-        if is_repeated(op) and all(result.uses.get_length() == 0 for result in op.results):
+        if is_repeated(op) and all(result.first_use is None for result in op.results):
             erase_op(op)
 
 

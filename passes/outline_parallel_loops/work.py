@@ -14,6 +14,7 @@ from ...dialects.support.attributes import call_op, function_op, return_op
 from ...dialects.support.classes import one_of
 from ...dialects.support.editing import erase_op, insert_before
 from ...dialects.support.kernel import PARALLEL_BODY, PART, is_kernel
+from ...hlo_dialect.walking import operations_in
 from .captures import Captures, capture, is_repeated
 
 _is_index_arithmetic = one_of(
@@ -31,7 +32,7 @@ _is_start = one_of(func.ReturnOp, memref.AllocaOp, ParallelForOp, scf.YieldOp, a
 
 
 def _is_index(op: Operation | Block) -> TypeGuard[Operation]:
-    return _is_index_arithmetic(op) and isinstance(cast(Operation, op).results[0].type, IndexType)
+    return _is_index_arithmetic(op) and type(cast(Operation, op).results[0].type) is IndexType
 
 
 def _is_cloned(op: Operation | Block) -> TypeGuard[Operation]:
@@ -52,7 +53,7 @@ def outline_work(function: func.FuncOp, shared: Collection[str]) -> list[func.Fu
     if not (is_kernel(function) or PARALLEL_BODY in function.attributes):
         return []
     found: list[scf.ForOp] = []
-    calls = [op for op in function.walk() if type(op) is func.CallOp]
+    calls = [op for op in operations_in(function) if type(op) is func.CallOp]
     if not any(call.callee.string_value() in shared for call in calls) or not _find(function.body, found):
         return []
     name = function.sym_name.data
@@ -64,7 +65,7 @@ def _find(region: Region, found: list[scf.ForOp]) -> bool:
     for block in region.blocks:
         for op in block.ops:
             if type(op) is scf.ForOp and _is_work(op):
-                if op.results or any(type(inner) is memref.AllocaOp for inner in op.walk()):
+                if op.results or any(type(inner) is memref.AllocaOp for inner in operations_in(op)):
                     return False
                 found.append(op)
             elif isinstance(op, scf.ForOp | scf.IfOp) and not op.results:
@@ -76,7 +77,7 @@ def _find(region: Region, found: list[scf.ForOp]) -> bool:
 
 
 def _is_work(loop: scf.ForOp) -> bool:
-    return not any(map(_calls, loop.walk()))
+    return not any(map(_calls, operations_in(loop)))
 
 
 def _only_starts(op: Operation) -> bool:

@@ -22,6 +22,7 @@ from ...dialects.llvm_ops import PoisonOp, SelectOp
 from ...dialects.support.classes import one_of
 from ...dialects.support.kernel import BRIEF
 from ...dialects.support.vector_variants import VECTOR_VARIANTS
+from ...hlo_dialect.walking import TypeFact
 
 PART = 100
 """The least number of operations of one of many parts: LLVM takes ten times longer for them than to set up another."""
@@ -212,6 +213,7 @@ _is_control = one_of(
     SelectOp,
 )
 _INDICES = (IntegerType(1), IntegerType(64), llvm.LLVMPointerType())
+_is_index = TypeFact(lambda type_: type_ in _INDICES)
 
 
 def _works(op: Operation) -> bool:
@@ -221,7 +223,7 @@ def _works(op: Operation) -> bool:
     if type(op) is llvm.StoreOp:
         slot = op.ptr.owner
         return not isinstance(slot.ptr.owner if type(slot) is llvm.GEPOp else slot, llvm.AllocaOp)
-    return not _is_control(op) or any(result.type not in _INDICES for result in op.results)
+    return not _is_control(op) or not all(_is_index(result.type) for result in op.results)
 
 
 def _is_declaration(op: Operation) -> bool:

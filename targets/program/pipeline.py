@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
 
+    from ...hlo_dialect.walking import Survey
     from ...passes.manager.nesting import AnyPass
     from .source import Source
 
@@ -143,17 +144,19 @@ def run_passes(
 
     Raises DiagnosticError for errors in the program, PassFailure for bugs in a pass.
     """
+    from ...hlo_dialect.walking import Survey
     from ...passes.manager.pass_manager import PassManager
 
     timing = timing or Timing()
     waiting = list(specs)
     while waiting:
-        due = _due(waiting, module)
+        survey = Survey.of(module)
+        due = cached_passes(_due(waiting, survey))
         if due:
-            PassManager(ctx, cached_passes(due), verify_each=verify, verify_end=False, timing=timing).run(module)
+            PassManager(ctx, due, verify_each=verify, verify_end=False, timing=timing, survey=survey).run(module)
 
 
-def _due(waiting: list[Spec], module: ModuleOp) -> tuple[Spec, ...]:
+def _due(waiting: list[Spec], survey: Survey) -> tuple[Spec, ...]:
     """Take the specs to run next from the front: up to one that depends on what the module contains by then."""
     due: list[Spec] = []
     contents: frozenset[str] | None = None
@@ -165,7 +168,7 @@ def _due(waiting: list[Spec], module: ModuleOp) -> tuple[Spec, ...]:
         if only_for:
             from ...passes.manager.contents import contents_of, has_any
 
-            contents = contents or contents_of(module)
+            contents = contents or contents_of(survey)
             if not has_any(only_for, contents):
                 continue
         due.append(spec)

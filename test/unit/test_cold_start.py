@@ -15,6 +15,7 @@ from xhlo.hlo_dialect import installed, rules
 from xhlo.hlo_dialect.dialect import hlo_dialect, hlo_operations, make_context
 from xhlo.hlo_dialect.hlo_pass import HloPass
 from xhlo.hlo_dialect.reading import parse_module
+from xhlo.hlo_dialect.walking import Survey
 from xhlo.passes.manager.contents import contents_of, has_any
 from xhlo.passes.manager.registry import PassEntry, builtin_registry, scan_source
 from xhlo.targets.cpu.target import CPU
@@ -142,7 +143,7 @@ func.func @main(%z: tensor<4xcomplex<f32>>, %t: tuple<tensor<?xf32>, !stablehlo.
 
 def test_contents_of_a_module():
     module = parse_module(CONTENTS, ctx=make_context())
-    contents = contents_of(module)
+    contents = contents_of(Survey.of(module))
     assert {"hlo.real", "hlo.*", "func.return", "!complex", "!tuple", "!hlo.token", "!tensor<?>"} <= contents
     assert "@mhlo.xla_shape" in contents and "hlo.while" not in contents
     assert has_any((), contents) and has_any(("!complex", "chlo.*"), contents) and not has_any(("chlo.*",), contents)
@@ -157,7 +158,7 @@ def _front() -> list[PassEntry]:
 def test_a_pass_that_is_for_other_programs_changes_nothing(example: str):
     context = make_context()
     module = parse_module((ROOT / "examples" / f"{example}.mlir").read_text(), ctx=context)
-    skipped = [entry for entry in _front() if not has_any(entry.only_for, contents_of(module))]
+    skipped = [entry for entry in _front() if not has_any(entry.only_for, contents_of(Survey.of(module)))]
     assert len(skipped) >= 8
     before = str(module)
     for entry in skipped:
