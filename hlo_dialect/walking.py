@@ -67,6 +67,16 @@ def operations_in(op: Operation) -> list[Operation]:
     return found
 
 
+def operations_of(block: Block) -> list[Operation]:
+    """The operations of a block, without those inside of them. The list does not change with the block."""
+    found: list[Operation] = []
+    op = block._first_op
+    while op is not None:
+        found.append(op)
+        op = op._next_op
+    return found
+
+
 def operations_inside(region: Region) -> list[Operation]:
     """The operations of a region and all inside of them, in the order of `walk`."""
     found: list[Operation] = []

@@ -14,6 +14,7 @@ from ...dialects.llvm_ops import FCmpOp, FPToSIOp, FPToUIOp, SelectOp, UIToFPOp
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.kernel import UNPREDICTABLE
 from ...dialects.support.llvm_layout import bit_width, integer
+from ...hlo_dialect.walking import TypeFact
 from .builder import LlvmBuilder, Pattern, flags_of, patterns
 from .conventions import I64
 from .narrow import extend, float_intrinsic, in_single, is_soft, truncate, widened
@@ -70,19 +71,25 @@ _OVERFLOW: dict[tuple[str, ...], IntegerAttr[Any]] = {
 }
 
 
+@TypeFact
+def _overflow_of(flags: Attribute) -> IntegerAttr[Any]:
+    return _OVERFLOW[tuple(sorted(str(flag) for flag in cast(arith.IntegerOverflowAttr, flags).data))]
+
+
 def _one_to_one(op_class: type[Operation]) -> Pattern:
     def convert(op: Operation, to: LlvmBuilder) -> None:
-        to.define(op.results[0], to.emit(op_class, to.operands(op), to.type(op.results[0].type)))
+        (result,) = op.results
+        to.define(result, to.emit(op_class, to.operands(op), to.type(result.type)))
 
     return convert
 
 
 def _wrapping(op_class: type[Operation]) -> Pattern:
     def convert(op: Operation, to: LlvmBuilder) -> None:
+        (result,) = op.results
         flags = op.properties.get("overflowFlags")
-        found = tuple(sorted(str(flag) for flag in flags.data)) if isinstance(flags, arith.IntegerOverflowAttr) else ()
-        properties = {"overflowFlags": _OVERFLOW[found]}
-        to.define(op.results[0], to.emit(op_class, to.operands(op), to.type(op.results[0].type), properties))
+        properties = {"overflowFlags": _OVERFLOW[()] if flags is None else _overflow_of(flags)}
+        to.define(result, to.emit(op_class, to.operands(op), to.type(result.type), properties))
 
     return convert
 

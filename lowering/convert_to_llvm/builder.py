@@ -93,7 +93,8 @@ class LlvmBuilder:
         self.conventions = conventions
         self.declare = declare
         """Declares a function in the module: `declare("cbrt", ...)`."""
-        self.values: dict[SSAValue, SSAValue] = {}
+        self.values: dict[int, SSAValue] = {}
+        """New values by the identity of the old: xDSL's hash of one is a call."""
         self.blocks: dict[Block, Block] = {}
         self.block = Block()
         self.new_blocks: list[Block] = []
@@ -117,21 +118,23 @@ class LlvmBuilder:
     # Values
 
     def operand(self, value: SSAValue) -> SSAValue:
-        found = self.values.get(value)
+        found = self.values.get(id(value))
         if found is None:
             owner = value.owner
             if type(owner) is not arith.ConstantOp:
                 fail(self.op, f"uses a value of {owner} that is not converted")
-            found = self.values[value] = self.attribute_constant(owner.value, owner.result.type)
+            stated, (result,) = owner.properties["value"], owner.results
+            found = self.values[id(value)] = self.attribute_constant(stated, result.type)
         return found
 
     def operands(self, op: Operation) -> list[SSAValue]:
         return [self.operand(value) for value in operands_of(op)]
 
     def define(self, old: SSAValue, new: SSAValue) -> None:
-        if old.name_hint is not None and new.name_hint is None:
-            new.name_hint = old.name_hint
-        self.values[old] = new
+        name = old.name_hint
+        if name is not None and new.name_hint is None:
+            new.name_hint = name
+        self.values[id(old)] = new
 
     def emit(
         self,

@@ -38,7 +38,7 @@ from ...dialects.support.vector_variants import VECTOR_VARIANTS, vector_variant
 from ...dialects.support.views import root_buffer
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
-from ...hlo_dialect.walking import operations_in
+from ...hlo_dialect.walking import operations_in, operations_of
 from ..device.parts import device_modules, is_amd, lowered_parts
 from . import cpu
 from . import func as func_patterns
@@ -193,7 +193,7 @@ class ModuleConversion:
             to.block = to.blocks[old]
             to.new_blocks = [to.block]
             to.access_groups = access_group_attributes(tuple(groups.get(old, ())))
-            for inner in old.ops:
+            for inner in operations_of(old):
                 pattern = patterns.get(type(inner))
                 if pattern is None:
                     fail(inner, "is not supported by convert-to-llvm: it has no lowering there")

@@ -27,6 +27,7 @@ from ...dialects.gpu.marks import NVVM, ROCDL
 from ...dialects.llvm_ops import AtomicRMWOp
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import Buffer
+from ...dialects.support.editing import operands_of
 from ...dialects.support.llvm_layout import Layout, integer
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.walking import int_values
@@ -42,15 +43,16 @@ REGISTER_ALIGNMENT = 16
 @patterns.on(memref.LoadOp)
 def _load(op: memref.LoadOp, to: LlvmBuilder) -> None:
     """`memref.load %m[%i, %j]` loads from `getelementptr %m, i * stride + j`."""
-    source, *indices = op.operands
+    source, *indices = operands_of(op)
     layout = to.layout(source.type)
     value = to.load(to.address(source, indices), layout.element, layout.itemsize, to.tag(source))
-    to.define(op.results[0], from_memory(to, value, layout))
+    (result,) = op.results
+    to.define(result, from_memory(to, value, layout))
 
 
 @patterns.on(memref.StoreOp)
 def _store(op: memref.StoreOp, to: LlvmBuilder) -> None:
-    stored, target, *indices = op.operands
+    stored, target, *indices = operands_of(op)
     layout = to.layout(target.type)
     value = to_memory(to, to.operand(stored), layout)
     pointer = to.address(target, indices)

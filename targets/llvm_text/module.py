@@ -21,6 +21,7 @@ from ...dialects.cpu import SHARED
 from ...dialects.gpu.functions import GpuModuleOp
 from ...dialects.gpu.marks import NVVM, ROCDL, SHARED_SPACE
 from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.walking import operations_of
 from .literals import global_data, global_initializer, symbol
 from .metadata import Metadata
 from .operations import LITERALS, WRITERS, edges
@@ -35,6 +36,9 @@ _EXPORTED = "xhlo_part_"
 
 _CONVENTIONS = {NVVM.kernel: "ptx_kernel ", ROCDL.kernel: "amdgpu_kernel "}
 """The calling convention of a function that the host launches, by its attribute."""
+
+_ENDS = (llvm.ReturnOp, llvm.UnreachableOp)
+"""The terminators without successors."""
 
 _UNNAMED = "xhlo_unnamed"
 """The placeholder name of a function while its text, from which its name is derived, is written."""
@@ -259,7 +263,8 @@ class FunctionWriter:
         self.module = module
         self.op = op
         self.lines = module.lines
-        self.names: dict[SSAValue, str] = {}
+        self.names: dict[int, str] = {}
+        """By the identity of a value: xDSL's hash of one is a call."""
         self.labels: dict[Block, str] = {}
         self.incoming: dict[Block, list[tuple[str, Sequence[SSAValue]]]] = {}
         """The label and the operands of each edge into a block with arguments."""
@@ -270,12 +275,12 @@ class FunctionWriter:
 
     def name(self, value: SSAValue) -> str:
         """A value without its type: `%v3`, or a literal."""
-        found = self.names.get(value)
+        found = self.names.get(id(value))
         if found is None:
             owner = value.owner
             literal = LITERALS.get(type(owner))
             found = literal(owner) if literal is not None else f"%v{len(self.names)}"
-            self.names[value] = found
+            self.names[id(value)] = found
         return found
 
     def typed(self, value: SSAValue) -> str:
@@ -355,9 +360,9 @@ class FunctionWriter:
         labels = self.labels
         for number, block in enumerate(self.op.body.blocks):
             labels[block] = f"bb{number}"
-        for block in self.op.body.blocks:
+        for block in labels:
             last = block.last_op
-            if last is None or not last.successors:
+            if last is None or type(last) in _ENDS:
                 continue
             seen: set[Block] = set()
             for index, (target, operands) in enumerate(edges(last)):
@@ -382,7 +387,7 @@ class FunctionWriter:
             for number, arg in enumerate(block.args):
                 values = ", ".join(f"[ {self.name(operands[number])}, %{source} ]" for source, operands in edges)
                 lines.append(f"  {self.name(arg)} = phi {type_text(arg.type)} {values}")
-        for op in block.ops:
+        for op in operations_of(block):
             writer = WRITERS.get(type(op))
             if writer is None:
                 fail(op, "is not supported by the LLVM IR writer")

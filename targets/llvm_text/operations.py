@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import llvm_ops
 from ...dialects.llvm_loops import LOOP, LoopAnnotationAttr
+from ...dialects.support.editing import operands_of
 from ...dialects.support.kernel import UNPREDICTABLE
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.walking import int_values, operand_groups
@@ -111,13 +112,13 @@ def _float_words(op: Operation) -> str:
 
 def _integer_binary(mnemonic: str) -> Writer:
     def write(w: FunctionState, op: Operation) -> None:
-        lhs, rhs = op.operands
+        lhs, rhs = operands_of(op)
         words = _overflow_words(op)
         if "isExact" in op.properties:
             words = " exact"
         elif "isDisjoint" in op.properties:
             words = " disjoint"
-        result = op.results[0]
+        (result,) = op.results
         w.lines.append(f"  {w.name(result)} = {mnemonic}{words} {type_text(result.type)} {w.name(lhs)}, {w.name(rhs)}")
 
     return write
@@ -125,8 +126,8 @@ def _integer_binary(mnemonic: str) -> Writer:
 
 def _float_binary(mnemonic: str) -> Writer:
     def write(w: FunctionState, op: Operation) -> None:
-        lhs, rhs = op.operands
-        result = op.results[0]
+        lhs, rhs = operands_of(op)
+        (result,) = op.results
         type_ = type_text(result.type)
         w.lines.append(f"  {w.name(result)} = {mnemonic}{_float_words(op)} {type_} {w.name(lhs)}, {w.name(rhs)}")
 
@@ -140,16 +141,17 @@ def _negate(w: FunctionState, op: llvm.FNegOp) -> None:
 def _cast(mnemonic: str) -> Writer:
     def write(w: FunctionState, op: Operation) -> None:
         words = " nneg" if "nonNeg" in op.properties else _overflow_words(op)
-        result = op.results[0]
-        w.lines.append(f"  {w.name(result)} = {mnemonic}{words} {w.typed(op.operands[0])} to {type_text(result.type)}")
+        (result,), (operand,) = op.results, operands_of(op)
+        w.lines.append(f"  {w.name(result)} = {mnemonic}{words} {w.typed(operand)} to {type_text(result.type)}")
 
     return write
 
 
 def _compare_integers(w: FunctionState, op: llvm.ICmpOp) -> None:
     predicate = llvm.ALL_ICMP_FLAGS[op.predicate.value.data].value
-    lhs, rhs = op.operands
-    w.lines.append(f"  {w.name(op.results[0])} = icmp {predicate} {w.typed(lhs)}, {w.name(rhs)}")
+    lhs, rhs = operands_of(op)
+    (result,) = op.results
+    w.lines.append(f"  {w.name(result)} = icmp {predicate} {w.typed(lhs)}, {w.name(rhs)}")
 
 
 def _compare_floats(w: FunctionState, op: llvm_ops.FCmpOp | llvm.FCmpOp) -> None:
@@ -158,20 +160,21 @@ def _compare_floats(w: FunctionState, op: llvm_ops.FCmpOp | llvm.FCmpOp) -> None
 
 
 def _select(w: FunctionState, op: llvm_ops.SelectOp | llvm.SelectOp) -> None:
-    cond, lhs, rhs = op.operands
+    cond, lhs, rhs = operands_of(op)
     tail = f", !unpredictable {w.module.metadata.none()}" if UNPREDICTABLE in op.attributes else ""
     values = f"{w.typed(cond)}, {w.typed(lhs)}, {w.typed(rhs)}"
     w.lines.append(f"  {w.name(op.res)} = select{_float_words(op)} {values}{tail}")
 
 
 def _gep(w: FunctionState, op: llvm.GEPOp) -> None:
-    words = " inbounds" if op.inbounds is not None else ""
-    pointer, *dynamic = op.operands
-    parts = [type_text(op.elem_type), w.typed(pointer)]
+    words = " inbounds" if "inbounds" in op.properties else ""
+    pointer, *dynamic = operands_of(op)
+    parts = [type_text(op.properties["elem_type"]), w.typed(pointer)]
     rest = iter(dynamic)
-    for index in int_values(op.rawConstantIndices):
+    for index in int_values(op.properties["rawConstantIndices"]):
         parts.append(w.typed(next(rest)) if index == llvm.GEP_USE_SSA_VAL else f"i32 {index}")
-    w.lines.append(f"  {w.name(op.result)} = getelementptr{words} {', '.join(parts)}")
+    (result,) = op.results
+    w.lines.append(f"  {w.name(result)} = getelementptr{words} {', '.join(parts)}")
 
 
 def _alloca(w: FunctionState, op: llvm.AllocaOp) -> None:
@@ -187,22 +190,28 @@ def _refuse_atomic(op: llvm.LoadOp | llvm.StoreOp) -> None:
         fail(op, "is atomic: the LLVM IR writer supports plain accesses only")
 
 
+def _alignment(op: llvm.LoadOp | llvm.StoreOp) -> str:
+    stated = op.properties.get("alignment")
+    return "" if stated is None else f", align {cast('IntegerAttr[Any]', stated).value.data}"
+
+
 def _load(w: FunctionState, op: llvm.LoadOp) -> None:
-    result, pointer, alignment = op.results[0], op.operands[0], op.alignment
-    align = f", align {alignment.value.data}" if alignment is not None else ""
+    (result,), (pointer,) = op.results, operands_of(op)
+    align = _alignment(op)
     _refuse_atomic(op)
     tail = w.module.metadata.access_suffix(op) if op.attributes else ""
     w.lines.append(f"  {w.name(result)} = load {type_text(result.type)}, {w.typed(pointer)}{align}{tail}")
 
 
 def _store(w: FunctionState, op: llvm.StoreOp) -> None:
-    align = f", align {op.alignment.value.data}" if op.alignment is not None else ""
+    value, pointer = operands_of(op)
+    align = _alignment(op)
     _refuse_atomic(op)
-    volatile = "volatile " if op.volatile_ is not None else ""
+    volatile = "volatile " if "volatile_" in op.properties else ""
     tail = w.module.metadata.access_suffix(op) if op.attributes else ""
-    if op.nontemporal is not None:
+    if "nontemporal" in op.properties:
         tail = f", !nontemporal {w.module.metadata.one()}{tail}"
-    w.lines.append(f"  store {volatile}{w.typed(op.value)}, {w.typed(op.ptr)}{align}{tail}")
+    w.lines.append(f"  store {volatile}{w.typed(value)}, {w.typed(pointer)}{align}{tail}")
 
 
 def _atomic(w: FunctionState, op: llvm_ops.AtomicRMWOp) -> None:

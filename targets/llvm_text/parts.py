@@ -22,7 +22,7 @@ from ...dialects.llvm_ops import PoisonOp, SelectOp
 from ...dialects.support.classes import one_of
 from ...dialects.support.kernel import BRIEF
 from ...dialects.support.vector_variants import VECTOR_VARIANTS
-from ...hlo_dialect.walking import TypeFact
+from ...hlo_dialect.walking import TypeFact, operations_inside
 
 PART = 100
 """The least number of operations of one of many parts: LLVM takes ten times longer for them than to set up another."""
@@ -111,7 +111,7 @@ class _Graph:
         if type(op) is llvm.FuncOp and name not in self.apart:
             works = not op.body.blocks
             brief = name in self._brief
-            for each in (inner for block in op.body.blocks for inner in block.ops):
+            for each in operations_inside(op.body):
                 size += 1
                 works = works or (not brief and _works(each))
                 if type(each) is llvm.AddressOfOp:
