@@ -27,10 +27,19 @@ _function_types: dict[tuple[int, ...], FunctionType] = {}
 """By the identities of their types, which they keep."""
 
 
-@lru_cache(maxsize=8192, typed=True)
+_integers: dict[tuple[int, type, int], IntegerAttr[Any]] = {}
+"""By value, its class and the identity of the type, which they keep: a hash of a type takes as long as all else."""
+
+
 def integer_attr(value: int, type_: Attribute = i64) -> IntegerAttr[Any]:
     """`value : type_`, an integer type or index."""
-    return IntegerAttr(value, cast(Any, type_))
+    key = (value, type(value), id(type_))
+    found = _integers.get(key)
+    if found is None:
+        if len(_integers) >= 2 * _LIMIT:
+            _integers.clear()
+        found = _integers[key] = IntegerAttr(value, cast(Any, type_))
+    return found
 
 
 @lru_cache(maxsize=1024)

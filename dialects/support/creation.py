@@ -8,12 +8,12 @@ what was there, and takes three times as long; a compilation makes thousands of 
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from functools import cache
 from typing import TypeVar
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, Use
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue, Use
 from xdsl.ir.core import OpResult, SSAValues
 from xdsl.irdl import AttributeDef, IRDLOperation, OptionalDef, PropertyDef
 
@@ -78,6 +78,23 @@ def create_op(
     for region in regions:
         op.add_region(region)
     return op
+
+
+def new_block(types: Iterable[Attribute] = ()) -> Block:
+    """A block with arguments of these types, as the constructor of `Block` makes it."""
+    block = _new(Block)
+    block._first_op = block._last_op = None
+    arguments: list[BlockArgument] = []
+    for type_ in types:
+        argument = _new(BlockArgument)
+        argument.first_use = argument._name = None
+        argument._type = type_
+        argument.block = block
+        argument.index = len(arguments)
+        argument.location = UNKNOWN_LOC
+        arguments.append(argument)
+    block._args = tuple(arguments)
+    return block
 
 
 def append(block: Block, op: Operation) -> None:

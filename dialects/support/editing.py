@@ -14,7 +14,7 @@ from typing import TypeVar
 from xdsl.ir import Block, Operation, Region, SSAValue, Use
 from xdsl.ir.core import SSAValues
 
-from .creation import NO_VALUES, append, blank_copy, give_operands
+from .creation import NO_VALUES, append, blank_copy, give_operands, new_block
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -191,7 +191,7 @@ def _clone_region(
     pairs: list[tuple[Operation, Operation]],
 ) -> Region:
     olds = list(region.blocks)
-    news = [Block(arg_types=[argument.type for argument in block.args]) for block in olds]
+    news = [new_block([argument.type for argument in block.args]) for block in olds]
     blocks.update(zip(olds, news, strict=True))
     for old, new in zip(olds, news, strict=True):
         for argument, copied in zip(old.args, new.args, strict=True):

@@ -37,9 +37,9 @@ def bit_width(type_: Attribute) -> int:
 
 def mangled(type_: Attribute) -> str:
     """A type's spelling in the name of an overloaded intrinsic: f32, i64, v16f32, p0."""
-    if isinstance(type_, IntegerType):
+    if type(type_) is IntegerType:
         return f"i{cast(Integer, type_).width.data}"
-    if isinstance(type_, VectorType):
+    if type(type_) is VectorType:
         vector = cast(Vector, type_)
         return f"v{vector.get_shape()[0]}{mangled(vector.element_type)}"
     if isinstance(type_, llvm.LLVMPointerType):

@@ -31,6 +31,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from .attributes import MAY_WRAP, integer_attr
+from .classes import one_of
 from .creation import append, append_new, create_op
 
 FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
@@ -49,6 +50,8 @@ _INT_PREDICATES = {
     "ugt": 8,
     "uge": 9,
 }
+
+_is_float = one_of(*FLOATS)
 
 
 def _float_attr(value: float, type_: Attribute) -> FloatAttr[Any]:
@@ -73,7 +76,7 @@ def constant(block: Block, value: float | int, type_: Attribute) -> Scalar:
 
 
 def scalar_attr(value: float | int, type_: Attribute) -> IntegerAttr[Any] | FloatAttr[Any]:
-    return _float_attr(float(value), type_) if isinstance(type_, FLOATS) else integer_attr(int(value), type_)
+    return _float_attr(float(value), type_) if _is_float(type_) else integer_attr(int(value), type_)
 
 
 class Scalar:
@@ -91,7 +94,7 @@ class Scalar:
 
     @property
     def is_float(self) -> bool:
-        return isinstance(self.value.type, FLOATS)
+        return _is_float(self.value.type)
 
     def _emit(
         self,

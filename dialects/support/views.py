@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import TypeGuard
 
 from xdsl.dialects import memref
@@ -28,9 +29,14 @@ class ViewLike(OpTrait):
     """Declares an operation of another package a view: its first result aliases the memory of its first operand."""
 
 
+@cache
+def _declares_view(cls: type) -> bool:
+    return issubclass(cls, Operation) and cls.has_trait(ViewLike, value_if_unregistered=False)
+
+
 def is_view(op: Operation | Block) -> TypeGuard[Operation]:
     """Whether the first result of `op` aliases the memory of its first operand."""
-    return _is_common_view(op) or (isinstance(op, Operation) and op.has_trait(ViewLike, value_if_unregistered=False))
+    return _is_common_view(op) or _declares_view(type(op))
 
 
 def root_buffer(value: SSAValue) -> SSAValue:

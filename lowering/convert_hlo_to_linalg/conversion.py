@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.support.attributes import function_type, return_op
-from ...dialects.support.creation import create_op
+from ...dialects.support.creation import create_op, new_block
 from ...dialects.support.editing import operands_of
 from ...dialects.support.kernel import is_kernel
 from ...hlo_dialect.diagnostics import fail
@@ -94,7 +94,7 @@ def convert_function(function: func.FuncOp) -> None:
     if function.is_declaration:
         return
     old = function.body.block
-    block = Block(arg_types=[signless(argument.type) for argument in old.args])
+    block = new_block([signless(argument.type) for argument in old.args])
     emitter = Emitter(block, in_kernel=is_kernel(function))
     for argument, new in zip(old.args, block.args, strict=True):
         emitter.define(argument, new)

@@ -28,11 +28,12 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from ...dialects.linalg_ext.base import DestinationOp
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import INDEX, i32_array
-from ...dialects.support.creation import append, create_op
+from ...dialects.support.creation import append, create_op, new_block
 from ...dialects.support.linalg_ops import fill_op
 from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.rules import Rules
 from ...hlo_dialect.types import is_narrow_float, is_unsigned, make_tensor
+from ...hlo_dialect.walking import TypeFact
 
 Shape: TypeAlias = tuple[int, ...]
 Body: TypeAlias = Callable[..., Any]
@@ -42,7 +43,7 @@ PARALLEL = IteratorTypeAttr.parallel()
 REDUCTION = IteratorTypeAttr.reduction()
 
 
-@lru_cache(maxsize=1024)
+@TypeFact
 def signless(type_: Attribute) -> Attribute:
     """The linalg type of an element or tensor type: without signedness; i8 for 8-, 6- and 4-bit floats."""
     if isinstance(type_, TensorType):
@@ -78,9 +79,18 @@ def iterators(parallel: int, reduction: int = 0) -> ArrayAttr[IteratorTypeAttr]:
     return ArrayAttr([PARALLEL] * parallel + [REDUCTION] * reduction)
 
 
-@lru_cache(maxsize=256)
+_maps: dict[tuple[int, ...], ArrayAttr[AffineMapAttr]] = {}
+"""By the identities of the maps, which they keep."""
+
+
 def maps_attr(maps: tuple[AffineMapAttr, ...]) -> ArrayAttr[AffineMapAttr]:
-    return ArrayAttr(maps)
+    key = tuple(map(id, maps))
+    found = _maps.get(key)
+    if found is None:
+        if len(_maps) >= 1024:
+            _maps.clear()
+        found = _maps[key] = ArrayAttr(maps)
+    return found
 
 
 @dataclass
@@ -106,7 +116,8 @@ class Emitter:
 
     def define(self, old: SSAValue, new: SSAValue) -> None:
         """`new` is the value of `old` from now on; both have one shape, and `new` the signless element type."""
-        if new.type != signless(old.type):
+        expected = signless(old.type)
+        if new.type is not expected and new.type != expected:
             raise AssertionError(f"a value of type {old.type} is lowered to one of type {new.type}")
         self.values[old] = new
         if new.name_hint is None:
@@ -143,7 +154,7 @@ class Emitter:
     ) -> Sequence[SSAValue]:
         """Emit a linalg.generic; `body` gets a Scalar per input and output element."""
         types = [cast("TensorType[Attribute]", value.type).element_type for value in (*inputs, *outputs)]
-        block = Block(arg_types=types)
+        block = new_block(types)
         written = body(*(Scalar(block, argument) for argument in block.args))
         yielded: Sequence[Scalar] = [written] if isinstance(written, Scalar) else written
         append(block, create_op(YieldOp, operands=[scalar.value for scalar in yielded]))

@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from ...dialects.cpu import SHARED, GuardOp, HostCallOp, ParallelForOp
 from ...dialects.gpu.functions import GpuModuleOp
+from ...dialects.support.creation import new_block
 from ...dialects.support.kernel import (
     BRIEF,
     HOST_CALLS,
@@ -184,7 +185,7 @@ class ModuleConversion:
     def _blocks(self, op: func.FuncOp, to: LlvmBuilder) -> list[Block]:
         """Convert a body. Blocks are visited so that definitions come before uses."""
         for old in op.body.blocks:
-            to.blocks[old] = new = Block(arg_types=[to.type(arg.type) for arg in old.args])
+            to.blocks[old] = new = new_block([to.type(arg.type) for arg in old.args])
             for old_arg, new_arg in zip(old.args, new.args, strict=True):
                 to.define(old_arg, new_arg)
         groups = self._find_parallel_loops(op, to)

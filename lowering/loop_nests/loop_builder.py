@@ -34,7 +34,7 @@ from ...dialects.cpu import PrefetchOp, SlotOp
 from ...dialects.gpu.functions import GpuFuncOp
 from ...dialects.support import kernel
 from ...dialects.support.buffers import INDEX, Buffer, i32_array, i64_array, memref_type
-from ...dialects.support.creation import create_op
+from ...dialects.support.creation import create_op, new_block
 from ...dialects.support.editing import clone_op, insert_before
 from ..device.cpu import CPU
 from .kernel_builder import Index, IndexValue, KernelBuilder, Value, known, known_number, value_of
@@ -200,7 +200,7 @@ class LoopBuilder(KernelBuilder):
             return
         bounds = [self.index(bound).value for bound in (lower, upper, step)]
         types = [value.type for value in carried]
-        block = Block(arg_types=[INDEX, *types])
+        block = new_block([INDEX, *types])
         inits, carried[:] = list(carried), block.args[1:]
         with self._inside(block) as results:
             index = IndexValue(self, block.args[0])
@@ -223,7 +223,7 @@ class LoopBuilder(KernelBuilder):
                 yield index
             return
         bounds = [self.index(bound).value for bound in (0, count, 1)]
-        block = Block(arg_types=[INDEX])
+        block = new_block([INDEX])
         outer, self.block, self.parallel_body = self.block, block, block
         yield IndexValue(self, block.args[0])
         self.insert(create_op(scf.ReduceOp))
@@ -291,7 +291,7 @@ class LoopBuilder(KernelBuilder):
         """
         inits = [value_of(value) for value in carry]
         types = [value.type for value in inits]
-        before, after = Block(arg_types=types), Block(arg_types=types)
+        before, after = new_block(types), new_block(types)
         state: list[SSAValue] = list(before.args)
         self._states.append((state, after))
         outer, pending, self.block = self.block, self._yielded, before

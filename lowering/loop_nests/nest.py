@@ -182,7 +182,7 @@ def _root_address(value: SSAValue) -> ElementAddress:
     type_, owner = buffer_of(value), value.owner
     if is_view(owner) and not isinstance(owner, memref.ViewOp):
         fail(owner, "is a view that convert-linalg-to-scf cannot follow")
-    if isinstance(type_.layout, StridedLayoutAttr):
+    if type(type_.layout) is StridedLayoutAttr:
         strides = type_.layout.get_strides()
         if type_.layout.get_offset() != 0 or any(s is None for s in strides):
             fail(cast(Operation, owner), "has a layout that convert-linalg-to-scf cannot follow")

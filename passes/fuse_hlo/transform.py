@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.support.attributes import integer_attr
-from ...dialects.support.creation import append, create_op
+from ...dialects.support.creation import append, create_op, new_block
 from ...dialects.support.editing import clone_op, detach_op, erase_op, insert_before, set_operands
 from ...dialects.support.kernel import TRIP_COUNT, UNREAD, is_kernel
 from ...hlo_dialect.diagnostics import engine_of
@@ -202,7 +202,7 @@ class Rewriter:
                 each.operands = [outside.get(value, value) for value in each.operands]
 
     def _fusion(self, step: Step) -> FusionOp:
-        block = Block(arg_types=[value.type for value in step.inputs])
+        block = new_block([value.type for value in step.inputs])
         local: dict[SSAValue, SSAValue] = dict(zip(step.inputs, block.args, strict=True))
         for value, argument in zip(step.inputs, block.args, strict=True):
             argument.name_hint = value.name_hint

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeGuard, cast
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i1, i64
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -21,7 +21,7 @@ from xdsl.ir.affine import (
 from ...dialects.support.attributes import MAY_WRAP, integer_attr
 from ...dialects.support.buffers import INDEX
 from ...dialects.support.classes import one_of
-from ...dialects.support.creation import append, create_op
+from ...dialects.support.creation import append, create_op, new_block
 from ...dialects.support.editing import clone_op, operands_of
 from ...dialects.support.kernel import CONTRACTION
 from ...lowering.loop_nests.index_maps import without_part
@@ -121,7 +121,7 @@ class FusedBody:
         output_types: Sequence[Attribute] = (),
         loops: bool = True,
     ):
-        self.block = Block(arg_types=output_types)
+        self.block = new_block(output_types)
         self.outputs = list(self.block.args)
         self.producer_of = producer_of
         self.loops = loops

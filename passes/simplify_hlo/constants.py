@@ -15,6 +15,8 @@ import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute
 
+from ...dialects.support.classes import one_of
+from ...dialects.support.editing import operands_of
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import DiagnosticError, fail
 from ...hlo_dialect.op import HloOp, is_elementwise
@@ -27,19 +29,20 @@ from ...hlo_dialect.types import Array, HloTensor, constant_array, dense_constan
 MAX_ELEMENTS = 64
 
 _MOVEMENTS = (BroadcastInDimOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp)
-_NEVER = (ConstantOp, CustomCallOp, IotaOp)
+_is_never = one_of(ConstantOp, CustomCallOp, IotaOp)
 
 Dense = DenseIntOrFPElementsAttr[Any]
 
 
 def evaluate(op: HloOp) -> Sequence[Attribute] | None:
     """The constant results of an operation on constants; None if unknown or too large."""
-    if not op.operands or op.regions or isinstance(op, _NEVER):
+    operands = operands_of(op)
+    if not operands or op.regions or _is_never(op):
         return None
     constants: list[Dense] = []
-    for operand in op.operands:
+    for operand in operands:
         owner = operand.owner
-        if not isinstance(owner, ConstantOp):
+        if type(owner) is not ConstantOp:
             return None
         constants.append(owner.dense)
     types = [cast(HloTensor, result.type) for result in op.results]
@@ -64,7 +67,7 @@ def evaluate(op: HloOp) -> Sequence[Attribute] | None:
 
 def _is_known(type_: Attribute) -> bool:
     """Whether the type can have constants: static, with an element type that NumPy has."""
-    if not isinstance(type_, TensorType):
+    if type(type_) is not TensorType:
         return False
     tensor = cast(HloTensor, type_)
     return numpy_dtype(tensor.element_type) is not None and all(size >= 0 for size in tensor.get_shape())

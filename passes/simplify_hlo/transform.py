@@ -10,10 +10,11 @@ from typing import Any, Literal, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator, NoMemoryEffect, Pure, RecursiveMemoryEffect, is_side_effect_free
 
-from ...dialects.support.editing import erase_op
+from ...dialects.support.classes import one_of
+from ...dialects.support.editing import erase_op, operands_of
 from ...hlo_dialect.diagnostics import applied_in
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.op import HloOp, replace_op
@@ -21,6 +22,8 @@ from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.walking import operations_in
 from .constants import evaluate
 from .rewrite import Rewrite, Rule, approximations, name_of, simplifications, unknown_rules
+
+_is_hlo = one_of(HloOp)
 
 MAX_VISITS = 64
 """Most visits of one operation: rules terminate by construction, this limit is a safeguard."""
@@ -113,7 +116,7 @@ class Simplifier:
         """Whether to apply rules, beside folding."""
         self.applied = applied
         """Counts the rules that are applied."""
-        self.queue: deque[Operation] = deque(op for op in operations_in(module) if isinstance(op, HloOp))
+        self.queue: deque[Operation] = deque(filter(_is_hlo, operations_in(module)))
         self.waiting: set[Operation] = set(self.queue)
         self.visits: dict[Operation, int] = {}
         self.descents: dict[Operation, Descent] = {}
@@ -128,8 +131,8 @@ class Simplifier:
                 if op.parent is not None:
                     self._visit(op)
 
-    def _push(self, op: object) -> None:
-        if isinstance(op, HloOp) and op not in self.waiting and op.parent is not None:
+    def _push(self, op: Operation | Block) -> None:
+        if _is_hlo(op) and op not in self.waiting and op.parent is not None:
             visits = self.visits.get(op, 0)
             if visits < MAX_VISITS:
                 self.visits[op] = visits + 1
@@ -141,7 +144,7 @@ class Simplifier:
             self.applied["erase-dead"] += 1
             self._erase(op)
             return
-        if isinstance(op, ConstantOp):
+        if type(op) is ConstantOp:
             return
         rewrite, name = self._fold(op), "fold"
         if rewrite is None and self.rules:
@@ -195,15 +198,15 @@ class Simplifier:
             self._push(op)
             return
         users = [use.operation for result in op.results for use in result.uses]
-        sources = [value.owner for inner in op.walk() for value in inner.operands]
+        sources = [value.owner for inner in operations_in(op) for value in operands_of(inner)]
         replace_op(op, rewrite.new_ops, rewrite.values)
         # Operations that are dead now go first, so that rules see how many uses are left.
-        dead = [each for each in sources if isinstance(each, HloOp) and _is_unused(each)]
+        dead = [each for each in sources if _is_hlo(each) and _is_unused(each)]
         for each in (*dead, *rewrite.new_ops, *users, *sources):
             self._push(each)
 
     def _erase(self, op: Operation) -> None:
-        sources = [value.owner for inner in op.walk() for value in inner.operands]
+        sources = [value.owner for inner in operations_in(op) for value in operands_of(inner)]
         erase_op(op)
         for source in sources:
             self._push(source)
