@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from xhlo.hlo_dialect import garbage_collector
 from xhlo.hlo_dialect.garbage_collector import MANY, left_behind, paused_gc
 from xhlo.targets.compile import compile_source
-from xhlo.targets.cpu import collecting
+from xhlo.targets.cpu import build
 from xhlo.targets.cpu.target import CPU
 from xhlo.targets.program.source import Source
 
@@ -93,16 +93,16 @@ def test_what_the_program_has_frozen_stays_so_and_is_rarely_counted(monkeypatch:
 def test_a_compilation_leaves_no_ir_to_the_collection_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that finds everything in use would take its time in vain."""
     found: list[int] = []
-    collect = collecting.collect_left_behind
+    collect = build.collect_left_behind
 
     def noting() -> None:
         collect()
         found.append(sum(isinstance(each, Operation) for each in gc.get_objects()))
 
     before = sum(isinstance(each, Operation) for each in gc.get_objects())
-    monkeypatch.setattr(collecting, "collect_left_behind", noting)
-    monkeypatch.setattr(collecting, "WORTH_A_THREAD", 0)
-    monkeypatch.setattr(collecting, "default_thread_count", lambda: 2)
+    monkeypatch.setattr(build, "collect_left_behind", noting)
+    monkeypatch.setattr(build, "WORTH_A_THREAD", 0)
+    monkeypatch.setattr(build, "default_thread_count", lambda: 2)
     text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
       %0 = hlo.sine %x : tensor<4xf32>
       return %0 : tensor<4xf32>
@@ -116,10 +116,10 @@ def test_errors_of_work_beside_the_collector_are_raised(monkeypatch: pytest.Monk
     def fail() -> None:
         raise ValueError("as expected")
 
-    monkeypatch.setattr(collecting, "WORTH_A_THREAD", 0)
-    monkeypatch.setattr(collecting, "default_thread_count", lambda: 2)
+    monkeypatch.setattr(build, "WORTH_A_THREAD", 0)
+    monkeypatch.setattr(build, "default_thread_count", lambda: 2)
     assert left_behind() == 0
     with paused_gc(), pytest.raises(ValueError, match="as expected"):
         _ = [Node() for _ in range(100)]
         assert left_behind() >= 100
-        collecting.while_collecting(fail)
+        build.while_collecting(fail)
