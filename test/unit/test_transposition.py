@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from cpu_programs import DTYPES, TYPES, TYPICAL, on_threads, run, type_of
+from xhlo.targets.cpu import host
 
 
 def array(shape: tuple[int, ...], element: str) -> np.ndarray:
@@ -39,6 +40,16 @@ def test_permutations(dims: tuple[int, ...]) -> None:
     x = array((9, 20, 17, 3)[: len(dims)], "f32")
     (found,) = run(transposed(x, dims), [x])
     np.testing.assert_array_equal(found, x.transpose(dims))
+
+
+@pytest.mark.parametrize("vector_bits", [256, 128])
+@pytest.mark.parametrize("element", ["i8", "i16", "f32", "f64"])
+def test_shorter_vectors(vector_bits: int, element: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "host_vector_bits", lambda: vector_bits)
+    for shape in ((72, 96, 1), (33, 41, 2), (9, 70, 3)):
+        x = array(shape, element)
+        (found,) = run(transposed(x, (1, 0, 2)), [x])
+        np.testing.assert_array_equal(found, x.transpose(1, 0, 2))
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 8, 16])
