@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeGuard, cast
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i1, i64
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,

@@ -249,10 +249,13 @@ class _Kernels:
         body = outline(parallel, f"{function.sym_name.data}_body")
         (fork,) = (op for op in function.body.block.ops if isinstance(op, ParallelForOp))
         self.module.body.block.insert_op_after(body, function)
-        bounds = [index_constant(each) for each in (first, end)]
-        call = call_op(body.sym_name.data, [*fork.captures, *(bound.result for bound in bounds)])
-        call.location = function.location
-        function.body.block.insert_ops_after([*bounds, call], fork)
+        added: list[Operation] = []
+        for iteration in range(first, end):
+            index = index_constant(iteration)
+            call = call_op(body.sym_name.data, [*fork.captures, index.result, index.result])
+            call.location = function.location
+            added += [index, call]
+        function.body.block.insert_ops_after(added, fork)
 
     def _add(self, function: func.FuncOp, facts: Mapping[str, int]) -> None:
         """Make a kernel of a function, about which these facts are known."""

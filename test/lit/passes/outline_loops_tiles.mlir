@@ -12,11 +12,11 @@
 // CHECK-NEXT: func.return
 // CHECK: func.func private @loop_0(
 // CHECK: cpu.parallel_for @loop_0_body({{.*}}) {count = 2 : i64}
-// CHECK: func.call @loop_0_body({{.*}}, %[[FIRST:.*]], %[[END:.*]]) :
-// CHECK: func.func private @loop_0_body(%[[OWN:.*]]: memref<4992xi8>, {{.*}}%lo: index, %hi: index) attributes {xhlo.parallel_body}
+// CHECK: %[[LAST:.*]] = arith.constant 2 : index
+// CHECK-NEXT: func.call @loop_0_body({{.*}}, %[[LAST]], %[[LAST]]) :
+// CHECK: func.func private @loop_0_body(%[[OWN:.*]]: memref<4992xi8>, {{.*}}%[[TILE:.*]]: index, %slot: index) attributes {xhlo.parallel_body}
 // CHECK: memref.alloca() {{.*}} : memref<i32>
-// CHECK: scf.for %[[TILE:.*]] = %lo to %hi
-// CHECK: %[[AT:.*]] = arith.muli %lo, %{{.*}} : index
+// CHECK: %[[AT:.*]] = arith.muli %slot, %{{.*}} : index
 // CHECK: memref.view %{{.*}}[%{{.*}}][] : memref<{{.*}}xi8> to memref<13x32xf32>
 // CHECK: arith.index_cast %[[TILE]] : index to i32
 // CHECK: scf.while () : () -> () {
