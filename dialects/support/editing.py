@@ -42,8 +42,8 @@ def set_operand(op: Operation, index: int, value: SSAValue) -> None:
 def insert_before(new: Operation, place: Operation) -> None:
     """Put an operation that is in no block right before `place`, as `Block.insert_op_before` does."""
     block = place.parent
-    if block is None or new.regions or new.parent is not None:
-        assert block is not None, "there is no place before an operation in no block"
+    assert block is not None, "there is no place before an operation in no block"
+    if new.regions or new.parent is not None:
         block.insert_op_before(new, place)
         return
     # It holds no block, so that there is nothing to search for circles.

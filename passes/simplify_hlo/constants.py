@@ -69,8 +69,7 @@ def _is_known(type_: Attribute) -> bool:
     """Whether the type can have constants: static, with an element type that NumPy has."""
     if type(type_) is not TensorType:
         return False
-    tensor = cast(HloTensor, type_)
-    return numpy_dtype(tensor.element_type) is not None and all(size >= 0 for size in tensor.get_shape())
+    return numpy_dtype(type_.element_type) is not None and all(size >= 0 for size in type_.get_shape())
 
 
 def _element(constant: Dense) -> Array:

@@ -6,11 +6,11 @@ from collections import Counter, deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeGuard, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import IsTerminator, NoMemoryEffect, Pure, RecursiveMemoryEffect, is_side_effect_free
 
 from ...dialects.support.classes import one_of
@@ -23,7 +23,12 @@ from ...hlo_dialect.walking import operations_in
 from .constants import evaluate
 from .rewrite import Rewrite, Rule, approximations, name_of, simplifications, unknown_rules
 
-_is_hlo = one_of(HloOp)
+_is_hlo_class = one_of(HloOp)
+
+
+def _is_hlo(op: object) -> TypeGuard[HloOp]:
+    return _is_hlo_class(op)
+
 
 MAX_VISITS = 64
 """Most visits of one operation: rules terminate by construction, this limit is a safeguard."""
@@ -116,7 +121,7 @@ class Simplifier:
         """Whether to apply rules, beside folding."""
         self.applied = applied
         """Counts the rules that are applied."""
-        self.queue: deque[Operation] = deque(filter(_is_hlo, operations_in(module)))
+        self.queue: deque[Operation] = deque(op for op in operations_in(module) if _is_hlo(op))
         self.waiting: set[Operation] = set(self.queue)
         self.visits: dict[Operation, int] = {}
         self.descents: dict[Operation, Descent] = {}
@@ -131,7 +136,7 @@ class Simplifier:
                 if op.parent is not None:
                     self._visit(op)
 
-    def _push(self, op: Operation | Block) -> None:
+    def _push(self, op: object) -> None:
         if _is_hlo(op) and op not in self.waiting and op.parent is not None:
             visits = self.visits.get(op, 0)
             if visits < MAX_VISITS:
