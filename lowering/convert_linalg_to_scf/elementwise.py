@@ -7,6 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import cast
 
+from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
 from ...dialects.support.buffers import memref_type
@@ -84,10 +85,13 @@ def canonical(nest: Nest) -> Nest:
 def _interleaves(nest: Nest, short: int, inner: int) -> bool:
     """
     Whether the iterations of a short loop are the elements between two of the innermost loop, in some operand; others
-    are contiguous along the innermost loop, or do not move.
+    are contiguous along the innermost loop, or do not move. The body is small enough to be repeated, and reads nothing
+    by itself: a gather of short rows reads each as a vector.
     """
-    size = nest.sizes[short]
+    size, operations = nest.sizes[short], [] if nest.body is None else list(nest.body.ops)
     if short == inner or size > MOST_UNROLLED or nest.sizes[inner] <= MOST_UNROLLED:
+        return False
+    if size * len(operations) > MOST_OPERATIONS or any(op.regions or type(op) is memref.LoadOp for op in operations):
         return False
     apart = [access for access in nest.accesses if access.strides[inner] not in (0, 1)]
     return bool(apart) and all(access.strides[short] == 1 and access.strides[inner] == size for access in apart)
@@ -95,13 +99,7 @@ def _interleaves(nest: Nest, short: int, inner: int) -> bool:
 
 def unrolled_loop(nest: Nest, free: Sequence[int]) -> int | None:
     """The short loop to unroll inside the innermost one; None if there is none."""
-    operations = [] if nest.body is None else list(nest.body.ops)
-    if any(op.regions for op in operations):
-        return None
-    for loop in free[:-1]:
-        if _interleaves(nest, loop, free[-1]) and nest.sizes[loop] * len(operations) <= MOST_OPERATIONS:
-            return loop
-    return None
+    return next((loop for loop in free[:-1] if _interleaves(nest, loop, free[-1])), None)
 
 
 def loop_to_cut(nest: Nest, loops: Sequence[int], wanted: int) -> int:

@@ -320,3 +320,21 @@ func.func private @gather_rows(%t: memref<500x1024xf32>, %i: memref<2048xindex>,
   }
   func.return
 }
+
+// A gather of short rows keeps the loop along them innermost: each is read as a vector.
+// CHECK-LABEL: func.func private @gather_of_short_rows
+// CHECK:         scf.for %[[ROW:.*]] =
+// CHECK-NEXT:      %[[I:.*]] = memref.load %i[%[[ROW]]]
+// CHECK:           scf.for %[[K:.*]] =
+// CHECK:             memref.load %x[%{{.*}}, %[[K]]]
+// CHECK:             memref.store %{{.*}}, %o[%[[ROW]], %[[K]]]
+func.func private @gather_of_short_rows(%i: memref<500xi32>, %x: memref<50x8xf32>, %o: memref<500x8xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(r, k) -> (r)>, affine_map<(r, k) -> (r, k)>], iterator_types = ["parallel", "parallel"]} ins(%i : memref<500xi32>) outs(%o : memref<500x8xf32>) {
+  ^bb(%row: i32, %z: f32):
+    %k = linalg.index 1 : index
+    %at = arith.index_cast %row : i32 to index
+    %v = memref.load %x[%at, %k] : memref<50x8xf32>
+    linalg.yield %v : f32
+  }
+  func.return
+}
