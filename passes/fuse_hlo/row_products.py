@@ -297,11 +297,20 @@ class RowProducts:
         numbers, factor = op.dot_dimension_numbers, shape_of(op.operands[1])
         size = math.prod(size for dim, size in enumerate(factor) if dim not in numbers.rhs_batching)
         made = self._number(op.operands[1])
-        if size > self.limits.largest_factor or (self.limits.streams and _asks_for_tf32(op)):
+        if (
+            size > self.limits.largest_factor
+            or self._costs_more(op, size)
+            or (self.limits.streams and _asks_for_tf32(op))
+        ):
             return False
         if any(is_splat_constant(value.owner) for value in op.operands):
             return False
         return made is None or made not in self.cluster.ops
+
+    def _costs_more(self, op: DotGeneralOp, size: int) -> bool:
+        """Whether the packed copy of a matrix for all rows, such as weights, is larger than the rows themselves."""
+        shared = not op.dot_dimension_numbers.rhs_batching
+        return shared and not self.limits.streams and size > self.cluster.elements
 
     def _join(self, members: Members, repeated: Sequence[int] = ()) -> None:
         """Join the members; `repeated`: nodes of another fusion that this one then computes too."""

@@ -66,3 +66,20 @@ func.func @large_factor(%x: tensor<32x1024xf32>, %w: tensor<1024x4096xf32>) -> t
   %3 = hlo.dot_general %2, %w, contracting_dims = [1] x [0] : (tensor<32x1024xf32>, tensor<1024x4096xf32>) -> tensor<32x4096xf32>
   return %3 : tensor<32x4096xf32>
 }
+
+// A shared factor larger than all rows is read in place, or packed by the tasks that read it, by a kernel of its own.
+
+// CHECK-LABEL: func.func @few_rows
+// CHECK: %[[S:.*]] = hlo.fusion dot
+// CHECK: hlo.fusion row<1> (%{{.*}} = %[[S]]
+// CHECK-NOT: hlo.dot_general
+// CHECK: func.return
+func.func @few_rows(%x: tensor<32x64xf32>, %w: tensor<64x512xf32>) -> tensor<32x512xf32> {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<32x64xf32>, tensor<64x512xf32>) -> tensor<32x512xf32>
+  %1 = hlo.exponential %0 : tensor<32x512xf32>
+  %2 = hlo.reduce(%1 init: %zero) applies hlo.add across dimensions = [1] : (tensor<32x512xf32>, tensor<f32>) -> tensor<32xf32>
+  %3 = hlo.broadcast_in_dim %2, dims = [0] : (tensor<32xf32>) -> tensor<32x512xf32>
+  %4 = hlo.divide %1, %3 : tensor<32x512xf32>
+  return %4 : tensor<32x512xf32>
+}
