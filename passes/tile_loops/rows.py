@@ -110,7 +110,9 @@ def rows_of(loop: Loop) -> Rows | str:
     best: Rows | None = None
     rules: dict[Operation, ShardingRule | None] = {}
     tried: set[tuple[SSAValue, int]] = set()
-    for argument in sorted(loop.body.args, key=lambda argument: -math.prod(shape_of(argument))):
+    # The state is smaller than what is stacked, and known to be in rows sooner.
+    tensors = sorted(filter(shape_of, loop.body.args), key=lambda argument: math.prod(shape_of(argument)))
+    for argument in tensors:
         for dim, size in enumerate(shape_of(argument)):
             if size < 2 or (argument, dim) in tried:
                 continue
@@ -124,6 +126,8 @@ def rows_of(loop: Loop) -> Rows | str:
             tried |= found.dims.items()
             if best is None or len(found.dims) > len(best.dims):
                 best = found
+        if best is not None and len(best.carried) == len(tensors):
+            break
     return reason if best is None else best
 
 
@@ -139,41 +143,47 @@ def _refusal(loop: Loop) -> str | None:
 
 def _spread(rows: Rows, start: BlockArgument, dim: int) -> None:
     """Find the rows in all values, from a carried tensor that numbers them by a dimension. Raises _Dependent."""
-    loop = rows.loop
-    pending: list[SSAValue] = []
+    loop, body = rows.loop, rows.loop.body
+    pending: list[tuple[SSAValue, Operation | None]] = []
 
-    def assign(value: SSAValue, dim: int) -> None:
-        if not is_row_value(value, loop):
+    def assign(value: SSAValue, dim: int, by: Operation | None = None) -> None:
+        if not _has_place(value, body):
             return
         if value not in rows.dims:
             rows.dims[value] = dim
-            pending.append(value)
+            pending.append((value, by))
         elif rows.dims[value] != dim:
             raise _Dependent("a tensor has its rows along two dimensions")
 
     assign(start, dim)
     while pending:
-        value = pending.pop()
+        value, by = pending.pop()
         if isinstance(value, BlockArgument):
             assign(loop.returned[value.index], rows.dims[value])
         neighbours = [value.owner] if isinstance(value.owner, Operation) else []
-        for op in (*neighbours, *_users(value, loop.body)):
+        for op in (*neighbours, *_users(value, body)):
+            if op is by:
+                continue  # it gave the value its rows
             if isinstance(op, ReturnOp):
                 for position, returned in enumerate(op.operands):
                     if returned is value:
-                        assign(loop.body.args[position], rows.dims[value])
+                        assign(body.args[position], rows.dims[value])
                 continue
-            for other, place in zip((*op.operands, *op.results), rows.places(op), strict=True):
+            places = rows.places(op)
+            for other, place in zip((*op.operands, *op.results), places, strict=True):
                 if place is not None:
-                    assign(other, place)
-            _check(op, rows)
+                    assign(other, place, op)
+            _check(op, places, rows)
     if any(argument.first_use for argument in loop.cond.args if loop.body.args[argument.index] in rows.dims):
         raise _Dependent("its condition depends on its rows")
 
 
-def is_row_value(value: SSAValue, loop: Loop) -> bool:
+def _has_place(value: SSAValue, body: Block) -> bool:
     """Whether the value is computed in the body, by more than an index or a number: such may be read along any."""
-    return not loop.is_outside(value) and not is_repeated(value.owner)
+    if isinstance(value, BlockArgument):
+        return value.block is body
+    owner = value.owner
+    return owner.parent is body and not is_repeated(owner)
 
 
 def is_repeated(op: Operation | Block) -> bool:
@@ -195,13 +205,11 @@ def _dimension(dims: Sequence[Sequence[int]], factor: int) -> int | None:
     return next((dim for dim, factors in enumerate(dims) if factors == [factor]), None)
 
 
-def _check(op: Operation, rows: Rows) -> None:
+def _check(op: Operation, places: Sequence[int | None], rows: Rows) -> None:
     """Raise _Dependent unless each row of the operation's results is that of its operands."""
-    factor, rule = rows.factor(op)
-    assert rule is not None and factor is not None
-    places = rows.places(op)
+    rule = rows.rules[op]
     of_results = places[len(op.operands) :]
-    if factor in rule.special or None in of_results:
+    if rule is None or None in of_results or rule.results[0][of_results[0] or 0][0] in rule.special:
         raise _Dependent(f"{op.name} combines rows with each other")
     moved = False
     match op:
