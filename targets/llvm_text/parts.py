@@ -197,7 +197,6 @@ _is_control = one_of(
     llvm.CallIntrinsicOp,
     llvm.CallOp,
     llvm.CondBrOp,
-    llvm.ConstantOp,
     llvm.GEPOp,
     llvm.ICmpOp,
     llvm.LShrOp,
@@ -217,7 +216,9 @@ _is_index = TypeFact(lambda type_: type_ in _INDICES)
 
 
 def _works(op: Operation) -> bool:
-    """Whether an operation does more than compute addresses and indices, pass them on and call functions."""
+    """Whether an operation does more than compute addresses and indices, pass those and constants on, and call."""
+    if type(op) is llvm.ConstantOp:
+        return False
     if type(op) is llvm.LoadOp:
         return type(op.results[0].type) is not llvm.LLVMPointerType
     if type(op) is llvm.StoreOp:

@@ -55,6 +55,17 @@ def test_a_product_is_all_start() -> None:
     assert "define void @xhlo_entry(" in units.texts[0]
 
 
+def test_a_constant_that_is_passed_on_is_no_work() -> None:
+    """The last pass of an inverse transform takes the factor by which it multiplies."""
+    fft = """func.func @main(%a: tensor<128x256xcomplex<f32>>) -> tensor<128x256xcomplex<f32>> {
+      %0 = hlo.fft %a, type = IFFT, length = [256] : (tensor<128x256xcomplex<f32>>) -> tensor<128x256xcomplex<f32>>
+      return %0 : tensor<128x256xcomplex<f32>>
+    }"""
+    units = units_of(fft)
+    assert units.starting == (True,)
+    assert "float 0x" in units.texts[0]
+
+
 def test_work_is_apart_from_what_starts_it() -> None:
     units = units_of(CHAIN)
     assert units.starting == (True, False)
