@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -93,7 +94,7 @@ class HloPass(ModulePass):
     def _check_illegal(self, module: ModuleOp) -> None:
         names = {name for name in self.illegal if not name.endswith(".*")}
         dialects = tuple(name[:-1] for name in self.illegal if name.endswith(".*"))
-        ops = [op for part in self.parts(module) for op in operations_in(part)]
+        ops = list(chain.from_iterable(map(operations_in, self.parts(module))))
         classes: set[type[Operation]] = set(map(type, ops))
         wrong = {cls for cls in classes if cls.name in names or (dialects and cls.name.startswith(dialects))}
         if wrong:

@@ -88,6 +88,14 @@ class Learned:
     outputs: Types | None
 
 
+_MOST_FORMS = 4096
+_forms: dict[tuple[str, str], Learned] = {}
+"""Forms that other programs of the process had and that mean the same in each; programs of a frontend repeat many."""
+
+_OF_ONE_PROGRAM = re.compile(r"!|#(?!stablehlo[.<])")
+"""An alias, perhaps: its meaning is the program's."""
+
+
 class FastReader:
     """Reads the lines of a block as long as it knows their form."""
 
@@ -207,9 +215,9 @@ class FastReader:
         """The operation of a line whose form was learned."""
         form = self._context(line.op_name) + line.head
         signature = self._signature(line.signature_text)
-        learned = None if signature is None else self.learned.get((form, signature.form))
+        learned = None if signature is None else self._learned(form, signature.form, line)
         if learned is None:
-            learned = self.learned.get((form, line.signature_text))
+            learned = self._learned(form, line.signature_text, line)
             if learned is None:
                 return None
         operands = self._operands(line.values)
@@ -234,6 +242,23 @@ class FastReader:
             attributes=learned.attributes,
             location=location,
         )
+
+    def _learned(self, form: str, signature: str, line: Line) -> Learned | None:
+        """What is known of a form over a signature, from this program or another."""
+        key = (form, signature)
+        learned = self.learned.get(key)
+        if learned is None and (learned := _forms.get(key)) is not None:
+            # This program's context may have another operation of the name; asking loads it there.
+            stack = self.parser._parser_state.dialect_stack
+            if self.parser.ctx.get_optional_op(line.op_name.strip('"'), dialect_stack=stack) is not learned.op_type:
+                return None
+            self.learned[key] = learned
+        return learned
+
+    def _keep(self, key: tuple[str, str], learned: Learned) -> None:
+        self.learned[key] = learned
+        if len(_forms) < _MOST_FORMS and not any(map(_OF_ONE_PROGRAM.search, key)):
+            _forms[key] = learned
 
     def _operands(self, names: Sequence[str]) -> list[SSAValue] | None:
         values = self.parser.ssa_values
@@ -272,10 +297,10 @@ class FastReader:
             wanted = signature.inputs if signature.functional else signature.inputs * len(operands)
             if wanted == inputs and signature.outputs == outputs:
                 key = (form, signature.form)
-                self.learned[key] = Learned(type(op), dict(op.properties), dict(op.attributes), None, None)
+                self._keep(key, Learned(type(op), dict(op.properties), dict(op.attributes), None, None))
                 return
         key = (form, line.signature_text)
-        self.learned[key] = Learned(type(op), dict(op.properties), dict(op.attributes), inputs, outputs)
+        self._keep(key, Learned(type(op), dict(op.properties), dict(op.attributes), inputs, outputs))
 
     # Constants -------------------------------------------------------------------------------------------------
 

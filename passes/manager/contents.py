@@ -19,18 +19,14 @@ def contents_of(survey: Survey) -> frozenset[str]:
     The names of operations (`hlo.while`), their dialects (`hlo.*`), their discardable attributes
     (`@mhlo.xla_shape`) and the types of their values and functions (`!complex`, `!tensor<?>` for one of unknown size).
     """
-    names: set[str] = set()
-    classes: set[type[Operation]] = set()
-    functions: list[Attribute] = []
-    for op in survey.ops:
-        classes.add(type(op))
-        if op.attributes:
-            names.update(f"@{name}" for name in op.attributes)
-        if type(op) is FuncOp:
-            functions.append(op.function_type)
+    classes: set[type[Operation]] = set(map(type, survey.ops))
+    attributes = {name for op in survey.ops if op.attributes for name in op.attributes}
+    functions = [op.function_type for op in survey.ops if type(op) is FuncOp]
+    names = {f"@{name}" for name in attributes}
     for cls in classes:
         names |= {cls.name, f"{cls.name.partition('.')[0]}.*"}
-    return frozenset(names).union(*map(_names_in, (*survey.types, *functions)))
+    # Most types have the names of another.
+    return frozenset(names).union(*set(map(_names_in, (*survey.types, *functions))))
 
 
 def _type_names(type_: Attribute) -> frozenset[str]:
