@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, IntegerType
+from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, IntegerType, i32
 
 from ...dialects.support.scalar import width_of
 from ..device.cpu import Machine
+from ..loop_nests.cost import LONGEST_TOGETHER, TOGETHER, TOGETHER_ALONG
 from .contraction import Contraction
 
 MIN_MULTIPLICATIONS = 8192
@@ -18,6 +19,9 @@ LEAST_MATRIX = 256
 
 MIN_ROWS = 4
 """With fewer rows or columns, the product reads its matrices hardly more than once; plain loops stream them."""
+
+LEAST_VECTORS = 4
+"""Vectors of a row of A from which plain loops multiply it by a few columns at once."""
 
 MOST_ROWS = 14
 """Rows of a block: more would make the micro-kernel long, and gain little."""
@@ -94,6 +98,18 @@ def is_worth_blocking(product: Contraction, streams: bool = False) -> bool:
         and product.n.size >= MIN_ROWS
         and product.depth >= MIN_ROWS
     )
+
+
+def has_few_columns(product: Contraction, machine: Machine) -> bool:
+    """Whether plain loops, which sum for all columns at once along rows of A, are faster than columns in vectors."""
+    is_plain = (
+        product.k.a == product.n.c == 1
+        and product.factors == (product.element, product.element)
+        and product.element != i32
+    )
+    is_long = LEAST_VECTORS * lanes_of(product, machine) <= product.k.size <= LONGEST_TOGETHER
+    most = TOGETHER_ALONG if product.k.b == 1 else TOGETHER
+    return is_plain and is_long and machine.registers >= 32 and product.n.size <= most
 
 
 def lanes_of(product: Contraction, machine: Machine) -> int:

@@ -18,7 +18,7 @@ from ...hlo_dialect.hlo_pass import HloPass
 from ..device.cpu import CPU, Machine
 from ..loop_nests.fills import absorbed_fills
 from ..loop_nests.loop_builder import LoopBuilder
-from .blocking import Blocking, block, is_worth_blocking
+from .blocking import Blocking, block, has_few_columns, is_worth_blocking
 from .constants import ConstantFactors, KernelConstants, constants_of
 from .contraction import Contraction, contraction_of
 from .direct import DirectProductEmitter, block_rows, oriented, reads_both_in_place, reads_in_place, streams
@@ -110,7 +110,10 @@ def _products(
                 yield _Product(op, fill, None, product, None, small=True)
                 continue
         columns = None if product is None else columns_of(product, machine)
-        if product is None or (columns is None and not is_worth_blocking(product, streams(product, machine))):
+        if product is None:
+            continue
+        is_blocked = is_worth_blocking(product, streams(product, machine)) and not has_few_columns(product, machine)
+        if columns is None and not is_blocked:
             continue
         fill = absorbed[op][0]
         # No tile of a sum in chunks is complete before the chunks are added.

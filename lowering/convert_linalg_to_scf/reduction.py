@@ -34,6 +34,7 @@ from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from ..loop_nests.unrolling import is_short_but_rolled
 from .partial_results import combination_of_rows, wide_rows_of
+from .together import Together
 
 BLOCK = 4096
 """Elements that a float sum accumulates before it adds the block's sum to the total."""
@@ -49,9 +50,6 @@ CHUNK_ROWS = 32
 
 FEW_OUTPUTS = 32
 """An output loop shorter than this does not keep all cores busy; its reduction is worth cutting."""
-
-TOGETHER = 4
-"""Most accumulators of one loop: each takes the registers of several vectors."""
 
 MULTIPLICATIONS = 2
 """Multiply-adds of long sums in plain loops that take as long as one operation of dialects/cost.py."""
@@ -212,8 +210,9 @@ class ReductionEmitter:
     # In registers.
 
     def _emit_in_registers(self, emitter: NestEmitter, inits: Inits, bounds: Bounds) -> None:
-        if self._takes_together(bounds):
-            self._emit_together(emitter, inits, bounds)
+        together = Together(self.builder, emitter, self.plan.combiners or (), self.plan.kept, self.plan.reduced)
+        if self.plan.combiners is not None and together.pays(bounds):
+            together.emit(inits, bounds)
             return
         with emitter.loops(self.plan.kept, bounds, innermost=not self.plan.reduced):
             start = [emitter.load_output(k) if init is None else init for k, init in enumerate(inits)]
@@ -229,51 +228,6 @@ class ReductionEmitter:
                 values = self._reduce(emitter, self.plan.reduced, start, bounds)
             for k, value in enumerate(values):
                 emitter.store_output(k, value)
-
-    def _takes_together(self, bounds: Bounds) -> bool:
-        """
-        Whether the last kept loop has few iterations that read elements of another: the products of a row with a few.
-        """
-        plan = self.plan
-        if plan.combiners is None or len(plan.reduced) != 1 or len(plan.kept) < 2:
-            return False
-        last, nest = plan.kept[-1], plan.nest
-        shared = [
-            x for x in nest.inputs if isinstance(x, Access) and x.strides[plan.reduced[0]] and not x.strides[last]
-        ]
-        return (
-            bool(shared)
-            and last not in bounds
-            and nest.sizes[last] * len(nest.outputs) <= TOGETHER
-            and nest.sizes[plan.reduced[0]] <= 2 * BLOCK
-        )
-
-    def _emit_together(self, emitter: NestEmitter, inits: Inits, bounds: Bounds) -> None:
-        """Reduce for all iterations of the last kept loop at the same time, so that what they share is loaded once."""
-        *outer, last = self.plan.kept
-        (reduced,) = self.plan.reduced
-        outputs, places = range(len(inits)), range(emitter.nest.sizes[last])
-        lower, upper = bounds.get(reduced, (0, emitter.nest.sizes[reduced]))
-        with emitter.loops(outer, bounds, innermost=False):
-            start: list[SSAValue] = []
-            for place in places:
-                with emitter.scope():
-                    emitter.indices[last] = place
-                    start += [emitter.load_output(k) if init is None else init for k, init in enumerate(inits)]
-            with self.builder.loop(lower, upper, carry=start, attributes=PARALLEL) as (index, totals), emitter.scope():
-                emitter.bind(reduced, index)
-                following: list[SSAValue] = []
-                for place in places:
-                    with emitter.scope():
-                        emitter.bind(last, place)
-                        first = len(outputs) * place
-                        following += emitter.body(totals[first : first + len(outputs)])
-                self.builder.yield_(*following)
-            for place in places:
-                with emitter.scope():
-                    emitter.indices[last] = place
-                    for k in outputs:
-                        emitter.store_output(k, totals[len(outputs) * place + k])
 
     def _reduce(
         self, emitter: NestEmitter, loops: Sequence[int], start: list[SSAValue], bounds: Bounds

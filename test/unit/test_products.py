@@ -106,6 +106,47 @@ def test_more_rows_than_the_cache_holds_by_a_larger_matrix(type_: str, transpose
     assert np.max(np.abs(exe(a, b) - expected) / size) < 1e-6
 
 
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+def test_few_columns(type_: str) -> None:
+    """Rows by two to six columns, stored by rows and by columns: in plain loops or in vectors of columns."""
+    rng = np.random.default_rng(6)
+    a = _random((70, 77), type_, rng)
+    factors = [_random((77, n) if n % 2 else (n, 77), type_, rng) for n in (2, 3, 4, 5, 6, 7)]
+    factors += [_random((77, 4), type_, rng), _random((77, 6), type_, rng)]
+    of_a, lines, types = _tensor(a.shape, type_), [], []
+    for number, b in enumerate(factors):
+        dim = 0 if b.shape[0] == 77 else 1
+        types.append(_tensor((70, b.shape[1 - dim]), type_))
+        given = f"({of_a}, {_tensor(b.shape, type_)}) -> {types[-1]}"
+        lines.append(f"%r{number} = stablehlo.dot_general %a, %b{number}, contracting_dims = [1] x [{dim}] : {given}")
+    parameters = ", ".join(f"%b{number}: {_tensor(b.shape, type_)}" for number, b in enumerate(factors))
+    results = ", ".join(f"%r{number}" for number in range(len(factors)))
+    body = "\n".join([*lines, f"return {results} : {', '.join(types)}"])
+    exe = xhlo.compile(f"func.func @main(%a: {of_a}, {parameters}) -> ({', '.join(types)}) {{\n{body}\n}}")
+    for ours, b in zip(exe(a, *factors), factors, strict=True):
+        wide = (b if b.shape[0] == 77 else b.T).astype(np.float64)
+        size = np.abs(a.astype(np.float64)) @ np.abs(wide)
+        assert np.max(np.abs(ours - a.astype(np.float64) @ wide) / size) < TOLERANCE[type_]
+
+
+@pytest.mark.parametrize("features", [2, 3, 4])
+@pytest.mark.parametrize("channels", [5, 24])
+def test_convolutions_with_few_features(channels: int, features: int) -> None:
+    rng = np.random.default_rng(7)
+    x, w = _random((2, 9, 10, channels), "f32", rng), _random((3, 3, channels, features), "f32", rng)
+    types, result = [_tensor(each.shape, "f32") for each in (x, w)], _tensor((2, 7, 8, features), "f32")
+    exe = xhlo.compile(
+        f"func.func @main(%x: {types[0]}, %w: {types[1]}) -> {result} {{\n"
+        "  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1],"
+        " pad = [[0, 0], [0, 0]], lhs_dilate = [1, 1], rhs_dilate = [1, 1]} {batch_group_count = 1 : i64,"
+        f" feature_group_count = 1 : i64}} : ({', '.join(types)}) -> {result}\n"
+        f"  return %0 : {result}\n}}"
+    )
+    windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.float64), (3, 3), (1, 2))
+    expected = np.einsum("bijcyx,yxcf->bijf", windows, w.astype(np.float64))
+    np.testing.assert_allclose(exe(x, w), expected, rtol=1e-5, atol=1e-4)
+
+
 @pytest.mark.parametrize(
     "m, k, n, constant",
     [(30, 2060, 33, False), (30, 2060, 33, True), (420, 20, 40, False), (420, 2060, 33, True), (40, 70, 4000, False)],

@@ -1,0 +1,48 @@
+// RUN: hlo-opt %s --convert-contractions-to-vector --convert-linalg-to-scf | filecheck %s
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (n, k)>
+#c = affine_map<(m, n, k) -> (m, n)>
+
+// A row by six columns, each contiguous: one loop loads its elements once for six sums.
+// CHECK-LABEL: func.func private @columns(
+// CHECK:         %[[sums:.*]]:6 = scf.for %[[k:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args(
+// CHECK-NEXT:      memref.load %x[%[[m:.*]], %[[k]]] : memref<32x64xf32>
+// CHECK-NOT:       memref.load %x
+// CHECK:           scf.yield
+// CHECK-COUNT-6: memref.store %[[sums]]#{{[0-5]}}, %o[%[[m]], %{{.*}}] : memref<32x6xf32>
+func.func private @columns(%x: memref<32x64xf32>, %y: memref<6x64xf32>, %o: memref<32x6xf32>) attributes {hlo.kernel = "dot"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<32x6xf32>)
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : memref<32x64xf32>, memref<6x64xf32>) outs(%o : memref<32x6xf32>) attrs = {xhlo.contraction} {
+  ^bb(%p: f32, %q: f32, %z: f32):
+    %r = arith.mulf %p, %q fastmath<reassoc,contract> : f32
+    %s = arith.addf %z, %r fastmath<reassoc,contract> : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+
+#places = affine_map<(p, f, y, k) -> (p + y * 2, k)>
+#filters = affine_map<(p, f, y, k) -> (y, k, f)>
+#features = affine_map<(p, f, y, k) -> (p, f)>
+
+// Two loops of a window: the sums of each run of the inner one, from zero, are added to those of the outer one.
+// CHECK-LABEL: func.func private @window(
+// CHECK:         %[[all:.*]]:2 = scf.for %[[y:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args(%[[first:.*]] = %{{.*}}, %[[second:.*]] = %{{.*}}) -> (f32, f32) {
+// CHECK:           %[[run:.*]]:2 = scf.for %[[k:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args(
+// CHECK:           arith.addf %[[first]], %[[run]]#0
+// CHECK:           arith.addf %[[second]], %[[run]]#1
+// CHECK:         memref.store %[[all]]#0
+// CHECK:         memref.store %[[all]]#1
+func.func private @window(%x: memref<36x24xf32>, %w: memref<3x24x2xf32>, %o: memref<32x2xf32>) attributes {hlo.kernel = "dot"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<32x2xf32>)
+  linalg.generic {indexing_maps = [#places, #filters, #features], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%x, %w : memref<36x24xf32>, memref<3x24x2xf32>) outs(%o : memref<32x2xf32>) attrs = {xhlo.contraction} {
+  ^bb(%p: f32, %q: f32, %z: f32):
+    %r = arith.mulf %p, %q fastmath<reassoc,contract> : f32
+    %s = arith.addf %z, %r fastmath<reassoc,contract> : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
