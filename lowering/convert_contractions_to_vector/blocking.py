@@ -44,6 +44,9 @@ Sizes of the L2 cache that all rows of A may take where they are read from the L
 beforehand, it is written to memory and read again.
 """
 
+SMALL_PARTS = 2
+"""Tiles of all rows of A that fit into the L2 cache, where each task packs the panels of a B nearby that it reads."""
+
 DEEP = 64 << 10
 """Bytes of a panel of B for one pass: it streams through the L1 cache, and shorter passes would write C more often."""
 
@@ -165,14 +168,16 @@ def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTO
     streams = far and tile_m < m_panels and fit and m <= n and n_panels >= MANY_TASKS
     if streams:
         tile_m = m_panels
-    tile_m = tile_m if far else min(tile_m, HIGH)
     tile_n = min(n_panels, 16)
     around = 1
     for loop in product.outer:
         around *= loop.size
+    low = group == 1 and m_panels * panel * SMALL_PARTS <= machine.l2_bytes and around * n_panels >= 2 * ENOUGH_TASKS
+    if not far:
+        tile_m = m_panels if low else min(tile_m, HIGH)
     # Narrow tiles first: while a tile is as high as C, no other tile needs its panels of B. With few rows it stays so:
     # packing B beforehand would move more bytes than the product itself; with more of them too, if B is far away.
-    most, enough = (m_panels, MANY_TASKS) if far else (HIGH, ENOUGH_TASKS)
+    most, enough = (m_panels, MANY_TASKS) if far else (m_panels if low else HIGH, ENOUGH_TASKS)
     once = tile_m == m_panels <= most and around * n_panels >= enough
     # B is packed by the tasks then: several panels at once, so that its rows are read in longer runs.
     wide = far and around * n_panels >= NARROW * ENOUGH_TASKS

@@ -49,3 +49,22 @@ func.func private @streamed(%x: memref<512x1024xf32>, %y: memref<1024x4096xf32>,
   }
   func.return
 }
+
+// All rows of A stay in half of the L2 cache: each task packs the panels of B that it reads, which are in memory once.
+// CHECK-LABEL: func.func private @low(
+// CHECK:         memref.alloc() : memref<66560xf32>
+// CHECK-NOT:     memref.alloc()
+// CHECK:         "scf.parallel"
+// CHECK:         memref.alloca()
+// CHECK:         func.call @{{.*}}pack_1(%y
+func.func private @low(%x: memref<128x512xf32>, %y: memref<512x784xf32>, %o: memref<128x784xf32>) attributes {hlo.kernel = "dot"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<128x784xf32>)
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : memref<128x512xf32>, memref<512x784xf32>) outs(%o : memref<128x784xf32>) attrs = {xhlo.contraction} {
+  ^bb(%p: f32, %q: f32, %z: f32):
+    %r = arith.mulf %p, %q fastmath<reassoc,contract> : f32
+    %s = arith.addf %z, %r fastmath<reassoc,contract> : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
