@@ -59,8 +59,8 @@ def _repeat(clusters: Clusters, number: int, rows: list[int]) -> None:
         clusters.compute_apart(number, rest)
 
 
-LARGE = 32 << 20
-"""Bytes of rows that no cache keeps from the fusion that writes them to the one that reads them."""
+LARGE = 40 << 20
+"""Bytes of rows that no cache, of the third level either, keeps from the fusion that writes them to one that reads."""
 
 MOST_OPERATIONS = 64
 """Operations for an element of large rows, besides their products, up to which they are computed again."""

@@ -125,50 +125,50 @@ func.func @kept(%x: tensor<512x32xf32>, %w: tensor<32x64xf32>, %y: tensor<512x64
 
 // -----
 
-// Rows of more than 32 MB are computed again by the kernel that reads them, with the product that they come from. Other
+// Rows of more than 40 MB are computed again by the kernel that reads them, with the product that they come from. Other
 // users would read them in memory.
 
 // CHECK-LABEL: func.func @scores
-// CHECK:         %[[S:.*]], %[[O:.*]] = hlo.fusion row<2> {{.*}} -> (tensor<8x1024xf32>, tensor<8x1024x32xf32>) {
+// CHECK:         %[[S:.*]], %[[O:.*]] = hlo.fusion row<2> {{.*}} -> (tensor<12x1024xf32>, tensor<12x1024x32xf32>) {
 // CHECK:         %[[G:.*]] = hlo.fusion loop {{.*}}%[[O]] :
-// CHECK:         hlo.fusion row<2> (%{{.*}} = %q : {{.*}}, %{{.*}} = %k : {{.*}}, %{{.*}} = %[[S]] : tensor<8x1024xf32>
+// CHECK:         hlo.fusion row<2> (%{{.*}} = %q : {{.*}}, %{{.*}} = %k : {{.*}}, %{{.*}} = %[[S]] : tensor<12x1024xf32>
 // CHECK-COUNT-3:   hlo.dot_general
 // CHECK-LABEL: func.func @scores_kept
-// CHECK:         %[[E:.*]], %{{.*}}, %{{.*}} = hlo.fusion row<2> {{.*}} -> (tensor<8x1024x1024xf32>,
-// CHECK:         hlo.fusion row<2> {{.*}} = %[[E]] : tensor<8x1024x1024xf32>
-func.func @scores(%q: tensor<8x1024x32xf32>, %k: tensor<8x1024x32xf32>) -> (tensor<8x1024x32xf32>, tensor<8x1024x32xf32>) {
+// CHECK:         %[[E:.*]], %{{.*}}, %{{.*}} = hlo.fusion row<2> {{.*}} -> (tensor<12x1024x1024xf32>,
+// CHECK:         hlo.fusion row<2> {{.*}} = %[[E]] : tensor<12x1024x1024xf32>
+func.func @scores(%q: tensor<12x1024x32xf32>, %k: tensor<12x1024x32xf32>) -> (tensor<12x1024x32xf32>, tensor<12x1024x32xf32>) {
   %zero = hlo.constant dense<0.0> : tensor<f32>
-  %s = hlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x1024x32xf32>, tensor<8x1024x32xf32>) -> tensor<8x1024x1024xf32>
-  %e = hlo.exponential %s : tensor<8x1024x1024xf32>
-  %n = hlo.reduce(%e init: %zero) applies hlo.add across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
-  %m = hlo.broadcast_in_dim %n, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
-  %p = hlo.divide %e, %m : tensor<8x1024x1024xf32>
-  %o = hlo.dot_general %p, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x32xf32>) -> tensor<8x1024x32xf32>
-  %g = hlo.sine %o : tensor<8x1024x32xf32>
-  %d = hlo.dot_general %g, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x1024x32xf32>, tensor<8x1024x32xf32>) -> tensor<8x1024x1024xf32>
-  %a = hlo.multiply %d, %e : tensor<8x1024x1024xf32>
-  %b = hlo.reduce(%a init: %zero) applies hlo.add across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
-  %c = hlo.broadcast_in_dim %b, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
-  %f = hlo.subtract %d, %c : tensor<8x1024x1024xf32>
-  %h = hlo.multiply %f, %p : tensor<8x1024x1024xf32>
-  %r = hlo.dot_general %h, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x32xf32>) -> tensor<8x1024x32xf32>
-  func.return %o, %r : tensor<8x1024x32xf32>, tensor<8x1024x32xf32>
+  %s = hlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<12x1024x32xf32>, tensor<12x1024x32xf32>) -> tensor<12x1024x1024xf32>
+  %e = hlo.exponential %s : tensor<12x1024x1024xf32>
+  %n = hlo.reduce(%e init: %zero) applies hlo.add across dimensions = [2] : (tensor<12x1024x1024xf32>, tensor<f32>) -> tensor<12x1024xf32>
+  %m = hlo.broadcast_in_dim %n, dims = [0, 1] : (tensor<12x1024xf32>) -> tensor<12x1024x1024xf32>
+  %p = hlo.divide %e, %m : tensor<12x1024x1024xf32>
+  %o = hlo.dot_general %p, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<12x1024x1024xf32>, tensor<12x1024x32xf32>) -> tensor<12x1024x32xf32>
+  %g = hlo.sine %o : tensor<12x1024x32xf32>
+  %d = hlo.dot_general %g, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<12x1024x32xf32>, tensor<12x1024x32xf32>) -> tensor<12x1024x1024xf32>
+  %a = hlo.multiply %d, %e : tensor<12x1024x1024xf32>
+  %b = hlo.reduce(%a init: %zero) applies hlo.add across dimensions = [2] : (tensor<12x1024x1024xf32>, tensor<f32>) -> tensor<12x1024xf32>
+  %c = hlo.broadcast_in_dim %b, dims = [0, 1] : (tensor<12x1024xf32>) -> tensor<12x1024x1024xf32>
+  %f = hlo.subtract %d, %c : tensor<12x1024x1024xf32>
+  %h = hlo.multiply %f, %p : tensor<12x1024x1024xf32>
+  %r = hlo.dot_general %h, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<12x1024x1024xf32>, tensor<12x1024x32xf32>) -> tensor<12x1024x32xf32>
+  func.return %o, %r : tensor<12x1024x32xf32>, tensor<12x1024x32xf32>
 }
-func.func @scores_kept(%q: tensor<8x1024x32xf32>, %k: tensor<8x1024x32xf32>) -> (tensor<8x1024x1024xf32>, tensor<8x1024x32xf32>) {
+func.func @scores_kept(%q: tensor<12x1024x32xf32>, %k: tensor<12x1024x32xf32>) -> (tensor<12x1024x1024xf32>, tensor<12x1024x32xf32>) {
   %zero = hlo.constant dense<0.0> : tensor<f32>
-  %s = hlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x1024x32xf32>, tensor<8x1024x32xf32>) -> tensor<8x1024x1024xf32>
-  %e = hlo.exponential %s : tensor<8x1024x1024xf32>
-  %n = hlo.reduce(%e init: %zero) applies hlo.add across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
-  %m = hlo.broadcast_in_dim %n, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
-  %p = hlo.divide %e, %m : tensor<8x1024x1024xf32>
-  %o = hlo.dot_general %p, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x32xf32>) -> tensor<8x1024x32xf32>
-  %g = hlo.sine %o : tensor<8x1024x32xf32>
-  %d = hlo.dot_general %g, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x1024x32xf32>, tensor<8x1024x32xf32>) -> tensor<8x1024x1024xf32>
-  %a = hlo.multiply %d, %e : tensor<8x1024x1024xf32>
-  %b = hlo.reduce(%a init: %zero) applies hlo.add across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
-  %c = hlo.broadcast_in_dim %b, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
-  %f = hlo.subtract %d, %c : tensor<8x1024x1024xf32>
-  %h = hlo.multiply %f, %p : tensor<8x1024x1024xf32>
-  %r = hlo.dot_general %h, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x32xf32>) -> tensor<8x1024x32xf32>
-  func.return %e, %r : tensor<8x1024x1024xf32>, tensor<8x1024x32xf32>
+  %s = hlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<12x1024x32xf32>, tensor<12x1024x32xf32>) -> tensor<12x1024x1024xf32>
+  %e = hlo.exponential %s : tensor<12x1024x1024xf32>
+  %n = hlo.reduce(%e init: %zero) applies hlo.add across dimensions = [2] : (tensor<12x1024x1024xf32>, tensor<f32>) -> tensor<12x1024xf32>
+  %m = hlo.broadcast_in_dim %n, dims = [0, 1] : (tensor<12x1024xf32>) -> tensor<12x1024x1024xf32>
+  %p = hlo.divide %e, %m : tensor<12x1024x1024xf32>
+  %o = hlo.dot_general %p, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<12x1024x1024xf32>, tensor<12x1024x32xf32>) -> tensor<12x1024x32xf32>
+  %g = hlo.sine %o : tensor<12x1024x32xf32>
+  %d = hlo.dot_general %g, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<12x1024x32xf32>, tensor<12x1024x32xf32>) -> tensor<12x1024x1024xf32>
+  %a = hlo.multiply %d, %e : tensor<12x1024x1024xf32>
+  %b = hlo.reduce(%a init: %zero) applies hlo.add across dimensions = [2] : (tensor<12x1024x1024xf32>, tensor<f32>) -> tensor<12x1024xf32>
+  %c = hlo.broadcast_in_dim %b, dims = [0, 1] : (tensor<12x1024xf32>) -> tensor<12x1024x1024xf32>
+  %f = hlo.subtract %d, %c : tensor<12x1024x1024xf32>
+  %h = hlo.multiply %f, %p : tensor<12x1024x1024xf32>
+  %r = hlo.dot_general %h, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<12x1024x1024xf32>, tensor<12x1024x32xf32>) -> tensor<12x1024x32xf32>
+  func.return %e, %r : tensor<12x1024x1024xf32>, tensor<12x1024x32xf32>
 }
