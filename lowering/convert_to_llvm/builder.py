@@ -123,17 +123,15 @@ class LlvmBuilder:
             owner = value.owner
             if type(owner) is not arith.ConstantOp:
                 fail(self.op, f"uses a value of {owner} that is not converted")
-            stated, (result,) = owner.properties["value"], owner.results
-            found = self.values[id(value)] = self.attribute_constant(stated, result.type)
+            found = self.values[id(value)] = self.attribute_constant(owner.properties["value"], value.type)
         return found
 
     def operands(self, op: Operation) -> list[SSAValue]:
         return [self.operand(value) for value in operands_of(op)]
 
     def define(self, old: SSAValue, new: SSAValue) -> None:
-        name = old.name_hint
-        if name is not None and new.name_hint is None:
-            new.name_hint = name
+        if old.name_hint is not None and new.name_hint is None:
+            new.name_hint = old.name_hint
         self.values[id(old)] = new
 
     def emit(

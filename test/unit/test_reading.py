@@ -32,6 +32,7 @@ from xhlo.hlo_dialect.plugins import Plugin
 from xhlo.hlo_dialect.printing import print_module
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reading.attributes import MAX_LOCATION_DEPTH
+from xhlo.hlo_dialect.reading.parser import HloParser
 from xhlo.hlo_dialect.types import constant_array, is_splat
 
 FILES = sorted(ROOT.glob("*/*.mlir"))
@@ -344,6 +345,32 @@ def test_lines_of_one_form_differ_in_their_sizes_only() -> None:
         "tensor<3x4xf32>",
     ]
     assert [str(op.results[0].type) for op in operations(module, "hlo.iota")] == ["tensor<3xi32>", "tensor<5xi32>"]
+
+
+def test_forms_are_known_from_other_programs_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for those with aliases, which mean in each program what it says."""
+    text = """
+    NOTE
+    func.func @main(%x: tensor<SIZE>) -> tensor<SIZE> {
+      %0 = stablehlo.tanh %x {seventeen = 17 : i32} : tensor<SIZE>
+      %1 = stablehlo.add %0, %x {seventeen = #note} : tensor<SIZE>
+      return %1 : tensor<SIZE>
+    }"""
+    parse_module(text.replace("SIZE", "2xf32").replace("NOTE", '#note = "first"'))
+    again = text.replace("SIZE", "3xf32").replace("NOTE", '#note = "second"')
+    read_generally: list[str] = []
+    parse_operation = HloParser.parse_operation
+
+    def noting(parser: HloParser) -> Operation:
+        read_generally.append((op := parse_operation(parser)).name)
+        return op
+
+    monkeypatch.setattr(HloParser, "parse_operation", noting)
+    module = parse_module(again)
+    monkeypatch.undo()
+    assert "hlo.tanh" not in read_generally and "hlo.add" in read_generally
+    assert print_module(module) == print_module(parse_module(again, fast=False))
+    assert "second" in print_module(module)
 
 
 def test_operations_over_several_lines_and_comments() -> None:
