@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects import func, memref
 from xdsl.dialects.linalg.ops import IndexOp, YieldOp
@@ -22,12 +22,14 @@ from ...dialects.support.buffer_ops import byte_size
 from ...dialects.support.buffers import row_major
 from ...dialects.support.scalar import width_of
 from ..convert_contractions_to_vector.shared_function import call_known
-from ..convert_contractions_to_vector.vectors import VectorBuilder
 from ..device.cpu import CPU
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.loop_builder import Index, IndexValue, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .transposition import BEYOND_CACHES, LINE_BYTES, begins_at_line, can_transpose
+
+if TYPE_CHECKING:
+    from ..convert_contractions_to_vector.vectors import VectorBuilder
 
 LONG = 512
 """Bytes of a row from which it is worth a call, and asking for the next ones."""
@@ -123,11 +125,14 @@ class _Facts:
 
 
 def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
+    # Most programs gather no long rows, and need no vector dialect.
+    from ..convert_contractions_to_vector.vectors import VectorBuilder
+
     source, at, ahead, target, to, count = parameters
     lanes = facts.vector_bits // width_of(buffer_of(source).element_type)
     number = builder.index
-    copy = _Copy(builder, source, target, number(at), number(ahead), number(to), number(count), lanes)
     vectors = VectorBuilder(builder)
+    copy = _Copy(builder, vectors, source, target, number(at), number(ahead), number(to), number(count), lanes)
     if facts.past_caches:
         with builder.when(begins_at_line(builder, target, [copy.to])):
             copy.whole(vectors.store_past_caches)
@@ -143,6 +148,7 @@ class _Copy:
     """The body of the function."""
 
     builder: LoopBuilder
+    vectors: VectorBuilder
     source: SSAValue
     target: SSAValue
     at: IndexValue
@@ -163,9 +169,7 @@ class _Copy:
     def _copy(self, first: Index, store: Callable[[SSAValue, SSAValue, Sequence[Index]], None]) -> None:
         builder, lanes = self.builder, self.lanes
         builder.prefetch(builder.strided_view(self.source, self.ahead + first, (1,), (1,)), [0])
-        loaded = VectorBuilder(builder).load(
-            builder.strided_view(self.source, self.at + first, (lanes,), (1,)), [0], lanes
-        )
+        loaded = self.vectors.load(builder.strided_view(self.source, self.at + first, (lanes,), (1,)), [0], lanes)
         store(loaded, builder.strided_view(self.target, self.to + first, (lanes,), (1,)), [0])
 
     def rest(self) -> None:
