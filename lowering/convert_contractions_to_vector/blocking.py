@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, Intege
 
 from ...dialects.support.scalar import width_of
 from ..device.cpu import Machine
-from ..loop_nests.cost import LONGEST_TOGETHER, TOGETHER, TOGETHER_ALONG
+from ..loop_nests.cost import TOGETHER, TOGETHER_ALONG
 from .contraction import Contraction
 
 MIN_MULTIPLICATIONS = 8192
@@ -21,7 +21,10 @@ MIN_ROWS = 4
 """With fewer rows or columns, the product reads its matrices hardly more than once; plain loops stream them."""
 
 LEAST_VECTORS = 4
-"""Vectors of a row of A from which plain loops multiply it by a few columns at once."""
+"""Vectors of a row of A from which plain loops multiply it by a few columns at once, less than half a vector."""
+
+MOST_OF_L1 = 0.75
+"""The part of the L1 cache that these columns may take: all of them are read for each row."""
 
 MOST_ROWS = 14
 """Rows of a block: more would make the micro-kernel long, and gain little."""
@@ -110,8 +113,9 @@ def has_few_columns(product: Contraction, machine: Machine) -> bool:
         and product.factors == (product.element, product.element)
         and product.element != i32
     )
-    is_long = LEAST_VECTORS * lanes_of(product, machine) <= product.k.size <= LONGEST_TOGETHER
-    most = TOGETHER_ALONG if product.k.b == 1 else TOGETHER
+    lanes, bytes_of_b = lanes_of(product, machine), product.n.size * product.depth * width_of(product.element) // 8
+    is_long = product.k.size >= LEAST_VECTORS * lanes and bytes_of_b <= machine.l1_bytes * MOST_OF_L1
+    most = min(lanes // 2 - 1, TOGETHER_ALONG if product.k.b == 1 else TOGETHER)
     return is_plain and is_long and machine.registers >= 32 and product.n.size <= most
 
 

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from ..loop_nests.combiners import Combiner
-from ..loop_nests.cost import LONGEST_TOGETHER, TOGETHER, TOGETHER_ALONG
+from ..loop_nests.cost import TOGETHER, TOGETHER_ALONG
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
 from ..loop_nests.nest import Access
+
+LONGEST = 8192
+"""Most elements of one sum: longer ones are summed in blocks."""
 
 LEAST = 16
 """Elements of the innermost of several loops from which it is worth adding up vectors after each run of it."""
@@ -37,7 +40,7 @@ class Together:
         read = [x for x in nest.inputs if isinstance(x, Access)]
         is_shared = any(x.strides[innermost] and not x.strides[last] for x in read)
         most = TOGETHER_ALONG if all(x.strides[innermost] in (0, 1) for x in read) else TOGETHER
-        is_few = nest.sizes[last] * len(nest.outputs) <= most and nest.sizes[innermost] <= LONGEST_TOGETHER
+        is_few = nest.sizes[last] * len(nest.outputs) <= most and nest.sizes[innermost] <= LONGEST
         fills_vectors = len(self.reduced) == 1 or nest.sizes[innermost] >= LEAST
         return is_shared and is_few and fills_vectors and last not in bounds
 

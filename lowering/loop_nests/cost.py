@@ -33,9 +33,6 @@ CACHED_COLUMNS = CPU.l1_bytes // 4 // cost.F32_BYTES
 TOGETHER, TOGETHER_ALONG = 4, 6
 """Most sums of one loop, each of which takes the registers of several vectors; and where all is read contiguously."""
 
-LONGEST_TOGETHER = 8192
-"""Most elements of such sums: longer ones are summed in blocks."""
-
 PASS_ROWS = 4
 """Reduced elements that one pass over a tile of accumulators combines."""
 

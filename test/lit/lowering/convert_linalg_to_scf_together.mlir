@@ -46,3 +46,32 @@ func.func private @window(%x: memref<36x24xf32>, %w: memref<3x24x2xf32>, %o: mem
   }
   func.return
 }
+
+// Columns that leave the L1 cache, and those of f64, of which eight fill a vector, are multiplied in blocks.
+// CHECK-LABEL: func.func private @long(
+// CHECK:         func.call @long_block
+func.func private @long(%x: memref<32x4096xf32>, %y: memref<4x4096xf32>, %o: memref<32x4xf32>) attributes {hlo.kernel = "dot"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<32x4xf32>)
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : memref<32x4096xf32>, memref<4x4096xf32>) outs(%o : memref<32x4xf32>) attrs = {xhlo.contraction} {
+  ^bb(%p: f32, %q: f32, %z: f32):
+    %r = arith.mulf %p, %q fastmath<reassoc,contract> : f32
+    %s = arith.addf %z, %r fastmath<reassoc,contract> : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func private @doubles(
+// CHECK:         func.call @doubles_block
+func.func private @doubles(%x: memref<128x64xf64>, %y: memref<4x64xf64>, %o: memref<128x4xf64>) attributes {hlo.kernel = "dot"} {
+  %zero = arith.constant 0.0 : f64
+  linalg.fill ins(%zero : f64) outs(%o : memref<128x4xf64>)
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : memref<128x64xf64>, memref<4x64xf64>) outs(%o : memref<128x4xf64>) attrs = {xhlo.contraction} {
+  ^bb(%p: f64, %q: f64, %z: f64):
+    %r = arith.mulf %p, %q fastmath<reassoc,contract> : f64
+    %s = arith.addf %z, %r fastmath<reassoc,contract> : f64
+    linalg.yield %s : f64
+  }
+  func.return
+}
