@@ -189,7 +189,9 @@ class _Tiling:
 
     def _row_op(self, op: Operation, b: Builder) -> Operation:
         """An operation of the body, on the rows of a tile."""
-        if isinstance(op, ReturnOp) or is_repeated(op):
+        if isinstance(op, ReturnOp):
+            return ReturnOp.create(operands=self._returned(op, b), location=op.location)
+        if is_repeated(op):
             return self._clone(op)
         places = self.rows.places(op)
         if not any(place is not None for place in places):
@@ -207,6 +209,14 @@ class _Tiling:
         for old, result in zip(op.results, new.results, strict=True):
             result.name_hint = old.name_hint
         return new
+
+    def _returned(self, op: ReturnOp, b: Builder) -> list[SSAValue]:
+        """What a tile carries on; that may be a constant, or come from outside."""
+        carried = {i: dim for i, dim in self.rows.carried.items() if i not in self.stacks}
+        return [
+            self._operand(value, carried[i], b) if i in carried else self.mapping.get(value, value)
+            for i, value in enumerate(op.operands)
+        ]
 
     def _operands(
         self, op: Operation, places: Sequence[int | None], b: Builder

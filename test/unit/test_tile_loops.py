@@ -159,3 +159,11 @@ def test_bits_do_not_depend_on_the_threads() -> None:
     one = bits(1)
     assert len(one.splitlines()) == 4
     assert bits(3) == one
+
+
+def test_a_state_that_becomes_a_constant() -> None:
+    """The state of the next step is no result of the body, and the one after it comes from outside."""
+    stated = STACK + "\n      %sevens = hlo.constant dense<7.0> : tensor<{rows}x12xf32>"
+    for value in ("%sevens", "%h0"):
+        text = recurrence(12, stated).replace("hlo.return %12, %8, %11", f"hlo.return %12, {value}, %11")
+        check(text, *arrays(12), remark="rows run the loop each by itself")
