@@ -6,7 +6,7 @@ import itertools
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation, Region
 
@@ -86,7 +86,6 @@ def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
     captures = Captures(body)
     ops = operations_inside(region)
     slots = [inner for inner in ops if type(inner) is SlotOp]
-    allocas = [inner for inner in ops if type(inner) is memref.AllocaOp]
     capture(region, captures, set(loop_block.args))
 
     index, slot = (body.insert_arg(INDEX, len(body.args)) for _ in range(2))
@@ -95,10 +94,7 @@ def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
     for inner in slots:
         replace_uses(inner.slot, slot)
         erase_op(inner)
-    # An alloca in a loop would allocate stack space in each iteration.
-    for alloca in allocas:
-        alloca.detach()
-    body.add_ops([*captures.repeated, *allocas])
+    body.add_ops(captures.repeated)
     _move_ops(loop_block, body)
     body.add_op(return_op())
     function = function_op(name, body.arg_types, (), Region(body))

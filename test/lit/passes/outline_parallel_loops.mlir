@@ -1,7 +1,7 @@
 // RUN: hlo-opt %s --outline-parallel-loops | filecheck %s
 // The body becomes a function of its captured values, the iteration and a slot.
 
-// Constants and views are repeated inside; stack buffers are at the top.
+// Constants and views are repeated inside.
 // CHECK-LABEL: func.func private @kernel
 // CHECK-NEXT:    cpu.parallel_for @kernel_body_0(%a, %o : memref<4x8xf32>, memref<32xf32>) {count = 4 : i64}
 // CHECK-NEXT:    func.return
@@ -26,6 +26,30 @@ func.func private @kernel(%a: memref<4x8xf32>, %o: memref<32xf32>) attributes {h
     memref.store %x, %stack[%zero] : memref<8xf32>
     %y = memref.load %stack[%zero] : memref<8xf32>
     memref.store %y, %o[%at] : memref<32xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+
+// A buffer of each iteration stays in its loop, so that convert-to-llvm knows of which loop's accesses it is no part.
+// CHECK-LABEL: func.func private @own_buffers_body_0
+// CHECK-NOT:     memref.alloca
+// CHECK:         scf.for
+// CHECK-NEXT:      memref.alloca() : memref<f32>
+// CHECK:         } {xhlo.parallel}
+func.func private @own_buffers(%o: memref<4x4xf32>) attributes {hlo.kernel = "loop"} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  %x = arith.constant 1.0 : f32
+  "scf.parallel"(%zero, %four, %one) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb(%i: index):
+    scf.for %j = %zero to %four step %one {
+      %own = memref.alloca() : memref<f32>
+      memref.store %x, %own[] : memref<f32>
+      %y = memref.load %own[] : memref<f32>
+      memref.store %y, %o[%i, %j] : memref<4x4xf32>
+    } {xhlo.parallel}
     scf.reduce
   }) : (index, index, index) -> ()
   func.return
