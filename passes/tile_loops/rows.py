@@ -98,7 +98,10 @@ class Rows:
                 found.add(factors[0])
         if len(found) > 1:
             raise _Dependent(f"{op.name} combines rows with each other")
-        return found.pop(), rule
+        (factor,) = found
+        if any(factor in factors and factors != [factor] for dims in rule.tensors for factors in dims):
+            raise _Dependent(f"{op.name} mixes rows with other dimensions")
+        return factor, rule
 
 
 def rows_of(loop: Loop) -> Rows | str:
@@ -129,6 +132,14 @@ def rows_of(loop: Loop) -> Rows | str:
         if best is not None and len(best.carried) == len(tensors):
             break
     return reason if best is None else best
+
+
+def rows_along(loop: Loop, position: int, dim: int) -> Rows:
+    """The rows of a loop that a dimension of a carried tensor is known to number."""
+    start = loop.body.args[position]
+    rows = Rows(loop, shape_of(start)[dim])
+    _spread(rows, start, dim)
+    return rows
 
 
 def _refusal(loop: Loop) -> str | None:
@@ -224,6 +235,8 @@ def _check(op: Operation, places: Sequence[int | None], rows: Rows) -> None:
             moved = tuple(each[of_results[0] or 0] for each in fields) != (1, 1, 1, 1, 0, 0)
         case DynamicUpdateSliceOp():
             moved = places[1] is None
+        case GatherOp():
+            moved = places[0] is None and places[1] is None  # along a part of each slice
         case _:
             pass
     if moved:

@@ -52,12 +52,17 @@ def _matrices(value: SSAValue, loop: Loop, sizes: Sequence[int]) -> tuple[SSAVal
     if not isinstance(op, Operation) or op.parent is not loop.op.parent or not value.has_one_use():
         return ()
     if isinstance(op, DotGeneralOp):
-        whole = shape_of(value)[len(op.lhs_free) :] == tuple(sizes[len(op.lhs_free) :])
-        return (op.operands[1],) if whole and not op.dot_dimension_numbers.lhs_batching else ()
+        return (op.operands[1],) if _multiplies_parts(op, sizes) else ()
     if not is_elementwise(op):
         return ()
     shaped = [operand for operand in op.operands if shape_of(operand) == shape_of(value)]
     return tuple(matrix for operand in shaped for matrix in _matrices(operand, loop, sizes))
+
+
+def _multiplies_parts(op: DotGeneralOp, sizes: Sequence[int]) -> bool:
+    """Whether a slice of these sizes is a slice of the left factor, times all of the right one."""
+    own = len(op.lhs_free)
+    return not op.dot_dimension_numbers.lhs_batching and shape_of(op.results[0])[own:] == tuple(sizes[own:])
 
 
 def sink(sunk: Sunk) -> list[DotGeneralOp]:
@@ -91,7 +96,7 @@ def _part(
     if is_splat_constant(value):
         assert isinstance(op, ConstantOp)
         return b.constant(constant_array(op.dense).reshape(-1)[:1], make_tensor(tuple(sizes), element_of(value)))
-    if isinstance(op, DotGeneralOp) and value.has_one_use():
+    if isinstance(op, DotGeneralOp) and value.has_one_use() and _multiplies_parts(op, sizes):
         own, free = len(op.lhs_free), op.lhs_free
         whole = shape_of(op.operands[0])
         (lhs, rhs), zero = b.tensors(op.operands), b.splat(0, starts[0].type)

@@ -22,7 +22,7 @@ from ...hlo_dialect.ops.creation import ConstantOp, IotaOp, is_splat_constant
 from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ...hlo_dialect.ops.gather import GatherOp
 from ...hlo_dialect.ops.slicing import SliceOp
-from ...hlo_dialect.types import HloTensor, constant_array, element_of, make_tensor, shape_of, tensor_type
+from ...hlo_dialect.types import HloTensor, bit_width, constant_array, element_of, make_tensor, shape_of, tensor_type
 from .rows import Rows, is_repeated
 
 
@@ -235,7 +235,10 @@ class _Tiling:
         dim, size = taken[0], self.tiles.size
         if at_rows and dim is not None:
             first = 1 if isinstance(op, DynamicSliceOp) else 2
-            operands[first + dim] = self._start(element_of(op.operands[first])).value
+            if bit_width(element_of(operands[first])) < 32:  # it may not number all rows
+                wide = element_of(self.outer.args[0])
+                operands[first:] = [start.convert(wide).value for start in b.tensors(operands[first:])]
+            operands[first + dim] = self._start(element_of(operands[first])).value
         if dim is None:
             return operands, {}
         match op:

@@ -19,7 +19,7 @@ from ...hlo_dialect.walking import operations_in
 from ...lowering.device.cpu import CPU
 from ..fuse_hlo.graph import bytes_of
 from ..fuse_loops import FEWEST_AT_A_TIME, MOST_AT_A_TIME, MOST_WORK, divide, separate
-from .rows import Rows, rows_of
+from .rows import rows_along, rows_of
 from .sinking import sink, sinkable
 from .sizes import Step, step_of, tiles_of
 from .tiles import Tiles, tile_loop
@@ -86,9 +86,8 @@ def _replace(op: WhileOp, found: Tiles) -> str:
     if shared:
         separate(op, shared)
     moved = _sink(op, step)
-    again = rows_of(Loop(op))
-    assert isinstance(again, Rows), "the rows of a loop depend neither on its limit nor on what was sunk into it"
-    tiles = Tiles(again, found.size)
+    # They depend neither on the limit of a loop nor on what was sunk into it, but more values may have others now.
+    tiles = Tiles(rows_along(Loop(op), *next(iter(carried.items()))), found.size)
     tile_loop(tiles)
     products = f", with {moved} product{'s' * (moved > 1)} from before it" if moved else ""
     return f"{tiles.count} tiles of {found.size} rows run the loop each by itself{products}{pieces}"

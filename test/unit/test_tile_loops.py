@@ -137,6 +137,73 @@ def test_each_level_of_optimization(level: Literal[0, 1, 2, 3]) -> None:
         np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
 
 
+STATES = """
+func.func @main(%w: tensor<4x4xf32>, %g: tensor<12x4xf32>, %flat: tensor<5x48xf32>, %at: tensor<2xi32>)
+    -> (tensor<12x4xf32>, tensor<12x4xf32>) {{
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  %0:3 = hlo.while(%i = %zero, %h = %g, %before = %g) : tensor<i32>, tensor<12x4xf32>, tensor<12x4xf32>
+    cond {{
+      %bound = hlo.constant dense<5> : tensor<i32>
+      %1 = hlo.compare LT, %i, %bound, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    }} do {{
+      %1 = hlo.dot_general %h, %w, contracting_dims = [1] x [0] : (tensor<12x4xf32>, tensor<4x4xf32>) -> tensor<12x4xf32>
+      %2 = hlo.add %1, %before : tensor<12x4xf32>
+      {more}
+      %4 = hlo.add %2, %3 : tensor<12x4xf32>
+      %next = hlo.tanh %4 : tensor<12x4xf32>
+      %5 = hlo.add %i, %one : tensor<i32>
+      hlo.return %5, %next, {returned} : tensor<i32>, tensor<12x4xf32>, tensor<12x4xf32>
+    }}
+  return %0#1, %0#2 : tensor<12x4xf32>, tensor<12x4xf32>
+}}
+"""
+
+
+def states(more: str, returned: str, remark: str) -> None:
+    numbers = np.random.default_rng(0)
+    inputs = [numbers.standard_normal(shape).astype(np.float32) / 4 for shape in ((4, 4), (12, 4), (5, 48))]
+    check(STATES.format(more=more, returned=returned), *inputs, np.asarray([1, 7], np.int32), remark=remark)
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_the_next_state_numbers_rows_or_columns(dim: int) -> None:
+    states(f"%3 = hlo.iota dim = {dim} : tensor<12x4xf32>", "%3", "3 tiles of 4 rows")
+
+
+def test_rows_that_are_part_of_a_dimension() -> None:
+    read = "%6 = hlo.dynamic_slice %flat, %i, %zero, sizes = [1, 48] : (tensor<5x48xf32>, tensor<i32>, tensor<i32>) -> tensor<1x48xf32>"
+    split = "%3 = hlo.reshape %6 : (tensor<1x48xf32>) -> tensor<12x4xf32>"
+    states(f"{read}\n{split}", "%h", "hlo.reshape mixes rows with other dimensions")
+
+
+def test_rows_that_are_part_of_gathered_slices() -> None:
+    numbers = "offset_dims = [0], collapsed_slice_dims = [0], start_index_map = [0, 1], index_vector_dim = 1"
+    slices = f"{{dimension_numbers = #stablehlo.gather<{numbers}>, slice_sizes = array<i64: 1, 12>}}"
+    moving = """%6 = hlo.broadcast_in_dim %i, dims = [] : (tensor<i32>) -> tensor<4x2xi32>
+    %7 = hlo.broadcast_in_dim %at, dims = [1] : (tensor<2xi32>) -> tensor<4x2xi32>
+    %8 = hlo.xor %6, %7 : tensor<4x2xi32>"""
+    gather = f'%3 = "stablehlo.gather"(%flat, %8) {slices} : (tensor<5x48xf32>, tensor<4x2xi32>) -> tensor<12x4xf32>'
+    states(f"{moving}\n{gather}", "%h", "not tiled: ")
+
+
+def test_indices_that_number_fewer_places_than_rows() -> None:
+    text = recurrence(300).replace("i32>", "i8>").replace("300x12xi8>", "300x12xi32>").replace("0.0625", "0.0009765625")
+    *inputs, steps = arrays(300)
+    check(text, *inputs, steps.astype(np.int8), remark="tiles of")
+
+
+def test_a_batched_product_beside_one_that_moves_into_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tile_loops, "LEAVES_CACHE", 0)
+    steps = "%steps = hlo.dot_general %xs, %vs, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<9x12x6xf32>, tensor<9x6x12xf32>) -> tensor<9x12x12xf32>"
+    both = "%both = hlo.add %all, %steps : tensor<9x12x12xf32>"
+    text = recurrence(12).replace("%n: tensor<i32>", "%n: tensor<i32>, %vs: tensor<9x6x12xf32>")
+    text = text.replace("  %0:3", f"  {steps}\n  {both}\n  %0:3").replace("dynamic_slice %all", "dynamic_slice %both")
+    weights = np.random.default_rng(0).standard_normal((9, 6, 12)).astype(np.float32)
+    check(text, *arrays(12), weights, remark="with 1 product from before it")
+
+
 BITS = """
 import sys
 sys.path[:0] = sys.argv[1:]
