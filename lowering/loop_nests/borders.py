@@ -13,10 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Operation, SSAValue
 
+from .kernel_builder import known_number
 from .nest import Nest
 
 LEAST_INSIDE = 32
@@ -55,7 +55,7 @@ def inside_of(nest: Nest, loop: int) -> Inside | None:
             if nest.dims[int(op.dim.value.data)] == loop:
                 places[op.result] = 0
             continue
-        if len(op.operands) != 2 or op.operands[0] not in places or (number := _number(op.operands[1])) is None:
+        if len(op.operands) != 2 or op.operands[0] not in places or (number := known_number(op.operands[1])) is None:
             continue
         at = number - places[op.operands[0]]
         match op:
@@ -78,9 +78,3 @@ def inside_of(nest: Nest, loop: int) -> Inside | None:
             clamps.add(op)
     small = end - first < max(LEAST_INSIDE, size // 2)
     return None if small or not clamps else Inside(first, end, frozenset(clamps), frozenset(tests))
-
-
-def _number(value: SSAValue) -> int | None:
-    owner = value.owner
-    known = isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr)
-    return owner.value.value.data if known else None  # pyright: ignore[reportAttributeAccessIssue]

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Block, SSAValue
 
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.classes import one_of
 from ...dialects.support.editing import insert_before
+from .kernel_builder import known_number
 
 UNROLL = "xhlo.unroll"
 """The attribute of a loop: its unroll factor; `WHOLLY` for full unrolling."""
@@ -106,7 +107,7 @@ def is_short_but_rolled(count: int, operations: int) -> bool:
 
 def _repeat(op: scf.ForOp, times: int) -> None:
     op.attributes.setdefault(UNROLL, integer_attr(times, IntegerType(64)))
-    if _constant(op.lb) is None:
+    if known_number(op.lb) is None:
         _begin_at_zero(op, cast(arith.AddiOp, op.ub.owner).rhs)
 
 
@@ -132,19 +133,12 @@ def _begin_at_zero(op: scf.ForOp, count: SSAValue) -> None:
 def iterations(op: scf.ForOp) -> int | None:
     """The number of iterations, if the bounds are constants or a constant apart."""
     begin, end, by = op.operands[:3]
-    lower, upper, step = map(_constant, (begin, end, by))
+    lower, upper, step = map(known_number, (begin, end, by))
     if not step:
         return None
     owner = end.owner
     if upper is None and type(owner) is arith.AddiOp and owner.lhs is begin:
-        lower, upper = 0, _constant(owner.rhs)
+        lower, upper = 0, known_number(owner.rhs)
     if lower is None or upper is None:
         return None
     return max(0, -(-(upper - lower) // step))
-
-
-def _constant(value: SSAValue) -> int | None:
-    owner = value.owner
-    if type(owner) is arith.ConstantOp and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None

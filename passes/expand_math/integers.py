@@ -13,7 +13,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, f32, f64
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.support.scalar import Scalar
+from ...dialects.support.scalar import Scalar, width_of
 
 _SIGNED = (arith.DivSIOp, arith.RemSIOp)
 _UNSIGNED = (arith.DivUIOp, arith.RemUIOp)
@@ -31,7 +31,7 @@ def divides(op: Operation, vector_bits: int) -> bool:
     if least is None or vector_bits < least:
         return False
     type_ = op.results[0].type
-    return isinstance(type_, IntegerType) and type_.width.data in _FLOATS and not _is_constant(op.operands[1])
+    return isinstance(type_, IntegerType) and width_of(type_) in _FLOATS and not _is_constant(op.operands[1])
 
 
 def _is_constant(value: SSAValue) -> bool:
@@ -48,8 +48,7 @@ def body_of(op: Operation) -> Callable[[Scalar, Scalar], Scalar]:
     into, back = (arith.UIToFPOp, arith.FPToUIOp) if unsigned else (arith.SIToFPOp, arith.FPToSIOp)
 
     def body(x: Scalar, y: Scalar) -> Scalar:
-        assert isinstance(x.type, IntegerType)
-        wide = _FLOATS[x.type.width.data]
+        wide = _FLOATS[width_of(x.type)]
         quotient = (x.cast(into, wide) / y.cast(into, wide)).cast(back, x.type)
         return x - quotient * y if is_remainder else quotient
 
