@@ -30,8 +30,8 @@ def divides(op: Operation, vector_bits: int) -> bool:
     least = SIGNED_BITS if isinstance(op, _SIGNED) else UNSIGNED_BITS if isinstance(op, _UNSIGNED) else None
     if least is None or vector_bits < least:
         return False
-    type_ = op.results[0].type
-    return isinstance(type_, IntegerType) and width_of(type_) in _FLOATS and not _is_constant(op.operands[1])
+    is_scalar = isinstance(op.results[0].type, IntegerType)
+    return is_scalar and width_of(op.results[0].type) in _FLOATS and not _is_constant(op.operands[1])
 
 
 def _is_constant(value: SSAValue) -> bool:
