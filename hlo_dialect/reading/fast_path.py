@@ -92,8 +92,8 @@ _MOST_FORMS = 4096
 _forms: dict[tuple[str, str], Learned] = {}
 """Forms that other programs of the process had and that mean the same in each; programs of a frontend repeat many."""
 
-_OF_ONE_PROGRAM = re.compile(r"!|#(?!stablehlo[.<])")
-"""An alias, perhaps: its meaning is the program's."""
+_OF_ONE_PROGRAM = re.compile(r"!|#(?!stablehlo[.<])|dense_resource")
+"""Perhaps an alias or a resource: the program says what it is."""
 
 
 class FastReader:

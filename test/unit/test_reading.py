@@ -30,7 +30,7 @@ from xhlo.hlo_dialect.diagnostics import DiagnosticError, file_location
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.plugins import Plugin
 from xhlo.hlo_dialect.printing import print_module
-from xhlo.hlo_dialect.reading import parse_module
+from xhlo.hlo_dialect.reading import fast_path, parse_module
 from xhlo.hlo_dialect.reading.attributes import MAX_LOCATION_DEPTH
 from xhlo.hlo_dialect.reading.parser import HloParser
 from xhlo.hlo_dialect.types import constant_array, is_splat
@@ -356,6 +356,7 @@ def test_forms_are_known_from_other_programs_of_the_process(monkeypatch: pytest.
       %1 = stablehlo.add %0, %x {seventeen = #note} : tensor<SIZE>
       return %1 : tensor<SIZE>
     }"""
+    monkeypatch.setattr(fast_path, "_forms", {})  # it is full after many programs
     parse_module(text.replace("SIZE", "2xf32").replace("NOTE", '#note = "first"'))
     again = text.replace("SIZE", "3xf32").replace("NOTE", '#note = "second"')
     read_generally: list[str] = []
@@ -371,6 +372,18 @@ def test_forms_are_known_from_other_programs_of_the_process(monkeypatch: pytest.
     assert "hlo.tanh" not in read_generally and "hlo.add" in read_generally
     assert print_module(module) == print_module(parse_module(again, fast=False))
     assert "second" in print_module(module)
+
+
+def test_a_resource_is_what_each_program_says() -> None:
+    text = """func.func @main(%x: tensor<2xi8>) -> tensor<2xi8> {
+      %0 = stablehlo.custom_call @f(%x) {backend_config = {a = dense_resource<b> : tensor<2xi8>}, api_version = 4 : i32} : (tensor<2xi8>) -> tensor<2xi8>
+      return %0 : tensor<2xi8>
+    }
+{-#
+  dialect_resources: { builtin: { b: "0x01000000BYTES" } }
+#-}"""
+    for data, array in (("0304", "[3, 4]"), ("0506", "[5, 6]")):
+        assert f"dense<{array}>" in print_module(read(text.replace("BYTES", data)))
 
 
 def test_operations_over_several_lines_and_comments() -> None:
