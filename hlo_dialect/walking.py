@@ -99,7 +99,7 @@ def _collect_region(region: Region, found: list[Operation]) -> None:
 
 @dataclass(frozen=True)
 class Survey:
-    """What is inside of an operation, found in one walk; it does not change with the operation."""
+    """The operations inside of an operation and their types, found in one walk; later changes do not show in it."""
 
     ops: list[Operation]
     """The operation and all inside of it, as `operations_in` has them."""

@@ -29,8 +29,8 @@ os.environ["XDG_CACHE_HOME"] = str(Path(__file__).resolve().parent.parent / "bui
 AS_PYTHON_DOES = gc.get_threshold()
 RARELY = (20_000, 50, 10)
 """
-Thresholds of the garbage collector. What a compilation leaves behind is collected after it with either; what the tests
-themselves keep would be looked through again and again.
+Thresholds of the garbage collector. Objects that a compilation leaves behind are collected after it with either; those
+that the tests themselves keep would be looked through again and again.
 """
 
 

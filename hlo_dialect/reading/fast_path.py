@@ -48,7 +48,7 @@ _PLAIN_DICTIONARY = re.compile(r'\{(?:[\w.$ =:,+-]|"[^"\\\n]*+")*+\}', re.ASCII)
 """Attributes that are numbers, strings and names, in braces: no aliases, no types of dialects, nothing nested."""
 _MOST_DICTIONARIES = 4096
 _plain_dictionaries: dict[str, dict[str, Attribute]] = {}
-"""What the general parser read, by text: most functions and modules of a frontend repeat a few."""
+"""Dictionaries that the general parser read, by text: most functions and modules of a frontend repeat a few."""
 
 Types = tuple[Attribute, ...]
 
@@ -244,7 +244,7 @@ class FastReader:
         )
 
     def _learned(self, form: str, signature: str, line: Line) -> Learned | None:
-        """What is known of a form over a signature, from this program or another."""
+        """The meaning of a form over a signature, if it is known from this program or another."""
         key = (form, signature)
         learned = self.learned.get(key)
         if learned is None and (learned := _forms.get(key)) is not None:

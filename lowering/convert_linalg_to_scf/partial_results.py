@@ -3,7 +3,7 @@ Partial results of a reduction, rows of a scratch buffer, as nests.
 
 Chunks of a long reduction have a row each. A narrow matrix, whose few columns would leave vectors empty, is reduced as
 one of wide rows: some rows that are neighbours in memory are taken as one, whose partial results are combined in the
-end. What is left beside whole wide rows follows.
+end. The rest, less than a whole wide row, follows.
 """
 
 from __future__ import annotations

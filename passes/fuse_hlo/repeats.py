@@ -71,8 +71,8 @@ def repeat_large_rows(clusters: Clusters, products: str) -> None:
     Compute large rows again, with the product that they come from, in the row fusions that read them: the weights of
     attention for their gradient.
 
-    These then read the factors of the product, and one value per row. What threads compute grows with their number,
-    what all of them read from memory together does not.
+    These then read the factors of the product, and one value per row. More threads compute more in the same time, but
+    read no more from memory together.
     """
     nodes = clusters.graph.nodes
     for cluster in [each for each in clusters.live.values() if each.kind == "row" and products in LIMITS]:

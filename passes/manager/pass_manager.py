@@ -75,7 +75,7 @@ class PassManager:
     reproducer: Path | None = None
     """Where to write the reproducer; if given, user errors leave one too."""
     survey: Survey | None = None
-    """What the module is before the first pass, if the caller has looked."""
+    """The operations of the module before the first pass, if the caller has looked."""
     watch: Callable[[str, ModuleOp], None] | None = None
     """Called after each pass with its name; what it raises ends the run."""
 

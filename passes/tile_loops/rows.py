@@ -62,7 +62,7 @@ class Rows:
     loop: Loop
     count: int
     dims: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    """Of the values of the body that have a row for each; the others are the same for all rows."""
+    """It has the values of the body with a row for each; the others are the same for all rows."""
     rules: dict[Operation, ShardingRule | None] = field(default_factory=dict[Operation, ShardingRule | None])
     """The factors of operations, as they are found."""
 

@@ -30,7 +30,7 @@ class Sunk:
 
     read: DynamicSliceOp
     matrices: tuple[SSAValue, ...]
-    """What the products multiply every slice by."""
+    """The factors that the products multiply every slice by."""
 
 
 def sinkable(loop: Loop) -> list[Sunk]:

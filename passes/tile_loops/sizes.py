@@ -35,7 +35,7 @@ SMALL = 64
 
 @dataclass(frozen=True)
 class Step:
-    """What one iteration of a loop takes for each row, and beside the rows."""
+    """The costs of one iteration of a loop: for each row, and beside the rows."""
 
     work: float
     """Operations for a row."""

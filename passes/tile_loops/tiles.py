@@ -211,7 +211,7 @@ class _Tiling:
         return new
 
     def _returned(self, op: ReturnOp, b: Builder) -> list[SSAValue]:
-        """What a tile carries on; that may be a constant, or come from outside."""
+        """The values that a tile carries on, which may be constants or come from outside."""
         carried = {i: dim for i, dim in self.rows.carried.items() if i not in self.stacks}
         return [
             self._operand(value, carried[i], b) if i in carried else self.mapping.get(value, value)

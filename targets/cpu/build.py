@@ -86,7 +86,7 @@ class _Beside(threading.Thread, Generic[T]):
             self._error = error
 
     def result(self) -> T:
-        """What the work returned, once it has ended. Raises what it raised."""
+        """The result of the work, once it has ended. Raises the error that it raised."""
         if self._error is not None:
             raise self._error
         return self._results[0]

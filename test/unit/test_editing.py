@@ -1,4 +1,4 @@
-"""What `dialects/support/editing.py` does to operations is what xDSL's methods do."""
+"""`dialects/support/editing.py` does to operations the same as xDSL's methods."""
 
 from __future__ import annotations
 

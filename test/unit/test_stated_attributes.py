@@ -1,4 +1,4 @@
-"""What passes leave for later ones is not taken from a program: its results stay those of its operations."""
+"""Attributes for later passes are not taken from a program: its results stay those of its operations."""
 
 from __future__ import annotations
 
