@@ -162,8 +162,10 @@ class _Planner:
         return target
 
     def store(self, area: Memory, result: int) -> None:
-        """A matrix by columns becomes a result by rows."""
-        self.plan.after.append(Move(area, self.result(result), self.call.results[result].shape[-1]))
+        """A matrix by columns becomes a result by rows. A part of the workspace has an element where a matrix has none."""
+        target = self.result(result)
+        if target.elements:
+            self.plan.after.append(Move(area, target, self.call.results[result].shape[-1]))
 
     def finish(self, *arguments: Argument, info: int | None = None, has_info: bool = True) -> Plan:
         """The plan with the routine's arguments; `info`, the last one, is a result, or in the workspace."""

@@ -123,6 +123,15 @@ def test_results_that_are_one(name: str, dtype: Any) -> None:
         near(ours, theirs)
 
 
+@pytest.mark.parametrize("shape", [(0, 0), (2, 0, 3), (3, 0)])
+def test_matrices_without_elements(shape: tuple[int, ...]) -> None:
+    """Their parts of the workspace have an element, which is not copied to the results."""
+    x = np.zeros(shape)
+    exe = xhlo.compile(jax.jit(lax.lu).lower(x), guard=True)
+    for ours, theirs in zip(exe(x), jax.tree.leaves(lax.lu(x)), strict=True):
+        near(ours, np.asarray(theirs))
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_multiplication_by_reflectors(dtype: Any) -> None:
     vectors, tau = numbers((5, 3), dtype), numbers((3,), dtype)
