@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..dialects.gpu.functions import GpuFuncOp
+from ..dialects.llvm_loops import UNROLL_NEVER
 from ..dialects.support.buffers import i32_array
 from ..dialects.support.creation import append, create_op, new_block
 from ..dialects.support.editing import detach_op, erase_op, replace_uses
@@ -34,6 +35,7 @@ LOOP_ATTRIBUTES = (PARALLEL, VECTORIZE, UNROLL)
 
 _I1 = IntegerType(1)
 _SIGNED_LESS = IntegerAttr(2, i64)
+_NEVER = IntegerAttr(UNROLL_NEVER, i64)
 _NO_SIGNED_WRAP = arith.IntegerOverflowAttr((arith.IntegerOverflowFlag.NSW,))
 
 Lowering: TypeAlias = "Callable[[Any, Block, Block, Lowerings], None]"
@@ -220,13 +222,18 @@ def _increased(block: Block, index: SSAValue, by: SSAValue, like: Operation) -> 
 
 
 def _lower_while(op: scf.WhileOp, before: Block, after: Block, lowerings: Lowerings) -> None:
-    """The region before the condition is the header; the one after it is the body."""
+    """
+    The region before the condition is the header; the one after it is the body.
+
+    The branch back states a fact of its own: LLVM merges an empty block into the one before it, and where that ends an
+    inner loop, the facts of that loop, such as that its iterations are independent, would become this one's.
+    """
     header, decision, condition = _inline(op.before_region, after, lowerings)
     body, latch, terminator = _inline(op.after_region, after, lowerings)
     test, *values = condition.operands
     _branch(before, header, op.arguments, op)
     _conditional_branch(decision, test, (body, values), (after, values), op)
-    _branch(latch, header, terminator.operands, op, _loop_facts(op))
+    _branch(latch, header, terminator.operands, op, {UNROLL: _NEVER, **_loop_facts(op)})
     erase_op(condition)
     erase_op(terminator)
 

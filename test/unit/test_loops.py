@@ -284,3 +284,24 @@ def test_a_recurrence_is_a_kernel(count: int, most: int, monkeypatch: pytest.Mon
     assert last == state
     calls = {kernel.name: kernel.calls for kernel in executable.kernels}
     assert calls["loop_0"] == -(-count // most)
+
+
+def test_an_unrolled_loop_at_the_end_of_another(capfd: pytest.CaptureFixture[str]) -> None:
+    """LLVM merges the ends of both, and warns if the outer one is to be unrolled then, as the inner one was."""
+    text = """func.func @main(%n: tensor<i8>, %x: tensor<3xf32>) -> tensor<3xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i8>
+      %three = stablehlo.constant dense<3> : tensor<i8>
+      %ones = stablehlo.constant dense<1.0> : tensor<3xf32>
+      %0:2 = stablehlo.while(%i = %zero, %a = %x) : tensor<i8>, tensor<3xf32>
+        cond {
+          %1 = stablehlo.compare NE, %i, %n : (tensor<i8>, tensor<i8>) -> tensor<i1>
+          stablehlo.return %1 : tensor<i1>
+        } do {
+          %1 = stablehlo.add %i, %three : tensor<i8>
+          %2 = stablehlo.add %a, %ones : tensor<3xf32>
+          stablehlo.return %1, %2 : tensor<i8>, tensor<3xf32>
+        }
+      return %0#1 : tensor<3xf32> }"""
+    x = np.array([1, 2, 3], np.float32)
+    np.testing.assert_array_equal(xhlo.compile(text)(np.array(4, np.int8), x), x + 172)
+    assert capfd.readouterr().err == ""

@@ -49,12 +49,13 @@ func.func @never(%init: f32) -> f32 {
   func.return %r : f32
 }
 
+// The branch back has a fact of its own, lest LLVM give the loop those of one inside.
 // CHECK-LABEL: func.func @decided
 // CHECK:         cf.br ^[[TEST:bb[0-9]+]](%x : i32)
 // CHECK:       ^[[TEST]](%v: i32):
 // CHECK:         cf.cond_br %{{.*}}, ^[[DO:bb[0-9]+]](%v : i32), ^[[END:bb[0-9]+]](%v : i32)
 // CHECK:       ^[[DO]](%w: i32):
-// CHECK:         cf.br ^[[TEST]](%{{.*}} : i32)
+// CHECK:         cf.br ^[[TEST]](%{{.*}} : i32) {xhlo.unroll = 1 : i64}
 // CHECK:       ^[[END]](%[[R:.*]]: i32):
 // CHECK-NEXT:    func.return %[[R]] : i32
 func.func @decided(%x: i32, %limit: i32) -> i32 {
