@@ -283,9 +283,9 @@ class Tensor:
 
     def copysign(self, sign: Tensor) -> Tensor:
         """The magnitude of this tensor with the sign of the other, of zeros and NaN too."""
-        size = abs(self)
-        negative = sign.bits_as(IntegerType(bit_width(sign.element))) < 0
-        return negative.select(-size, size)
+        bits, highest = IntegerType(bit_width(self.element)), 1 << (bit_width(self.element) - 1)
+        joined = (self.bits_as(bits) & (highest - 1)) | (sign.bits_as(bits) & -highest)
+        return joined.bits_as(self.element)
 
     # Comparison: i1 tensors, false if either element is NaN, except for `is_nan`.
 

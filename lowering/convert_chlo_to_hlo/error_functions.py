@@ -1,17 +1,22 @@
 """
 chlo.erf and chlo.erfc as hlo arithmetic.
 
-Three approximations, each a minimax polynomial (Remez exchange in 60 digits, weighted to the error that matters, its
+Approximations by minimax polynomials (Remez exchange in 40 or more digits, weighted to the error that matters, their
 coefficients then rounded to the element type). With a = |x|:
 
-* near 0, a <= 1:      erf(x) = x + x NEAR(x x)
-* the tail, a >= 1/2:  erfc(a) = e^(-a a) TAIL(q) / (a + 1/2),  q = (a - 3) / (a + 3)
-* above 1:             erf(a) = 1 - e^(a LOG_COMPLEMENT(a))
+* near 0, a <= near_end:  erf(a) = a + a NEAR(a a)
+* the tail, a >= 1/2:     erfc(a) = e^(-a a) TAIL(q) / (a + 1/2),  q = (a - 3) / (a + 3)
+* above near_end, f32:    erf(a) = 1 - ROOT(a - 1)^4, without a division or an exponential
+* above near_end, f64:    erf(a) = 1 - e^(a LOG_COMPLEMENT(a))
 
-| polynomial     | over                 | degree f32, f64 | error f32, f64    | of what        |
-| NEAR           | 0 <= x x <= 1        | 6, 11           | 1.3e-9, 7.4e-18   | erf, relative  |
-| TAIL           | 0.5 <= a <= tail_end | 9, 21           | 3.1e-9, 4.0e-18   | erfc, relative |
-| LOG_COMPLEMENT | 1 <= a <= erf_end    | 5, 17           | 2.5e-9, 3.5e-18   | erf, absolute  |
+| polynomial     | over                     | degree f32, f64 | error f32, f64    | of what        |
+| NEAR           | 0 <= a <= near_end       | 6, 11           | 2.6e-9, 7.4e-18   | erf, relative  |
+| TAIL           | 0.5 <= a <= tail_end     | 9, 21           | 3.1e-9, 4.0e-18   | erfc, relative |
+| ROOT           | near_end <= a <= erf_end | 8, -            | 1.2e-8, -         | erf, absolute  |
+| LOG_COMPLEMENT | near_end <= a <= erf_end | -, 17           | -, 3.5e-18        | erf, absolute  |
+
+ROOT is the fourth root of erfc. Its argument is exact up to 2, where erfc is not small: the coefficients' products, and
+with them their rounding errors, are small there.
 
 Beyond tail_end erfc is below half of the smallest denormal number, beyond erf_end erf rounds to 1.
 
@@ -40,14 +45,17 @@ class ErrorFunctionTables:
     """The polynomials of one element type."""
 
     near: tuple[float, ...]
+    near_end: float
     tail: tuple[float, ...]
     tail_end: float
-    log_complement: tuple[float, ...]
+    far: tuple[float, ...]
+    """ROOT of f32, LOG_COMPLEMENT of f64."""
     erf_end: float
 
 
 SINGLE = ErrorFunctionTables(
-    near=(0.12837917, -0.37612626, 0.112835854, -0.026853815, 0.0051883305, -0.00080102024, 7.85385e-05),
+    near=(0.12837917, -0.3761262, 0.11283491, -0.026849169, 0.0051785577, -0.00079178927, 7.5319076e-05),
+    near_end=1.05,
     tail=(
         0.6265040291360059,
         -0.06781052,
@@ -61,8 +69,18 @@ SINGLE = ErrorFunctionTables(
         -0.00026589376,
     ),
     tail_end=10.3,
-    log_complement=(-1.1284755, -0.63584644, -0.10509665, 0.022786073, -0.003183113, 0.00021018153),
-    erf_end=4.0,
+    far=(
+        0.6297696,
+        -0.41548917,
+        0.004360025,
+        0.05066034,
+        -0.003409399,
+        -0.0058635473,
+        0.0015650868,
+        -5.5689852e-05,
+        -1.4902407e-05,
+    ),
+    erf_end=3.93,
 )
 DOUBLE = ErrorFunctionTables(
     near=(
@@ -79,6 +97,7 @@ DOUBLE = ErrorFunctionTables(
         1.3710988704190523e-08,
         -7.779462971761597e-10,
     ),
+    near_end=1.0,
     tail=(
         0.6265040291348648,
         -0.06781055306229065,
@@ -104,7 +123,7 @@ DOUBLE = ErrorFunctionTables(
         -7.353619350529426e-09,
     ),
     tail_end=27.5,
-    log_complement=(
+    far=(
         -1.1283791081989745,
         -0.6366202771986569,
         -0.10277072217003573,
@@ -131,10 +150,22 @@ DOUBLE = ErrorFunctionTables(
 def erf(x: Tensor) -> Tensor:
     """The error function of f32 or f64; NaN and -0 are returned unchanged."""
     tables = _tables(x)
-    magnitude = abs(x)
-    bounded = magnitude.minimum(tables.erf_end)
-    far = 1.0 - (bounded * bounded.polynomial(tables.log_complement)).exponential()
-    return (magnitude < 1.0).select(near_zero(x, tables), (x < 0.0).select(-far, far))
+    size = abs(x)
+    # One instruction of x86, unlike a minimum, and NaN stays NaN too.
+    bounded = (size > tables.erf_end).select(tables.erf_end, size)
+    far = (_far_in_double if tables is DOUBLE else _far_in_single)(bounded)
+    return (size < tables.near_end).select(near_zero(size, tables), far).copysign(x)
+
+
+def _far_in_single(a: Tensor) -> Tensor:
+    """erf(a) for near_end <= a <= erf_end."""
+    root = (a - 1.0).polynomial(SINGLE.far)
+    square = root * root
+    return square.multiply_add(-square, 1.0)
+
+
+def _far_in_double(a: Tensor) -> Tensor:
+    return 1.0 - (a * a.polynomial(DOUBLE.far)).exponential()
 
 
 def erfc(x: Tensor) -> Tensor:
@@ -151,7 +182,7 @@ def _tables(x: Tensor) -> ErrorFunctionTables:
 
 
 def near_zero(x: Tensor, tables: ErrorFunctionTables) -> Tensor:
-    """erf(x) for |x| <= 1."""
+    """erf(x) for |x| <= near_end."""
     return x.multiply_add((x * x).polynomial(tables.near), x)
 
 

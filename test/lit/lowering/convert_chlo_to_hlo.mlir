@@ -27,21 +27,28 @@ func.func @square(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
   return %0 : tensor<4xcomplex<f32>>
 }
 
-// x + x P(x x) up to 1, 1 - e^(a Q(a)) above.
+// a + a P(a a) up to 1.05, 1 - Q(a - 1)^4 above, with the sign bit of x.
 // CHECK-LABEL: func.func @erf
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
 func.func @erf(%x: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK-NEXT: %[[A:.*]] = hlo.abs %[[X]]
-  // CHECK-NEXT: %[[END:.*]] = hlo.constant dense<4.000000e+00> : tensor<4xf32>
-  // CHECK-NEXT: hlo.minimum %[[A]], %[[END]]
-  // CHECK: %[[E:.*]] = hlo.exponential
-  // CHECK: %[[FAR:.*]] = hlo.subtract %{{.*}}, %[[E]]
+  // CHECK-NEXT: %[[END:.*]] = hlo.constant dense<3.930000e+00> : tensor<4xf32>
+  // CHECK-NEXT: %[[ABOVE:.*]] = hlo.compare GT, %[[A]], %[[END]]
+  // CHECK-NEXT: hlo.select %[[ABOVE]], %[[END]], %[[A]]
+  // CHECK-NOT: hlo.exponential
+  // CHECK-NOT: hlo.divide
+  // CHECK: %[[SQUARE:.*]] = hlo.multiply %[[ROOT:.*]], %[[ROOT]] : tensor<4xf32>
+  // CHECK-NEXT: %[[MINUS:.*]] = hlo.negate %[[SQUARE]]
+  // CHECK-NEXT: %[[FOURTH:.*]] = hlo.multiply %[[SQUARE]], %[[MINUS]] {xhlo.may_fuse}
+  // CHECK: %[[FAR:.*]] = hlo.add %[[FOURTH]], %{{.*}} {xhlo.may_fuse}
   // CHECK: %[[IN:.*]] = hlo.compare LT, %[[A]], %{{.*}} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
-  // CHECK: %[[PRODUCT:.*]] = hlo.multiply %[[X]], %{{.*}} {xhlo.may_fuse}
-  // CHECK-NEXT: %[[NEAR:.*]] = hlo.add %[[PRODUCT]], %[[X]] {xhlo.may_fuse}
-  // CHECK: %[[MINUS:.*]] = hlo.negate %[[FAR]]
-  // CHECK: %[[SIGNED:.*]] = hlo.select %{{.*}}, %[[MINUS]], %[[FAR]]
-  // CHECK: %[[Y:.*]] = hlo.select %[[IN]], %[[NEAR]], %[[SIGNED]]
+  // CHECK: %[[PRODUCT:.*]] = hlo.multiply %[[A]], %{{.*}} {xhlo.may_fuse}
+  // CHECK-NEXT: %[[NEAR:.*]] = hlo.add %[[PRODUCT]], %[[A]] {xhlo.may_fuse}
+  // CHECK-NEXT: %[[SIZE:.*]] = hlo.select %[[IN]], %[[NEAR]], %[[FAR]]
+  // CHECK-NEXT: hlo.bitcast_convert %[[SIZE]] : (tensor<4xf32>) -> tensor<4xi32>
+  // CHECK: hlo.bitcast_convert %[[X]] : (tensor<4xf32>) -> tensor<4xi32>
+  // CHECK: %[[BITS:.*]] = hlo.or
+  // CHECK-NEXT: %[[Y:.*]] = hlo.bitcast_convert %[[BITS]] : (tensor<4xi32>) -> tensor<4xf32>
   // CHECK-NEXT: return %[[Y]]
   %0 = chlo.erf %x : tensor<4xf32> -> tensor<4xf32>
   return %0 : tensor<4xf32>
