@@ -15,9 +15,10 @@ from xhlo.dialects.gpu.functions import GpuLaunchFuncOp
 from xhlo.dialects.support.kernel import kernels_of
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
+from xhlo.lowering.loop_nests.masks import Condition
 from xhlo.lowering.map_kernels_to_gpu.reduction.chain import temporaries_of
 from xhlo.lowering.map_kernels_to_gpu.streamed_rows.analysis import streamed_form
-from xhlo.lowering.map_kernels_to_gpu.streamed_rows.masks import Condition, Mask, mask_of
+from xhlo.lowering.map_kernels_to_gpu.streamed_rows.masks import Mask, mask_of
 from xhlo.lowering.map_kernels_to_gpu.threads.phases import joined, phases_of
 from xhlo.passes.fuse_hlo import repeats
 from xhlo.targets.program.module_facts import kernels_of as described

@@ -28,6 +28,7 @@ from ....dialects.support.scalar import Scalar
 from ...loop_nests.indices import delinearized
 from ...loop_nests.kernel_builder import Index, IndexValue
 from ...loop_nests.loop_builder import buffer_of
+from ...loop_nests.masks import Condition
 from ..contraction.block import SharedArena
 from ..contraction.loader import both, zero
 from ..reduction.block import combine_group
@@ -38,7 +39,7 @@ from ..threads.launch import Launch
 from ..threads.ranges import ceil_div
 from .engine import Engine, padded
 from .form import Mixture, RowProduct, StreamedForm
-from .masks import Condition, mask_of
+from .masks import mask_of
 from .register_engine import RegisterEngine
 from .results import MixtureWriter
 from .rows import RowChain
