@@ -162,8 +162,9 @@ class _Planner:
         return target
 
     def store(self, area: Memory, result: int) -> None:
-        """A matrix by columns becomes a result by rows. A part of the workspace has an element where a matrix has none."""
+        """A matrix by columns becomes a result by rows."""
         target = self.result(result)
+        # A part of the workspace has one element where a matrix has none.
         if target.elements:
             self.plan.after.append(Move(area, target, self.call.results[result].shape[-1]))
 
