@@ -15,6 +15,7 @@ from ..loop_nests.nest import Access, Nest
 from .blocking import Blocking
 from .contraction import Contraction, Loop
 from .packing import Packer
+from .row_masks import RowMask
 from .row_plan import RowProductPlan, sums_rows
 
 f32 = Float32Type()
@@ -31,6 +32,8 @@ class TiledProduct:
     """Packs panels of rows; None if they are read where they are."""
     packer: Packer | None
     """Packs the other factor, beforehand; None if it is read where it is."""
+    mask: RowMask | None
+    """Says which columns of its rows are not needed."""
 
 
 def row_contraction(plan: RowProductPlan, nest: Nest, inits: Sequence[SSAValue | None]) -> Contraction | None:

@@ -39,6 +39,7 @@ from .last_row import LastRow
 from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
 from .packing import Operand, Packer, number_matrices
 from .row_contractions import TiledProduct, f32, row_contraction
+from .row_masks import mask_of
 from .row_plan import RowProductPlan, Temporary, in_row, is_product, plan_row_products, sums_rows
 from .row_sums import RowSum
 
@@ -126,7 +127,6 @@ class RowProductEmitter:
         """Whether tasks are whole matrices of a batch: enough for all threads, or with sums over their rows."""
         self.buffers: dict[SSAValue, SSAValue] = {}
         """The buffers of the task by those of the kernel that they stand for."""
-        self.machine = machine
         self.next: Sequence[NextFactor] = ()
         """What the next matrix reads; blocks of the first product ask for it."""
 
@@ -176,7 +176,8 @@ class RowProductEmitter:
                 other = Operand(product.b, around, n.size, n.b, k.size, k.b, blocking.nr, blocking.group, local=False)
                 packer = self._packer(other, blocking, by_tasks)
             row_packer = self._row_packer(product, blocking)
-            found[number] = TiledProduct(self.plan.nests[number], product, blocking, row_packer, packer)
+            mask = mask_of(self.plan, number, product)
+            found[number] = TiledProduct(self.plan.nests[number], product, blocking, row_packer, packer, mask)
         return found
 
     def _is_read_in_place(self, product: Contraction, blocking: Blocking) -> bool:
@@ -388,8 +389,8 @@ class RowProductEmitter:
         builder.location = each.nest.op.location
         passes = -(-product.k.size // blocking.kc)
         count = end - first
+        c, c_at, c_row = self._output(product, outer, first)
         if passes > 1:
-            c, c_at, c_row = self._output(product, outer, first)
             clear_block(builder, self.kernel, c, c_at, (count, product.n.size), (c_row, 1))
         panels = -(-self.tile // self.panel)
         used = panels if isinstance(count, int) else builder.index(count + (self.panel - 1)) // self.panel
@@ -397,16 +398,21 @@ class RowProductEmitter:
             lower, upper = chunk(builder, number, blocking.kc, product.k.size)
             with builder.loop(0, used) as i:
                 a, a_at, lies = self._panel_of_rows(each, outer, first, i, lower, upper)
+                row = i * self.panel
+                rows = builder.min(count - row, self.panel)
+                needed: tuple[Index, Index] = (0, blocking.n_panels)
+                if each.mask is not None:
+                    needed = each.mask.panels(builder, outer, first + row, rows, blocking.nr)
+                    if passes == 1:
+                        each.mask.clear(builder, self.kernel, (c, c_at + row * c_row, c_row), rows, needed, blocking.nr)
                 in_argument = each.row_packer is None and product.a.root not in self.plan.temporaries
-                with builder.loop(0, blocking.n_panels) as j:
+                with builder.loop(*needed) as j:
                     if passes == 1 and in_argument:
                         ask_for_next_rows(builder, product, self.panel, (a, a_at), j, blocking.n_panels)
                     for factor in self.next if each.nest is self.plan.nests[min(self.contractions)] else ():
                         at = builder.index((first // self.panel + i) * blocking.n_panels + j)
                         factor.ask(builder, at, blocking.m_panels * blocking.n_panels)
                     b, b_at, column = self._panel_of_columns(each, outer, j, lower, upper)
-                    c, c_at, c_row = self._output(product, outer, first)
-                    row = i * self.panel
                     in_place = each.packer is None
                     target = Target(
                         column=1,
@@ -426,7 +432,7 @@ class RowProductEmitter:
                         c_at=c_at + row * c_row + column,
                         c_row=c_row,
                         count=upper - lower,
-                        rows=builder.min(count - row, self.panel),
+                        rows=rows,
                         columns=builder.min(product.n.size - column, blocking.nr),
                     )
                     call_micro_kernel(builder, self.kernel, blocking, lies, target, arguments)

@@ -1,0 +1,146 @@
+"""Attention under masks of indices on the CPU, whose discarded scores are not computed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xhlo
+from attention_programs import Attention, AttentionGradient
+from xhlo.lowering.convert_contractions_to_vector import row_products
+from xhlo.lowering.convert_contractions_to_vector.row_masks import mask_of
+from xhlo.lowering.loop_nests.masks import Condition
+
+Numbers = np.ndarray
+
+
+@dataclass(frozen=True)
+class Mask:
+    lines: str
+    """Defines %m from the indices %i and %j; INDEX and TRUTH stand for types, C(n) for a constant."""
+    holds: Callable[[Numbers, Numbers], Numbers]
+    conditions: tuple[Condition, ...] = ()
+    """What the columns of the product are bounded by."""
+
+
+def compared(sign: str, lhs: str, rhs: str, name: str = "m") -> str:
+    return f"%{name} = hlo.compare {sign}, %{lhs}, %{rhs}, SIGNED : (INDEX, INDEX) -> TRUTH\n"
+
+
+def constant(number: int) -> str:
+    return f"%c = hlo.constant dense<{number}> : INDEX\n"
+
+
+def sum_of(lhs: str, rhs: str) -> str:
+    return f"%n = hlo.add %{lhs}, %{rhs} : INDEX\n"
+
+
+def condition(row: int, column: int, rest: int) -> Condition:
+    """`row * i + column * j + rest >= 0`, in a kernel of three loops over rows."""
+    return Condition(((2, row), (3, column)), rest)
+
+
+WINDOW = compared("GE", "i", "j", "a") + constant(20) + sum_of("j", "c") + compared("GT", "n", "i", "b")
+
+MASKS = {
+    "causal": Mask(compared("GE", "i", "j"), lambda i, j: i >= j, (condition(1, -1, 0),)),
+    "strictly above": Mask(compared("LT", "i", "j"), lambda i, j: i < j, (condition(-1, 1, -1),)),
+    "after a cache": Mask(
+        constant(9) + sum_of("i", "c") + compared("GE", "n", "j"), lambda i, j: i + 9 >= j, (condition(1, -1, 9),)
+    ),
+    "none in the first rows": Mask(
+        constant(-21) + sum_of("i", "c") + compared("GE", "n", "j"), lambda i, j: i - 21 >= j, (condition(1, -1, -21),)
+    ),
+    # The first row needs the first, or last, column of a panel alone.
+    "one column of a panel": Mask(
+        constant(65) + sum_of("i", "j") + compared("LT", "n", "c"),
+        lambda i, j: i + j < 65,
+        (condition(-1, -1, 64),),
+    ),
+    "the last column of a panel": Mask(
+        constant(62) + sum_of("i", "c") + compared("LT", "n", "j"),
+        lambda i, j: i + 62 < j,
+        (condition(-1, 1, -63),),
+    ),
+    "window": Mask(
+        WINDOW + "%m = hlo.and %a, %b : TRUTH\n",
+        lambda i, j: (i >= j) & (j + 20 > i),
+        (condition(1, -1, 0), condition(-1, 1, 19)),
+    ),
+    # Neither comparison decides alone.
+    "either": Mask(WINDOW + "%m = hlo.or %a, %b : TRUTH\n", lambda i, j: (i >= j) | (j + 20 > i)),
+    "some columns": Mask(
+        constant(40) + compared("LT", "j", "c"), lambda i, j: (j < 40) & (i >= 0), (Condition(((3, -1),), 39),)
+    ),
+}
+
+
+def text_of(case: Attention, mask: Mask) -> str:
+    found = re.search(r"%m = hlo.compare .* : \((\S*), .*\) -> (\S*)\n", case.text())
+    assert found is not None
+    lines = mask.lines.replace("INDEX", found[1]).replace("TRUTH", found[2])
+    return case.text().replace(found[0], lines)
+
+
+def expected(case: Attention, inputs: tuple[Numbers, Numbers, Numbers], mask: Mask) -> Numbers:
+    q, k, v = (x.astype(np.float64) for x in inputs)
+    i, j = np.indices((case.queries, case.keys))
+    with np.errstate(invalid="ignore"):
+        s = np.where(mask.holds(i, j), np.einsum("bhqd,bhkd->bhqk", q, k) * 0.25, -1e30)
+        e = np.exp(s - s.max(-1, keepdims=True))
+        return np.einsum("bhqk,bhkd->bhqd", e / e.sum(-1, keepdims=True), v)
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_masks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores under a mask are not seen, infinite or not; the mask bounds the columns of the first product alone."""
+    mask, case = MASKS[name], Attention(1, 2, 50, 83, 16, 20, causal=True)
+    found: list[tuple[Condition, ...]] = []
+
+    def record(*arguments: Any) -> Any:
+        mask = mask_of(*arguments)
+        found.append(() if mask is None else mask.conditions)
+        return mask
+
+    monkeypatch.setattr(row_products, "mask_of", record)
+    executable = xhlo.compile(text_of(case, mask))
+    assert [set(each) for each in found] == [set(mask.conditions), set()]
+    q, k, v = case.inputs()
+    infinite = k.copy()
+    infinite[:, :, 45], infinite[:, :, 7] = np.inf, np.nan
+    for keys in (k, infinite):
+        (got,) = executable.compute((q, keys, v), None)
+        np.testing.assert_allclose(got, expected(case, (q, keys, v), mask), atol=4e-6)
+
+
+def test_several_passes() -> None:
+    """Sums of the first product that begin with zeros in all columns."""
+    mask, case = MASKS["causal"], Attention(1, 1, 70, 130, 2100, 8, causal=True)
+    (got,) = xhlo.compile(text_of(case, mask)).compute(case.inputs(), None)
+    np.testing.assert_allclose(got, expected(case, case.inputs(), mask), atol=2e-5)
+
+
+def test_scores_that_are_returned_are_computed() -> None:
+    """Another reader sees what the mask discards."""
+    case = Attention(1, 2, 33, 41, 16, 20, causal=True)
+    text = case.text().replace("func.return %o", "func.return %s1, %o")
+    types = re.search(r"%s1 = .* : (\S*)\n", text)
+    assert types is not None
+    text = re.sub(r"-> (\S*) \{", rf"-> ({types[1]}, \1) {{", text, count=1)
+    text = re.sub(r"(return .* :) (\S*)\n", rf"\1 {types[1]}, \2\n", text)
+    q, k, v = case.inputs()
+    scores, got = xhlo.compile(text).compute((q, k, v), None)
+    np.testing.assert_allclose(scores, np.einsum("bhqd,bhkd->bhqk", q, k) * 0.25, atol=1e-5)
+    np.testing.assert_allclose(got, expected(case, (q, k, v), MASKS["causal"]), atol=4e-6)
+
+
+def test_gradients_of_causal_attention() -> None:
+    case = AttentionGradient(1, 2, 70, 16)
+    got = xhlo.compile(case.text()).compute(case.inputs(), None)
+    for result, want in zip(got, case.expected(), strict=True):
+        np.testing.assert_allclose(result, want, atol=2e-5)
