@@ -25,7 +25,7 @@ class Mask:
     """Defines %m from the indices %i and %j; INDEX and TRUTH stand for types, C(n) for a constant."""
     holds: Callable[[Numbers, Numbers], Numbers]
     conditions: tuple[Condition, ...] = ()
-    """What the columns of the product are bounded by."""
+    """The bounds of the product's columns."""
 
 
 def compared(sign: str, lhs: str, rhs: str, name: str = "m") -> str:

@@ -239,7 +239,7 @@ func.func @host(%a: memref<512x512xf32>, %b: memref<512x512xf32>, %c: memref<8xf
   func.return
 }
 
-// What is written alternately is written by one loop, whose vectors LLVM interleaves; not where gaps remain.
+// Parts that alternate are written by one loop, whose vectors LLVM interleaves; not where gaps remain.
 // CHECK-LABEL: func.func private @alternately(
 // CHECK:         scf.for %[[I:.*]] = %{{.*}} to
 // CHECK-NEXT:      memref.load %{{.*}}[%[[I]]]

@@ -3,8 +3,8 @@
 
 // REMARK: remark: one kernel runs 3 tiles on several threads, with their loops
 
-// Two tiles run at once, and the third after them. What a tile needs for itself is in a part of the arena for each
-// thread, or on its stack.
+// Two tiles run at once, and the third after them. A tile's own buffers are in a part of the arena for each thread, or on
+// its stack.
 
 // CHECK-LABEL: func.func @main
 // CHECK: %[[PART:.*]] = memref.view %arena[%{{.*}}][] : memref<{{.*}}xi8> to memref<4992xi8>

@@ -18,7 +18,7 @@ func.func @rows(%x: tensor<40x1024xf32>) -> tensor<40xf32> {
   func.return %0 : tensor<40xf32>
 }
 
-// A vector is divided for threads too. What is left beside whole parts is combined with their results.
+// A vector is divided for threads too. The rest beside whole parts is combined with their results.
 // CHECK-LABEL: func.func @vector
 // CHECK-DAG:     hlo.slice %x [0:9216]
 // CHECK-DAG:     hlo.slice %x [9216:9220]

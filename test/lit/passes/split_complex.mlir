@@ -98,7 +98,7 @@ func.func @unknown(%a: tensor<2xf32>) -> tensor<2xf32> {
 
 // -----
 
-// What is only moved is moved as pairs.
+// Values that are only moved are moved as pairs.
 // CHECK-LABEL: func.func @moved
 // CHECK:         %[[BACK:.*]] = hlo.reverse %{{.*}}, dims = [0] : tensor<4x6x2xf32>
 // CHECK:         %[[MOVED:.*]] = hlo.transpose %[[BACK]], dims = [1, 0, 2] : (tensor<4x6x2xf32>) -> tensor<6x4x2xf32>

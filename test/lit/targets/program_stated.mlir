@@ -2,8 +2,8 @@
 // RUN: hlo-opt %s --fuse --split-input-file 2>&1 >/dev/null | filecheck %s --check-prefix=WARNING
 // RUN: hlo-opt %s --fuse --split-input-file 2>/dev/null | hlo-opt --fuse --split-input-file - | filecheck %s
 
-// What passes leave for later ones is not believed when a program states it. What holds is found again, also in a text
-// of fusions, which is read here in the third run.
+// Attributes that passes leave for later ones are not believed when a program states them. Those that hold are found again,
+// also in a text of fusions, which is read here in the third run.
 
 // WARNING: 'hlo.constant' op states xhlo.unread = unit without proof: ignored
 // CHECK-LABEL: func.func @stack
