@@ -89,6 +89,26 @@ func.func @erf_bf16(%x: tensor<4xbf16>) -> tensor<4xbf16> {
   return %0 : tensor<4xbf16>
 }
 
+// The logarithm has no more digits than f32 needs, and is NaN for |x| > 1.
+// CHECK-LABEL: func.func @erf_inv_f32
+func.func @erf_inv_f32(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NOT: hlo.log
+  // CHECK: hlo.shift_right_arithmetic %{{.*}}, %{{.*}} : tensor<4xi64>
+  // CHECK-NOT: hlo.log
+  // CHECK: %[[NAN:.*]] = hlo.constant dense<0x7FF8000000000000> : tensor<4xf64>
+  // CHECK: hlo.select %{{.*}}, %[[NAN]], %{{.*}}
+  // CHECK: hlo.convert %{{.*}} : (tensor<4xf64>) -> tensor<4xf32>
+  %0 = chlo.erf_inv %x : tensor<4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @erf_inv_f64
+func.func @erf_inv_f64(%x: tensor<f64>) -> tensor<f64> {
+  // CHECK: hlo.log %{{.*}} : tensor<f64>
+  %0 = chlo.erf_inv %x : tensor<f64> -> tensor<f64>
+  return %0 : tensor<f64>
+}
+
 // CHECK-LABEL: func.func @asin
 // CHECK-SAME: (%[[X:.*]]: tensor<4xbf16>)
 func.func @asin(%x: tensor<4xbf16>) -> tensor<4xbf16> {
