@@ -90,7 +90,7 @@ class Registry:
 
     def __init__(self) -> None:
         self._targets: dict[str, CustomCallTarget] = {}
-        self._loaded = False
+        self._begun = self._loaded = False
         self._lock = threading.RLock()
         self.version = 0
         """Grows with each registration, because programs compiled before may now have another meaning."""
@@ -122,19 +122,21 @@ class Registry:
             self.version += 1
 
     def _load(self) -> None:
-        """Load the targets of this folder and of installed packages, once."""
+        """Load the targets of this folder and of installed packages, once; other threads wait for them."""
         if self._loaded:
             return
         with self._lock:
-            if self._loaded:
+            # What is loaded may ask for targets, on this thread.
+            if self._begun:
                 return
-            self._loaded = True
+            self._begun = True
             from ..rules import import_files
 
             for file in import_files(__package__ or ""):
                 self._targets |= {target.name: target for target in getattr(file, "TARGETS", ())}
             for plugin, targets in loaded(ENTRY_POINT_GROUP):
                 self._add_those_of(plugin, targets)
+            self._loaded = True
 
     def _add_those_of(self, plugin: Plugin, targets: Any) -> None:
         try:

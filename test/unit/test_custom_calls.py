@@ -13,6 +13,7 @@ import pytest
 
 import xhlo
 from hlo_programs import Program
+from xhlo.hlo_dialect import rules
 from xhlo.hlo_dialect.custom_calls import registry
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.printing import print_module
@@ -363,3 +364,23 @@ def test_tokens_order_calls(register: Any) -> None:
         "%r, %u = stablehlo.custom_call @after(%x, %t) : (tensor<4xf32>, !stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)"
     )
     np.testing.assert_array_equal(both(text, X), X + 1)
+
+
+def test_threads_wait_for_the_targets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that asks while another loads the targets finds them."""
+    made, found = registry.Registry(), list[Any]()
+    other = threading.Thread(target=lambda: found.append(made.find("test.target")))
+
+    class File:
+        TARGETS = (registry.CustomCallTarget("test.target"),)
+
+    def files(package: str) -> list[Any]:
+        other.start()
+        other.join(0.1)
+        assert made.find("test.target") is None, "what is loaded may ask, too"
+        return [File]
+
+    monkeypatch.setattr(rules, "import_files", files)
+    assert made.find("test.target") is File.TARGETS[0]
+    other.join()
+    assert found == [File.TARGETS[0]]
