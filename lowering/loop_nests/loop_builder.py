@@ -97,8 +97,10 @@ class LoopBuilder(KernelBuilder):
         """
         op = create_op(memref.AllocaOp, result_types=[type_], properties={"operandSegmentSizes": i32_array((0, 0))})
         op.location = self.location
-        block = self.block if here else self.parallel_body or self.top
-        if here or block.first_op is None:
+        if here:
+            return self.insert(op).memref
+        block = self.parallel_body or self.top
+        if block.first_op is None:
             block.add_op(op)
         else:
             insert_before(op, block.first_op)

@@ -347,7 +347,7 @@ def test_colours_only_on_a_terminal_and_unless_refused(monkeypatch: pytest.Monke
         (["-p", ",".join(["cse"] * 9)], 2),
         (["-p", ",".join(["cse"] * 9), "--verify-each"], 10),
         (["--fuse"], 2),
-        (["--fuse", "-verify-each=true"], 19),
+        (["--fuse", "-verify-each=true"], 20),
     ],
 )
 def test_verification_after_each_pass(

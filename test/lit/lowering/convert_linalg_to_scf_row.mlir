@@ -156,3 +156,26 @@ func.func private @pairs(%x: memref<64x3xf32>, %o: memref<64x64x3xf32>) attribut
   }
   func.return
 }
+
+// The buffers of a kernel's only row come before their uses.
+// CHECK-LABEL: func.func private @one_row
+// CHECK:         %[[MEAN:.*]] = memref.alloca() : memref<f32>
+// CHECK:         memref.store %{{.*}}, %[[MEAN]][] : memref<f32>
+// CHECK:         func.return
+// CHECK-NEXT:  }
+func.func private @one_row(%x: memref<1x6xf32>, %o: memref<1x6xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %init = arith.constant 0.0 : f32
+  %m = memref.alloc() : memref<1xf32>
+  linalg.fill ins(%init : f32) outs(%m : memref<1xf32>)
+  linalg.generic {indexing_maps = [#wide, #thin], iterator_types = ["parallel", "reduction"]} ins(%x : memref<1x6xf32>) outs(%m : memref<1xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %s = arith.addf %z, %a : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#wide, #thin, #wide], iterator_types = ["parallel", "parallel"]} ins(%x, %m : memref<1x6xf32>, memref<1xf32>) outs(%o : memref<1x6xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.subf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
