@@ -126,7 +126,7 @@ class Registry:
         if self._loaded:
             return
         with self._lock:
-            # What is loaded may ask for targets, on this thread.
+            # Loading may ask for targets, on this thread.
             if self._begun:
                 return
             self._begun = True

@@ -16,7 +16,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Operation, SSAValue
 
-from .kernel_builder import known_number
+from .kernel_builder import SIGNED_COMPARISONS, known_number
 from .nest import Nest
 
 LEAST_INSIDE = 32
@@ -24,9 +24,6 @@ LEAST_INSIDE = 32
 
 MOST_OPERATIONS = 100
 """Operations of a body that is emitted three times."""
-
-_SGE, _SGT, _SLE, _SLT = 5, 4, 3, 2
-"""The predicates of arith.cmpi that a border has."""
 
 
 @dataclass(frozen=True)
@@ -63,18 +60,20 @@ def inside_of(nest: Nest, loop: int) -> Inside | None:
                 places[op.result] = places[op.lhs] + number
             case arith.MaxSIOp():
                 first = max(first, at)
+                places[op.result] = places[op.lhs]
+                clamps.add(op)
             case arith.MinSIOp():
                 end = min(end, at + 1)
-            case arith.CmpiOp() if op.predicate.value.data in (_SGE, _SGT):
-                first = max(first, at + (op.predicate.value.data == _SGT))
-                tests.add(op)
-            case arith.CmpiOp() if op.predicate.value.data in (_SLE, _SLT):
-                end = min(end, at + (op.predicate.value.data == _SLE))
+                places[op.result] = places[op.lhs]
+                clamps.add(op)
+            case arith.CmpiOp() if op.predicate.value.data in SIGNED_COMPARISONS:
+                sign, rest = SIGNED_COMPARISONS[op.predicate.value.data]
+                if sign > 0:
+                    first = max(first, at - rest)
+                else:
+                    end = min(end, at + rest + 1)
                 tests.add(op)
             case _:
-                continue
-        if isinstance(op, (arith.MaxSIOp, arith.MinSIOp)):
-            places[op.result] = places[op.lhs]
-            clamps.add(op)
+                pass
     small = end - first < max(LEAST_INSIDE, size // 2)
     return None if small or not clamps else Inside(first, end, frozenset(clamps), frozenset(tests))

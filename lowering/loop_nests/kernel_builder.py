@@ -26,6 +26,9 @@ _is_constant = one_of(arith.ConstantOp)
 
 OpT = TypeVar("OpT", bound=Operation)
 
+SIGNED_COMPARISONS = {2: (-1, -1), 3: (-1, 0), 4: (1, -1), 5: (1, 0)}
+"""By the numbers of slt, sle, sgt and sge: sign and rest in `sign * (lhs - rhs) + rest >= 0`, where one holds."""
+
 
 class KernelScalar(Scalar):
     """A scalar whose operators insert at its builder's insertion point; constants are shared by the kernel."""

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Operation, SSAValue
 
+from .kernel_builder import SIGNED_COMPARISONS
 from .nest import Nest
 
 MOST = 1 << 28
@@ -22,9 +23,6 @@ MOST = 1 << 28
 
 NARROW = (IntegerType(8), IntegerType(16))
 """Types that do not hold every index."""
-
-SIGNED = {2: (-1, -1), 3: (-1, 0), 4: (1, -1), 5: (1, 0)}
-"""By the numbers of slt, sle, sgt and sge: sign and rest in `sign * (lhs - rhs) + rest >= 0`, where one holds."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ def conditions_of(nest: Nest) -> Iterator[Condition]:
 
 def _condition(op: arith.CmpiOp, nest: Nest) -> Condition | None:
     """A signed comparison of two sums of indices and constants."""
-    signs = SIGNED.get(op.predicate.value.data)
+    signs = SIGNED_COMPARISONS.get(op.predicate.value.data)
     lhs, rhs = _affine(op.lhs, nest), _affine(op.rhs, nest)
     if signs is None or lhs is None or rhs is None:
         return None
