@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax, random
 
 from .program import Programs
@@ -41,9 +42,9 @@ def gaussian_mixture(points: Array, means: Array) -> tuple[Array, Array, Array]:
     return lax.fori_loop(0, 5, round_of, (means, jnp.ones_like(means), jnp.full(6, 1 / 6)))
 
 
-@program(lambda d: (d.normal(512, 32),))
+@program(lambda d: (d.normal(512, 32) * 0.85 ** np.arange(32, dtype=np.float32),))
 def principal_components(x: Array) -> tuple[Array, Array]:
-    """The variances along the components, and the points rebuilt from four of them."""
+    """The variances along the components, and the points rebuilt from four of them, which stand out."""
     x = x - jnp.mean(x, 0)
     u, s, v = jnp.linalg.svd(x, full_matrices=False)
     return s**2 / x.shape[0], (u[:, :4] * s[:4]) @ v[:4]
