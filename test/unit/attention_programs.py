@@ -29,20 +29,30 @@ class Attention:
     causal: bool = False
     returns_weights: bool = False
 
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of q, k and v."""
+
+        def shape(length: int, heads: tuple[int, ...], width: int) -> tuple[int, ...]:
+            middle = (*heads, length) if self.layout == "bhnd" else (length, *heads)
+            return (self.batch, *middle, width)
+
+        heads = (self.heads,)
+        grouped = (self.heads, self.groups) if self.groups > 1 else heads
+        return (
+            shape(self.queries, grouped, self.depth),
+            shape(self.keys, heads, self.depth),
+            shape(self.keys, heads, self.values),
+        )
+
     def inputs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         rng = np.random.default_rng(0)
-
-        def array(length: int, heads: tuple[int, ...], width: int) -> np.ndarray:
-            middle = (*heads, length) if self.layout == "bhnd" else (length, *heads)
-            return rng.standard_normal((self.batch, *middle, width)).astype(self.dtype)
-
-        grouped = (self.heads, self.groups) if self.groups > 1 else (self.heads,)
-        k, v = array(self.keys, (self.heads,), self.depth), array(self.keys, (self.heads,), self.values)
-        return array(self.queries, grouped, self.depth), k, v
+        q, k, v = self.shapes()
+        k, v, q = (rng.standard_normal(shape).astype(self.dtype) for shape in (k, v, q))
+        return q, k, v
 
     def text(self) -> str:
         """The program as JAX writes it; grouped queries put the group before or after the queries."""
-        q, k, v = self.inputs()
+        q, k, v = (_without_memory(shape, self.dtype) for shape in self.shapes())
         heads, length = (1, 2) if self.layout == "bhnd" else (2, 1)
         grouped = self.groups > 1
         first = q.shape[1:-1]
@@ -102,6 +112,11 @@ class Attention:
         return p, np.einsum(f"bh{rest}k,bhkd->bh{rest}d", p, v)
 
 
+def _without_memory(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    """Zeros, to have an array's type."""
+    return np.broadcast_to(np.zeros((), dtype), shape)
+
+
 def _along(numbers: np.ndarray, of: np.ndarray, dim: int) -> np.ndarray:
     shape = [1] * of.ndim
     shape[dim] = -1
@@ -118,14 +133,17 @@ class AttentionGradient:
     size: int
     dtype: np.dtype[Any] = FLOAT
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.batch, self.heads, self.length, self.size
+
     def inputs(self) -> list[np.ndarray]:
         """q, k, v, and the gradient of the result."""
         rng = np.random.default_rng(0)
-        shape = self.batch, self.heads, self.length, self.size
-        return [rng.standard_normal(shape).astype(self.dtype) for _ in range(4)]
+        return [rng.standard_normal(self.shape).astype(self.dtype) for _ in range(4)]
 
     def text(self) -> str:
-        x = type_of(self.inputs()[0])
+        x = type_of(_without_memory(self.shape, self.dtype))
         element = x.split("x")[-1][:-1]
         lead = f"tensor<{self.batch}x{self.heads}x{self.length}xf32>"
         s = lead.replace("xf32", f"x{self.length}xf32")
