@@ -1,56 +1,40 @@
-"""
-Checks of JAX on a platform of 8 devices, in a process of its own: the platform is xhlo, with XLA's CPU beside it.
-
-It prints the failure of each check as JSON.
-"""
+"""JAX on 8 devices of xhlo."""
 
 from __future__ import annotations
 
-import json
 import threading
-import traceback
-from collections.abc import Callable
 from typing import Any
 
+import pytest
+
+pytest.importorskip("jax", reason="JAX is not installed")
+
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import lax
+from jax.experimental import io_callback
+from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
-import spmd_programs
-from spmd_programs import DEVICES
-
-CHECKS: dict[str, Callable[[], None]] = {}
+DEVICES = 8
 A = np.random.default_rng(0).normal(size=(8, 16)).astype(np.float32)
 
 
-def check(function: Callable[[], None]) -> Callable[[], None]:
-    CHECKS[function.__name__] = function
-    return function
-
-
 def mesh() -> Any:
-    import jax
-
     return jax.sharding.Mesh(np.array(jax.devices()).reshape(2, 4), ("x", "y"))
 
 
 def put(value: Any, *spec: Any, on: Any = None) -> Any:
-    import jax
-
     sharding = jax.sharding.NamedSharding(on or mesh(), jax.sharding.PartitionSpec(*spec))
     return jax.device_put(value, sharding)
 
 
 def mapped(function: Any, ins: tuple[Any, ...], outs: tuple[Any, ...], **options: Any) -> Any:
-    import jax
-
     spec = jax.sharding.PartitionSpec
     return jax.jit(jax.shard_map(function, mesh=mesh(), in_specs=spec(*ins), out_specs=spec(*outs), **options))
 
 
-@check
-def callbacks_outside_of_shard_map_happen_once() -> None:
-    import jax
-    from jax.experimental import io_callback
-
+def test_callbacks_outside_of_shard_map_happen_once() -> None:
     seen: list[Any] = []
 
     def function(a: Any) -> Any:
@@ -64,10 +48,7 @@ def callbacks_outside_of_shard_map_happen_once() -> None:
     assert (8, 16) in seen
 
 
-@check
-def callbacks_in_shard_map_happen_on_every_device() -> None:
-    import jax
-
+def test_callbacks_in_shard_map_happen_on_every_device() -> None:
     seen: list[Any] = []
 
     def function(v: Any) -> Any:
@@ -79,29 +60,20 @@ def callbacks_in_shard_map_happen_on_every_device() -> None:
     assert seen == [(4, 4)] * DEVICES, seen
 
 
-@check
-def pure_callbacks_see_whole_arrays() -> None:
-    import jax
-
+def test_pure_callbacks_see_whole_arrays() -> None:
     wanted = jax.ShapeDtypeStruct(A.shape, A.dtype)
     function = jax.jit(lambda a: jax.pure_callback(lambda v: np.asarray(v) * 2, wanted, a) + 1)
     np.testing.assert_allclose(function(put(A, "x", "y")), A * 2 + 1, rtol=1e-6)
 
 
-@check
-def arguments_are_donated_on_all_devices() -> None:
-    import jax
-
+def test_arguments_are_donated_on_all_devices() -> None:
     given = put(A, "x", "y")
     result = jax.jit(lambda a: a + 1, donate_argnums=0)(given)
     assert given.is_deleted()
     np.testing.assert_allclose(result, A + 1)
 
 
-@check
-def arrays_are_resharded() -> None:
-    import jax
-
+def test_arrays_are_resharded() -> None:
     spec = jax.sharding.PartitionSpec
     array = put(A, "x", "y")
     for each in (("y", "x"), (None, ("x", "y")), (), (("y", "x"),), ("x", "y")):
@@ -112,10 +84,7 @@ def arrays_are_resharded() -> None:
         np.testing.assert_array_equal(np.asarray(array), A)
 
 
-@check
-def results_stay_split() -> None:
-    import jax
-
+def test_results_stay_split() -> None:
     array = put(A, "x", "y")
     spec = jax.sharding.PartitionSpec
     assert jax.jit(lambda a: a * 2 + 1)(array).sharding.spec == spec("x", "y")
@@ -125,10 +94,7 @@ def results_stay_split() -> None:
     assert compiled.output_shardings.spec == spec("x"), compiled.output_shardings
 
 
-@check
-def some_devices_in_another_order() -> None:
-    import jax
-
+def test_some_devices_in_another_order() -> None:
     devices = np.array(jax.devices())[[5, 2, 7, 1]].reshape(2, 2)
     array = put(A, "q", "p", on=jax.sharding.Mesh(devices, ("p", "q")))
     product, total = jax.jit(lambda a: (a @ a.T, a.sum(0)))(array)
@@ -138,11 +104,7 @@ def some_devices_in_another_order() -> None:
     assert single.devices() == {jax.devices()[3]}
 
 
-@check
-def explicit_shardings() -> None:
-    import jax
-    import jax.numpy as jnp
-
+def test_explicit_shardings() -> None:
     explicit = jax.make_mesh((2, 4), ("x", "y"), axis_types=(jax.sharding.AxisType.Explicit,) * 2)
     spec = jax.sharding.PartitionSpec
 
@@ -157,11 +119,7 @@ def explicit_shardings() -> None:
         assert moved.sharding.spec == spec("y", "x")
 
 
-@check
-def all_collectives_of_pmap() -> None:
-    import jax
-    from jax import lax
-
+def test_all_collectives_of_pmap() -> None:
     v = np.random.default_rng(1).normal(size=(8, 8, 3)).astype(np.float32)
     results = jax.pmap(
         lambda v: (
@@ -186,10 +144,7 @@ def all_collectives_of_pmap() -> None:
     np.testing.assert_allclose(results[6][5], v[4:].sum(0), rtol=1e-4, atol=1e-5)
 
 
-@check
-def programs_run_from_several_threads() -> None:
-    from jax import lax
-
+def test_programs_run_from_several_threads() -> None:
     array = put(A, "x", "y")
     functions = [mapped(lambda v, k=k: lax.psum(v * k, "x"), ("x", "y"), (None, "y")) for k in range(4)]
     errors: list[Exception] = []
@@ -209,11 +164,7 @@ def programs_run_from_several_threads() -> None:
     assert not errors, errors
 
 
-@check
-def an_error_on_one_device_is_raised() -> None:
-    import jax
-    from jax import lax
-
+def test_an_error_on_one_device_is_raised() -> None:
     def refuse(v: Any) -> Any:
         if v[0, 0] == A[4, 8]:
             raise ValueError("this device does not work")
@@ -222,35 +173,11 @@ def an_error_on_one_device_is_raised() -> None:
     def function(v: Any) -> Any:
         return lax.psum(jax.pure_callback(refuse, jax.ShapeDtypeStruct(v.shape, v.dtype), v), "x")
 
-    try:
+    with pytest.raises(jax.errors.JaxRuntimeError, match="this device does not work"):
         mapped(function, ("x", "y"), (None, "y"), check_vma=False)(put(A, "x", "y")).block_until_ready()
-    except jax.errors.JaxRuntimeError as error:
-        assert "this device does not work" in str(error), error
-    else:
-        raise AssertionError("nothing was raised")
 
 
-@check
-def executables_of_several_devices_are_serialized() -> None:
-    import jax
-    from jax.experimental.serialize_executable import deserialize_and_load, serialize
-
+def test_executables_of_several_devices_are_serialized() -> None:
     compiled = jax.jit(lambda a: (a * 2).sum(0)).lower(put(A, "x", "y")).compile()
     again = deserialize_and_load(*serialize(compiled))
     np.testing.assert_allclose(again(put(A, "x", "y")), (A * 2).sum(0), rtol=1e-4, atol=1e-5)
-
-
-def main() -> None:
-    spmd_programs.start_jax()
-    found: dict[str, str] = {}
-    for name, function in CHECKS.items():
-        try:
-            function()
-            found[name] = ""
-        except Exception:
-            found[name] = traceback.format_exc()
-    print(json.dumps(found))
-
-
-if __name__ == "__main__":
-    main()

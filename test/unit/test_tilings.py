@@ -1,38 +1,13 @@
-"""Sharded JAX programs on 8 devices of the CPU, against XLA; the spellings of tilings."""
+"""The spellings of tilings."""
 
 from __future__ import annotations
-
-import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from xdsl.utils.exceptions import VerifyException
 
-import spmd_programs
 from xhlo.hlo_dialect.sharding.tilings import Tiling, parse_tiling
 
 pytest.importorskip("jax")
-
-
-@pytest.fixture(scope="module")
-def outcomes() -> dict[str, str]:
-    """The failure of each program."""
-    script = Path(spmd_programs.__file__)
-    run = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
-
-
-@pytest.mark.parametrize("name", spmd_programs.NAMES)
-def test_program(outcomes: dict[str, str], name: str) -> None:
-    assert not outcomes[name], outcomes[name]
-
-
-def test_all_programs_are_named(outcomes: dict[str, str]) -> None:
-    assert sorted(outcomes) == sorted(spmd_programs.NAMES)
-
 
 TEXTS = {
     "{devices=[2,2]<=[4]}": ((2, 2), (0, 1, 2, 3)),

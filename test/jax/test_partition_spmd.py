@@ -1,18 +1,27 @@
-"""
-Sharded JAX programs on 8 devices: XLA's results are those of partition-spmd on 8 threads, and of JAX on xhlo. This is a
-program of its own because the number of devices is fixed when JAX starts. It prints the failure of each program as JSON.
-"""
+"""Sharded JAX programs on 8 devices: XLA's results are those of partition-spmd on 8 threads, and of JAX on xhlo."""
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pytest
+
+pytest.importorskip("jax", reason="JAX is not installed")
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from xhlo import register_custom_call
+from xhlo.targets.cpu.replicated import compile_replicated
+
 DEVICES = 8
+
+Function = Callable[..., Any]
 
 NAMES = """
 elementwise matmul out_shardings constraint reductions softmax reshapes permuted_mesh uneven sub_axes
@@ -23,16 +32,9 @@ embedding take_along_axis stacked_scan nested_loops batched_matrices switch
 """.split()
 
 
-def programs(devices: Any = None) -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
-    """(name, function, arguments), on these devices or on JAX's first ones."""
-    import jax
-    import jax.numpy as jnp
-    import numpy as np
-    from jax import lax
-    from jax.sharding import Mesh, NamedSharding
-    from jax.sharding import PartitionSpec as P
-
-    devices = np.array(jax.devices() if devices is None else devices)
+def programs(platform: str) -> Iterator[tuple[str, Function, tuple[Any, ...]]]:
+    """(name, function, arguments) on the devices of a platform."""
+    devices = np.array(jax.devices(platform))
     mesh, line = Mesh(devices.reshape(2, 4), ("x", "y")), Mesh(devices, ("i",))
     cube = Mesh(devices[[3, 1, 2, 0, 7, 6, 5, 4]].reshape(2, 2, 2), ("a", "b", "c"))
     numbers = np.random.default_rng(0)
@@ -179,8 +181,6 @@ def programs(devices: Any = None) -> Iterator[tuple[str, Callable[..., Any], tup
 
 def parts(value: Any, tiling: Any) -> list[Any]:
     """The part of an array that each device holds."""
-    import numpy as np
-
     array = np.asarray(value)
     shape = tiling.part_shape(array.shape)
     places = [tiling.coordinates(dim) for dim in range(array.ndim)]
@@ -192,18 +192,11 @@ def parts(value: Any, tiling: Any) -> list[Any]:
 
 
 def jitted(function: Any) -> Any:
-    import jax
-
     return function if hasattr(function, "lower") else jax.jit(function)
 
 
-def partitioned(function: Callable[..., Any], arguments: tuple[Any, ...]) -> list[Any]:
+def partitioned(function: Function, arguments: tuple[Any, ...]) -> list[Any]:
     """XLA's results, which the parts on all devices agree with, or an error that says where they do not."""
-    import jax
-    import numpy as np
-
-    from xhlo.targets.cpu.replicated import compile_replicated
-
     lowered = jitted(function).lower(*arguments)
     compiled = lowered.compile()
     expected = jax.tree.leaves(compiled(*arguments))
@@ -221,44 +214,21 @@ def partitioned(function: Callable[..., Any], arguments: tuple[Any, ...]) -> lis
     return expected
 
 
-def check(theirs: tuple[Any, Any], ours: tuple[Any, Any]) -> None:
-    """Raise an error that says what is wrong with a program, given as (function, arguments) on either platform."""
-    import jax
-    import numpy as np
+@pytest.fixture(scope="module")
+def placed() -> dict[str, dict[str, tuple[Function, tuple[Any, ...]]]]:
+    """The programs by platform and name."""
+    register_custom_call("xla_ffi_python_cpu_callback", lambda call, *operands: None)
+    return {each: {name: rest for name, *rest in programs(each)} for each in ("cpu", "xhlo")}
 
+
+def test_all_programs_are_named(placed: dict[str, Any]) -> None:
+    assert sorted(placed["cpu"]) == sorted(placed["xhlo"]) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_program(placed: dict[str, Any], name: str) -> None:
     with jax.default_device(jax.devices("cpu")[0]):
-        expected = partitioned(*theirs)
-    function, arguments = ours
+        expected = partitioned(*placed["cpu"][name])
+    function, arguments = placed["xhlo"][name]
     for got, wanted in zip(jax.tree.leaves(jitted(function)(*arguments)), expected, strict=True):
         np.testing.assert_allclose(np.asarray(got), np.asarray(wanted), rtol=1e-4, atol=1e-4)
-
-
-def start_jax() -> None:
-    """Give JAX 8 devices of xhlo, which are its first ones, and 8 of XLA's CPU."""
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={DEVICES}"
-    os.environ["XHLO_NUM_DEVICES"] = str(DEVICES)
-    os.environ["JAX_PLATFORMS"] = "xhlo,cpu"
-    import jax
-
-    assert len(jax.devices("xhlo")) == len(jax.devices("cpu")) == DEVICES
-
-
-def main() -> None:
-    start_jax()
-    import jax
-
-    from xhlo import register_custom_call
-
-    register_custom_call("xla_ffi_python_cpu_callback", lambda call, *operands: None)
-    found: dict[str, str] = {}
-    for (name, *theirs), (_, *ours) in zip(programs(jax.devices("cpu")), programs(), strict=True):
-        try:
-            check(tuple(theirs), tuple(ours))
-            found[name] = ""
-        except Exception:
-            found[name] = traceback.format_exc()
-    json.dump(found, sys.stdout)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,137 @@
+"""
+Checks of Python's garbage collector where IR is built, in a process of their own: a collection looks through all that a
+process holds, and thousands of tests hold much.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections import Counter
+
+import pytest
+from xdsl.ir import Operation
+
+from own_process import Checks
+from xhlo.hlo_dialect.garbage_collector import MANY, left_behind, paused_gc
+from xhlo.targets.compile import compile_source
+from xhlo.targets.cpu import build
+from xhlo.targets.cpu.target import CPU
+from xhlo.targets.program.source import Source
+
+check = Checks()
+
+
+class Node:
+    """An object that is garbage only as a part of a circle."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+
+@check
+def what_was_built_is_not_looked_through_at_once() -> None:
+    collected: list[int] = []
+
+    def note(phase: str, _: object) -> None:
+        collected.append(len(gc.get_objects(0))) if phase == "start" else None
+
+    gc.collect()
+    gc.callbacks.append(note)
+    try:
+        with paused_gc(kept=True):
+            built = [Node() for _ in range(20_000)]
+        after = [Node() for _ in range(2_000)]
+    finally:
+        gc.callbacks.remove(note)
+    assert gc.isenabled() and len(built) + len(after) == 22_000
+    assert max(collected, default=0) < 20_000
+
+
+@check
+def what_is_left_behind_is_found_at_once() -> None:
+    with paused_gc():
+        nodes = [Node() for _ in range(20_000)]
+        first = weakref.ref(nodes[0])
+        del nodes
+    _ = [Node() for _ in range(2_000)]
+    assert first() is None
+
+
+@check
+def garbage_of_many_programs_is_found() -> None:
+    """Else a loop that compiles programs would take all memory."""
+    first: weakref.ref[Node] | None = None
+    for _ in range(MANY // 20_000 + 1):
+        with paused_gc(kept=True):
+            nodes = [Node() for _ in range(20_000)]
+        first = first or weakref.ref(nodes[0])
+        del nodes
+    assert first is not None and first() is None
+
+
+@check
+def a_compilation_leaves_no_ir_to_the_collection_after_it() -> None:
+    """One that finds everything in use would take its time in vain."""
+    found: list[int] = []
+    collect = build.collect_left_behind
+
+    def operations() -> int:
+        types = Counter(map(type, gc.get_objects()))
+        return sum(count for each, count in types.items() if issubclass(each, Operation))
+
+    def noting() -> None:
+        collect()
+        found.append(operations())
+
+    text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = hlo.sine %x : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }"""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "collect_left_behind", noting)
+        patch.setattr(build, "WORTH_A_THREAD", 0)
+        patch.setattr(build, "default_thread_count", lambda: 2)
+        before = operations()
+        compile_source(Source(text, "<test>"), CPU)
+    assert len(found) == 1
+    assert found[0] - before < 10
+
+
+@check
+def errors_of_work_beside_the_collector_are_raised() -> None:
+    def fail() -> None:
+        raise ValueError("as expected")
+
+    assert left_behind() == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "WORTH_A_THREAD", 0)
+        patch.setattr(build, "default_thread_count", lambda: 2)
+        with paused_gc(), pytest.raises(ValueError, match="as expected"):
+            _ = [Node() for _ in range(100)]
+            assert left_behind() >= 100
+            build.while_collecting(fail)
+
+
+@check
+def what_the_program_has_frozen_stays_so_and_is_rarely_counted() -> None:
+    """Counting visits every frozen object. The last check, since what it freezes stays so."""
+    gc.freeze()
+    frozen, count = gc.get_freeze_count(), gc.get_freeze_count
+    counted: list[int] = []
+
+    def counting() -> int:
+        counted.append(50_000)
+        return counted[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "get_freeze_count", counting)
+        for _ in range(6):
+            with paused_gc(kept=True):
+                _ = [Node() for _ in range(20_000)]
+    assert len(counted) == 2
+    assert count() > frozen / 2
+
+
+if __name__ == "__main__":
+    check.main()
