@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tool_server import ToolServer
 from xhlo.passes.manager import registry
 from xhlo.tools import hlo_opt, hlo_run
 
@@ -119,6 +120,14 @@ def _positions(item: pytest.Function, known: dict[Any, dict[tuple[int, ...], int
     for names, value in (*groups, *(((name,), (id(value),)) for name, value in values.items())):
         positions = known.setdefault((item.function, names), {})
         yield positions.setdefault(value, len(positions))
+
+
+@pytest.fixture(scope="session")
+def tool_server() -> Iterator[ToolServer]:
+    """The server that runs tools in forks of one process, with this checkout on the module path."""
+    server = ToolServer({**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)})
+    yield server
+    server.stop()
 
 
 @pytest.fixture

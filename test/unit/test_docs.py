@@ -104,14 +104,6 @@ def commands_of(step: Step) -> Iterator[tuple[str, str]]:
 UNCHANGED = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ToolServer]:
-    """The server for the steps before which no page has changed the checkout."""
-    server = ToolServer(UNCHANGED)
-    yield server
-    server.stop()
-
-
 class Workplace:
     """
     A copy of the checkout, made as far as pages write to it, in which their steps are done. Tools run in the server,
@@ -249,12 +241,12 @@ def agrees(printed: str, shown: str, measures: bool) -> bool:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the pages' commands are written for a shell")
 @pytest.mark.parametrize("pages", PAGES, ids=lambda pages: "-".join(pages[0].relative_to(ROOT).parts))
-def test_page(pages: list[Path], tmp_path: Path, server: ToolServer):
+def test_page(pages: list[Path], tmp_path: Path, tool_server: ToolServer):
     if find_spec("torch") is None and any("pip install 'xhlo[torch]'" in page.read_text() for page in pages):
         pytest.skip("PyTorch is not installed")
     if shutil.which("cc") is None and any("needs a C compiler, cc" in page.read_text() for page in pages):
         pytest.skip("there is no C compiler, cc")
-    workplace = Workplace(tmp_path, server)
+    workplace = Workplace(tmp_path, tool_server)
     for page in pages:
         for step in steps_of(page):
             try:

@@ -9,14 +9,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tool_client import MODULES
 from tool_server import ToolServer
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -192,10 +189,6 @@ class Site:
         return self.folder / name
 
 
-def environment_of(*path: Path) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))}
-
-
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the package as pip would install it."""
@@ -215,26 +208,19 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def server(packages: Path) -> Iterator[ToolServer]:
-    made = ToolServer(environment_of(ROOT, packages))
-    yield made
-    made.stop()
-
-
 @pytest.fixture
-def site(tmp_path: Path, packages: Path, server: ToolServer) -> Site:
+def site(tmp_path: Path, packages: Path, tool_server: ToolServer) -> Site:
     (tmp_path / "program.mlir").write_text(PROGRAM)
-    return Site(tmp_path, packages, server)
+    return Site(tmp_path, packages, tool_server)
 
 
 def run(site: Site, tool: str, *arguments: str, installed: bool = True) -> subprocess.CompletedProcess[str]:
-    path, command = [ROOT, site.packages], site.server.command(tool)
-    if not installed:
-        path, command = [ROOT], [sys.executable, "-m", MODULES[tool]]
-    return subprocess.run(
-        [*command, *arguments], cwd=site.folder, env=environment_of(*path), capture_output=True, text=True, check=False
-    )
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *([str(site.packages)] if installed else [])]),
+    }
+    command = [*site.server.command(tool), *arguments]
+    return subprocess.run(command, cwd=site.folder, env=environment, capture_output=True, text=True, check=False)
 
 
 def hlo_opt(site: Site, *arguments: str, installed: bool = True) -> subprocess.CompletedProcess[str]:
