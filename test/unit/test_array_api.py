@@ -42,26 +42,43 @@ def same(found: Any, expected: Any) -> None:
 @pytest.mark.skipif(not SUITE.is_dir(), reason=f"the conformance suite is not there: {SUITE}")
 @pytest.mark.skipif(not all(map(find_spec, NEEDED)), reason=f"needs {', '.join(NEEDED)}: pip install xhlo[test]")
 @pytest.mark.parametrize(
-    ("namespace", "how", "files"),
+    ("namespace", "files", "compiled"),
     [
-        ("xhlo.numpy", "", "inspection_functions set_functions signatures statistical_functions"),
-        ("xhlo.numpy", "compile", "sorting_functions utility_functions"),
-        ("cluster_namespace", "", "indexing_functions linalg manipulation_functions searching_functions"),
-        ("cluster_namespace", "compile", "sorting_functions statistical_functions utility_functions"),
+        (
+            "xhlo.numpy",
+            "inspection_functions set_functions signatures statistical_functions",
+            "sorting_functions utility_functions",
+        ),
+        (
+            "cluster_namespace",
+            "indexing_functions linalg manipulation_functions searching_functions",
+            "sorting_functions statistical_functions utility_functions",
+        ),
     ],
 )
-def test_sample_of_the_conformance_suite(tmp_path: Any, namespace: str, how: str, files: str) -> None:
+def test_sample_of_the_conformance_suite(tmp_path: Any, namespace: str, files: str, compiled: str) -> None:
     environment = {
         **os.environ,
         "ARRAY_API_TESTS_MODULE": namespace,
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONPATH": os.pathsep.join([str(SUITE), str(Path(__file__).parent)]),
-        "XHLO_EAGER": how,
-        "CLUSTERS_RUN": how,
+        "COMPILED_TESTS": compiled,
     }
-    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore", "-c", f"{SUITE}/pytest.ini"]
+    options = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "-p",
+        "compiled_tests",
+        "-W",
+        "ignore",
+        "-c",
+        f"{SUITE}/pytest.ini",
+    ]
     options += ["--disable-deadline", "--derandomize", "--max-examples", "1", "--tb", "short"]
-    paths = [str(SUITE / "array_api_tests" / f"test_{name}.py") for name in files.split()]
+    paths = [str(SUITE / "array_api_tests" / f"test_{name}.py") for name in f"{files} {compiled}".split()]
     command = [sys.executable, "-m", "pytest", *options, *paths]
     run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stdout[-4000:]

@@ -283,7 +283,7 @@ STRUCTURE = {
     ),
     "recursion": (f"func.func @main() {{\n  {MARK}call @main() : () -> ()\n  return\n}}", "@main -> @main"),
     "recursion_of_two": (call_chain(2), "recursive call: @f0 -> @f1 -> @f0"),
-    "recursion_beyond_pythons": (call_chain(1_100), "recursive call: @f0 -> @f1"),
+    "recursion_beyond_that_of_python": (call_chain(1100), "recursive call: @f0 -> @f1"),
 }
 
 DEPTH = {

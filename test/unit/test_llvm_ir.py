@@ -143,6 +143,7 @@ def test_the_printed_module_means_the_same() -> None:
 
 def test_the_text_does_not_depend_on_hash_seeds() -> None:
     code = "import sys, test_llvm_ir as t; sys.stdout.write(t.emit_llvm_ir(t.lowered(t.PROGRAM)))"
+    ours = emit_llvm_ir(lowered(PROGRAM))  # whose seed is random
     texts = {
         subprocess.run(
             [sys.executable, "-c", code],
@@ -152,9 +153,9 @@ def test_the_text_does_not_depend_on_hash_seeds() -> None:
             text=True,
             check=True,
         ).stdout
-        for seed in ("0", "1", "12345")
+        for seed in ("0", "12345")
     }
-    assert len(texts) == 1
+    assert texts == {ours}
 
 
 FLOAT_TYPES = [

@@ -286,7 +286,7 @@ def test_calls_and_functions_take_linear_time() -> None:
         module = parse_module(f"{functions}func.func @main() {{\n{body}  return\n}}", verify=False)
         return calls(lambda: verify_module(module))
 
-    assert work(3000) < 6 * work(750)
+    assert work(1000) < 5 * work(250)
 
 
 # Rendering ------------------------------------------------------------------------------------------------------
