@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -17,9 +17,9 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region
 
-from ...dialects.cpu import SHARED, GuardOp, HostCallOp, ParallelForOp
+from ...dialects.cpu import SHARED, GuardOp, HostCallOp
 from ...dialects.gpu.functions import GpuModuleOp
 from ...dialects.support.creation import new_block
 from ...dialects.support.kernel import (
@@ -36,7 +36,6 @@ from ...dialects.support.kernel import (
     is_kernel,
 )
 from ...dialects.support.vector_variants import VECTOR_VARIANTS, vector_variant
-from ...dialects.support.views import root_buffer
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in, operations_of
@@ -48,6 +47,7 @@ from .bfloat import floats_as_bits
 from .builder import UNIT, LlvmBuilder, access_group_attributes, patterns
 from .conventions import AMD_32, AMD_64, CPU, GPU_32, GPU_64, INDEX_BITWIDTH, PTR, Conventions
 from .definitions import function_type, llvm_function
+from .independence import independent_bodies
 from .kernels import is_launched, mark_kernel
 from .subnormals import Registers, flushed
 
@@ -113,7 +113,7 @@ class ModuleConversion:
         block = self.module.body.block
         old_ops = list(block.ops)
         functions = {op.sym_name.data: op for op in old_ops if type(op) is func.FuncOp}
-        independent = _independent_bodies(functions.values())
+        independent = independent_bodies(functions.values())
         new_ops: list[Operation] = []
         for op in old_ops:
             if type(op) is func.FuncOp:
@@ -285,66 +285,6 @@ def _no_alias(types: Sequence[Attribute], shared: Collection[int]) -> ArrayAttr[
     return ArrayAttr(
         [_NO_ALIAS if isinstance(type_, MemRefType) and i not in shared else _PLAIN for i, type_ in enumerate(types)]
     )
-
-
-def _independent_bodies(functions: Iterable[func.FuncOp]) -> dict[str, set[int]]:
-    """
-    The parallel bodies and parts of kernels whose memref parameters alias only as those of their kernel may: wherever
-    one is started, the captured memrefs are views of different buffers, each a kernel parameter or a stack slot. With
-    each the parameters that may share a buffer, as `Kernel.shared` says.
-    """
-    defined = [function for function in functions if function.body.blocks]
-    parts = {function.sym_name.data for function in defined if PART in function.attributes}
-    shared = {function.sym_name.data: set(Kernel(function).shared) for function in defined if is_kernel(function)}
-    bodies = _independent(defined, shared, _started)
-    return bodies | _independent(defined, shared | bodies, lambda op: _called(op, parts))
-
-
-def _started(op: Operation) -> tuple[str, Sequence[SSAValue]] | None:
-    """The body that an operation starts, and what it passes."""
-    return (op.callee.root_reference.data, op.captures) if type(op) is ParallelForOp else None
-
-
-def _called(op: Operation, parts: Collection[str]) -> tuple[str, Sequence[SSAValue]] | None:
-    """The part of a kernel that an operation calls, and what it passes."""
-    if type(op) is func.CallOp and op.callee.string_value() in parts:
-        return op.callee.string_value(), op.arguments
-    return None
-
-
-def _independent(
-    functions: Sequence[func.FuncOp],
-    known: Mapping[str, Collection[int]],
-    use: Callable[[Operation], tuple[str, Sequence[SSAValue]] | None],
-) -> dict[str, set[int]]:
-    """
-    The functions that `use` finds whose parameters are independent, with those that may share a buffer; `known`: the
-    same of the functions that use them.
-    """
-    found: dict[str, set[int]] = {}
-    dependent: set[str] = set()
-    for function in functions:
-        own = known.get(function.sym_name.data)
-        shared = {function.body.blocks[0].args[number] for number in own or ()}
-        for op in operations_in(function):
-            used = use(op)
-            if used is not None:
-                name, values = used
-                if not _differ(values, function, own is not None):
-                    dependent.add(name)
-                found.setdefault(name, set()).update(
-                    i for i, value in enumerate(values) if root_buffer(value) in shared
-                )
-    return {name: shared for name, shared in found.items() if name not in dependent}
-
-
-def _differ(values: Sequence[SSAValue], function: func.FuncOp, has_own_parameters: bool) -> bool:
-    roots: list[SSAValue] = [root_buffer(value) for value in values if isinstance(value.type, MemRefType)]
-    for root in roots:
-        parameter = isinstance(root, BlockArgument) and root.owner is function.body.first_block
-        if not (parameter and has_own_parameters) and type(root.owner) is not memref.AllocaOp:
-            return False
-    return len(set(roots)) == len(roots)
 
 
 def _from_entry(region: Region) -> list[Block]:

@@ -19,6 +19,7 @@ from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operand_groups, operations_in, operations_inside
 from .captures import Captures, capture, is_repeated
+from .equal import share_equal
 from .work import outline_work, shared_functions
 
 INDEX = IndexType()
@@ -124,6 +125,7 @@ class OutlineParallelLoopsPass(HloPass):
     A function that has nothing but calls of shared functions, the loops around them and loops of other work, such as
     the epilogue of a product, calls functions for these loops: what is left is translated quickly
     (targets/llvm_text/parts.py).
+    Equal functions of several kernels are one, where the buffers that they take alias alike.
     cpu.slot becomes %slot, the first iteration of those that a thread runs one after the other.
     Assumes: 1-D loops over 0..constant without results; loops inside them are serialized.
     Leaves: no scf.parallel. Constants and views of captured buffers are cloned into the body.
@@ -134,20 +136,28 @@ class OutlineParallelLoopsPass(HloPass):
     illegal = ("scf.parallel",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
+        outlined: list[func.FuncOp] = []
         for function in list(module.body.block.ops):
             if type(function) is not func.FuncOp or function.is_declaration:
                 continue
-            bodies: list[Operation] = []
+            bodies: list[func.FuncOp] = []
             for op in operations_in(function):
                 if type(op) is scf.ParallelOp and op.parent is not None and not _inside_parallel(op):
                     bodies.append(outline(op, f"{function.sym_name.data}_body_{len(bodies)}"))
             if bodies:
                 module.body.block.insert_ops_after(bodies, function)
                 erase_dead_repeated(function)
+                outlined += bodies
         shared = shared_functions(module)
+        parts: list[func.FuncOp] = []
         for function in list(module.body.block.ops) if shared else ():
             if type(function) is func.FuncOp and not function.is_declaration:
-                module.body.block.insert_ops_after(outline_work(function, shared), function)
+                found = outline_work(function, shared)
+                module.body.block.insert_ops_after(found, function)
+                parts += found
+        # First the parts, whose callers may be equal then.
+        share_equal(module, parts)
+        share_equal(module, outlined)
 
 
 def _inside_parallel(op: Operation) -> bool:
