@@ -117,10 +117,10 @@ class LoopAnnotationAttr(ParametrizedAttribute):
     """The groups whose accesses are independent from iteration to iteration."""
 
     @classmethod
-    def of(cls, vectorize: bool, unroll: int | None, groups: Sequence[int]) -> LoopAnnotationAttr:
-        """`vectorize`: whatever it costs; `unroll`: the factor; `groups`: those of a parallel loop."""
+    def of(cls, vectorize: bool | None, unroll: int | None, groups: Sequence[int]) -> LoopAnnotationAttr:
+        """`vectorize`: whatever it costs, or never; `unroll`: the factor; `groups`: those of a parallel loop."""
         return cls(
-            LoopVectorizeAttr(BoolAttr.from_bool(False)) if vectorize else NoneAttr(),
+            NoneAttr() if vectorize is None else LoopVectorizeAttr(BoolAttr.from_bool(not vectorize)),
             NoneAttr() if unroll is None else LoopUnrollAttr(IntAttr(unroll)),
             ArrayAttr([AccessGroupAttr(IntAttr(group)) for group in groups]),
         )

@@ -9,16 +9,16 @@ added in the same order, so that the result has the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, IntegerType, i16, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.support.scalar import Scalar, scalar_attr
 from ..loop_nests.kernel_builder import Index
-from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from ..loop_nests.loop_builder import PARALLEL, SCALAR, LoopBuilder, buffer_of
 from .vectors import VectorBuilder, is_vector, lanes_of, powers_of_two
 
 Packed: TypeAlias = Float32Type | Float64Type | BFloat16Type | IntegerType[Any, Any]
@@ -134,8 +134,9 @@ class Panel:
         """Copy one element of group k of each row inside the matrix, and zeros for the others."""
         source = self._strided(self.source, self.source_at + (k * self.group + rank) * self.moving, self.width, 1)
         target = self._strided(self.target, self.target_at + k * self.step + rank, self.width, self.group)
-        self._fill(target, 0, self.filled, source)
-        self._fill(target, self.filled, self.width)
+        attributes = PARALLEL if self.group == 1 else SCALAR
+        self._fill(target, 0, self.filled, source, attributes)
+        self._fill(target, self.filled, self.width, None, attributes)
 
     def copy_along_k(self, rows: int, k_stride: int) -> None:
         """Copy rows that are `k_stride` elements apart along k, of which there are at most `rows`."""
@@ -203,18 +204,28 @@ class Panel:
             return
         at = self.target_at + i * self.group
         target = self.builder.strided_view(self.target, at, (-(-rows // self.group), self.group), (self.step, 1))
-        with self.builder.loop(lower, upper, attributes=PARALLEL) as k:
+        with self.builder.loop(lower, upper, attributes=SCALAR) as k:
             value = self._zero() if source is None else self._packed(self.builder.load(source, [k]))
             self.builder.store(value, target, [k // self.group, k % self.group])
 
     def _strided(self, buffer: SSAValue, at: Index, size: int, stride: int) -> SSAValue:
         return self.builder.strided_view(buffer, at, (size,), (stride,))
 
-    def _fill(self, target: SSAValue, lower: Index, upper: Index, source: SSAValue | None = None) -> None:
-        """Copy the elements of a range from the same indices of `source`, or set them to zero."""
+    def _fill(
+        self,
+        target: SSAValue,
+        lower: Index,
+        upper: Index,
+        source: SSAValue | None = None,
+        attributes: Mapping[str, Attribute] = SCALAR,
+    ) -> None:
+        """
+        Copy the elements of a range from the same indices of `source`, or set them to zero. `attributes`: those of the
+        loop, by default for a target whose elements are apart.
+        """
         if lower == upper:
             return
-        with self.builder.loop(lower, upper, attributes=PARALLEL) as at:
+        with self.builder.loop(lower, upper, attributes=attributes) as at:
             value = self._zero() if source is None else self._packed(self.builder.load(source, [at]))
             self.builder.store(value, target, [at])
 

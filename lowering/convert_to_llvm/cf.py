@@ -21,8 +21,9 @@ def loop_annotation(op: Operation, group: int | None) -> Mapping[str, Attribute]
     """The loop annotation of the branch that closes a loop; `group` is its access group if it is parallel."""
     unroll = op.attributes.get(UNROLL)
     factor = unroll.value.data if isinstance(unroll, IntegerAttr) else None
-    vectorize = VECTORIZE in op.attributes
-    if group is None and not vectorize and factor is None:
+    stated = op.attributes.get(VECTORIZE)
+    vectorize = bool(stated.value.data) if isinstance(stated, IntegerAttr) else None
+    if group is None and vectorize is None and factor is None:
         return {}
     return {LOOP: LoopAnnotationAttr.of(vectorize, factor, () if group is None else (group,))}
 

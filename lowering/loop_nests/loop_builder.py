@@ -22,6 +22,7 @@ from typing import Any, cast, overload
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    BoolAttr,
     FloatAttr,
     IntegerAttr,
     MemRefType,
@@ -41,6 +42,9 @@ from .kernel_builder import Index, IndexValue, KernelBuilder, Value, known, know
 
 PARALLEL: Mapping[str, Attribute] = {kernel.PARALLEL: UnitAttr()}
 """The attribute of an innermost loop whose iterations do not depend on each other through memory."""
+
+SCALAR: Mapping[str, Attribute] = {kernel.VECTORIZE: BoolAttr.from_bool(False)}
+"""The attribute of a loop that vectors do not make faster: LLVM would write it down several times."""
 
 CACHED: Mapping[str, Attribute] = {**PARALLEL, kernel.CACHED: UnitAttr()}
 """The attributes of such a loop that reads only what is in the cache."""

@@ -52,7 +52,7 @@ PROGRAM = """
       %p = arith.cmpf ogt, %m, %a : f32
       %r = arith.select %p, %m, %a : f32
       memref.store %r, %out[%i, %j] : memref<4x8xf32>
-    } {xhlo.parallel, xhlo.vectorize, xhlo.unroll = 2 : i64}
+    } {xhlo.parallel, xhlo.vectorize = true, xhlo.unroll = 2 : i64}
     %v = vector.load %x[%i, %c0] : memref<4x8xf32>, vector<8xf32>
     %w = arith.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, -0.0]> : vector<8xf32>
     %z = arith.addf %v, %w : vector<8xf32>
@@ -104,9 +104,15 @@ def test_facts_reach_llvm() -> None:
     assert "alwaysinline" in text and "noinline" in text
     assert "fmul contract float" in text
     assert "call nsz float @llvm.maximum.f32" in text
-    for fact in ("llvm.loop.parallel_accesses", "llvm.loop.vectorize.enable", '"llvm.loop.unroll.count", i32 2'):
+    for fact in (
+        "llvm.loop.parallel_accesses",
+        '"llvm.loop.vectorize.enable", i1 true',
+        '"llvm.loop.unroll.count", i32 2',
+    ):
         assert fact in text
     assert "!llvm.access.group" in text
+    never = PROGRAM.replace("xhlo.vectorize = true", "xhlo.vectorize = false")
+    assert '"llvm.loop.vectorize.enable", i1 false' in accepted(emit_llvm_ir(lowered(never)))
 
 
 def test_llvm_unrolls_the_marked_loops_and_no_others() -> None:
