@@ -19,6 +19,7 @@ from xdsl.ir import SSAValue
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import memref_type
 from ...dialects.support.scalar import Scalar
+from ..convert_contractions_to_vector.shared_function import SharedFunctions
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
@@ -127,11 +128,12 @@ class Radix:
         for digit, (source, target) in enumerate(pairwise(lines)):
             self._distribute(digit, source, target, own, digit << self.bits, (0, self.length))
 
-    def sort_in_parts(self, rows: Parts, lines: Callable[[Index], Sequence[Line]]) -> None:
+    def sort_in_parts(self, rows: Parts, lines: Callable[[Index], Sequence[Line]], functions: SharedFunctions) -> None:
         """
         Sort rows through their lines by several tasks each.
 
         A task that moves its part by a digit counts the next one, for each part of the row that an element goes to.
+        What is added up between two digits is a function, whose code the digits, and other programs, share.
         """
         builder, size, parts = self.builder, 1 << self.bits, rows.parts
         counts = builder.alloc(memref_type((rows.count * parts, size), i32))
@@ -144,14 +146,38 @@ class Radix:
         for digit in range(self.digits):
             with builder.parallel(rows.count) as row:
                 if digit:
-                    self._gather(counts, following, row * parts, parts)
-                self._add_up(counts, row * parts, parts)
+                    self._gather_apart(functions, counts, following, row * parts, parts)
+                self._add_up_apart(functions, counts, row * parts, parts)
             with rows.tasks(builder) as (task, row, bounds):
                 source, target = lines(row)[digit : digit + 2]
                 more = self._own(following, task) if digit + 1 < self.digits else None
                 if more is not None:
                     self._clear(more, parts * size)
                 self._distribute(digit, source, target, self._own(counts, task), 0, bounds, more, rows.size)
+
+    def _gather_apart(
+        self, functions: SharedFunctions, counts: SSAValue, following: SSAValue, first: Index, parts: int
+    ) -> None:
+        """Call a function next to the kernel that does what `_gather` does."""
+
+        def emit(builder: LoopBuilder, given: Sequence[SSAValue]) -> None:
+            inside = Radix(builder, self.length, self.key, self.width)
+            inside._gather(given[0], given[1], builder.index(given[2]), parts)
+
+        functions.call("gather", (counts, following, first), self._stated("gather", parts), emit)
+
+    def _add_up_apart(self, functions: SharedFunctions, counts: SSAValue, first: Index, parts: int) -> None:
+        """Call a function next to the kernel that does what `_add_up` does."""
+
+        def emit(builder: LoopBuilder, given: Sequence[SSAValue]) -> None:
+            inside = Radix(builder, self.length, self.key, self.width)
+            inside._add_up(given[0], builder.index(given[1]), parts)
+
+        functions.call("add_up", (counts, first), self._stated("add_up", parts), emit)
+
+    def _stated(self, name: str, parts: int) -> Sequence[str]:
+        """All that such a function depends on."""
+        return __name__, name, str(parts), str(self.bits)
 
     def _gather(self, counts: SSAValue, following: SSAValue, first: Index, parts: int) -> None:
         """The counts of the parts, from what each task counted for each."""

@@ -25,7 +25,7 @@ from ...dialects.linalg_ext.window import shape_of
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import INDEX, memref_type, row_major
 from ...dialects.support.scalar import Scalar
-from ..convert_contractions_to_vector.shared_function import call_known
+from ..convert_contractions_to_vector.shared_function import SharedFunctions, call_known
 from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import Index, IndexValue
@@ -275,7 +275,7 @@ def _sort_in_parts(
     if shape[2] > 1:  # columns: copied into scratch and back
         with parts.tasks(builder) as (_, row, bounds):
             rows.home(row).copy_to(second(row), *bounds)
-    radix.sort_in_parts(parts, lines)
+    radix.sort_in_parts(parts, lines, SharedFunctions(builder, cast(func.FuncOp, op.parent_op())))
     if shape[2] > 1 or radix.digits % 2:
         with parts.tasks(builder) as (_, row, bounds):
             lines(row)[-1].copy_to(rows.home(row), *bounds)

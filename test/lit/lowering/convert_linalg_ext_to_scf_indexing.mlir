@@ -112,12 +112,18 @@ func.func private @radix(%x: memref<1000xi32>) attributes {hlo.kernel = "custom"
 }
 
 // One long row: tasks count the first digit of their parts. Then, for each digit, they move their parts, and count the
-// next digit for each part that elements go to.
+// next digit for each part that elements go to. Both digits call the functions that add up counts.
 // CHECK-LABEL: @radix_in_parts
 // CHECK:         %[[AWAY:.*]] = memref.alloc() : memref<1x40000xi16>
 // CHECK:         %[[COUNTS:.*]] = memref.alloc() : memref<3x256xi32>
 // CHECK:         %[[NEXT:.*]] = memref.alloc() : memref<3x768xi32>
-// CHECK-COUNT-3: "scf.parallel"
+// CHECK:         "scf.parallel"
+// CHECK:         func.call @radix_in_parts_add_up(%[[COUNTS]], %{{.*}})
+// CHECK:         "scf.parallel"
+// CHECK:         func.call @radix_in_parts_gather(%[[COUNTS]], %[[NEXT]], %{{.*}})
+// CHECK:         func.call @radix_in_parts_add_up(%[[COUNTS]], %{{.*}})
+// CHECK:         "scf.parallel"
+// CHECK-NOT:     @radix_in_parts_add_up_1
 func.func private @radix_in_parts(%x: memref<40000xi16>) attributes {hlo.kernel = "custom"} {
   linalg_ext.sort_by_key {dimension = 0 : i64} outs(%x : memref<40000xi16>) ({
   ^bb0(%a: i16):
