@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cached_property
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, TensorType
@@ -14,19 +15,40 @@ from ...hlo_dialect.walking import Survey, TypeFact
 UNKNOWN_SIZE = "!tensor<?>"
 
 
-def contents_of(survey: Survey) -> frozenset[str]:
+class Contents:
     """
-    The names of operations (`hlo.while`), their dialects (`hlo.*`), their discardable attributes
-    (`@mhlo.xla_shape`) and the types of their values and functions (`!complex`, `!tensor<?>` for one of unknown size).
+    What a module contains, by the names with which a pass states what it is for. They are found when a pass asks for
+    names of their kind: most ask for operations.
     """
-    classes: set[type[Operation]] = set(map(type, survey.ops))
-    attributes = {name for op in survey.ops if op.attributes for name in op.attributes}
-    functions = [op.function_type for op in survey.ops if type(op) is FuncOp]
-    names = {f"@{name}" for name in attributes}
-    for cls in classes:
-        names |= {cls.name, f"{cls.name.partition('.')[0]}.*"}
-    # Most types have the names of another.
-    return frozenset(names).union(*set(map(_names_in, (*survey.types, *functions))))
+
+    def __init__(self, survey: Survey):
+        self._survey = survey
+
+    @cached_property
+    def operations(self) -> frozenset[str]:
+        """The names of operations (`hlo.while`) and their dialects (`hlo.*`)."""
+        classes: set[type[Operation]] = set(map(type, self._survey.ops))
+        names = {cls.name for cls in classes}
+        return frozenset(names).union(f"{name.partition('.')[0]}.*" for name in names)
+
+    @cached_property
+    def attributes(self) -> frozenset[str]:
+        """The discardable attributes of operations (`@mhlo.xla_shape`)."""
+        return frozenset(f"@{name}" for op in self._survey.ops if op.attributes for name in op.attributes)
+
+    @cached_property
+    def types(self) -> frozenset[str]:
+        """The types of values and functions (`!complex`, `!tensor<?>` for one of unknown size)."""
+        functions = [op.function_type for op in self._survey.ops if type(op) is FuncOp]
+        # Most types have the names of another.
+        return frozenset[str]().union(*set(map(_names_in, (*self._survey.types, *functions))))
+
+    def has_any(self, only_for: Collection[str]) -> bool:
+        """Whether a pass that is only for programs with one of these names (with none: for all) may change it."""
+        return not only_for or any(name in self._named_like(name) for name in only_for)
+
+    def _named_like(self, name: str) -> frozenset[str]:
+        return self.attributes if name[0] == "@" else self.types if name[0] == "!" else self.operations
 
 
 def _type_names(type_: Attribute) -> frozenset[str]:
@@ -53,8 +75,3 @@ def _type_names(type_: Attribute) -> frozenset[str]:
 
 
 _names_in = TypeFact(_type_names)
-
-
-def has_any(only_for: Collection[str], contents: frozenset[str]) -> bool:
-    """Whether a pass that is only for programs with one of these names (with none: for all) may change the program."""
-    return not only_for or not contents.isdisjoint(only_for)

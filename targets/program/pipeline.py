@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from ...hlo_dialect.walking import Survey
+    from ...passes.manager.contents import Contents
     from ...passes.manager.nesting import AnyPass
     from .source import Source
 
@@ -159,17 +160,17 @@ def run_passes(
 def _due(waiting: list[Spec], survey: Survey) -> tuple[Spec, ...]:
     """Take the specs to run next from the front: up to one that depends on what the module contains by then."""
     due: list[Spec] = []
-    contents: frozenset[str] | None = None
+    contents: Contents | None = None
     while waiting:
         only_for = _only_for(waiting[0]) if isinstance(waiting[0], str) else ()
         if only_for and due:
             break
         spec = waiting.pop(0)
         if only_for:
-            from ...passes.manager.contents import contents_of, has_any
+            from ...passes.manager.contents import Contents
 
-            contents = contents or contents_of(survey)
-            if not has_any(only_for, contents):
+            contents = contents or Contents(survey)
+            if not contents.has_any(only_for):
                 continue
         due.append(spec)
     return tuple(due)
