@@ -234,8 +234,7 @@ class ProgramContext(HloContext):
             self._load_plugins()
         found = super().get_optional_attr(respelled)
         if found is None and name.partition(".")[0] in ANNOTATION_DIALECTS:
-            found = UnregisteredAttr.with_name_and_type(name, False)
-            self._loaded_attrs[name] = found
+            found = self._loaded_attrs[name] = _annotation(name)
         return found
 
     def _is_foreign(self, name: str, known: Mapping[str, object]) -> bool:
@@ -275,6 +274,12 @@ def _load_each(plugin: Plugin, classes: Sequence[Any], base: type, load: Callabl
                 leave_out(plugin, f"{one!r} is no {kind} class")
         except AlreadyRegisteredConstructException as error:
             leave_out(plugin, f"there is another one: {error}")
+
+
+@lru_cache(maxsize=256)
+def _annotation(name: str) -> type[Attribute]:
+    """The class of an attribute of another system's dialect; making a class takes as long as many operations."""
+    return UnregisteredAttr.with_name_and_type(name, False)
 
 
 def _respell(name: str) -> str:

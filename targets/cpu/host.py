@@ -36,10 +36,12 @@ def llvm_version() -> str:
     return f"{'.'.join(map(str, llvm.llvm_version_info))} of llvmlite {llvmlite.__version__}"
 
 
+@lru_cache(maxsize=1)
 def host_triple() -> str:
     return str(llvm.get_process_triple())
 
 
+@lru_cache(maxsize=1)
 def host_cpu() -> str:
     """The name of this machine's CPU, as LLVM knows it: "znver4"."""
     return str(llvm.get_host_cpu_name())
