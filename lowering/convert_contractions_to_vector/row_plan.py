@@ -89,12 +89,16 @@ def _aligned(nests: Sequence[Nest], shape: tuple[int, ...]) -> dict[int, Nest]:
     known: dict[SSAValue, Strides] = {}
     read: dict[SSAValue, Strides] = {}
     """Of arguments, which operations may read in other ways too."""
+    inputs = {x.root for nest in nests for x in nest.inputs if isinstance(x, Access)}
+    # What is only written passes no rows, and may be several parts of one result.
     written = {access.root for nest in nests for access in nest.outputs}
+    passed = written & inputs
 
     def settle(number: int, nest: Nest) -> None:
         found[number] = nest
         for access in nest.accesses:
-            (known if access.root in written else read).setdefault(access.root, _row_strides(access, shape))
+            if access.root in passed or access.root not in written:
+                (known if access.root in passed else read).setdefault(access.root, _row_strides(access, shape))
 
     for number, nest in enumerate(nests):
         if not is_product(nest) and nest.sizes[:rows] == shape and not any(nest.reduction[:rows]):

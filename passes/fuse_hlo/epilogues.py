@@ -138,8 +138,8 @@ def merged(producer: FusionOp, user: FusionOp) -> FusionOp:
     local: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
     for value, argument in local.items():
         argument.name_hint = value.name_hint
-    (local[producer.outs[0]],) = _take_into(block, producer, local, copies=not last)
-    returned = _take_into(block, user, local)
+    (local[producer.outs[0]],) = taken_into(block, producer, local, copies=not last)
+    returned = taken_into(block, user, local)
     location = user.location
     kind = "dot" if any(op.name in ("hlo.dot_general", "hlo.convolution") for op in block.ops) else "custom"
     block.add_op(ReturnOp.create(operands=returned, location=location))
@@ -158,7 +158,7 @@ def merged(producer: FusionOp, user: FusionOp) -> FusionOp:
     return fusion
 
 
-def _take_into(block: Block, fusion: FusionOp, local: dict[SSAValue, SSAValue], copies: bool = False) -> list[SSAValue]:
+def taken_into(block: Block, fusion: FusionOp, local: dict[SSAValue, SSAValue], copies: bool = False) -> list[SSAValue]:
     """
     Move a fusion's operations to a block, or copies; returns its results there. `local`: its operands' values there.
     """

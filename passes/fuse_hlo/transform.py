@@ -28,6 +28,7 @@ from .graph import bytes_of, is_splat_constant
 from .images import fuse_images
 from .padding import fuse_padding
 from .plan import Step, plan_block
+from .row_views import fuse_row_views
 
 if TYPE_CHECKING:
     from ...hlo_dialect.loops import Loop
@@ -50,8 +51,9 @@ class FuseHloPass(HloPass):
     convolution that they follow, the zeros around its input into a convolution, as well as what comes before and after
     one of small images at other indices, and the conversion of a narrow factor or the slice of stacked ones into a
     product; epilogues=dots, or none, is for targets whose kernels apply elementwise operations to matrix products only,
-    or to nothing. Products of rows are part of row fusions, by factors that a kernel packs, or whose tiles it streams,
-    which is for GPUs; row-products=none is for targets whose row kernels cannot multiply.
+    or to nothing. Products of rows are part of row fusions, by factors that a kernel packs, which may be slices, with
+    the transposes and concatenations of their results, or by factors whose tiles it streams, which is for GPUs;
+    row-products=none is for targets whose row kernels cannot multiply.
     """
 
     name = "fuse-hlo"
@@ -72,6 +74,8 @@ class FuseHloPass(HloPass):
         yield from fuse_epilogues(block, given, self.epilogues == "all")
         if self.epilogues == "all":
             yield from fuse_images(block, given)
+        if self.row_products == "packed":
+            yield from fuse_row_views(block, given)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         engine = engine_of(ctx)

@@ -23,6 +23,7 @@ from ...lowering.convert_hlo_to_linalg.emission import affine_map, maps_attr
 from ...lowering.loop_nests.index_maps import part_of
 from .bodies import FusedBody, point
 from .plan import Group, KernelPlan, is_parallel
+from .products import read_and_write_in_place
 
 _is_removable = one_of(
     GenericOp,
@@ -41,6 +42,8 @@ class KernelFuser:
     def __init__(self, block: Block, rows: int):
         """`rows`: the loops over rows that a row kernel's operations share; 0 for other kernels."""
         self.block = block
+        if rows:
+            read_and_write_in_place(block)
         self.plan = KernelPlan(block, rows)
 
     def run(self) -> None:
