@@ -16,9 +16,10 @@ from ...dialects.support.editing import erase_op
 from ...dialects.support.kernel import CONTRACTION, Kernel, kernels_of
 from ...hlo_dialect.hlo_pass import HloPass
 from ..device.cpu import CPU, Machine
-from ..loop_nests.fills import absorbed_fills
+from ..loop_nests.fills import absorbed_fills, is_zero
 from ..loop_nests.loop_builder import LoopBuilder
 from .blocking import Blocking, block, has_few_columns, is_worth_blocking
+from .column_sums import column_sum_of
 from .constants import ConstantFactors, KernelConstants, constants_of
 from .contraction import Contraction, contraction_of
 from .direct import DirectProductEmitter, block_rows, oriented, reads_both_in_place, reads_in_place, streams
@@ -29,7 +30,6 @@ from .lanes.emission import emit_lane_product, is_in_parts
 from .lanes.products import LaneProduct, lane_product_of
 from .padding import PaddedProductEmitter, padding_of, rows_of
 from .rearranged import alternates, with_matrices_apart
-from .row_contractions import is_zero
 from .row_products import convert_row_products
 from .small import emit_small, is_small
 from .split import add_chunks, cut_of, in_chunks
@@ -63,7 +63,11 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine, constants: Kerne
             product = oriented(product, machine)
             if alternates(product, constants_of(kernel)):
                 product = with_matrices_apart(builder, product)
-            padding = emit_product(builder, kernel, constants, op, product, machine, overwrite)
+            fills = absorbed_fills(structured)
+            summed = column_sum_of(product, structured, fills)
+            padding = emit_product(builder, kernel, constants, op, product, machine, overwrite, summed)
+            if summed is not None and summed in padding:
+                padding = (*padding, *filter(None, fills[summed]))
         unread = [value.owner for value in op.inputs[2:]]
         for dead in dict.fromkeys((last, op, fill if overwrite else None, *unread, *padding)):
             if isinstance(dead, Operation):
@@ -134,16 +138,23 @@ def emit_product(
     product: Contraction,
     machine: Machine,
     overwrite: bool,
+    summed: GenericOp | None = None,
 ) -> Sequence[Operation]:
     """
-    Emit the product of a generic at the builder's insertion point, in chunks of its sum where that is better.
+    Emit the product of a generic at the builder's insertion point, in chunks of its sum where that is better. `summed`:
+    the generic that sums the columns of B, which are summed while they are packed, if they are.
 
-    Returns the operations that would pad its input, if it does that itself.
+    Returns the operations that would pad its input, if it does that itself, and such a generic.
     """
     cut = cut_of(product)
     if cut is None:
         emitter = emitter_of(builder, kernel, constants, op, product, machine, overwrite)
+        sums = None if summed is None else emitter.sum_columns()
         emitter.emit()
+        if summed is not None and sums is not None:
+            builder.insert_at(summed)
+            sums.finish(product, summed)
+            return (summed,)
         return emitter.rows.padding.operations if isinstance(emitter, PaddedProductEmitter) else ()
     parts = in_chunks(builder, product, cut)
     emitter_of(builder, kernel, constants, op, parts, machine, overwrite=True).emit()

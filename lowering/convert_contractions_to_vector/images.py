@@ -28,6 +28,7 @@ from ..convert_linalg_to_scf.padding import pad_of
 from ..convert_linalg_to_scf.reduction import emit_reduction
 from ..device.cpu import Machine
 from ..loop_nests.cost import body_cost, task_count, task_size
+from ..loop_nests.fills import is_zero
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
@@ -39,7 +40,6 @@ from .contraction import Contraction, Element, canonical_contraction, sums_of_pr
 from .direct import DirectProductEmitter, block_rows
 from .kernel import MULTIPLICATIONS_PER_OPERATION
 from .packing import Operand, Packer
-from .row_contractions import is_zero
 from .row_plan import stays_within, used_only_by
 from .small import MOST_OF_NARROW, emit_small, is_small
 from .vectors import VectorBuilder

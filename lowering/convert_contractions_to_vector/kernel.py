@@ -27,6 +27,7 @@ from ..loop_nests.loop_builder import LoopBuilder
 from ..loop_nests.nest import Nest
 from .blocking import Blocking
 from .clearing import clear_block
+from .column_sums import ColumnSums, Facts
 from .constants import KernelConstants
 from .contraction import Contraction
 from .epilogue import emit_epilogue
@@ -168,6 +169,16 @@ class ProductEmitter:
         """Whether all offsets are found before the product, rather than by each task for its rows."""
         down = -(-self.blocking.m_panels // self.blocking.tile_m)
         return not self.packers[0].operand.local and down >= OFFSETS_FIRST
+
+    def sum_columns(self) -> ColumnSums | None:
+        """Add up the columns of B while they are packed; None if they are not, or in groups."""
+        packer, blocking = self.packers[0], self.blocking
+        if not self.b_packed or packer.is_packed or blocking.group > 1:
+            return None
+        facts = Facts(blocking.nr, blocking.lanes)
+        element = self.product.element
+        packer.sums = ColumnSums.of(self.builder, self.kernel, element, packer.pieces, packer.operand.panels, facts)
+        return packer.sums
 
     def emit(self) -> None:
         self.emit_packing()

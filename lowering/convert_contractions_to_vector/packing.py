@@ -27,6 +27,7 @@ from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Access
 from .blocking import ENOUGH_TASKS, Blocking
+from .column_sums import ColumnSums
 from .panel import MAGNITUDE, Packed, Panel, emit_least
 from .shared_function import call_known
 
@@ -147,6 +148,8 @@ class Packer:
         self.operand = replace(operand, local=False) if self._is_packed else operand
         if not self._is_packed and not operand.local and not by_tasks:
             self._all = builder.alloc(self._every_panel)
+        self.sums: ColumnSums | None = None
+        """Adds up the columns of the operand, which is B, while they are packed."""
         self._local: SSAValue | None = None
         self._least: SSAValue | None = None
         """The least number of each panel of bf16, or of the panel of a task; see panel.py."""
@@ -199,6 +202,16 @@ class Packer:
         return self.count // self.operand.panels * -(-self.operand.panels // self.run) * self._parts
 
     @property
+    def is_packed(self) -> bool:
+        """Whether its panels are constants."""
+        return self._is_packed
+
+    @property
+    def pieces(self) -> int:
+        """The pieces of each panel along k that are packed at once."""
+        return -(-self.operand.k_size // self.kc) if self.operand.local else self._parts
+
+    @property
     def _parts(self) -> int:
         """Parts along k of a run that is packed beforehand."""
         return 1 if self.run == 1 or self._states_least else -(-self.operand.k_size // PART)
@@ -241,6 +254,8 @@ class Packer:
         matrix, which = self._matrix_of(number, operand.panels)
         rows = operand.k_size if count is None else count
         self._fill(self._position(matrix), which, 0, rows, number * operand.panel_size, operand.k_size)
+        if self.sums is not None:
+            self.sums.add(self.buffer, number * operand.panel_size, rows, 0, which, first=True)
         self._note_least(number, number * operand.panel_size, rows)
 
     def pack_pass(self, position: Sequence[Index], panels: tuple[Index, Index], lower: Index, upper: Index) -> None:
@@ -311,13 +326,22 @@ class Packer:
         builder, operand = self.builder, self.operand
         lower, total = depth
         rows = self.kc if operand.local else operand.k_size
+        piece = lower // (self.kc if operand.local else PART)
         if (operand.run if operand.local else self.run) == 1:
             self._fill(position, panels[0], lower, total, place(panels[0]), rows)
+            if self.sums is not None:
+                self.sums.add(self.buffer, place(panels[0]), total, piece, panels[0], first=True)
             return
+        if self.sums is not None:
+            with builder.loop(*panels) as panel:
+                self.sums.clear(piece, panel)
         with builder.loop(0, total, step=ROWS) as done:
             count = builder.min(total - done, ROWS)
             with builder.loop(*panels) as panel:
-                self._fill(position, panel, lower + done, count, place(panel) + done * operand.width, rows)
+                at = place(panel) + done * operand.width
+                self._fill(position, panel, lower + done, count, at, rows)
+                if self.sums is not None:
+                    self.sums.add(self.buffer, at, count, piece, panel, first=False)
 
     def _fill(
         self, position: Sequence[Index], which: Index, lower: Index, count: Index, target_at: Index, rows: int

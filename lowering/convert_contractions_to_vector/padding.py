@@ -22,6 +22,7 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.support.buffers import memref_type
 from ...dialects.support.kernel import PADDING
 from ...dialects.support.scalar import Scalar, scalar_attr
+from ..loop_nests.fills import is_zero
 from ..loop_nests.indices import delinearized, linearized
 from ..loop_nests.kernel_builder import Index
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
@@ -29,7 +30,6 @@ from .blocking import Blocking
 from .constants import KernelConstants
 from .contraction import Contraction
 from .direct import DirectProductEmitter, is_shallow
-from .row_contractions import is_zero
 from .shared_function import call_known
 
 MOST_COPIED = 1 << 14

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float32Type, FloatAttr, IntegerAttr
+from xdsl.dialects.builtin import Float32Type
 from xdsl.ir import SSAValue
 
+from ..loop_nests.fills import is_zero
 from ..loop_nests.loop_builder import buffer_of
 from ..loop_nests.nest import Access, Nest
 from .blocking import Blocking
@@ -87,11 +87,3 @@ def _sum_over_rows(nest: Nest, rows: int) -> Contraction | None:
 
 def _loops(nest: Nest, a: Access, b: Access) -> list[Loop]:
     return [Loop(n, a.strides[l], b.strides[l], nest.outputs[0].strides[l]) for l, n in enumerate(nest.sizes)]
-
-
-def is_zero(value: SSAValue | None) -> bool:
-    """Whether a value is a constant that leaves a sum as it is."""
-    if value is None or not isinstance(value.owner, arith.ConstantOp):
-        return False
-    constant = value.owner.value
-    return isinstance(constant, (FloatAttr, IntegerAttr)) and cast(Any, constant).value.data == 0

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation, SSAValue
@@ -35,3 +37,11 @@ def absorbed_fills(ops: Sequence[Operation]) -> dict[GenericOp, tuple[FillOp | N
         for buffer in [b for b in pending if address_of(b).root in touched]:
             del pending[buffer]
     return absorbed
+
+
+def is_zero(value: SSAValue | None) -> bool:
+    """Whether a value is a constant that leaves a sum as it is."""
+    if value is None or not isinstance(value.owner, arith.ConstantOp):
+        return False
+    constant = value.owner.value
+    return isinstance(constant, (FloatAttr, IntegerAttr)) and cast(Any, constant).value.data == 0

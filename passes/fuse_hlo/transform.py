@@ -23,6 +23,7 @@ from ...hlo_dialect.ops.fusion import FusionKind, FusionOp
 from ...hlo_dialect.types import i64
 from .decisions import Decision
 from .epilogues import fuse_epilogues
+from .factor_sums import fuse_factor_sums
 from .factors import fuse_factors
 from .graph import bytes_of, is_splat_constant
 from .images import fuse_images
@@ -49,11 +50,11 @@ class FuseHloPass(HloPass):
 
     strategy=none makes each operation a fusion of its own. Elementwise operations are fused into the matrix product or
     convolution that they follow, the zeros around its input into a convolution, as well as what comes before and after
-    one of small images at other indices, and the conversion of a narrow factor or the slice of stacked ones into a
-    product; epilogues=dots, or none, is for targets whose kernels apply elementwise operations to matrix products only,
-    or to nothing. Products of rows are part of row fusions, by factors that a kernel packs, which may be slices, with
-    the transposes and concatenations of their results, or by factors whose tiles it streams, which is for GPUs;
-    row-products=none is for targets whose row kernels cannot multiply.
+    one of small images at other indices, and the conversion of a narrow factor, the slice of stacked ones, and the sums
+    of a factor's columns into a product; epilogues=dots, or none, is for targets whose kernels apply elementwise
+    operations to matrix products only, or to nothing. Products of rows are part of row fusions, by factors that a
+    kernel packs, which may be slices, with the transposes and concatenations of their results, or by factors whose
+    tiles it streams, which is for GPUs; row-products=none is for targets whose row kernels cannot multiply.
     """
 
     name = "fuse-hlo"
@@ -74,6 +75,7 @@ class FuseHloPass(HloPass):
         yield from fuse_epilogues(block, given, self.epilogues == "all")
         if self.epilogues == "all":
             yield from fuse_images(block, given)
+            yield from fuse_factor_sums(block, given)
         if self.row_products == "packed":
             yield from fuse_row_views(block, given)
 

@@ -16,7 +16,7 @@ from ...hlo_dialect.ops.movement import BroadcastInDimOp
 from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import element_of, is_float, shape_of
-from .rewrite import Rewrite, by, simplifications, start
+from .rewrite import Rewrite, by, simplifications, start, to
 
 _LIFTED = (ElementwiseBinaryOp, ElementwiseUnaryOp, CompareOp, SelectOp)
 """Operations of a reducer that also apply to whole tensors."""
@@ -124,3 +124,19 @@ def sum_of_selected(op: Operation) -> Rewrite | None:
 
     index = index_compared(predicate, along)
     return None if index is None else by(picked(x, index, along) + zero)
+
+
+@simplifications.on(AddOp)
+def zero_plus_sum(op: Operation) -> Rewrite | None:
+    """
+    `0 + reduce(add, init 0)` is the sum itself: no sum that begins with 0 is -0, to which alone 0 would make a
+    difference. Gradients that are accumulated begin so.
+    """
+    for zero, total in (op.operands, reversed(op.operands)):
+        reduce = total.owner
+        if not isinstance(reduce, ReduceOp) or len(reduce.inputs) != 1 or not is_float(element_of(total)):
+            continue
+        adds = isinstance(single_combiner(reduce.body), AddOp)
+        if adds and is_splat_of(reduce.init_values[0], 0.0) and is_splat_of(zero, 0.0):
+            return to(total)
+    return None

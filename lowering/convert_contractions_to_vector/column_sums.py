@@ -1,0 +1,149 @@
+"""
+The sums of B's columns, added up while its panels are packed: the gradient of a bias beside that of its weights.
+
+Each piece of a panel, which is packed at once and is in the L1 cache then, adds to partial sums of its own; these are
+added in order at the end. Pieces depend on the shape alone, and so do the bits of the sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, YieldOp
+from xdsl.ir import Attribute, Block, SSAValue
+
+from ...dialects.support.buffers import memref_type
+from ...dialects.support.scalar import scalar_attr
+from ..convert_linalg_to_scf.reduction import emit_reduction
+from ..loop_nests.fills import is_zero
+from ..loop_nests.kernel_builder import Index
+from ..loop_nests.loop_builder import LoopBuilder, buffer_of
+from ..loop_nests.nest import Access, Nest, nest_of_generic
+from .contraction import Contraction
+from .shared_function import call_known
+from .vectors import VectorBuilder
+
+STEPS = 4
+"""Steps along k whose sums do not wait for each other."""
+
+
+def column_sum_of(
+    product: Contraction, structured: Sequence[Any], fills: Mapping[Any, Sequence[FillOp | None]]
+) -> GenericOp | None:
+    """The generic of the kernel that adds up B along k, for each column, from zero; None if there is none."""
+    k, n, b = product.k, product.n, product.b
+    if product.outer or product.outer_k or buffer_of(b.root).element_type != product.element:
+        return None
+    if not isinstance(product.element, (Float32Type, Float64Type)):
+        return None
+    for op in structured:
+        if not isinstance(op, GenericOp) or len(op.inputs) != 1 or len(op.outputs) != 1 or not _adds(op.body.block):
+            continue
+        nest = nest_of_generic(op).without_unit_loops().collapsed()
+        source, (output, *_), fill = nest.inputs[0], nest.outputs, fills.get(op, (None,))[0]
+        if not isinstance(source, Access) or source.root is not b.root or fill is None or not is_zero(fill.inputs[0]):
+            continue
+        if (source.offset, source.dynamic) != (b.offset, b.dynamic) or output.dynamic:
+            continue
+        loops = sorted(zip(nest.reduction, nest.sizes, source.strides, output.strides, strict=True))
+        if loops == [(False, n.size, n.b, 1), (True, k.size, k.b, 0)]:
+            return op
+    return None
+
+
+def _adds(block: Block) -> bool:
+    """Whether the body of a generic is `yield(out + in)`."""
+    ops = list(block.ops)
+    if len(ops) != 2 or not isinstance(ops[0], arith.AddfOp) or not isinstance(ops[1], YieldOp):
+        return False
+    return set(ops[0].operands) == set(block.args) and ops[1].operands[0] is ops[0].result
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the function that adds up a packed panel depends on."""
+
+    width: int
+    lanes: int
+    overwrite: bool = False
+
+
+@dataclass
+class ColumnSums:
+    """The partial sums of pieces of panels, in a buffer `[pieces, panels, width]`."""
+
+    builder: LoopBuilder
+    kernel: func.FuncOp
+    partial: SSAValue
+    pieces: int
+    panels: int
+    facts: Facts
+
+    @staticmethod
+    def of(
+        builder: LoopBuilder, kernel: func.FuncOp, element: Attribute, pieces: int, panels: int, facts: Facts
+    ) -> ColumnSums:
+        """Sums of `pieces` along k of each of the panels."""
+        partial = builder.alloc(memref_type((pieces * panels * facts.width,), element))
+        return ColumnSums(builder, kernel, partial, pieces, panels, facts)
+
+    def add(self, packed: SSAValue, at: Index, count: Index, piece: Index, panel: Index, first: bool) -> None:
+        """
+        Add the `count` steps of a packed panel that begin at `packed[at]` to the sums of its piece; `first`: these are
+        all of the piece.
+        """
+        place = (piece * self.panels + panel) * self.facts.width
+        facts = replace(self.facts, overwrite=first)
+        call_known(self.builder, self.kernel, "sums", (packed, at, count, self.partial, place), facts, _emit)
+
+    def clear(self, piece: Index, panel: Index) -> None:
+        """Begin a piece that is added step by step: no steps are all of it."""
+        self.add(self.partial, 0, 0, piece, panel, first=True)
+
+    def finish(self, product: Contraction, op: GenericOp) -> None:
+        """Add the pieces in order, into the output of the generic."""
+        (output,) = nest_of_generic(op).without_unit_loops().collapsed().outputs
+        element, width = product.element, self.facts.width
+        body = Block(arg_types=[element, element])
+        total = arith.AddfOp(body.args[1], body.args[0])
+        body.add_ops([total, YieldOp(total.result)])
+        nest = Nest(
+            op=op,
+            sizes=(product.n.size, self.pieces),
+            reduction=(False, True),
+            inputs=(replace(output, root=self.partial, offset=0, strides=(1, self.panels * width)),),
+            outputs=(replace(output, strides=(1, 0)),),
+            body=body,
+        )
+        emit_reduction(self.builder, nest, (self.builder.scalar(scalar_attr(0, element)),))
+
+
+def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: Facts) -> None:
+    """The body of a function of a panel, its first element, the steps along k, and the place of the sums."""
+    panel, at, steps, target, target_at = parameters
+    begin, count = builder.index(at), builder.index(steps)
+    lanes, each = facts.lanes, facts.width // facts.lanes
+    found = builder.strided_view(target, builder.index(target_at), (facts.width,), (1,))
+    vectors = VectorBuilder(builder)
+    zero = vectors.splat(builder.scalar(scalar_attr(0, buffer_of(target).element_type)), lanes)
+
+    def added(sums: Sequence[SSAValue], step: Index) -> list[SSAValue]:
+        row = builder.strided_view(panel, begin + step * facts.width, (facts.width,), (1,))
+        return [vectors.add(total, vectors.load(row, [v * lanes], lanes)) for v, total in enumerate(sums)]
+
+    whole = count // STEPS * STEPS
+    with builder.loop(0, whole, step=STEPS, carry=[zero] * (each * STEPS)) as (first, sums):
+        parts = [added(sums[part * each : (part + 1) * each], first + part) for part in range(STEPS)]
+        builder.yield_(*(total for part in parts for total in part))
+    totals = list(sums[:each])
+    for part in range(1, STEPS):
+        totals = [vectors.add(x, y) for x, y in zip(totals, sums[part * each : (part + 1) * each], strict=True)]
+    with builder.loop(whole, count, carry=totals) as (step, sums):
+        builder.yield_(*added(sums, step))
+    for v, total in enumerate(sums):
+        before = zero if facts.overwrite else vectors.load(found, [v * lanes], lanes)
+        vectors.store(vectors.add(before, total), found, [v * lanes])

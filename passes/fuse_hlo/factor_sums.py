@@ -1,0 +1,169 @@
+"""
+Let a product that reads the rows of a gradient also sum them: the gradients of a layer's weights and of its bias.
+
+The product's kernel packs the gradient, and adds up its columns while they are in the cache
+(`lowering/convert_contractions_to_vector/column_sums.py`); the sum has no kernel of its own that reads it again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Iterator, Sequence
+
+from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ...dialects.support.creation import create_op, new_block
+from ...dialects.support.editing import detach_op, erase_op, insert_before, replace_uses
+from ...hlo_dialect.op import is_elementwise
+from ...hlo_dialect.ops.contraction import DotGeneralOp
+from ...hlo_dialect.ops.control_flow import ReturnOp
+from ...hlo_dialect.ops.creation import ConstantOp, is_splat_of
+from ...hlo_dialect.ops.elementwise_binary import AddOp
+from ...hlo_dialect.ops.fusion import FusionOp
+from ...hlo_dialect.ops.movement import ReshapeOp
+from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
+from ...hlo_dialect.types import element_of, shape_of
+from .clusters import MAX_INPUTS
+from .decisions import Decision, Verdict
+from .epilogues import taken_into
+from .graph import bytes_of
+
+LEAST_ROWS = 128
+"""Rows of the result from which both factors are packed, and no panel is read in place."""
+
+LEAST_MATRIX = 1 << 15
+"""Elements of the factor, and of the result, above which the same holds, and the sum is not cut into chunks."""
+
+
+def fuse_factor_sums(block: Block, given: Container[Operation]) -> Iterator[Decision]:
+    """
+    Merge each fusion in `block` that only sums the columns of a product's right factor, along what the product
+    contracts, with the product's fusion.
+
+    Fusions that the program was `given` with stay as they are. Returns a decision per merge.
+    """
+    for op in list(block.ops):
+        total = None if op in given or not isinstance(op, FusionOp) else _sum_in(op)
+        if not isinstance(op, FusionOp) or total is None:
+            continue
+        factor = _factor_of(op, total)
+        for use in list(factor.uses):
+            user = use.operation
+            if not isinstance(user, FusionOp) or user in given or user.parent is not block:
+                continue
+            product = _product_of(user, factor, total)
+            inputs = dict.fromkeys([*op.operands, *user.operands])
+            if product is None or len(inputs) > MAX_INPUTS or not _delay(op, user):
+                continue
+            yield Decision(Verdict.FUSED, total, product, "dot", bytes_of(factor))
+            _merge(op, user)
+            break
+
+
+def _sum_in(fusion: FusionOp) -> ReduceOp | None:
+    """The only sum of a fusion, of an operand that nothing else reads there; what follows it is elementwise."""
+    if fusion.kind.data != "reduce":
+        return None
+    ops = [op for op in fusion.body.block.ops if not isinstance(op, (ConstantOp, ReturnOp))]
+    total = ops[0] if ops and isinstance(ops[0], ReduceOp) else None
+    if total is None or len(total.inputs) != 1 or not all(is_elementwise(op) for op in ops[1:]):
+        return None
+    source, element = total.inputs[0], element_of(total.inputs[0])
+    if source not in fusion.body.block.args or not source.has_one_use():
+        return None
+    sums = isinstance(single_combiner(total.body), AddOp) and is_splat_of(total.init_values[0], 0.0)
+    same = isinstance(element, (Float32Type, Float64Type)) and element == element_of(total.outs[0])
+    return total if sums and same else None
+
+
+def _factor_of(fusion: FusionOp, total: ReduceOp) -> SSAValue:
+    """The operand of a fusion that its sum adds up."""
+    arguments: list[SSAValue] = list(fusion.body.block.args)
+    return fusion.operands[arguments.index(total.inputs[0])]
+
+
+def _product_of(fusion: FusionOp, factor: SSAValue, total: ReduceOp) -> DotGeneralOp | None:
+    """The product of a fusion whose right factor is the value, and that contracts what the sum adds up."""
+    if fusion.kind.data != "dot" or list(fusion.operands).count(factor) != 1:
+        return None
+    (use, *others) = fusion.body.block.args[list(fusion.operands).index(factor)].uses
+    product, shape = use.operation, shape_of(factor)
+    if others or use.index != 1 or not isinstance(product, DotGeneralOp):
+        return None
+    numbers = product.dot_dimension_numbers
+    if numbers.rhs_batching or element_of(product.results[0]) != element_of(factor):
+        return None
+    if _wide(numbers.rhs_contracting, shape) != _wide(total.dims, shape):
+        return None
+    left = shape_of(product.operands[0])
+    k, n = (math.prod(shape[dim] for dim in dims) for dims in (numbers.rhs_contracting, product.rhs_free))
+    m = math.prod(left[dim] for dim in product.lhs_free)
+    # One contracted matrix, row by row: the columns are neighbours, and so are those of the result.
+    matrix = tuple(numbers.rhs_contracting) == tuple(range(len(numbers.rhs_contracting)))
+    first = numbers.lhs_contracting[0]
+    in_order = tuple(numbers.lhs_contracting) == tuple(range(first, first + len(numbers.lhs_contracting)))
+    large = m >= LEAST_ROWS and k * n > LEAST_MATRIX and m * n > LEAST_MATRIX and min(k, n) >= LEAST_ROWS // 2
+    return product if matrix and in_order and large else None
+
+
+def _wide(dims: Sequence[int], shape: tuple[int, ...]) -> list[int]:
+    return [dim for dim in sorted(dims) if shape[dim] != 1]
+
+
+def _delay(early: FusionOp, late: FusionOp) -> bool:
+    """Move what reads the results of `early` behind `late`, if `early` comes first; False if that is not possible."""
+    if _comes_before(late, early):
+        owners = [value.owner for value in early.operands]
+        return not any(isinstance(owner, Operation) and _comes_before(late, owner) for owner in owners)
+    later: list[Operation] = []
+    waiting: set[SSAValue] = set(early.outs)
+    op = early.next_op
+    while op is not None and op is not late:
+        if any(value in waiting for inner in op.walk() for value in inner.operands):
+            if not isinstance(op, (FusionOp, ReshapeOp)):
+                return False
+            later.append(op)
+            waiting.update(op.results)
+        op = op.next_op
+    if any(value in waiting for value in late.operands):
+        return False
+    place = late.next_op
+    assert place is not None
+    for each in later:
+        detach_op(each)
+        insert_before(each, place)
+    return True
+
+
+def _comes_before(one: Operation, other: Operation) -> bool:
+    op = one.next_op
+    while op is not None and op is not other:
+        op = op.next_op
+    return op is other
+
+
+def _merge(early: FusionOp, late: FusionOp) -> None:
+    """Replace the product's fusion `late` by one that computes what `early` does too, after it."""
+    inputs = list(dict.fromkeys([*late.operands, *early.operands]))
+    block = new_block([value.type for value in inputs])
+    local: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
+    for value, argument in local.items():
+        argument.name_hint = value.name_hint
+    made = [*taken_into(block, late, local), *taken_into(block, early, local)]
+    block.add_op(create_op(ReturnOp, operands=made, location=late.location))
+    results = [*late.outs, *early.outs]
+    fusion = create_op(
+        FusionOp,
+        operands=inputs,
+        result_types=[value.type for value in results],
+        properties=dict(late.properties),
+        regions=[Region([block])],
+        location=late.location,
+    )
+    insert_before(fusion, late)
+    for old, new in zip(results, fusion.outs, strict=True):
+        new.name_hint = old.name_hint
+        replace_uses(old, new)
+    for op in (late, early):
+        erase_op(op)
