@@ -21,6 +21,9 @@ LOG2_E = 1 / math.log(2)
 LN2_32 = (0.693359375, -0.00021219444170128554)
 LN2_64 = (0.6931471805598903, 5.497923018708371e-14)
 
+TWO_THIRDS_32 = 0x3F2AAAAB
+"""The bits of 2/3 as f32."""
+
 # e^r = 1 + r + r^2 Q(r) for |r| <= ln(2)/2. Error of Q r^2: 3.2e-9 (f32), 8.4e-19 (f64).
 EXP_32 = (0.5, 0.166665181517601, 0.04166620224714279, 0.008369024842977524, 0.001395072671584785)
 EXP_64 = (
@@ -162,7 +165,7 @@ def _log_parts(x: Scalar) -> tuple[Scalar, Scalar]:
     if is_double(x):
         shift, tiny, scale, scale_exponent, two_thirds = 52, 2.0**-1022, 2.0**54, 54.0, 0x3FE5555555555555
     else:
-        shift, tiny, scale, scale_exponent, two_thirds = 23, 2.0**-126, 2.0**25, 25.0, 0x3F2AAAAB
+        shift, tiny, scale, scale_exponent, two_thirds = 23, 2.0**-126, 2.0**25, 25.0, TWO_THIRDS_32
     denormal = x.compare("lt", tiny)
     bits = denormal.select(x * scale, x).bits() - two_thirds
     exponent = (bits >> shift).to_float(x.type) - denormal.select(x.constant(scale_exponent), 0.0)
@@ -189,9 +192,16 @@ def _log_finite(x: Scalar, correction: Scalar | None = None) -> Scalar:
         if correction is not None:
             low = low + correction
         return exponent * LN2_64[0] - ((half_square - low) - f)
+    return _log_reduced(exponent, f)
+
+
+def _log_reduced(exponent: Scalar, f: Scalar, correction: Scalar | None = None) -> Scalar:
+    """log(2^exponent (1 + f)) (+ correction, a small term added before rounding) in f32 for |f| <= 1/3."""
     square = f * f
     tail = square.fma(-0.5, (square * f) * polynomial(f, LOG_32))
     low = exponent.fma(LN2_32[1], tail)
+    if correction is not None:
+        low = low + correction
     return exponent.fma(LN2_32[0], f + low)
 
 
@@ -221,12 +231,21 @@ def log1p(x: Scalar) -> Scalar:
 
 
 def _log1p_single(x: Scalar) -> Scalar:
-    """log(1 + x) in f64, or three terms of the series if 1 + x would lose digits."""
-    wide = in_double(x)
-    exponent, log_m = _log_mixed(wide + 1.0)
-    result = to_single(_log_special(wide + 1.0, exponent.fma(math.log(2), log_m)))
-    series = to_single((wide * wide).fma(wide.fma(1 / 3, -0.5), wide))
-    return x.abs().compare("lt", 2.0**-9).select(x.compare("eq", 0.0).select(x, series), result)
+    """
+    log(1 + x) with 1 + x = 2^e (1 + f): f is x 2^-e + (2^-e - 1), one rounding, and none for e = 0.
+
+    Of the largest x 2^-e is a denormal number, so that a quarter of x is taken 4 times as large. Where that loses bits,
+    log(1 + x) is x.
+    """
+    u = x + 1.0
+    e = (u.bits() - TWO_THIRDS_32) >> 23
+    scale = power_of_two(2 - e, x.type)
+    quarter, power = x * 0.25, scale.fma(0.25, -1.0)
+    f = quarter.fma(scale, power)
+    # What f was rounded by, over 1 + f.
+    lost = quarter.fma(scale, power - f)
+    result = _log_special(u, _log_reduced(e.to_float(x.type), f, lost.fma(-f, lost)))
+    return x.abs().compare("lt", 2.0**-25).select(x, result)
 
 
 def power(x: Scalar, y: Scalar) -> Scalar:

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.arith_ops import RemFOp
 from ...dialects.gpu.functions import GpuModuleOp
@@ -64,17 +64,14 @@ BODIES: dict[type[Operation], Mapping[type[Attribute], Body]] = {
     math.RsqrtOp: {Float32Type: exponential.rsqrt, Float64Type: exponential.rsqrt},
     math.PowFOp: {Float32Type: exponential.power, Float64Type: exponential_double.power},
     math.CbrtOp: {Float32Type: exponential.cbrt, Float64Type: exponential_double.cbrt},
-    math.SinOp: {Float32Type: trigonometric.sin},
-    math.CosOp: {Float32Type: trigonometric.cos},
-    math.TanOp: {Float32Type: trigonometric.tan},
     math.Atan2Op: {Float32Type: trigonometric.atan2, Float64Type: trigonometric_double.atan2},
 }
 
 # Functions that leave rare arguments to the C library; `rarely` names the operations of that by these names.
 WITH_LIBRARY: dict[type[Operation], Mapping[type[Attribute], Body]] = {
-    math.SinOp: {Float64Type: trigonometric_double.sin_usual},
-    math.CosOp: {Float64Type: trigonometric_double.cos_usual},
-    math.TanOp: {Float64Type: trigonometric_double.tan_usual},
+    math.SinOp: {Float32Type: trigonometric.sin_usual, Float64Type: trigonometric_double.sin_usual},
+    math.CosOp: {Float32Type: trigonometric.cos_usual, Float64Type: trigonometric_double.cos_usual},
+    math.TanOp: {Float32Type: trigonometric.tan_usual, Float64Type: trigonometric_double.tan_usual},
     RemFOp: {Float32Type: remainder.fmod_usual, Float64Type: remainder.fmod_usual},
 }
 
@@ -85,9 +82,9 @@ WITH_SCALINGS: dict[type[Operation], Mapping[type[Attribute], Body]] = {
 
 # The same as WITH_LIBRARY for targets without a C library. LLVM's floating-point remainder is fmod there too.
 NO_LIBRARY: dict[type[Operation], Mapping[type[Attribute], Body]] = {
-    math.SinOp: {Float64Type: trigonometric_double.sin},
-    math.CosOp: {Float64Type: trigonometric_double.cos},
-    math.TanOp: {Float64Type: trigonometric_double.tan},
+    math.SinOp: {Float32Type: trigonometric.sin, Float64Type: trigonometric_double.sin},
+    math.CosOp: {Float32Type: trigonometric.cos, Float64Type: trigonometric_double.cos},
+    math.TanOp: {Float32Type: trigonometric.tan, Float64Type: trigonometric_double.tan},
     RemFOp: {Float32Type: remainder.fmod, Float64Type: remainder.fmod},
 }
 
@@ -152,8 +149,9 @@ def _table(name: str) -> memref.GlobalOp:
     return memref.GlobalOp.get(StringAttr(name), type_, value, constant=UnitAttr(), alignment=16)
 
 
-def _define(name: str, op: Operation, body: Body) -> func.FuncOp:
-    operands = [operand.type for operand in op.operands]
+def _define(name: str, op: Operation, values: Sequence[SSAValue], body: Body) -> func.FuncOp:
+    """The function that computes the operation's result from some of its operands."""
+    operands = [value.type for value in values]
     results = [result.type for result in op.results]
     block = Block(arg_types=operands)
     value = body(*(Scalar(block, argument) for argument in block.args))
@@ -227,6 +225,7 @@ class ExpandMathPass(HloPass):
                     extremes.replace_extremes(op)
         looked = usual_rows.look_first(part) if not device and self._divides else {}
         for op in operations_in(part):
+            operands = list(op.operands)
             if fast and isinstance(op, (arith.AddfOp, arith.SubfOp, arith.MulfOp)):
                 op.properties["fastmath"] = arith.FastMathFlagsAttr([*op.fastmath.data, _CONTRACT])
             if op in looked:
@@ -235,14 +234,17 @@ class ExpandMathPass(HloPass):
                 found = "divf_f32", division.divide_by_invariant
             elif not device and integers.divides(op, self.vector_bits):
                 found = f"{op.name.split('.')[1]}_{op.results[0].type}", integers.body_of(op)
+            elif trigonometric.is_arctangent(op):
+                found = "atan_f32", trigonometric.atan
+                operands = operands[:1]
             else:
                 found = _body_of(op, tables, device)
             if found is None:
                 continue
             name, body = f"{MATH_FUNCTION}{found[0]}", found[1]
             if name not in defined:
-                defined[name] = _define(name, op, body)
-            call = call_op(name, op.operands, [result.type for result in op.results])
+                defined[name] = _define(name, op, operands, body)
+            call = call_op(name, operands, [result.type for result in op.results])
             call.location = op.location
             insert_before(call, op)
             replace_uses(op.results[0], call.results[0])

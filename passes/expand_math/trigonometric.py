@@ -1,9 +1,9 @@
 """
-sin, cos, tan and atan2 of f32, computed in f64 so that no reduction needs more than three constants.
+sin, cos, tan and atan2 of f32, computed in f64 so that no reduction needs more than two constants, and atan.
 
 Arguments up to 2^50 are reduced by multiples of pi/2 (Cody and Waite), larger ones by the bits of 2/pi that matter
 (Payne and Hanek, 1983), both always: computing the unused one costs less than a branch, which would prevent
-vectorization.
+vectorization. The functions whose names end in `_usual` leave larger ones to the C library.
 
 Coefficients are minimax fits (Remez exchange in 40 digits) for the reduced ranges given.
 """
@@ -12,10 +12,16 @@ from __future__ import annotations
 
 import math
 
-from ...dialects.support.scalar import Scalar, in_double, polynomial, to_single
+from xdsl.dialects import arith
+from xdsl.dialects import math as math_ops
+from xdsl.dialects.builtin import Float32Type, FloatAttr
+from xdsl.ir import Operation
 
-# pi/2 as the sum of three f64.
-HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.497384905065873e-33)
+from ...dialects.support.scalar import Scalar, in_double, polynomial, to_single
+from .rare import rarely
+
+# pi/2 as the sum of two f64; what is left counts for 1e-9 of the remainder at most.
+HALF_PI = (1.5707963267948966, 6.123233995736766e-17)
 MAGIC = 6755399441055744.0  # 1.5 * 2^52
 # 2/pi without the leading bits whose product with an x >= 2^start is a multiple of 4: for x < 2^(start + 26).
 # In three f64: 27 bits, whose product with an f32 is exact, the next 27, and the rest.
@@ -25,50 +31,57 @@ TWO_OVER_PI = (
     (2.0**102, (6.074026479468182e-24, 1.0181664073134233e-32, 3.1436547554916045e-40)),
 )
 
-# sin r = r + r^3 S(r^2), error 5e-15; cos r = 1 - r^2/2 + r^4 C(r^2), error 1e-16; for |r| <= pi/4.
-SIN = (
-    -0.1666666666662984,
-    0.008333333324950832,
-    -0.00019841263644115197,
-    2.7555319096975233e-06,
-    -2.4758808018086882e-08,
-)
-COS = (
-    0.041666666666598975,
-    -0.0013888888877844345,
-    2.4801580780412493e-05,
-    -2.7555532043794036e-07,
-    2.0645460063888538e-09,
-)
-# atan t = t + t^3 A(t^2) for 0 <= t <= 1, error 1.4e-12.
+LARGE = TWO_OVER_PI[0][0]
+"""From this magnitude on, arguments are reduced by bits of 2/pi."""
+
+# sin r = r (1 + z S(z)), error 1.3e-11; cos r = 1 + z C(z), error 1.6e-10; for z = r^2, |r| <= pi/4 + 0.07: the
+# quadrant of a large number may be the one beside.
+SIN = (-0.1666666661523587, 0.008333326596131353, -0.00019838513845777016, 2.711129866930803e-06)
+COS = (-0.49999999383032795, 0.041666588457100626, -0.0013885764092001266, 2.430468939572339e-05)
+# atan t = t + t^3 A(t^2) for 0 <= t <= 1, error 4e-10.
 ATAN = (
-    -0.3333333329596192,
-    0.1999999688013878,
-    -0.14285622909785745,
-    0.1110975472231338,
-    -0.09078917165327827,
-    0.07623177676486222,
-    -0.06391489216207462,
-    0.050952531382574516,
-    -0.035937612600775284,
-    0.020548618678272502,
-    -0.008602307205115478,
-    0.00228675176118938,
-    -0.0002854855366718225,
+    -0.3333332689969224,
+    0.19999671128832247,
+    -0.14279833137216208,
+    0.11058224291682203,
+    -0.08811093836946242,
+    0.06741603139654005,
+    -0.044690031570983293,
+    0.022539947810466213,
+    -0.007317996532378372,
+    0.0011137971421420422,
 )
+# The same for 0 <= t <= 2/3 in f32, error 9e-9.
+ATAN_32 = (
+    -0.3333321213722229,
+    0.19994422793388367,
+    -0.14199937880039215,
+    0.10487890243530273,
+    -0.06672662496566772,
+    0.024343887344002724,
+)
+# pi/4 as the sum of two f32.
+QUARTER_PI = (0.7853981852531433, -2.1855694143368965e-08)
+
+
+def _reduce_usual(x: Scalar) -> tuple[Scalar, Scalar]:
+    """
+    The quadrant n mod 4 (i64; upper bits undefined) and r with x = n pi/2 + r, for |x| < LARGE.
+
+    x - n HALF_PI[0] is exact: it has no bits below 2^-52 and is less than 1.
+    """
+    shifted = x.fma(2 / math.pi, MAGIC)
+    n = shifted - MAGIC
+    return shifted.bits(), n.fma(-HALF_PI[1], n.fma(-HALF_PI[0], x))
 
 
 def _reduce(x: Scalar) -> tuple[Scalar, Scalar]:
     """The quadrant n mod 4 (i64; upper bits undefined) and r with x = n pi/2 + r, for an f64 converted from f32."""
-    shifted = x.fma(2 / math.pi, MAGIC)
-    n = shifted - MAGIC
-    r = n.fma(-HALF_PI[0], x)
-    r = n.fma(-HALF_PI[1], r)
-    r = n.fma(-HALF_PI[2], r)
+    n, r = _reduce_usual(x)
     size = x.abs()
     quadrant_of_large, r_of_large = _reduce_large(x, size)
-    large = size.compare("ge", TWO_OVER_PI[0][0])
-    return large.select(quadrant_of_large, shifted.bits()), large.select(r_of_large, r)
+    large = size.compare("ge", LARGE)
+    return large.select(quadrant_of_large, n), large.select(r_of_large, r)
 
 
 def _fraction(x: Scalar, factor: Scalar) -> tuple[Scalar, Scalar]:
@@ -96,42 +109,81 @@ def _reduce_large(x: Scalar, size: Scalar) -> tuple[Scalar, Scalar]:
     return n1 + n2 + n3, x.fma(third, fraction3) * (math.pi / 2)
 
 
-def _sin_cos(r: Scalar) -> tuple[Scalar, Scalar]:
-    z = r * r
-    sine = (z * r).fma(polynomial(z, SIN), r)
-    cosine = (z * z).fma(polynomial(z, COS), z.fma(-0.5, 1.0))
-    return sine, cosine
-
-
-def _quadrant(x: Scalar, offset: int) -> Scalar:
-    """sin(x + offset pi/2)."""
-    wide = in_double(x)
-    n, r = _reduce(wide)
+def _quadrant(x: Scalar, offset: int, reduced: tuple[Scalar, Scalar]) -> Scalar:
+    """sin(x + offset pi/2) in one polynomial, whose coefficients are chosen; tiny x and zeros stay as they are."""
+    n, r = reduced
     if offset:
         n = n + offset
-    sine, cosine = _sin_cos(r)
-    value = (n & 1).compare("eq", 0).select(sine, cosine)
+    even = (n & 1).compare("eq", 0)
+    z = r * r
+    coefficients = [even.select(x.constant(s, r.type), c) for s, c in zip(SIN, COS, strict=True)]
+    value = coefficients.pop()
+    for coefficient in reversed(coefficients):
+        value = value.fma(z, coefficient)
+    value = even.select(r, 1.0) * z.fma(value, 1.0)
     value = (n & 2).compare("eq", 0).select(value, -value)
     return to_single(value)
 
 
+def _tangent(reduced: tuple[Scalar, Scalar]) -> Scalar:
+    n, r = reduced
+    z = r * r
+    sine, cosine = r * z.fma(polynomial(z, SIN), 1.0), z.fma(polynomial(z, COS), 1.0)
+    even = (n & 1).compare("eq", 0)
+    return to_single(even.select(sine, -cosine) / even.select(cosine, sine))
+
+
 def sin(x: Scalar) -> Scalar:
     """Error below 1 ulp."""
-    return x.abs().compare("lt", 1e-8).select(x, _quadrant(x, 0))
+    return _quadrant(x, 0, _reduce(in_double(x)))
 
 
 def cos(x: Scalar) -> Scalar:
     """Error below 1 ulp."""
-    return _quadrant(x, 1)
+    return _quadrant(x, 1, _reduce(in_double(x)))
 
 
 def tan(x: Scalar) -> Scalar:
     """Error below 1 ulp."""
-    n, r = _reduce(in_double(x))
-    sine, cosine = _sin_cos(r)
-    even = (n & 1).compare("eq", 0)
-    result = even.select(sine, -cosine) / even.select(cosine, sine)
-    return x.abs().compare("lt", 1e-8).select(x, to_single(result))
+    return _tangent(_reduce(in_double(x)))
+
+
+def sin_usual(x: Scalar) -> Scalar:
+    """The same; the C library's for large or infinite x."""
+    return rarely("sin", x.abs().compare("ge", LARGE), [x], _quadrant(x, 0, _reduce_usual(in_double(x))))
+
+
+def cos_usual(x: Scalar) -> Scalar:
+    """The same; the C library's for large or infinite x."""
+    return rarely("cos", x.abs().compare("ge", LARGE), [x], _quadrant(x, 1, _reduce_usual(in_double(x))))
+
+
+def tan_usual(x: Scalar) -> Scalar:
+    """The same; the C library's for large or infinite x."""
+    return rarely("tan", x.abs().compare("ge", LARGE), [x], _tangent(_reduce_usual(in_double(x))))
+
+
+def is_arctangent(op: Operation) -> bool:
+    """Whether an operation is the arctangent of a single f32, `atan2(y, 1)`."""
+    if type(op) is not math_ops.Atan2Op or not isinstance(op.results[0].type, Float32Type):
+        return False
+    x = op.operands[1].owner
+    return isinstance(x, arith.ConstantOp) and isinstance(x.value, FloatAttr) and x.value.value.data == 1.0
+
+
+def atan(x: Scalar) -> Scalar:
+    """
+    Error below 1.1 ulp, all in f32: atan x up to 2/3, pi/4 + atan((x - 1) / (x + 1)) up to 3/2, where x - 1 is exact,
+    and pi/2 + atan(-1 / x) beyond.
+    """
+    size = x.abs()
+    middle, steep = size.compare("gt", 2 / 3), size.compare("gt", 1.5)
+    above = steep.select(x.constant(-1.0), middle.select(size - 1.0, size))
+    q = above / steep.select(size, middle.select(size + 1.0, 1.0))
+    z = q * q
+    high, low = (steep.select(x.constant(2 * part), middle.select(x.constant(part), 0.0)) for part in QUARTER_PI)
+    angle = high + (q + (z * q).fma(polynomial(z, ATAN_32), low))
+    return angle.copysign(x)
 
 
 def atan2(y: Scalar, x: Scalar) -> Scalar:

@@ -1,4 +1,4 @@
-"""Functions of f64 whose rare arguments are left to the C library: the loops vectorize, and each lane is right."""
+"""Functions whose rare arguments are left to the C library: the loops vectorize, and each lane is right."""
 
 from __future__ import annotations
 
@@ -35,6 +35,20 @@ def test_large_arguments(op: str, exact: Callable[..., np.ndarray], bound: float
         assert ulps(compiled(op, "f64", SIZE, 1)(x), exact(x.astype(np.longdouble))) <= bound
 
 
+@pytest.mark.parametrize(
+    ("op", "exact", "bound"), [("sine", np.sin, 0.6), ("cosine", np.cos, 0.6), ("tan", np.tan, 1.3)]
+)
+def test_large_singles(op: str, exact: Callable[..., np.ndarray], bound: float) -> None:
+    with np.errstate(invalid="ignore", over="ignore"):
+        x = mixed().astype(np.float32)
+        # Next to the bound of what is rare.
+        x[600:640] = np.ldexp(np.float32(1 - 2**-20), np.arange(31, 71))
+        found = compiled(op, "f32", SIZE, 1)(x)
+        assert ulps(found, exact(x.astype(np.float64))) <= bound
+        few = compiled(op, "f32", 8, 1)
+        assert np.array_equal(few(x[96:104]), found[96:104])
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_remainders_are_exact(dtype: Any) -> None:
     rng = np.random.default_rng(1)
@@ -54,10 +68,16 @@ def test_remainders_are_exact(dtype: Any) -> None:
     np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(wanted[numbers]))
 
 
-@pytest.mark.parametrize(("op", "arity"), [("sine", 1), ("remainder", 2), ("power", 2), ("cbrt", 1), ("atan2", 2)])
-def test_loops_vectorize(op: str, arity: int) -> None:
-    executable = compiled(op, "f64", SIZE, arity)
+@pytest.mark.parametrize(
+    ("op", "arity", "type_"),
+    [
+        *[("sine", 1, "f64"), ("remainder", 2, "f64"), ("power", 2, "f64"), ("cbrt", 1, "f64"), ("atan2", 2, "f64")],
+        *[("sine", 1, "f32"), ("tan", 1, "f32"), ("log_plus_one", 1, "f32")],
+    ],
+)
+def test_loops_vectorize(op: str, arity: int, type_: str) -> None:
+    executable = compiled(op, type_, SIZE, arity)
     assert isinstance(executable, Executable)
     text = optimize(executable.as_text("llvm"))
     loop = text[text.index("@loop_fusion_0(") :].partition("\n}")[0]
-    assert re.search(r"store <\d+ x double>", loop)
+    assert re.search(rf"store <\d+ x {'double' if type_ == 'f64' else 'float'}>", loop)

@@ -114,11 +114,23 @@ func.func @erf_inv_f64(%x: tensor<f64>) -> tensor<f64> {
 func.func @asin(%x: tensor<4xbf16>) -> tensor<4xbf16> {
   // CHECK: %[[WIDE:.*]] = hlo.convert %[[X]] : (tensor<4xbf16>) -> tensor<4xf32>
   // CHECK: %[[ROOT:.*]] = hlo.sqrt
-  // CHECK-NEXT: %[[ANGLE:.*]] = hlo.atan2 %[[WIDE]], %[[ROOT]] : tensor<4xf32>
-  // CHECK-NEXT: %[[Y:.*]] = hlo.convert %[[ANGLE]] : (tensor<4xf32>) -> tensor<4xbf16>
+  // CHECK-NEXT: %[[CHOSEN:.*]] = hlo.select %[[NEAR:.*]], %{{.*}}, %[[ROOT]]
+  // CHECK-NOT: hlo.atan2
+  // CHECK: hlo.select %[[NEAR]], %{{.*}}, %{{.*}} : tensor<4xi1>, tensor<4xf32>
+  // CHECK: %[[Y:.*]] = hlo.convert %{{.*}} : (tensor<4xf32>) -> tensor<4xbf16>
   // CHECK-NEXT: return %[[Y]]
   %0 = chlo.asin %x : tensor<4xbf16> -> tensor<4xbf16>
   return %0 : tensor<4xbf16>
+}
+
+// CHECK-LABEL: func.func @asin_of_doubles
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf64>)
+func.func @asin_of_doubles(%x: tensor<4xf64>) -> tensor<4xf64> {
+  // CHECK: %[[ROOT:.*]] = hlo.sqrt
+  // CHECK-NEXT: %[[ANGLE:.*]] = hlo.atan2 %[[X]], %[[ROOT]] : tensor<4xf64>
+  // CHECK-NEXT: return %[[ANGLE]]
+  %0 = chlo.asin %x : tensor<4xf64> -> tensor<4xf64>
+  return %0 : tensor<4xf64>
 }
 
 // CHECK-LABEL: func.func @broadcast_add

@@ -32,6 +32,17 @@ func.func @narrow(%a: f32, %d: f64) -> (bf16, bf16, f16) {
   func.return %0, %1, %2 : bf16, bf16, f16
 }
 
+// The angle of a point next to 1 is an arctangent, in f32.
+// CHECK-LABEL: @angles
+// CHECK:         func.call @xhlo_math_atan_f32(%a) : (f32) -> f32
+// CHECK-NEXT:    func.call @xhlo_math_atan2_f32(%a, %b)
+func.func @angles(%a: f32, %b: f32) -> (f32, f32) {
+  %one = arith.constant 1.0 : f32
+  %0 = math.atan2 %a, %one : f32
+  %1 = math.atan2 %a, %b : f32
+  func.return %0, %1 : f32, f32
+}
+
 // Where e^x is 0, no product underflows on the way.
 // CHECK:      func.func private @xhlo_math_exp_f32(%{{.*}}: f32) -> f32 attributes {xhlo.inline}
 // CHECK:        [[LEAST:%.*]] = arith.constant -1.045000e+02 : f32
@@ -47,4 +58,7 @@ func.func @narrow(%a: f32, %d: f64) -> (bf16, bf16, f16) {
 // CHECK:        arith.select %{{[0-9]+}}, %[[Q]],
 // CHECK:        arith.bitcast %{{.*}} : i16 to bf16
 // CHECK:      func.func private @xhlo_math_truncf_f64_bf16(
+// CHECK:      func.func private @xhlo_math_atan_f32(%{{.*}}: f32) -> f32 attributes {xhlo.inline}
+// CHECK-NOT:    f64
+// CHECK:      func.func private @xhlo_math_atan2_f32(
 // CHECK-NOT:  func.func private @xhlo_math_exp_f32(
