@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
+from xdsl.dialects import arith
 from xdsl.ir import Block, SSAValue
 
 from ...dialects.linalg_ext.window import ScanOp
@@ -15,6 +16,7 @@ from ..loop_nests.cost import CACHED_COLUMNS, region_cost, task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from .conversion import patterns
+from .scan_lanes import SHORT_ROW, lane_scan
 
 TILE = CACHED_COLUMNS
 """Neighbouring columns that are scanned together: the last row of results stays in the L1 cache."""
@@ -110,6 +112,13 @@ def _flat(builder: LoopBuilder, buffer: SSAValue, shape: tuple[int, int, int]) -
     return builder.strided_view(buffer, 0, shape, row_major(shape))
 
 
+def _waits_long(body: Block) -> bool:
+    """Whether a step waits long for the one before; a maximum of floats is several instructions, for NaN and zeros."""
+    return region_cost(body) > MAX_UNROLLED or any(
+        isinstance(op, (arith.MaximumfOp, arith.MinimumfOp)) for op in body.ops
+    )
+
+
 @patterns.on(ScanOp)
 def _scan(op: ScanOp, builder: LoopBuilder) -> None:
     """
@@ -137,6 +146,15 @@ def _scan(op: ScanOp, builder: LoopBuilder) -> None:
         inner,
     )
     start = list(op.inputs[count:])
+    if 1 < inner < SHORT_ROW or (inner == 1 and _waits_long(scan.body)):
+        sources, targets = (
+            [builder.strided_view(each, 0, (outer * length * inner,), (1,)) for each in buffers]
+            for buffers in (op.inputs[:count], op.outputs)
+        )
+        in_lanes = lane_scan(builder, scan.body, scan.reverse, sources, targets, flat)
+        if in_lanes is not None:
+            in_lanes.emit(start)
+            return
     work = outer * length * inner * (2 * count + region_cost(scan.body))
     if inner > 1:
         _scan_columns(scan, start, work)

@@ -170,6 +170,7 @@ def scan_window(shape: I, dim: int, reverse: bool) -> Window:
 SCANS = [
     ((1,), 0), ((2,), 0), ((9,), 0), ((1000,), 0), ((70_001,), 0), ((200_000,), 0), ((8, 9), 0), ((8, 9), 1),
     ((3, 100, 70), 1), ((40, 33), 0), ((300, 517), 1), ((4, 50, 5000), 1), ((0, 3), 1), ((3, 0), 0),
+    ((3000, 3), 0), ((2, 2100, 5), 1), ((70, 11, 2), 1),
 ]  # fmt: skip
 
 
@@ -186,6 +187,29 @@ def test_scans(shape: I, dim: int, reverse: bool) -> None:
     want = np.moveaxis(np.cumsum(moved[flip], axis=0, dtype=np.int32)[flip], 0, dim)
     for target in ("reference", "cpu"):
         np.testing.assert_array_equal(run(text, [x], target)[0], want, err_msg=target)
+
+
+@pytest.mark.parametrize("shape", [(1024,), (2003,), (3, 1100), (33, 8), (130, 70), (64, 129)])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+def test_greatest_so_far(shape: I, reverse: bool, type_: str) -> None:
+    """Pieces of lines in lanes, of lines that are cut and of whole ones: NaN stays, and so do the signs of zeros."""
+    rng = np.random.default_rng(2)
+    x = rng.integers(-3, 1, shape).astype(np.float32 if type_ == "f32" else np.float64)
+    x = np.where(rng.random(shape) < 0.5, x, -x).astype(x.dtype)
+    x[rng.random(shape) < 0.5 / shape[-1]] = np.nan
+    window = scan_window(shape, len(shape) - 1, reverse)
+    text = window_program(
+        shape,
+        window,
+        type_,
+        f"%m = hlo.maximum %a, %b : tensor<{type_}>",
+        "0xFF800000" if type_ == "f32" else "0xFFF0000000000000",
+    )
+    found, want = run(text, [x], "cpu")[0], run(text, [x], "reference")[0]
+    np.testing.assert_array_equal(found, want)
+    numbers = ~np.isnan(want)
+    np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(want[numbers]))
 
 
 def test_scan_is_linear() -> None:

@@ -36,3 +36,43 @@ func.func private @line(%x: memref<5xi32>, %c: i32, %y: memref<5xi32>) attribute
   })
   return
 }
+
+// The greatest number so far waits for several instructions: lines are scanned in lanes, a tile of them transposed.
+// CHECK-LABEL: @lanes
+// CHECK-DAG:     %[[STATE:.*]] = memref.alloca() : memref<1x64xf32>
+// CHECK-DAG:     %[[TILE:.*]] = memref.alloca() : memref<10x64xf32>
+// CHECK:         func.call @lanes_transpose
+// CHECK:         scf.for
+// CHECK:           scf.for %[[LANE:.*]] =
+// CHECK:             %[[OLD:.*]] = memref.load %[[STATE]][%{{.*}}, %[[LANE]]]
+// CHECK:             %[[X:.*]] = memref.load %[[TILE]][%{{.*}}, %[[LANE]]]
+// CHECK:             arith.maximumf %[[OLD]], %[[X]]
+// CHECK:           } {xhlo.parallel}
+// CHECK:         func.call @lanes_transpose
+// CHECK-NOT:     memref.alloc()
+func.func private @lanes(%x: memref<64x10xf32>, %c: f32, %y: memref<64x10xf32>) attributes {hlo.kernel = "custom"} {
+  linalg_ext.scan {dimension = 1 : i64, reverse = false} ins(%x, %c : memref<64x10xf32>, f32) outs(%y : memref<64x10xf32>) ({
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.maximumf %a, %b : f32
+    linalg.yield %m : f32
+  })
+  return
+}
+
+// One line is cut into pieces: what each comes to is found first, and then added up.
+// CHECK-LABEL: @pieces
+// CHECK:         %[[TOTALS:.*]] = memref.alloc() : memref<1x64x1xf32>
+// CHECK:         func.call @pieces_transpose
+// CHECK-NOT:     func.call
+// CHECK:         scf.for %{{.*}} iter_args(%[[BEFORE:.*]] = %c) -> (f32) {
+// CHECK:           memref.store %[[BEFORE]], %[[TOTALS]]
+// CHECK:         func.call @pieces_transpose
+// CHECK:         func.call @pieces_transpose
+func.func private @pieces(%x: memref<2000xf32>, %c: f32, %y: memref<2000xf32>) attributes {hlo.kernel = "custom"} {
+  linalg_ext.scan {dimension = 0 : i64, reverse = false} ins(%x, %c : memref<2000xf32>, f32) outs(%y : memref<2000xf32>) ({
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.maximumf %a, %b : f32
+    linalg.yield %m : f32
+  })
+  return
+}
