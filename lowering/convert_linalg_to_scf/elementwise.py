@@ -76,30 +76,43 @@ def canonical(nest: Nest) -> Nest:
     if len(free) > 1:
         inner = best_innermost(nest, free)
         if nest.sizes[inner] <= MOST_UNROLLED:
-            # A longer loop is vectorized that interleaves the elements of this one.
-            inner = next((l for l in reversed(free) if _interleaves(nest, inner, l)), inner)
+            # A longer loop is vectorized that interleaves the elements of this one, or of this one and that around it.
+            shorts = [(inner,), (free[free.index(inner) - 1], inner)] if inner != free[0] else [(inner,)]
+            found = (l for short in shorts for l in reversed(free) if _interleaves(nest, short, l))
+            inner = next(found, inner)
         nest = nest.permuted([*range(nest.bound), *(l for l in free if l != inner), inner])
     return nest
 
 
-def _interleaves(nest: Nest, short: int, inner: int) -> bool:
+def _interleaves(nest: Nest, short: tuple[int, ...], inner: int) -> bool:
     """
-    Whether the iterations of a short loop are the elements between two of the innermost loop, in some operand; others
-    are contiguous along the innermost loop, or do not move. The body is small enough to be repeated, and reads nothing
-    by itself: a gather of short rows reads each as a vector.
+    Whether the iterations of short loops are the elements between two of the innermost loop, in some operand, which may
+    go backward; others are contiguous along the innermost loop, or do not move. The body is small enough to be
+    repeated, and reads nothing by itself: a gather of short rows reads each as a vector.
     """
-    size, operations = nest.sizes[short], [] if nest.body is None else list(nest.body.ops)
-    if short == inner or size > MOST_UNROLLED or nest.sizes[inner] <= MOST_UNROLLED:
+    size, operations = nest.size_of(short), [] if nest.body is None else list(nest.body.ops)
+    if inner in short or size > MOST_UNROLLED or nest.sizes[inner] <= MOST_UNROLLED:
         return False
     if size * len(operations) > MOST_OPERATIONS or any(op.regions or type(op) is memref.LoadOp for op in operations):
         return False
     apart = [access for access in nest.accesses if access.strides[inner] not in (0, 1)]
-    return bool(apart) and all(access.strides[short] == 1 and access.strides[inner] == size for access in apart)
+    return bool(apart) and all(_is_row(nest, access, short, inner) for access in apart)
 
 
-def unrolled_loop(nest: Nest, free: Sequence[int]) -> int | None:
-    """The short loop to unroll inside the innermost one; None if there is none."""
-    return next((loop for loop in free[:-1] if _interleaves(nest, loop, free[-1])), None)
+def _is_row(nest: Nest, access: Access, short: tuple[int, ...], inner: int) -> bool:
+    """Whether the short loops along which an operand moves run through all elements between two of `inner`."""
+    moving, stride = [loop for loop in short if access.strides[loop]], 1
+    for loop in reversed(moving):
+        if access.strides[loop] != stride:
+            return False
+        stride *= nest.sizes[loop]
+    return bool(moving) and abs(access.strides[inner]) == stride
+
+
+def unrolled_loops(nest: Nest, free: Sequence[int]) -> tuple[int, ...]:
+    """The short loops to unroll inside the innermost one, one or two."""
+    shorts = [*((loop,) for loop in free[:-1]), *itertools.pairwise(free[:-1])]
+    return next((short for short in shorts if _interleaves(nest, short, free[-1])), ())
 
 
 def loop_to_cut(nest: Nest, loops: Sequence[int], wanted: int) -> int:
@@ -144,8 +157,8 @@ def _loops_to_cut(nest: Nest, free: list[int]) -> list[int]:
     copy = transposition_of(nest)
     if copy is None:
         tiled = tiled_loops(nest, free)
-        short = None if tiled else unrolled_loop(nest, free)
-        return [l for l in free if l != short and (l not in tiled[:1] or nest.sizes[l] > 2 * TILE)]
+        short = () if tiled else unrolled_loops(nest, free)
+        return [l for l in free if l not in short and (l not in tiled[:1] or nest.sizes[l] > 2 * TILE)]
     # Each task reads whole rows: one that writes whole rows instead takes twice as long.
     outer = [loop for loop in free if loop not in (copy.inner, copy.other, copy.unit)]
     return [*outer, *(loop for loop in (copy.inner, copy.other) if nest.sizes[loop] > 2 * TILE or not outer)]
@@ -208,24 +221,22 @@ def _emit_loops(
             with emitter.loops(free[:-1], bounds, innermost=False):
                 emit_stages(emitter, stages, free[-1], *(bounds or {}).get(free[-1], (0, emitter.nest.sizes[free[-1]])))
             return
-        short = None
+        short: tuple[int, ...] = ()
         inside = inside_of(emitter.nest, free[-1]) if free and other is None and meanwhile is None else None
         if inside is not None:
             _emit_by_borders(emitter, free, inside, bounds or {})
             return
         if other is not None:
             loops = _tiles(emitter, free, other, bounds or {})
-        elif meanwhile is None and (short := unrolled_loop(emitter.nest, free)) is not None:
-            loops = emitter.loops([loop for loop in free if loop != short], bounds)
+        elif meanwhile is None and (short := unrolled_loops(emitter.nest, free)):
+            loops = emitter.loops([loop for loop in free if loop not in short], bounds)
         else:
             loops = emitter.loops(free, bounds) if meanwhile is None else _by_tiles(emitter, meanwhile)
         with loops:
-            if short is None:
-                store_element(emitter)
-                return
-            for index in range(emitter.nest.sizes[short]):
+            for place in itertools.product(*(range(emitter.nest.sizes[loop]) for loop in short)):
                 with emitter.scope():
-                    emitter.bind(short, index)
+                    for loop, index in zip(short, place, strict=True):
+                        emitter.bind(loop, index)
                     store_element(emitter)
 
 

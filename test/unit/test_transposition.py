@@ -42,6 +42,22 @@ def test_permutations(dims: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(found, x.transpose(dims))
 
 
+@pytest.mark.parametrize("element", ["i8", "f32", "f64"])
+@pytest.mark.parametrize("channels", [2, 3, 5, 8, 9])
+def test_pixels(element: str, channels: int) -> None:
+    """Rows of few elements, read backward and written twice, beside whole vectors and alone."""
+    for places in (9, 70, 131):
+        x = array((places, channels), element)
+        given, made = type_of(x), type_of(np.zeros((places, 2, channels), x.dtype))
+        text = f"""func.func @main(%x: {given}) -> ({given}, {made}) {{
+          %0 = stablehlo.reverse %x, dims = [0] : {given}
+          %1 = stablehlo.broadcast_in_dim %x, dims = [0, 2] : ({given}) -> {made}
+          return %0, %1 : {given}, {made} }}"""
+        backward, twice = run(text, [x])
+        np.testing.assert_array_equal(backward, x[::-1])
+        np.testing.assert_array_equal(twice, np.repeat(x[:, None], 2, 1))
+
+
 @pytest.mark.parametrize("vector_bits", [256, 128])
 @pytest.mark.parametrize("element", ["i8", "i16", "f32", "f64"])
 def test_shorter_vectors(vector_bits: int, element: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,6 +159,38 @@ func.func private @channels_last(%a: memref<3x96xf32>, %o: memref<96x3xf32>) att
   func.return
 }
 
+// So is one whose rows are read backward.
+// CHECK-LABEL: func.func private @flipped_rows
+// CHECK:         scf.for %[[I:.*]] = %{{.*}} to
+// CHECK:           %[[J:.*]] = arith.subi %{{.*}}, %[[I]]
+// CHECK-NEXT:      memref.load %{{.*}}[%{{.*}}, %[[J]]]
+// CHECK-NEXT:      memref.store
+// CHECK:           memref.load
+// CHECK-NEXT:      memref.store
+// CHECK-NEXT:    } {xhlo.parallel}
+// CHECK-NEXT:    func.return
+func.func private @flipped_rows(%a: memref<96x2xf32>, %o: memref<96x2xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (95 - i, j)>, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<96x2xf32>) outs(%o : memref<96x2xf32>) {
+  ^bb(%x: f32, %z: f32):
+    linalg.yield %x : f32
+  }
+  func.return
+}
+
+// Two short loops are unrolled together: each pixel of two channels is written twice.
+// CHECK-LABEL: func.func private @repeated_pixels
+// CHECK:         scf.for %[[I:.*]] = %{{.*}} to
+// CHECK-COUNT-4: memref.store
+// CHECK:         } {xhlo.parallel}
+// CHECK-NEXT:    func.return
+func.func private @repeated_pixels(%a: memref<96x2xf32>, %o: memref<96x2x2xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%a : memref<96x2xf32>) outs(%o : memref<96x2x2xf32>) {
+  ^bb(%x: f32, %z: f32):
+    linalg.yield %x : f32
+  }
+  func.return
+}
+
 // A reversed slice is a view with a negative stride.
 // CHECK-LABEL: func.func private @reversed
 // CHECK:         %[[VIEW:.*]] = memref.reinterpret_cast %a to offset: [2], sizes: [8], strides: [1]
