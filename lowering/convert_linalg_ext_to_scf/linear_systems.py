@@ -24,10 +24,17 @@ from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
 from .conversion import patterns
 from .few_sides import MOST_SIDES, TOGETHER, FewSides
 from .fourier_passes import Vec, Vectors
+from .many_sides import ManySides
 from .matrices import MatrixFunctions, compared, divided, selected, size_of
 
 COLUMNS = 4
 """Columns of right sides that are solved at once."""
+
+SIDES_OF_LANES = 4
+"""Vectors of contiguous right sides from which on these are solved as they are, not with a system in each lane."""
+
+BLOCK_OF_SIDES = 512
+"""Right sides of one call: with those of few rows they are a task."""
 
 
 @dataclass(frozen=True)
@@ -248,6 +255,9 @@ class _Solve(MatrixFunctions):
         unit, at_all = bool(cast(Any, op.unit).value.data), _Forward.of(op)
         n, k = at_all.n, at_all.k
         a, b, x = map(self.flat, (*op.inputs, op.outputs[0]))
+        if at_all.x_column == 1 and k >= (SIDES_OF_LANES if self.wide else 1) * self.lanes and k > MOST_SIDES:
+            self.many_sides(at_all, a, b, x, unit)
+            return
         few = not self.wide and k <= MOST_SIDES and n >= self.lanes
         elements = (n * n + n * k) * self.lanes if self.wide else n * k if few else 1
         with self.groups(n * n * k // 2 + 4 * n * (n + k), elements) as (group, scratch, at):
@@ -270,6 +280,23 @@ class _Solve(MatrixFunctions):
 
                 self.call("solve_unit" if unit else "solve", (scratch, *places, *others, n, k), solve)
                 self.write(x, n * k, group, scratch, second)
+
+    def many_sides(self, forward: _Forward, a: SSAValue, b: SSAValue, x: SSAValue, unit: bool) -> None:
+        """Solve blocks of right sides, which are contiguous, in the result."""
+        builder, (n, k) = self.builder, (forward.n, forward.k)
+        size = min(k, BLOCK_OF_SIDES)
+        blocks = -(-k // size)
+
+        def solve(vectors: Vectors, *given: Any) -> None:
+            ManySides(vectors, *given).solve(unit)
+
+        with self.groups(n * n * size // 2 + 4 * n * size, 1, self.count * blocks) as (number, _, _):
+            matrix, block = builder.index(number // blocks), builder.index(number % blocks)
+            first = builder.index(block * size)
+            matrices = (a, matrix * (n * n) + forward.a, forward.a_row, forward.a_column)
+            sides = (b, x, matrix * (n * k) + forward.x + first, forward.x_row)
+            count = builder.min(size, builder.index(k - first))
+            self.call("many_sides_unit" if unit else "many_sides", (*matrices, *sides, n, count), solve)
 
     def few_sides(
         self,

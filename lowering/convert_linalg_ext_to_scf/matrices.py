@@ -83,14 +83,17 @@ class MatrixFunctions(VectorFunctions):
         return self.builder.strided_view(array, 0, (math.prod(shape_of(array)),), (1,))
 
     @contextmanager
-    def groups(self, work: int, elements: int) -> Generator[tuple[IndexValue, SSAValue, IndexValue]]:
+    def groups(
+        self, work: int, elements: int, count: int | None = None
+    ) -> Generator[tuple[IndexValue, SSAValue, IndexValue]]:
         """
         A loop over groups, or over matrices, divided into tasks: the number, and where its scratch memory is.
 
-        `work`: of one group; `elements`: of its scratch memory.
+        `work`: of one group; `elements`: of its scratch memory; `count`: the number of groups, where it is another.
         """
         builder = self.builder
-        count = -(-self.count // self.lanes) if self.wide else self.count
+        if count is None:
+            count = -(-self.count // self.lanes) if self.wide else self.count
         tasks = task_count(count * work, count * work, count)
         size = task_size(count, tasks)
         tasks = -(-count // size)

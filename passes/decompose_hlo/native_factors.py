@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -47,10 +48,14 @@ def _most_rows_of_potrf(matrices: SSAValue, most_rows: int) -> int:
     return max(most_rows, math.isqrt(MOST_BYTES // (4 if element_of(matrices) == f32 else 8)))
 
 
-def _most_rows_of_trsm(matrices: SSAValue, sides: SSAValue, left: bool, most_rows: int) -> int:
-    """Rows of a system with few right sides are read once each, as those of potrf."""
-    few = shape_of(sides)[-1 if left else -2] <= MOST_SIDES
-    return _most_rows_of_potrf(matrices, most_rows) if few else most_rows
+def _is_native_system(matrices: SSAValue, sides: SSAValue, left: bool, most_rows: int) -> bool:
+    """
+    Whether triangular systems are solved without LAPACK: small ones, whose right sides may be many where they are
+    contiguous, and larger ones with few right sides, whose rows are read once each, as those of potrf.
+    """
+    if shape_of(sides)[-1 if left else -2] <= MOST_SIDES:
+        most_rows = _most_rows_of_potrf(matrices, most_rows)
+    return _is_native(matrices, most_rows) and _is_native(sides, sys.maxsize if left else most_rows)
 
 
 def _potrf(op: Operation, matrices: SSAValue, lower: bool) -> CustomCallOp:
@@ -116,10 +121,11 @@ def _custom_call(op: CustomCallOp, most_rows: int) -> Sequence[Operation]:
         return _unblocked(op)
     if name == "potrf":
         most_rows = _most_rows_of_potrf(op.operands[0], most_rows)
-    elif name == "trsm":
-        letter = chr(describe_call(op).attributes["side"])
-        most_rows = _most_rows_of_trsm(op.operands[0], op.operands[1], letter == "L", most_rows)
-    if not all(_is_native(operand, most_rows) for operand in op.operands):
+    if name == "trsm":
+        left = describe_call(op).attributes["side"] == ord("L")
+        if not _is_native_system(op.operands[0], op.operands[1], left, most_rows):
+            return ()
+    elif not _is_native(op.operands[0], most_rows):
         return ()
     letters = {key: chr(value) for key, value in describe_call(op).attributes.items() if isinstance(value, int)}
     if name == "potrf":
@@ -139,8 +145,7 @@ def _trsm(op: Operation, flags: Sequence[bool]) -> CustomCallOp:
 
 
 def _triangular_solve(op: TriangularSolveOp, most_rows: int) -> Sequence[Operation]:
-    most_rows = _most_rows_of_trsm(op.operands[0], op.operands[1], op.is_left, most_rows)
-    if not all(_is_native(operand, most_rows) for operand in op.operands):
+    if not _is_native_system(op.operands[0], op.operands[1], op.is_left, most_rows):
         return ()
     unit = bool(op.unit_diagonal.value.data)
     call = _trsm(op, (op.is_left, op.is_lower, op.transpose.value != "NO_TRANSPOSE", unit))
