@@ -7,16 +7,17 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import cast
 
-from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
+from ...dialects.cost import ELEMENTARY
 from ...dialects.support.buffers import memref_type
 from ..loop_nests.borders import Inside, inside_of
-from ..loop_nests.cost import body_cost, task_count, task_size
+from ..loop_nests.cost import body_cost, task_count, task_size, weight_of
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
+from ..loop_nests.variation import loads_of, reads_rows, varying
 from .meanwhile import TILE as MEANWHILE
 from .meanwhile import Meanwhile
 from .row_copies import emit_row_gather, row_gather_of
@@ -37,6 +38,9 @@ LINE = 16
 
 MOST_UNROLLED = 8
 """Iterations of a loop that is unrolled inside the innermost one: LLVM interleaves as many elements in vectors."""
+
+LEAST_ROW, FULL_ROW = 4, 16
+"""Elements of a row that is worth a vector, and of one that fills it."""
 
 MOST_OPERATIONS = 64
 """Operations of all those iterations."""
@@ -60,8 +64,23 @@ def contiguity(nest: Nest, loop: int) -> float:
 
 
 def best_innermost(nest: Nest, loops: Sequence[int]) -> int:
-    """The loop of `loops` that vectorizes best; the last if several do."""
-    return max(loops, key=lambda l: (contiguity(nest, l), l))
+    """The loop of `loops` that vectorizes best; the last if several do. Rows that are gathered are read as vectors."""
+    rows = next((l for l in reversed(loops) if _gathers_rows(nest, l)), None)
+    return max(loops, key=lambda l: (contiguity(nest, l), l)) if rows is None else rows
+
+
+def _gathers_rows(nest: Nest, loop: int) -> bool:
+    """
+    Whether the iterations of a loop are the elements of rows at places that others tell, and of nothing else.
+
+    Elementary functions want full vectors: with short rows they cost more than the gathers.
+    """
+    if nest.sizes[loop] < LEAST_ROW or not reads_rows(nest, loop):
+        return False
+    operations = [] if nest.body is None else list(nest.body.ops)
+    if nest.sizes[loop] < FULL_ROW and any(weight_of(op).loop >= ELEMENTARY.loop for op in operations):
+        return False
+    return all(x.strides[loop] == 1 for x in nest.outputs) and all(x.strides[loop] in (0, 1) for x in nest.accesses)
 
 
 def canonical(nest: Nest) -> Nest:
@@ -88,12 +107,16 @@ def _interleaves(nest: Nest, short: tuple[int, ...], inner: int) -> bool:
     """
     Whether the iterations of short loops are the elements between two of the innermost loop, in some operand, which may
     go backward; others are contiguous along the innermost loop, or do not move. The body is small enough to be
-    repeated, and reads nothing by itself: a gather of short rows reads each as a vector.
+    repeated, and what it reads by itself does not move along the innermost loop: a gather of short rows reads each as a
+    vector.
     """
     size, operations = nest.size_of(short), [] if nest.body is None else list(nest.body.ops)
     if inner in short or size > MOST_UNROLLED or nest.sizes[inner] <= MOST_UNROLLED:
         return False
-    if size * len(operations) > MOST_OPERATIONS or any(op.regions or type(op) is memref.LoadOp for op in operations):
+    if size * len(operations) > MOST_OPERATIONS or any(op.regions for op in operations):
+        return False
+    varies = varying(nest, inner) if loads_of(nest) else set[SSAValue]()
+    if any(index in varies for load in loads_of(nest) for index in load.indices):
         return False
     apart = [access for access in nest.accesses if access.strides[inner] not in (0, 1)]
     return bool(apart) and all(_is_row(nest, access, short, inner) for access in apart)

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from ..loop_nests.nest import Access, Nest
+from ..loop_nests.nest import Nest
+from ..loop_nests.variation import reads, varying
 
 
 @dataclass(frozen=True)
@@ -94,23 +94,13 @@ def lanes_of(nest: Nest, inner: int) -> Lanes | None:
 
 def _varying(nest: Nest, inner: int, loop: scf.WhileOp) -> set[SSAValue]:
     """The values of the body that differ between the iterations of a loop of the nest."""
-    body = cast(Block, nest.body)
-    accesses = (*nest.inputs, *nest.outputs)
-    varies: set[SSAValue] = {
-        argument
-        for argument, access in zip(body.args, accesses, strict=True)
-        if isinstance(access, Access) and access.strides[inner]
-    }
-    for op in body.ops:
+
+    def spread(op: Operation, varies: set[SSAValue]) -> bool:
         if op is loop:
             _spread_through(loop, varies)
-        elif (isinstance(op, IndexOp) and nest.dims[int(op.dim.value.data)] == inner) or _reads(op, varies):
-            varies.update(op.results)
-    return varies
+        return op is loop
 
-
-def _reads(op: Operation, values: set[SSAValue]) -> bool:
-    return any(value in values for inner in op.walk() for value in inner.operands)
+    return varying(nest, inner, spread)
 
 
 def _spread_through(loop: scf.WhileOp, varies: set[SSAValue]) -> None:
@@ -121,7 +111,7 @@ def _spread_through(loop: scf.WhileOp, varies: set[SSAValue]) -> None:
         inside = {block.args[i] for block in (before, after) for i in own} | varies
         for block in (before, after):
             for op in block.ops:
-                if _reads(op, inside):
+                if reads(op, inside):
                     inside.update(op.results)
         returned = cast(Operation, after.last_op).operands
         more = own | {i for i, value in enumerate(returned) if value in inside}

@@ -31,3 +31,46 @@ def test_results_in_and_beyond_the_caches(element: str, shape: tuple[int, ...], 
     rows = random.integers(-5, 306, (*shape, 1), np.int32)
     (found,) = on_threads(gather(table, rows), table, rows)
     np.testing.assert_array_equal(found, table[np.clip(rows[..., 0], 0, 299)])
+
+
+@pytest.mark.parametrize("width", [3, 4, 8, 19])
+def test_weighted_sums_of_short_rows(width: int) -> None:
+    """The loop along rows is innermost where they are worth a vector; indices beyond the table are clamped."""
+    random = np.random.default_rng(width)
+    table = random.standard_normal((50, width)).astype(np.float32)
+    rows = random.integers(-5, 56, (301, 1), np.int32)
+    first, second = random.standard_normal((2, 301)).astype(np.float32)
+    made, line = type_of(np.empty((301, width), np.float32)), type_of(first)
+    program = f"""func.func @main(%t: {type_of(table)}, %i: {type_of(rows)}, %a: {line}, %b: {line}) -> {made} {{
+      %0 = "stablehlo.gather"(%t, %i) <{{
+        dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0],
+          index_vector_dim = 1>,
+        slice_sizes = array<i64: 1, {width}>, indices_are_sorted = false
+      }}> : ({type_of(table)}, {type_of(rows)}) -> {made}
+      %1 = stablehlo.multiply %a, %b : {line}
+      %2 = stablehlo.broadcast_in_dim %1, dims = [0] : ({line}) -> {made}
+      %3 = stablehlo.broadcast_in_dim %b, dims = [0] : ({line}) -> {made}
+      %4 = stablehlo.multiply %2, %0 : {made}
+      %5 = stablehlo.add %3, %4 : {made}
+      return %5 : {made} }}"""
+    (found,) = on_threads(program, table, rows, first, second)
+    wanted = second[:, None] + (first * second)[:, None] * table[np.clip(rows[:, 0], 0, 49)]
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_colors_at_a_place_that_an_argument_tells() -> None:
+    """The loop along pixels is innermost, and the three colors of each are interleaved."""
+    random = np.random.default_rng(3)
+    table = random.standard_normal((50, 3)).astype(np.float32)
+    pixels, place = random.standard_normal(301).astype(np.float32), np.array(7, np.int32)
+    program = """func.func @main(%t: tensor<50x3xf32>, %i: tensor<i32>, %p: tensor<301xf32>) -> tensor<301x3xf32> {
+      %c = stablehlo.constant dense<0> : tensor<i32>
+      %0 = stablehlo.dynamic_slice %t, %i, %c, sizes = [1, 3]
+        : (tensor<50x3xf32>, tensor<i32>, tensor<i32>) -> tensor<1x3xf32>
+      %1 = stablehlo.reshape %0 : (tensor<1x3xf32>) -> tensor<3xf32>
+      %2 = stablehlo.broadcast_in_dim %1, dims = [1] : (tensor<3xf32>) -> tensor<301x3xf32>
+      %3 = stablehlo.broadcast_in_dim %p, dims = [0] : (tensor<301xf32>) -> tensor<301x3xf32>
+      %4 = stablehlo.multiply %2, %3 : tensor<301x3xf32>
+      return %4 : tensor<301x3xf32> }"""
+    (found,) = on_threads(program, table, place, pixels)
+    np.testing.assert_array_equal(found, pixels[:, None] * table[7])

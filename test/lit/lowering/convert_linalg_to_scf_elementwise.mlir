@@ -370,3 +370,64 @@ func.func private @gather_of_short_rows(%i: memref<500xi32>, %x: memref<50x8xf32
   }
   func.return
 }
+
+// So does one that weighs them by numbers of each row, all of which are contiguous along the other loop.
+// CHECK-LABEL: func.func private @gather_of_weighted_rows
+// CHECK:         scf.for %[[ROW:.*]] =
+// CHECK-NEXT:      memref.load %w[%[[ROW]]]
+// CHECK:           scf.for %[[K:.*]] =
+// CHECK:             memref.load %x[%{{.*}}, %[[K]]]
+// CHECK:             memref.store %{{.*}}, %o[%[[ROW]], %[[K]]]
+func.func private @gather_of_weighted_rows(%w: memref<500xf32>, %v: memref<500xf32>, %u: memref<500xf32>, %i: memref<500xi32>, %x: memref<50x8xf32>, %o: memref<500x8xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(r, k) -> (r)>, affine_map<(r, k) -> (r)>, affine_map<(r, k) -> (r)>, affine_map<(r, k) -> (r)>, affine_map<(r, k) -> (r, k)>], iterator_types = ["parallel", "parallel"]} ins(%w, %v, %u, %i : memref<500xf32>, memref<500xf32>, memref<500xf32>, memref<500xi32>) outs(%o : memref<500x8xf32>) {
+  ^bb(%a: f32, %b: f32, %c: f32, %row: i32, %z: f32):
+    %k = linalg.index 1 : index
+    %at = arith.index_cast %row : i32 to index
+    %e = memref.load %x[%at, %k] : memref<50x8xf32>
+    %ab = arith.mulf %a, %b : f32
+    %abc = arith.mulf %ab, %c : f32
+    %r = arith.mulf %abc, %e : f32
+    linalg.yield %r : f32
+  }
+  func.return
+}
+
+// With an elementary function vectors of 16 elements are worth more: rows are the innermost loop.
+// CHECK-LABEL: func.func private @exponentials_of_gathered_rows
+// CHECK:         scf.for %[[K:.*]] =
+// CHECK:           scf.for %[[ROW:.*]] =
+// CHECK:             memref.load %x[%{{.*}}, %[[K]]]
+// CHECK:             math.exp
+func.func private @exponentials_of_gathered_rows(%w: memref<500xf32>, %v: memref<500xf32>, %u: memref<500xf32>, %i: memref<500xi32>, %x: memref<50x8xf32>, %o: memref<500x8xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(r, k) -> (r)>, affine_map<(r, k) -> (r)>, affine_map<(r, k) -> (r)>, affine_map<(r, k) -> (r)>, affine_map<(r, k) -> (r, k)>], iterator_types = ["parallel", "parallel"]} ins(%w, %v, %u, %i : memref<500xf32>, memref<500xf32>, memref<500xf32>, memref<500xi32>) outs(%o : memref<500x8xf32>) {
+  ^bb(%a: f32, %b: f32, %c: f32, %row: i32, %z: f32):
+    %k = linalg.index 1 : index
+    %at = arith.index_cast %row : i32 to index
+    %e = memref.load %x[%at, %k] : memref<50x8xf32>
+    %ab = arith.mulf %a, %b : f32
+    %abc = arith.mulf %ab, %c : f32
+    %d = arith.mulf %abc, %e : f32
+    %r = math.exp %d : f32
+    linalg.yield %r : f32
+  }
+  func.return
+}
+
+// Colors of a table, times a number of each pixel: what is read does not move along the pixels, whose colors LLVM
+// interleaves in vectors.
+// CHECK-LABEL: func.func private @colors_of_a_table
+// CHECK:         scf.for %[[PIXEL:.*]] =
+// CHECK-COUNT-3:   memref.store %{{.*}}, %o[%[[PIXEL]], %{{.*}}]
+// CHECK-NOT:       scf.for
+// CHECK:         func.return
+func.func private @colors_of_a_table(%w: memref<64xf32>, %t: memref<i32>, %x: memref<50x3xf32>, %o: memref<64x3xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(p, c) -> (p)>, affine_map<(p, c) -> ()>, affine_map<(p, c) -> (p, c)>], iterator_types = ["parallel", "parallel"]} ins(%w, %t : memref<64xf32>, memref<i32>) outs(%o : memref<64x3xf32>) {
+  ^bb(%a: f32, %row: i32, %z: f32):
+    %c = linalg.index 1 : index
+    %at = arith.index_cast %row : i32 to index
+    %e = memref.load %x[%at, %c] : memref<50x3xf32>
+    %r = arith.mulf %a, %e : f32
+    linalg.yield %r : f32
+  }
+  func.return
+}

@@ -1,0 +1,56 @@
+"""The values of a nest's body that differ between the iterations of one of its loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import memref
+from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.ir import Operation, SSAValue
+
+from .nest import Access, Nest
+
+
+def reads(op: Operation, values: set[SSAValue]) -> bool:
+    return any(value in values for inner in op.walk() for value in inner.operands)
+
+
+def is_index_of(op: object, nest: Nest, loop: int) -> bool:
+    return isinstance(op, IndexOp) and nest.dims[int(op.dim.value.data)] == loop
+
+
+def varying(
+    nest: Nest, loop: int, spread: Callable[[Operation, set[SSAValue]], bool] = lambda op, varies: False
+) -> set[SSAValue]:
+    """`spread` may add the values of an operation itself, and returns whether it did."""
+    if nest.body is None:
+        return set()
+    varies: set[SSAValue] = {
+        argument
+        for argument, access in zip(nest.body.args, (*nest.inputs, *nest.outputs), strict=True)
+        if isinstance(access, Access) and access.strides[loop]
+    }
+    for op in nest.body.ops:
+        if spread(op, varies):
+            continue
+        if reads(op, varies) or any(is_index_of(inner, nest, loop) for inner in op.walk()):
+            varies.update(op.results)
+    return varies
+
+
+def loads_of(nest: Nest) -> list[memref.LoadOp]:
+    """What the body reads by itself, at places that it computes."""
+    return [] if nest.body is None else [op for op in nest.body.ops if isinstance(op, memref.LoadOp)]
+
+
+def reads_rows(nest: Nest, loop: int) -> bool:
+    """
+    Whether all that the body reads by itself is contiguous along a loop, or does not move; and something is contiguous.
+    """
+    loads = loads_of(nest)
+    varies = varying(nest, loop) if loads else set[SSAValue]()
+    moving = [load for load in loads if any(index in varies for index in load.indices)]
+    return bool(moving) and all(
+        is_index_of(load.indices[-1].owner, nest, loop) and not any(index in varies for index in load.indices[:-1])
+        for load in moving
+    )
