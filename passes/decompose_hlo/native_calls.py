@@ -32,7 +32,8 @@ from ...hlo_dialect.types import (
     numpy_dtype,
     shape_of,
 )
-from ...lowering.convert_linalg_ext_to_scf.fourier_plan import plan_of
+from ...lowering.convert_linalg_ext_to_scf.fourier_plan import Line, Plan, plan_of, smooth_length
+from .fourier_rows import convolve_rows
 from .transform import native_decompositions
 
 
@@ -49,6 +50,9 @@ def _fft(op: FftOp) -> Sequence[Operation]:
     plan = plan_of(op.kind.value, shape_of(real), op.lengths, part.itemsize * 8)
     if plan is None:
         return ()
+    size = _size_by_rows(plan)
+    if size is not None:
+        return convolve_rows(op, size)
     builder = Builder.before(op)
     tables = builder.constant(plan.tables.numbers().astype(part))
     stated: dict[str, Attribute] = {
@@ -58,6 +62,20 @@ def _fft(op: FftOp) -> Sequence[Operation]:
     call = native_call(op, FOURIER, [op.operand, tables.value], list(op.result_types), stated)
     replace_op(op, [call], list(call.results))
     return [call]
+
+
+ALONE, CALLS = 1.5, 2048
+"""The cost of an element of a row that is transformed by itself beside one in a lane, and that of its calls."""
+
+
+def _size_by_rows(plan: Plan) -> int | None:
+    """The size of the convolutions that transform each row by itself; None if rows in lanes cost less."""
+    line = plan.row.complex
+    if len(plan.lengths) > 1 or not isinstance(line, Line) or line.bluestein is None:
+        return None
+    size, rows = smooth_length(2 * plan.n - 1), plan.rows
+    in_lanes = -(-rows // plan.lanes) * plan.lanes * line.bluestein.size
+    return size if rows * size * ALONE + CALLS <= in_lanes else None
 
 
 def native_call(

@@ -27,6 +27,14 @@ CASES: tuple[Case, ...] = (
     ("IFFT", (2, 134, 17), 2),
 )
 
+BY_ROWS: tuple[Case, ...] = (
+    *((kind, (5, 1009), 1) for kind in ("FFT", "IFFT", "RFFT", "IRFFT")),
+    *((kind, (2, 2, 514), 1) for kind in ("RFFT", "IRFFT")),
+    *((kind, (1, 262), 1) for kind in ("RFFT", "IRFFT")),
+    *((kind, (521,), 1) for kind in ("FFT", "RFFT", "IRFFT")),
+)
+"""Few rows of lengths with a large prime factor, each of which is a convolution."""
+
 
 def sides(case: Case, width: int) -> tuple[tuple[int, ...], str, tuple[int, ...], str]:
     """The shapes and the types of operand and result."""
@@ -48,10 +56,9 @@ def wanted(case: Case, x: Any) -> Any:
     return functions[kind](x, axes=axes)
 
 
-@pytest.mark.parametrize("width", [32, 64])
-def test_lines(width: int) -> None:
+@pytest.mark.parametrize("width, cases", [(32, CASES), (64, CASES[::3]), (32, BY_ROWS), (64, BY_ROWS[::3])])
+def test_every_way(width: int, cases: tuple[Case, ...]) -> None:
     rng = np.random.default_rng(3)
-    cases = CASES if width == 32 else CASES[::3]
     inputs: list[Any] = []
     parameters: list[str] = []
     body: list[str] = []
@@ -75,6 +82,24 @@ def test_lines(width: int) -> None:
         want = wanted(case, x.astype(np.complex128 if x.dtype.kind == "c" else np.float64))
         assert got.dtype.itemsize == want.dtype.itemsize * width // 64
         assert np.abs(got - want).max() < (5e-7 if width == 32 else 1e-15) * np.abs(want).max(), case
+
+
+@pytest.mark.parametrize("kind", ["RFFT", "IRFFT"])
+def test_rows_do_not_share_errors(kind: str) -> None:
+    """A large row, or one of NaN, changes nothing in the others."""
+    case: Case = (kind, (4, 521), 1)
+    shape, source, _, result = sides(case, 32)
+    rng = np.random.default_rng(4)
+    x = rng.standard_normal(shape) + (0 if kind == "RFFT" else 1j * rng.standard_normal(shape))
+    x[1] *= 1e12
+    x[2] = np.nan
+    x = x.astype(np.float32 if kind == "RFFT" else np.complex64)
+    text = f"func.func @main(%x: {source}) -> {result} {{\n"
+    text += f"%0 = stablehlo.fft %x, type = {kind}, length = [521] : ({source}) -> {result}\nreturn %0 : {result}\n}}"
+    (got,) = run(text, [x])
+    want = wanted(case, x.astype(np.complex128 if kind == "IRFFT" else np.float64))
+    for row in (0, 1, 3):
+        assert np.abs(got[row] - want[row]).max() < 5e-7 * np.abs(want[row]).max(), row
 
 
 def test_plans() -> None:

@@ -12,6 +12,28 @@ func.func @fft(%x: tensor<2x8xcomplex<f32>>) -> tensor<2x8xcomplex<f32>> {
 
 // -----
 
+// Few rows of a length with a large prime factor: each is a convolution of a smooth length.
+// CHECK-LABEL: func.func @few_rows_of_a_prime_length
+// CHECK:         hlo.custom_call @xhlo.fourier(%{{.*}}, %{{.*}}) {mhlo.backend_config = {kind = "FFT", lengths = array<i64: 1152>}} : (tensor<3x1152xcomplex<f32>>
+// CHECK:         hlo.custom_call @xhlo.fourier(%{{.*}}, %{{.*}}) {mhlo.backend_config = {kind = "IFFT", lengths = array<i64: 1152>}}
+// CHECK:         hlo.slice %{{.*}} [0:3, 0:261]
+func.func @few_rows_of_a_prime_length(%x: tensor<3x521xf32>) -> tensor<3x261xcomplex<f32>> {
+  %0 = hlo.fft %x, type = RFFT, length = [521] : (tensor<3x521xf32>) -> tensor<3x261xcomplex<f32>>
+  return %0 : tensor<3x261xcomplex<f32>>
+}
+
+// -----
+
+// Many rows are transformed in the lanes of vectors, by one call.
+// CHECK-LABEL: func.func @many_rows_of_a_prime_length
+// CHECK:         hlo.custom_call @xhlo.fourier(%x, %{{.*}}) {mhlo.backend_config = {kind = "FFT", lengths = array<i64: 521>}}
+func.func @many_rows_of_a_prime_length(%x: tensor<64x521xcomplex<f32>>) -> tensor<64x521xcomplex<f32>> {
+  %0 = hlo.fft %x, type = FFT, length = [521] : (tensor<64x521xcomplex<f32>>) -> tensor<64x521xcomplex<f32>>
+  return %0 : tensor<64x521xcomplex<f32>>
+}
+
+// -----
+
 // A large prime length has no plan: products with matrices, as for other targets.
 // CHECK-LABEL: func.func @prime
 // CHECK-NOT:     xhlo.fourier
