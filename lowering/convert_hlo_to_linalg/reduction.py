@@ -27,7 +27,7 @@ from .scalars import inline_region
 REASSOCIABLE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
 """HLO leaves the order of a reduction open, so its sum or product may be reassociated, which lets it vectorize."""
 
-_SIMPLE: dict[type[Operation], type[Operation]] = {
+SIMPLE: dict[type[Operation], type[Operation]] = {
     binary.AddOp: arith.AddfOp,
     binary.MultiplyOp: arith.MulfOp,
     binary.MaximumOp: arith.MaximumfOp,
@@ -35,11 +35,11 @@ _SIMPLE: dict[type[Operation], type[Operation]] = {
 }
 
 
-def _single_combiner(op: hlo.ReduceOp | ReduceWindowOp) -> Operation | None:
+def single_combiner(op: hlo.ReduceOp | ReduceWindowOp) -> Operation | None:
     """The region's operation, if it is a single one that combines the accumulator and the element."""
     block = op.body.block
     first = block.first_op
-    if len(op.inputs) != 1 or first is None or first.next_op is not block.last_op or type(first) not in _SIMPLE:
+    if len(op.inputs) != 1 or first is None or first.next_op is not block.last_op or type(first) not in SIMPLE:
         return None
     return first if set(first.operands) == set(block.args) else None
 
@@ -84,7 +84,7 @@ def emit_fold(op: hlo.ReduceOp | ReduceWindowOp, emitter: Emitter, loops: Loops)
     f16 and bf16 sums and similar reductions accumulate in f32. If accumulators are wider than the elements (i8 into
     i32), elements are converted first.
     """
-    single = _single_combiner(op)
+    single = single_combiner(op)
     sources = [element_of(value) for value in op.inputs]
     totals = [element_of(out) for out in op.outs]
     wide = single is not None and isinstance(totals[0], NARROW)
@@ -122,7 +122,7 @@ def _combine(
     if single is not None and accumulators[0].is_float:
         x, y = accumulators[0], elements[0]
         flags = REASSOCIABLE if isinstance(single, (binary.AddOp, binary.MultiplyOp)) else NO_FASTMATH
-        combiner = _SIMPLE[type(single)].create(
+        combiner = SIMPLE[type(single)].create(
             operands=[x.value, y.value], result_types=[x.type], properties={"fastmath": flags}
         )
         x.block.add_op(combiner)

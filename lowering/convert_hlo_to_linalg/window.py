@@ -5,20 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, BoolAttr, i64
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects.linalg_ext import window as linalg_ext
 from ...dialects.linalg_ext.base import YieldOp
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import i64_array
-from ...dialects.support.scalar import Scalar
+from ...dialects.support.scalar import NO_FASTMATH, Scalar
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.ops import window as hlo
-from ...hlo_dialect.types import element_of, i1, make_tensor, shape_of
+from ...hlo_dialect.ops.elementwise_binary import AddOp, MultiplyOp
+from ...hlo_dialect.types import element_of, f32, i1, make_tensor, shape_of
 from .element_types import convert
 from .emission import PARALLEL, REDUCTION, Emitter, affine_map, identity_map, iterators, patterns, signless
-from .reduction import Loops, emit_fold, initial_value
+from .narrow import NARROW
+from .reduction import SIMPLE, Loops, emit_fold, initial_value, narrowed, single_combiner
 from .scalars import inline_region
 
 
@@ -89,9 +91,17 @@ def converted(value: SSAValue, source: Any, target: Any, emitter: Emitter) -> SS
 
 
 def _scan(op: hlo.ReduceWindowOp, emitter: Emitter, dimension: int, reverse: bool) -> None:
-    """A cumulative reduce_window becomes `linalg_ext.scan {dimension, reverse} ins(%x, %i) outs(%empty)`."""
+    """
+    A cumulative reduce_window becomes `linalg_ext.scan {dimension, reverse} ins(%x, %i) outs(%empty)`.
+
+    Sums and products of f16 and bf16 are carried in f32, and each result is rounded once.
+    """
+    single = single_combiner(op)
     sources = [element_of(value) for value in op.inputs]
     totals = [element_of(out) for out in op.outs]
+    wide = isinstance(single, AddOp | MultiplyOp) and isinstance(totals[0], NARROW)
+    if wide:
+        totals = [f32]
     inputs = [
         converted(value, source, total, emitter)
         for value, source, total in zip(op.inputs, sources, totals, strict=True)
@@ -100,15 +110,25 @@ def _scan(op: hlo.ReduceWindowOp, emitter: Emitter, dimension: int, reverse: boo
         convert(initial_value(value, emitter), source, total).value
         for value, source, total in zip(op.init_values, sources, totals, strict=True)
     ]
+    types: list[Any] = [signless(total) for total in totals]
     results = emitter.structured(
         linalg_ext.ScanOp,
         [*inputs, *inits],
-        [emitter.empty(signless(out.type)) for out in op.outs],
-        [scalar_region(op.body.block, [signless(total) for total in totals] * 2)],
+        [emitter.empty(make_tensor(shape_of(out), type_)) for out, type_ in zip(op.outs, types, strict=True)],
+        [_region_of(single) if single is not None and wide else scalar_region(op.body.block, types * 2)],
         {"dimension": integer_attr(dimension, i64), "reverse": BoolAttr.from_bool(reverse)},
     )
     for old, new in zip(op.outs, results, strict=True):
-        emitter.define(old, new)
+        emitter.define(old, narrowed(new, signless(old.type), emitter) if wide else new)
+
+
+def _region_of(single: Operation) -> Region:
+    """An operation of two numbers, on f32."""
+    block = Block(arg_types=[f32, f32])
+    properties = {"fastmath": NO_FASTMATH}
+    op = SIMPLE[type(single)].create(operands=block.args, result_types=[f32], properties=properties)
+    block.add_ops((op, YieldOp(op.results[0])))
+    return Region(block)
 
 
 @patterns.on(hlo.SelectAndScatterOp)

@@ -212,6 +212,21 @@ def test_greatest_so_far(shape: I, reverse: bool, type_: str) -> None:
     np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(want[numbers]))
 
 
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+@pytest.mark.parametrize("function, init", [("add", "0.0"), ("multiply", "1.0")])
+def test_scans_of_narrow_floats(element: str, function: str, init: str) -> None:
+    """Each result is rounded once: the sums themselves are carried in f32."""
+    rng = np.random.default_rng(6)
+    x = (rng.standard_normal((3, 500)) if function == "add" else rng.uniform(0.9, 1.1, (3, 500))).astype(
+        DTYPES[element]
+    )
+    body = f"%m = hlo.{function} %a, %b : tensor<{element}>"
+    (found,) = run(window_program((3, 500), scan_window((3, 500), 1, False), element, body, init), [x])
+    accumulated = (np.cumsum if function == "add" else np.cumprod)(x.astype(np.float64), 1)
+    step = 2.0**-11 if element == "f16" else 2.0**-8
+    np.testing.assert_allclose(found.astype(np.float64), accumulated, rtol=1.1 * step, atol=1e-5)
+
+
 def test_scan_is_linear() -> None:
     """A cumulative sum becomes linalg_ext.scan; one with another initial value does not, because its padding counts."""
     window = scan_window((64,), 0, False)

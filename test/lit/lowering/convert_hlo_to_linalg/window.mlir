@@ -29,6 +29,22 @@ func.func private @cumulative_sum(%x: tensor<8x9xf32>) -> tensor<8x9xf32> attrib
   return %0 : tensor<8x9xf32>
 }
 
+// One of bf16 is carried in f32, and each result is rounded once.
+// CHECK-LABEL: @narrow_sum
+// CHECK:         arith.extf
+// CHECK:         linalg_ext.scan {dimension = 0 : i64, reverse = false} ins(%{{.*}}, %{{.*}} : tensor<8xf32>, f32) outs(%{{.*}} : tensor<8xf32>)
+// CHECK:           arith.addf %{{.*}}, %{{.*}} : f32
+// CHECK:         arith.truncf %{{.*}} : f32 to bf16
+func.func private @narrow_sum(%x: tensor<8xbf16>) -> tensor<8xbf16> attributes {hlo.kernel = "custom"} {
+  %i = hlo.constant dense<0.0> : tensor<bf16>
+  %0 = "hlo.reduce_window"(%x, %i) <{padding = dense<[[7, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 8>}> ({
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %m = hlo.add %a, %b : tensor<bf16>
+    hlo.return %m : tensor<bf16>
+  }) : (tensor<8xbf16>, tensor<bf16>) -> tensor<8xbf16>
+  return %0 : tensor<8xbf16>
+}
+
 // CHECK-LABEL: @gradient_of_pooling
 // CHECK:         %[[FILL:.*]] = linalg.fill
 // CHECK:         linalg_ext.select_and_scatter {sizes = array<i64: 2, 3>, strides = array<i64: 2, 3>, low = array<i64: 1, 0>} ins(%x, %s : tensor<3x6xi32>, tensor<2x2xi32>) outs(%[[FILL]] : tensor<3x6xi32>)
