@@ -64,19 +64,7 @@ def test_sample_of_the_conformance_suite(tmp_path: Any, namespace: str, files: s
         "PYTHONPATH": os.pathsep.join([str(SUITE), str(Path(__file__).parent)]),
         "COMPILED_TESTS": compiled,
     }
-    options = [
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:xdist",
-        "-p",
-        "compiled_tests",
-        "-W",
-        "ignore",
-        "-c",
-        f"{SUITE}/pytest.ini",
-    ]
+    options = [*"-q -p no:cacheprovider -p no:xdist -p compiled_tests -W ignore -c".split(), f"{SUITE}/pytest.ini"]
     options += ["--disable-deadline", "--derandomize", "--max-examples", "1", "--tb", "short"]
     paths = [str(SUITE / "array_api_tests" / f"test_{name}.py") for name in f"{files} {compiled}".split()]
     command = [sys.executable, "-m", "pytest", *options, *paths]

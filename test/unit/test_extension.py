@@ -215,10 +215,8 @@ def site(tmp_path: Path, packages: Path, tool_server: ToolServer) -> Site:
 
 
 def run(site: Site, tool: str, *arguments: str, installed: bool = True) -> subprocess.CompletedProcess[str]:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(ROOT), *([str(site.packages)] if installed else [])]),
-    }
+    path = [ROOT, site.packages] if installed else [ROOT]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))}
     command = [*site.server.command(tool), *arguments]
     return subprocess.run(command, cwd=site.folder, env=environment, capture_output=True, text=True, check=False)
 
