@@ -16,9 +16,8 @@ from xdsl.ir import SSAValue
 from ...dialects.support.scalar import width_of
 from ..device.cpu import Machine
 from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import LoopBuilder, buffer_of
+from ..loop_nests.loop_builder import LINE, LoopBuilder, buffer_of
 from .contraction import Contraction
-from .micro_kernel import LINE
 
 PART = 4
 """Part of the L2 cache that the factors of the next matrix may take, beside those of this one."""

@@ -68,10 +68,12 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine, constants: Kerne
             padding = emit_product(builder, kernel, constants, op, product, machine, overwrite, summed)
             if summed is not None and summed in padding:
                 padding = (*padding, *filter(None, fills[summed]))
-        unread = [value.owner for value in op.inputs[2:]]
+        unread, target = [value.owner for value in op.inputs[2:]], op.outputs[0]
         for dead in dict.fromkeys((last, op, fill if overwrite else None, *unread, *padding)):
             if isinstance(dead, Operation):
                 erase_op(dead)
+        if isinstance(target.owner, memref.AllocOp) and target.first_use is None:
+            erase_op(target.owner)  # Tasks keep tiles of it.
 
 
 def _structured(kernel: func.FuncOp) -> list[FillOp | GenericOp | memref.CopyOp]:

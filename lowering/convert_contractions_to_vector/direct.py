@@ -18,12 +18,11 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float64Type, Intege
 
 from ...dialects.support.scalar import width_of
 from ..device.cpu import CPU, Machine
-from ..loop_nests.indices import at_most, delinearized, rest_of
+from ..loop_nests.indices import at_most, delinearized
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Nest
 from .blocking import Blocking, lanes_of, most_rows
-from .clearing import clear_block
 from .constants import KernelConstants
 from .contraction import Contraction, Loop
 from .epilogue import emit_epilogue
@@ -217,6 +216,8 @@ class DirectProductEmitter(ProductEmitter):
 
     finds_offsets = False
 
+    may_keep_tiles = False
+
     def __init__(
         self,
         builder: LoopBuilder,
@@ -334,17 +335,3 @@ class DirectProductEmitter(ProductEmitter):
             # The rows shared with the previous panel have had theirs.
             bottom = at_most(builder, row + blocking.mr, blocking.mr, product.m.size)
             emit_epilogue(builder, epilogue, outer, (row, bottom), (columns[0] * blocking.nr, right))
-
-    def clear(self, output: Index, rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
-        builder, product, blocking = self.builder, self.product, self.blocking
-        left = columns[0] * blocking.nr
-        right = at_most(builder, columns[1] * blocking.nr, blocking.nr, product.n.size)
-        with builder.loop(*rows) as number:
-            rows_at, i = self._panel_places(number)
-            at = self._moved(output, self.row_loops, rows_at, of_a=False)
-            row = i * blocking.mr
-            at += row * product.m.c
-            # The rows shared with the previous panel may belong to another task.
-            count = rest_of(builder, row, blocking.mr, product.m.size)
-            at += left * product.n.c
-            clear_block(builder, self.kernel, product.c.root, at, (count, right - left), (product.m.c, product.n.c))

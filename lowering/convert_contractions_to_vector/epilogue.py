@@ -2,22 +2,23 @@
 The epilogue of a product: an elementwise generic after it, which each task applies to its tile of C.
 
 The tile is still in the cache then. If the generic writes f32 where the product does, the product is computed in the
-generic's own output, and no other buffer is written.
+generic's own output, and no other buffer is written. If it writes another type, each task keeps its tile of C.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import memref
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ...dialects.support.scalar import width_of
 from ...dialects.support.views import root_buffer
 from ..loop_nests.emission import NestEmitter
-from ..loop_nests.loop_builder import Index, LoopBuilder
+from ..loop_nests.loop_builder import LINE, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest, nest_of_generic
 
 
@@ -116,12 +117,37 @@ def _only_accesses(outputs: Sequence[Access | SSAValue]) -> tuple[Access, ...]:
     return tuple(x for x in outputs if isinstance(x, Access))
 
 
+@dataclass(frozen=True)
+class Tile:
+    """A tile of C that a task keeps for itself."""
+
+    root: SSAValue
+    """C, of which it is a tile."""
+    buffer: SSAValue
+    top: Index
+    left: Index
+
+
+def is_temporary(product: SSAValue, epilogue: Nest) -> bool:
+    """Whether nothing but the epilogue reads the buffer `product` of a product, and nothing else writes it."""
+    return isinstance(product.owner, memref.AllocOp) and all(x.root is not product for x in epilogue.outputs)
+
+
 def emit_epilogue(
-    builder: LoopBuilder, nest: Nest, outer: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]
+    builder: LoopBuilder,
+    nest: Nest,
+    outer: Sequence[Index],
+    rows: tuple[Index, Index],
+    columns: tuple[Index, Index],
+    tile: Tile | None = None,
 ) -> None:
-    """Apply the epilogue to a range of rows and columns of the matrix at indices `outer`."""
+    """Apply the epilogue to a range of rows and columns of the matrix at indices `outer`; `tile`: where these are."""
     location, builder.location = builder.location, nest.op.location
     emitter = NestEmitter(builder, nest)
+    if tile is not None:
+        origin: list[tuple[int, Index]] = [(nest.bound, tile.top), (nest.bound + 1, tile.left)]
+        tiled = [k for k, x in enumerate(nest.inputs) if isinstance(x, Access) and x.root is tile.root]
+        emitter.staged = dict.fromkeys(tiled, (tile.buffer, origin))
     emitter.make_views()
     with emitter.scope():
         for loop, index in enumerate(outer):
@@ -132,3 +158,25 @@ def emit_epilogue(
             for k, value in enumerate(emitter.body()):
                 emitter.store_output(k, value)
     builder.location = location
+
+
+def ask_for_results(
+    builder: LoopBuilder, nest: Nest, outer: Sequence[Index], at: tuple[Index, Index], sizes: tuple[int, int]
+) -> None:
+    """
+    Ask for what the epilogue will write of the block at row and column `at` of the matrix at indices `outer`.
+
+    The lines come while the block is multiplied: stores to lines that are not there would wait, one after the other.
+    """
+    for access in nest.outputs:
+        element = buffer_of(access.root).element_type
+        *around, row, column = access.strides
+        if column != 1:
+            continue
+        begin = access.offset_at(builder) + at[0] * row + at[1]
+        for stride, index in zip(around, outer, strict=True):
+            begin += index * stride
+        view = builder.strided_view(access.root, begin, sizes, (row, 1))
+        for i in range(sizes[0]):
+            for j in range(0, sizes[1], LINE * 8 // width_of(element)):
+                builder.prefetch(view, [i, j], to_write=True)

@@ -18,7 +18,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerType, bf16, i8, i16
 from xdsl.ir import SSAValue
 
-from ...dialects.support.buffers import memref_type
+from ...dialects.support.buffers import Buffer, memref_type
+from ...dialects.support.scalar import width_of
 from ..device.cpu import CPU
 from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.indices import at_most, chunk, delinearized, end_of, rest_of
@@ -26,11 +27,10 @@ from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder
 from ..loop_nests.nest import Nest
 from .blocking import Blocking
-from .clearing import clear_block
 from .column_sums import ColumnSums, Facts
 from .constants import KernelConstants
 from .contraction import Contraction
-from .epilogue import emit_epilogue
+from .epilogue import Tile, ask_for_results, emit_epilogue, is_temporary
 from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
 from .offsets import emit_offsets
 from .packing import LOCAL_RUN, MOST_LOCAL, Operand, Packer, number_matrices, panels_in_run
@@ -55,6 +55,22 @@ finds them anew otherwise, when it begins with a panel.
 
 BIAS = -128
 """The number that is added to bytes of A, modulo 256, so that dot products read unsigned numbers."""
+
+
+TILE_BYTES = 256 * 1024
+"""Bytes of a tile of C that a task keeps on its stack, and in the L2 cache, until its epilogue has read it."""
+
+TILE_PADDING = 16
+"""Elements between the rows of such a tile, whose lines would otherwise share few sets of the L1 cache."""
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where the blocks of C are: a buffer, and strides, in elements, from one row and column to the next."""
+
+    buffer: SSAValue
+    row: int
+    column: int
 
 
 @dataclass(frozen=True)
@@ -95,6 +111,9 @@ class ProductEmitter:
 
     finds_offsets = True
     """Whether products of bytes find once what the sums of each panel of B start from."""
+
+    may_keep_tiles = True
+    """Whether tasks may keep their tiles of C to themselves until the epilogue."""
 
     matrices_alternate = False
     """Whether tasks go through the matrices of a batch before they go on to other rows."""
@@ -234,15 +253,34 @@ class ProductEmitter:
             columns = (column, end_of(builder, column, blocking.tile_n, blocking.n_panels))
             self._emit_tile(position, rows, columns)
 
+    @property
+    def keeps_tiles(self) -> bool:
+        """Whether each task has a tile of its own for C, which nothing but the epilogue reads."""
+        epilogue = self.product.epilogue
+        if epilogue is None or not self.may_keep_tiles or not self.overwrite:
+            return False
+        elements = math.prod(self._tile.get_shape())
+        fits = elements * width_of(self.product.element) // 8 <= TILE_BYTES
+        return fits and is_temporary(self.product.c.root, epilogue)
+
+    @property
+    def _tile(self) -> Buffer:
+        blocking = self.blocking
+        shape = blocking.tile_m * blocking.mr, blocking.tile_n * blocking.nr + TILE_PADDING
+        return memref_type(shape, self.product.element)
+
     def _emit_tile(self, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
         builder, product, blocking = self.builder, self.product, self.blocking
         passes = self.passes
+        self.destination = Destination(product.c.root, product.m.c, product.n.c)
         output = product.c.offset_at(builder)
         for loop, index in zip(product.outer, position, strict=True):
             output += index * loop.c
+        if self.keeps_tiles:
+            tile = self._tile
+            self.destination = Destination(builder.alloca(tile), tile.get_shape()[1], 1)
+            output = columns[0] * -blocking.nr + rows[0] * (-blocking.mr * self.destination.row)
         once = passes == 1 and not product.outer_k
-        if self.overwrite and not once:
-            self.clear(output, rows, columns)
         self.begin_task()
         with ExitStack() as nest:
             at = [*position]
@@ -321,10 +359,16 @@ class ProductEmitter:
         builder, product, blocking = self.builder, self.product, self.blocking
         bottom = at_most(builder, rows[1] * blocking.mr, blocking.mr, product.m.size)
         right = at_most(builder, columns[1] * blocking.nr, blocking.nr, product.n.size)
-        emit_epilogue(builder, epilogue, position, (rows[0] * blocking.mr, bottom), (columns[0] * blocking.nr, right))
+        top, left = rows[0] * blocking.mr, columns[0] * blocking.nr
+        tile = Tile(product.c.root, self.destination.buffer, top, left) if self.keeps_tiles else None
+        emit_epilogue(builder, epilogue, position, (top, bottom), (left, right), tile)
 
     def emit_block(self, step: Step, i: IndexValue, j: IndexValue, first: bool) -> None:
         """Add the product of panel i of A and panel j of B to their block of C; if `first`, store it instead."""
+        if self.keeps_tiles and self.product.epilogue is not None:
+            block = self.blocking.mr, self.blocking.nr
+            at = i * block[0], j * block[1]
+            ask_for_results(self.builder, self.product.epilogue, step.at[: len(self.product.outer)], at, block)
         a_at = self.packers[1].panel(step.at, i, step.lower, step.upper)
         a, lies = (self.packers[1].buffer, a_at), PanelOfA(row=1, step=self.blocking.mr)
         least = [packer.least(step.at, which) for packer, which in zip(self.packers, (j, i), strict=True)]
@@ -334,17 +378,6 @@ class ProductEmitter:
         if normal is not None:
             with self.builder.otherwise():
                 self.multiply_block(a, lies, step, step.output, i, j, first, widened=True)
-
-    def clear(self, output: Index, rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
-        """Set the tile of C to zero."""
-        builder, product, blocking = self.builder, self.product, self.blocking
-        top, left = rows[0] * blocking.mr, columns[0] * blocking.nr
-        bottom = at_most(builder, rows[1] * blocking.mr, blocking.mr, product.m.size)
-        right = at_most(builder, columns[1] * blocking.nr, blocking.nr, product.n.size)
-        sizes = builder.index(bottom) - top, builder.index(right) - left
-        strides = product.m.c, product.n.c
-        at = output + top * strides[0] + left * strides[1]
-        clear_block(builder, self.kernel, product.c.root, at, sizes, strides)
 
     # Blocks of C.
 
@@ -373,13 +406,16 @@ class ProductEmitter:
         """
         builder, product, blocking = self.builder, self.product, self.blocking
         row, column = i * blocking.mr, self.column_of_c(j, first)
-        c_at = output + row * product.m.c
+        into = self.destination
+        c_at = output + row * into.row
+        # Where passes follow each other, the first one stores.
+        earlier = None if first or not self.overwrite else step.lower + sum(step.at[len(product.outer) :])
         target = Target(
-            column=product.n.c,
+            column=into.column,
             rows_vary=product.m.size % blocking.mr != 0,
             columns_vary=product.n.size % blocking.nr != 0 and (self.b_packed or not first),
             never_whole=product.m.size < blocking.mr or product.n.size < blocking.nr,
-            overwrite=first,
+            overwrite=first if earlier is None else None,
             b_packed=self.b_packed,
             columns_overlap=not self.b_packed,
             b_streams=self.b_streams,
@@ -392,13 +428,14 @@ class ProductEmitter:
             b=self.packers[0].buffer if self.b_packed else product.b.root,
             b_at=step.b_at,
             b_step=blocking.nr * blocking.group if self.b_packed else product.k.b,
-            c=product.c.root,
-            c_at=c_at + column * product.n.c,
-            c_row=product.m.c,
+            c=into.buffer,
+            c_at=c_at + column * into.column,
+            c_row=into.row,
             count=step.upper - step.lower,
             rows=rest_of(builder, row, blocking.mr, product.m.size),
             columns=rest_of(builder, column, blocking.nr, product.n.size),
             offsets=self.offsets,
             offsets_at=self._offsets_at(step, j),
+            earlier=earlier,
         )
         call_micro_kernel(builder, self.kernel, blocking, lies, target, arguments)

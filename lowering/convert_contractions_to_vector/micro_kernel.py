@@ -18,13 +18,10 @@ from xdsl.ir import SSAValue
 from ...dialects.support.buffers import memref_type
 from ...dialects.support.scalar import Scalar, scalar_attr, width_of
 from ..loop_nests.kernel_builder import Index
-from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from ..loop_nests.loop_builder import LINE, PARALLEL, LoopBuilder, buffer_of
 from .blocking import Blocking
 from .shared_function import call_known
 from .vectors import VectorBuilder
-
-LINE = 64
-"""Bytes of a cache line."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +49,8 @@ class Target:
     columns_vary: bool
     never_whole: bool
     """Whether no block has all its rows and columns in C."""
-    overwrite: bool
-    """Whether the sums are stored, rather than added."""
+    overwrite: bool | None
+    """Whether the sums are stored, rather than added; None: if none are there, see `Arguments.earlier`."""
     b_packed: bool
     """Whether B is packed into panels, whose stride along k is known."""
     columns_overlap: bool = False
@@ -90,10 +87,13 @@ class Arguments:
     offsets: SSAValue | None = None
     """The buffer of what the sums of each column start from."""
     offsets_at: Index = 0
+    earlier: Index | None = None
+    """Zero if the block has no sums yet; only where the target does not say."""
 
     def values(self) -> tuple[Index | SSAValue, ...]:
-        found = tuple(getattr(self, each.name) for each in fields(self))
-        return found if self.offsets is not None else found[:-2]
+        found = [getattr(self, each.name) for each in fields(self)[:-3]]
+        found += [] if self.offsets is None else [self.offsets, self.offsets_at]
+        return tuple(found if self.earlier is None else [*found, self.earlier])
 
 
 AHEAD = 4096
@@ -247,13 +247,23 @@ class MicroKernel:
     # Writing back.
 
     def write(self, sums: list[SSAValue]) -> None:
-        """Store the sums, or add them to C; blocks that extend beyond the edge go through a buffer."""
+        """Store the sums, or add them to C."""
+        if self.given.earlier is None:
+            self._write(sums, bool(self.target.overwrite))
+            return
+        with self.builder.when(self.builder.index(self.given.earlier).compare("eq", 0)):
+            self._write(sums, overwrite=True)
+        with self.builder.otherwise():
+            self._write(sums, overwrite=False)
+
+    def _write(self, sums: list[SSAValue], overwrite: bool) -> None:
+        """Blocks that extend beyond the edge go through a buffer."""
         target, blocking, builder = self.target, self.blocking, self.builder
         if not self._is_whole:
-            self._write_part(sums)
+            self._write_part(sums, overwrite)
             return
         if not target.rows_vary and not target.columns_vary:
-            self._write_whole(sums)
+            self._write_whole(sums, overwrite)
             return
         whole: list[Scalar] = []
         if target.rows_vary:
@@ -261,15 +271,15 @@ class MicroKernel:
         if target.columns_vary:
             whole.append(builder.index(self.given.columns).compare("eq", blocking.nr))
         with builder.when(whole[0] if len(whole) == 1 else whole[0] & whole[1]):
-            self._write_whole(sums)
+            self._write_whole(sums, overwrite)
         with builder.otherwise():
-            self._write_part(sums)
+            self._write_part(sums, overwrite)
 
     def _row(self, at: Index) -> SSAValue:
         """The row of the block of C at that offset."""
         return self.builder.strided_view(self.given.c, at, (self.blocking.nr,), (self.target.column,))
 
-    def _write_whole(self, sums: list[SSAValue]) -> None:
+    def _write_whole(self, sums: list[SSAValue], overwrite: bool) -> None:
         blocking, at = self.blocking, self.given.c_at
         rows: list[SSAValue] = []
         for _ in range(blocking.mr):
@@ -277,14 +287,14 @@ class MicroKernel:
             at += self.given.c_row
         places: list[tuple[SSAValue, list[Index]]]
         places = [(row, [v * blocking.lanes]) for row in rows for v in range(blocking.vectors)]
-        if not self.target.overwrite:
+        if not overwrite:
             # All loads come before the stores: a processor takes rows 4 KB apart for the same at first.
             found = [self.vectors.load(row, place, blocking.lanes) for row, place in places]
             sums = [self.vectors.add(before, value) for before, value in zip(found, sums, strict=True)]
         for (row, place), value in zip(places, sums, strict=True):
             self.vectors.store(value, row, place)
 
-    def _write_part(self, sums: list[SSAValue]) -> None:
+    def _write_part(self, sums: list[SSAValue], overwrite: bool) -> None:
         builder, blocking, given = self.builder, self.blocking, self.given
         buffer = builder.alloca(memref_type((blocking.mr, blocking.nr), self.element))
         for number, value in enumerate(sums):
@@ -296,7 +306,7 @@ class MicroKernel:
             row = self._row(given.c_at + i * given.c_row)
             with builder.loop(0, given.columns, attributes=PARALLEL) as j:
                 value = builder.load(buffer, [i + first_row, j + first_column])
-                if not self.target.overwrite:
+                if not overwrite:
                     value = self.vectors.add(builder.load(row, [j]), value)
                 builder.store(value, row, [j])
 
@@ -321,11 +331,14 @@ def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -
     blocking, target = facts.blocking, facts.target
     a_value, a_at, b_value, b_at, b_step, c_value, *numbers = parameters
     begin_a, begin_b, step_b = map(builder.index, (a_at, b_at, b_step))
+    earlier = builder.index(numbers.pop()) if target.overwrite is None else None
     offsets = numbers.pop(-2) if target.offsets else None
     c_at, c_row, count, rows, columns, *offsets_at = map(builder.index, numbers)
     received = Arguments(a_value, begin_a, b_value, begin_b, step_b, c_value, c_at, c_row, count, rows, columns)
     if offsets is not None:
         received = replace(received, offsets=offsets, offsets_at=offsets_at[0])
+    if earlier is not None:
+        received = replace(received, earlier=earlier)
     if target.b_packed:
         received = replace(received, b_step=blocking.nr * blocking.group)
     if not target.rows_vary:

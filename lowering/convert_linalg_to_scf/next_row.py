@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from ..loop_nests.cost import body_cost
-from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
+from ..loop_nests.loop_builder import LINE, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .meanwhile import TILE, is_by_tiles
 
@@ -24,9 +24,6 @@ SHORTEST = 512
 
 MOST_BYTES = 16 * 1024
 """Bytes of rows that are asked for: half of the first-level cache."""
-
-LINE = 64
-"""Bytes of a cache line."""
 
 
 @dataclass(frozen=True)

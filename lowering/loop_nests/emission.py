@@ -71,7 +71,7 @@ class NestEmitter:
     def make_views(self) -> None:
         """Create the views of all operands here, so that no parallel body captures two names of one buffer."""
         for k, access in enumerate((*self.nest.inputs, *self.nest.outputs)):
-            if isinstance(access, Access):
+            if isinstance(access, Access) and k not in self.staged:
                 self.view(k, access)
 
     def view(self, k: int, access: Access) -> tuple[SSAValue, list[int]]:

@@ -40,6 +40,9 @@ from ...dialects.support.editing import clone_op, insert_before
 from ..device.cpu import CPU
 from .kernel_builder import Index, IndexValue, KernelBuilder, Value, known, known_number, value_of
 
+LINE = 64
+"""Bytes of a cache line."""
+
 PARALLEL: Mapping[str, Attribute] = {kernel.PARALLEL: UnitAttr()}
 """The attribute of an innermost loop whose iterations do not depend on each other through memory."""
 

@@ -68,6 +68,15 @@ CASES = {
     "batches": case(array(3, 37, 45), array(3, 45, 41, seed=1), "[0] x [0]", "[2] x [1]", (3, 37, 41), 0),
     "transposed": case(array(40, 70), array(300, 40, seed=1), "", "[0] x [1]", (70, 300), 1),
     "bf16": case(array(70, 40, dtype=BFLOAT), array(40, 96, dtype=BFLOAT, seed=1), "", "[1] x [0]", (70, 96), 1),
+    "bf16, several passes": case(
+        array(70, 2100, dtype=BFLOAT), array(2100, 300, dtype=BFLOAT, seed=1) / 4, "", "[1] x [0]", (70, 300), 0
+    ),
+    "bf16, batches": case(
+        array(3, 37, 45, dtype=BFLOAT), array(3, 45, 41, dtype=BFLOAT, seed=1), "[0] x [0]", "[2] x [1]", (3, 37, 41), 2
+    ),
+    "bf16, transposed": case(
+        array(40, 70, dtype=BFLOAT), array(300, 40, dtype=BFLOAT, seed=1), "", "[0] x [1]", (70, 300), 1
+    ),
     # No product that is blocked.
     "no rows": case(array(0, 40), array(40, 96, seed=1), "", "[1] x [0]", (0, 96), 1),
     "few rows": case(array(2, 40), array(40, 96, seed=1), "", "[1] x [0]", (2, 96), 1),

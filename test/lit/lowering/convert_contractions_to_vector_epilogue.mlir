@@ -21,3 +21,25 @@ func.func @main(%x: tensor<64x96xf32>, %w: tensor<96x80xf32>, %b: tensor<80xf32>
   %3 = hlo.tanh %2 : tensor<64x80xf32>
   func.return %3 : tensor<64x80xf32>
 }
+
+// -----
+
+// A product that is narrowed is written by no task: each keeps its tile, and asks for what it will write of a block.
+
+// CHECK-LABEL: func.func private @dot_0(%x: {{.*}}, %w: {{.*}}, %0: memref<64x80xbf16>)
+// CHECK-NOT:     memref<64x80xf32>
+// CHECK:         scf.parallel
+// CHECK:           %[[TILE:.*]] = memref.alloca() : memref<{{.*}}xf32>
+// CHECK:           %[[BLOCK:.*]] = memref.reinterpret_cast %0
+// CHECK:           cpu.prefetch %[[BLOCK]]{{.*}} {to_write}
+// CHECK:           func.call @dot_0_block
+// CHECK-SAME:      %[[TILE]],
+// CHECK:           scf.for
+// CHECK:             scf.for
+// CHECK:               memref.load %[[TILE]]
+// CHECK-NEXT:          arith.truncf
+// CHECK-NEXT:          memref.store %{{.*}}, %0
+func.func @main(%x: tensor<64x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<64x80xbf16> {
+  %0 = hlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x96xbf16>, tensor<96x80xbf16>) -> tensor<64x80xbf16>
+  func.return %0 : tensor<64x80xbf16>
+}

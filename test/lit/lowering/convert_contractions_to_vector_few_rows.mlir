@@ -9,7 +9,6 @@
 // CHECK-LABEL: func.func private @rows
 // CHECK-NOT:     func.call @rows_pack
 // CHECK:         "scf.parallel"
-// CHECK:           func.call @rows_clear
 // CHECK:           scf.for
 // CHECK:             scf.for
 // CHECK:               func.call @rows_block(%x, %{{.*}}, %y,
@@ -19,6 +18,12 @@
 // CHECK-NEXT:    arith.extf %{{.*}} : vector<16xbf16> to vector<16xf32>
 // CHECK:         cpu.prefetch
 // CHECK:         vector.fma
+// The first pass stores, the others add.
+// CHECK:         %[[FIRST:.*]] = arith.cmpi eq
+// CHECK-NEXT:    scf.if %[[FIRST]]
+// CHECK-NOT:     arith.addf
+// CHECK:         } else {
+// CHECK:         arith.addf
 
 // Two rows stay plain loops where the matrix is in the caches.
 // NEAR-LABEL: func.func private @rows
