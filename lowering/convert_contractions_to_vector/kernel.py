@@ -15,11 +15,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerType, bf16, i8, i16
 from xdsl.ir import SSAValue
 
 from ...dialects.support.buffers import Buffer, memref_type
-from ...dialects.support.scalar import width_of
+from ...dialects.support.scalar import Scalar, width_of
 from ..device.cpu import CPU
 from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.indices import at_most, chunk, delinearized, end_of, rest_of
@@ -34,7 +33,7 @@ from .epilogue import Tile, ask_for_results, emit_epilogue, is_temporary
 from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
 from .offsets import emit_offsets
 from .packing import LOCAL_RUN, MOST_LOCAL, Operand, Packer, number_matrices, panels_in_run
-from .panel import are_normal
+from .panel import are_normal, packed_type
 from .shared_function import call_known
 
 WORK_OF_PACKING = 3
@@ -166,8 +165,7 @@ class ProductEmitter:
         return self.packer(b), packer_of_a
 
     def packer(self, operand: Operand, bias: int = 0) -> Packer:
-        pair = i16 if isinstance(self.product.element, IntegerType) else bf16
-        element = {1: self.product.element, 2: pair, 4: i8}[self.blocking.group]
+        element = packed_type(self.product.element, self.blocking.group)
         return Packer(self.builder, self.kernel, operand, self.blocking, element, bias, self.constants)
 
     @property
@@ -373,11 +371,7 @@ class ProductEmitter:
         a, lies = (self.packers[1].buffer, a_at), PanelOfA(row=1, step=self.blocking.mr)
         least = [packer.least(step.at, which) for packer, which in zip(self.packers, (j, i), strict=True)]
         normal = are_normal(self.builder, least)
-        with self.builder.guarded(normal):
-            self.multiply_block(a, lies, step, step.output, i, j, first)
-        if normal is not None:
-            with self.builder.otherwise():
-                self.multiply_block(a, lies, step, step.output, i, j, first, widened=True)
+        self.multiply_block(a, lies, step, step.output, i, j, first, normal)
 
     # Blocks of C.
 
@@ -398,11 +392,11 @@ class ProductEmitter:
         i: Index,
         j: IndexValue,
         first: bool,
-        widened: bool = False,
+        normal: Scalar | None = None,
     ) -> None:
         """
         Add the product of the panel of A at `a` and the step's panel of B to block (i, j) of the matrix at `output`;
-        `widened`: pairs of bf16 are multiplied as f32.
+        `normal`: see `call_micro_kernel`.
         """
         builder, product, blocking = self.builder, self.product, self.blocking
         row, column = i * blocking.mr, self.column_of_c(j, first)
@@ -419,7 +413,6 @@ class ProductEmitter:
             b_packed=self.b_packed,
             columns_overlap=not self.b_packed,
             b_streams=self.b_streams,
-            widened=widened,
             offsets=self.offsets is not None,
         )
         arguments = Arguments(
@@ -438,4 +431,4 @@ class ProductEmitter:
             offsets_at=self._offsets_at(step, j),
             earlier=earlier,
         )
-        call_micro_kernel(builder, self.kernel, blocking, lies, target, arguments)
+        call_micro_kernel(builder, self.kernel, blocking, lies, target, arguments, normal)

@@ -321,10 +321,24 @@ class _Facts:
 
 
 def call_micro_kernel(
-    builder: LoopBuilder, kernel: func.FuncOp, blocking: Blocking, a: PanelOfA, target: Target, given: Arguments
+    builder: LoopBuilder,
+    kernel: func.FuncOp,
+    blocking: Blocking,
+    a: PanelOfA,
+    target: Target,
+    given: Arguments,
+    normal: Scalar | None = None,
 ) -> None:
-    """Define a micro-kernel next to `kernel` and call it at the builder's insertion point."""
-    call_known(builder, kernel, "block", given.values(), _Facts(blocking.of_block, a, target), _emit)
+    """
+    Define a micro-kernel next to `kernel` and call it at the builder's insertion point; `normal`: whether pairs of bf16
+    are multiplied as they are. Otherwise they are widened.
+    """
+    with builder.guarded(normal):
+        call_known(builder, kernel, "block", given.values(), _Facts(blocking.of_block, a, target), _emit)
+    if normal is not None:
+        widened = replace(target, widened=True)
+        with builder.otherwise():
+            call_known(builder, kernel, "block", given.values(), _Facts(blocking.of_block, a, widened), _emit)
 
 
 def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:

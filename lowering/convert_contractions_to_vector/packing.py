@@ -153,8 +153,8 @@ class Packer:
         self._local: SSAValue | None = None
         self._least: SSAValue | None = None
         """The least number of each panel of bf16, or of the panel of a task; see panel.py."""
-        if self._states_least and not self.operand.local:
-            self._least = builder.alloc(memref_type((operand.matrices * operand.panels,), MAGNITUDE))
+        if self._states_least and not self.operand.local and not by_tasks:
+            self._least = builder.alloc(self._every_least)
 
     @property
     def _states_least(self) -> bool:
@@ -167,6 +167,11 @@ class Packer:
         return memref_type((operand.matrices * operand.panels * operand.panel_size,), self.element)
 
     @property
+    def _every_least(self) -> Buffer:
+        """The type of a buffer with the least numbers of all panels."""
+        return memref_type((self.operand.matrices * self.operand.panels,), MAGNITUDE)
+
+    @property
     def buffer(self) -> SSAValue:
         found = self._local if self.operand.local else self._all
         assert found is not None, "begin_task comes first"
@@ -176,6 +181,8 @@ class Packer:
         """Called in each task before the operand is used."""
         if self.by_tasks:
             self._all = self.builder.alloca(self._every_panel)
+            if self._states_least:
+                self._least = self.builder.alloca(self._every_least)
         if self.operand.local:
             self._local = self.builder.alloca(
                 memref_type((self.operand.run * self.kc * self.operand.width,), self.element)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, IntegerType, i16, i32
+from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, IntegerType, bf16, i8, i16, i32
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.support.scalar import Scalar, scalar_attr
@@ -42,6 +42,12 @@ The least sum of the exponents of two factors, with their biases, whose last bit
 
 LEAST_CONSTANT = NORMAL_SUM // 2
 """The least exponent of a constant that is packed by the compiler."""
+
+
+def packed_type(element: Packed, group: int) -> Packed:
+    """The type of the elements of panels, of which groups are multiplied and added to sums of type `element`."""
+    pair = i16 if isinstance(element, IntegerType) else bf16
+    return {1: element, 2: pair, 4: i8}[group]
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,14 @@ from typing import cast
 from xdsl.dialects.builtin import Float32Type
 from xdsl.ir import SSAValue
 
+from ...dialects.support.scalar import Scalar
 from ..loop_nests.fills import is_zero
-from ..loop_nests.loop_builder import buffer_of
+from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .blocking import Blocking
 from .contraction import Contraction, Loop
 from .packing import Packer
+from .panel import are_normal
 from .row_masks import RowMask
 from .row_plan import RowProductPlan, sums_rows
 
@@ -34,6 +36,16 @@ class TiledProduct:
     """Packs the other factor, beforehand; None if it is read where it is."""
     mask: RowMask | None
     """Says which columns of its rows are not needed."""
+
+    def are_normal(self, builder: LoopBuilder, outer: Sequence[Index], i: Index, j: Index) -> Scalar | None:
+        """
+        Whether pairs of bf16 of panel i of the rows, and panel j of the other factor, of the matrix at indices `outer`
+        are multiplied as they are; None if there are no such pairs, or always.
+        """
+        if self.row_packer is None or self.packer is None or self.blocking.group == 1:
+            return None
+        around = () if self.packer.by_tasks else outer
+        return are_normal(builder, [self.packer.least(around, j), self.row_packer.least(outer, i)])
 
 
 def row_contraction(plan: RowProductPlan, nest: Nest, inits: Sequence[SSAValue | None]) -> Contraction | None:

@@ -38,6 +38,7 @@ from .kernel import MULTIPLICATIONS_PER_OPERATION, WORK_OF_PACKING
 from .last_row import LastRow
 from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
 from .packing import Operand, Packer, number_matrices
+from .panel import packed_type
 from .row_contractions import TiledProduct, f32, row_contraction
 from .row_masks import mask_of
 from .row_plan import RowProductPlan, Temporary, in_row, is_product, plan_row_products, sums_rows
@@ -116,7 +117,7 @@ class RowProductEmitter:
         self.summed = {number for number in self.contractions if sums_rows(plan.nests[number], self.rows)}
         found = [each for each in self.contractions.values() if each is not None]
         self.blockings = {
-            number: block(product, machine)
+            number: block(product, machine, packed=True)  # Factors of bf16 are.
             for number, product in self.contractions.items()
             if product is not None and number not in self.summed
         }
@@ -168,7 +169,8 @@ class RowProductEmitter:
             packer: Packer | None = None
             if not self._is_read_in_place(product, blocking):
                 n, k = product.n, product.k
-                size = k.size * -(-n.size // blocking.nr) * blocking.nr * int(f32.compile_time_size)
+                bytes_each = int(packed_type(f32, blocking.group).compile_time_size)
+                size = k.size * -(-n.size // blocking.nr) * blocking.nr * bytes_each
                 by_tasks = size <= left and self._is_packed_by_tasks(product)
                 left -= size if by_tasks else 0
                 sizes = [] if by_tasks else [loop.size for loop in product.outer]
@@ -222,7 +224,8 @@ class RowProductEmitter:
         return is_plain and product.k.a == 1 and product.m.size >= self.panel and not lines_alias(product, product.m.a)
 
     def _packer(self, operand: Operand, blocking: Blocking, by_tasks: bool = False) -> Packer:
-        return Packer(self.builder, self.kernel, operand, blocking, f32, 0, self.constants, by_tasks)
+        element = packed_type(f32, blocking.group)
+        return Packer(self.builder, self.kernel, operand, blocking, element, 0, self.constants, by_tasks)
 
     def _sums(self) -> dict[int, RowSum]:
         steps = {root: x.size + PADDING for root, x in self.plan.temporaries.items()}
@@ -387,7 +390,8 @@ class RowProductEmitter:
     def _emit_product(self, each: TiledProduct, outer: Sequence[Index], first: Index, end: Index) -> None:
         builder, product, blocking = self.builder, each.product, each.blocking
         builder.location = each.nest.op.location
-        passes = -(-product.k.size // blocking.kc)
+        groups = -(-product.k.size // blocking.group)
+        passes = -(-groups // blocking.kc)
         count = end - first
         c, c_at, c_row = self._output(product, outer, first)
         if passes > 1:
@@ -395,7 +399,7 @@ class RowProductEmitter:
         panels = -(-self.tile // self.panel)
         used = panels if isinstance(count, int) else builder.index(count + (self.panel - 1)) // self.panel
         with builder.loop(0, passes) as number:
-            lower, upper = chunk(builder, number, blocking.kc, product.k.size)
+            lower, upper = chunk(builder, number, blocking.kc, groups)
             with builder.loop(0, used) as i:
                 a, a_at, lies = self._panel_of_rows(each, outer, first, i, lower, upper)
                 row = i * self.panel
@@ -413,21 +417,20 @@ class RowProductEmitter:
                         at = builder.index((first // self.panel + i) * blocking.n_panels + j)
                         factor.ask(builder, at, blocking.m_panels * blocking.n_panels)
                     b, b_at, column = self._panel_of_columns(each, outer, j, lower, upper)
-                    in_place = each.packer is None
                     target = Target(
                         column=1,
                         rows_vary=product.m.size % self.panel != 0,
-                        columns_vary=product.n.size % blocking.nr != 0 and not in_place,
+                        columns_vary=product.n.size % blocking.nr != 0 and each.packer is not None,
                         never_whole=product.m.size < self.panel or product.n.size < blocking.nr,
                         overwrite=passes == 1,
-                        b_packed=not in_place,
+                        b_packed=each.packer is not None,
                     )
                     arguments = Arguments(
                         a=a,
                         a_at=a_at,
                         b=b,
                         b_at=b_at,
-                        b_step=product.k.b if in_place else blocking.nr,
+                        b_step=product.k.b if each.packer is None else blocking.nr * blocking.group,
                         c=c,
                         c_at=c_at + row * c_row + column,
                         c_row=c_row,
@@ -435,7 +438,8 @@ class RowProductEmitter:
                         rows=rows,
                         columns=builder.min(product.n.size - column, blocking.nr),
                     )
-                    call_micro_kernel(builder, self.kernel, blocking, lies, target, arguments)
+                    normal = each.are_normal(builder, outer, first // self.panel + i, j)
+                    call_micro_kernel(builder, self.kernel, blocking, lies, target, arguments, normal)
 
     def _panel_of_columns(
         self, each: TiledProduct, outer: Sequence[Index], j: IndexValue, lower: Index, upper: Index

@@ -22,6 +22,8 @@ CASES = {
     "f16": Attention(1, 2, 20, 30, 18, 20, dtype=HALF),
     "weights too": Attention(1, 2, 37, 45, 16, 20, returns_weights=True),
     "long rows": Attention(1, 2, 20, 261, 18, 41, causal=True),
+    "bf16, many keys": Attention(1, 1, 18, 2501, 17, 16, dtype=BFLOAT),
+    "bf16, many heads": Attention(2, 5, 33, 40, 16, 17, "bnhd", dtype=BFLOAT),
     "bf16 weights too": Attention(1, 2, 37, 45, 16, 20, dtype=BFLOAT, returns_weights=True),
 }
 
@@ -38,6 +40,16 @@ def check(case: Attention) -> None:
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_attention_is_one_kernel(case: Attention) -> None:
     check(case)
+
+
+def test_values_below_the_normal_numbers() -> None:
+    """The processor's dot products of bf16 would take them for zeros."""
+    case = CASES["bf16"]
+    q, k, v = case.inputs()
+    scale = 2.0**-127
+    (got,) = xhlo.compile(case.text()).compute([q, k, (v.astype(np.float64) * scale).astype(v.dtype)], None)
+    want = case.expected()[1]
+    assert np.abs(got.astype(np.float64) / scale - want).max() < 0.05 * np.abs(want).max()
 
 
 def _refuse(*_: object) -> bool:
