@@ -202,6 +202,11 @@ def alternate(product: Contraction) -> bool:
     return bool(batches) and all(0 < loop.a * loop.size <= product.m.a for loop in batches)
 
 
+def panels_of_row(product: Contraction, blocking: Blocking) -> int:
+    """The panels of the innermost rows: in a convolution, those of a row of the output."""
+    return -(-product.m.size // blocking.mr)
+
+
 def is_shallow(product: Contraction, blocking: Blocking) -> bool:
     """Whether all contracted elements of a panel of B stay in cache while the micro-kernel runs through them."""
     return product.k.size <= blocking.kc and product.depth * blocking.nr <= SHALLOW
@@ -280,8 +285,7 @@ class DirectProductEmitter(ProductEmitter):
 
     @property
     def panels_of_row(self) -> int:
-        """The panels of the innermost rows: in a convolution, those of a row of the output."""
-        return -(-self.product.m.size // self.blocking.mr)
+        return panels_of_row(self.product, self.blocking)
 
     def _panel_places(self, number: Index) -> tuple[list[Index], Index]:
         """The indices of the loops over rows, and the panel of the innermost rows, of panel `number`."""

@@ -1,9 +1,9 @@
 """
 Convolutions that pad their input themselves: no padded copy of it is in memory.
 
-A task copies the rows that the windows of one row of the output need, with zeros around them, to a buffer of its own,
-and multiplies them from there. A row of the input is copied once for each window along the columns that has it, which
-is cheap beside the products, and the copy is in the cache when it is read.
+A task copies the rows that the windows of a band of rows of the output need, with zeros around them, to a buffer of
+its own, and multiplies them from there. Rows of the input that two bands need are copied for both, which is cheap
+beside the products, and the copy is in the cache when it is read.
 """
 
 from __future__ import annotations
@@ -29,17 +29,23 @@ from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from .blocking import Blocking
 from .constants import KernelConstants
 from .contraction import Contraction
-from .direct import DirectProductEmitter, is_shallow
+from .direct import DirectProductEmitter, is_shallow, panels_of_row
 from .shared_function import call_known
 
 MOST_COPIED = 1 << 14
 """Elements of a task's copy, which is on the stack and shares the L1 cache with the panels."""
 
+MOST_OF_BAND = 3 << 14
+"""The same for a whole band: it shares the L2 cache with the panels."""
+
 MOST_OF_B = 1 << 17
 """Elements of B that are read again for each row of the output, from the L2 cache."""
 
+HIGHER = 4 / 3
+"""Height of a tile beside what was planned, so that it is whole bands."""
+
 MOST_COPIES = 3
-"""Copies of each row of the input."""
+"""Copies of each row of the input, on average."""
 
 LEAST_PRODUCTS = 64
 """Multiplications for each element that is copied."""
@@ -92,12 +98,16 @@ def padding_of(op: GenericOp, kernel: func.FuncOp) -> Padding | None:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a padded tensor that one row of the output needs: `count` neighbours of its trailing dimensions."""
+    """
+    The rows of a padded tensor that a band of rows of the output needs: `count` neighbours of its trailing dimensions.
+    """
 
     padding: Padding
     dim: int
     """The first dimension of a row."""
     count: int
+    band: int = 1
+    """Rows of the output."""
 
     @property
     def size(self) -> int:
@@ -120,11 +130,25 @@ def rows_of(padding: Padding, product: Contraction, blocking: Blocking) -> Rows 
             continue
         rows = Rows(padding, dim, -(-span // size))
         copied = rows.count * size
+        band = rows if not product.outer or inner != product.outer_k else _in_band(rows, product, blocking)
         products = product.m.size * product.n.size * product.k.size * math.prod(loop.size for loop in inner)
         fits = copied <= MOST_COPIED and product.depth * product.n.size <= MOST_OF_B
-        fits = fits and copied <= MOST_COPIES * min(moving, default=0)
-        return rows if fits and products >= LEAST_PRODUCTS * copied else None
+        fits = fits and band.count * size <= MOST_COPIES * band.band * min(moving, default=0)
+        return band if fits and products >= LEAST_PRODUCTS * copied else None
     return None
+
+
+def _in_band(rows: Rows, product: Contraction, blocking: Blocking) -> Rows:
+    """The rows of as many rows of the output as fit, where they share some of the input's."""
+    loop = product.outer[-1]
+    step = loop.a // rows.size
+    if not 0 < step < rows.count:
+        return rows
+    of_tile = -(-blocking.tile_m // panels_of_row(product, blocking))
+    fitting = (MOST_OF_BAND // rows.size - rows.count) // step + 1
+    most = max(1, min(fitting, int(of_tile * HIGHER)))
+    band = max(n for n in range(1, most + 1) if loop.size % n == 0)
+    return replace(rows, count=(band - 1) * step + rows.count, band=band)
 
 
 class PaddedProductEmitter(DirectProductEmitter):
@@ -143,8 +167,8 @@ class PaddedProductEmitter(DirectProductEmitter):
     ):
         super().__init__(builder, kernel, constants, product, blocking, overwrite, b_packed)
         self.rows = rows
-        each = self.panels_of_row
-        self.blocking = replace(blocking, tile_m=-(-blocking.tile_m // each) * each)
+        of_band = self.panels_of_row * rows.band
+        self.blocking = replace(blocking, tile_m=max(1, round(blocking.tile_m / of_band)) * of_band)
         self._copy: SSAValue | None = None
 
     def begin_task(self) -> None:
@@ -163,15 +187,20 @@ class PaddedProductEmitter(DirectProductEmitter):
     ) -> None:
         builder, product, copy, each = self.builder, self.product, self._copy, self.panels_of_row
         assert copy is not None, "begin_task comes first"
-        # The panels of a tile are those of whole rows of the output.
-        with builder.loop(rows[0] // each, rows[1] // each) as row:
-            rows_at = delinearized(row, [loop.size for loop in self.row_loops])
+        # The panels of a tile are those of whole bands of rows of the output, each in one image.
+        band = self.rows.band
+        with builder.loop(rows[0] // (each * band), rows[1] // (each * band)) as number:
+            rows_at = delinearized(number * band, [loop.size for loop in self.row_loops])
             start = self._moved(0, (*self.row_loops, *product.outer_k), [*rows_at, *at], of_a=True)
             copy_rows(builder, self.kernel, self.rows, copy, start // self.rows.size)
-            of_row = self._moved(output, self.row_loops, rows_at, of_a=False)
-            with self.panels_of_b(output, at, depth, columns) as (step, j), builder.loop(0, each) as panel:
-                a_at = self._row(panel) * product.m.a + step.lower * product.k.a
-                self.multiply_block((copy, a_at), self._lies(), step, of_row, panel, j, first)
+            of_band = self._moved(output, self.row_loops, rows_at, of_a=False)
+            with builder.loop(0, band) as row, self.panels_of_b(output, at, depth, columns) as (step, j):
+                inner = self.row_loops[-1:]
+                of_row = self._moved(of_band, inner, [row] * len(inner), of_a=False)
+                in_copy = self._moved(step.lower * product.k.a, inner, [row] * len(inner), of_a=True)
+                with builder.loop(0, each) as panel:
+                    a_at = in_copy + self._row(panel) * product.m.a
+                    self.multiply_block((copy, a_at), self._lies(), step, of_row, panel, j, first)
 
 
 def copy_rows(builder: LoopBuilder, kernel: func.FuncOp, rows: Rows, copy: SSAValue, first: Index) -> None:

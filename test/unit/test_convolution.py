@@ -186,6 +186,8 @@ def plain(size: tuple[int, ...], taps: tuple[int, ...], inputs: int, outputs: in
 BLOCKED = {
     "overlapping windows": plain((20, 21), (3, 3), 16, 64, pad=((1, 1), (1, 1))),
     "rows that panels do not divide": plain((19, 23), (3, 3), 8, 33),
+    "rows in bands": plain((128, 10), (3, 3), 16, 32, pad=((1, 1), (1, 1))),
+    "rows in bands, strided": plain((198, 12), (5, 3), 16, 48, stride=(2, 1), pad=((2, 1), (1, 1))),
     "strides": plain((31, 30), (5, 3), 8, 40, stride=(2, 3), pad=((2, 2), (0, 1))),
     "channels first": plain((16, 17), (3, 3), 16, 24, pad=((1, 1), (1, 1)), lhs_order=(0, 3, 1, 2), rhs_order=(3, 0, 1, 2), out_order=(0, 3, 1, 2)),
     "batch as features": plain((12, 12), (10, 10), 16, 32, pad=((0, 0), (1, 1)), lhs_order=(3, 1, 2, 0)),

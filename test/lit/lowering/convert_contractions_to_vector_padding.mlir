@@ -1,10 +1,10 @@
 // A convolution's tasks copy the rows that they read, with zeros around them, instead of the whole input before.
-// RUN: hlo-opt %s --fuse --lower=linalg | filecheck %s --check-prefix=LINALG
-// RUN: hlo-opt %s --fuse --lower=linalg --bufferize --convert-contractions-to-vector | filecheck %s
+// RUN: hlo-opt %s --split-input-file --fuse --lower=linalg | filecheck %s --check-prefix=LINALG
+// RUN: hlo-opt %s --split-input-file --fuse --lower=linalg --bufferize --convert-contractions-to-vector | filecheck %s
 
 // LINALG: linalg.generic {{.*}} attrs = {{{.*}}xhlo.padding = array<i64: 0, 1, 1, 0>
 
-// CHECK:     func.func private @dot_0(
+// CHECK-LABEL: func.func private @dot_0(
 // CHECK-NOT:   memref<2x24x24x16xf32>
 // CHECK:       memref.alloca() : memref<1152xf32>
 // CHECK:       func.call @dot_0_pad(%x
@@ -15,4 +15,19 @@
 func.func @main(%x: tensor<2x22x22x16xf32>, %w: tensor<3x3x16x32xf32>) -> tensor<2x22x22x32xf32> {
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x22x22x16xf32>, tensor<3x3x16x32xf32>) -> tensor<2x22x22x32xf32>
   return %0 : tensor<2x22x22x32xf32>
+}
+
+// -----
+
+// The tiles of a larger one have eight rows of the output, which need ten of the input; these are copied once.
+
+// CHECK-LABEL: func.func private @dot_0(
+// CHECK:       %[[BAND:.*]] = arith.constant 8 : index
+// CHECK:       %[[ROWS:.*]] = memref.alloca() : memref<9280xf32>
+// CHECK:       func.call @dot_0_pad(%x, %[[ROWS]],
+// CHECK:       scf.for %{{.*}} = %{{.*}} to %[[BAND]] step
+// CHECK:         func.call @dot_0_block(%[[ROWS]],
+func.func @main(%x: tensor<8x56x56x16xf32>, %w: tensor<3x3x16x32xf32>) -> tensor<8x56x56x32xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<8x56x56x16xf32>, tensor<3x3x16x32xf32>) -> tensor<8x56x56x32xf32>
+  return %0 : tensor<8x56x56x32xf32>
 }
