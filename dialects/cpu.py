@@ -53,6 +53,9 @@ On a function that other programs are likely to contain too: it is compiled sepa
 The memrefs that it writes do not overlap any other, and it calls nothing.
 """
 
+WRITTEN = "xhlo.written"
+"""On such a function: the numbers of the parameters that it writes, which are known without its body."""
+
 
 class _CallsABody(SymbolUserOpInterface):
     """cpu.parallel_for names a function of its captures and two index arguments, an iteration and a slot."""

@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from ...dialects.support.scalar import scalar_attr
 from ..loop_nests.kernel_builder import Index, known
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
-from .shared_function import call_known
+from .shared_function import call_known, writes
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ def clear_block(
     call_known(builder, kernel, "clear", (buffer, at, strides[0], rows, columns), facts, _emit)
 
 
+@writes(0)
 def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
     buffer = parameters[0]
     at, row, rows, columns = map(builder.index, parameters[1:])

@@ -24,7 +24,7 @@ from ..loop_nests.kernel_builder import Index
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest, nest_of_generic
 from .contraction import Contraction
-from .shared_function import call_known
+from .shared_function import call_known, writes
 from .vectors import VectorBuilder
 
 STEPS = 4
@@ -122,6 +122,7 @@ class ColumnSums:
         emit_reduction(self.builder, nest, (self.builder.scalar(scalar_attr(0, element)),))
 
 
+@writes(3)
 def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: Facts) -> None:
     """The body of a function of a panel, its first element, the steps along k, and the place of the sums."""
     panel, at, steps, target, target_at = parameters

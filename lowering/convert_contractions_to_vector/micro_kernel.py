@@ -20,7 +20,7 @@ from ...dialects.support.scalar import Scalar, scalar_attr, width_of
 from ..loop_nests.kernel_builder import Index
 from ..loop_nests.loop_builder import LINE, PARALLEL, LoopBuilder, buffer_of
 from .blocking import Blocking
-from .shared_function import call_known
+from .shared_function import call_known, writes
 from .vectors import VectorBuilder
 
 
@@ -341,6 +341,7 @@ def call_micro_kernel(
             call_known(builder, kernel, "block", given.values(), _Facts(blocking.of_block, a, widened), _emit)
 
 
+@writes(5)
 def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
     blocking, target = facts.blocking, facts.target
     a_value, a_at, b_value, b_at, b_step, c_value, *numbers = parameters

@@ -16,12 +16,14 @@ from ...dialects.support.scalar import scalar_attr
 from ..loop_nests.kernel_builder import Index
 from ..loop_nests.loop_builder import LoopBuilder
 from .blocking import Blocking
+from .shared_function import writes
 from .vectors import VectorBuilder
 
 STEPS = 4
 """Steps along k whose sums do not wait for each other."""
 
 
+@writes(3)
 def emit_offsets(builder: LoopBuilder, parameters: Sequence[SSAValue], blocking: Blocking) -> None:
     """
     The body of a function of a panel of B, its first element, the steps along k, a buffer and a place in it: it stores

@@ -29,7 +29,7 @@ from ..loop_nests.nest import Access
 from .blocking import ENOUGH_TASKS, Blocking
 from .column_sums import ColumnSums
 from .panel import MAGNITUDE, Packed, Panel, emit_least
-from .shared_function import call_known
+from .shared_function import call_known, writes
 
 RUN = 2048
 """Bytes of a row that are packed together, if the matrix is not in the caches nearby."""
@@ -391,6 +391,7 @@ class _Facts:
     """The most elements along k and their stride, of a source that is copied along k."""
 
 
+@writes(2)
 def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
     source, source_at, target, *numbers = parameters
     at, moved, steps, filled = map(builder.index, numbers)

@@ -30,7 +30,7 @@ from .blocking import Blocking
 from .constants import KernelConstants
 from .contraction import Contraction
 from .direct import DirectProductEmitter, is_shallow, panels_of_row
-from .shared_function import call_known
+from .shared_function import call_known, writes
 
 MOST_COPIED = 1 << 14
 """Elements of a task's copy, which is on the stack and shares the L1 cache with the panels."""
@@ -222,6 +222,7 @@ class _Facts:
     count: int
 
 
+@writes(1)
 def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
     source, target, number = parameters
     first, dim = builder.index(number), facts.dim

@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, SSAValue
 from ...dialects.support.scalar import Scalar, scalar_attr
 from ..loop_nests.kernel_builder import Index
 from ..loop_nests.loop_builder import PARALLEL, SCALAR, LoopBuilder, buffer_of
+from .shared_function import writes
 from .vectors import VectorBuilder, is_vector, lanes_of, powers_of_two
 
 Packed: TypeAlias = Float32Type | Float64Type | BFloat16Type | IntegerType[Any, Any]
@@ -248,6 +249,7 @@ class Panel:
         return self.builder.scalar(scalar_attr(self.bias, self.element))
 
 
+@writes(3)
 def emit_least(builder: LoopBuilder, parameters: Sequence[SSAValue], lanes: int) -> None:
     """
     The body of a function of a panel, its first element, the number of elements, and an element of a buffer: it stores

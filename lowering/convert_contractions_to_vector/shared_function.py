@@ -19,9 +19,10 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from ...dialects.cpu import SHARED
+from ...dialects.cpu import SHARED, WRITTEN
 from ...dialects.support.attributes import call_op, function_op, return_op
 from ...dialects.support.buffers import Buffer
+from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.walking import TypeFact
 from ..loop_nests.loop_builder import Index, LoopBuilder
 
@@ -53,6 +54,21 @@ class KnownFunctions:
         return True
 
 
+EmitT = TypeVar("EmitT", bound=Callable[..., None])
+
+_WRITTEN: dict[Callable[..., None], Attribute] = {}
+
+
+def writes(*parameters: int) -> Callable[[EmitT], EmitT]:
+    """Decorator of what `call_known` emits: the numbers of the only parameters that the body writes."""
+
+    def note(emit: EmitT) -> EmitT:
+        _WRITTEN[emit] = int_array(parameters)
+        return emit
+
+    return note
+
+
 _known: ContextVar[KnownFunctions | None] = ContextVar("known shared functions", default=None)
 
 
@@ -79,7 +95,9 @@ def call_known(
     the parameters: the elements of buffers, not their sizes. `emit` is a function of a module, which captures nothing.
     """
     stated = (emit.__module__, emit.__qualname__, repr(facts))
-    call_stated(builder, kernel, suffix, arguments, stated, lambda inside, given: emit(inside, given, facts))
+    function = call_stated(builder, kernel, suffix, arguments, stated, lambda inside, given: emit(inside, given, facts))
+    if emit in _WRITTEN:
+        function.attributes[WRITTEN] = _WRITTEN[emit]
 
 
 def call_stated(

@@ -21,7 +21,7 @@ from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from .blocking import LEAST_MATRIX, MIN_MULTIPLICATIONS, lanes_of
 from .contraction import Contraction, Loop
-from .shared_function import call_known
+from .shared_function import call_known, writes
 from .vectors import VectorBuilder
 
 LEAST_LANES = 4
@@ -107,6 +107,7 @@ class _Matrix:
         return self.builder.strided_view(self.buffer, place, (size,), (1,))
 
 
+@writes(7)
 def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
     a, a_at, a_row, a_k, b, b_at, b_k, c, c_at, c_row, *sizes = parameters
     at = [builder.index(each) for each in (a_at, b_at, c_at)]

@@ -14,7 +14,7 @@ from typing import cast
 from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
-from ..convert_contractions_to_vector.shared_function import call_known
+from ..convert_contractions_to_vector.shared_function import call_known, writes
 from ..loop_nests.combiners import Combiner
 from ..loop_nests.cost import CACHED_COLUMNS, PASS_ROWS
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder
@@ -51,6 +51,7 @@ def combine_rows(builder: LoopBuilder, combiner: Combiner, rows: Rows, output: A
     call_known(builder, kernel, "combine", arguments if init is None else [*arguments, init], facts, _emit)
 
 
+@writes(1)
 def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
     source, target, *numbers = parameters
     at, size, count = map(builder.index, numbers[:3])

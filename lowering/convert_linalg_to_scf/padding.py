@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.support.buffers import row_major
 from ...dialects.support.kernel import PADDING
-from ..convert_contractions_to_vector.shared_function import call_known
+from ..convert_contractions_to_vector.shared_function import call_known, writes
 from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import known_number
@@ -148,6 +148,7 @@ def _emit_calls(builder: LoopBuilder, kernel: func.FuncOp, pad: Pad) -> None:
         call(*chunk(builder, task, size, rows))
 
 
+@writes(1)
 def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: tuple[()]) -> None:
     source, target, value, lower, upper, *numbers = parameters
     sizes = [builder.index(number) for number in numbers]

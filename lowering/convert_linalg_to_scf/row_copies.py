@@ -21,7 +21,7 @@ from ...dialects.llvm_ops import FenceOp
 from ...dialects.support.buffer_ops import byte_size
 from ...dialects.support.buffers import row_major
 from ...dialects.support.scalar import width_of
-from ..convert_contractions_to_vector.shared_function import call_known
+from ..convert_contractions_to_vector.shared_function import call_known, writes
 from ..device.cpu import CPU
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.loop_builder import Index, IndexValue, LoopBuilder, buffer_of
@@ -124,6 +124,7 @@ class _Facts:
     past_caches: bool
 
 
+@writes(3)
 def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
     # Most programs gather no long rows, and need no vector dialect.
     from ..convert_contractions_to_vector.vectors import VectorBuilder

@@ -23,7 +23,7 @@ from ...dialects.llvm_ops import FenceOp
 from ...dialects.support.buffer_ops import byte_size
 from ...dialects.support.buffers import INDEX, memref_type
 from ...dialects.support.scalar import width_of
-from ..convert_contractions_to_vector.shared_function import call_known
+from ..convert_contractions_to_vector.shared_function import call_known, writes
 from ..device.cpu import CPU
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.loop_builder import Index, IndexValue, LoopBuilder, buffer_of
@@ -100,6 +100,7 @@ def emit_transposed(
     call_known(builder, kernel, "transpose", arguments, block, _emit)
 
 
+@writes(3)
 def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], block: Block) -> None:
     source, at, step, target, to, to_step, rows, columns = parameters
     number = builder.index

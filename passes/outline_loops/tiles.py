@@ -9,13 +9,13 @@ from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import IntegerType, MemRefType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...dialects.cpu import SlotOp
+from ...dialects.cpu import WRITTEN, SlotOp
 from ...dialects.support.attributes import return_op
 from ...dialects.support.buffer_ops import byte_size, index_constant
 from ...dialects.support.buffers import INDEX, Buffer, i32_array, memref_type
 from ...dialects.support.kernel import Kernel
 from ...dialects.support.views import is_view, uses_through_views
-from ...hlo_dialect.walking import operations_in
+from ...hlo_dialect.walking import int_values, operations_in
 from ..outline_parallel_loops.captures import capture
 from ..plan_buffers.offsets import ALIGNMENT, aligned
 from .body import ON_STACK, Group, LoopBody, groups_of, offset_of
@@ -37,7 +37,10 @@ class Writes:
         if key not in self._known:
             self._known[key] = True  # of a function that calls itself, which there is none of
             function = self._functions.get(name)
-            if function is not None and not function.is_declaration:
+            if function is not None and WRITTEN in function.attributes:
+                # A function that is known is only declared.
+                self._known[key] = parameter in int_values(function.attributes[WRITTEN])
+            elif function is not None and not function.is_declaration:
                 uses = uses_through_views(function.body.blocks[0].args[parameter])
                 self._known[key] = any(self.is_write(use.operation, use.index) for use in uses)
         return self._known[key]

@@ -13,7 +13,7 @@ from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, IntegerType, ModuleOp, StringAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.cpu import HostCallOp, ParallelForOp
+from ...dialects.cpu import SHARED, HostCallOp, ParallelForOp
 from ...dialects.support.attributes import call_op, integer_attr, symbol
 from ...dialects.support.buffer_ops import index_constant, take_block_arguments
 from ...dialects.support.buffers import memref_type
@@ -170,7 +170,8 @@ class _Kernels:
         if not isinstance(op, func.CallOp):
             return False
         callee = self._given.get(op.callee.root_reference.data)
-        return callee is None or callee.is_declaration
+        # The code of a shared function may be known already, so that it is only declared.
+        return callee is None or (callee.is_declaration and SHARED not in callee.attributes)
 
     def _calls(self, op: Operation) -> list[str]:
         calls = (each for each in operations_in(op) if isinstance(each, func.CallOp))

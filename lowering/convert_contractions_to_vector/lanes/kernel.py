@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 from ....dialects.support.scalar import scalar_attr
 from ...loop_nests.kernel_builder import Index
 from ...loop_nests.loop_builder import LoopBuilder, buffer_of
-from ..shared_function import call_known
+from ..shared_function import call_known, writes
 from ..vectors import VectorBuilder
 from .products import Block, Group, LaneProduct, further_rows
 
@@ -74,6 +74,7 @@ def call_lane_kernel(
     call_known(builder, kernel, "lanes", arguments, facts, _emit)
 
 
+@writes(4)
 def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
     a, a_at, b, b_at, c, c_at = parameters
     block = facts.block

@@ -21,7 +21,7 @@
 // CHECK:         "scf.parallel"
 // CHECK:           func.call @product_block(%[[PA]], %{{.*}}, %[[PB]], %{{.*}}, %o,
 // CHECK-LABEL: func.func private @product_block(
-// CHECK-SAME:    attributes {xhlo.shared}
+// CHECK-SAME:    attributes {xhlo.shared, xhlo.written = array<i64: 5>}
 // CHECK:         scf.for
 // CHECK:           vector.load %{{.*}} : memref<32xf32, strided<[1], offset: ?>>, vector<16xf32>
 // CHECK:           cpu.prefetch %{{.*}} : memref<32xf32, strided<[1], offset: ?>>
@@ -52,7 +52,7 @@ func.func private @product(%x: memref<512x512xf32>, %y: memref<512x1024xf32>, %o
 // CHECK-NOT:     linalg
 // CHECK:         func.call @few_small(%x, %{{.*}}, %y, %{{.*}}, %o,
 // CHECK-LABEL: func.func private @few_small(
-// CHECK-SAME:    attributes {xhlo.shared}
+// CHECK-SAME:    attributes {xhlo.shared, xhlo.written = array<i64: 7>}
 // CHECK:         vector.load %{{.*}} : memref<8xf32, strided<[1], offset: ?>>, vector<8xf32>
 // CHECK:         vector.fma
 func.func private @few(%x: memref<8x8xf32>, %y: memref<8x8xf32>, %o: memref<8x8xf32>) attributes {hlo.kernel = "dot"} {

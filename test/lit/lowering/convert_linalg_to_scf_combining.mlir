@@ -16,7 +16,7 @@
 // CHECK-COUNT-4:       arith.addf
 // CHECK-NOT:       scf.for
 // CHECK:         func.call @columns_combine(%[[ROWS]], %o, %{{.*}}, %[[SIZE]], %[[COUNT]], %zero)
-// CHECK:       func.func private @columns_combine(%[[A:.*]]: memref<4864xf32>, %[[O:.*]]: memref<128xf32>, %{{.*}}: index, %[[S:.*]]: index, %[[N:.*]]: index, %[[INIT:.*]]: f32) attributes {xhlo.shared}
+// CHECK:       func.func private @columns_combine(%[[A:.*]]: memref<4864xf32>, %[[O:.*]]: memref<128xf32>, %{{.*}}: index, %[[S:.*]]: index, %[[N:.*]]: index, %[[INIT:.*]]: f32) attributes {xhlo.shared, xhlo.written = array<i64: 1>}
 // CHECK:         scf.for %{{.*}} = %{{.*}} to %[[S]]
 // CHECK:           memref.store %[[INIT]]
 // CHECK:           scf.for

@@ -1,0 +1,105 @@
+"""Loops that are kernels, with products in them whose code may be known already."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from xdsl.dialects import func
+from xdsl.dialects.builtin import MemRefType
+
+import test_column_sums as column_sums
+import test_row_views as row_views
+import xhlo
+from hlo_programs import Program
+from xhlo.dialects.cpu import WRITTEN
+from xhlo.hlo_dialect.walking import int_values
+from xhlo.passes.outline_loops.tiles import Writes
+from xhlo.targets.cpu.target import CPU
+
+
+def text(steps: int, width: int, units: int) -> str:
+    """`h = tanh(x[i] w + h u)`, with the products of all x before the loop."""
+    p, h, x = f"tensor<{steps}x{units}xf32>", f"tensor<1x{units}xf32>", f"tensor<{steps}x{width}xf32>"
+    w, u = f"tensor<{width}x{units}xf32>", f"tensor<{units}x{units}xf32>"
+    return f"""func.func @main(%x: {x}, %w: {w}, %u: {u}, %h: {h}) -> ({h}, {p}) {{
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %zeros = hlo.constant dense<0.0> : {p}
+  %p = hlo.dot_general %x, %w, contracting_dims = [1] x [0] : ({x}, {w}) -> {p}
+  %r:3 = hlo.while(%i = %zero, %a = %h, %all = %zeros) : tensor<i32>, {h}, {p}
+  cond {{
+    %n = hlo.constant dense<{steps}> : tensor<i32>
+    %0 = hlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    hlo.return %0 : tensor<i1>
+  }} do {{
+    %z = hlo.constant dense<0> : tensor<i32>
+    %one = hlo.constant dense<1> : tensor<i32>
+    %1 = hlo.dynamic_slice %p, %i, %z, sizes = [1, {units}] : ({p}, tensor<i32>, tensor<i32>) -> {h}
+    %2 = hlo.dot_general %a, %u, contracting_dims = [1] x [0] : ({h}, {u}) -> {h}
+    %3 = hlo.add %1, %2 : {h}
+    %4 = hlo.tanh %3 : {h}
+    %5 = hlo.dynamic_update_slice %all, %4, %i, %z : ({p}, {h}, tensor<i32>, tensor<i32>) -> {p}
+    %6 = hlo.add %i, %one : tensor<i32>
+    hlo.return %6, %4, %5 : tensor<i32>, {h}, {p}
+  }}
+  func.return %r#1, %r#2 : {h}, {p}
+}}"""
+
+
+def inputs(steps: int, width: int, units: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(0)
+    shapes = ((steps, width), (width, units), (units, units), (1, units))
+    return [(rng.standard_normal(shape) / 32).astype(np.float32) for shape in shapes]
+
+
+def expected(x: np.ndarray, w: np.ndarray, u: np.ndarray, h: np.ndarray) -> list[np.ndarray]:
+    found: list[np.ndarray] = []
+    for row in x.astype(np.float64) @ w:
+        h = np.tanh(row + h @ u)
+        found.append(h[0])
+    return [found[-1][None], np.stack(found)]
+
+
+def test_known_code_makes_the_same_kernels() -> None:
+    """Functions of products whose code is known are only declared; loops around them become kernels all the same."""
+    kinds = [
+        [kernel.kind for kernel in xhlo.compile(f"{text(21, 24, 40)}\n// {number}\n").kernels] for number in range(2)
+    ]
+    assert kinds[0] == kinds[1]
+    assert kinds[0].count("while") == 1
+
+
+PRODUCTS = {
+    "blocks, with sums of columns": column_sums.text(column_sums.inputs("packed beforehand in long runs, in parts")),
+    "lanes": text(20, 24, 32),
+    "rows": row_views.CASES["whole tiles"].text(),
+    "small": """func.func @main(%x: tensor<9x7xf32>, %y: tensor<7x11xf32>) -> tensor<9x11xf32> {
+      %0 = hlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<9x7xf32>, tensor<7x11xf32>) -> tensor<9x11xf32>
+      func.return %0 : tensor<9x11xf32>
+    }""",
+    "transpose": """func.func @main(%x: tensor<300x500xf32>) -> tensor<500x300xf32> {
+      %0 = hlo.transpose %x, dims = [1, 0] : (tensor<300x500xf32>) -> tensor<500x300xf32>
+      func.return %0 : tensor<500x300xf32>
+    }""",
+    "pairs of bf16": """func.func @main(%x: tensor<200x300xbf16>, %y: tensor<300x200xbf16>) -> tensor<200x200xbf16> {
+      %0 = hlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<200x300xbf16>, tensor<300x200xbf16>) -> tensor<200x200xbf16>
+      func.return %0 : tensor<200x200xbf16>
+    }""",
+}
+
+
+@pytest.mark.parametrize("source", PRODUCTS.values(), ids=PRODUCTS.keys())
+def test_what_shared_functions_state_that_they_write(source: str) -> None:
+    passes = [
+        "convert-contractions-to-vector{bfloat-dots=true}" if each.startswith("convert-contractions") else each
+        for each in CPU.passes_to("loops")
+    ]
+    functions = {
+        op.sym_name.data: op for op in Program(source).after(*passes).module.ops if isinstance(op, func.FuncOp)
+    }
+    stated = {name: op.attributes.pop(WRITTEN) for name, op in functions.items() if WRITTEN in op.attributes}
+    assert stated
+    writes = Writes(functions)
+    for name, numbers in stated.items():
+        buffers = [x.index for x in functions[name].body.block.args if isinstance(x.type, MemRefType)]
+        found = [number for number in buffers if writes.of(name, number)]
+        assert found == list(int_values(numbers)), name
