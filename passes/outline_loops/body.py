@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard, cast
 
@@ -41,8 +41,15 @@ class Group:
 class LoopBody:
     """Moves the regions of a loop into a function of the buffers that it uses."""
 
-    def __init__(self, loop: scf.WhileOp, arena: SSAValue, kernels: Mapping[str, func.FuncOp], most: int):
-        """`most`: the iterations of one call."""
+    def __init__(
+        self,
+        loop: scf.WhileOp,
+        arena: SSAValue,
+        kernels: Mapping[str, func.FuncOp],
+        most: int,
+        first: Sequence[Operation] = (),
+    ):
+        """`most`: the iterations of one call. `first`: the calls and copies before the loop that move with it."""
         self.loop = loop
         self.arena = arena
         self.most = most
@@ -53,6 +60,17 @@ class LoopBody:
         self.bytes = 0
         """The size of the buffers that it takes, without those that only an iteration uses."""
         self.stack: list[Operation] = []
+        self.first: list[Operation] = []
+        """What the function does before the loop."""
+        self.between: set[SSAValue] = set()
+        """The buffers that only what comes first and the loop use."""
+        for op in first:
+            called = kernels[op.callee.root_reference.data] if isinstance(op, func.CallOp) else None
+            if isinstance(op, func.CallOp) and called is not None:
+                self.between.update(value for value in op.operands if self._is_in_arena(value.owner))
+                self.first += self._inline(op, called)
+            else:
+                self.first.append(op)
         for op in operations_in(loop):
             if isinstance(op, func.CallOp) and (kernel := kernels.get(op.callee.root_reference.data)) is not None:
                 self._inline(op, kernel)
@@ -63,14 +81,19 @@ class LoopBody:
 
     def function(self, name: str) -> func.FuncOp:
         """The function; the loop is left without regions."""
-        own = self._place_own_buffers()
+        own = self._place_own_buffers() | self.between
         self._take_arena(own)
+        for op in self.first:
+            op.detach()
+        first = Region(Block(self.first))
         before, after = (self.loop.detach_region(region) for region in list(self.loop.regions))
         inside: set[SSAValue] = {result for op in self.stack for result in op.results}
-        for region in (before, after):
+        for region in (first, before, after):
             capture(region, self.captures, inside)
+        for op in self.first:
+            op.detach()
         counted = self._counted(before, after)
-        self.block.add_ops([*self.captures.repeated, *self.stack, *counted, return_op()])
+        self.block.add_ops([*self.captures.repeated, *self.stack, *self.first, *counted, return_op()])
         return self._function(name, own)
 
     def _function(self, name: str, own: set[SSAValue]) -> func.FuncOp:
@@ -100,8 +123,9 @@ class LoopBody:
         """Whether it is a buffer at a constant place of the arena."""
         return isinstance(op, memref.ViewOp) and op.source is self.arena and not op.sizes
 
-    def _inline(self, call: func.CallOp, kernel: func.FuncOp) -> None:
-        block = kernel.body.block
+    def _inline(self, call: func.CallOp, kernel: func.FuncOp) -> list[Operation]:
+        """Replace a call of a kernel by what it does; returns the operations, without those that are on the stack."""
+        block, placed = kernel.body.block, list[Operation]()
         mapping: dict[SSAValue, SSAValue] = dict(zip(block.args, call.operands, strict=True))
         for op in block.ops:
             if isinstance(op, func.ReturnOp):
@@ -111,7 +135,9 @@ class LoopBody:
                 self.stack.append(copy)  # in the loop it would take space in each iteration
             else:
                 insert_before(copy, call)
+                placed.append(copy)
         erase_op(call)
+        return placed
 
     def _place_own_buffers(self) -> set[SSAValue]:
         """Put small buffers of an iteration on the stack, and the views of others before the loop; returns those."""
@@ -162,7 +188,7 @@ class LoopBody:
     def _views_used(self) -> list[memref.ViewOp]:
         """The buffers in the arena that the loop uses, also through views from outside."""
         found: dict[memref.ViewOp, None] = {}
-        for op in operations_in(self.loop):
+        for op in (*(each for first in self.first for each in operations_in(first)), *operations_in(self.loop)):
             for value in op.operands:
                 owner = value.owner
                 while is_view(owner) and not self._is_in_arena(owner):

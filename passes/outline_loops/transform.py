@@ -9,17 +9,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects import func, memref, scf
+from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, IntegerType, ModuleOp, StringAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.cpu import SHARED, HostCallOp, ParallelForOp
 from ...dialects.support.attributes import call_op, integer_attr, symbol
-from ...dialects.support.buffer_ops import index_constant, take_block_arguments
-from ...dialects.support.buffers import memref_type
+from ...dialects.support.buffer_ops import byte_size, index_constant, take_block_arguments
+from ...dialects.support.buffers import Buffer, memref_type
 from ...dialects.support.kernel import ARENA_SIZE, INDEPENDENT, PROGRAM, TRIP_COUNT, Kernel, entry_name, kernels_of
 from ...dialects.support.rewriting import set_type
-from ...dialects.support.views import is_view
+from ...dialects.support.views import is_view, uses_through_views
 from ...hlo_dialect.diagnostics import Diagnostic, engine_of
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
@@ -56,6 +56,10 @@ _PLAIN = (
     scf.YieldOp,
 )
 """The operations that a loop may have besides arithmetic and views."""
+
+
+_BETWEEN = (arith.ConstantOp, memref.CopyOp, memref.GetGlobalOp)
+"""The operations, besides views, between a loop and the kernel before it that moves with it."""
 
 
 class OutlineLoopsPass(HloPass):
@@ -270,21 +274,64 @@ class _Kernels:
     def outline(self, op: scf.WhileOp, name: str) -> str:
         """Replace the loop's body, or all of it, by a call of a function of that name; says what was done."""
         moved, flops, ops = (self._sum(op, fact) for fact in ("bytes", "flops", "ops"))
+        before = {"ops": 0, "bytes": 0, "flops": 0}
         most = min(int(MOST_WORK / self._work_of(op)), MOST_AT_A_TIME)
         stated = op.attributes.get(TRIP_COUNT)
         trips = cast("IntegerAttr[Any]", stated).value.data if isinstance(stated, IntegerAttr) else None
-        body = LoopBody(op, self.arena, self.functions, most)
+        whole = trips is not None and trips <= most
+        first = self._before(op) if whole else []
+        for each in first:
+            if isinstance(each, func.CallOp):
+                called = each.callee.root_reference.data
+                before = {fact: before[fact] + self._fact(called, fact) for fact in before}
+        body = LoopBody(op, self.arena, self.functions, most, first)
         function = body.function(name)
         self.module.body.block.add_op(function)
         call = call_op(name, body.operands, ())
         call.location = op.location
-        whole = trips is not None and trips <= most
         body.place(call, whole)
         times = most if trips is None else min(trips, most)
-        self._add(function, {"ops": ops, "bytes": min(body.bytes, moved * times), "flops": flops * (trips or 1)})
-        return (
-            "one kernel runs the whole loop, with its kernels" if whole else f"one kernel runs up to {most} iterations"
-        )
+        facts = {"ops": ops, "bytes": moved * times, "flops": flops * (trips or 1)}
+        facts = {fact: number + before[fact] for fact, number in facts.items()}
+        self._add(function, {**facts, "bytes": min(body.bytes, facts["bytes"])})
+        if not whole:
+            return f"one kernel runs up to {most} iterations"
+        return f"one kernel runs the whole loop, with its kernels{' and the one before it' if first else ''}"
+
+    def _before(self, loop: scf.WhileOp) -> list[Operation]:
+        """
+        The call of the kernel before a loop, and the copies after it, if only the loop reads what the kernel writes,
+        and that stays in the cache until then; none otherwise.
+        """
+        found: list[Operation] = []
+        op = loop.prev_op
+        while op is not None and (isinstance(op, _BETWEEN) or is_view(op)):
+            if isinstance(op, memref.CopyOp):
+                found.append(op)
+            op = op.prev_op
+        if not isinstance(op, func.CallOp) or op.callee.root_reference.data not in self.facts:
+            return []
+        name = op.callee.root_reference.data
+        size, inside = self._size(name, forks=True), self._size_of(loop)
+        if size is None or size + inside > MOST_OPERATIONS or self._operations(name) > MOST_WORK:
+            return []
+        written = [value for place, value in enumerate(op.operands) if Writes(self._given).of(name, place)]
+        if not all(self._is_between(value, op, loop) for value in written):
+            return []
+        held = sum(byte_size(cast(Buffer, value.type)) for value in written)
+        return [op, *reversed(found)] if held <= CPU.l2_bytes // 2 else []
+
+    def _size_of(self, loop: scf.WhileOp) -> int:
+        """The operations of a loop with its kernels."""
+        return len(operations_in(loop)) + sum(self._size(name, forks=True) or 0 for name in self._calls(loop))
+
+    def _is_between(self, value: SSAValue, call: func.CallOp, loop: scf.WhileOp) -> bool:
+        """Whether a value is a buffer of the arena that a call and a loop after it use, and nothing else does."""
+        view = value.owner
+        if not isinstance(view, memref.ViewOp) or view.source is not self.arena or view.sizes:
+            return False
+        users = [use.operation for use in uses_through_views(value)]
+        return any(map(loop.is_ancestor, users)) and all(user is call or loop.is_ancestor(user) for user in users)
 
     def forget_unused(self) -> None:
         """Erase the kernels that nothing calls, and state the others."""

@@ -1,6 +1,8 @@
-"""Loops that are kernels, with products in them whose code may be known already."""
+"""Loops that are kernels together with the product that all of their steps read."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from xdsl.dialects.builtin import MemRefType
 import test_column_sums as column_sums
 import test_row_views as row_views
 import xhlo
+from cpu_programs import on_threads
 from hlo_programs import Program
 from xhlo.dialects.cpu import WRITTEN
 from xhlo.hlo_dialect.walking import int_values
@@ -57,6 +60,40 @@ def expected(x: np.ndarray, w: np.ndarray, u: np.ndarray, h: np.ndarray) -> list
         h = np.tanh(row + h @ u)
         found.append(h[0])
     return [found[-1][None], np.stack(found)]
+
+
+# A product on one thread, on several, and one whose result does not stay in the cache.
+CASES = {(20, 24, 32): 0, (70, 60, 130): 0, (2500, 16, 120): 1}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_kernels_and_results(case: tuple[int, int, int]) -> None:
+    executable = xhlo.compile(text(*case))
+    assert [kernel.kind for kernel in executable.kernels].count("dot") == CASES[case]
+    arrays = inputs(*case)
+    for got, want in zip(executable.compute(arrays, None), expected(*arrays), strict=True):
+        np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
+
+
+def test_bytes_of_the_kernel() -> None:
+    """The products, which stay in the cache, are not among what the loop's kernel moves."""
+    case = (70, 60, 130)
+    (kernel,) = (each for each in xhlo.compile(text(*case)).kernels if each.kind == "while")
+    arrays = inputs(*case)
+    assert kernel.bytes - sum(x.nbytes for x in (*arrays, *expected(*arrays))) < 100
+
+
+def test_any_number_of_threads() -> None:
+    case = (70, 60, 130)
+    on_threads(text(*case), *inputs(*case))
+
+
+@pytest.mark.parametrize("options", [{"opt_level": 0}, {"opt_level": 1}, {"opt_level": 3}, {"guard": True}], ids=str)
+def test_levels_and_guard(options: dict[str, Any]) -> None:
+    case = (20, 24, 32)
+    arrays = inputs(*case)
+    got = xhlo.compile(text(*case), **options).compute(arrays, None)
+    np.testing.assert_allclose(got[1], expected(*arrays)[1], rtol=2e-5, atol=2e-6)
 
 
 def test_known_code_makes_the_same_kernels() -> None:
