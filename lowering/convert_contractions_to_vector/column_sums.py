@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 from xdsl.dialects import arith, func
@@ -36,9 +37,7 @@ def column_sum_of(
 ) -> GenericOp | None:
     """The generic of the kernel that adds up B along k, for each column, from zero; None if there is none."""
     k, n, b = product.k, product.n, product.b
-    if product.outer or product.outer_k or buffer_of(b.root).element_type != product.element:
-        return None
-    if not isinstance(product.element, (Float32Type, Float64Type)):
+    if product.outer or product.outer_k or not isinstance(product.element, (Float32Type, Float64Type)):
         return None
     for op in structured:
         if not isinstance(op, GenericOp) or len(op.inputs) != 1 or len(op.outputs) != 1 or not _adds(op.body.block):
@@ -49,6 +48,8 @@ def column_sum_of(
             continue
         if (source.offset, source.dynamic) != (b.offset, b.dynamic) or output.dynamic:
             continue
+        if buffer_of(output.root).element_type != product.element:
+            continue
         loops = sorted(zip(nest.reduction, nest.sizes, source.strides, output.strides, strict=True))
         if loops == [(False, n.size, n.b, 1), (True, k.size, k.b, 0)]:
             return op
@@ -56,11 +57,14 @@ def column_sum_of(
 
 
 def _adds(block: Block) -> bool:
-    """Whether the body of a generic is `yield(out + in)`."""
-    ops = list(block.ops)
-    if len(ops) != 2 or not isinstance(ops[0], arith.AddfOp) or not isinstance(ops[1], YieldOp):
+    """Whether the body of a generic is `yield(out + in)`, the input perhaps extended first."""
+    *wider, total, last = block.ops if len(list(block.ops)) > 1 else (None, None)
+    if not isinstance(total, arith.AddfOp) or not isinstance(last, YieldOp) or last.operands[0] is not total.result:
         return False
-    return set(ops[0].operands) == set(block.args) and ops[1].operands[0] is ops[0].result
+    read, summed = block.args
+    if len(wider) > 1 or any(not isinstance(op, arith.ExtFOp) or op.input is not read for op in wider):
+        return False
+    return set(total.operands) == {summed, *(wider[0].results if wider else (read,))}
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,8 @@ class Facts:
 
     width: int
     lanes: int
+    group: int = 1
+    """Elements along k that are together in a panel: two of bf16."""
     overwrite: bool = False
 
 
@@ -93,16 +99,20 @@ class ColumnSums:
 
     def add(self, packed: SSAValue, at: Index, count: Index, piece: Index, panel: Index, first: bool) -> None:
         """
-        Add the `count` steps of a packed panel that begin at `packed[at]` to the sums of its piece; `first`: these are
-        all of the piece.
+        Add the `count` elements along k of a packed panel that begin at `packed[at]` to the sums of its piece; `first`:
+        these are all of the piece.
         """
-        place = (piece * self.panels + panel) * self.facts.width
-        facts = replace(self.facts, overwrite=first)
-        call_known(self.builder, self.kernel, "sums", (packed, at, count, self.partial, place), facts, _emit)
+        group = self.facts.group
+        steps = count if group == 1 else (count + (group - 1)) // group
+        self._add((packed, at, steps), piece, panel, replace(self.facts, overwrite=first))
 
     def clear(self, piece: Index, panel: Index) -> None:
         """Begin a piece that is added step by step: no steps are all of it."""
-        self.add(self.partial, 0, 0, piece, panel, first=True)
+        self._add((self.partial, 0, 0), piece, panel, replace(self.facts, group=1, overwrite=True))
+
+    def _add(self, steps: tuple[SSAValue, Index, Index], piece: Index, panel: Index, facts: Facts) -> None:
+        place = (piece * self.panels + panel) * facts.width
+        call_known(self.builder, self.kernel, "sums", (*steps, self.partial, place), facts, _emit)
 
     def finish(self, product: Contraction, op: GenericOp) -> None:
         """Add the pieces in order, into the output of the generic."""
@@ -133,8 +143,11 @@ def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: Facts) ->
     zero = vectors.splat(builder.scalar(scalar_attr(0, buffer_of(target).element_type)), lanes)
 
     def added(sums: Sequence[SSAValue], step: Index) -> list[SSAValue]:
-        row = builder.strided_view(panel, begin + step * facts.width, (facts.width,), (1,))
-        return [vectors.add(total, vectors.load(row, [v * lanes], lanes)) for v, total in enumerate(sums)]
+        length = facts.width * facts.group
+        row = builder.strided_view(panel, begin + step * length, (length,), (1,))
+        loaded = [vectors.load(row, [v * lanes * facts.group], lanes * facts.group) for v in range(each)]
+        parts = [(x,) if facts.group == 1 else vectors.halves(x) for x in loaded]
+        return [reduce(vectors.add, part, total) for part, total in zip(parts, sums, strict=True)]
 
     whole = count // STEPS * STEPS
     with builder.loop(0, whole, step=STEPS, carry=[zero] * (each * STEPS)) as (first, sums):

@@ -188,11 +188,11 @@ class ProductEmitter:
         return not self.packers[0].operand.local and down >= OFFSETS_FIRST
 
     def sum_columns(self) -> ColumnSums | None:
-        """Add up the columns of B while they are packed; None if they are not, or in groups."""
+        """Add up the columns of B while they are packed; None if they are not."""
         packer, blocking = self.packers[0], self.blocking
-        if not self.b_packed or packer.is_packed or blocking.group > 1:
+        if not self.b_packed or packer.is_packed:
             return None
-        facts = Facts(blocking.nr, blocking.lanes)
+        facts = Facts(blocking.nr, blocking.lanes, blocking.group)
         element = self.product.element
         packer.sums = ColumnSums.of(self.builder, self.kernel, element, packer.pieces, packer.operand.panels, facts)
         return packer.sums

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterator, Sequence
 
-from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.support.creation import create_op, new_block
@@ -28,6 +28,8 @@ from .clusters import MAX_INPUTS
 from .decisions import Decision, Verdict
 from .epilogues import taken_into
 from .graph import bytes_of
+
+_SUMMED = (BFloat16Type, Float16Type, Float32Type, Float64Type)
 
 LEAST_ROWS = 128
 """Rows of the result from which both factors are packed, and no panel is read in place."""
@@ -73,7 +75,7 @@ def _sum_in(fusion: FusionOp) -> ReduceOp | None:
     if source not in fusion.body.block.args or not source.has_one_use():
         return None
     sums = isinstance(single_combiner(total.body), AddOp) and is_splat_of(total.init_values[0], 0.0)
-    same = isinstance(element, (Float32Type, Float64Type)) and element == element_of(total.outs[0])
+    same = isinstance(element, _SUMMED) and element == element_of(total.outs[0])
     return total if sums and same else None
 
 
