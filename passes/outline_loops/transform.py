@@ -75,6 +75,7 @@ class OutlineLoopsPass(HloPass):
 
     A call makes a bounded number of iterations, so that the entry can be interrupted between calls. A loop of a known
     number of iterations that one call makes is no loop of the entry any more.
+    The kernel before such a loop moves with it, if only the loop reads what it computes and that stays in the cache.
     Small buffers of an iteration become allocas, which LLVM keeps in registers; the others of a tile get a part of the
     arena for each thread, by which it grows.
     """
