@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard, cast
 
@@ -48,8 +48,12 @@ class LoopBody:
         kernels: Mapping[str, func.FuncOp],
         most: int,
         first: Sequence[Operation] = (),
+        between: Iterable[SSAValue] = (),
     ):
-        """`most`: the iterations of one call. `first`: the calls and copies before the loop that move with it."""
+        """
+        `most`: the iterations of one call. `first`: the calls and copies before the loop that move with it; `between`:
+        the buffers that only those and the loop use.
+        """
         self.loop = loop
         self.arena = arena
         self.most = most
@@ -62,12 +66,10 @@ class LoopBody:
         self.stack: list[Operation] = []
         self.first: list[Operation] = []
         """What the function does before the loop."""
-        self.between: set[SSAValue] = set()
-        """The buffers that only what comes first and the loop use."""
+        self.between = set(between)
         for op in first:
             called = kernels[op.callee.root_reference.data] if isinstance(op, func.CallOp) else None
             if isinstance(op, func.CallOp) and called is not None:
-                self.between.update(value for value in op.operands if self._is_in_arena(value.owner))
                 self.first += self._inline(op, called)
             else:
                 self.first.append(op)

@@ -280,12 +280,12 @@ class _Kernels:
         stated = op.attributes.get(TRIP_COUNT)
         trips = cast("IntegerAttr[Any]", stated).value.data if isinstance(stated, IntegerAttr) else None
         whole = trips is not None and trips <= most
-        first = self._before(op) if whole else []
+        first, between = self._before(op) if whole else ([], [])
         for each in first:
             if isinstance(each, func.CallOp):
                 called = each.callee.root_reference.data
                 before = {fact: before[fact] + self._fact(called, fact) for fact in before}
-        body = LoopBody(op, self.arena, self.functions, most, first)
+        body = LoopBody(op, self.arena, self.functions, most, first, between)
         function = body.function(name)
         self.module.body.block.add_op(function)
         call = call_op(name, body.operands, ())
@@ -299,10 +299,10 @@ class _Kernels:
             return f"one kernel runs up to {most} iterations"
         return f"one kernel runs the whole loop, with its kernels{' and the one before it' if first else ''}"
 
-    def _before(self, loop: scf.WhileOp) -> list[Operation]:
+    def _before(self, loop: scf.WhileOp) -> tuple[list[Operation], list[SSAValue]]:
         """
-        The call of the kernel before a loop, and the copies after it, if only the loop reads what the kernel writes,
-        and that stays in the cache until then; none otherwise.
+        The call of the kernel before a loop, with the copies after it, and what the kernel writes, if only the loop
+        reads that, and it stays in the cache until then; nothing otherwise.
         """
         found: list[Operation] = []
         op = loop.prev_op
@@ -311,16 +311,16 @@ class _Kernels:
                 found.append(op)
             op = op.prev_op
         if not isinstance(op, func.CallOp) or op.callee.root_reference.data not in self.facts:
-            return []
+            return [], []
         name = op.callee.root_reference.data
         size, inside = self._size(name, forks=True), self._size_of(loop)
         if size is None or size + inside > MOST_OPERATIONS or self._operations(name) > MOST_WORK:
-            return []
+            return [], []
         written = [value for place, value in enumerate(op.operands) if Writes(self._given).of(name, place)]
-        if not all(self._is_between(value, op, loop) for value in written):
-            return []
         held = sum(byte_size(cast(Buffer, value.type)) for value in written)
-        return [op, *reversed(found)] if held <= CPU.l2_bytes // 2 else []
+        if held > CPU.l2_bytes // 2 or not all(self._is_between(value, op, loop) for value in written):
+            return [], []
+        return [op, *reversed(found)], written
 
     def _size_of(self, loop: scf.WhileOp) -> int:
         """The operations of a loop with its kernels."""

@@ -20,14 +20,17 @@ from xhlo.passes.outline_loops.tiles import Writes
 from xhlo.targets.cpu.target import CPU
 
 
-def text(steps: int, width: int, units: int) -> str:
-    """`h = tanh(x[i] w + h u)`, with the products of all x before the loop."""
+def text(steps: int, width: int, units: int, first: str = "") -> str:
+    """
+    `h = tanh(x[i] w + h u)`, with the products of all x before the loop; `first`: the operation that computes those x.
+    """
     p, h, x = f"tensor<{steps}x{units}xf32>", f"tensor<1x{units}xf32>", f"tensor<{steps}x{width}xf32>"
     w, u = f"tensor<{width}x{units}xf32>", f"tensor<{units}x{units}xf32>"
     return f"""func.func @main(%x: {x}, %w: {w}, %u: {u}, %h: {h}) -> ({h}, {p}) {{
   %zero = hlo.constant dense<0> : tensor<i32>
   %zeros = hlo.constant dense<0.0> : {p}
-  %p = hlo.dot_general %x, %w, contracting_dims = [1] x [0] : ({x}, {w}) -> {p}
+  {f"%rows = {first} : {x}" if first else ""}
+  %p = hlo.dot_general {"%rows" if first else "%x"}, %w, contracting_dims = [1] x [0] : ({x}, {w}) -> {p}
   %r:3 = hlo.while(%i = %zero, %a = %h, %all = %zeros) : tensor<i32>, {h}, {p}
   cond {{
     %n = hlo.constant dense<{steps}> : tensor<i32>
@@ -81,6 +84,15 @@ def test_bytes_of_the_kernel() -> None:
     (kernel,) = (each for each in xhlo.compile(text(*case)).kernels if each.kind == "while")
     arrays = inputs(*case)
     assert kernel.bytes - sum(x.nbytes for x in (*arrays, *expected(*arrays))) < 100
+
+
+def test_bytes_of_what_the_product_reads() -> None:
+    """What another kernel has computed for the product is read by the loop's kernel."""
+    case = (70, 60, 128)
+    kernels = [xhlo.compile(text(*case, first)).kernels for first in ("", "hlo.cosine %x")]
+    plain, with_rows = ({kernel.kind: kernel.bytes for kernel in each} for each in kernels)
+    assert "dot" not in with_rows
+    assert with_rows["while"] == plain["while"]
 
 
 def test_any_number_of_threads() -> None:
