@@ -14,14 +14,13 @@ package register in it:
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
-from pathlib import Path
-from pkgutil import iter_modules
 from threading import RLock
 from types import ModuleType
 from typing import Any, Generic, TypeVar
@@ -159,7 +158,7 @@ class Rules(Generic[Rule]):
 _ON = re.compile(r"\.on\(([^)]*)\)")
 _TABLE = re.compile(r"\.add\(\s*\{(.*?)\}\s*\)", re.DOTALL)
 _CLASS_NAME = re.compile(r"(?:\b[a-z_]\w*\.)?[A-Z]\w*|\*")
-_ALIAS = re.compile(r"\bas (\w+)")
+_ALIAS = re.compile(r" as (\w+)")  # `\bas` takes ten times as long
 
 
 def spellings(class_: type) -> set[str]:
@@ -170,7 +169,19 @@ def spellings(class_: type) -> set[str]:
 
 def files_of(package: str) -> list[str]:
     """The modules of a package, in the order of their names."""
-    return [f"{package}.{file.name}" for file in iter_modules(import_module(package).__path__)]
+    return [f"{package}.{name}" for name in _texts_in(package)]
+
+
+def _texts_in(package: str) -> dict[str, str]:
+    """The files with the text of a package's modules by their names, in the order of the names."""
+    found: dict[str, str] = {}
+    with os.scandir(import_module(package).__path__[0]) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py") and entry.name != "__init__.py":
+                found[entry.name[:-3]] = entry.path
+            elif entry.is_dir() and os.path.isfile(text := os.path.join(entry.path, "__init__.py")):
+                found[entry.name] = text
+    return dict(sorted(found.items()))
 
 
 def import_files(package: str) -> list[ModuleType]:
@@ -187,19 +198,17 @@ def classes_by_file(package: str) -> Mapping[str, frozenset[str]]:
     read, not imported. `*` stands for any class, where the text does not tell: `.on(*OPS)`, or a table that is
     computed.
     """
-    folder = Path(import_module(package).__path__[0])
     found: dict[str, frozenset[str]] = {}
-    for name in files_of(package):
-        path = folder / name.rpartition(".")[2]
-        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        text = path.read_text(encoding="utf-8")
+    for name, path in _texts_in(package).items():
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
         named = set(_CLASS_NAME.findall(" ".join(_ON.findall(text))))
         for table in _TABLE.findall(text):
             key = table.partition(":")[0].strip()
             named.update(_CLASS_NAME.findall(table.replace("*", "")) if key[-2:] == "Op" else "*")
         renamed = set(_ALIAS.findall(text))
         bare = (each.rpartition(".")[2] for each in named if each.partition(".")[0] in renamed)
-        found[name] = frozenset(named.union(bare))
+        found[f"{package}.{name}"] = frozenset(named.union(bare))
     return found
 
 

@@ -14,6 +14,7 @@ Names are unique: a second registration raises DuplicatePassError; for an instal
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import sys
 import textwrap
@@ -36,7 +37,8 @@ Origin = Literal["xhlo", "xdsl", "plugin"]
 ENTRY_POINT_GROUP = "xdsl.universe"
 
 _FOLDERS = ("passes", "lowering")
-_FILES = ("*.py", "*/transform.py", "*/conversion.py")
+_FILES = ("transform.py", "conversion.py")
+"""The files of a pass that is a folder."""
 _CLASS = re.compile(
     r"""^class\ (?P<class>\w+Pass)\([^)]*\):\s*\n      # class FuseHloPass(HloPass):
         (?P<body>(?:[ \t]+[^\n]*\n|\n)*?)              # docstring and fields, not beyond the class
@@ -119,12 +121,23 @@ def _loader(module: str, class_name: str) -> Callable[[], type[ModulePass]]:
 
 
 def _own_passes() -> Iterator[PassEntry]:
-    root = Path(__file__).resolve().parents[2]
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
     package = __name__.rpartition(".passes.")[0]
     for folder in _FOLDERS:
-        for path in sorted(path for pattern in _FILES for path in (root / folder).glob(pattern)):
-            parts = path.relative_to(root).with_suffix("").parts
-            yield from scan_source(path.read_text(encoding="utf-8"), ".".join((package, *parts)))
+        for name in sorted(_files_of_passes(os.path.join(root, folder))):
+            with open(os.path.join(root, folder, name), encoding="utf-8") as file:
+                yield from scan_source(file.read(), ".".join((package, folder, *name[:-3].split(os.sep))))
+
+
+def _files_of_passes(folder: str) -> Iterator[str]:
+    """The files that may define passes, relative to the folder."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                yield entry.name
+            elif entry.is_dir():
+                named = (os.path.join(entry.name, each) for each in _FILES)
+                yield from (each for each in named if os.path.isfile(os.path.join(folder, each)))
 
 
 def _xdsl_passes() -> Iterator[PassEntry]:
