@@ -15,9 +15,8 @@ from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[Any]
+Array: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[Any]]
 """A NumPy array of any element type that hlo knows, bfloat16 included (as `ml_dtypes.bfloat16`)."""
 
 _NUMPY = frozenset(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ..hlo_dialect.reference import evaluate
 from ..hlo_dialect.types import Array
 from ..passes.manager.pass_manager import PassFailure
 from ..passes.manager.timing import Timing
@@ -111,6 +109,8 @@ def _run(settings: Settings, program: Program, timing: Timing, process: ProcessT
 
 def _runner(program: Program, executable: Executable | None) -> Runner:
     if executable is None:
+        from ..hlo_dialect.reference import evaluate
+
         return lambda arguments: evaluate(program.module, arguments)
 
     def call(arguments: Sequence[Array]) -> tuple[Array, ...]:
@@ -145,6 +145,8 @@ def _compare(settings: Settings, program: Program, arguments: Sequence[Array], r
 
 def _repeated(runner: Runner, arguments: Sequence[Array], count: int, executable: Executable | None) -> str:
     """Times of `count` runs; the profile is of these runs alone."""
+    from statistics import median  # which imports fractions and decimals
+
     if executable is not None:
         executable.reset_profile()
         arguments = executable.place(arguments)
@@ -156,7 +158,7 @@ def _repeated(runner: Runner, arguments: Sequence[Array], count: int, executable
             executable.wait()
         times.append(time.perf_counter() - start)
     runs = "run" if count == 1 else "runs"
-    return f"{count} {runs}: median {statistics.median(times) * 1e3:.3f} ms, least {min(times) * 1e3:.3f} ms\n"
+    return f"{count} {runs}: median {median(times) * 1e3:.3f} ms, least {min(times) * 1e3:.3f} ms\n"
 
 
 def profile_table(executable: Executable) -> str:

@@ -13,7 +13,6 @@ from ..garbage_collector import paused_gc
 from ..verification import verify_module
 from .fast_path import FastParser
 from .locations import SourcePositions
-from .syntax_errors import diagnostic_of
 
 
 def parse_module(
@@ -48,6 +47,8 @@ def _parse(text: str, filename: str, ctx: Context, fast: bool) -> ModuleOp:
         parser = FastParser(ctx, text, filename, positions, fast=fast)
         return parser.parse_module()
     except (ParseError, VerifyException, RecursionError) as error:
+        from .syntax_errors import diagnostic_of
+
         first = diagnostic_of(error, 0 if parser is None else parser.pos, positions)
     from .recovery import syntax_errors
 

@@ -21,14 +21,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..custom_calls.operations import CompositeOp
 from ..diagnostics import Diagnostic, DiagnosticError, current_operation, op_message
-from ..diagnostics.specification import citation
 from ..diagnostics.suggestions import did_you_mean
 from ..diagnostics.xdsl_errors import raised_in_xdsl
 from ..op import HloOp
 from ..ops.control_flow import ReturnOp
 from ..shapes import types_agree
 from ..types import QUANTIZED, tensor_type
-from .definition_notes import definition_of, operand_notes
 from .definitions import is_decided_by_types, verify_alone
 from .dominance import dominator_children
 from .tensors import has_plain_tensors, verify_tensors
@@ -155,6 +153,9 @@ class _Verifier:
         """The calls in the functions around the operation that is looked at."""
 
     def error(self, op: Operation, message: str, notes: tuple[Diagnostic, ...] = ()) -> None:
+        from ..diagnostics.specification import citation
+        from .definition_notes import operand_notes
+
         notes = (*notes, *citation(op.name, message), *operand_notes(op, message))
         notes = (*notes, *current_operation(op, op.location))
         self.errors.append(Diagnostic("error", op_message(op, message), op.location, notes))
@@ -330,6 +331,8 @@ def _value_name(value: SSAValue) -> str:
 
 def _not_visible(op: Operation, index: int, operand: SSAValue) -> tuple[str, tuple[Diagnostic, ...]]:
     """The diagnostic for an operand that is not defined before its use."""
+    from .definition_notes import definition_of
+
     which = f"operand #{index}{_value_name(operand)}"
     definition = definition_of(operand)
     if definition is None:

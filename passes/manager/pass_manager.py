@@ -34,7 +34,6 @@ from ...hlo_dialect.walking import Survey
 from .ir_dumps import Dumps, PrintIR, Statistics, count_operations, difference
 from .nesting import AnyPass, NestedPass
 from .pipelines import LOWERING, pipeline_text
-from .reproducer import repeat_command, reproducer_text, write_reproducer
 from .timing import Timing
 
 
@@ -46,6 +45,8 @@ class PassFailure(Exception):
         self.reproducer = reproducer
         lines = [message]
         if reproducer is not None:
+            from .reproducer import repeat_command
+
             lines.append(f"the module before the pass is in {reproducer}; repeat with: {repeat_command(reproducer)}")
         super().__init__("\n".join(lines))
 
@@ -213,6 +214,8 @@ class PassManager:
         """
         if self.restore is None:
             return None
+        from .reproducer import reproducer_text, write_reproducer
+
         try:
             module = self.restore()
             for one in self.passes[:index]:

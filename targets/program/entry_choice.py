@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute
@@ -33,6 +31,8 @@ def choose_entry(module: ModuleOp, name: str) -> None:
         raise DiagnosticError(Diagnostic("error", message, module.location))
     functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
     if name not in functions:
+        from difflib import get_close_matches
+
         close = get_close_matches(name, functions, n=1)
         hint = f"; did you mean @{close[0]}?" if close else f"; there are {', '.join('@' + each for each in functions)}"
         raise DiagnosticError(Diagnostic("error", f"--entry: no function is named @{name}{hint}", module.location))
