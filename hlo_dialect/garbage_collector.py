@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -12,6 +13,12 @@ FEW = 10_000
 
 MANY = 500_000
 """Objects that are built before those among them that have become garbage are looked for."""
+
+IMPORTED = 250
+"""Objects that stay of the import of a module, on average a few less."""
+
+_modules = 0
+"""The number of modules when the last pause began."""
 
 _built = 0
 """Objects that were built since then."""
@@ -30,28 +37,36 @@ def paused_gc(*, kept: bool = False) -> Generator[None]:
 
     Python begins with one of all that was built right afterwards. It finds nothing where what was built is `kept`, and
     is left out. A compilation leaves its IR behind, whose memory should be free at once: `collect_left_behind` frees it
-    earlier, and no variable may hold it where the pause ends.
+    earlier, and no variable may hold it where the pause ends. That of a small program stays where much was imported: a
+    collection would look through all of that.
     """
-    global _pauses
+    global _pauses, _modules
     enabled = gc.isenabled()
     gc.disable()
     _pauses += enabled
+    if enabled:
+        _modules = len(sys.modules)
     try:
         yield
     finally:
         _pauses -= enabled
         if enabled:
-            if kept:
+            if kept or gc.get_count()[0] - FEW < _imported() > 0:
                 _age()
             gc.enable()
 
 
 def left_behind() -> int:
     """
-    The number of objects that were built in this pause and not freed; 0 outside of one, or in a program that has
-    switched the collector off.
+    About the number of objects that were built in this pause and not freed, without those of imported modules; 0
+    outside of one, or in a program that has switched the collector off.
     """
-    return gc.get_count()[0] if _pauses else 0
+    return max(0, gc.get_count()[0] - _imported()) if _pauses else 0
+
+
+def _imported() -> int:
+    """About the number of objects that were built by the imports in this pause."""
+    return IMPORTED * max(0, len(sys.modules) - _modules)
 
 
 def collect_left_behind() -> None:
@@ -92,4 +107,9 @@ def stop_gc() -> None:
     It takes a third of a small program's compilation, because the loaded modules create many long-lived objects.
     """
     gc.disable()
+    no_gc_at_exit()
+
+
+def no_gc_at_exit() -> None:
+    """No garbage collection when the process ends, which would look through all that is loaded."""
     atexit.register(gc.freeze)
