@@ -27,12 +27,10 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from ..diagnostics import file_location, placed
 from ..diagnostics.suggestions import did_you_mean
-from ..diagnostics.xdsl_errors import raised_in_xdsl
 from ..dialect import SPELLINGS
 from .attributes import MAX_NESTING, HloAttributeParser
 from .lexer import HloLexer
 from .locations import SourcePositions
-from .older_forms import normalize_properties
 
 _ItemT = TypeVar("_ItemT")
 
@@ -114,6 +112,8 @@ class HloParser(HloAttributeParser):
         except (ParseError, RecursionError):
             raise
         except Exception as error:
+            from ..diagnostics.xdsl_errors import raised_in_xdsl
+
             if not raised_in_xdsl(error):
                 raise
             self.raise_error(f"'{op_type.name}' op could not be read: {error}", token.span)
@@ -185,6 +185,8 @@ class HloParser(HloAttributeParser):
         if isinstance(op, IRDLOperation) and any(
             isinstance(a, DenseIntOrFPElementsAttr) for a in op.properties.values()
         ):
+            from .older_forms import normalize_properties
+
             normalize_properties(op)
         return op
 

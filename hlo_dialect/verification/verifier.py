@@ -22,7 +22,6 @@ from xdsl.utils.exceptions import VerifyException
 from ..custom_calls.operations import CompositeOp
 from ..diagnostics import Diagnostic, DiagnosticError, current_operation, op_message
 from ..diagnostics.suggestions import did_you_mean
-from ..diagnostics.xdsl_errors import raised_in_xdsl
 from ..op import HloOp
 from ..ops.control_flow import ReturnOp
 from ..shapes import types_agree
@@ -219,6 +218,8 @@ class _Verifier:
         except DiagnosticError as error:
             self.errors += error.diagnostics
         except Exception as error:
+            from ..diagnostics.xdsl_errors import raised_in_xdsl
+
             if not raised_in_xdsl(error):
                 raise
             self.error(op, str(error))
