@@ -225,7 +225,9 @@ def compile_source(
 
     `prepare` may change the parsed module; it returns the source of the changed module. `guard`: see compile_program.
     """
-    with paused_gc():
+    from .program.compiler_start import compiler_start
+
+    with compiler_start():
         # In a call of its own: the collector finds no IR that a variable here still holds.
         executable, source = _built(source, target, profile, prepare, guard)
     return _made(executable, source, target, guard)

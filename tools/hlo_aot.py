@@ -31,8 +31,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(f"hlo-aot: error: {error}\nhlo-aot --help lists the options", file=sys.stderr)
         return 2
-    from .aot.driver import run
-    from .diagnostic_output import begin, finished
+    from ..targets.program.compiler_start import compiler_start
+
+    with compiler_start(kept=True):
+        from .aot.driver import run
+        from .diagnostic_output import begin, finished
 
     begin("hlo-aot", arguments)
     return finished(run(settings))

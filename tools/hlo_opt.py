@@ -64,16 +64,20 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _print(version_text())
         if (name := arguments.value("explain")) is not None:
             return _explain(name)
-        settings = understand(arguments)
+        from ..targets.program.compiler_start import compiler_start
+
+        with compiler_start():
+            settings = understand(arguments)
     except (UsageError, PipelineError, DuplicatePassError, PassFileError) as error:
         print(f"hlo-opt: error: {error}", file=sys.stderr)
         print("hlo-opt --help lists the options", file=sys.stderr)
         return 2
-    from .diagnostic_output import begin, finished
-    from .opt_driver import run
+    with compiler_start():
+        from .diagnostic_output import begin, finished
+        from .opt_driver import run
 
-    begin("hlo-opt", arguments)
-    return finished(run(settings, process))
+        begin("hlo-opt", arguments)
+        return finished(run(settings, process))
 
 
 def load_files(words: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from ..hlo_dialect.garbage_collector import no_gc_at_exit
 from ..hlo_dialect.plugins import speak_as
 from .command_line import CommandLine, UsageError
 from .completion import completion_script
@@ -27,6 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     process = ProcessTime(whole=argv is None)
     line = CommandLine(OPTIONS)
     if argv is None:
+        no_gc_at_exit()
         speak_as("hlo-run")
     try:
         arguments = line.parse(sys.argv[1:] if argv is None else argv)
@@ -40,8 +42,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(f"hlo-run: error: {error}\nhlo-run --help lists the options", file=sys.stderr)
         return 2
-    from .diagnostic_output import begin, finished
-    from .run_driver import run
+    from ..targets.program.compiler_start import compiler_start
+
+    with compiler_start(kept=True):
+        from .diagnostic_output import begin, finished
+        from .run_driver import run
 
     begin("hlo-run", arguments)
     return finished(run(settings, process))

@@ -22,6 +22,7 @@ from ..hlo_dialect.reading import parse_module
 from ..hlo_dialect.types import Array, numpy_dtype, tensor_type
 from ..passes.manager.pipelines import DEFAULT_OPT_LEVEL
 from ..passes.manager.timing import Timing
+from ..targets.program.compiler_start import compiler_start
 from ..targets.program.entry import entry_of, entry_types
 from ..targets.program.entry_choice import choose_entry
 from .arrays import ArrayType
@@ -49,7 +50,7 @@ class Program:
 
     @cached_property
     def module(self) -> ModuleOp:
-        with self.timing.stage("read"):
+        with self.timing.stage("read"), compiler_start(kept=True):
             module = parse_module(self.text, self.filename, make_context())
         check_limits(module)
         if self.chosen is not None:

@@ -18,6 +18,7 @@ from ...dialects.support.donation import OVERWRITTEN
 from ...hlo_dialect.arrays import ArrayType
 from ...targets.cpu.executable import estimated_seconds
 from ...targets.cpu.interrupts import StillRunning
+from ...targets.program.compiler_start import compiler_start
 from . import arrays, host_runs, tracing
 from .c_api import ARGUMENTS, STRUCTURES, TOKEN, Code
 from .client import client, ordinal_of
@@ -300,7 +301,8 @@ def _compile(args: Any) -> None:
 
 def _compiled(code: bytes, form: str, options: CompileOptions) -> Compiled:
     # The compiler itself: programs that a process before compiled do without.
-    from .programs import compile_artifact
+    with compiler_start(kept=True):
+        from .programs import compile_artifact
 
     return compile_artifact(code, form, options)
 

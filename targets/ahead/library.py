@@ -12,13 +12,13 @@ from typing import Any, Literal, cast
 
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ...hlo_dialect.dialect import make_context
-from ...hlo_dialect.garbage_collector import paused_gc
 from ...lowering.convert_to_llvm.cpu import PARALLEL_FOR
 from ...passes.manager.timing import Timing
 from ..cpu.host import host_triple
 from ..cpu.jit import compile_with_text, link_texts
 from ..llvm_text.lapack import with_lapack
 from ..llvm_text.module import emit_llvm_ir
+from ..program.compiler_start import compiler_start
 from ..program.entry_choice import choose_entry, hide_other_functions, public_functions
 from ..program.lowering import Lowering
 from ..program.pipeline import parse_source
@@ -311,7 +311,7 @@ class _Compilation:
 
     def _version(self, function: str | None, prefix: str, machine: Machine, first_check: int) -> tuple[str, Entry]:
         """An entry for one CPU."""
-        with paused_gc():
+        with compiler_start():
             ctx = make_context()
             with self.timing.stage("read"):
                 module = parse_source(self.source, ctx)

@@ -32,6 +32,20 @@ xhlo.compile(text)(np.ones((512, 1024), np.float32))
 print(*sys.modules)
 """
 
+COUNTED = f"""
+import gc
+collections = []
+gc.callbacks.append(lambda phase, found: collections.append(found["collected"]))
+from xhlo.dialects.support import assembly_formats
+formats, read = [], assembly_formats._read
+assembly_formats._read = lambda text, op_def: [formats.append(text), read(text, op_def)][1]
+gc.collect()
+collections.clear()
+{COLD.replace("print(*sys.modules)", "")}
+from xhlo.targets.cache.definitions import DEFINITIONS
+print(DEFINITIONS.compiled, len(formats), len([found for found in collections if found > 1000]))
+"""
+
 NOT_NEEDED = """
 concurrent.futures difflib fractions importlib.metadata xdsl.dialects.vector xdsl.transforms.canonicalize
 xhlo.dialects.gpu.nvvm xhlo.dialects.gpu.rocdl
@@ -49,11 +63,25 @@ xhlo.targets.program.guard xhlo.targets.program.unknown_sizes
 """.split()
 
 
-def _cold(environment: dict[str, str]) -> list[str]:
-    """The modules that a process has imported after the first result."""
+TOOL = """
+import dataclasses, importlib, io, sys
+plain, process = [], dataclasses._process_class
+def note(cls, *rest):
+    plain.extend([cls.__module__] * ("exec" not in vars(dataclasses)))
+    return process(cls, *rest)
+dataclasses._process_class = note
+sys.argv[1:] = WORDS
+shown, sys.stdout = sys.stdout, io.StringIO()
+status = importlib.import_module(f"xhlo.tools.{sys.argv[1]}").main(sys.argv[2:])
+print(status, "xdsl" in sys.modules, *[name for name in plain if name.startswith("xdsl")], file=shown)
+"""
+
+
+def _cold(environment: dict[str, str], code: str = COLD) -> list[str]:
+    """The words that a process prints: the modules that it has imported after the first result."""
     # Without site: what other packages on the path import at start does not count.
     path = [entry for entry in sys.path if "site-packages" in entry]
-    code = f"import sys; sys.path[:0] = {[str(ROOT), *path]!r}\n{COLD}"
+    code = f"import sys; sys.path[:0] = {[str(ROOT), *path]!r}\n{code}"
     command = [sys.executable, "-S", "-c", code]
     return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=environment).stdout.split()
 
@@ -63,10 +91,28 @@ def test_a_first_softmax_imports_what_it_needs_and_a_kept_one_no_compiler(tmp_pa
     loaded = _cold(environment)
     assert [name for name in NOT_NEEDED if name in loaded] == []
     assert len([name for name in loaded if name.startswith("xhlo")]) < 351
-    assert len(loaded) < 693
+    assert len(loaded) < 690
     kept = _cold(environment)
     assert [name for name in ("xdsl", "ml_dtypes", "html", *NOT_NEEDED) if name in kept] == []
-    assert len(kept) < 325
+    assert len(kept) < 324
+
+
+def test_a_first_compilation_compiles_no_methods_and_reads_few_formats(tmp_path: Path):
+    environment = {"XHLO_CACHE_DIR": str(tmp_path), "PATH": ""}
+    compiled, *_ = map(int, _cold(environment, COUNTED))
+    assert compiled > 500  # the first of this version of Python
+    for path in tmp_path.glob("*.xhlo"):
+        path.unlink()
+    compiled, formats, collections = map(int, _cold(environment, COUNTED))
+    assert (compiled, collections) == (0, 0)
+    assert formats <= 1  # that of `return`
+
+
+@pytest.mark.parametrize("words", [("hlo_opt", "--fuse", "--lower"), ("hlo_run",)])
+def test_tools_define_the_classes_of_xdsl_with_kept_code(words: tuple[str, ...], tmp_path: Path):
+    environment = {"XHLO_CACHE_DIR": str(tmp_path), "PATH": ""}
+    code = TOOL.replace("WORDS", repr([*words, "examples/softmax.mlir"]))
+    assert _cold(environment, code) == ["0", "True"]
 
 
 def _tables() -> list[rules.Rules[object]]:

@@ -1,0 +1,22 @@
+"""Loading the compiler, whose import is the larger part of a process's first compilation."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from ...hlo_dialect.garbage_collector import paused_gc
+from ..cache.definitions import kept_definitions
+
+
+@contextmanager
+def compiler_start(*, kept: bool = False) -> Generator[None]:
+    """
+    What is imported inside costs less: without the garbage collector (`kept`: see `paused_gc`), with the kept code of
+    classes, and with formats that are read when they are used.
+    """
+    with paused_gc(kept=kept), kept_definitions():
+        from ...dialects.support.assembly_formats import read_formats_late
+
+        read_formats_late()
+        yield
