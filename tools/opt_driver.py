@@ -19,10 +19,11 @@ from ..hlo_dialect.garbage_collector import paused_gc
 from ..hlo_dialect.printing import print_operation
 from ..hlo_dialect.reading import parse_module
 from ..passes.manager.ir_dumps import PrintIR, Statistics
+from ..passes.manager.later_pass import later_pass
 from ..passes.manager.nesting import AnyPass
 from ..passes.manager.pass_manager import PassFailure, PassManager
 from ..passes.manager.pipelines import FUSE_NONE, PipelineError, build_passes, pipeline_text
-from ..passes.manager.places import Spec, pass_name
+from ..passes.manager.places import pass_name
 from ..passes.manager.reproducer import pipeline_of
 from ..passes.manager.timing import Timing
 from ..targets.program.level import level_of
@@ -39,6 +40,7 @@ from .round_trip import RoundTripError, verify_round_trip
 from .streams import StreamError, read_text, write_bytes, write_text
 
 if TYPE_CHECKING:
+    from ..targets.program.target import Target
     from .numerics.verifier import NumericsVerifier
 
 SEPARATORS = {
@@ -99,7 +101,7 @@ def _run(settings: Settings, process: ProcessTime) -> int:
     timing = process.timing()
     with timing.stage("load passes"):
         # An invalid pipeline is reported before anything is read.
-        cached_passes(tuple(step.spec for step in settings.pipeline))
+        cached_passes(tuple(step.spec for step in settings.pipeline if not step.automatic))
     outcome = Outcome(statistics=Statistics() if settings.debug.statistics else None)
     print_ir = settings.debug.print_ir()
     parts = [part for name in settings.files for part in _parts(settings, *read_text(name))]
@@ -128,6 +130,18 @@ def _parts(settings: Settings, filename: str, text: str) -> Iterator[Part]:
     for end, following in [*((m.start(), m.end()) for m in _SPLIT.finditer(text)), (len(text), len(text))]:
         yield Part(filename, "\n" * text.count("\n", 0, start) + text[start:end], text)
         start = following
+
+
+def _names(step: Step) -> list[str]:
+    """The names of a step's passes. Raises PipelineError."""
+    return [pass_name(step.spec)] if step.automatic else [one.name for one in cached_passes((step.spec,))]
+
+
+def _passes_of(step: Step, target: Target) -> Iterator[AnyPass]:
+    """The passes of a step, with those that the user placed beside it. Raises PipelineError."""
+    for spec in target.placed((step.spec,)) if step.automatic else (step.spec,):
+        later = later_pass(step.spec) if step.automatic and spec == step.spec else None
+        yield from cached_passes((spec,)) if later is None else (later,)
 
 
 @dataclass
@@ -248,7 +262,7 @@ class _Session:
                 raise StreamError(f"{self.part.filename} is no reproducer: it has no line `// xhlo-pipeline: ..`")
             return build_passes(pipeline)
         steps = list(settings.pipeline)
-        names = [one.name for one in cached_passes(tuple(step.spec for step in steps))]
+        names = [name for step in steps for name in _names(step)]
         lowered = target.lowering[target.last_stage][-1] in names or _is_llvm(module)
         if (settings.emit not in ("mlir", *FORMATS) or settings.resources) and not lowered:
             specs = target.passes_between(settings.stage, target.last_stage)
@@ -261,15 +275,10 @@ class _Session:
         level = level_of(module)
         left = target.passes_after(level, target.last_stage)
         kept = set(map(pass_name, left))
-        chosen: list[Spec] = []
-        for step in steps:
-            if not step.automatic:
-                chosen.append(step.spec)
-            elif pass_name(step.spec) in kept:
-                chosen += target.placed((step.spec,))
-        if not (settings.fused or level) and any(spec in FUSE_NONE for spec in chosen):
+        steps = [step for step in steps if not step.automatic or pass_name(step.spec) in kept]
+        if not (settings.fused or level) and any(step.spec in FUSE_NONE for step in steps):
             OUTPUT.say("note", "without --fuse each operation becomes a kernel of its own")
-        return cached_passes(tuple(chosen))
+        return [one for step in steps for one in _passes_of(step, target)]
 
     # Output ----------------------------------------------------------------------------------------------------
 

@@ -115,6 +115,20 @@ def test_tools_define_the_classes_of_xdsl_with_kept_code(words: tuple[str, ...],
     assert _cold(environment, code) == ["0", "True"]
 
 
+def test_hlo_opt_imports_no_passes_that_are_for_other_programs(tmp_path: Path):
+    code = TOOL.replace("WORDS", repr(["hlo_opt", "--fuse", "--lower", "examples/softmax.mlir"]))
+    code = code.replace('print(status, "xdsl" in sys.modules,', "print(*sys.modules,")
+    loaded = _cold({"XHLO_CACHE_DIR": str(tmp_path), "PATH": ""}, code)
+    others = (
+        "convert_contractions_to_vector.kernel",
+        "split_complex",
+        "tile_loops",
+        "unroll_loops",
+        "propagate_shardings",
+    )
+    assert [name for name in loaded if name.startswith("xhlo") and any(other in name for other in others)] == []
+
+
 def _tables() -> list[rules.Rules[object]]:
     homes = (
         *("frontends.batching.batcher", "frontends.hlo_text.writing.rules", "lowering.convert_chlo_to_hlo.rules"),
