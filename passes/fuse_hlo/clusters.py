@@ -249,12 +249,17 @@ class Clusters:
 
     def compute_apart(self, number: int, readers: Iterable[int]) -> None:
         """Compute node `number`, which another cluster has, in a cluster of its own too, for the clusters `readers`."""
-        self.live[number] = single(self.graph.nodes[number])
+        home = self.home(number)
+        self.live[number] = own = single(self.graph.nodes[number])
+        self.members[home] &= ~_bit(number)
+        self.members[number] = _bit(number)
         self.places[number].append(number)
         self.reach[number] = 0
         for place in readers:
             if _same_window(number, place):
                 self.reach[number] |= self.reach[place] | self.members[place]
+        if _same_window(home, number) and any(self._inside(value, self.live[home]) for value in own.inputs):
+            self.reach[home] |= _bit(number) | self.reach[number]
 
     def _compute_in(self, cluster: Cluster, own: Cluster, mode: Mode, evaluations: int) -> None:
         cluster.ops[own.number] = mode

@@ -172,3 +172,28 @@ func.func @scores_kept(%q: tensor<12x1024x32xf32>, %k: tensor<12x1024x32xf32>) -
   %r = hlo.dot_general %h, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<12x1024x1024xf32>, tensor<12x1024x32xf32>) -> tensor<12x1024x32xf32>
   func.return %e, %r : tensor<12x1024x1024xf32>, tensor<12x1024x32xf32>
 }
+
+// -----
+
+// The selection is computed again for the gather, from the broadcast that the row fusion writes. So the loop with it runs
+// after the row fusion, and cannot compute the transpose, which the row fusion reads.
+
+// CHECK-LABEL: func.func @selected
+// CHECK:         %[[T:.*]] = hlo.fusion loop {{.*}} -> tensor<4x6x5xf32>
+// CHECK:         %[[B:.*]], %{{.*}}, %{{.*}} = hlo.fusion row<2> {{.*}}%[[T]] : tensor<4x6x5xf32>
+// CHECK:         %[[S:.*]] = hlo.fusion loop {{.*}}%[[B]] : tensor<4x6x5xi1>, %{{.*}} = %[[T]] : tensor<4x6x5xf32>
+// CHECK:         hlo.fusion loop {{.*}}%[[S]] : tensor<4x6x5xf32>
+func.func @selected(%x: tensor<6x8x4xf32>, %i: tensor<5x1xi32>, %m: tensor<4x6xi1>, %j: tensor<4000x1xi32>) -> (tensor<4x6xf32>, tensor<4x6x5xi1>, tensor<4000x6x5xf32>) {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %low = hlo.constant dense<0xFF800000> : tensor<f32>
+  %zeros = hlo.constant dense<0.0> : tensor<4x6x5xf32>
+  %g = "hlo.gather"(%x, %i) <{slice_sizes = array<i64: 6, 1, 4>, dimension_numbers = #hlo.gather<offset_dims = [1, 2], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>}> : (tensor<6x8x4xf32>, tensor<5x1xi32>) -> tensor<5x6x4xf32>
+  %t = hlo.transpose %g, dims = [2, 1, 0] : (tensor<5x6x4xf32>) -> tensor<4x6x5xf32>
+  %b = hlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<4x6xi1>) -> tensor<4x6x5xi1>
+  %s = hlo.select %b, %t, %zeros : tensor<4x6x5xi1>, tensor<4x6x5xf32>
+  %r = hlo.reduce(%s init: %low) applies hlo.maximum across dimensions = [2] : (tensor<4x6x5xf32>, tensor<f32>) -> tensor<4x6xf32>
+  %rb = hlo.broadcast_in_dim %r, dims = [0, 1] : (tensor<4x6xf32>) -> tensor<4x6x5xf32>
+  %c = hlo.compare EQ, %s, %rb : (tensor<4x6x5xf32>, tensor<4x6x5xf32>) -> tensor<4x6x5xi1>
+  %o = "hlo.gather"(%s, %j) <{slice_sizes = array<i64: 1, 6, 5>, dimension_numbers = #hlo.gather<offset_dims = [1, 2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>}> : (tensor<4x6x5xf32>, tensor<4000x1xi32>) -> tensor<4000x6x5xf32>
+  func.return %r, %c, %o : tensor<4x6xf32>, tensor<4x6x5xi1>, tensor<4000x6x5xf32>
+}
