@@ -90,6 +90,53 @@ def test_reductions() -> None:
     )  # fmt: skip
 
 
+def test_the_first_in_order() -> None:
+    """Few of many elements are selected, without sorting all."""
+    torch.manual_seed(0)
+    x, n = torch.randn(3, 40), torch.randperm(120).view(40, 3)
+    x[0, 5], x[1, 7], x[1, 8], x[2, 0] = float("nan"), -float("nan"), float("-inf"), -0.0
+    same_as_eager(
+        each(
+            lambda x, n: x.topk(4), lambda x, n: x.topk(4, largest=False), lambda x, n: x.t().topk(3, 0),
+            lambda x, n: n.topk(3, 0), lambda x, n: n.topk(3, 0, largest=False), lambda x, n: n.to(torch.uint8).topk(2, 0),
+            lambda x, n: x.double().topk(1), lambda x, n: x.half().topk(2).values, lambda x, n: x.topk(0),
+            lambda x, n: x.kthvalue(3), lambda x, n: x.kthvalue(38, keepdim=True), lambda x, n: x.kthvalue(20, -1),
+            lambda x, n: n.kthvalue(2, 0), lambda x, n: x[0, 0].kthvalue(1),
+        ),
+        x, n,
+    )  # fmt: skip
+
+
+def test_elements_along_a_dimension() -> None:
+    torch.manual_seed(0)
+    x, i = torch.randn(4, 5, 6), torch.randint(0, 4, (2, 3, 4))
+    same_as_eager(
+        each(
+            *(lambda x, i, dim=dim: x.gather(dim, i) for dim in range(-1, 3)), lambda x, i: x[0, 0, 0].gather(0, i[0, 0, 0] * 0),
+            lambda x, i: x.gather(1, i[:, :1].expand(2, 5, 4)), lambda x, i: x.gather(0, i[:0]), lambda x, i: x.argmax(1),
+            lambda x, i: torch.take_along_dim(x, x.argsort(2), 2),
+        ),
+        x, i,
+    )  # fmt: skip
+
+
+def test_padding_with_own_elements() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 4, 5, 6)
+    sizes = [((2, 3), 1), ((0, 2, 3, 1), 2), ((-1, 2, 3, -2), 2), ((1, 0, 2, 2, 3, 1), 3)]
+    same_as_eager(
+        each(
+            *(
+                lambda x, mode=mode, size=size, rank=rank: F.pad(x[(0,) * (3 - rank)], size, mode=mode)
+                for mode in ("reflect", "replicate", "circular")
+                for size, rank in sizes
+                if mode != "circular" or min(size) >= 0
+            )
+        ),
+        x,
+    )
+
+
 def test_views_and_copies() -> None:
     x = torch.arange(24.0).reshape(2, 3, 4)
     y = torch.full((2, 2, 4), -1.0)

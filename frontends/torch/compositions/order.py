@@ -71,14 +71,6 @@ def mode(x: Any, dim: int = -1, keepdim: bool = False) -> tuple[Any, Any]:
     return found if keepdim else (found[0].squeeze(dim), found[1].squeeze(dim))
 
 
-@composes("aten.kthvalue")
-def kth_value(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Any, Any]:
-    if not x.dim():
-        return x.clone(), torch.zeros((), dtype=torch.int64, device=x.device)
-    found = [one.narrow(dim, k - 1, 1) for one in torch.sort(x, dim=dim, stable=True)]
-    return (found[0], found[1]) if keepdim else (found[0].squeeze(dim), found[1].squeeze(dim))
-
-
 def _ends(x: Any, least: Any, most: Any, margin: float) -> tuple[Any, Any]:
     """The ends of a histogram: those of the elements if none are stated, and apart by twice a margin at least."""
     if least == most and x.numel():

@@ -29,13 +29,33 @@ def sort(step: Step, x: Value, dim: int = -1, descending: bool = False, *, stabl
     return ordered(step, x, dim_of(dim, len(x.shape)), bool(descending))
 
 
+def _firsts(step: Step, x: Value, k: int, dim: int, largest: bool) -> tuple[Value, Value]:
+    """The first `k` elements in order along a dimension, and their places; NaN is the largest."""
+    dtype = dtype_of(x)
+    if not count(x.shape) or 4 * k > x.shape[dim]:
+        return _cut(ordered(step, x, dim, largest), dim, 0, k)
+    order = [one for one in range(len(x.shape)) if one != dim] + [dim]
+    keys = (converted(x, torch.uint8) if dtype == torch.bool else x).transpose(order)
+    if dtype.is_floating_point:
+        # `top_k` has NaNs with a sign last.
+        keys = keys.compare("EQ", keys).select(keys, float("nan"))
+    turned = keys if largest else -keys if dtype.is_floating_point else ~keys
+    values, places = step.builder.top_k(turned, k=k)
+    values = values if largest else -values if dtype.is_floating_point else ~values
+    back = [order.index(one) for one in range(len(order))]
+    return converted(values.transpose(back), dtype), converted(places.transpose(back), torch.int64)
+
+
+def _cut(found: tuple[Value, Value], dim: int, start: int, limit: int) -> tuple[Value, Value]:
+    values, places = found
+    return values.part(dim, start, limit), places.part(dim, start, limit)
+
+
 @lowers("aten.topk")
 def topk(step: Step, x: Value, k: int, dim: int = -1, largest: bool = True, *_: Any, **__: Any) -> tuple[Value, ...]:
     if not x.shape:
         return x.reshape(step.shape_of(0)), step.full(0, torch.int64, step.shape_of(1))
-    along = dim_of(dim, len(x.shape))
-    found = ordered(step, x, along, largest)
-    return tuple(one.part(along, 0, k) for one in found)
+    return _firsts(step, x, k, dim_of(dim, len(x.shape)), largest)
 
 
 @lowers("aten.kthvalue")
@@ -43,5 +63,9 @@ def kth_value(step: Step, x: Value, k: int, dim: int = -1, keepdim: bool = False
     if not x.shape:
         return x, step.full(0, torch.int64)
     along = dim_of(dim, len(x.shape))
-    found = ordered(step, x, along, False)
-    return tuple(one.part(along, k - 1, k).reshape(step.shape_of(0)) for one in found)
+    size = x.shape[along]
+    # The k-th least is the (n - k + 1)-th greatest.
+    smallest = 2 * k <= size
+    at = k if smallest else size - k + 1
+    found = _cut(_firsts(step, x, at, along, not smallest), along, at - 1, at)
+    return tuple(one.reshape(step.shape_of(0)) for one in found)
