@@ -142,9 +142,11 @@ def test_gradients_of_windows_and_samples() -> None:
         found = [
             F.adaptive_max_pool2d(x, (3, 4)), F.adaptive_max_pool3d(v, (2, 3, 2)), F.max_pool3d(v, 2, 1),
             F.interpolate(x, (3, 9), mode="bilinear", antialias=True), F.interpolate(x, (3, 9), mode="bicubic", antialias=True),
-            F.pad(x, (2, 1, 0, 3), mode="replicate"), torch.cdist(x[0, 0], x[0, 1]), F.pdist(x[0, 0], 3.0),
+            F.pad(x, (2, 1, 0, 3), mode="replicate"), F.pad(x, (2, 1, 0, 3), mode="reflect"), torch.cdist(x[0, 0], x[0, 1]), F.pdist(x[0, 0], 3.0),
         ]  # fmt: skip
-        for kind, how in (("bilinear", "zeros"), ("bilinear", "reflection"), ("bicubic", "reflection")):
+        for kind, how in (
+            ("bilinear", "zeros"), ("bilinear", "reflection"), ("bicubic", "reflection"), ("bicubic", "zeros"),
+        ):  # fmt: skip
             found.append(F.grid_sample(x, places, mode=kind, padding_mode=how, align_corners=False))
         return [*found, F.grid_sample(v, grid, padding_mode="border", align_corners=True)]
 
@@ -163,3 +165,53 @@ def test_gradients_of_selections() -> None:
         return [*found, x.masked_scatter(m, x * 2), x.median(0)[0], torch.linalg.solve(x[:3], x[:3] + 1)]
 
     gradients_are_eagers(function, x, i, m)
+
+
+def test_samples_outside_of_images() -> None:
+    """An element outside counts nothing, even if the one that it is clamped to is infinite."""
+    torch.manual_seed(0)
+    x, places = torch.randn(2, 3, 5, 6), torch.rand(2, 4, 4, 2) * 3 - 1.5
+    x[:, :, 0] = float("inf")
+    same_as_eager(
+        each(
+            *(
+                lambda x, places, kind=kind, how=how, align=align: F.grid_sample(
+                    x, places, mode=kind, padding_mode=how, align_corners=align
+                )
+                for kind in ("bilinear", "nearest", "bicubic")
+                for how in ("zeros", "border")
+                for align in (False, True)
+                if (kind, how) != ("bicubic", "zeros")
+            ),
+            lambda x, places: F.grid_sample(x[:1].expand(2, -1, -1, -1), places, align_corners=False),
+        ),
+        x, places,
+    )  # fmt: skip
+
+
+def test_rounding_to_integers() -> None:
+    torch.manual_seed(0)
+    x = torch.cat([torch.randn(4, 20) * 3, torch.tensor([[float("nan"), float("inf"), -float("inf"), 0.25] * 5])])
+    scale, zero = torch.rand(5) * 0.1 + 0.01, torch.randint(-3, 3, (5,), dtype=torch.int32)
+    fake = torch.ops.aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams
+    same_as_eager(
+        each(
+            lambda x, s, z: torch.fake_quantize_per_tensor_affine(x, 0.05, 3, 0, 255),
+            lambda x, s, z: torch.fake_quantize_per_tensor_affine(x.half(), 0.05, -3, -128, 127),
+            lambda x, s, z: torch.fake_quantize_per_channel_affine(x, s, z, 0, -8, 7),
+            lambda x, s, z: torch.fake_quantize_per_channel_affine(x.t(), s, z, 1, -8, 7),
+            lambda x, s, z: fake(x, s[:1], z[:1], torch.ones(1), -8, 7),
+            lambda x, s, z: fake(x, s[:1], z[:1], torch.zeros(1), -8, 7),
+        ),
+        x, scale, zero,
+    )  # fmt: skip
+    gradients_are_eagers(lambda x: [torch.fake_quantize_per_channel_affine(x, scale[:4], zero[:4], 0, -8, 7)], x[:4])
+
+
+def test_derivatives_forwards() -> None:
+    def function(x: Any) -> Any:
+        return torch.func.jvp(lambda y: (y.sin() * y.sum()).softmax(0), (x,), (torch.ones_like(x),))
+
+    x = torch.randn(5)
+    found = torch.compile(function, backend=backend, options={"strict": True})(x)
+    torch.testing.assert_close(found, function(x))

@@ -1,4 +1,4 @@
-"""Modules that torch takes as one operation: layers of transformers in inference, norms of weights, lists."""
+"""What torch takes as one operation: layers of transformers in inference, norms of weights, lists, tangents."""
 
 from __future__ import annotations
 
@@ -81,3 +81,9 @@ def maxima(tensors: Sequence[Any]) -> list[Any]:
 @composes("aten._foreach_copy")
 def copies(tensors: Sequence[Any], sources: Sequence[Any], non_blocking: bool = False) -> list[Any]:
     return [new.to(one.dtype).expand(one.shape).clone() for one, new in zip(tensors, sources, strict=True)]
+
+
+@composes("aten._new_zeros_with_same_feature_meta")
+def zero_tangent(x: Any, other: Any, *, self_num_batch_dims: int = 0) -> Any:
+    """Forward derivatives begin as these, of the shape of `other` for each element of the batch of `x`."""
+    return x.new_zeros((*x.shape[:self_num_batch_dims], *other.shape))

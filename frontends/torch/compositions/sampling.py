@@ -1,4 +1,4 @@
-"""Samples of images and volumes at computed places: `grid_sample` of volumes, and its gradients."""
+"""Samples of images and volumes at computed places, `grid_sample`, and their gradients."""
 
 from __future__ import annotations
 
@@ -73,6 +73,7 @@ class _Grid:
         self.shape = list(x.shape[2:])
         self.rank = len(self.shape)
         self.flat = x.flatten(2)
+        self.index_dtype = torch.int32 if self.flat.shape[2] < 1 << 31 else torch.int64
         self.sizes = list(reversed(self.shape))
         place = partial(_place, padding=padding, align=align) if moved else partial(_plain, align=align)
         self.places = [place(grid[..., dim], size) for dim, size in enumerate(self.sizes)]
@@ -85,7 +86,7 @@ class _Grid:
         for place, size in zip(corner, self.sizes, strict=True):
             here = (place >= 0) & (place < size)
             inside = here if inside is None else inside & here
-            flat = flat + place.clamp(0, size - 1).to(torch.int64) * step
+            flat = flat + place.clamp(0, size - 1).to(self.index_dtype) * step
             step *= size
         return flat, inside
 
@@ -172,30 +173,53 @@ def _cubic(part: Any) -> tuple[Any, Any]:
     return torch.stack(shares, 1), torch.stack([*slopes[:2], -slopes[2], -slopes[3]], 1)
 
 
+class _Taps:
+    """
+    The 16 elements around each place, in dimensions 1 (down) and 2 (across); those outside are moved inside one by one,
+    if the padding says so.
+    """
+
+    def __init__(self, x: Any, grid: Any, padding: int, align: bool):
+        self.grid = found = _Grid(x, grid, padding, align, moved=False)
+        floors = [place.floor() for place in found.places]
+        taps = torch.arange(-1, 3, dtype=grid.dtype, device=grid.device).view(4, 1, 1)
+        corner = [
+            _inside(floor.unsqueeze(1) + taps, size, padding, align)
+            for floor, size in zip(floors, found.sizes, strict=True)
+        ]
+        across, down = (_cubic(place - floor) for place, floor in zip(found.places, floors, strict=True))
+        self.across, self.slope_across = (one.unsqueeze(1) for one in across)
+        self.down, self.slope_down = (one.unsqueeze(2) for one in down)
+        self.flat, self.inside = found.chosen([corner[0].unsqueeze(1), corner[1].unsqueeze(2)])
+
+    def values(self) -> Any:
+        """The elements of each channel."""
+        return self.grid.values(self.flat, self.inside)
+
+
+def _bicubic(x: Any, grid: Any, padding: int, align: bool) -> Any:
+    taps = _Taps(x, grid, padding, align)
+    return (taps.values() * (taps.across * taps.down).unsqueeze(1)).sum((2, 3))
+
+
 def _bicubic_backward(gradient: Any, x: Any, grid: Any, mode: int, padding: int, align: bool, mask: Any) -> Any:
-    """Each of the 16 elements around a place is moved inside by itself; they are dimensions 1 (down) and 2 (across)."""
-    found = _Grid(x, grid, padding, align, moved=False)
-    floors = [place.floor() for place in found.places]
-    taps = torch.arange(-1, 3, dtype=grid.dtype, device=grid.device).view(4, 1, 1)
-    corner = [
-        _inside(floor.unsqueeze(1) + taps, size, padding, align)
-        for floor, size in zip(floors, found.sizes, strict=True)
-    ]
-    (across, slope_x), (down, slope_y) = (
-        _cubic(place - floor) for place, floor in zip(found.places, floors, strict=True)
-    )
-    flat, inside = found.chosen([corner[0].unsqueeze(1), corner[1].unsqueeze(2)])
+    taps = _Taps(x, grid, padding, align)
     wide = gradient[:, :, None, None]
     into = of_grid = None
     if mask[0]:
-        amount = wide * (across.unsqueeze(1) * down.unsqueeze(2)).unsqueeze(1)
-        into = found.added(torch.zeros_like(found.flat), flat, inside, amount).reshape(x.shape)
+        amount = wide * (taps.across * taps.down).unsqueeze(1)
+        into = taps.grid.added(torch.zeros_like(taps.grid.flat), taps.flat, taps.inside, amount).reshape(x.shape)
     if mask[1]:
-        pull = (found.values(flat, inside) * wide).sum(1)
-        slopes = [pull * slope_x.unsqueeze(1) * down.unsqueeze(2), pull * across.unsqueeze(1) * slope_y.unsqueeze(2)]
-        steps = [_scale(size, align) for size in found.sizes]
+        pull = (taps.values() * wide).sum(1)
+        slopes = [pull * taps.slope_across * taps.down, pull * taps.across * taps.slope_down]
+        steps = [_scale(size, align) for size in taps.grid.sizes]
         of_grid = torch.stack([one.sum((1, 2)) * step for one, step in zip(slopes, steps, strict=True)], -1)
     return into, of_grid
+
+
+@composes("aten.grid_sampler_2d")
+def grid_sampler_2d(x: Any, grid: Any, mode: int = 0, padding: int = 0, align: bool = False) -> Any:
+    return _bicubic(x, grid, padding, align) if mode == _BICUBIC else grid_sampler_3d(x, grid, mode, padding, align)
 
 
 @composes("aten.grid_sampler_3d_backward")

@@ -87,10 +87,24 @@ def linear_places(step: Step, index: Value, shape: Sequence[int], dim: int) -> V
 def gather(step: Step, x: Value, dim: int, index: Value, sparse_grad: bool = False) -> Value:
     if not x.shape:
         return broadcast(x, step.shape)
-    along = dim_of(dim, len(x.shape))
-    shaped = index.reshape((1,) * len(x.shape)) if not index.shape else index
-    places = linear_places(step, wrapped(shaped, x.shape[along]), x.shape, along)
-    return take_flat(step, x.reshape((count(x.shape),)), places).reshape(step.shape)
+    if not count(step.shape):
+        return step.full(0, dtype_of(x), step.shape)
+    along, rank = dim_of(dim, len(x.shape)), len(x.shape)
+    shaped = index.reshape((1,) * rank) if not index.shape else index
+    others = [one for one in range(rank) if one != along]
+    # An index may be smaller than the tensor: places of the other dimensions are those of the index.
+    limits = [x.shape[one] if one == along else size for one, size in enumerate(shaped.shape)]
+    return step.builder.gather(
+        x.slice([0] * rank, limits),
+        shaped.reshape((*shaped.shape, 1)),
+        offset_dims=[],
+        collapsed_slice_dims=[along],
+        operand_batching_dims=others,
+        start_indices_batching_dims=others,
+        start_index_map=[along],
+        index_vector_dim=rank,
+        slice_sizes=[1] * rank,
+    ).reshape(step.shape)
 
 
 @lowers("aten.index_select")
