@@ -60,7 +60,7 @@ def slice_of_chain(op: Operation) -> Rewrite | None:
 
 def _has_part(op: AnySlice) -> bool:
     shape = shape_of(op.results[0])
-    return is_static(shape) and 0 not in shape and (not isinstance(op, GatherOp) or _Rows.suits(op))
+    return is_static(shape) and 0 not in shape and (not isinstance(op, GatherOp) or takes_rows(op))
 
 
 def _part(op: AnySlice) -> Part:
@@ -237,17 +237,6 @@ class _Rows(Part):
         self.place = dict(zip(kept, dims.window, strict=True))
         """The dimensions of the result, by those of the operand."""
 
-    @staticmethod
-    def suits(op: GatherOp) -> bool:
-        """Whether a gather takes whole rows along one dimension."""
-        dims, shape = op.dims, shape_of(op.operand)
-        return (
-            len(dims.index_map) == 1
-            and dims.collapsed == dims.index_map
-            and not dims.batching
-            and all(size == (1 if dim in dims.collapsed else shape[dim]) for dim, size in enumerate(op.sizes))
-        )
-
     def of(self, value: SSAValue) -> Tensor:
         type_ = make_tensor(self.sizes, element_of(value))
         return self.builder.op(GatherOp, [value, self.op.start_indices], type_, **self.op.properties)
@@ -275,6 +264,17 @@ class _Rows(Part):
         places = Tensor(self.builder, self.op.start_indices).reshape([self.sizes[dim] for dim in self.batch])
         places = self.clamped(places, shape_of(iota.result)[self.along] - 1)
         return places.convert(type_.element_type).broadcast(type_, self.batch)
+
+
+def takes_rows(op: GatherOp) -> bool:
+    """Whether a gather takes whole rows along one dimension."""
+    dims, shape = op.dims, shape_of(op.operand)
+    return (
+        len(dims.index_map) == 1
+        and dims.collapsed == dims.index_map
+        and not dims.batching
+        and all(size == (1 if dim in dims.collapsed else shape[dim]) for dim, size in enumerate(op.sizes))
+    )
 
 
 def gather(

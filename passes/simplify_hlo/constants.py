@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.support.classes import one_of
 from ...dialects.support.editing import operands_of
@@ -22,9 +22,9 @@ from ...hlo_dialect.diagnostics import DiagnosticError, fail
 from ...hlo_dialect.op import HloOp, is_elementwise
 from ...hlo_dialect.ops.creation import ConstantOp, IotaOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
-from ...hlo_dialect.ops.slicing import SliceOp
+from ...hlo_dialect.ops.slicing import ConcatenateOp, SliceOp
 from ...hlo_dialect.shapes import shape_text
-from ...hlo_dialect.types import Array, HloTensor, constant_array, dense_constant, is_splat, numpy_dtype
+from ...hlo_dialect.types import Array, HloTensor, constant_array, dense_constant, is_splat, numpy_dtype, shape_of
 
 MAX_ELEMENTS = 64
 
@@ -83,3 +83,51 @@ def _reference(op: HloOp, operands: list[Array]) -> tuple[Array, ...] | None:
     except (NotImplementedError, DiagnosticError):
         return None
     return values if isinstance(values, tuple) else (np.asarray(values),)
+
+
+MOST_STEPS = 64
+"""Operations that are computed for one value."""
+
+
+def known_value(value: SSAValue, most: int) -> Array | None:
+    """The value of an expression of no argument; None if it is none, or a part has more than `most` elements."""
+    known: dict[SSAValue, Array] = {}
+    waiting = [value]
+    while waiting:
+        at, owner = waiting[-1], waiting[-1].owner
+        if at in known:
+            waiting.pop()
+            continue
+        if len(known) + len(waiting) > MOST_STEPS or not _is_computed(owner) or not _is_small(at, most):
+            return None
+        missing = [each for each in operands_of(owner) if each not in known]
+        if missing:
+            waiting += missing
+            continue
+        values = _values(owner, [known[each] for each in owner.operands])
+        if values is None:
+            return None
+        known[at] = values
+        waiting.pop()
+    return known[value]
+
+
+def _is_computed(op: object) -> TypeGuard[HloOp]:
+    """Whether an operation has one result, of what it is given alone."""
+    if type(op) is ConstantOp or type(op) is IotaOp:
+        return True
+    return isinstance(op, (*_MOVEMENTS, ConcatenateOp)) or (
+        isinstance(op, HloOp) and is_elementwise(op) and len(op.results) == 1 and not op.regions
+    )
+
+
+def _is_small(value: SSAValue, most: int) -> bool:
+    return _is_known(value.type) and math.prod(shape_of(value)) <= most
+
+
+def _values(op: HloOp, operands: list[Array]) -> Array | None:
+    """The only result of an operation."""
+    if type(op) is ConstantOp:
+        return constant_array(op.dense)
+    values = _reference(op, operands)
+    return None if values is None else values[0]

@@ -1,0 +1,82 @@
+"""
+Gathers of whole rows at places that follow from no argument, such as those of an image enlarged to its nearest pixels.
+
+    y = x[:, [0, 0, 1, 1, 2, 2]]     # broadcast and reshape
+    y = x[:, [1, 3, 5]]              # slice
+
+Movements fuse with what computes and reads them, and their loops read no indices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import Operation
+
+from ...hlo_dialect.ops.gather import GatherOp
+from ...hlo_dialect.shapes import is_static
+from ...hlo_dialect.types import shape_of
+from .chains import takes_rows
+from .constants import known_value
+from .rewrite import Rewrite, by, simplifications, start
+
+MOST_ROWS = 1 << 14
+"""Rows whose places are computed."""
+
+Digit = tuple[int, int]
+"""How far a digit of a row's number counts, and how far apart the places are that it tells apart."""
+
+
+@simplifications.on(GatherOp)
+def gather_of_known_rows(op: Operation) -> Rewrite | None:
+    """Rows at known places of one distance, one by one, each repeated or all of them, are a slice and a broadcast."""
+    assert isinstance(op, GatherOp)
+    dims, shape, result, indices = op.dims, shape_of(op.operand), shape_of(op.result), shape_of(op.start_indices)
+    if not all(is_static(each) and 0 not in each for each in (shape, result, indices)) or not takes_rows(op):
+        return None
+    (along,), batch = dims.index_map, dims.batch_shape(indices)
+    value = known_value(op.start_indices, MOST_ROWS) if math.prod(batch) <= MOST_ROWS else None
+    if value is None:
+        return None
+    last = shape[along] - 1
+    places = [min(max(int(place), 0), last) for place in value.reshape(-1)]
+    digits = digits_of(places)
+    moving = [number for number, (_, step) in enumerate(digits) if step]
+    if len(moving) != 1:
+        return None
+    _, step = digits[moving[0]]
+    first, end, steps = [0] * len(shape), list(shape), [1] * len(shape)
+    first[along], end[along], steps[along] = min(places), max(places) + 1, abs(step)
+    rows = start(op.operand).slice(first, end, steps)
+    if step < 0:
+        rows = rows.reverse([along])
+    before, after, sizes = shape[:along], shape[along + 1 :], [count for count, _ in digits]
+    kept = [*range(along), along + moving[0], *range(along + len(sizes), len(before) + len(sizes) + len(after))]
+    repeated = rows.broadcast([*before, *sizes, *after], kept).reshape([*before, *batch, *after])
+    # The dimensions of batches are where the rows were, and those of the result wherever the gather puts them.
+    batches = iter(range(along, along + len(batch)))
+    others = iter(dim for dim in range(len(result)) if not along <= dim < along + len(batch))
+    return by(repeated.transpose([next(others if dim in dims.window else batches) for dim in range(len(result))]))
+
+
+def digits_of(places: Sequence[int]) -> list[Digit]:
+    """
+    Digits of the numbers of places, the last one counted first, so that a place is the first one and the sum of what
+    they tell apart; none if there are no such digits. One of them moves if they are all the same.
+    """
+    rest, digits = np.asarray(places), list[Digit]()
+    while len(rest) > 1:
+        apart = np.diff(rest)
+        step = int(apart[0])
+        others = np.flatnonzero(apart != step)
+        count = len(rest) if len(others) == 0 else int(others[0]) + 1
+        if len(rest) % count:
+            return []
+        table = rest.reshape(-1, count)
+        rest = table[:, 0]
+        if (table != rest[:, np.newaxis] + step * np.arange(count)).any():
+            return []
+        digits.insert(0, (count, step))
+    return digits if any(step for _, step in digits) else [(1, 1), *digits]
