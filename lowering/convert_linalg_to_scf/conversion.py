@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.support.buffer_ops import byte_size
 from ...dialects.support.editing import erase_op
-from ...dialects.support.kernel import Kernel, is_kernel
+from ...dialects.support.kernel import PADDING, Kernel, is_kernel
 from ...dialects.support.views import is_view
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
@@ -25,7 +25,6 @@ from .elementwise import canonical, emit_elementwise
 from .interleaving import emit_interleaved, parts_from
 from .iterated import emit_iterated
 from .lanes import lanes_of
-from .padding import convert_pads
 from .reduction import emit_reduction
 from .row import Structured, emit_rows, plan_rows
 
@@ -101,8 +100,12 @@ def convert_rows(builder: LoopBuilder, structured: Sequence[Structured], absorbe
 
 def convert_kernel(kernel: func.FuncOp, vector_bits: int) -> None:
     """Lower one kernel's top-level linalg operations."""
-    if not Kernel(kernel).rows:
-        convert_pads(kernel)
+    pads = [op for op in kernel.body.block.ops if isinstance(op, GenericOp) and PADDING in op.attributes]
+    if pads and not Kernel(kernel).rows:
+        # Most programs pad nothing.
+        from .padding import convert_pads
+
+        convert_pads(kernel, pads, vector_bits)
     runs = _runs(kernel)
     structured = [op for run in runs for op in run]
     if not structured:

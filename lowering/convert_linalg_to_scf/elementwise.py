@@ -31,6 +31,7 @@ from .transposition import (
     emit_transposition,
     transposition_of,
 )
+from .weaving import Part, block_of, emit_weave, weave_of
 
 LINE = 16
 """Tasks begin at multiples of this many elements, so that no two write one cache line of 4-byte elements."""
@@ -252,6 +253,8 @@ def _emit_loops(
         if other is not None:
             loops = _tiles(emitter, free, other, bounds or {})
         elif meanwhile is None and (short := unrolled_loops(emitter.nest, free)):
+            if _emit_woven(emitter, free, short, bounds or {}):
+                return
             loops = emitter.loops([loop for loop in free if loop not in short], bounds)
         else:
             loops = emitter.loops(free, bounds) if meanwhile is None else _by_tiles(emitter, meanwhile)
@@ -261,6 +264,26 @@ def _emit_loops(
                     for loop, index in zip(short, place, strict=True):
                         emitter.bind(loop, index)
                     store_element(emitter)
+
+
+def _emit_woven(emitter: NestEmitter, free: list[int], short: tuple[int, ...], bounds: Bounds) -> bool:
+    """Emit a copy of rows of few elements by permutations of lanes; return whether it is one."""
+    nest, inner = emitter.nest, free[-1]
+    outer = [loop for loop in free[:-1] if loop not in short]
+    if any(not all(access.strides[loop] for loop in short) for access in nest.outputs):
+        return False
+    with emitter.scope():
+        # The block is the same in all iterations of the outer loops.
+        emitter.indices = [0 if loop in outer else index for loop, index in enumerate(emitter.indices)]
+        weave = weave_of([Part(emitter, inner, short)])
+        block = None if weave is None else block_of(weave, nest.sizes[inner], emitter.builder.vector_bits)
+    if block is None:
+        return False
+    with emitter.loops(outer, bounds, innermost=False):
+        weave = weave_of([Part(emitter, inner, short)])
+        assert weave is not None
+        emit_weave(emitter.builder, weave, block, *bounds.get(inner, (0, nest.sizes[inner])))
+    return True
 
 
 def store_element(emitter: NestEmitter) -> None:

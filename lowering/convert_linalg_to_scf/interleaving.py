@@ -3,7 +3,8 @@ Nests that write the parts of one array alternately, such as a concatenation of 
 
     out[i, 0] = x[i]; out[i, 1] = y[i]; out[i, 2] = z[i]
 
-Each nest by itself would write all lines of the array, with gaps. LLVM interleaves vectors of what one loop writes.
+Each nest by itself would write all lines of the array, with gaps. LLVM interleaves vectors of what one loop writes;
+copies are permutations of lanes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder
 from ..loop_nests.nest import Access, Nest
 from .elementwise import LINE, MOST_OPERATIONS, MOST_UNROLLED, canonical, store_element
+from .weaving import Part as WovenPart
+from .weaving import block_of, emit_weave, weave_of
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,10 @@ class Part:
     @property
     def output(self) -> Access:
         return self.nest.outputs[0]
+
+    @property
+    def short(self) -> tuple[int, ...]:
+        return () if self.column is None else (self.column,)
 
     @property
     def size(self) -> int:
@@ -75,17 +82,19 @@ def part_of(nest: Nest) -> Part | None:
 
 
 def parts_from(nests: Sequence[Nest]) -> list[Part]:
-    """The parts of one array that the first nests write alternately; none if they leave gaps between its rows."""
+    """The parts of one array that the first nests write alternately, in its order; none if they leave gaps there."""
     parts: list[Part] = []
     for nest in nests:
         part = None if any(nest.reduction) else part_of(nest)
-        if part is None or (parts and not part.follows(parts)):
+        if part is None or (parts and part.output.root is not parts[0].output.root):
             return []
         parts.append(part)
         written, step = sum(each.size for each in parts), parts[0].output.strides[parts[0].row]
         if written >= step:
+            parts.sort(key=lambda each: each.output.offset)
             reads = {x.root for each in parts for x in each.nest.inputs if isinstance(x, Access)}
-            return parts if written == step and parts[0].output.root not in reads else []
+            whole = written == step and all(each.follows(parts[:at]) for at, each in enumerate(parts) if at)
+            return parts if whole and parts[0].output.root not in reads else []
     return []
 
 
@@ -100,6 +109,12 @@ def emit_interleaved(builder: LoopBuilder, parts: Sequence[Part]) -> None:
 
 def _emit_rows(builder: LoopBuilder, parts: Sequence[Part], lower: Index, upper: Index) -> None:
     emitters = [NestEmitter(builder, part.nest) for part in parts]
+    rows = [WovenPart(emitter, part.row, part.short) for part, emitter in zip(parts, emitters, strict=True)]
+    weave = weave_of(rows)
+    block = None if weave is None else block_of(weave, parts[0].nest.sizes[parts[0].row], builder.vector_bits)
+    if weave is not None and block is not None:
+        emit_weave(builder, weave, block, lower, upper)
+        return
     for emitter in emitters:
         emitter.make_views()
     with builder.loop(lower, upper, attributes=PARALLEL) as row:

@@ -1,7 +1,8 @@
 """
 Pads of whole arrays: calls of a function that copies rows between padding, for arrays of any sizes.
 
-Programs share it, so that a pad is no code for LLVM. As an elementwise operation a pad would look at every index.
+Programs share it, so that a pad is no code for LLVM. As an elementwise operation a pad would look at every index. Pads
+of rows of few elements are permutations of lanes instead.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import known_number
 from ..loop_nests.loop_builder import PARALLEL, Index, IndexValue, LoopBuilder, buffer_of
+from .weaving import WIDEST, Place, Strand, Weave, block_of, emit_weave
 
 RANK = 4
 """Dimensions of the function's arrays; those without padding are one with the dimension before them."""
@@ -115,28 +117,34 @@ def _joined(dimensions: Sequence[_Dimension]) -> tuple[_Dimension, ...] | None:
     return None if len(found) > RANK else (*[one] * (RANK - len(found)), *found)
 
 
-def convert_pads(kernel: func.FuncOp) -> None:
-    """Replace the pads of a kernel."""
-    for op in [op for op in kernel.body.block.ops if isinstance(op, GenericOp) and PADDING in op.attributes]:
+def convert_pads(kernel: func.FuncOp, marked: Sequence[GenericOp], vector_bits: int) -> None:
+    """Replace those generics of a kernel that are pads."""
+    for op in marked:
         pad = pad_of(op)
         if pad is None:
             continue
         builder = LoopBuilder(kernel)
+        builder.vector_bits = vector_bits
         builder.insert_at(op)
-        _emit_calls(builder, kernel, pad)
+        _emit_pad(builder, kernel, pad)
         op.detach()
         op.erase()
 
 
-def _emit_calls(builder: LoopBuilder, kernel: func.FuncOp, pad: Pad) -> None:
-    """Emit the calls for all rows, by tasks if they are many."""
+def _emit_pad(builder: LoopBuilder, kernel: func.FuncOp, pad: Pad) -> None:
+    """Emit the calls for all rows, by tasks if they are many; rows of few elements are permutations of lanes."""
     *outer, _ = pad.dimensions
     rows = math.prod(each.outer for each in outer)
     tasks = task_count(pad.elements, pad.elements, rows)
     value = builder.scalar(cast(Any, pad.value.owner).value)
+    weave = _woven(pad, value)
+    block = None if weave is None else block_of(weave, rows, builder.vector_bits)
     numbers = [number for each in pad.dimensions for number in (each.inner, each.outer, each.low)]
 
     def call(lower: Index, upper: Index) -> None:
+        if weave is not None and block is not None:
+            emit_weave(builder, weave, block, lower, upper)
+            return
         arguments = (pad.source, pad.target, value, lower, upper, *numbers)
         call_known(builder, kernel, "pad", arguments, (), _emit)
 
@@ -146,6 +154,15 @@ def _emit_calls(builder: LoopBuilder, kernel: func.FuncOp, pad: Pad) -> None:
     size = task_size(rows, tasks)
     with builder.parallel(-(-rows // size)) as task:
         call(*chunk(builder, task, size, rows))
+
+
+def _woven(pad: Pad, value: SSAValue) -> Weave | None:
+    """The weave that a pad of rows of few elements is, if no other dimension is padded."""
+    *outer, row = pad.dimensions
+    if row.outer > WIDEST or any(each.inner != each.outer for each in outer):
+        return None
+    columns = [Place(0, at - row.low) if 0 <= at - row.low < row.inner else value for at in range(row.outer)]
+    return Weave(pad.target, 0, [Strand(pad.source, 0, row.inner)], columns)
 
 
 @writes(1)

@@ -6,6 +6,7 @@ No-op operations are handled by their own `fold`.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import cast
@@ -31,7 +32,10 @@ LARGE_UPDATE = 1 / 2
 
 @simplifications.on(BroadcastInDimOp)
 def simplify_broadcast(op: Operation) -> Rewrite | None:
-    """A broadcast that only adds dimensions of size 1 becomes a reshape; two broadcasts become one."""
+    """
+    A broadcast that only adds dimensions of size 1 becomes a reshape; two broadcasts become one, also if a reshape
+    between them joins dimensions.
+    """
     assert isinstance(op, BroadcastInDimOp)
     operand, result = op.operands[0], tensor_type(op.results[0])
     source, shape, dims = shape_of(operand), result.get_shape(), op.dims
@@ -46,7 +50,39 @@ def simplify_broadcast(op: Operation) -> Rewrite | None:
         placed = _through_reshape(shape_of(inner.operands[0]), source, dims, shape)
         if placed is not None:
             return by(start(inner.operands[0]).broadcast(result, placed))
+        if isinstance(inner.operands[0].owner, BroadcastInDimOp):
+            return _before_joining(inner, dims, shape)
     return None
+
+
+def _before_joining(reshape: ReshapeOp, dims: Shape, shape: Shape) -> Rewrite | None:
+    """The broadcast of a reshape's operand, reshaped; None if the reshape does more than join dimensions."""
+    x = start(reshape.operands[0])
+    parts = _joined_dims(x.shape, shape_of(reshape.results[0]))
+    if parts is None:
+        return None
+    pairs = list(zip(dims, parts, strict=True))
+    if any(len(part) > 1 and shape[dim] != math.prod(part) for dim, part in pairs):
+        return None
+    sizes = {dim: part if len(part) > 1 else (shape[dim],) for dim, part in pairs}
+    split = [sizes.get(dim, (size,)) for dim, size in enumerate(shape)]
+    first = list(itertools.accumulate(map(len, split), initial=0))
+    placed = [first[dim] + at for dim, part in pairs for at in range(len(part))]
+    return by(x.broadcast(list(itertools.chain(*split)), placed).reshape(shape))
+
+
+def _joined_dims(source: Shape, joined: Shape) -> list[Shape] | None:
+    """The sizes of the neighbouring dimensions that each of `joined` consists of; None if it is not made so."""
+    parts: list[Shape] = []
+    at = 0
+    for size in joined:
+        end = at + 1
+        while end < len(source) and math.prod(source[at:end]) < size:
+            end += 1
+        parts.append(source[at:end])
+        at = end
+    exact = [math.prod(part) for part in parts] == [*joined]
+    return parts if exact and at == len(source) else None
 
 
 def _through_reshape(source: Shape, reshaped: Shape, dims: Shape, shape: Shape) -> list[int] | None:

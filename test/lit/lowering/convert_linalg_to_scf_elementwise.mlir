@@ -142,6 +142,7 @@ func.func private @add_transposed(%a: memref<72x96xf32>, %b: memref<96x72xf32>, 
 }
 
 // A short loop whose elements are between two of a longer one is unrolled in that: LLVM interleaves vectors of them.
+// Copies of 4 bytes and more are permutations of lanes (convert_linalg_to_scf_weaving.mlir).
 // CHECK-LABEL: func.func private @channels_last
 // CHECK:         scf.for %[[I:.*]] = %{{.*}} to
 // CHECK-NEXT:      memref.load %a[%[[ZERO:.*]], %[[I]]]
@@ -151,10 +152,10 @@ func.func private @add_transposed(%a: memref<72x96xf32>, %b: memref<96x72xf32>, 
 // CHECK-NEXT:      memref.load
 // CHECK-NEXT:      memref.store
 // CHECK-NEXT:    } {xhlo.parallel}
-func.func private @channels_last(%a: memref<3x96xf32>, %o: memref<96x3xf32>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<3x96xf32>) outs(%o : memref<96x3xf32>) {
-  ^bb(%x: f32, %z: f32):
-    linalg.yield %x : f32
+func.func private @channels_last(%a: memref<3x96xi16>, %o: memref<96x3xi16>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<3x96xi16>) outs(%o : memref<96x3xi16>) {
+  ^bb(%x: i16, %z: i16):
+    linalg.yield %x : i16
   }
   func.return
 }
@@ -169,10 +170,10 @@ func.func private @channels_last(%a: memref<3x96xf32>, %o: memref<96x3xf32>) att
 // CHECK-NEXT:      memref.store
 // CHECK-NEXT:    } {xhlo.parallel}
 // CHECK-NEXT:    func.return
-func.func private @flipped_rows(%a: memref<96x2xf32>, %o: memref<96x2xf32>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [affine_map<(i, j) -> (95 - i, j)>, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<96x2xf32>) outs(%o : memref<96x2xf32>) {
-  ^bb(%x: f32, %z: f32):
-    linalg.yield %x : f32
+func.func private @flipped_rows(%a: memref<96x2xi16>, %o: memref<96x2xi16>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (95 - i, j)>, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<96x2xi16>) outs(%o : memref<96x2xi16>) {
+  ^bb(%x: i16, %z: i16):
+    linalg.yield %x : i16
   }
   func.return
 }
@@ -183,10 +184,10 @@ func.func private @flipped_rows(%a: memref<96x2xf32>, %o: memref<96x2xf32>) attr
 // CHECK-COUNT-4: memref.store
 // CHECK:         } {xhlo.parallel}
 // CHECK-NEXT:    func.return
-func.func private @repeated_pixels(%a: memref<96x2xf32>, %o: memref<96x2x2xf32>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%a : memref<96x2xf32>) outs(%o : memref<96x2x2xf32>) {
-  ^bb(%x: f32, %z: f32):
-    linalg.yield %x : f32
+func.func private @repeated_pixels(%a: memref<96x2xi16>, %o: memref<96x2x2xi16>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%a : memref<96x2xi16>) outs(%o : memref<96x2x2xi16>) {
+  ^bb(%x: i16, %z: i16):
+    linalg.yield %x : i16
   }
   func.return
 }
@@ -275,18 +276,18 @@ func.func @host(%a: memref<512x512xf32>, %b: memref<512x512xf32>, %c: memref<8xf
 // CHECK-LABEL: func.func private @alternately(
 // CHECK:         scf.for %[[I:.*]] = %{{.*}} to
 // CHECK-NEXT:      memref.load %{{.*}}[%[[I]]]
-// CHECK-NEXT:      memref.store %{{.*}}, %[[FIRST:.*]][%[[I]]] : memref<96xf32, strided<[3]>>
+// CHECK-NEXT:      memref.store %{{.*}}, %[[FIRST:.*]][%[[I]]] : memref<96xi16, strided<[3]>>
 // CHECK-NEXT:      memref.load %b[%[[I]], %[[ZERO:.*]]]
-// CHECK-NEXT:      memref.store %{{.*}}, %[[REST:.*]][%[[I]], %[[ZERO]]] : memref<96x2xf32, strided<[3, 1], offset: 1>>
+// CHECK-NEXT:      memref.store %{{.*}}, %[[REST:.*]][%[[I]], %[[ZERO]]] : memref<96x2xi16, strided<[3, 1], offset: 1>>
 // CHECK-NEXT:      memref.load %b[%[[I]], %[[ONE:.*]]]
 // CHECK-NEXT:      memref.store %{{.*}}, %[[REST]][%[[I]], %[[ONE]]]
 // CHECK-NEXT:    } {xhlo.parallel}
 // CHECK-NOT:     scf.for
-func.func private @alternately(%a: memref<96x1xf32>, %b: memref<96x2xf32>, %o: memref<96x3xf32>) attributes {hlo.kernel = "concatenate"} {
-  %0 = memref.subview %o[0, 0] [96, 1] [1, 1] : memref<96x3xf32> to memref<96x1xf32, strided<[3, 1]>>
-  "memref.copy"(%a, %0) : (memref<96x1xf32>, memref<96x1xf32, strided<[3, 1]>>) -> ()
-  %1 = memref.subview %o[0, 1] [96, 2] [1, 1] : memref<96x3xf32> to memref<96x2xf32, strided<[3, 1], offset: 1>>
-  "memref.copy"(%b, %1) : (memref<96x2xf32>, memref<96x2xf32, strided<[3, 1], offset: 1>>) -> ()
+func.func private @alternately(%a: memref<96x1xi16>, %b: memref<96x2xi16>, %o: memref<96x3xi16>) attributes {hlo.kernel = "concatenate"} {
+  %0 = memref.subview %o[0, 0] [96, 1] [1, 1] : memref<96x3xi16> to memref<96x1xi16, strided<[3, 1]>>
+  "memref.copy"(%a, %0) : (memref<96x1xi16>, memref<96x1xi16, strided<[3, 1]>>) -> ()
+  %1 = memref.subview %o[0, 1] [96, 2] [1, 1] : memref<96x3xi16> to memref<96x2xi16, strided<[3, 1], offset: 1>>
+  "memref.copy"(%b, %1) : (memref<96x2xi16>, memref<96x2xi16, strided<[3, 1], offset: 1>>) -> ()
   func.return
 }
 

@@ -164,3 +164,16 @@ func.func @interleaved_parts(%x: tensor<4x6x8xf32>, %y: tensor<4x6x8xf32>) -> te
   %4 = hlo.concatenate %1, %3, dim = 1 : (tensor<48x4xf32>, tensor<48x4xf32>) -> tensor<48x8xf32>
   return %4 : tensor<48x8xf32>
 }
+
+// Broadcasts around a reshape that joins dimensions are one: pixels that are repeated along both sides of an image.
+
+// CHECK-LABEL: func.func @repeated_twice(
+// CHECK-NEXT:    %[[B:.*]] = hlo.broadcast_in_dim %x, dims = [0, 2, 4] : (tensor<8x6x3xf32>) -> tensor<8x2x6x2x3xf32>
+// CHECK-NEXT:    hlo.reshape %[[B]] : (tensor<8x2x6x2x3xf32>) -> tensor<16x12x3xf32>
+func.func @repeated_twice(%x: tensor<8x6x3xf32>) -> tensor<16x12x3xf32> {
+  %0 = hlo.broadcast_in_dim %x, dims = [0, 2, 3] : (tensor<8x6x3xf32>) -> tensor<8x2x6x3xf32>
+  %1 = hlo.reshape %0 : (tensor<8x2x6x3xf32>) -> tensor<16x6x3xf32>
+  %2 = hlo.broadcast_in_dim %1, dims = [0, 1, 3] : (tensor<16x6x3xf32>) -> tensor<16x6x2x3xf32>
+  %3 = hlo.reshape %2 : (tensor<16x6x2x3xf32>) -> tensor<16x12x3xf32>
+  return %3 : tensor<16x12x3xf32>
+}
