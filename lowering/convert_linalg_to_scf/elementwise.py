@@ -40,8 +40,8 @@ LINE = 16
 MOST_UNROLLED = 8
 """Iterations of a loop that is unrolled inside the innermost one: LLVM interleaves as many elements in vectors."""
 
-LEAST_ROW, FULL_ROW = 4, 16
-"""Elements of a row that is worth a vector, and of one that fills it."""
+LEAST_ROW, FULL_ROW = 2, 16
+"""Elements of a row that is worth reading as one, and of one that fills a vector."""
 
 MOST_OPERATIONS = 64
 """Operations of all those iterations."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects import memref
+from xdsl.dialects import arith, memref
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Operation, SSAValue
 
@@ -51,6 +51,15 @@ def reads_rows(nest: Nest, loop: int) -> bool:
     varies = varying(nest, loop) if loads else set[SSAValue]()
     moving = [load for load in loads if any(index in varies for index in load.indices)]
     return bool(moving) and all(
-        is_index_of(load.indices[-1].owner, nest, loop) and not any(index in varies for index in load.indices[:-1])
+        _counts(load.indices[-1], nest, loop, varies) and not any(index in varies for index in load.indices[:-1])
         for load in moving
     )
+
+
+def _counts(value: SSAValue, nest: Nest, loop: int, varies: set[SSAValue]) -> bool:
+    """Whether a value grows by one from each iteration of a loop to the next: its index, or that and what stays."""
+    op = value.owner
+    if not isinstance(op, arith.AddiOp):
+        return is_index_of(op, nest, loop)
+    pairs = ((op.lhs, op.rhs), (op.rhs, op.lhs))
+    return any(other not in varies and _counts(counting, nest, loop, varies) for counting, other in pairs)

@@ -372,6 +372,26 @@ func.func private @gather_of_short_rows(%i: memref<500xi32>, %x: memref<50x8xf32
   func.return
 }
 
+// So does one of pixels, whose places grow by one along the loop.
+// CHECK-LABEL: func.func private @gather_of_pixels
+// CHECK:         scf.for %[[ROW:.*]] =
+// CHECK-NEXT:      %[[I:.*]] = memref.load %i[%[[ROW]]]
+// CHECK:           scf.for %[[K:.*]] =
+// CHECK:             arith.addi %{{.*}}, %[[K]]
+// CHECK:             memref.load %x
+func.func private @gather_of_pixels(%i: memref<500xi32>, %x: memref<50x90xf32>, %o: memref<500x3xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(r, k) -> (r)>, affine_map<(r, k) -> (r, k)>], iterator_types = ["parallel", "parallel"]} ins(%i : memref<500xi32>) outs(%o : memref<500x3xf32>) {
+  ^bb(%row: i32, %z: f32):
+    %first = arith.constant 60 : index
+    %k = linalg.index 1 : index
+    %at = arith.index_cast %row : i32 to index
+    %p = arith.addi %first, %k : index
+    %v = memref.load %x[%at, %p] : memref<50x90xf32>
+    linalg.yield %v : f32
+  }
+  func.return
+}
+
 // So does one that weighs them by numbers of each row, all of which are contiguous along the other loop.
 // CHECK-LABEL: func.func private @gather_of_weighted_rows
 // CHECK:         scf.for %[[ROW:.*]] =
