@@ -11,19 +11,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from xdsl.ir import Operation
 
+from ...hlo_dialect.expressions.tensor import Tensor
 from ...hlo_dialect.ops.gather import GatherOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import shape_of
-from .chains import takes_rows
+from .chains import gather, takes_rows
 from .constants import known_value
 from .rewrite import Rewrite, by, simplifications, start
 
 MOST_ROWS = 1 << 14
 """Rows whose places are computed."""
+
+SHORT = 16
+"""Elements of the last dimension up to which rows are read by longer loops."""
 
 Digit = tuple[int, int]
 """How far a digit of a row's number counts, and how far apart the places are that it tells apart."""
@@ -80,3 +85,23 @@ def digits_of(places: Sequence[int]) -> list[Digit]:
             return []
         digits.insert(0, (count, step))
     return digits if any(step for _, step in digits) else [(1, 1), *digits]
+
+
+@simplifications.on(GatherOp)
+def gather_of_long_rows(op: Operation) -> Rewrite | None:
+    """Rows of several dimensions, the last of few elements, have one: loops along them are long."""
+    assert isinstance(op, GatherOp)
+    shape, result, dims = shape_of(op.operand), shape_of(op.result), op.dims
+    if not (is_static(shape) and is_static(result)) or 0 in shape or 0 in result or not takes_rows(op):
+        return None
+    (along,) = dims.index_map
+    count, kept = len(shape) - along - 1, len(result) - (len(shape) - along - 1)
+    if count < 2 or shape[-1] >= SHORT or dims.window[len(dims.window) - count :] != tuple(range(kept, len(result))):
+        return None
+    length = math.prod(shape[along + 1 :])
+    x = start(op.operand).reshape([*shape[: along + 1], length])
+    window = dims.window[: len(dims.window) - count + 1]
+    sizes = (*op.sizes[: along + 1], length)
+    indices = Tensor(x.builder, op.start_indices)
+    rows = gather(x.builder, x.value, indices, replace(dims, window=window), sizes, [*result[:kept], length])
+    return by(rows.reshape(result))

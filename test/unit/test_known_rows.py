@@ -54,3 +54,22 @@ def test_rows(places: list[int], along: int) -> None:
           return %0 : {made} }}"""
         (found,) = run(text, [x])
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("shape", [(9, 4, 3), (9, 2, 5, 1), (9, 3, 16), (9, 2)])
+def test_images(shape: tuple[int, ...]) -> None:
+    """Rows of several dimensions, and of few elements, at places that an argument tells; others are computed with."""
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    index = np.array([8, 0, 3, -2, 30, 3], np.int32)
+    expected = x[np.clip(index, 0, 8)]
+    offsets = list(range(1, x.ndim))
+    sizes = ", ".join(map(str, (1, *shape[1:])))
+    text = f"""func.func @main(%x: {type_of(x)}, %i: {type_of(index)}) -> ({type_of(expected)}, {type_of(expected)}) {{
+      %0 = "stablehlo.gather"(%x, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims = {offsets},
+        collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
+        slice_sizes = array<i64: {sizes}>}}> : ({type_of(x)}, {type_of(index)}) -> {type_of(expected)}
+      %1 = stablehlo.add %0, %0 : {type_of(expected)}
+      return %0, %1 : {type_of(expected)}, {type_of(expected)} }}"""
+    found, twice = run(text, [x, index])
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(twice, 2 * expected)

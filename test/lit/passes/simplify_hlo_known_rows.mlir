@@ -43,3 +43,16 @@ func.func @others(%x: tensor<6x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
   %1 = "hlo.gather"(%x, %j) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<6x4xf32>, tensor<4xi32>) -> tensor<4x4xf32>
   return %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// Images that are picked from a stack are rows of all their pixels. Rows of enough elements stay as they are.
+
+// CHECK-LABEL: func.func @images(
+// CHECK-NEXT:    %[[X:.*]] = hlo.reshape %x : (tensor<9x8x8x3xf32>) -> tensor<9x192xf32>
+// CHECK-NEXT:    %[[G:.*]] = "hlo.gather"(%[[X]], %i) <{{.*}}offset_dims = [1], {{.*}} : (tensor<9x192xf32>, tensor<5xi32>) -> tensor<5x192xf32>
+// CHECK-NEXT:    %[[R:.*]] = hlo.reshape %[[G]] : (tensor<5x192xf32>) -> tensor<5x8x8x3xf32>
+// CHECK-NEXT:    "hlo.gather"(%y, %i)
+func.func @images(%x: tensor<9x8x8x3xf32>, %y: tensor<9x4x16xf32>, %i: tensor<5xi32>) -> (tensor<5x8x8x3xf32>, tensor<5x4x16xf32>) {
+  %0 = "hlo.gather"(%x, %i) <{dimension_numbers = #hlo.gather<offset_dims = [1, 2, 3], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 8, 8, 3>}> : (tensor<9x8x8x3xf32>, tensor<5xi32>) -> tensor<5x8x8x3xf32>
+  %1 = "hlo.gather"(%y, %i) <{dimension_numbers = #hlo.gather<offset_dims = [1, 2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4, 16>}> : (tensor<9x4x16xf32>, tensor<5xi32>) -> tensor<5x4x16xf32>
+  return %0, %1 : tensor<5x8x8x3xf32>, tensor<5x4x16xf32>
+}
