@@ -28,7 +28,7 @@ WIDEST = 16
 """Elements of a row of the result."""
 
 WOVEN = (32, 64)
-"""Bits of elements for which permutations of lanes beat what LLVM makes of a loop; of bytes they take longer."""
+"""Bits of elements that vector units of all kinds move to any lane; LLVM interleaves narrower ones about as well."""
 
 MOST_VECTORS = 16
 """Vectors of the result that one iteration writes."""

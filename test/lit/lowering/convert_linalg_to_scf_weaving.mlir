@@ -51,7 +51,7 @@ func.func private @four_planes(%a: memref<4x96xf32>, %o: memref<96x4xf32>) attri
   func.return
 }
 
-// So do halves, which LLVM interleaves in fewer operations.
+// So do rows of halves, which not all vector units move to any lane.
 // CHECK-LABEL: func.func private @halves(
 // CHECK-NOT:     vector.
 // CHECK:         return
