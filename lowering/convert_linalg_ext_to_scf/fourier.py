@@ -259,10 +259,10 @@ class Driver(VectorFunctions):
         def group(number: IndexValue, planes: _Planes) -> None:
             block, column = number // per_block, (number % per_block) * lanes
             at = block * (n * inner) + column
-            count = builder.min(lanes, inner - column)
+            count = lanes if inner % lanes == 0 else builder.min(lanes, inner - column)
             sides = [Lines(array, at, inner, 1, count) for array in (source, target)]
             inverse = self.plan.is_inverse
-            _Columns(self, line, sides[0], sides[1], inner, (inverse, inverse)).emit(planes)
+            _Columns(self, line, sides[0], sides[1], inner < lanes, (inverse, inverse)).emit(planes)
 
         self.groups(outer * per_block, line, 0, group)
 
@@ -352,42 +352,58 @@ class Driver(VectorFunctions):
         self, split: Split, source: tuple[SSAValue, Index, int], middle: tuple[SSAValue, Index], rows: int
     ) -> None:
         """Element j a' of lines next to each other to (k, j); times roots of unity."""
-        builder, lanes, line, inner = self.builder, self.plan.lanes, split.first, split.second.n
+        builder, line, inner = self.builder, split.first, split.second.n
         array, first, stride = source
         target, place = middle
-        per_row = -(-inner // lanes)
 
-        def group(number: IndexValue, planes: _Planes) -> None:
-            row, column = builder.index(number // per_row), builder.index((number % per_row) * lanes)
-            count = builder.min(lanes, inner - column)
+        def group(row: IndexValue, column: IndexValue, count: int, planes: _Planes) -> None:
             at = builder.index(row + first) * stride + column
             read = Lines(array, at, inner, 1, count)
             at = builder.index(row + place) * split.n + column
             written = Lines(target, at, inner, 1, count)
             roots = SplitRoots(self.table, split.lanes, split.coarse, split.fine, column)
-            _Columns(self, line, read, written, inner, (self.plan.is_inverse, False), roots=roots).emit(planes)
+            exchanges = self.plan.is_inverse, False
+            _Columns(self, line, read, written, inner < self.plan.lanes, exchanges, roots=roots).emit(planes)
 
-        self.groups(rows * per_row, line, 0, group)
+        self.groups_of_rows(rows, line, inner, group)
 
     def second_lines(
         self, split: Split, middle: tuple[SSAValue, Index], target: tuple[SSAValue, Index, int], rows: int
     ) -> None:
         """The rows (k, .) of the middle to columns k of the result."""
-        builder, lanes, line, inner = self.builder, self.plan.lanes, split.second, split.first.n
+        builder, line, inner = self.builder, split.second, split.first.n
         source, place = middle
         array, first, stride = target
-        per_row = -(-inner // lanes)
 
-        def group(number: IndexValue, planes: _Planes) -> None:
-            row, column = builder.index(number // per_row), builder.index((number % per_row) * lanes)
-            count = builder.min(lanes, inner - column)
+        def group(row: IndexValue, column: IndexValue, count: int, planes: _Planes) -> None:
             at = builder.index(row + place) * split.n + column * line.n
             self.move("read_rows", Lines(source, at, 1, line.n, count), planes.source, line.n)
             at = builder.index(row + first) * stride + column
             written = Lines(array, at, inner, 1, count)
-            _Columns(self, line, None, written, inner, (False, self.plan.is_inverse), self.scale).emit(planes)
+            exchanges = False, self.plan.is_inverse
+            _Columns(self, line, None, written, inner < self.plan.lanes, exchanges, self.scale).emit(planes)
 
-        self.groups(rows * per_row, line, 0, group)
+        self.groups_of_rows(rows, line, inner, group)
+
+    def groups_of_rows(self, rows: int, line: Line, inner: int, body: Callable[..., None]) -> None:
+        """
+        Groups of the `inner` lines of each row: its number, the first line's, how many they are, and planes.
+
+        Lines that fill no vector are computed with some of the vector before them, by the same task.
+        """
+        builder, lanes = self.builder, self.plan.lanes
+        whole = max(1, inner // lanes)
+
+        def group(number: IndexValue, planes: _Planes) -> None:
+            row, block = builder.index(number // whole), builder.index(number % whole)
+            if inner < lanes or inner % lanes == 0:
+                body(row, block * lanes, min(inner, lanes), planes)
+                return
+            with builder.loop(0, builder.select(block >= whole - 1, 2, 1)) as more:
+                column = builder.min(builder.index((block + more) * lanes), inner - lanes)
+                body(row, builder.index(column), lanes, planes)
+
+        self.groups(rows * whole, line, 0, group)
 
     def real_rows(
         self, method: str, source: tuple[SSAValue, Index, int], target: tuple[SSAValue, Index, int], rows: int
@@ -414,8 +430,8 @@ class _Columns:
     source: Lines | None
     """None if they are in the planes."""
     target: Lines
-    inner: int
-    """Columns that there are."""
+    few: bool
+    """Whether there are always fewer than a vector has lanes."""
     exchanges: tuple[bool, bool]
     """Whether to exchange real and imaginary parts after reading, and before writing."""
     scale: float = 1.0
@@ -423,13 +439,13 @@ class _Columns:
     """The factors of the results besides the scale."""
 
     def emit(self, planes: _Planes) -> None:
-        builder, lanes = self.driver.builder, self.driver.plan.lanes
-        if self.inner % lanes == 0:
-            self._joined(planes)
-        elif self.inner < lanes:
+        builder, lanes, count = self.driver.builder, self.driver.plan.lanes, self.target.count
+        if self.few:
             self._apart(planes)
+        elif isinstance(count, int):
+            self._joined(planes)
         else:
-            with builder.when(builder.index(self.target.count).compare("eq", lanes)):
+            with builder.when(builder.index(count).compare("eq", lanes)):
                 self._joined(copy.copy(planes))
             with builder.otherwise():
                 self._apart(planes)

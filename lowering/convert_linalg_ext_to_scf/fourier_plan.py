@@ -35,6 +35,12 @@ MAX_COLUMN = 1 << 16
 FINE = 256
 """Roots of unity with high exponents are products of two: exponents up to this, and its multiples."""
 
+NARROW = 4.0
+"""The cost of a split row with fewer lines than lanes, which are read and written one number at a time."""
+
+CONFLICTS = 1.5
+"""The cost of lines whose passes read elements that are powers of two apart, which share few sets of a cache."""
+
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -246,28 +252,40 @@ def _two_tables(tables: Tables, n: int) -> tuple[int, int]:
 
 
 def _row(tables: Tables, n: int, rows: int, lanes: int, splits: bool) -> Line | Split | None:
-    if splits and (n > MAX_LINE or (rows < lanes and n >= 4 * lanes)):
-        found = _split(tables, n, lanes)
-        if found is not None:
-            return found
+    if splits and n >= 4 * lanes:
+        found = _factors_of_split(n, lanes)
+        if found is not None and (n > MAX_LINE or _splits_cost_less(n, found, rows, lanes)):
+            return _split(tables, n, found, lanes)
     return _line(tables, n, MAX_COLUMN)
 
 
-def _split(tables: Tables, n: int, lanes: int) -> Split | None:
-    """The two factors of n of which vectors waste least, and which are about equal."""
+def _waste(sides: Sequence[int], lanes: int) -> float:
+    """How many lines are computed for each that there is."""
+    return math.prod(-(-side // lanes) * lanes / side for side in sides)
+
+
+def _splits_cost_less(n: int, first: int, rows: int, lanes: int) -> bool:
+    """Whether the rows cost less as splits than as lines, a row in each lane."""
+    sides = first, n // first
+    alone = rows * _waste(sides, lanes) * (NARROW if min(sides) < lanes else 1)
+    return alone < -(-rows // lanes) * lanes * (CONFLICTS if n % 128 == 0 else 1)
+
+
+def _factors_of_split(n: int, lanes: int) -> int | None:
+    """The first of two factors of n of which vectors waste least, and which are about equal."""
     best: tuple[float, int] | None = None
     for a in range(2, math.isqrt(n) + 1):
         for first in {a, n // a} if n % a == 0 else ():
             second = n // first
             if max(first, second) > MAX_LINE or factors_of(first) is None or factors_of(second) is None:
                 continue
-            waste = math.prod(-(-side // lanes) * lanes / side for side in (first, second))
-            cost = waste * (1 + abs(math.log2(first / second)) / 8)
+            cost = _waste((first, second), lanes) * (1 + abs(math.log2(first / second)) / 8)
             if best is None or cost < best[0]:
                 best = cost, first
-    if best is None or best[0] > 3:
-        return None
-    first = best[1]
+    return None if best is None or best[0] > 3 else best[1]
+
+
+def _split(tables: Tables, n: int, first: int, lanes: int) -> Split:
     one, two = _line(tables, first, MAX_LINE), _line(tables, n // first, MAX_LINE)
     assert one is not None and two is not None
     of_lanes = np.outer(np.arange(first), np.arange(lanes))
