@@ -10,6 +10,7 @@ import pytest
 
 import xhlo
 from cpu_programs import TARGETS, run
+from xhlo.hlo_dialect.ops.algorithms.fourier import unit_circle
 from xhlo.passes.decompose_hlo.fourier import MAX_PRIME, MAX_RADIX, radices
 
 I = tuple[int, ...]
@@ -145,3 +146,13 @@ def test_jax_agrees() -> None:
     for function in functions:
         lowered = jax.jit(function).lower(x)
         np.testing.assert_allclose(xhlo.compile(lowered)(x), np.asarray(lowered.compile()(x)), atol=2e-5)
+
+
+@pytest.mark.parametrize("n", [1, 5, 8, 97, 1_000_003])
+def test_unit_circle(n: int) -> None:
+    """Roots of unity are as exact as f64 allows, however long the angle."""
+    numerators = np.arange(-3, 2 * n, max(1, n // 1000))
+    cos, sin = unit_circle(numerators, n, -1)
+    angles = 2 * np.longdouble("3.14159265358979323846264338327950288") * (numerators % n).astype(np.longdouble) / n
+    assert max(np.abs(cos - np.cos(angles)).max(), np.abs(sin + np.sin(angles)).max()) < 1.8e-16
+    assert not np.signbit(np.concatenate([x[x == 0] for x in (cos, sin)])).any()

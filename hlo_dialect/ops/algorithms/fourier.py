@@ -49,13 +49,17 @@ def half(size: int) -> int:
 
 
 def unit_circle(numerators: Any, n: int, sign: int) -> tuple[Array, Array]:
-    """cos and sin of `sign * 2 pi * numerators / n` in f64: exact at quarters of a turn, and no zero is negative."""
-    turns = np.asarray(numerators, np.int64) % n
-    angle = (2 * np.pi / n) * turns
-    quarter, rest = np.divmod(4 * turns, n)
-    cos = np.where(rest == 0, np.array([1.0, 0.0, -1.0, 0.0])[quarter], np.cos(angle))
-    sin = np.where(rest == 0, np.array([0.0, 1.0, 0.0, -1.0])[quarter], np.sin(angle))
-    return cos, sign * sin + 0.0
+    """
+    cos and sin of `sign * 2 pi * numerators / n` in f64: exact at quarters of a turn, and no zero is negative.
+
+    Integers reduce angles to eighths of a turn: the rounding error of a longer one would be many of its cosine's.
+    """
+    quarter, rest = np.divmod(4 * (np.asarray(numerators, np.int64) % n), n)
+    mirrored = 2 * rest > n
+    angle = np.where(mirrored, n - rest, rest) / n * (np.pi / 2)
+    cos, sin = np.cos(angle), np.sin(angle)
+    cos, sin = np.where(mirrored, sin, cos), np.where(mirrored, cos, sin)
+    return np.choose(quarter, [cos, -sin, -cos, sin]) + 0.0, sign * np.choose(quarter, [sin, cos, -sin, -cos]) + 0.0
 
 
 @irdl_op_definition
