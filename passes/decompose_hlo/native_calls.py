@@ -32,8 +32,8 @@ from ...hlo_dialect.types import (
     numpy_dtype,
     shape_of,
 )
-from ...lowering.convert_linalg_ext_to_scf.fourier_plan import Line, Plan, plan_of, smooth_length
-from .fourier_rows import convolve_rows
+from ...lowering.convert_linalg_ext_to_scf.fourier_plan import Line, Plan, Split, factors_of, plan_of, smooth_length
+from .fourier_rows import transform_rows
 from .transform import native_decompositions
 
 
@@ -47,12 +47,13 @@ def _fft(op: FftOp) -> Sequence[Operation]:
     element = element_of(real)
     part = numpy_dtype(element.element_type if is_complex(element) else element)  # pyright: ignore
     assert part is not None
-    plan = plan_of(op.kind.value, shape_of(real), op.lengths, part.itemsize * 8)
+    shape, width = shape_of(real), part.itemsize * 8
+    plan = plan_of(op.kind.value, shape, op.lengths, width)
+    size = _size_by_rows(plan) if plan is not None else _size_of_long(shape, op.lengths)
+    if size is not None or _splits_as_complex(op, shape, width):
+        return transform_rows(op, size)
     if plan is None:
         return ()
-    size = _size_by_rows(plan)
-    if size is not None:
-        return convolve_rows(op, size)
     builder = Builder.before(op)
     tables = builder.constant(plan.tables.numbers().astype(part))
     stated: dict[str, Attribute] = {
@@ -76,6 +77,26 @@ def _size_by_rows(plan: Plan) -> int | None:
     size, rows = smooth_length(2 * plan.n - 1), plan.rows
     in_lanes = -(-rows // plan.lanes) * plan.lanes * line.bluestein.size
     return size if rows * size * ALONE + CALLS <= in_lanes else None
+
+
+LONGEST = 1 << 21
+"""The most elements of a convolution for which no line is long enough: its factors are constants of the program."""
+
+
+def _size_of_long(shape: Sequence[int], lengths: Sequence[int]) -> int | None:
+    """The size of the convolutions for rows that are too long for lines; None if their tables would be too large."""
+    if len(lengths) > 1 or 0 in shape or factors_of(shape[-1]) is not None:
+        return None
+    size = smooth_length(2 * shape[-1] - 1)
+    return size if size <= LONGEST else None
+
+
+def _splits_as_complex(op: FftOp, shape: Sequence[int], width: int) -> bool:
+    """Whether real rows of odd length, which have no pairs, are split if they are complex rows."""
+    if op.kind in (FftType.FFT, FftType.IFFT) or len(op.lengths) > 1 or shape[-1] % 2 == 0:
+        return False
+    plan = plan_of("FFT", shape, op.lengths, width)
+    return plan is not None and isinstance(plan.row.complex, Split)
 
 
 def native_call(

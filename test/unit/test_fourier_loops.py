@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cpu_programs import run
+from cpu_programs import on_threads, run
 from xhlo.lowering.convert_linalg_ext_to_scf.fourier_plan import MAX_LINE, Line, Split, factors_of, plan_of
 
 Case = tuple[str, tuple[int, ...], int]
@@ -17,14 +17,18 @@ CASES: tuple[Case, ...] = (
     *((kind, (19, 24), 1) for kind in ("FFT", "IFFT", "RFFT", "IRFFT")),
     ("RFFT", (3, 15), 1),
     ("IRFFT", (18, 77), 1),
-    ("FFT", (17, 67), 1),
+    ("FFT", (17, 131), 1),
+    ("IFFT", (18, 7 * 97), 1),
+    ("IFFT", (7, 1152), 1),
+    ("RFFT", (3, 800), 1),
+    ("FFT", (17, 512), 1),
     ("IFFT", (1, 1), 1),
     *((kind, (2, 256), 1) for kind in ("IFFT", "RFFT", "IRFFT")),
     ("RFFT", (17, 2 * MAX_LINE + 32), 1),
     ("IRFFT", (3, 5, 20, 6), 3),
     ("RFFT", (2, 9, 34), 2),
     ("FFT", (4, 7, 32), 2),
-    ("IFFT", (2, 134, 17), 2),
+    ("IFFT", (2, 262, 17), 2),
 )
 
 BY_ROWS: tuple[Case, ...] = (
@@ -32,8 +36,10 @@ BY_ROWS: tuple[Case, ...] = (
     *((kind, (2, 2, 514), 1) for kind in ("RFFT", "IRFFT")),
     *((kind, (1, 262), 1) for kind in ("RFFT", "IRFFT")),
     *((kind, (521,), 1) for kind in ("FFT", "RFFT", "IRFFT")),
+    *((kind, (2, 19 * 17), 1) for kind in ("RFFT", "IRFFT")),
+    ("FFT", (40009,), 1),
 )
-"""Few rows of lengths with a large prime factor, each of which is a convolution."""
+"""Rows that are convolutions of a smooth length, or real ones of odd length that are complex ones."""
 
 
 def sides(case: Case, width: int) -> tuple[tuple[int, ...], str, tuple[int, ...], str]:
@@ -77,10 +83,12 @@ def test_every_way(width: int, cases: tuple[Case, ...]) -> None:
     names = ", ".join(f"%{number}" for number in range(len(cases)))
     found = ", ".join(types)
     text = f"func.func @main({', '.join(parameters)}) -> ({found}) {{\n" + "\n".join(body)
-    results = run(f"{text}\nreturn {names} : {found}\n}}", inputs)
+    results = on_threads(f"{text}\nreturn {names} : {found}\n}}", *inputs)
     for case, x, got in zip(cases, inputs, results, strict=True):
         want = wanted(case, x.astype(np.complex128 if x.dtype.kind == "c" else np.float64))
         assert got.dtype.itemsize == want.dtype.itemsize * width // 64
+        if case[0] == "RFFT" and case[2] == 1:
+            assert got[..., :1].imag.tobytes() == bytes(got[..., :1].imag.nbytes), case
         assert np.abs(got - want).max() < (5e-7 if width == 32 else 1e-15) * np.abs(want).max(), case
 
 
@@ -103,9 +111,14 @@ def test_rows_do_not_share_errors(kind: str) -> None:
 
 
 def test_plans() -> None:
-    """Many rows are lines, one long row is split, large primes are convolutions, some have no plan."""
+    """
+    Many rows are lines but for those of powers of two, one long row is split, large primes are convolutions, some have
+    no plan.
+    """
     many, long, prime = (plan_of("FFT", shape, shape[-1:], 32) for shape in ((64, 1000), (1 << 20,), (20, 1009)))
     assert many is not None and isinstance(many.row.complex, Line) and long is not None and prime is not None
+    conflicting = plan_of("FFT", (64, 1024), (1024,), 32)
+    assert conflicting is not None and isinstance(conflicting.row.complex, Split)
     split = long.row.complex
     assert isinstance(split, Split) and (split.first.n, split.second.n) == (1024, 1024)
     assert isinstance(prime.row.complex, Line) and prime.row.complex.capacity == 2048

@@ -34,13 +34,34 @@ func.func @many_rows_of_a_prime_length(%x: tensor<64x521xcomplex<f32>>) -> tenso
 
 // -----
 
-// A large prime length has no plan: products with matrices, as for other targets.
+// Rows that no line is long enough for are convolutions as well.
+// CHECK-LABEL: func.func @long_prime
+// CHECK:         hlo.custom_call @xhlo.fourier(%{{.*}}, %{{.*}}) {mhlo.backend_config = {kind = "FFT", lengths = array<i64: 81920>}}
+func.func @long_prime(%x: tensor<40009xcomplex<f32>>) -> tensor<40009xcomplex<f32>> {
+  %0 = hlo.fft %x, type = FFT, length = [40009] : (tensor<40009xcomplex<f32>>) -> tensor<40009xcomplex<f32>>
+  return %0 : tensor<40009xcomplex<f32>>
+}
+
+// -----
+
+// The tables of a convolution would be too large: products with matrices, as for other targets.
 // CHECK-LABEL: func.func @prime
 // CHECK-NOT:     xhlo.fourier
 // CHECK:         hlo.dot_general
-func.func @prime(%x: tensor<1000003xf32>) -> tensor<500002xcomplex<f32>> {
-  %0 = hlo.fft %x, type = RFFT, length = [1000003] : (tensor<1000003xf32>) -> tensor<500002xcomplex<f32>>
-  return %0 : tensor<500002xcomplex<f32>>
+func.func @prime(%x: tensor<2000003xf32>) -> tensor<1000002xcomplex<f32>> {
+  %0 = hlo.fft %x, type = RFFT, length = [2000003] : (tensor<2000003xf32>) -> tensor<1000002xcomplex<f32>>
+  return %0 : tensor<1000002xcomplex<f32>>
+}
+
+// -----
+
+// A real row of odd length has no pairs: it is split as a complex row.
+// CHECK-LABEL: func.func @odd
+// CHECK:         hlo.custom_call @xhlo.fourier(%{{.*}}, %{{.*}}) {mhlo.backend_config = {kind = "FFT", lengths = array<i64: 2187>}}
+// CHECK:         hlo.slice %{{.*}} [0:1, 0:1094]
+func.func @odd(%x: tensor<2187xf32>) -> tensor<1094xcomplex<f32>> {
+  %0 = hlo.fft %x, type = RFFT, length = [2187] : (tensor<2187xf32>) -> tensor<1094xcomplex<f32>>
+  return %0 : tensor<1094xcomplex<f32>>
 }
 
 // -----
