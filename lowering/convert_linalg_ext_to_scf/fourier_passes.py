@@ -12,11 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.support.scalar import NO_FASTMATH, scalar_attr
+from ...hlo_dialect.ops.algorithms.fourier import unit_circle
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder
 
@@ -177,8 +179,8 @@ def _four(vectors: Vectors, x: Sequence[Number]) -> list[Number]:
 
 
 def _five(vectors: Vectors, x: Sequence[Number]) -> list[Number]:
-    (c1, s1), (c2, s2) = ((math.cos(2 * math.pi * k / 5), math.sin(2 * math.pi * k / 5)) for k in (1, 2))
-    c1, s1, c2, s2 = map(vectors.constant, (c1, s1, c2, s2))
+    cos, sin = unit_circle(np.arange(1, 3), 5, 1)
+    c1, c2, s1, s2 = (vectors.constant(float(value)) for value in (*cos, *sin))
     outer, inner = x[1].plus(x[4]), x[2].plus(x[3])
     outer_side, inner_side = x[1].minus(x[4]).turned(), x[2].minus(x[3]).turned()
     first = x[0].plus_scaled(outer, c1).plus_scaled(inner, c2)
@@ -202,6 +204,10 @@ def _eight(vectors: Vectors, x: Sequence[Number]) -> list[Number]:
 
 BUTTERFLIES: dict[int, Butterfly] = {2: _two, 3: _three, 4: _four, 5: _five, 8: _eight}
 """Transforms of a few elements, in registers."""
+
+
+AT_ONCE = 2
+"""Pairs of results of a prime radix that share the reading of its elements; radix 7 has three."""
 
 
 @dataclass(frozen=True)
@@ -247,42 +253,50 @@ class PassLoops:
         vectors.put(value, self.target, self.after * (self.before * j + i) + k)
 
     def _prime(self, i: IndexValue, k: IndexValue) -> None:
-        """Pairs of elements, j and radix - j, contribute to pairs of results: in loops, for every odd radix."""
+        """
+        For every odd radix, in loops: the sum and the difference of elements j and radix - j take their place, and
+        contribute to results l and radix - l, some of which are computed at once.
+        """
         vectors, builder, radix = self.vectors, self.vectors.builder, self.radix
         half = builder.index(radix + 1) >> 1
         first = self.after * (radix * i) + k
-
-        def element(j: Index) -> Number:
-            return vectors.number(self.source, self.after * j + first)
-
-        zero = element(0)
+        zero = vectors.number(self.source, first)
         with builder.loop(1, half, carry=[zero.re.value, zero.im.value]) as (j, sums):
             total = Number(Vec(vectors, sums[0]), Vec(vectors, sums[1]))
-            total = total.plus(element(j)).plus(element(radix - j))
+            places = self.after * j + first, self.after * (radix - j) + first
+            one, other = (vectors.number(self.source, place) for place in places)
+            both = one.plus(other)
+            vectors.put(both, self.source, places[0])
+            vectors.put(one.minus(other), self.source, places[1])
+            total = total.plus(both)
             builder.yield_(total.re.value, total.im.value)
         self._put(Number(Vec(vectors, sums[0]), Vec(vectors, sums[1])), 0, i, k)
-        with builder.loop(1, half) as result:
-            middle, side = self._pair_of_results(zero, result, half, element)
-            self._put(middle.plus(side), result, i, k)
-            self._put(middle.minus(side), radix - result, i, k)
+        pairs = builder.index(half - 1)
+        with builder.loop(0, builder.index(pairs + (AT_ONCE - 1)) // AT_ONCE) as block:
+            # The last results overlap those before them.
+            result = builder.index(builder.min(builder.index(block * AT_ONCE), pairs - AT_ONCE))
+            for number, (middle, side) in enumerate(self._pairs_of_results(zero, result, pairs, first)):
+                self._put(middle.plus(side), result + (number + 1), i, k)
+                self._put(middle.minus(side), radix - (result + (number + 1)), i, k)
 
-    def _pair_of_results(
-        self, zero: Number, result: IndexValue, half: IndexValue, element: Callable[[Index], Number]
-    ) -> tuple[Number, Number]:
-        """The sums over cosines and over sines of results `result` and radix - `result`."""
+    def _pairs_of_results(
+        self, zero: Number, result: IndexValue, pairs: IndexValue, first: Index
+    ) -> list[tuple[Number, Number]]:
+        """The sums over cosines and over sines of results from `result + 1` on and of those mirrored."""
         vectors, builder = self.vectors, self.vectors.builder
         none = vectors.constant(0.0).value
-        start = [result.value, zero.re.value, zero.im.value, none, none]
-        with builder.loop(1, half, carry=start) as (j, state):
-            exponent = builder.index(state[0])
-            middle, side = (Number(Vec(vectors, state[n]), Vec(vectors, state[n + 1])) for n in (1, 3))
-            one, other = element(j), element(self.radix - j)
-            root = vectors.pair(self.table, self.primes + exponent * 2)
-            middle = middle.plus_scaled(one.plus(other), root.re)
-            side = side.plus_scaled(one.minus(other), root.im)
-            following = builder.index(exponent + result)
-            following = builder.select(following >= self.radix, following - self.radix, following)
-            builder.yield_(following, middle.re.value, middle.im.value, side.re.value, side.im.value)
-        middle, side = (Number(Vec(vectors, state[n]), Vec(vectors, state[n + 1])) for n in (1, 3))
+
+        def numbers(state: Sequence[SSAValue]) -> list[tuple[Number, Number]]:
+            parts = [Vec(vectors, value) for value in state]
+            return [(Number(*parts[n : n + 2]), Number(*parts[n + 2 : n + 4])) for n in range(0, len(parts), 4)]
+
+        with builder.loop(0, pairs, carry=[zero.re.value, zero.im.value, none, none] * AT_ONCE) as (j, state):
+            both = vectors.number(self.source, self.after * (j + 1) + first)
+            apart = vectors.number(self.source, self.after * (self.radix - (j + 1)) + first)
+            sums: list[Number] = []
+            for number, (middle, side) in enumerate(numbers(state)):
+                root = vectors.pair(self.table, self.primes + (pairs * (result + number) + j) * 2)
+                sums += middle.plus_scaled(both, root.re), side.plus_scaled(apart, root.im)
+            builder.yield_(*(part.value for value in sums for part in value))
         # The roots' imaginary parts have their sign: times i, not -i.
-        return middle, Number(-side.im, side.re)
+        return [(middle, Number(-side.im, side.re)) for middle, side in numbers(state)]

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...hlo_dialect.ops.algorithms.fourier import unit_circle
 
-MAX_PRIME = 61
+MAX_PRIME = 127
 """The largest prime factor of a line; lengths with larger ones are convolutions."""
 
 OWN_CODE = (2, 3, 4, 5, 8)
@@ -115,7 +115,7 @@ class Pass:
     twiddles: int
     """The offset of those roots, (radix - 1, after) pairs; none are read if `after` is 1."""
     primes: int
-    """The offset of the roots of an odd prime radix."""
+    """The offset of the roots w^(j l) of an odd prime radix, for j and l from 1 up to half of it."""
 
 
 @dataclass(frozen=True)
@@ -343,5 +343,7 @@ def _roots_of_pass(tables: Tables, n: int, radix: int, before: int, after: int) 
 
     at = tables.place(("pass", n, radix, before), 2 * (radix - 1) * after, twiddles) if after > 1 else 0
     generic = radix not in OWN_CODE
-    primes = tables.place(("prime", radix), 2 * radix, lambda: roots(np.arange(radix), radix)) if generic else 0
+    pairs = np.arange(1, radix // 2 + 1)
+    size = 2 * len(pairs) ** 2
+    primes = tables.place(("prime", radix), size, lambda: roots(np.outer(pairs, pairs), radix)) if generic else 0
     return at, primes
