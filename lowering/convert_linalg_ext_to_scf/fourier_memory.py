@@ -159,24 +159,38 @@ class Moving:
                     self._write_element(self._element(part, j, lane), at + part)
 
     def read_real(self) -> None:
-        """Lines of real numbers: the imaginary parts are zero."""
-        vectors, builder = self.vectors, self.vectors.builder
-        with builder.loop(0, vectors.lanes) as lane:
+        """Lines of real numbers next to each other: the imaginary parts are zero."""
+        vectors, builder, planes = self.vectors, self.vectors.builder, self.planes
+        lanes, zero = vectors.lanes, vectors.constant(0.0)
+        starts = [self.lines.place(builder, lane) for lane in range(lanes)]
+        whole = builder.index(self.n) // lanes * lanes
+        with builder.loop(0, builder.index(whole) // lanes) as block:
+            j = block * lanes
+            columns = transposed([vectors.load(self.lines.array, start + j) for start in starts])
+            for number, column in enumerate(columns):
+                vectors.put(Number(column, zero), planes, j + number)
+        with builder.loop(0, lanes) as lane:
             start = self.lines.place(builder, lane)
-            with builder.loop(0, self.n) as j:
-                self._put_element(vectors.element_at(self.lines.array, j * self.lines.step + start), 0, j, lane)
-        zero = vectors.constant(0.0)
-        with builder.loop(0, self.n) as j:
-            vectors.store(zero, self.planes.buffer, self.planes.at + j * vectors.lanes + self.planes.apart)
+            with builder.loop(whole, self.n) as j:
+                self._put_element(vectors.element_at(self.lines.array, j + start), 0, j, lane)
+        with builder.loop(whole, self.n) as j:
+            vectors.store(zero, planes.buffer, planes.at + j * lanes + planes.apart)
 
     def write_real(self, scale: Vec) -> None:
         """The real parts."""
-        builder = self.vectors.builder
-        self._scale(scale, 0)
+        vectors, builder, lanes = self.vectors, self.vectors.builder, self.vectors.lanes
+        starts = [self.lines.place(builder, lane) for lane in range(lanes)]
+        whole = builder.index(self.n) // lanes * lanes
+        with builder.loop(0, builder.index(whole) // lanes) as block:
+            j = block * lanes
+            rows = transposed([vectors.number(self.planes, j + number).re * scale for number in range(lanes)])
+            for start, row in zip(starts, rows, strict=True):
+                vectors.store(row, self.lines.array, start + j)
+        self._scale(scale, whole)
         with builder.loop(0, self.lines.count) as lane:
             start = self.lines.place(builder, lane)
-            with builder.loop(0, self.n) as j:
-                self._write_element(self._element(0, j, lane), j * self.lines.step + start)
+            with builder.loop(whole, self.n) as j:
+                self._write_element(self._element(0, j, lane), j + start)
 
     def _scale(self, scale: Vec, first: Index) -> None:
         with self.vectors.builder.loop(first, self.n) as j:
