@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import accumulate
+from operator import mul
 from typing import cast
 
 from xdsl.dialects.builtin import i32
@@ -25,7 +27,7 @@ from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
 from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
 from ...hlo_dialect.ops.scatter import ScatterOp, returned_argument
 from ...hlo_dialect.ops.slicing import ConcatenateOp
-from ...hlo_dialect.shapes import is_static
+from ...hlo_dialect.shapes import Shape, is_static
 from ...hlo_dialect.types import (
     bit_width,
     constant_array,
@@ -244,6 +246,60 @@ def gather_of_broadcast(op: Operation) -> Rewrite | None:
         return None
     x = start(inner.operands[0]).reshape([size for size, _ in kept])
     return by(x.broadcast(tensor_type(op.result), [cast(int, batch) for _, batch in kept]))
+
+
+@simplifications.on(GatherOp)
+def gather_from_repeated(op: Operation) -> Rewrite | None:
+    """
+    A gather along a batching dimension that repeats its operand, as of one image for many regions, reads that alone.
+
+    The indices of each repetition become further indices into the one there is, and the repetitions are not written.
+    """
+    assert isinstance(op, GatherOp)
+    inner, dims, shape = op.operand.owner, op.dims, shape_of(op.operand)
+    if isinstance(inner, ReshapeOp):
+        inner = inner.operands[0].owner
+    if not isinstance(inner, BroadcastInDimOp) or not dims.batching:
+        return None
+    source, whole = shape_of(inner.operands[0]), shape_of(inner.result)
+    if not (is_static(source) and is_static(whole)) or 0 in whole:
+        return None
+    kept = {dim for size, dim in zip(source, inner.dims, strict=True) if size != 1}
+    repeats = {dim: _merged_dims(whole, shape, dim) for dim in dims.batching}
+    found = [(dim, merged) for dim, merged in repeats.items() if merged and not kept.intersection(merged)]
+    if not found:
+        return None
+    dim, merged = found[0]
+    number = dims.batching.index(dim)
+    left = [each for each in range(len(whole)) if each not in merged]
+    placed = [(size, left.index(each)) for size, each in zip(source, inner.dims, strict=True) if each in left]
+    x = start(inner.operands[0]).reshape([size for size, _ in placed])
+    x = x.broadcast([whole[each] for each in left], [each for _, each in placed])
+    x = x.reshape([*shape[:dim], *shape[dim + 1 :]])
+
+    def without(each: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(other - (other > dim) for other in each if other != dim)
+
+    new = replace(
+        dims,
+        collapsed=without(dims.collapsed),
+        batching=without(dims.batching),
+        index_batching=(*dims.index_batching[:number], *dims.index_batching[number + 1 :]),
+        index_map=without(dims.index_map),
+    )
+    properties = {name: value for name, value in op.properties.items() if name != "indices_are_sorted"}
+    properties["dimension_numbers"] = GatherDimensionNumbersAttr.of(new)
+    properties["slice_sizes"] = int_array([*op.sizes[:dim], *op.sizes[dim + 1 :]])
+    return by(x.builder.op(GatherOp, [x, op.start_indices], op.result.type, **properties))
+
+
+def _merged_dims(shape: Shape, reshaped: Shape, dim: int) -> list[int]:
+    """The dimensions of a shape, but those of size 1, that a reshape makes one of; none if parts are."""
+    outer = math.prod(reshaped[:dim])
+    counts = [1, *accumulate(shape, mul)]
+    if outer not in counts or outer * reshaped[dim] not in counts:
+        return []
+    return [each for each, size in enumerate(shape) if size != 1 and outer <= counts[each] < outer * reshaped[dim]]
 
 
 @simplifications.on(ScatterOp)

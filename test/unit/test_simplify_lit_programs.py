@@ -46,7 +46,17 @@ def inputs(module: ModuleOp, seed: int) -> list[np.ndarray]:
 @pytest.mark.parametrize("fast", [False, True])
 @pytest.mark.parametrize(
     "name",
-    ["integers", "slices", "partial_reduction", "convolution", "products", "cancellation", "selection", "movement"],
+    [
+        "integers",
+        "slices",
+        "partial_reduction",
+        "convolution",
+        "products",
+        "cancellation",
+        "selection",
+        "movement",
+        "picks",
+    ],
 )
 def test_results_stay(name: str, fast: bool) -> None:
     for text in functions(name):

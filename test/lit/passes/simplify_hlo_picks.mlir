@@ -95,3 +95,31 @@ func.func @wrapping() -> tensor<200xi1> {
   %1 = hlo.compare LT, %0, %zero : (tensor<200xi8>, tensor<200xi8>) -> tensor<200xi1>
   return %1 : tensor<200xi1>
 }
+
+// -----
+
+// One image for all regions is read where it is: only its channels remain a batching dimension.
+// CHECK-LABEL: @one_image
+// CHECK-NOT:   broadcast_in_dim
+// CHECK:       %[[X:.*]] = hlo.reshape %x : (tensor<1x3x4x5xf32>) -> tensor<3x20xf32>
+// CHECK-NEXT:  "hlo.gather"(%[[X]], %i) <{dimension_numbers = #hlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [1], start_index_map = [1], index_vector_dim = 3>, slice_sizes = array<i64: 1, 1>}>
+func.func @one_image(%x: tensor<1x3x4x5xf32>, %i: tensor<2x3x7x1xi32>) -> tensor<2x3x7xf32> {
+  %0 = hlo.broadcast_in_dim %x, dims = [0, 1, 2, 3] : (tensor<1x3x4x5xf32>) -> tensor<2x3x4x5xf32>
+  %1 = hlo.reshape %0 : (tensor<2x3x4x5xf32>) -> tensor<2x3x20xf32>
+  %2 = "hlo.gather"(%1, %i) <{dimension_numbers = #hlo.gather<collapsed_slice_dims = [2], operand_batching_dims = [0, 1], start_indices_batching_dims = [0, 1], start_index_map = [2], index_vector_dim = 3>, slice_sizes = array<i64: 1, 1, 1>}> : (tensor<2x3x20xf32>, tensor<2x3x7x1xi32>) -> tensor<2x3x7xf32>
+  return %2 : tensor<2x3x7xf32>
+}
+
+// -----
+
+// Windows of rows that repeat along the last, and in part along the first batching dimension, where all remain.
+// CHECK-LABEL: @repeated_rows
+// CHECK:       %[[X:.*]] = hlo.broadcast_in_dim %x, dims = [0, 2] : (tensor<2x9xf32>) -> tensor<2x3x9xf32>
+// CHECK-NEXT:  %[[Y:.*]] = hlo.reshape %[[X]] : (tensor<2x3x9xf32>) -> tensor<6x9xf32>
+// CHECK-NEXT:  "hlo.gather"(%[[Y]], %i) <{dimension_numbers = #hlo.gather<offset_dims = [2], operand_batching_dims = [0], start_indices_batching_dims = [1], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 4>}>
+func.func @repeated_rows(%x: tensor<2x9xf32>, %i: tensor<5x6x1xi32>) -> tensor<5x6x4xf32> {
+  %0 = hlo.broadcast_in_dim %x, dims = [0, 3] : (tensor<2x9xf32>) -> tensor<2x3x5x9xf32>
+  %1 = hlo.reshape %0 : (tensor<2x3x5x9xf32>) -> tensor<6x5x9xf32>
+  %2 = "hlo.gather"(%1, %i) <{dimension_numbers = #hlo.gather<offset_dims = [2], operand_batching_dims = [0, 1], start_indices_batching_dims = [1, 0], start_index_map = [2], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1, 4>}> : (tensor<6x5x9xf32>, tensor<5x6x1xi32>) -> tensor<5x6x4xf32>
+  return %2 : tensor<5x6x4xf32>
+}
