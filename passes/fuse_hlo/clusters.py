@@ -25,6 +25,12 @@ from .graph import LOOP_ROLES, BlockGraph, Node, is_splat_constant
 MAX_OPS = 200
 """Operations in one fusion: with more, register pressure and compile time cost more than memory traffic."""
 
+MAX_LOOP_OPS = 400
+"""Operations in one loop or reduction: long expressions ran faster than with 200, and compiled in about that time."""
+
+LOOPS = frozenset({"loop", "reduce"})
+"""Kinds of fusions that compute each element on its own."""
+
 MAX_INPUTS = 32
 """Operands of one fusion: the number of streams that address registers and hardware prefetchers can follow."""
 
@@ -93,6 +99,8 @@ class Clusters:
     reach: list[int] = field(default_factory=list[int])
     members: list[int] = field(default_factory=list[int])
     """For each cluster, the bits of all that were merged into it, and its own."""
+    most_ops: int = MAX_LOOP_OPS
+    """Operations in one loop or reduction."""
 
     @staticmethod
     def of(graph: BlockGraph) -> Clusters:
@@ -124,7 +132,7 @@ class Clusters:
                 places[index] = list(places[index])
         for index in repeated:
             places[index] = list(places[index])
-        return Clusters(self.graph, live, places, list(self.reach), list(self.members))
+        return Clusters(self.graph, live, places, list(self.reach), list(self.members), self.most_ops)
 
     def users_of(self, number: int) -> list[int]:
         """The clusters that read node `number`, in the order of its users; its own cluster included."""
@@ -166,7 +174,7 @@ class Clusters:
 
     def fits(self, one: Cluster, other: Cluster) -> bool:
         """Whether the two together stay within the limits, and no rule of another package keeps them apart."""
-        if len(one.ops) + len(other.ops) > MAX_OPS or not _same_window(one.number, other.number):
+        if len(one.ops) + len(other.ops) > self.bound(one, other) or not _same_window(one.number, other.number):
             return False
         if self.graph.apart and self._kept_apart(one, other):
             return False
@@ -177,6 +185,10 @@ class Clusters:
         joined = dict.fromkeys([*one.inputs, *other.inputs])
         inside = [v for v in joined if self._inside(v, one) or self._inside(v, other)]
         return len(joined) - len(inside) <= MAX_INPUTS
+
+    def bound(self, one: Cluster, other: Cluster) -> int:
+        """The most operations that the two together may have."""
+        return self.most_ops if one.kind in LOOPS and other.kind in LOOPS else MAX_OPS
 
     def _results(self, one: Cluster, other: Cluster) -> int:
         """The number of nodes of the two together that others read, and that fill a page."""

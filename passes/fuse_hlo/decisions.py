@@ -9,7 +9,7 @@ from enum import Enum
 from xdsl.ir import Operation
 
 from ...hlo_dialect.diagnostics import Diagnostic
-from .clusters import MAX_INPUTS, MAX_OPS, MAX_RESULTS, Cluster, Clusters
+from .clusters import MAX_INPUTS, MAX_RESULTS, Cluster, Clusters
 from .graph import LOOP_ROLES, Node
 from .producers import ProducerFusion
 from .rows import RowShape, too_few_rows
@@ -47,7 +47,7 @@ class Decision:
             node=self.node.name,
             user=self.user.name,
             fusion=self.fusion,
-            saved=_size_in_words(self.saved),
+            saved=size_in_words(self.saved),
             reason=self.reason,
         )
         return Diagnostic("remark", text, self.node.location)
@@ -93,7 +93,8 @@ def _reason(clusters: Clusters, rules: ProducerFusion, node: Node, user: Node) -
         few = _few_rows(node)
         return f"{fit}; {few}" if few and node.role == "reduce" else fit
     if not clusters.fits(own, target):
-        return f"the fusion would have more than {MAX_OPS} operations, {MAX_INPUTS} operands or {MAX_RESULTS} results"
+        most = clusters.bound(own, target)
+        return f"the fusion would have more than {most} operations, {MAX_INPUTS} operands or {MAX_RESULTS} results"
     between = clusters.indirect_path(own, target)
     if between is not None:
         other = clusters.graph.nodes[max(clusters.live[between].ops)].op.name
@@ -109,7 +110,7 @@ def _few_rows(node: Node) -> str | None:
     return None if row is None else too_few_rows(row)
 
 
-def _size_in_words(count: int) -> str:
+def size_in_words(count: int) -> str:
     """A byte count as printed in a remark: exact below 10,000, then in KB (1000 bytes) or MB (1,000,000 bytes)."""
     if count < 10_000:
         return f"{count} bytes"

@@ -81,7 +81,7 @@ class BlockGraph:
         self.index: dict[Operation, int] = {}
         self.unknown_ops: list[Operation] = []
         self.apart: dict[tuple[int, int], str] = {}
-        """Pairs of a producer and its user that another package keeps in different fusions, with the reason."""
+        """Pairs of a producer and its user that a package or a border keeps in different fusions, with the reason."""
         self.refused: dict[tuple[int, int], str] = {}
         """Reasons that rules have found why a producer and its user are in different fusions."""
         for op in block.ops:

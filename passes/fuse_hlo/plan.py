@@ -14,10 +14,10 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ...dialects.support.kernel import UNREAD
 from ...hlo_dialect.types import shape_of
-from .clusters import Cluster, Clusters
+from .borders import fuse_producers
+from .clusters import MAX_LOOP_OPS, Cluster, Clusters
 from .decisions import Decision, decisions
 from .graph import BlockGraph, is_splat_constant
-from .producers import ProducerFusion
 from .repeats import repeat_broadcasts, repeat_indices, repeat_large_rows, repeat_values
 from .row_products import fuse_row_products
 from .rows import fuse_rows
@@ -52,15 +52,18 @@ class BlockPlan:
     unknown: tuple[Operation, ...] = ()
 
 
-def plan_block(block: Block, strategy: Strategy, products: str = "packed", factors: bool = True) -> BlockPlan:
+def plan_block(
+    block: Block, strategy: Strategy, products: str = "packed", factors: bool = True, most_ops: int = MAX_LOOP_OPS
+) -> BlockPlan:
     """
     Partition the block's operations into fusions; `products`: how row fusions take in products of their rows;
-    `factors`: whether products take in what their factors are read through.
+    `factors`: whether products take in what their factors are read through; `most_ops`: of one loop or reduction.
     """
     graph = BlockGraph(block)
     if graph.unknown_ops:
         return BlockPlan((), (), tuple(graph.unknown_ops))
     clusters = Clusters.of(graph)
+    clusters.most_ops = most_ops
     decided: tuple[Decision, ...] = ()
     if strategy == "default":
         fuse_rows(clusters)
@@ -69,7 +72,7 @@ def plan_block(block: Block, strategy: Strategy, products: str = "packed", facto
         repeat_values(clusters)
         repeat_broadcasts(clusters)
         repeat_indices(clusters)
-        ProducerFusion(clusters).run()
+        clusters = fuse_producers(clusters)
         fuse_siblings(clusters, factors)
         decided = tuple(decisions(clusters))
         _peel_reshapes(clusters)

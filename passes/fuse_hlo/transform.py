@@ -21,6 +21,7 @@ from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp, ReturnOp, Whi
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.fusion import FusionKind, FusionOp
 from ...hlo_dialect.types import i64
+from .clusters import MAX_LOOP_OPS
 from .decisions import Decision
 from .epilogues import fuse_epilogues
 from .factor_sums import fuse_factor_sums
@@ -55,6 +56,8 @@ class FuseHloPass(HloPass):
     operations to matrix products only, or to nothing. Products of rows are part of row fusions, by factors that a
     kernel packs, which may be slices, with the transposes and concatenations of their results, or by factors whose
     tiles it streams, which is for GPUs; row-products=none is for targets whose row kernels cannot multiply.
+
+    A loop or reduction of more than most-ops operations is cut where the fewest bytes cross from one part to the next.
     """
 
     name = "fuse-hlo"
@@ -64,6 +67,11 @@ class FuseHloPass(HloPass):
     strategy: Literal["default", "none"] = "default"
     epilogues: Literal["none", "dots", "all"] = "all"
     row_products: Literal["none", "packed", "streamed"] = "packed"
+    most_ops: int = MAX_LOOP_OPS
+
+    def __post_init__(self) -> None:
+        if self.most_ops < 1:
+            raise ValueError(f"a fusion has at least one operation, not {self.most_ops}")
 
     def _joined(self, block: Block, given: Container[Operation]) -> Iterator[Decision]:
         """Merge fusions around products and convolutions."""
@@ -89,7 +97,7 @@ class FuseHloPass(HloPass):
                 block = pending.pop(0)
                 sink_constants(block)
                 prepare_loops(block)
-                plan = plan_block(block, self.strategy, self.row_products, self.epilogues == "all")
+                plan = plan_block(block, self.strategy, self.row_products, self.epilogues == "all", self.most_ops)
                 if plan.unknown:
                     raise self.unsupported(plan.unknown[0])
                 given = {op for op in block.ops if isinstance(op, FusionOp)}

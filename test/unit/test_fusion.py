@@ -486,6 +486,28 @@ def test_windows_keep_results(seed: int, monkeypatch: pytest.MonkeyPatch) -> Non
     same_results(random_program(rng, 40), FRONT + "fuse-hlo,outline-kernels", seed)
 
 
+@pytest.mark.parametrize("seed", range(66, 74))
+def test_borders_keep_results(seed: int) -> None:
+    """Fusions that are cut, several times, beside reductions, rows and what is computed again."""
+    rng = random.Random(seed)
+    same_results(random_program(rng, 60), f"{FRONT}fuse-hlo{{most-ops={rng.randint(1, 6)}}},outline-kernels", seed)
+
+
+@pytest.mark.parametrize("most", [7, 20])
+def test_parts_are_no_longer_than_allowed(most: int) -> None:
+    """Also where a fusion is many times too long, so that it is cut in several rounds."""
+    lines = [f"  %{i} = hlo.sine {f'%{i - 1}' if i else '%x'} : tensor<4xf32>" for i in range(150)]
+    text = program("%x: tensor<4xf32>", "\n".join([*lines, "  return %149 : tensor<4xf32>"]), "tensor<4xf32>")
+    module, _ = fuse(text, f"fuse-hlo{{most-ops={most}}}")
+    sizes = [len(list(op.body.block.ops)) - 1 for op in module.walk() if isinstance(op, FusionOp)]
+    assert sum(sizes) == 150 and max(sizes) <= most and len(sizes) == -(-150 // most)
+
+
+def test_a_bound_below_one_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one operation, not 0"):
+        build_passes("fuse-hlo{most-ops=0}")
+
+
 def test_fusions_stay_in_their_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clusters, "WINDOW", 10)
     lines = [f"  %{i} = hlo.sine {f'%{i - 1}' if i else '%x'} : tensor<4xf32>" for i in range(30)]
