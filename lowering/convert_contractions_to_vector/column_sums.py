@@ -7,7 +7,7 @@ added in order at the end. Pieces depend on the shape alone, and so do the bits 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, YieldOp
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.support.buffers import memref_type
 from ...dialects.support.scalar import scalar_attr
@@ -33,13 +33,16 @@ STEPS = 4
 
 
 def column_sum_of(
-    product: Contraction, structured: Sequence[Any], fills: Mapping[Any, Sequence[FillOp | None]]
+    product: Contraction, last: Operation, fills: Mapping[Any, Sequence[FillOp | None]]
 ) -> GenericOp | None:
-    """The generic of the kernel that adds up B along k, for each column, from zero; None if there is none."""
+    """
+    The generic that adds up B along k, for each column, from zero, after `last`, which completes the product; None if
+    there is none. The sums of one that comes before may be read before B is packed.
+    """
     k, n, b = product.k, product.n, product.b
     if product.outer or product.outer_k or not isinstance(product.element, (Float32Type, Float64Type)):
         return None
-    for op in structured:
+    for op in _after(last):
         if not isinstance(op, GenericOp) or len(op.inputs) != 1 or len(op.outputs) != 1 or not _adds(op.body.block):
             continue
         nest = nest_of_generic(op).without_unit_loops().collapsed()
@@ -54,6 +57,12 @@ def column_sum_of(
         if loops == [(False, n.size, n.b, 1), (True, k.size, k.b, 0)]:
             return op
     return None
+
+
+def _after(op: Operation) -> Iterator[Operation]:
+    while (following := op.next_op) is not None:
+        yield following
+        op = following
 
 
 def _adds(block: Block) -> bool:

@@ -63,8 +63,8 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine, constants: Kerne
             product = oriented(product, machine)
             if alternates(product, constants_of(kernel)):
                 product = with_matrices_apart(builder, product)
-            fills = absorbed_fills(structured)
-            summed = column_sum_of(product, structured, fills)
+            fills = absorbed_fills(_structured(kernel))
+            summed = column_sum_of(product, last, fills)
             padding = emit_product(builder, kernel, constants, op, product, machine, overwrite, summed)
             if summed is not None and summed in padding:
                 padding = (*padding, *filter(None, fills[summed]))

@@ -73,6 +73,25 @@ def test_update_of_the_bias() -> None:
     assert [kernel.kind for kernel in check(inputs("odd sizes"), updates=True).kernels] == ["dot"]
 
 
+def test_sum_that_the_product_needs() -> None:
+    """A sum that stands before the product, whose epilogue adds it, is computed before it."""
+    x, d, w = inputs("whole panels")
+    types = tuple(map(type_of, (x, d, w)))
+    source = f"""func.func @main(%x: {types[0]}, %d: {types[1]}) -> {types[2]} {{
+  %0 = hlo.fusion dot (%a = %x : {types[0]}, %b = %d : {types[1]}) -> {types[2]} {{
+    %zero = hlo.constant dense<0.0> : tensor<f32>
+    %s = hlo.reduce(%b init: %zero) applies hlo.add across dimensions = [0] : ({types[1]}, tensor<f32>) -> tensor<192xf32>
+    %g = hlo.dot_general %a, %b, contracting_dims = [0] x [0] : ({types[0]}, {types[1]}) -> {types[2]}
+    %t = hlo.broadcast_in_dim %s, dims = [1] : (tensor<192xf32>) -> {types[2]}
+    %r = hlo.add %g, %t : {types[2]}
+    hlo.return %r : {types[2]}
+  }}
+  func.return %0 : {types[2]}
+}}"""
+    (got,) = xhlo.compile(source).compute((x, d), None)
+    np.testing.assert_allclose(got, x.T @ d + d.sum(0), rtol=1e-4, atol=1e-3)
+
+
 def test_batch() -> None:
     assert [kernel.kind for kernel in check(inputs("whole panels", batch=3)).kernels] == ["dot"]
 
