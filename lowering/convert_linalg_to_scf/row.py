@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
-from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects.support.buffers import Buffer, memref_type
+from ...dialects.support.views import root_buffer
 from ..loop_nests.cost import body_cost, task_count, task_size
 from ..loop_nests.indices import chunk, delinearized
 from ..loop_nests.kernel_builder import IndexValue
@@ -157,6 +158,8 @@ def plan_rows(
     shape = nests[0].sizes[:rows]
     if not shape or len(shape) < rows or not all(has_rows(nest, shape) for nest in nests):
         return None
+    if not _stay_in_rows(nests, shape):
+        return None
     if math.prod(shape) < FEW_ROWS and task_count(1, sum(_work(n) for n in nests), 2) > 1:
         return None
     temporaries = row_temporaries(ops, rows)
@@ -170,6 +173,41 @@ def plan_rows(
         tuple(RowStep(nest, init) for nest, init in zip(nests, inits, strict=True)),
         {op.memref: memref_type(op.memref.type.get_shape()[rows:], op.memref.type.element_type) for op in temporaries},
     )
+
+
+def _stay_in_rows(nests: Sequence[Nest], shape: tuple[int, ...]) -> bool:
+    """Whether each row reads nothing that the nests compute of other rows: a kernel that is given may."""
+    touched: dict[SSAValue, list[tuple[Nest, Access]]] = {}
+    for nest in nests:
+        for access in nest.accesses:
+            touched.setdefault(access.root, []).append((nest, access))
+    written = {access.root for nest in nests for access in nest.outputs}
+    bodies = [op for nest in nests if nest.body is not None for op in nest.body.walk()]
+    loads = [op for op in bodies if isinstance(op, memref.LoadOp) and root_buffer(op.memref) in written]
+    if not all(_loads_of_row(op, len(shape)) for op in loads):
+        return False
+    read = {x.root for nest in nests for x in nest.inputs if isinstance(x, Access)}
+    moving = [loop for loop, size in enumerate(shape) if size > 1]
+    return all(_is_row_by_row(touched[root], moving, len(shape)) for root in touched if root in written & read)
+
+
+def _loads_of_row(op: memref.LoadOp, rows: int) -> bool:
+    owners = [index.owner for index in op.indices[:rows]]
+    return all(isinstance(owner, IndexOp) and owner.dim.value.data == loop for loop, owner in enumerate(owners))
+
+
+def _is_row_by_row(uses: Sequence[tuple[Nest, Access]], moving: Sequence[int], rows: int) -> bool:
+    """Whether all accesses to a buffer move with the rows alike, and none reaches into another row."""
+    steps = {(access.dynamic, *(access.strides[loop] for loop in moving)) for _, access in uses}
+    if len(steps) > 1:
+        return False
+    inside = [(x.offset, list(zip(x.strides[rows:], nest.sizes[rows:], strict=True))) for nest, x in uses]
+    if len({(offset, *sorted(loop for loop in loops if loop[1] > 1)) for offset, loops in inside}) == 1:
+        return True  # the same elements of each row
+    lowest = min(offset + sum(min(0, stride * (size - 1)) for stride, size in loops) for offset, loops in inside)
+    highest = max(offset + sum(max(0, stride * (size - 1)) for stride, size in loops) for offset, loops in inside)
+    (_, *strides), *_ = steps
+    return all(highest - lowest < abs(stride) for stride in strides)
 
 
 def _work(nest: Nest) -> int:
