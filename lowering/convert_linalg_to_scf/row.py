@@ -17,7 +17,7 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
-from ...dialects.support.buffers import Buffer, memref_type
+from ...dialects.support.buffers import Buffer, memref_type, row_major
 from ...dialects.support.views import root_buffer
 from ..loop_nests.cost import body_cost, task_count, task_size
 from ..loop_nests.indices import chunk, delinearized
@@ -184,16 +184,20 @@ def _stay_in_rows(nests: Sequence[Nest], shape: tuple[int, ...]) -> bool:
     written = {access.root for nest in nests for access in nest.outputs}
     bodies = [op for nest in nests if nest.body is not None for op in nest.body.walk()]
     loads = [op for op in bodies if isinstance(op, memref.LoadOp) and root_buffer(op.memref) in written]
-    if not all(_loads_of_row(op, len(shape)) for op in loads):
+    if not all(op.memref in touched and _loads_of_row(op, touched[op.memref], len(shape)) for op in loads):
         return False
     read = {x.root for nest in nests for x in nest.inputs if isinstance(x, Access)}
     moving = [loop for loop, size in enumerate(shape) if size > 1]
     return all(_is_row_by_row(touched[root], moving, len(shape)) for root in touched if root in written & read)
 
 
-def _loads_of_row(op: memref.LoadOp, rows: int) -> bool:
+def _loads_of_row(op: memref.LoadOp, uses: Sequence[tuple[Nest, Access]], rows: int) -> bool:
+    """Whether a body's load from a buffer, whose first dimensions are the rows, is from the row at hand."""
+    steps = row_major(buffer_of(op.memref).get_shape())[:rows]
     owners = [index.owner for index in op.indices[:rows]]
-    return all(isinstance(owner, IndexOp) and owner.dim.value.data == loop for loop, owner in enumerate(owners))
+    return all(access.strides[:rows] == steps for _, access in uses) and all(
+        isinstance(owner, IndexOp) and owner.dim.value.data == loop for loop, owner in enumerate(owners)
+    )
 
 
 def _is_row_by_row(uses: Sequence[tuple[Nest, Access]], moving: Sequence[int], rows: int) -> bool:
