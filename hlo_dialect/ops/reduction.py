@@ -338,7 +338,11 @@ def _ufunc_reduce(ufunc: np.ufunc, value: Array, init: Array) -> Array:
     if value.shape[-1] == 0:  # NumPy's empty sum is +0, which would turn -0 into +0.
         return np.broadcast_to(init, value.shape[:-1])
     values, start = working(value, wide=False), working(init, wide=False)
-    reduced = ufunc.reduce(values, axis=-1, dtype=values.dtype)
+    if ufunc is np.add and values.dtype.kind == "f":
+        # NumPy's sums begin with +0, and those of -0 would be +0.
+        reduced = np.add.reduce(values, axis=-1, dtype=values.dtype, initial=-0.0)
+    else:
+        reduced = ufunc.reduce(values, axis=-1, dtype=values.dtype)
     return round_to(ufunc(start, reduced, dtype=values.dtype), value.dtype)
 
 

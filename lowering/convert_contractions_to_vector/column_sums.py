@@ -47,7 +47,9 @@ def column_sum_of(
             continue
         nest = nest_of_generic(op).without_unit_loops().collapsed()
         source, (output, *_), fill = nest.inputs[0], nest.outputs, fills.get(op, (None,))[0]
-        if not isinstance(source, Access) or source.root is not b.root or fill is None or not is_zero(fill.inputs[0]):
+        if not isinstance(source, Access) or source.root is not b.root:
+            continue
+        if fill is None or not is_zero(fill.inputs[0], positive=True):
             continue
         if (source.offset, source.dynamic) != (b.offset, b.dynamic) or output.dynamic:
             continue

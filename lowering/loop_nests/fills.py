@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -39,9 +40,12 @@ def absorbed_fills(ops: Sequence[Operation]) -> dict[GenericOp, tuple[FillOp | N
     return absorbed
 
 
-def is_zero(value: SSAValue | None) -> bool:
-    """Whether a value is a constant that leaves a sum as it is."""
+def is_zero(value: SSAValue | None, positive: bool = False) -> bool:
+    """Whether a value is a constant that leaves a sum as it is; `positive`: and is not -0."""
     if value is None or not isinstance(value.owner, arith.ConstantOp):
         return False
     constant = value.owner.value
-    return isinstance(constant, (FloatAttr, IntegerAttr)) and cast(Any, constant).value.data == 0
+    if not isinstance(constant, (FloatAttr, IntegerAttr)):
+        return False
+    number = cast(Any, constant).value.data
+    return number == 0 and not (positive and math.copysign(1, number) < 0)

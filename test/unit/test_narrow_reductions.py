@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cpu_programs import DTYPES, on_threads, type_of
+from cpu_programs import DTYPES, FLOATS, TARGETS, on_threads, run, type_of
 
 
 def reduction(x: np.ndarray, axes: tuple[int, ...], operation: str, init: str) -> str:
@@ -49,3 +49,12 @@ def test_operations_of_several_steps(shape: tuple[int, ...], axes: tuple[int, ..
       return %0 : {kept} }}"""
     (found,) = on_threads(text, x)
     np.testing.assert_allclose(found, (1 + x).prod(axes) - 1, rtol=1e-11)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("element", FLOATS)
+@pytest.mark.parametrize("init", ["0.0", "-0.0"])
+def test_sums_of_negative_zeros(element: str, init: str, target: str) -> None:
+    x = np.full((4, 33), -0.0, DTYPES[element])
+    (total,) = run(reduction(x, (1,), "add", init), (x,), target)
+    assert not total.any() and (np.signbit(total) == (init == "-0.0")).all()
