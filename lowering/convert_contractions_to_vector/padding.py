@@ -173,8 +173,9 @@ class PaddedProductEmitter(DirectProductEmitter):
 
     def begin_task(self) -> None:
         super().begin_task()
-        type_ = memref_type((self.rows.count * self.rows.size,), self.product.element)
-        self._copy = self.builder.alloca(type_)
+        # A narrow factor is widened when it is read, as in place.
+        element = buffer_of(self.rows.padding.source).element_type
+        self._copy = self.builder.alloca(memref_type((self.rows.count * self.rows.size,), element))
 
     def emit_pass(
         self,

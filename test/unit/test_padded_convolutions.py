@@ -23,6 +23,12 @@ PADDED = {
     "padded along columns alone": plain((20, 22), (3, 3), 16, 32, pad=((1, 1), (0, 0))),
     "padded along rows alone": plain((20, 22), (3, 3), 16, 32, pad=((0, 0), (2, 2))),
     "doubles": plain((20, 22), (3, 3), 16, 32, pad=((1, 1), (1, 1)), element="f64"),
+    "few rows of bf16": plain(
+        (12, 4), (7, 5), 3, 16, pad=((1, 1), (1, 0)), rhs_order=(1, 2, 0, 3), element="bf16", result="f32"
+    ),
+    "few rows of f16": plain(
+        (12, 4), (7, 5), 3, 16, pad=((1, 1), (1, 0)), rhs_order=(1, 2, 0, 3), element="f16", result="f32"
+    ),
 }
 """Convolutions that pad rows themselves."""
 

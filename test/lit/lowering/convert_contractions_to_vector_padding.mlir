@@ -31,3 +31,16 @@ func.func @main(%x: tensor<8x56x56x16xf32>, %w: tensor<3x3x16x32xf32>) -> tensor
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<8x56x56x16xf32>, tensor<3x3x16x32xf32>) -> tensor<8x56x56x32xf32>
   return %0 : tensor<8x56x56x32xf32>
 }
+
+// -----
+
+// Few rows are not packed: they are copied as bf16, and widened when they are read.
+
+// CHECK-LABEL: func.func private @dot_0(
+// CHECK:       %[[NARROW:.*]] = memref.alloca() : memref<210xbf16>
+// CHECK:       func.call @dot_0_pad(%x, %[[NARROW]],
+// CHECK:         func.call @dot_0_block(%[[NARROW]],
+func.func @main(%x: tensor<2x12x4x3xbf16>, %w: tensor<7x5x3x16xbf16>) -> tensor<2x8x1x16xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 0]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x12x4x3xbf16>, tensor<7x5x3x16xbf16>) -> tensor<2x8x1x16xf32>
+  return %0 : tensor<2x8x1x16xf32>
+}
