@@ -202,9 +202,10 @@ class _Rows:
         inside = places[0].below(inner[0]) & places[1].below(inner[1])
         top = builder.index(builder.min(begins.max(low[2]), ends))
         bottom = builder.index(builder.min(low[2] + inner[2], ends)).max(top)
-        top, bottom = builder.select(inside, top, ends), builder.select(inside, bottom, ends)
+        # Without rows of the source, as where a task begins below them, all is filled as what is above them.
+        some = inside & (top < bottom)
+        top, bottom = builder.select(some, top, ends), builder.select(some, bottom, ends)
         above, width, last = plane * outer[2], outer[3], bottom - 1
-        some = top < bottom
         head = builder.select(some, low[3], 0)
         self._fill((above + begins) * width, (top - begins) * width + head)
         gap, tail = width - inner[3], width - inner[3] - low[3] + (ends - bottom) * width

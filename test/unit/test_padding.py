@@ -75,6 +75,14 @@ def test_elements(element: str, dtype: str) -> None:
     np.testing.assert_array_equal(xhlo.compile(text)(x), np.pad(x, [(1, 2), (3, 0)], constant_values=7))
 
 
+def test_tasks_that_begin_below_the_source() -> None:
+    """In guard mode memory holds a pattern before, so that what is not written shows."""
+    shape, padding = (40, 150, 29), [(1, 2), (0, 157), (3, 4)]
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    found = xhlo.compile(pad(shape, padding), guard=True)(x)
+    np.testing.assert_array_equal(found, np.pad(x, padding, constant_values=7))
+
+
 def test_what_is_fused_into_a_pad_is_kept() -> None:
     x = np.arange(16, dtype=np.float32).reshape(4, 4)
     for before, read in (
