@@ -8,11 +8,12 @@ goes to memory. The fusion must be the product's only user, and read each elemen
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...dialects.support.creation import create_op
 from ...dialects.support.editing import clone_op, erase_op, insert_before, replace_uses
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.control_flow import ReturnOp
@@ -140,21 +141,34 @@ def merged(producer: FusionOp, user: FusionOp) -> FusionOp:
         argument.name_hint = value.name_hint
     (local[producer.outs[0]],) = taken_into(block, producer, local, copies=not last)
     returned = taken_into(block, user, local)
-    location = user.location
     kind = "dot" if any(op.name in ("hlo.dot_general", "hlo.convolution") for op in block.ops) else "custom"
-    block.add_op(ReturnOp.create(operands=returned, location=location))
-    fusion = FusionOp.create(
-        operands=inputs,
-        result_types=[result.type for result in user.outs],
-        properties={"kind": StringAttr(kind)},
+    fusion = replace_results(user.outs, user, inputs, block, returned, {"kind": StringAttr(kind)})
+    erase_op(user)
+    return fusion
+
+
+def replace_results(
+    results: Sequence[SSAValue],
+    place: FusionOp,
+    operands: Sequence[SSAValue],
+    block: Block,
+    returned: Sequence[SSAValue],
+    properties: dict[str, Attribute],
+) -> FusionOp:
+    """Insert, before `place`, a fusion with a body that returns these values, and let it have the uses of `results`."""
+    block.add_op(create_op(ReturnOp, operands=returned, location=place.location))
+    fusion = create_op(
+        FusionOp,
+        operands=operands,
+        result_types=[value.type for value in results],
+        properties=properties,
         regions=[Region([block])],
-        location=location,
+        location=place.location,
     )
-    insert_before(fusion, user)
-    for old, new in zip(user.outs, fusion.outs, strict=True):
+    insert_before(fusion, place)
+    for old, new in zip(results, fusion.outs, strict=True):
         new.name_hint = old.name_hint
         replace_uses(old, new)
-    erase_op(user)
     return fusion
 
 

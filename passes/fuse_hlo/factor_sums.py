@@ -11,10 +11,10 @@ import math
 from collections.abc import Container, Iterator, Sequence
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.support.creation import create_op, new_block
-from ...dialects.support.editing import detach_op, erase_op, insert_before, replace_uses
+from ...dialects.support.creation import new_block
+from ...dialects.support.editing import detach_op, erase_op, insert_before
 from ...hlo_dialect.op import is_elementwise
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.control_flow import ReturnOp
@@ -26,7 +26,7 @@ from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
 from ...hlo_dialect.types import element_of, shape_of
 from .clusters import MAX_INPUTS
 from .decisions import Decision, Verdict
-from .epilogues import taken_into
+from .epilogues import replace_results, taken_into
 from .graph import bytes_of
 
 _SUMMED = (BFloat16Type, Float16Type, Float32Type, Float64Type)
@@ -153,19 +153,6 @@ def _merge(early: FusionOp, late: FusionOp) -> None:
     for value, argument in local.items():
         argument.name_hint = value.name_hint
     made = [*taken_into(block, late, local), *taken_into(block, early, local)]
-    block.add_op(create_op(ReturnOp, operands=made, location=late.location))
-    results = [*late.outs, *early.outs]
-    fusion = create_op(
-        FusionOp,
-        operands=inputs,
-        result_types=[value.type for value in results],
-        properties=dict(late.properties),
-        regions=[Region([block])],
-        location=late.location,
-    )
-    insert_before(fusion, late)
-    for old, new in zip(results, fusion.outs, strict=True):
-        new.name_hint = old.name_hint
-        replace_uses(old, new)
+    replace_results([*late.outs, *early.outs], late, inputs, block, made, dict(late.properties))
     for op in (late, early):
         erase_op(op)

@@ -11,20 +11,19 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterator, Sequence
 
-from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ...dialects.support.creation import create_op, new_block
 from ...dialects.support.editing import erase_op, insert_before, replace_uses
 from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.ops.contraction import DotGeneralOp
-from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.conversion import ConvertOp
 from ...hlo_dialect.ops.fusion import FusionOp
 from ...hlo_dialect.ops.movement import ReshapeOp, TransposeOp
 from ...hlo_dialect.ops.slicing import ConcatenateOp, SliceOp
 from ...hlo_dialect.types import element_of, make_tensor, shape_of
 from .decisions import Decision, Verdict
-from .epilogues import taken_into
+from .epilogues import replace_results, taken_into
 from .graph import bytes_of
 
 
@@ -227,20 +226,8 @@ def _with_user(rows: FusionOp, user: FusionOp) -> FusionOp:
     made: dict[SSAValue, SSAValue] = dict(zip(rows.outs, taken_into(block, rows, local), strict=True))
     kept = [value for value in rows.outs if value not in user.operands]
     inner = taken_into(block, user, {value: made[value] for value in user.operands})
-    block.add_op(create_op(ReturnOp, operands=[*(made[value] for value in kept), *inner], location=rows.location))
-    results = [*kept, *user.outs]
-    fusion = create_op(
-        FusionOp,
-        operands=list(rows.operands),
-        result_types=[value.type for value in results],
-        properties=dict(rows.properties),
-        regions=[Region([block])],
-        location=rows.location,
-    )
-    insert_before(fusion, rows)
-    for old, new in zip(results, fusion.outs, strict=True):
-        new.name_hint = old.name_hint
-        replace_uses(old, new)
+    returned = [*(made[value] for value in kept), *inner]
+    fusion = replace_results([*kept, *user.outs], rows, rows.operands, block, returned, dict(rows.properties))
     for op in (user, rows):
         erase_op(op)
     return fusion
