@@ -28,9 +28,6 @@ from .contraction import Contraction
 from .shared_function import call_known, writes
 from .vectors import VectorBuilder
 
-STEPS = 4
-"""Steps along k whose sums do not wait for each other."""
-
 
 def column_sum_of(
     product: Contraction, last: Operation, fills: Mapping[Any, Sequence[FillOp | None]]
@@ -160,15 +157,7 @@ def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: Facts) ->
         parts = [(x,) if facts.group == 1 else vectors.halves(x) for x in loaded]
         return [reduce(vectors.add, part, total) for part, total in zip(parts, sums, strict=True)]
 
-    whole = count // STEPS * STEPS
-    with builder.loop(0, whole, step=STEPS, carry=[zero] * (each * STEPS)) as (first, sums):
-        parts = [added(sums[part * each : (part + 1) * each], first + part) for part in range(STEPS)]
-        builder.yield_(*(total for part in parts for total in part))
-    totals = list(sums[:each])
-    for part in range(1, STEPS):
-        totals = [vectors.add(x, y) for x, y in zip(totals, sums[part * each : (part + 1) * each], strict=True)]
-    with builder.loop(whole, count, carry=totals) as (step, sums):
-        builder.yield_(*added(sums, step))
+    sums = vectors.sum_of_steps(added, count, [zero] * each)
     for v, total in enumerate(sums):
         before = zero if facts.overwrite else vectors.load(found, [v * lanes], lanes)
         vectors.store(vectors.add(before, total), found, [v * lanes])

@@ -19,9 +19,6 @@ from .blocking import Blocking
 from .shared_function import writes
 from .vectors import VectorBuilder
 
-STEPS = 4
-"""Steps along k whose sums do not wait for each other."""
-
 
 @writes(3)
 def emit_offsets(builder: LoopBuilder, parameters: Sequence[SSAValue], blocking: Blocking) -> None:
@@ -42,15 +39,6 @@ def emit_offsets(builder: LoopBuilder, parameters: Sequence[SSAValue], blocking:
         loaded = [vectors.load(row, [v * lanes], lanes) for v in range(blocking.vectors)]
         return [vectors.dot(middle, b, total, unsigned=True) for b, total in zip(loaded, sums, strict=True)]
 
-    each = blocking.vectors
-    whole = count // STEPS * STEPS
-    with builder.loop(0, whole, step=STEPS, carry=[zero] * (each * STEPS)) as (first, sums):
-        parts = [added(sums[part * each : (part + 1) * each], first + part) for part in range(STEPS)]
-        builder.yield_(*(total for part in parts for total in part))
-    totals = list(sums[:each])
-    for part in range(1, STEPS):
-        totals = [vectors.add(x, y) for x, y in zip(totals, sums[part * each : (part + 1) * each], strict=True)]
-    with builder.loop(whole, count, carry=totals) as (step, sums):
-        builder.yield_(*added(sums, step))
+    sums = vectors.sum_of_steps(added, count, [zero] * blocking.vectors)
     for v, total in enumerate(sums):
         vectors.store(vectors.subtract(zero, total), found, [v * blocking.lanes])

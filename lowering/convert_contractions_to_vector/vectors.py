@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerType, VectorType, f32, i32, i64
@@ -16,6 +16,12 @@ from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 
 _WRAPS = {"overflowFlags": MAY_WRAP}
 _EXACT = {"fastmath": arith.FastMathFlagsAttr("none")}
+
+STEPS = 4
+"""Steps whose sums do not wait for each other."""
+
+Added: TypeAlias = Callable[[Sequence[SSAValue], Index], Sequence[SSAValue]]
+"""Sums with what a step adds to them."""
 
 
 def vector_type_of(value: SSAValue) -> VectorType[Any]:
@@ -152,6 +158,20 @@ class VectorBuilder:
             halves = zip(found[: size // 2], found[size // 2 :], strict=True)
             found = [self.shuffled(x, y, mask) for x, y in halves for mask in (low, high)]
         return found
+
+    def sum_of_steps(self, added: Added, count: Index, zeros: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """The sums, from `zeros` on, to which each of `count` steps adds; the sums of some steps do not wait."""
+        builder, each = self.builder, len(zeros)
+        whole = count // STEPS * STEPS
+        with builder.loop(0, whole, step=STEPS, carry=[*zeros] * STEPS) as (first, sums):
+            parts = [added(sums[part * each : (part + 1) * each], first + part) for part in range(STEPS)]
+            builder.yield_(*(total for part in parts for total in part))
+        totals = list(sums[:each])
+        for part in range(1, STEPS):
+            totals = [self.add(x, y) for x, y in zip(totals, sums[part * each : (part + 1) * each], strict=True)]
+        with builder.loop(whole, count, carry=totals) as (step, sums):
+            builder.yield_(*added(sums, step))
+        return sums
 
     def _inserted(
         self, cls: type[Operation], operands: list[SSAValue], type_: Attribute, properties: dict[str, Any] | None = None
