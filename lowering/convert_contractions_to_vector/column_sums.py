@@ -77,7 +77,7 @@ def _adds(block: Block) -> bool:
 
 @dataclass(frozen=True)
 class Facts:
-    """What the function that adds up a packed panel depends on."""
+    """The facts on which the function that adds up a packed panel depends."""
 
     width: int
     lanes: int

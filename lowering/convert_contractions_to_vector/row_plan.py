@@ -90,7 +90,7 @@ def _aligned(nests: Sequence[Nest], shape: tuple[int, ...]) -> dict[int, Nest]:
     read: dict[SSAValue, Strides] = {}
     """Of arguments, which operations may read in other ways too."""
     inputs = {x.root for nest in nests for x in nest.inputs if isinstance(x, Access)}
-    # What is only written passes no rows, and may be several parts of one result.
+    # A buffer that is only written passes no rows, and may be several parts of one result.
     written = {access.root for nest in nests for access in nest.outputs}
     passed = written & inputs
 

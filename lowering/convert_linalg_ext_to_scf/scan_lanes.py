@@ -27,7 +27,7 @@ LANES = 64
 """Pieces of a tile: steps of several vectors, none of which waits for another one."""
 
 TILE_BYTES = 1 << 14
-"""What a tile takes, with its results: half of the L1 cache."""
+"""The bytes of a tile with its results: half of the L1 cache."""
 
 LINE_BYTES = 64
 

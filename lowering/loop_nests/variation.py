@@ -39,7 +39,7 @@ def varying(
 
 
 def loads_of(nest: Nest) -> list[memref.LoadOp]:
-    """What the body reads by itself, at places that it computes."""
+    """The buffers that the body reads by itself, at places that it computes."""
     return [] if nest.body is None else [op for op in nest.body.ops if isinstance(op, memref.LoadOp)]
 
 

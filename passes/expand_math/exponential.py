@@ -242,7 +242,7 @@ def _log1p_single(x: Scalar) -> Scalar:
     scale = power_of_two(2 - e, x.type)
     quarter, power = x * 0.25, scale.fma(0.25, -1.0)
     f = quarter.fma(scale, power)
-    # What f was rounded by, over 1 + f.
+    # The rounding error of f, over 1 + f.
     lost = quarter.fma(scale, power - f)
     result = _log_special(u, _log_reduced(e.to_float(x.type), f, lost.fma(-f, lost)))
     return x.abs().compare("lt", 2.0**-25).select(x, result)

@@ -211,7 +211,7 @@ def _is_product(value: SSAValue, rows: FusionOp) -> bool:
 
 
 def _made(value: SSAValue, fusion: FusionOp) -> SSAValue:
-    """What a fusion returns as its result `value`."""
+    """The value inside a fusion that it returns as its result `value`."""
     last = fusion.body.block.last_op
     assert isinstance(value, OpResult) and last is not None
     return last.operands[value.index]

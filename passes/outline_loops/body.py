@@ -65,7 +65,7 @@ class LoopBody:
         """The size of the buffers that it takes, without those that only an iteration uses."""
         self.stack: list[Operation] = []
         self.first: list[Operation] = []
-        """What the function does before the loop."""
+        """The operations of the function before the loop."""
         self.between = set(between)
         for op in first:
             called = kernels[op.callee.root_reference.data] if isinstance(op, func.CallOp) else None

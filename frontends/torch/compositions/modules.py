@@ -1,4 +1,4 @@
-"""What torch takes as one operation: layers of transformers in inference, norms of weights, lists, tangents."""
+"""Operations that are single ones for torch: layers of transformers in inference, norms of weights, lists, tangents."""
 
 from __future__ import annotations
 
