@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.dialects.builtin import IndexType, IntegerType, i1
 from xdsl.ir import Block, SSAValue
 
 from ...dialects.support.attributes import integer_attr
@@ -88,6 +88,10 @@ class SmallLoops:
             _repeat(op, WHOLLY)
             return count * inner
         innermost = not any(inside.regions for inside in op.body.block.ops)
+        if not innermost and any(value.type == i1 for value in op.iter_args):
+            # LLVM threads a branch on the flag after the loop through the branches inside: it no longer sees a loop of
+            # so many iterations, and would warn on standard error.
+            return _ROLLED
         vectorizes = innermost and inner <= LONG_BODY and (count % LANES == 0 or count > MOST_ITERATIONS)
         if vectorizes and count:
             vectors = -(-count // LANES)

@@ -278,3 +278,27 @@ def test_select_and_scatter(padding: tuple[int, int], values: str) -> None:
         np.arange(2 * out, dtype=np.float32).reshape(2, out),
         np.array(0, np.float32),
     )
+
+
+def test_rows_of_windows_that_are_padding(capfd: pytest.CaptureFixture[str]) -> None:
+    """LLVM has nothing to say about loops in which a row of the window may be padding."""
+    text = """
+        func.func @main(%x: tensor<16x7xf64>, %s: tensor<20x4xf64>, %z: tensor<f64>) -> tensor<16x7xf64> {
+          %0 = "stablehlo.select_and_scatter"(%x, %s, %z) ({
+            ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+              %m = stablehlo.compare LE, %a, %b : (tensor<f64>, tensor<f64>) -> tensor<i1>
+              stablehlo.return %m : tensor<i1>
+          }, {
+            ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+              %m = stablehlo.add %a, %b : tensor<f64>
+              stablehlo.return %m : tensor<f64>
+          }) {window_dimensions = array<i64: 2, 4>, window_strides = array<i64: 1, 1>,
+              padding = dense<[[2, 3], [0, 0]]> : tensor<2x2xi64>}
+            : (tensor<16x7xf64>, tensor<20x4xf64>, tensor<f64>) -> tensor<16x7xf64>
+          return %0 : tensor<16x7xf64>
+        }"""
+    x = np.random.default_rng(0).standard_normal((16, 7))
+    inputs = (x, np.arange(80, dtype=np.float64).reshape(20, 4), np.array(0.0))
+    (want,) = Program(text).results(*inputs)
+    np.testing.assert_array_equal(xhlo.compile(text, guard=False)(*inputs), want)
+    assert capfd.readouterr().err == ""
