@@ -29,9 +29,9 @@ _KERNEL = 4096
 
 
 def fuse_producers(clusters: Clusters) -> Clusters:
-    """Run producer fusion; returns the state after it, `clusters` or a copy."""
+    """Run producer fusion, and cut what becomes too long; returns the state after it, `clusters` or a copy."""
     graph, most = clusters.graph, clusters.most_ops
-    while len(graph.nodes) > most:
+    while True:
         whole = clusters.trial(clusters.live)
         whole.most_ops = _HORIZON * most
         ProducerFusion(whole).run()

@@ -14,10 +14,10 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ...dialects.support.kernel import UNREAD
 from ...hlo_dialect.types import shape_of
-from .borders import fuse_producers
 from .clusters import MAX_LOOP_OPS, Cluster, Clusters
 from .decisions import Decision, decisions
 from .graph import BlockGraph, is_splat_constant
+from .producers import ProducerFusion
 from .repeats import repeat_broadcasts, repeat_indices, repeat_large_rows, repeat_values
 from .row_products import fuse_row_products
 from .rows import fuse_rows
@@ -72,11 +72,22 @@ def plan_block(
         repeat_values(clusters)
         repeat_broadcasts(clusters)
         repeat_indices(clusters)
-        clusters = fuse_producers(clusters)
+        clusters = _fuse_producers(clusters)
         fuse_siblings(clusters, factors)
         decided = tuple(decisions(clusters))
         _peel_reshapes(clusters)
     return BlockPlan(tuple(_Steps(clusters).build()), decided)
+
+
+def _fuse_producers(clusters: Clusters) -> Clusters:
+    """Run producer fusion; returns the state after it, `clusters` or a copy."""
+    if len(clusters.graph.nodes) <= clusters.most_ops:
+        ProducerFusion(clusters).run()
+        return clusters
+    # Most programs have no fusion to cut.
+    from .borders import fuse_producers
+
+    return fuse_producers(clusters)
 
 
 def _peel_reshapes(clusters: Clusters) -> None:
