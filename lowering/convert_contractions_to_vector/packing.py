@@ -144,9 +144,10 @@ class Packer:
         self.kc = blocking.kc * operand.group
         self.by_tasks = by_tasks
         self._all = None if by_tasks else constants.panels(operand, element, bias)
-        self._is_packed = self._all is not None
-        self.operand = replace(operand, local=False) if self._is_packed else operand
-        if not self._is_packed and not operand.local and not by_tasks:
+        self.is_packed = self._all is not None
+        """Whether its panels are constants."""
+        self.operand = replace(operand, local=False) if self.is_packed else operand
+        if not self.is_packed and not operand.local and not by_tasks:
             self._all = builder.alloc(self._every_panel)
         self.sums: ColumnSums | None = None
         """Adds up the columns of the operand, which is B, while they are packed."""
@@ -158,7 +159,7 @@ class Packer:
 
     @property
     def _states_least(self) -> bool:
-        return isinstance(self.element, BFloat16Type) and not self._is_packed
+        return isinstance(self.element, BFloat16Type) and not self.is_packed
 
     @property
     def _every_panel(self) -> Buffer:
@@ -193,7 +194,7 @@ class Packer:
     @property
     def count(self) -> int:
         """The number of panels to pack beforehand."""
-        return 0 if self.operand.local or self._is_packed else self.operand.matrices * self.operand.panels
+        return 0 if self.operand.local or self.is_packed else self.operand.matrices * self.operand.panels
 
     @property
     def run(self) -> int:
@@ -207,11 +208,6 @@ class Packer:
     def runs(self) -> int:
         """The number of runs, or of parts of them along k, to pack beforehand."""
         return self.count // self.operand.panels * -(-self.operand.panels // self.run) * self._parts
-
-    @property
-    def is_packed(self) -> bool:
-        """Whether its panels are constants."""
-        return self._is_packed
 
     @property
     def pieces(self) -> int:

@@ -115,9 +115,9 @@ def _wide(dims: Sequence[int], shape: tuple[int, ...]) -> list[int]:
 
 def _delay(early: FusionOp, late: FusionOp) -> bool:
     """Move what reads the results of `early` behind `late`, if `early` comes first; False if that is not possible."""
-    if _comes_before(late, early):
+    if late.is_before_in_block(early):
         owners = [value.owner for value in early.operands]
-        return not any(isinstance(owner, Operation) and _comes_before(late, owner) for owner in owners)
+        return not any(isinstance(owner, Operation) and late.is_before_in_block(owner) for owner in owners)
     later: list[Operation] = []
     waiting: set[SSAValue] = set(early.outs)
     op = early.next_op
@@ -136,13 +136,6 @@ def _delay(early: FusionOp, late: FusionOp) -> bool:
         detach_op(each)
         insert_before(each, place)
     return True
-
-
-def _comes_before(one: Operation, other: Operation) -> bool:
-    op = one.next_op
-    while op is not None and op is not other:
-        op = op.next_op
-    return op is other
 
 
 def _merge(early: FusionOp, late: FusionOp) -> None:

@@ -152,7 +152,7 @@ def _slice_inside(user: FusionOp, read: SSAValue, source: SSAValue, view: View) 
     block, operands = user.body.block, list(user.operands)
     number = operands.index(read)
     argument = block.args[number]
-    inputs = [*(value for value in operands if value is not read)]
+    inputs = [value for value in operands if value is not read]
     if source in inputs:
         whole = block.args[operands.index(source)]
     else:

@@ -68,9 +68,8 @@ class LoopBody:
         """The operations of the function before the loop."""
         self.between = set(between)
         for op in first:
-            called = kernels[op.callee.root_reference.data] if isinstance(op, func.CallOp) else None
-            if isinstance(op, func.CallOp) and called is not None:
-                self.first += self._inline(op, called)
+            if isinstance(op, func.CallOp):
+                self.first += self._inline(op, kernels[op.callee.root_reference.data])
             else:
                 self.first.append(op)
         for op in operations_in(loop):

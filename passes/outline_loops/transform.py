@@ -316,7 +316,8 @@ class _Kernels:
         size, inside = self._size(name, forks=True), self._size_of(loop)
         if size is None or size + inside > MOST_OPERATIONS or self._operations(name) > MOST_WORK:
             return [], []
-        written = [value for place, value in enumerate(op.operands) if Writes(self._given).of(name, place)]
+        writes = Writes(self._given)
+        written = [value for place, value in enumerate(op.operands) if writes.of(name, place)]
         held = sum(byte_size(cast(Buffer, value.type)) for value in written)
         if held > CPU.l2_bytes // 2 or not all(self._is_between(value, op, loop) for value in written):
             return [], []
