@@ -122,6 +122,43 @@ def repeated(values: Sequence[int]) -> bool:
     return len(set(values)) != len(values)
 
 
+Groups = list[tuple[list[int], list[int]]]
+
+
+def reshape_groups(source: Sequence[int], target: Sequence[int]) -> Groups | None:
+    """
+    The smallest groups of neighbouring dimensions with as many elements before a reshape as after it.
+
+    Dimensions of size 1 are in the group that follows them, or in a last one that may be empty on one side. None if a
+    size is unknown, and for shapes without elements.
+    """
+    if 0 in source or not (is_static(source) and is_static(target)):
+        return None
+    groups: Groups = []
+    outer = inner = 0
+    while outer < len(source) and inner < len(target):
+        starts, left, right = (outer, inner), source[outer], target[inner]
+        outer, inner = outer + 1, inner + 1
+        while left != right:
+            if left < right:
+                left, outer = left * source[outer], outer + 1
+            else:
+                right, inner = right * target[inner], inner + 1
+        groups.append(([*range(starts[0], outer)], [*range(starts[1], inner)]))
+    if outer < len(source) or inner < len(target):
+        groups.append(([*range(outer, len(source))], [*range(inner, len(target))]))
+    return groups
+
+
+def wide_groups(source: Sequence[int], target: Sequence[int]) -> Groups | None:
+    """The groups of a reshape, without dimensions of size 1."""
+    groups = reshape_groups(source, target)
+    if groups is None:
+        return None
+    wide = [([d for d in outer if source[d] != 1], [d for d in inner if target[d] != 1]) for outer, inner in groups]
+    return [(outer, inner) for outer, inner in wide if outer]
+
+
 def reshape_parts(source: Shape, target: Shape) -> list[tuple[int, ...]] | None:
     """
     For each dimension of a reshape's operand, the result's dimensions that it is split into, without those of size 1.
@@ -129,17 +166,14 @@ def reshape_parts(source: Shape, target: Shape) -> list[tuple[int, ...]] | None:
     An index into `source` is then a sum of multiples of indices into `target`. None if dimensions are merged, which
     would need divisions, and for shapes without elements.
     """
-    if 0 in source:
+    groups = wide_groups(source, target)
+    if groups is None or any(len(outer) > 1 for outer, _ in groups):
         return None
-    wide = [dim for dim, size in enumerate(target) if size != 1]
-    parts: list[tuple[int, ...]] = []
-    position = 0
-    for size in source:
-        first, product = position, 1
-        while product < size and position < len(wide):
-            product *= target[wide[position]]
-            position += 1
-        if product != size:
-            return None
-        parts.append(tuple(wide[first:position]))
-    return parts if position == len(wide) else None
+    parts = {outer[0]: tuple(inner) for outer, inner in groups}
+    return [parts.get(dim, ()) for dim in range(len(source))]
+
+
+def merged_dims(source: Sequence[int], target: Sequence[int], dim: int) -> list[int]:
+    """The operand's dimensions, but those of size 1, that a reshape makes `dim` of; none if it makes others of them."""
+    groups = wide_groups(source, target) or []
+    return [place for outer, inner in groups if inner == [dim] for place in outer]

@@ -20,7 +20,7 @@ from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, 
 from ...hlo_dialect.ops.slicing import ConcatenateOp, PadOp, SliceOp
 from ...hlo_dialect.ops.sort import SortOp
 from ...hlo_dialect.ops.window import ReduceWindowOp, SelectAndScatterOp
-from ...hlo_dialect.shapes import is_static
+from ...hlo_dialect.shapes import wide_groups
 from ...hlo_dialect.sharding.tilings import Tiling
 from ...hlo_dialect.types import shape_of
 from .layouts import Layouts
@@ -86,32 +86,14 @@ def _reshape(op: Operation, layouts: Layouts) -> Parts:
     """A dimension stays split if it is the outermost of a group that is merged or split up."""
     found = even(op.operands[0], layouts)
     before, after = shape_of(op.operands[0]), shape_of(op.results[0])
-    if found is None or 0 in before or not is_static(after):
+    groups = wide_groups(before, after)
+    if found is None or groups is None:
         return None
     sources: list[int | None] = [None] * len(after)
-    for outer, inner in _reshape_groups(before, after):
-        if outer and inner and after[inner[0]] % found.counts[outer[0]] == 0:
+    for outer, inner in groups:
+        if after[inner[0]] % found.counts[outer[0]] == 0:
             sources[inner[0]] = outer[0]
     return _moved(op, layouts, sources)
-
-
-def _reshape_groups(before: Sequence[int], after: Sequence[int]) -> list[tuple[list[int], list[int]]]:
-    """The smallest groups of dimensions, without those of size 1, with the same number of elements before and after."""
-    groups: list[tuple[list[int], list[int]]] = []
-    first = [dim for dim, size in enumerate(before) if size != 1]
-    second = [dim for dim, size in enumerate(after) if size != 1]
-    while first and second:
-        outer, inner = [first.pop(0)], [second.pop(0)]
-        left, right = before[outer[0]], after[inner[0]]
-        while left != right:
-            if left < right:
-                outer.append(first.pop(0))
-                left *= before[outer[-1]]
-            else:
-                inner.append(second.pop(0))
-                right *= after[inner[-1]]
-        groups.append((outer, inner))
-    return groups
 
 
 @partition_rules.on(ReverseOp)

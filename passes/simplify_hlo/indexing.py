@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import accumulate
-from operator import mul
 from typing import cast
 
 from xdsl.dialects.builtin import i32
@@ -27,7 +25,7 @@ from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
 from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
 from ...hlo_dialect.ops.scatter import ScatterOp, returned_argument
 from ...hlo_dialect.ops.slicing import ConcatenateOp
-from ...hlo_dialect.shapes import Shape, is_static
+from ...hlo_dialect.shapes import is_static, merged_dims
 from ...hlo_dialect.types import (
     bit_width,
     constant_array,
@@ -265,7 +263,7 @@ def gather_from_repeated(op: Operation) -> Rewrite | None:
     if not (is_static(source) and is_static(whole)) or 0 in whole:
         return None
     kept = {dim for size, dim in zip(source, inner.dims, strict=True) if size != 1}
-    repeats = {dim: _merged_dims(whole, shape, dim) for dim in dims.batching}
+    repeats = {dim: merged_dims(whole, shape, dim) for dim in dims.batching}
     found = [(dim, merged) for dim, merged in repeats.items() if merged and not kept.intersection(merged)]
     if not found:
         return None
@@ -291,15 +289,6 @@ def gather_from_repeated(op: Operation) -> Rewrite | None:
     properties["dimension_numbers"] = GatherDimensionNumbersAttr.of(new)
     properties["slice_sizes"] = int_array([*op.sizes[:dim], *op.sizes[dim + 1 :]])
     return by(x.builder.op(GatherOp, [x, op.start_indices], op.result.type, **properties))
-
-
-def _merged_dims(shape: Shape, reshaped: Shape, dim: int) -> list[int]:
-    """The dimensions of a shape, but those of size 1, that a reshape makes one of; none if parts are."""
-    outer = math.prod(reshaped[:dim])
-    counts = [1, *accumulate(shape, mul)]
-    if outer not in counts or outer * reshaped[dim] not in counts:
-        return []
-    return [each for each, size in enumerate(shape) if size != 1 and outer <= counts[each] < outer * reshaped[dim]]
 
 
 @simplifications.on(ScatterOp)

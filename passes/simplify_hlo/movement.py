@@ -18,7 +18,7 @@ from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.dynamic import DynamicUpdateSliceOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
 from ...hlo_dialect.ops.slicing import ConcatenateOp, SliceOp
-from ...hlo_dialect.shapes import is_static
+from ...hlo_dialect.shapes import is_static, merged_dims, reshape_groups
 from ...hlo_dialect.types import constant_array, shape_of, tensor_type
 from .rewrite import Rewrite, by, simplifications, start, to
 
@@ -58,10 +58,10 @@ def simplify_broadcast(op: Operation) -> Rewrite | None:
 def _before_joining(reshape: ReshapeOp, dims: Shape, shape: Shape) -> Rewrite | None:
     """The broadcast of a reshape's operand, reshaped; None if the reshape does more than join dimensions."""
     x = start(reshape.operands[0])
-    parts = _joined_dims(x.shape, shape_of(reshape.results[0]))
-    if parts is None:
+    groups = reshape_groups(x.shape, shape_of(reshape.results[0]))
+    if groups is None or any(len(inner) != 1 or not outer for outer, inner in groups):
         return None
-    pairs = list(zip(dims, parts, strict=True))
+    pairs = [(dims[dim], tuple(x.shape[part] for part in outer)) for outer, (dim,) in groups]
     if any(len(part) > 1 and shape[dim] != math.prod(part) for dim, part in pairs):
         return None
     sizes = {dim: part if len(part) > 1 else (shape[dim],) for dim, part in pairs}
@@ -69,20 +69,6 @@ def _before_joining(reshape: ReshapeOp, dims: Shape, shape: Shape) -> Rewrite | 
     first = list(itertools.accumulate(map(len, split), initial=0))
     placed = [first[dim] + at for dim, part in pairs for at in range(len(part))]
     return by(x.broadcast(list(itertools.chain(*split)), placed).reshape(shape))
-
-
-def _joined_dims(source: Shape, joined: Shape) -> list[Shape] | None:
-    """The sizes of the neighbouring dimensions that each of `joined` consists of; None if it is not made so."""
-    parts: list[Shape] = []
-    at = 0
-    for size in joined:
-        end = at + 1
-        while end < len(source) and math.prod(source[at:end]) < size:
-            end += 1
-        parts.append(source[at:end])
-        at = end
-    exact = [math.prod(part) for part in parts] == [*joined]
-    return parts if exact and at == len(source) else None
 
 
 def _through_reshape(source: Shape, reshaped: Shape, dims: Shape, shape: Shape) -> list[int] | None:
@@ -248,24 +234,15 @@ def concatenate_of_reshapes(op: Operation) -> Rewrite | None:
     if not any(isinstance(each.operands[0].owner, TransposeOp) for each in reshapes):
         return None
     result = tensor_type(op.results[0])
-    places = {_outermost(each, op.dim) for each in reshapes}
     sources = [shape_of(each.operands[0]) for each in reshapes]
-    place = places.pop()
-    if place is None or places or len({(*s[:place], *s[place + 1 :]) for s in sources}) != 1:
+    merged = [merged_dims(shape_of(each.operands[0]), shape_of(each.result), op.dim) for each in reshapes]
+    if not all(merged) or len({dims[0] for dims in merged}) != 1:
+        return None
+    place = merged[0][0]
+    if len({(*s[:place], *s[place + 1 :]) for s in sources}) != 1:
         return None
     parts = Builder().tensors([each.operands[0] for each in reshapes])
     return by(concatenate(parts, place).reshape(result))
-
-
-def _outermost(op: ReshapeOp, dim: int) -> int | None:
-    """The outermost of the operand's dimensions that a reshape merges into `dim`; None if it merges others with it."""
-    source, result = shape_of(op.operands[0]), shape_of(op.results[0])
-    if not is_static(source) or 0 in source:
-        return None
-    before, after = math.prod(result[:dim]), math.prod(result[dim + 1 :])
-    ends = [end for end in range(len(source) + 1) if math.prod(source[end:]) == after]
-    firsts = [place for place in range(len(source)) if math.prod(source[:place]) == before and source[place] != 1]
-    return firsts[0] if firsts and ends and firsts[0] < ends[-1] else None
 
 
 @simplifications.on(DynamicUpdateSliceOp)
