@@ -8,7 +8,7 @@ that search the operations around, and take several times as long; a compilation
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from typing import TypeVar
 
 from xdsl.ir import Block, Operation, Region, SSAValue, Use
@@ -104,12 +104,6 @@ def erase_op(op: Operation) -> None:
     _drop_uses(op)
     # Nothing refers to it any more, so that it is freed at once.
     op.results = NO_VALUES
-
-
-def erase_ops(ops: Iterable[Operation]) -> None:
-    """Erase operations in the order given: users first."""
-    for op in ops:
-        erase_op(op)
 
 
 def _drop_uses(op: Operation) -> None:

@@ -57,7 +57,7 @@ def of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
     return standard
 
 
-def instead_of(*functions: Callable[..., Any], table: dict[str, Any] = FUNCTIONS) -> Callable[[Any], Any]:
+def instead_of(*functions: Callable[..., Any]) -> Callable[[Any], Any]:
     """A decorator: the function is the namespace's, also where one of these functions of NumPy is called."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -65,7 +65,7 @@ def instead_of(*functions: Callable[..., Any], table: dict[str, Any] = FUNCTIONS
         def standard(*args: Any, **kwargs: Any) -> Any:
             return applied(function, args, kwargs)
 
-        table[function.__name__] = standard
+        FUNCTIONS[function.__name__] = standard
         REPLACED.update(dict.fromkeys(functions, function))
         return standard
 

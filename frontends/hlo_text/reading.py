@@ -11,7 +11,7 @@ from .conversion import convert
 from .parsing import parse_program
 
 
-def read_module(text: str, filename: str, ctx: Context, *, verify: bool = True) -> ModuleOp:
+def read_module(text: str, filename: str, ctx: Context) -> ModuleOp:
     """
     The module that HLO text denotes. Its operations have the locations that their metadata state.
 
@@ -19,11 +19,10 @@ def read_module(text: str, filename: str, ctx: Context, *, verify: bool = True) 
     that break a constraint of their operation; the errors are at their places in the text.
     """
     module, verified = convert(parse_program(text, filename), ctx)
-    if verify:
-        try:
-            verify_module(module, verified)
-        except DiagnosticError:
-            # Once more, with places in the text instead of those of the program that it was made from.
-            verify_module(convert(parse_program(text, filename, metadata=False), ctx)[0])
-            raise
+    try:
+        verify_module(module, verified)
+    except DiagnosticError:
+        # Once more, with places in the text instead of those of the program that it was made from.
+        verify_module(convert(parse_program(text, filename, metadata=False), ctx)[0])
+        raise
     return module

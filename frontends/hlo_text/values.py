@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
@@ -231,8 +230,3 @@ def read_dictionary(text: str) -> dict[str, str]:
         found[match[1]] = unquoted(match[2]) if match[2].startswith('"') else match[2]
         inner = inner[match.end() :]
     return found
-
-
-def number_text(values: Sequence[int]) -> str:
-    """`{1,2}`"""
-    return f"{{{','.join(map(str, values))}}}"

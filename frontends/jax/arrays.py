@@ -95,8 +95,8 @@ def _put_into_table(spec: int) -> bool:
     return was_missing
 
 
-def numbers_at(address: int, count: int, type_: Any = ctypes.c_int64) -> tuple[int, ...]:
-    return tuple((type_ * count).from_address(address)) if count and address else ()
+def numbers_at(address: int, count: int) -> tuple[int, ...]:
+    return tuple((ctypes.c_int64 * count).from_address(address)) if count and address else ()
 
 
 def shape_of(spec: int) -> tuple[int, ...]:

@@ -28,7 +28,3 @@ def is_recorded(tensors: list[Any]) -> bool:
     """Whether a gradient tape records what is computed from one of these tensors."""
     tapes = _tapes()
     return bool(tapes.could_possibly_record()) and bool(tapes.should_record_backprop(tensors))
-
-
-def is_eager_tensor(value: Any) -> bool:
-    return isinstance(value, tensorflow().Tensor) and hasattr(value, "__dlpack__") and hasattr(value, "_numpy")

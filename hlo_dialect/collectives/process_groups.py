@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from enum import IntEnum, StrEnum
 from itertools import pairwise
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -287,9 +287,6 @@ class ReplicaGroupMeshAxesAttr(ParametrizedAttribute):
         printer.print_string(", axes = ")
         printer.print_attribute(self.axes)
         printer.print_string(">")
-
-
-ReplicaGroups: TypeAlias = DenseIntOrFPElementsAttr | ReplicaGroupMeshAxesAttr
 
 
 def split_axes(sizes: dict[str, int], axes: Sequence[AxisRefAttr]) -> tuple[list[int], list[int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -341,13 +341,6 @@ class OptimizationBarrierOp(HloOp):
 
     def reference(self, *operands: Array) -> tuple[Array, ...]:
         return operands
-
-
-def yields(region: Region) -> Sequence[SSAValue]:
-    """The operands of the region's terminator."""
-    last = region.block.last_op
-    assert isinstance(last, ReturnOp)
-    return tuple(last.operands)
 
 
 OPS = (ReturnOp, WhileOp, IfOp, CaseOp, OptimizationBarrierOp)

@@ -32,18 +32,17 @@ def require_static(op: Operation) -> None:
             fail(op, f"cannot be decomposed: the shape of {value.type} is unknown")
 
 
-def of_floats(function: Callable[..., Tensor], wide: bool = False) -> Conversion:
+def of_floats(function: Callable[..., Tensor]) -> Conversion:
     """
     Lower `chlo.f %x, ..` by calling `function` on the operands in f32 (narrower ones too) or f64.
 
-    `wide` computes f32 in f64 as well, for functions whose steps would accumulate rounding errors. The result of
-    `function` is rounded to the result type unless that is boolean.
+    The result of `function` is rounded to the result type unless that is boolean.
     """
 
     def convert(op: Operation) -> None:
         require_static(op)
         builder = Builder()
-        operands = [x.convert(f64 if wide else computing_type(x.element)) for x in builder.tensors(op.operands)]
+        operands = [x.convert(computing_type(x.element)) for x in builder.tensors(op.operands)]
         builder.replace(op, function(*operands).convert(element_of(op.results[0])))
 
     return convert

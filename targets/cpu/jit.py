@@ -133,13 +133,11 @@ def optimize(text: str, timings: Timings | None = None, level: int = LEVEL) -> s
         return str(_optimized(text, _target_machine(), timings, level))
 
 
-def compile_to_assembly(text: str, timings: Timings | None = None, level: int = LEVEL, machine: Any = None) -> str:
+def compile_to_assembly(text: str, machine: Any = None) -> str:
     """Assembly for this machine, or for `machine`, which `target_machine` returned."""
     with _lock:
         machine = machine or _target_machine()
-        module = _optimized(text, machine, timings, level)
-        with _stage(timings, "codegen"):
-            return str(machine.emit_assembly(module))
+        return str(machine.emit_assembly(_optimized(text, machine, None, LEVEL)))
 
 
 def compile_to_object(text: str, timings: Timings | None = None, level: int = LEVEL, machine: Any = None) -> bytes:

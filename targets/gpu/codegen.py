@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -16,9 +13,6 @@ llvm: Any = llvmlite.binding
 
 LEVEL = 3
 """The level of LLVM's optimizer, the same as that of the vendors' compilers."""
-
-Timings = dict[str, float]
-"""Seconds by stage: parse, optimize, codegen."""
 
 _lock = threading.RLock()
 """Only one thread at a time may make and use llvmlite's objects."""
@@ -37,55 +31,43 @@ def _target_machine(triple: str, chip: str, features: str) -> Any:
     return target.create_target_machine(cpu=chip, features=features, opt=3)
 
 
-@contextmanager
-def _stage(timings: Timings | None, name: str) -> Generator[None]:
-    start = time.perf_counter()
-    yield
-    if timings is not None:
-        timings[name] = timings.get(name, 0.0) + time.perf_counter() - start
-
-
 class Backend:
     """LLVM's backend for one chip. Methods raise RuntimeError with LLVM's message for invalid text."""
 
     def __init__(self, triple: str, chip: str, features: str = ""):
         self._machine_of = triple, chip, features
 
-    def assembly(self, text: str, timings: Timings | None = None) -> str:
-        """The assembly of a module of LLVM IR; `timings` receives the seconds of each stage."""
-        return str(self._generated(text, "emit_assembly", timings))
+    def assembly(self, text: str) -> str:
+        """The assembly of a module of LLVM IR."""
+        return str(self._generated(text, "emit_assembly"))
 
-    def object_code(self, text: str, timings: Timings | None = None) -> bytes:
+    def object_code(self, text: str) -> bytes:
         """The object file of a module of LLVM IR."""
-        return bytes(self._generated(text, "emit_object", timings))
+        return bytes(self._generated(text, "emit_object"))
 
     def optimized(self, text: str) -> str:
         """The LLVM IR after the optimizer, as text."""
         with _lock:
-            return str(self._optimized(text, _target_machine(*self._machine_of), None))
+            return str(self._optimized(text, _target_machine(*self._machine_of)))
 
-    def _generated(self, text: str, method: str, timings: Timings | None) -> Any:
+    def _generated(self, text: str, method: str) -> Any:
         with _lock:
             machine = _target_machine(*self._machine_of)
-            module = self._optimized(text, machine, timings)
-            with _stage(timings, "codegen"):
-                return getattr(machine, method)(module)
+            return getattr(machine, method)(self._optimized(text, machine))
 
-    def _optimized(self, text: str, machine: Any, timings: Timings | None) -> Any:
-        with _stage(timings, "parse"):
-            # A separate context, because LLVM never frees objects interned in the global one.
-            module: Any = llvm.parse_assembly(text, context=llvm.create_context())
-            module.triple = self._machine_of[0]
-            module.data_layout = str(machine.target_data)
-            module.verify()
-        with _stage(timings, "optimize"):
-            options: Any = llvm.create_pipeline_tuning_options(speed_level=LEVEL)
-            # Threads only have vector loads and stores, which the code generator forms itself.
-            options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
-            options.loop_unrolling = True
-            builder: Any = llvm.create_pass_builder(machine, options)
-            manager: Any = builder.getModulePassManager()
-            manager.run(module, builder)
-            # llvmlite does not dispose of it: ObjectRef's empty method comes first in the method resolution order.
-            llvm.newpassmanagers.NewPassManager._dispose(manager)
+    def _optimized(self, text: str, machine: Any) -> Any:
+        # A separate context, because LLVM never frees objects interned in the global one.
+        module: Any = llvm.parse_assembly(text, context=llvm.create_context())
+        module.triple = self._machine_of[0]
+        module.data_layout = str(machine.target_data)
+        module.verify()
+        options: Any = llvm.create_pipeline_tuning_options(speed_level=LEVEL)
+        # Threads only have vector loads and stores, which the code generator forms itself.
+        options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
+        options.loop_unrolling = True
+        builder: Any = llvm.create_pass_builder(machine, options)
+        manager: Any = builder.getModulePassManager()
+        manager.run(module, builder)
+        # llvmlite does not dispose of it: ObjectRef's empty method comes first in the method resolution order.
+        llvm.newpassmanagers.NewPassManager._dispose(manager)
         return module

@@ -227,10 +227,6 @@ class FakeCuda:
         self._check_capture()
         return self.gpu.allocate_host(nbytes)
 
-    def _cuMemFreeHost(self, address: int) -> None:
-        self._check_capture()
-        self.gpu.free_host(address)
-
     def _cuMemcpyHtoDAsync(self, target: Any, source: int, nbytes: int, stream: Any) -> None:
         self.gpu.copy_to_device(int(target), source, nbytes, int(stream))
 

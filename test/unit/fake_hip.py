@@ -123,9 +123,6 @@ class FakeHip:
     def _hipHostMalloc(self, address: Any, size: Any, flags: Any) -> None:
         _store(address, self.gpu.allocate_host(_value(size)))
 
-    def _hipHostFree(self, address: Any) -> None:
-        self.gpu.free_host(_value(address))
-
     def _hipMemcpyHtoDAsync(self, target: Any, source: Any, size: Any, stream: Any) -> None:
         self.gpu.copy_to_device(_value(target), _value(source), _value(size), _value(stream))
 

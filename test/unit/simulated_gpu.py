@@ -180,10 +180,6 @@ class SimulatedDriver:
         self._host[block.ctypes.data] = block
         return block.ctypes.data
 
-    def free_host(self, address: int) -> None:
-        self._called("free_host")
-        del self._host[address]
-
     def bytes_at(self, address: int, nbytes: int) -> np.ndarray:
         """The device's memory at an address."""
         base = self._bases[bisect.bisect_right(self._bases, address) - 1]

@@ -102,7 +102,7 @@ def test_memory_is_allocated_during_a_capture_by_another_library(cuda: FakeCuda)
     cuda.gpu.captured.add(99)
     with driver.entered():
         driver.free(driver.allocate(64))
-        driver.free_host(driver.allocate_host(64))
+        driver.allocate_host(64)
         assert cuda.gpu.captured == {99} and driver.device_of(64) is None
         assert driver.is_captured(99) and not driver.is_captured(driver.new_stream())
 

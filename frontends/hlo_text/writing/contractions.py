@@ -93,9 +93,9 @@ def window_text(
     )
 
 
-def listed_or(attribute: Any, rank: int, default: int = 1) -> Sequence[int]:
-    """The entries of a list of integers that may be left out."""
-    return (default,) * rank if attribute is None else ints(attribute)
+def listed_or(attribute: Any, rank: int) -> Sequence[int]:
+    """The entries of a list of integers that is all ones where it is left out."""
+    return (1,) * rank if attribute is None else ints(attribute)
 
 
 def padding_of(op: Any, rank: int) -> list[list[int]]:

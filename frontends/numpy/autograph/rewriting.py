@@ -93,8 +93,8 @@ def _assign(name: str, value: ast.expr, at: ast.AST) -> ast.stmt:
     return ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], value), at)
 
 
-def _lambda(body: ast.expr, arguments: Sequence[str] = ()) -> ast.Lambda:
-    return ast.Lambda(_arguments(arguments), body)
+def _lambda(body: ast.expr) -> ast.Lambda:
+    return ast.Lambda(_arguments(()), body)
 
 
 def _call(name: str, arguments: Sequence[ast.expr], at: ast.AST) -> ast.Call:

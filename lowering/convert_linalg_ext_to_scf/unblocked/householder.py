@@ -182,18 +182,15 @@ def hessenberg(
         from_left(code, v, factor.conjugate(), a.part(i + 1, i + 1), rows, n - i - 1, w)
 
 
-def product_below(
-    code: Code, vectors: Grid, tau: Line, q: Grid, n: IndexValue, v: Line, w: Line, clear: bool = True
-) -> None:
-    """Q of reflectors whose vectors begin below the diagonal; `clear`: the vectors become zeros."""
+def product_below(code: Code, vectors: Grid, tau: Line, q: Grid, n: IndexValue, v: Line, w: Line) -> None:
+    """Q of reflectors whose vectors begin below the diagonal; the vectors become zeros."""
     code.identity(q, n, n)
     with code.downwards(0, n - 1) as i:
         rows = code.index(n - i - 1)
         vector_of(code, vectors.part(i + 1, i).down(0), rows, v)
         from_left(code, v, tau[i], q.part(i + 1, i + 1), rows, rows, w)
-        if clear:
-            with code.loop(i + 2, n) as r:
-                vectors[r, i] = code.number(0.0)
+        with code.loop(i + 2, n) as r:
+            vectors[r, i] = code.number(0.0)
 
 
 def tridiagonal(

@@ -148,9 +148,6 @@ class HipDriver:
         self._call(what, "hipHostMalloc", byref(address), c_size_t(nbytes), c_uint(0))
         return address.value or 0
 
-    def free_host(self, address: int) -> None:
-        self._call("free page-locked memory", "hipHostFree", c_void_p(address))
-
     def copy_to_device(self, target: int, source: int, nbytes: int, stream: int) -> None:
         self._copy("hipMemcpyHtoDAsync", f"copy {nbytes} bytes to the GPU", target, source, nbytes, stream)
 

@@ -190,10 +190,6 @@ class CudaDriver:
         with self._during_captures():
             return int(self._call(what, self._api.cuMemHostAlloc(nbytes, 0)))
 
-    def free_host(self, address: int) -> None:
-        with self._during_captures():
-            self._call("free page-locked memory", self._api.cuMemFreeHost(address))
-
     def copy_to_device(self, target: int, source: int, nbytes: int, stream: int) -> None:
         found = self._api.cuMemcpyHtoDAsync(target, source, nbytes, self._stream(stream))
         self._call(f"copy {nbytes} bytes to the GPU", found)
