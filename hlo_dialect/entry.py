@@ -9,7 +9,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ComplexType, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute
 
-from ..dialects.support.kernel import COMPLEX, is_kernel
+from ..dialects.support.kernel import COMPLEX, host_functions
 from .types import element_of, make_tensor, shape_of
 
 ENTRY = "main"
@@ -20,7 +20,7 @@ def find_entry(module: ModuleOp) -> func.FuncOp | None:
     The function that a program runs: @main, or its only function besides kernels, whatever its name; None if there is
     none.
     """
-    functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp) and not is_kernel(op)]
+    functions = list(host_functions(module))
     if len(functions) == 1 and not functions[0].is_declaration:
         return functions[0]
     return next((op for op in functions if op.sym_name.data == ENTRY and not op.is_declaration), None)

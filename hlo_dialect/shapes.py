@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, TupleType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from .types import make_tensor, tensor_type
+from .types import HloTensor, make_tensor, tensor_type
 
 DYNAMIC = DYNAMIC_INDEX
 Shape = tuple[int, ...]
@@ -26,6 +26,11 @@ BOUNDS = "hlo.bounds"
 
 def is_static(shape: Sequence[int]) -> bool:
     return DYNAMIC not in shape
+
+
+def has_known_shape(type_: Attribute) -> bool:
+    """Whether a type is no tensor, or one of known sizes."""
+    return not isinstance(type_, TensorType) or is_static(cast("HloTensor", type_).get_shape())
 
 
 def dims_agree(first: int, second: int) -> bool:

@@ -241,6 +241,11 @@ def is_complex(element_type: Attribute) -> bool:
     return type(element_type) is ComplexType
 
 
+def holds_quantized(type_: Attribute) -> bool:
+    """Whether a type is that of a tensor of quantized elements."""
+    return isinstance(type_, TensorType) and cast("HloTensor", type_).element_type.name == QUANTIZED
+
+
 def dense_constant(array: Array, type_: HloTensor | None = None) -> DenseIntOrFPElementsAttr[Any]:
     """
     A constant attribute in canonical form from an array.

@@ -67,6 +67,13 @@ def operations_in(op: Operation) -> list[Operation]:
     return found
 
 
+def values_read(op: Operation) -> list[SSAValue]:
+    """The operands of an operation and of all operations in its regions."""
+    if not op.regions:
+        return list(op.operands)
+    return [value for inner in op.walk() for value in inner.operands]
+
+
 def operations_of(block: Block) -> list[Operation]:
     """The operations of a block, without those inside of them. The list does not change with the block."""
     found: list[Operation] = []

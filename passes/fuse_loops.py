@@ -7,22 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Region, SSAValue
 
-from ..dialects.support.kernel import is_kernel
 from ..hlo_dialect.diagnostics import Diagnostic, engine_of
 from ..hlo_dialect.expressions.tensor import Builder
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.loops import ElementwiseLoop, Loop, elementwise_loop, merge_equal
+from ..hlo_dialect.loops.analysis import host_loops
 from ..hlo_dialect.op import replace_op
 from ..hlo_dialect.ops.control_flow import ReturnOp, WhileOp
 from ..hlo_dialect.ops.creation import ConstantOp
 from ..hlo_dialect.ops.elementwise_binary import AndOp
-from ..hlo_dialect.ops.fusion import FusionOp, in_fusion
+from ..hlo_dialect.ops.fusion import FusionOp
 from ..hlo_dialect.types import is_splat
-from ..hlo_dialect.walking import operations_in
 from .simplify_hlo.control_flow import carried_for_nothing
 
 MOST_WORK = 1 << 34
@@ -49,13 +47,9 @@ class FuseLoopsPass(HloPass):
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         engine = engine_of(ctx)
-        for function in module.body.block.ops:
-            if not isinstance(function, func.FuncOp) or is_kernel(function):
-                continue
-            # Inner loops first, as an outer one may become elementwise by them.
-            for op in reversed(operations_in(function)):
-                if isinstance(op, WhileOp) and not in_fusion(op):
-                    engine.emit(Diagnostic("remark", _fuse(op), op.location))
+        # An outer loop may become elementwise by inner ones.
+        for op in host_loops(module, inner_first=True):
+            engine.emit(Diagnostic("remark", _fuse(op), op.location))
 
 
 def _fuse(op: WhileOp) -> str:

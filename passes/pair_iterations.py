@@ -6,19 +6,17 @@ import math
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ..dialects.support.kernel import PAIRED, is_kernel
+from ..dialects.support.kernel import PAIRED
 from ..hlo_dialect.diagnostics import Diagnostic, engine_of
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.loops import Loop
+from ..hlo_dialect.loops.analysis import host_loops
 from ..hlo_dialect.op import HloOp, replace_op
 from ..hlo_dialect.ops.control_flow import OptimizationBarrierOp, ReturnOp, WhileOp
-from ..hlo_dialect.ops.fusion import in_fusion
 from ..hlo_dialect.types import bit_width, element_of, shape_of
-from ..hlo_dialect.walking import operations_in
 from .unroll_loops import repeat_body
 
 LARGE = 1 << 14
@@ -48,14 +46,11 @@ class PairIterationsPass(HloPass):
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         engine = engine_of(ctx)
-        for function in module.body.block.ops:
-            if not isinstance(function, func.FuncOp) or is_kernel(function):
-                continue
-            for op in operations_in(function):
-                if isinstance(op, WhileOp) and not in_fusion(op) and self._gains(op):
-                    text = "two iterations at a time: saves copies of the state"
-                    engine.emit(Diagnostic("remark", text, op.location))
-                    _pair(op)
+        for op in host_loops(module):
+            if self._gains(op):
+                text = "two iterations at a time: saves copies of the state"
+                engine.emit(Diagnostic("remark", text, op.location))
+                _pair(op)
 
     def _gains(self, op: WhileOp) -> bool:
         loop = Loop(op)

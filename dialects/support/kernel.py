@@ -105,6 +105,11 @@ def kernels_of(module: ModuleOp) -> Iterator[func.FuncOp]:
     return (op for op in module.body.block.ops if is_kernel(op))
 
 
+def host_functions(module: ModuleOp) -> Iterator[func.FuncOp]:
+    """The functions of a module that are no kernels, in order."""
+    return (op for op in module.body.block.ops if isinstance(op, func.FuncOp) and not is_kernel(op))
+
+
 class Kernel:
     """The attributes of a kernel's function."""
 

@@ -6,20 +6,23 @@ All facts are derived from the IR when they are asked for, and hold until the lo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
+from ...dialects.support.kernel import host_functions
 from ..ops.comparison import CompareOp
 from ..ops.control_flow import OptimizationBarrierOp, WhileOp
 from ..ops.creation import constant_of
 from ..ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ..ops.elementwise_binary import AddOp, AndOp, SubtractOp
+from ..ops.fusion import in_fusion
 from ..types import bit_width, element_of, is_integer, is_unsigned, shape_of
+from ..walking import operations_in
 
 MIRRORED = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE", "NE": "NE"}
 """The comparisons that bound a counter, and the same with operands exchanged."""
@@ -33,6 +36,15 @@ class Induction:
     start: int | None
     """Its first value; None if that is not a constant."""
     step: int
+
+
+def host_loops(module: ModuleOp, inner_first: bool = False) -> Iterator[WhileOp]:
+    """The loops of a module that are in no kernel and no fusion, function by function; outer ones first unless told."""
+    for function in host_functions(module):
+        ops = operations_in(function)
+        for op in reversed(ops) if inner_first else ops:
+            if isinstance(op, WhileOp) and not in_fusion(op):
+                yield op
 
 
 class Loop:

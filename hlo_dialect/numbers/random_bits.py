@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -52,16 +53,16 @@ def _joined(low: Array, high: Array) -> Array:
     return low.astype(_U64) | high.astype(_U64) << _HALF
 
 
-def threefry(key: tuple[Array, Array], counter: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Two words of 32 bits for each counter."""
-    keys = (*key, key[0] ^ key[1] ^ _U32(THREEFRY_PARITY))
+def threefry(key: tuple[Any, Any], counter: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Two words of 32 bits for each counter, in NumPy's arrays or in any notation with the operators of integers."""
+    keys = (*key, key[0] ^ key[1] ^ THREEFRY_PARITY)
     first, second = counter[0] + keys[0], counter[1] + keys[1]
     for group in range(THREEFRY_GROUPS):
         for distance in THREEFRY_ROTATIONS[group % 2]:
             first = first + second
-            second = first ^ (second << _U32(distance) | second >> _U32(32 - distance))
+            second = ((second << distance) | (second >> (32 - distance))) ^ first
         first = first + keys[(group + 1) % 3]
-        second = second + keys[(group + 2) % 3] + _U32(group + 1)
+        second = second + keys[(group + 2) % 3] + (group + 1)
     return first, second
 
 

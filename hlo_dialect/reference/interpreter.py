@@ -35,9 +35,10 @@ from ..ops.check_calls import is_check, run_check_op
 from ..ops.control_flow import CaseOp, IfOp, ReturnOp, WhileOp
 from ..ops.creation import ConstantOp
 from ..ops.dynamism.dynamic_shapes import ShapedByOperandOp
-from ..shapes import is_static, shapes_agree
-from ..types import QUANTIZED, Array, numpy_dtype, tensor_type
+from ..shapes import has_known_shape, shapes_agree
+from ..types import Array, holds_quantized, numpy_dtype, tensor_type
 from ..verification import verify_operation
+from ..walking import values_read
 from .run_time_types import check_operands, check_results, is_dynamic, known_values
 
 Handler = Callable[[Operation, tuple[Array, ...], "Environment"], tuple[Array, ...]]
@@ -212,7 +213,7 @@ class Interpreter:
         def run(region: Region, *arguments: Array) -> tuple[Array, ...]:
             return self._run_region(region, environment, arguments)
 
-        if any(map(_is_quantized, op.operand_types)):
+        if any(map(holds_quantized, op.operand_types)):
             from ..ops.quantized.semantics import promote
 
             operands = promote(op, operands)
@@ -239,7 +240,7 @@ class Interpreter:
         except ValueError as error:
             if isinstance(op, ShapedByOperandOp):
                 fail(op, f"has sizes at run time that fit no array: {error}")
-            unknown = [str(type_) for type_ in op.result_types if not _is_known(type_)]
+            unknown = [str(type_) for type_ in op.result_types if not has_known_shape(type_)]
             if not unknown:
                 raise
             refuse(op, f"its result has the type {', '.join(unknown)}, and its operands do not give the shape")
@@ -269,7 +270,7 @@ class Interpreter:
         steps: list[Step] = []
         checked = isinstance(block.parent_op(), (FuncOp, CaseOp, IfOp, WhileOp))
         for op in reversed(ops):
-            used = dict.fromkeys(_values_read(op))
+            used = dict.fromkeys(values_read(op))
             dead = [value for value in used if value in local and value not in read]
             dead += [value for value in op.results if value not in read]
             read.update(used)
@@ -299,7 +300,7 @@ class Interpreter:
             return partial(_refuse_to_run, why)
         if isinstance(op, RegionOp):
             return self._run_region_op
-        if isinstance(op, HloOp) and any(map(_is_quantized, (*op.operand_types, *op.result_types))):
+        if isinstance(op, HloOp) and any(map(holds_quantized, (*op.operand_types, *op.result_types))):
             return self._run_quantized
         if callable(getattr(op, "reference", None)):
             return self._run_op
@@ -321,26 +322,11 @@ def _refuse_to_run(why: str, op: Operation, *_: object) -> NoReturn:
     fail(op, why)
 
 
-def _values_read(op: Operation) -> list[SSAValue]:
-    """The operands of the operation and of all operations in its regions."""
-    if not op.regions:
-        return list(op.operands)
-    return [value for inner in op.walk() for value in inner.operands]
-
-
 def refuse(op: Operation, why: str) -> NoReturn:
     """Raise the error for an operation that the interpreter cannot run."""
     name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
     message = f"'{name}' op is not supported by the reference interpreter: {why}"
     raise DiagnosticError(Diagnostic("error", message, op.location))
-
-
-def _is_quantized(type_: Attribute) -> bool:
-    return isinstance(type_, TensorType) and tensor_type(cast(Attribute, type_)).element_type.name == QUANTIZED
-
-
-def _is_known(type_: Attribute) -> bool:
-    return not isinstance(type_, TensorType) or is_static(tensor_type(cast(Attribute, type_)).get_shape())
 
 
 @cache

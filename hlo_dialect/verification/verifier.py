@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import cast
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr, TensorType, UnregisteredOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr, UnregisteredOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, SymbolTable
@@ -25,7 +25,7 @@ from ..diagnostics.suggestions import did_you_mean
 from ..op import HloOp
 from ..ops.control_flow import ReturnOp
 from ..shapes import types_agree
-from ..types import QUANTIZED, tensor_type
+from ..types import holds_quantized
 from .definitions import is_decided_by_types, verify_alone
 from .dominance import dominator_children
 from .tensors import has_plain_tensors, verify_tensors
@@ -372,16 +372,12 @@ def verify_constraints(op: Operation) -> None:
         if is_unranked(op):
             op = ranked(op)
         verify_tensors(op)
-    if isinstance(op, HloOp) and any(map(_holds_quantized, (*op.operand_types, *op.result_types))):
+    if isinstance(op, HloOp) and any(map(holds_quantized, (*op.operand_types, *op.result_types))):
         from ..ops.quantized.verification import verify_quantized
 
         verify_quantized(op)
     else:
         verify_alone(op)
-
-
-def _holds_quantized(type_: Attribute) -> bool:
-    return isinstance(type_, TensorType) and tensor_type(cast(Attribute, type_)).element_type.name == QUANTIZED
 
 
 def _verify_symbols(verifier: _Verifier, table: Operation) -> None:

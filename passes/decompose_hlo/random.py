@@ -20,10 +20,8 @@ from ...hlo_dialect.numbers.random_bits import (
     PHILOX_KEY_STEPS,
     PHILOX_MULTIPLIERS,
     PHILOX_ROUNDS,
-    THREEFRY_GROUPS,
-    THREEFRY_PARITY,
-    THREEFRY_ROTATIONS,
     split_dimension,
+    threefry,
 )
 from ...hlo_dialect.ops.algorithms.random import RngBitGeneratorOp, RngOp, number_rngs
 from ...hlo_dialect.shapes import is_static
@@ -71,19 +69,6 @@ def words(value: Tensor) -> Pair:
 
 def joined(low: Tensor, high: Tensor) -> Tensor:
     return low.convert(U64) | (high.convert(U64) << 32)
-
-
-def threefry(key: Pair, counter: Pair) -> Pair:
-    """Threefry-2x32 with 20 rounds."""
-    keys = (*key, key[0] ^ key[1] ^ THREEFRY_PARITY)
-    first, second = counter[0] + keys[0], counter[1] + keys[1]
-    for group in range(THREEFRY_GROUPS):
-        for distance in THREEFRY_ROTATIONS[group % 2]:
-            first = first + second
-            second = ((second << distance) | (second >> (32 - distance))) ^ first
-        first = first + keys[(group + 1) % 3]
-        second = second + keys[(group + 2) % 3] + (group + 1)
-    return first, second
 
 
 def philox(key: Pair, counter: Sequence[Tensor]) -> list[Tensor]:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.expressions.tensor import Decomposition
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.rules import Rules
-from ...hlo_dialect.shapes import is_static
-from ...hlo_dialect.types import tensor_type
+from ...hlo_dialect.shapes import has_known_shape
 from ...hlo_dialect.walking import operations_in
 
 decompositions = Rules[Decomposition]("decompose-hlo", __package__, "xhlo.decompositions")
@@ -79,10 +77,6 @@ class DecomposeHloPass(HloPass):
             for rule in (native, linked, unblocked, rule_of(op)):
                 if rule is None or op.parent is None:
                     continue
-                if not all(map(_is_known, (*op.operand_types, *op.result_types))):
+                if not all(map(has_known_shape, (*op.operand_types, *op.result_types))):
                     fail(op, f"has values of unknown size: {self.name} needs static shapes")
                 waiting += reversed([inner for new in rule(op) for inner in new.walk()])
-
-
-def _is_known(type_: Attribute) -> bool:
-    return not isinstance(type_, TensorType) or is_static(tensor_type(cast(Attribute, type_)).get_shape())

@@ -16,6 +16,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation
 
 from ...dialects.support.scalar import Scalar
+from .powers import with_sign_of_power
 
 APPROXIMATE = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
 
@@ -89,16 +90,7 @@ def divide(x: Scalar, y: Scalar) -> Scalar:
 def power(x: Scalar, y: Scalar) -> Scalar:
     """2^(y log2 |x|), with the signs and special cases of IEEE 754 pow. Relative error |y log2 x| 2^-22."""
     size = x.abs()
-    result = _instruction(y * _instruction(size, math_ops.Log2Op), math_ops.Exp2Op)
-    whole = y.trunc().compare("eq", y)
-    half = y * 0.5
-    odd = whole & half.trunc().compare("ne", half)
-    result = (x.bits().compare("lt", 0) & odd).select(-result, result)
-    finite_negative = x.compare("lt", 0.0) & size.compare("lt", math.inf)
-    result = (finite_negative & (whole ^ 1)).select(math.nan, result)
-    unit = x.compare("eq", 1.0) | y.compare("eq", 0.0)
-    unit = unit | (size.compare("eq", 1.0) & y.abs().compare("eq", math.inf))
-    return unit.select(1.0, result)
+    return with_sign_of_power(_instruction(y * _instruction(size, math_ops.Log2Op), math_ops.Exp2Op), x, y, size)
 
 
 def cbrt(x: Scalar) -> Scalar:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.creation import append, create_op, new_block
 from ...dialects.support.editing import clone_op, detach_op, erase_op, insert_before, set_operands
-from ...dialects.support.kernel import TRIP_COUNT, UNREAD, is_kernel
+from ...dialects.support.kernel import TRIP_COUNT, UNREAD, host_functions
 from ...hlo_dialect.diagnostics import engine_of
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp, ReturnOp, WhileOp
@@ -89,9 +88,7 @@ class FuseHloPass(HloPass):
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         engine = engine_of(ctx)
-        for function in list(module.body.block.ops):
-            if not isinstance(function, func.FuncOp) or is_kernel(function):
-                continue
+        for function in host_functions(module):
             pending = list(function.body.blocks)
             while pending:
                 block = pending.pop(0)

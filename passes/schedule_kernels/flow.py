@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.support.buffer_ops import buffer_type, byte_size, is_tensor
 from ...dialects.tensor_ops import is_reshape
+from ...hlo_dialect.walking import values_read
 from ..bufferize.in_place import KernelFacts, has_effects
 from ..plan_buffers.offsets import aligned
 
@@ -93,7 +94,7 @@ class Flow:
                 effects = number
             flow.sources.append(list(before))
             flow.readers.append([])
-        flow.kept = {flow.value_of[value] for value in read_values(last) if value in flow.value_of}
+        flow.kept = {flow.value_of[value] for value in values_read(last) if value in flow.value_of}
         flow._read_before_overwriting()
         for number, sources in enumerate(flow.sources):
             for source in sources:
@@ -116,7 +117,7 @@ class Flow:
         """Add an operation; returns those whose results it takes."""
         number = len(self.ops)
         self.ops.append(op)
-        values = read_values(op)
+        values = values_read(op)
         before = {index[owner]: None for value in values if (owner := value.owner) in index and owner is not op}  # pyright: ignore
         self.makes.append([])
         self.reads.append([])
@@ -204,10 +205,3 @@ def _overwritten(op: Operation, result: int, kernels: Mapping[str, KernelFacts])
         return op.operands[result : result + 1]
     facts = kernels.get(op.callee.root_reference.data) if isinstance(op, func.CallOp) else None
     return [] if facts is None else [op.operands[number] for number in facts.updated(result)]
-
-
-def read_values(op: Operation) -> list[SSAValue]:
-    """The operands of an operation and of all in its regions."""
-    if not op.regions:
-        return list(op.operands)
-    return [value for inner in op.walk() for value in inner.operands]

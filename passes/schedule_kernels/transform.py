@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ...dialects.support.buffer_ops import buffer_type, byte_size, is_tensor
 from ...dialects.support.editing import insert_before
-from ...dialects.support.kernel import is_kernel, kernels_of
+from ...dialects.support.kernel import host_functions, kernels_of
 from ...dialects.tensor_ops import is_reshape
 from ...hlo_dialect.diagnostics import Diagnostic, engine_of
 from ...hlo_dialect.diagnostics.diagnostic import DiagnosticEngine
@@ -55,8 +55,8 @@ class ScheduleKernelsPass(HloPass):
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         scheduler = Scheduler(module, engine_of(ctx), self.in_place)
-        for function in module.body.block.ops:
-            if isinstance(function, func.FuncOp) and not function.is_declaration and not is_kernel(function):
+        for function in host_functions(module):
+            if not function.is_declaration:
                 scheduler.schedule(function)
 
 

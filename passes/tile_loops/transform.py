@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.support.kernel import is_kernel
 from ...hlo_dialect.diagnostics import Diagnostic, engine_of
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.loops import Loop
+from ...hlo_dialect.loops.analysis import host_loops
 from ...hlo_dialect.ops.control_flow import WhileOp
-from ...hlo_dialect.ops.fusion import in_fusion
 from ...hlo_dialect.types import shape_of
-from ...hlo_dialect.walking import operations_in
 from ...lowering.device.cpu import CPU
 from ..fuse_hlo.graph import bytes_of
 from ..fuse_loops import FEWEST_AT_A_TIME, MOST_AT_A_TIME, MOST_WORK, divide, separate
@@ -57,12 +54,8 @@ class TileLoopsPass(HloPass):
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         engine = engine_of(ctx)
-        for function in module.body.block.ops:
-            if not isinstance(function, func.FuncOp) or is_kernel(function):
-                continue
-            for op in operations_in(function):
-                if isinstance(op, WhileOp) and not in_fusion(op):
-                    engine.emit(Diagnostic("remark", self._tile(op), op.location))
+        for op in host_loops(module):
+            engine.emit(Diagnostic("remark", self._tile(op), op.location))
 
     def _tile(self, op: WhileOp) -> str:
         """Replace the loop by one over tiles, if that pays; returns in words what was done, or why it stays."""
