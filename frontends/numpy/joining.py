@@ -157,15 +157,11 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> TracedArray:
 def tile(A: Any, reps: Any) -> TracedArray:
     counts = shape_argument(reps)
     rank = max(A.ndim, len(counts))
-    array = _widened_to(A, rank)
+    array = reshape(A, (*[1] * (rank - A.ndim), *A.shape))
     counts = (1,) * (rank - len(counts)) + counts
     pairs = [size for dim in range(rank) for size in (counts[dim], array.shape[dim])]
     spread = broadcast_to(reshape(array, [n for size in array.shape for n in (1, size)]), pairs)
     return reshape(spread, [count * size for count, size in zip(counts, array.shape, strict=True)])
-
-
-def _widened_to(array: TracedArray, rank: int) -> TracedArray:
-    return reshape(array, (*[1] * (rank - array.ndim), *array.shape))
 
 
 @implements(np.repeat, method="repeat")

@@ -130,14 +130,10 @@ def _sum_of_slices(x: TracedArray, y: TracedArray, low: int, high: int) -> Trace
 
 
 def _slid_complex(x: TracedArray, y: TracedArray, mode: str) -> TracedArray:
-    a, b, c, d = (_part(one, part) for one in (x, y) for part in ("real", "imag"))
+    a, b, c, d = (one.like(one.builder.operation(part, one.value)) for one in (x, y) for part in ("real", "imag"))
     real = _slid(a, c, mode) - _slid(b, d, mode)
     imaginary = _slid(a, d, mode) + _slid(b, c, mode)
     return x.like(x.builder.complex(real.value, imaginary.value))
-
-
-def _part(x: TracedArray, name: str) -> TracedArray:
-    return x.like(x.builder.operation(name, x.value))
 
 
 # Differences and integrals.

@@ -383,7 +383,7 @@ def verify_constraints(op: Operation) -> None:
 def _verify_symbols(verifier: _Verifier, table: Operation) -> None:
     """Names defined once, calls of functions that exist with operands that fit, and no cycle of calls."""
     symbols: dict[str, Operation] = {}
-    for op in _table_operations(table):
+    for op in [op for region in table.regions for block in region.blocks for op in block.ops]:
         name = op.properties.get("sym_name") or op.attributes.get("sym_name")
         if not isinstance(name, StringAttr):
             continue
@@ -396,10 +396,6 @@ def _verify_symbols(verifier: _Verifier, table: Operation) -> None:
         if isinstance(op, FuncOp):
             calls[name] = _verify_calls(verifier, op, symbols)
     _verify_no_recursion(verifier, calls)
-
-
-def _table_operations(table: Operation) -> list[Operation]:
-    return [op for region in table.regions for block in region.blocks for op in block.ops]
 
 
 def _verify_calls(verifier: _Verifier, func: FuncOp, symbols: dict[str, Operation]) -> list[tuple[str, Operation]]:

@@ -55,17 +55,13 @@ def _atan2(op: Any, x: Scalar, y: Scalar) -> Scalar:
     return x.apply(math.Atan2Op, y)
 
 
-def _smallest(x: Scalar) -> int:
-    return -(1 << (width_of(x.type) - 1))
-
-
 def _divide(op: Any, x: Scalar, y: Scalar) -> Scalar:
     if x.is_float:
         return x / y
     zero = y.compare("eq", 0)
     if _unsigned(op):
         return zero.select(-1, x.apply(arith.DivUIOp, zero.select(1, y)))
-    overflow = x.compare("eq", _smallest(x)) & y.compare("eq", -1)
+    overflow = x.compare("eq", -(1 << (width_of(x.type) - 1))) & y.compare("eq", -1)
     return zero.select(-1, x.apply(arith.DivSIOp, (zero | overflow).select(1, y)))
 
 

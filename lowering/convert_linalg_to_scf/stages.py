@@ -81,10 +81,6 @@ def _cuts(ops: Sequence[Operation], body: Block) -> list[int]:
     return cuts
 
 
-def _is_float(value: SSAValue) -> bool:
-    return isinstance(value.type, (Float32Type, Float64Type))
-
-
 def _lives(ops: Sequence[Operation], body: Block) -> list[tuple[int, int]]:
     """How many values `_live` finds at each cut, from 0 on, and how many of them are no floats."""
     number = {op: index for index, op in enumerate(ops)}
@@ -95,7 +91,7 @@ def _lives(ops: Sequence[Operation], body: Block) -> list[tuple[int, int]]:
             # It is live from after its operation up to its last reader.
             for place, change in ((number[op] + 1, 1), (max(readers) + 1, -1)) if readers else ():
                 values[place] += change
-                others[place] += change * (not _is_float(value))
+                others[place] += change * (not isinstance(value.type, (Float32Type, Float64Type)))
     return list(zip(accumulate(values), accumulate(others), strict=True))
 
 

@@ -151,7 +151,7 @@ def _negate(op: arith.NegfOp, to: LlvmBuilder) -> None:
         to.define(op.result, to.emit(llvm.FNegOp, (value,), value.type, properties))
 
 
-def _integer_intrinsic(name: str) -> Pattern:
+def integer_intrinsic(name: str) -> Pattern:
     def convert(op: Operation, to: LlvmBuilder) -> None:
         type_ = to.type(op.results[0].type)
         to.define(op.results[0], to.intrinsic(name, to.operands(op), type_, (type_,)))
@@ -204,11 +204,6 @@ def _index_cast(op: arith.IndexCastOp, to: LlvmBuilder) -> None:
         to.define(op.result, to.emit(llvm.SExtOp if have < want else llvm.TruncOp, (source,), type_))
 
 
-def _compare(to: LlvmBuilder, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    number = llvm.ICmpPredicateFlag(predicate).to_int()
-    return to.emit(llvm.ICmpOp, (lhs, rhs), to.mask(lhs.type), {"predicate": integer_attr(number, I64)})
-
-
 def _rounded_division(to: LlvmBuilder, op: Operation, up: bool) -> None:
     """
     Signed division rounded down or up: the truncated quotient, adjusted by one if the remainder is not 0 and its sign
@@ -220,8 +215,8 @@ def _rounded_division(to: LlvmBuilder, op: Operation, up: bool) -> None:
     quotient = to.emit(llvm.SDivOp, (lhs, rhs), type_)
     rest = to.emit(llvm.SRemOp, (lhs, rhs), type_)
     signs = to.emit(llvm.XOrOp, (rest, rhs), type_)
-    inexact = _compare(to, "ne", rest, zero)
-    side = _compare(to, "sge" if up else "slt", signs, zero)
+    inexact = to.compare("ne", rest, zero)
+    side = to.compare("sge" if up else "slt", signs, zero)
     move = to.emit(llvm.AndOp, (inexact, side), inexact.type)
     step = to.emit(llvm.ZExtOp, (move,), type_) if bit_width(type_) > 1 else move
     to.define(op.results[0], to.emit(llvm.AddOp if up else llvm.SubOp, (quotient, step), type_))
@@ -243,7 +238,7 @@ def _ceil_divide_unsigned(op: arith.CeilDivUIOp, to: LlvmBuilder) -> None:
     lhs, rhs = to.operands(op)
     quotient = to.emit(llvm.UDivOp, (lhs, rhs), lhs.type)
     rest = to.emit(llvm.URemOp, (lhs, rhs), lhs.type)
-    more = _compare(to, "ne", rest, to.zero(lhs.type))
+    more = to.compare("ne", rest, to.zero(lhs.type))
     step = to.emit(llvm.ZExtOp, (more,), lhs.type) if bit_width(lhs.type) > 1 else more
     to.define(op.result, to.emit(llvm.AddOp, (quotient, step), lhs.type))
 
@@ -254,7 +249,7 @@ def _add_extended(op: arith.AddUIExtendedOp, to: LlvmBuilder) -> None:
     lhs, rhs = to.operands(op)
     total = to.emit(llvm.AddOp, (lhs, rhs), lhs.type)
     to.define(op.sum, total)
-    to.define(op.overflow, _compare(to, "ult", total, lhs))
+    to.define(op.overflow, to.compare("ult", total, lhs))
 
 
 def _multiply_extended(extend: type[Operation]) -> Callable[[Any, LlvmBuilder], None]:
@@ -277,7 +272,7 @@ patterns.add({old: _one_to_one(new) for old, new in _INTEGER.items()})
 patterns.add({old: _one_to_one(new) for old, new in _CASTS.items()})
 patterns.add({old: _wrapping(new) for old, new in _WRAPPING.items()})
 patterns.add({old: _float(new) for old, new in _FLOAT.items()})
-patterns.add({old: _integer_intrinsic(name) for old, name in _INTEGER_INTRINSICS.items()})
+patterns.add({old: integer_intrinsic(name) for old, name in _INTEGER_INTRINSICS.items()})
 patterns.add({old: float_intrinsic(name) for old, name in _FLOAT_INTRINSICS.items()})
 patterns.add(
     {

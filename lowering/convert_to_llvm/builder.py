@@ -9,7 +9,6 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     BFloat16Type,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
@@ -32,7 +31,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.gpu.functions import WORKGROUP
-from ...dialects.llvm_loops import ACCESS_GROUPS, AccessGroupAttr
 from ...dialects.llvm_ops import AddrSpaceCastOp, ExtractElementOp, PoisonOp
 from ...dialects.support.attributes import integer_attr, symbol
 from ...dialects.support.buffers import Buffer, i32_array, row_major
@@ -51,8 +49,9 @@ NO_WRAP = IntegerAttr(3, i32)
 """nsw and nuw: in-bounds index arithmetic never wraps."""
 NO_PROPERTIES: Mapping[str, Attribute] = {}
 NO_BUNDLES: DenseArrayBase[Any] = DenseArrayBase.from_list(i32, ())
+NO_FAST_MATH = llvm.FastMathAttr(None)
 PLAIN_CALL: Mapping[str, Attribute] = {
-    "fastmathFlags": llvm.FastMathAttr(None),
+    "fastmathFlags": NO_FAST_MATH,
     "CConv": llvm.CallingConventionAttr("ccc"),
     "op_bundle_sizes": NO_BUNDLES,
     "TailCallKind": llvm.TailCallKindAttr(llvm.TailCallKind.NONE),
@@ -433,6 +432,11 @@ class LlvmBuilder:
         self.new_blocks.append(block)
         return block
 
+    def compare(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """Compare integers: `eq`, `slt`, `ult`, .."""
+        number = llvm.ICmpPredicateFlag(predicate).to_int()
+        return self.emit(llvm.ICmpOp, (lhs, rhs), self.mask(lhs.type), {"predicate": integer_attr(number, I64)})
+
     def begin_loop(self) -> tuple[Block, Block]:
         """
         Open a loop from 0 at the insertion point; the operations that follow are its body, which runs at least once.
@@ -463,8 +467,7 @@ class LlvmBuilder:
 
     def _branch_if_less(self, number: SSAValue, end: SSAValue, header: Block, exit_: Block) -> None:
         """Go on with iteration `number` of a loop, or leave it."""
-        properties = {"predicate": integer_attr(llvm.ICmpPredicateFlag.ULT.to_int(), I64)}
-        again = self.emit(llvm.ICmpOp, (number, end), I1, properties)
+        again = self.compare("ult", number, end)
         segments = {"operandSegmentSizes": i32_array((1, 1, 0))}
         self.add(create_op(llvm.CondBrOp, operands=(again, number), successors=(header, exit_), properties=segments))
 
@@ -490,11 +493,3 @@ def _alignment(value: int) -> IntegerAttr[IntegerType]:
 @lru_cache(maxsize=1024)
 def _string(text: str) -> StringAttr:
     return StringAttr(text)
-
-
-@lru_cache(maxsize=256)
-def access_group_attributes(groups: tuple[int, ...]) -> Mapping[str, Attribute]:
-    """The attribute of an access in these parallel loops."""
-    if not groups:
-        return NO_PROPERTIES
-    return {ACCESS_GROUPS: ArrayAttr([AccessGroupAttr(IntAttr(group)) for group in groups])}

@@ -44,10 +44,10 @@ from . import cpu
 from . import func as func_patterns
 from . import memref as memref_patterns
 from .bfloat import floats_as_bits
-from .builder import UNIT, LlvmBuilder, access_group_attributes, patterns
+from .builder import UNIT, LlvmBuilder, patterns
 from .conventions import AMD_32, AMD_64, CPU, GPU_32, GPU_64, INDEX_BITWIDTH, PTR, Conventions
 from .definitions import function_type, llvm_function
-from .independence import independent_bodies
+from .independence import access_group_attributes, independent_bodies
 from .kernels import is_launched, mark_kernel
 from .subnormals import Registers, flushed
 

@@ -15,11 +15,11 @@ from xdsl.dialects.builtin import VectorType, bf16, i8, i16
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from ...dialects.cpu import DotOp, GuardOp, HostCallOp, ParallelForOp, PrefetchOp, SafepointOp, ScaleOp, SlotOp
-from ...dialects.support.attributes import integer_attr, symbol
+from ...dialects.support.attributes import symbol
 from ...dialects.support.llvm_layout import byte_width
 from ...hlo_dialect.diagnostics import fail
 from .bfloat import BFLOAT_DOTS
-from .builder import I1, NO_PROPERTIES, LlvmBuilder, patterns
+from .builder import NO_PROPERTIES, LlvmBuilder, patterns
 from .conventions import I32, I64, PTR
 from .definitions import llvm_function
 from .subnormals import Registers, flushed
@@ -131,8 +131,7 @@ def _safepoint(op: SafepointOp, to: LlvmBuilder) -> None:
 
 
 def _is_not_zero(result: SSAValue, answer: SSAValue, to: LlvmBuilder) -> None:
-    predicate = {"predicate": integer_attr(llvm.ICmpPredicateFlag.NE.to_int(), I64)}
-    to.define(result, to.emit(llvm.ICmpOp, (answer, to.zero(I64)), I1, predicate))
+    to.define(result, to.compare("ne", answer, to.zero(I64)))
 
 
 @patterns.on(SlotOp)

@@ -15,14 +15,11 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.llvm_ops import FCmpOp, SelectOp
-from ...dialects.support.attributes import integer_attr
-from .builder import LlvmBuilder
+from .builder import NO_FAST_MATH, LlvmBuilder
 from .conventions import I64
-from .narrow import element_of
+from .narrow import compare_floats, element_of, select
 
 _F64 = Float64Type()
-_NO_FLAGS = llvm.FastMathAttr(None)
 _SPLIT = float((1 << 27) + 1)
 
 
@@ -37,7 +34,7 @@ class _Floats:
         return self.to.splat_like(self.to.float_constant(value, element_of(self.type)), self.type)
 
     def _binary(self, kind: type[Operation], x: SSAValue, y: SSAValue) -> SSAValue:
-        return self.to.emit(kind, (x, y), self.type, {"fastmathFlags": _NO_FLAGS})
+        return self.to.emit(kind, (x, y), self.type, {"fastmathFlags": NO_FAST_MATH})
 
     def add(self, x: SSAValue, y: SSAValue) -> SSAValue:
         return self._binary(llvm.FAddOp, x, y)
@@ -75,26 +72,14 @@ class _Floats:
         zero = self.constant(0.0)
         bits = to.emit(llvm.BitcastOp, (total,), bits_type)
         one = to.constant_like(1, bits_type)
-        is_even = self._same(to.emit(llvm.AndOp, (bits, one), bits_type), to.zero(bits_type))
-        signs = [self.compare("ogt", value, zero) for value in (total, lost)]
+        is_even = self.to.compare("eq", to.emit(llvm.AndOp, (bits, one), bits_type), to.zero(bits_type))
+        signs = [compare_floats(self.to, "ogt", value, zero) for value in (total, lost)]
         # Away from zero if the sum lacks something of its own sign.
-        outward = self._same(*signs)
-        step = self.select(outward, one, to.constant_like(-1, bits_type))
+        outward = self.to.compare("eq", *signs)
+        step = select(self.to, outward, one, to.constant_like(-1, bits_type))
         moved = to.emit(llvm.AddOp, (bits, step), bits_type)
-        moves = to.emit(llvm.AndOp, (is_even, self.compare("one", lost, zero)), is_even.type)
-        return to.emit(llvm.BitcastOp, (self.select(moves, moved, bits),), self.type)
-
-    def _same(self, x: SSAValue, y: SSAValue) -> SSAValue:
-        predicate = {"predicate": integer_attr(llvm.ICmpPredicateFlag.EQ.to_int(), I64)}
-        return self.to.emit(llvm.ICmpOp, (x, y), self.to.mask(x.type), predicate)
-
-    def compare(self, predicate: str, x: SSAValue, y: SSAValue) -> SSAValue:
-        number = llvm.FCmpPredicateFlag(predicate).to_int()
-        properties = {"predicate": integer_attr(number, I64), "fastmathFlags": _NO_FLAGS}
-        return self.to.emit(FCmpOp, (x, y), self.to.mask(x.type), properties)
-
-    def select(self, condition: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:
-        return self.to.emit(SelectOp, (condition, x, y), x.type, {"fastmathFlags": _NO_FLAGS})
+        moves = to.emit(llvm.AndOp, (is_even, compare_floats(self.to, "one", lost, zero)), is_even.type)
+        return to.emit(llvm.BitcastOp, (select(self.to, moves, moved, bits),), self.type)
 
 
 def multiply_add(to: LlvmBuilder, operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
@@ -121,4 +106,4 @@ def fused_multiply_add(to: LlvmBuilder, operands: Sequence[SSAValue], type_: Att
     total, total_lost = floats.sum(product, upper)
     exact = floats.add(total, floats.odd_sum(total_lost, upper_lost))
     # Infinities and NaNs have no halves.
-    return floats.select(floats.compare("uno", exact, exact), floats.add(product, z), exact)
+    return select(to, compare_floats(to, "uno", exact, exact), floats.add(product, z), exact)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, MemRefType
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ...dialects.cpu import ParallelForOp
+from ...dialects.llvm_loops import ACCESS_GROUPS, AccessGroupAttr
 from ...dialects.support.kernel import PART, Kernel, is_kernel
 from ...dialects.support.views import root_buffer
 from ...hlo_dialect.walking import operations_in
+from .builder import NO_PROPERTIES
 
 
 def independent_bodies(functions: Iterable[func.FuncOp]) -> dict[str, set[int]]:
@@ -72,3 +75,11 @@ def _differ(values: Sequence[SSAValue], function: func.FuncOp, has_own_parameter
         if not (parameter and has_own_parameters) and type(root.owner) is not memref.AllocaOp:
             return False
     return len(set(roots)) == len(roots)
+
+
+@lru_cache(maxsize=256)
+def access_group_attributes(groups: tuple[int, ...]) -> Mapping[str, Attribute]:
+    """The attribute of an access in these parallel loops."""
+    if not groups:
+        return NO_PROPERTIES
+    return {ACCESS_GROUPS: ArrayAttr([AccessGroupAttr(IntAttr(group)) for group in groups])}

@@ -9,6 +9,7 @@ from xdsl.dialects import llvm, math
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from .arith import integer_intrinsic
 from .builder import I1, LlvmBuilder, Pattern, flags_of, patterns
 from .fused import fused_multiply_add
 from .narrow import element_of, extend, float_intrinsic, in_single, truncate
@@ -56,14 +57,6 @@ _LIBRARY: dict[type[Operation], str] = {
     math.TanOp: "tan",
     math.TanhOp: "tanh",
 }
-
-
-def _count(name: str) -> Pattern:
-    def convert(op: Operation, to: LlvmBuilder) -> None:
-        type_ = to.type(op.results[0].type)
-        to.define(op.results[0], to.intrinsic(name, to.operands(op), type_, (type_,)))
-
-    return convert
 
 
 def _with_poison_flag(name: str) -> Pattern:
@@ -135,6 +128,6 @@ def _call_scalar(to: LlvmBuilder, name: str, operands: Sequence[SSAValue], type_
 
 
 patterns.add({old: float_intrinsic(name) for old, name in _INTRINSICS.items()})
-patterns.add({old: _count(name) for old, name in _COUNTS.items()})
+patterns.add({old: integer_intrinsic(name) for old, name in _COUNTS.items()})
 patterns.add({old: _with_poison_flag(name) for old, name in _WITH_POISON_FLAG.items()})
 patterns.add({old: _library_call(name) for old, name in _LIBRARY.items()})

@@ -25,7 +25,6 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.gpu.marks import NVVM, ROCDL
 from ...dialects.llvm_ops import AtomicRMWOp
-from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import Buffer
 from ...dialects.support.editing import operands_of
 from ...dialects.support.llvm_layout import Layout, integer
@@ -70,9 +69,7 @@ def from_memory(to: LlvmBuilder, value: SSAValue, layout: Layout) -> SSAValue:
         return value
     if layout.narrow > 1:
         return to.emit(llvm.TruncOp, (value,), to.like(value.type, integer(layout.narrow)))
-    predicate = {"predicate": integer_attr(llvm.ICmpPredicateFlag.NE.to_int(), I64)}
-    zero = to.zero(value.type)
-    return to.emit(llvm.ICmpOp, (value, zero), to.mask(value.type), predicate)
+    return to.compare("ne", value, to.zero(value.type))
 
 
 def to_memory(to: LlvmBuilder, value: SSAValue, layout: Layout) -> SSAValue:

@@ -24,12 +24,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...dialects.llvm_ops import FCmpOp, SelectOp
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.llvm_layout import Vector, integer
-from .builder import LlvmBuilder, Pattern, flags_of
+from .builder import NO_FAST_MATH, LlvmBuilder, Pattern, flags_of
 from .conventions import I32, I64
 
 _F32, _F64 = Float32Type(), Float64Type()
 _I16 = integer(16)
-_NO_FLAGS = llvm.FastMathAttr(None)
 
 
 def element_of(type_: Attribute) -> Attribute:
@@ -113,10 +112,10 @@ def extreme(to: LlvmBuilder, name: str, x: SSAValue, y: SSAValue) -> SSAValue:
     bits = [to.emit(llvm.BitcastOp, (value,), bits_type) for value in (x, y)]
     # Equal numbers differ in their bits only if they are zeros.
     equal = to.emit(llvm.BitcastOp, (to.emit(combine, bits, bits_type),), type_)
-    found = _select(to, _compare(to, predicate, x, y), x, y)
-    found = _select(to, _compare(to, "oeq", x, y), equal, found)
-    none = to.emit(llvm.FAddOp, (x, y), type_, {"fastmathFlags": _NO_FLAGS})
-    return _select(to, _compare(to, "uno", x, y), none, found)
+    found = select(to, compare_floats(to, predicate, x, y), x, y)
+    found = select(to, compare_floats(to, "oeq", x, y), equal, found)
+    none = to.emit(llvm.FAddOp, (x, y), type_, {"fastmathFlags": NO_FAST_MATH})
+    return select(to, compare_floats(to, "uno", x, y), none, found)
 
 
 def truncate(to: LlvmBuilder, value: SSAValue, type_: Attribute) -> SSAValue:
@@ -143,16 +142,16 @@ def _round_to_odd(to: LlvmBuilder, value: SSAValue) -> SSAValue:
     nearest = to.emit(llvm.FPTruncOp, (value,), single)
     back = to.emit(llvm.FPExtOp, (nearest,), double)
     bits = to.emit(llvm.BitcastOp, (nearest,), bits_type)
-    inexact = _compare(to, "one", value, back)
+    inexact = compare_floats(to, "one", value, back)
     magnitudes = [to.intrinsic("fabs", (x,), double, (double,)) for x in (value, back)]
-    larger = _compare(to, "ogt", *magnitudes)
+    larger = compare_floats(to, "ogt", *magnitudes)
     last = to.emit(llvm.AndOp, (bits, to.constant_like(1, bits_type)), bits_type)
-    even = to.emit(llvm.ICmpOp, (last, to.zero(bits_type)), inexact.type, {"predicate": integer_attr(_equal(), I64)})
+    even = to.compare("eq", last, to.zero(bits_type))
     moves = to.emit(llvm.AndOp, (inexact, even), inexact.type)
     one, minus_one = to.constant_like(1, bits_type), to.constant_like(-1, bits_type)
-    step = _select(to, larger, one, minus_one)
+    step = select(to, larger, one, minus_one)
     moved = to.emit(llvm.AddOp, (bits, step), bits_type)
-    return to.emit(llvm.BitcastOp, (_select(to, moves, moved, bits),), single)
+    return to.emit(llvm.BitcastOp, (select(to, moves, moved, bits),), single)
 
 
 def _round_to_bfloat(to: LlvmBuilder, value: SSAValue, type_: Attribute) -> SSAValue:
@@ -165,7 +164,7 @@ def _round_to_bfloat(to: LlvmBuilder, value: SSAValue, type_: Attribute) -> SSAV
     half = to.emit(llvm.AddOp, (last, to.constant_like(0x7FFF, bits_type)), bits_type)
     rounded = to.emit(llvm.LShrOp, (to.emit(llvm.AddOp, (bits, half), bits_type), shift), bits_type)
     quiet = to.emit(llvm.OrOp, (upper, to.constant_like(0x40, bits_type)), bits_type)
-    chosen = _select(to, _compare(to, "uno", value, value), quiet, rounded)
+    chosen = select(to, compare_floats(to, "uno", value, value), quiet, rounded)
     return to.emit(llvm.BitcastOp, (to.emit(llvm.TruncOp, (chosen,), half_type),), type_)
 
 
@@ -198,15 +197,13 @@ def _half_to_single(to: LlvmBuilder, value: SSAValue) -> SSAValue:
     # Infinities and NaNs have the largest exponent in both.
     special = binary(llvm.AddOp, normal, number(_HALF_REBIAS))
     quiet = binary(llvm.OrOp, special, number(0x400000))
-    special = _select(to, _ordered(to, "ugt", size, number(0x7C00)), quiet, special)
+    special = select(to, to.compare("ugt", size, number(0x7C00)), quiet, special)
     least = number(113 << 23)
-    properties = {"fastmathFlags": _NO_FLAGS}
+    properties = {"fastmathFlags": NO_FAST_MATH}
     scaled = as_float(binary(llvm.AddOp, moved, least))
     subnormal = to.emit(llvm.FSubOp, (scaled, as_float(least)), single, properties)
-    small = _select(
-        to, _ordered(to, "ult", size, number(0x400)), to.emit(llvm.BitcastOp, (subnormal,), bits_type), normal
-    )
-    found = _select(to, _ordered(to, "uge", size, number(0x7C00)), special, small)
+    small = select(to, to.compare("ult", size, number(0x400)), to.emit(llvm.BitcastOp, (subnormal,), bits_type), normal)
+    found = select(to, to.compare("uge", size, number(0x7C00)), special, small)
     return as_float(binary(llvm.OrOp, found, sign))
 
 
@@ -231,31 +228,22 @@ def _round_to_half(to: LlvmBuilder, value: SSAValue, type_: Attribute) -> SSAVal
     normal = binary(llvm.LShrOp, binary(llvm.SubOp, rounded, number(_HALF_REBIAS)), number(13))
     half = number(126 << 23)
     operands = [to.emit(llvm.BitcastOp, (x,), single) for x in (size, half)]
-    total = to.emit(llvm.FAddOp, operands, single, {"fastmathFlags": _NO_FLAGS})
+    total = to.emit(llvm.FAddOp, operands, single, {"fastmathFlags": NO_FAST_MATH})
     subnormal = binary(llvm.SubOp, to.emit(llvm.BitcastOp, (total,), bits_type), half)
-    found = _select(to, _ordered(to, "ult", size, number(113 << 23)), subnormal, normal)
-    found = _select(to, _ordered(to, "uge", size, number(143 << 23)), number(0x7C00), found)
+    found = select(to, to.compare("ult", size, number(113 << 23)), subnormal, normal)
+    found = select(to, to.compare("uge", size, number(143 << 23)), number(0x7C00), found)
     payload = binary(llvm.OrOp, binary(llvm.LShrOp, size, number(13)), number(0x7E00))
     payload = binary(llvm.AndOp, payload, number(0x7FFF))
-    found = _select(to, _ordered(to, "ugt", size, number(0xFF << 23)), payload, found)
+    found = select(to, to.compare("ugt", size, number(0xFF << 23)), payload, found)
     whole = binary(llvm.OrOp, found, sign)
     return to.emit(llvm.BitcastOp, (to.emit(llvm.TruncOp, (whole,), to.like(type_, _I16)),), type_)
 
 
-def _ordered(to: LlvmBuilder, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    number = llvm.ICmpPredicateFlag(predicate).to_int()
-    return to.emit(llvm.ICmpOp, (lhs, rhs), to.mask(lhs.type), {"predicate": integer_attr(number, I64)})
-
-
-def _equal() -> int:
-    return llvm.ICmpPredicateFlag.EQ.to_int()
-
-
-def _compare(to: LlvmBuilder, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+def compare_floats(to: LlvmBuilder, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     number = llvm.FCmpPredicateFlag(predicate).to_int()
-    properties = {"predicate": integer_attr(number, I64), "fastmathFlags": _NO_FLAGS}
+    properties = {"predicate": integer_attr(number, I64), "fastmathFlags": NO_FAST_MATH}
     return to.emit(FCmpOp, (lhs, rhs), to.mask(lhs.type), properties)
 
 
-def _select(to: LlvmBuilder, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    return to.emit(SelectOp, (condition, lhs, rhs), lhs.type, {"fastmathFlags": _NO_FLAGS})
+def select(to: LlvmBuilder, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    return to.emit(SelectOp, (condition, lhs, rhs), lhs.type, {"fastmathFlags": NO_FAST_MATH})

@@ -22,12 +22,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
-from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import Buffer, i32_array
 from ...dialects.support.llvm_layout import Vector
 from ...hlo_dialect.diagnostics import fail
 from .builder import LlvmBuilder, flags_of, patterns, vector_of
-from .conventions import I32, I64
+from .conventions import I32
 from .fused import multiply_add
 from .memref import from_memory, is_nontemporal, to_memory
 from .narrow import EXTREMES, extreme, has_soft_extremes, in_single
@@ -210,9 +209,7 @@ def _create_mask(op: vector.CreateMaskOp, to: LlvmBuilder) -> None:
     narrow = bound if bound.type == I32 else to.emit(llvm.TruncOp, (bound,), I32)
     lanes = vector_of(length, I32)
     numbers = DenseIntOrFPElementsAttr.from_list(cast(Any, lanes), list(range(length)))
-    operands = (to.attribute_constant(numbers, lanes), to.splat(narrow, length))
-    predicate = {"predicate": integer_attr(llvm.ICmpPredicateFlag.SLT.to_int(), I64)}
-    to.define(op.mask_vector, to.emit(llvm.ICmpOp, operands, to.mask(lanes), predicate))
+    to.define(op.mask_vector, to.compare("slt", to.attribute_constant(numbers, lanes), to.splat(narrow, length)))
 
 
 _REDUCTIONS = {

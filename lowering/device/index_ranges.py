@@ -108,7 +108,7 @@ class IndexRanges:
         bound, by = self._known(cast(arith.CmpiOp, test).rhs), self._known(step)
         if bound is None or by is None or by[0] < 0:
             return None
-        first = [self.ranges.get(value) for value in _incoming(header, _number(argument)) if value is not next_]
+        first = [self.ranges.get(value) for value in _incoming(header, cast(Any, argument).index) if value is not next_]
         lows = [found[0] for found in first if found is not None]
         if len(lows) != len(first) or not lows:
             return None
@@ -203,10 +203,6 @@ def _incoming(block: Block, number: int) -> list[SSAValue]:
             edges += list(zip(last.case_blocks, last.case_operand, strict=True))
             found += [operands[number] for target, operands in edges if target is block]
     return found
-
-
-def _number(argument: SSAValue) -> int:
-    return cast(Any, argument).index
 
 
 def _is_step(value: SSAValue, argument: SSAValue) -> bool:

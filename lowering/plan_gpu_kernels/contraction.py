@@ -92,7 +92,7 @@ def tensor_candidates(product: Product, chip: GpuChip) -> list[Candidate]:
     tiles = [replace(one, tile=replace(one.tile, lanes=chip.warp)) for one in TENSOR_TILES]
     candidates = [_of_size(one, size) for one in tiles if fits(one.tile, chip)]
     if _may_copy(product, chip):
-        fitting = [one for one in candidates if _pieces(one.tile, product) <= MOST_COPIES]
+        fitting = [one for one in candidates if sum(count for count, _ in _vectors(one.tile, product)) <= MOST_COPIES]
     else:
         fitting = [one for one in candidates if _sums(one.tile) + _moved(one.tile, product) <= MOST_REGISTERS]
     return fitting or candidates[-1:]
@@ -132,10 +132,6 @@ def _vectors(tile: Tile, product: Product) -> list[tuple[int, int]]:
         lanes = factor.vector(16 // size)
         found.append((outer * tile.k // (lanes * tile.block), lanes * size))
     return found
-
-
-def _pieces(tile: Tile, product: Product) -> int:
-    return sum(count for count, _ in _vectors(tile, product))
 
 
 def _moved(tile: Tile, product: Product) -> int:

@@ -77,7 +77,7 @@ class Rows:
         factor, rule = self.factor(op)
         if factor is None or rule is None:
             return (None,) * (len(op.operands) + len(op.results))
-        return [_dimension(dims, factor) for dims in rule.tensors]
+        return [next((dim for dim, factors in enumerate(dims) if factors == [factor]), None) for dims in rule.tensors]
 
     def factor(self, op: Operation) -> tuple[int | None, ShardingRule | None]:
         """The factor of an operation that numbers the rows, and all its factors. Raises _Dependent."""
@@ -210,10 +210,6 @@ def _users(value: SSAValue, block: Block) -> Iterator[Operation]:
             op = op.parent_op()
         if op is not None:
             yield op
-
-
-def _dimension(dims: Sequence[Sequence[int]], factor: int) -> int | None:
-    return next((dim for dim, factors in enumerate(dims) if factors == [factor]), None)
 
 
 def _check(op: Operation, places: Sequence[int | None], rows: Rows) -> None:

@@ -72,10 +72,6 @@ def _declares(line: str, symbol: str) -> bool:
     return line.startswith("declare ") and any(f"@{name}(" in line for name in (symbol, f'"{symbol}"'))
 
 
-def _text_of(symbol: str) -> str:
-    return f'@"{symbol}"'
-
-
 class _Writer:
     """Writes the functions of one text, and what they share."""
 
@@ -96,7 +92,7 @@ class _Writer:
     def function(self, symbol: str, plan: Plan, operands: int, result_bytes: Sequence[int]) -> None:
         """`void SYMBOL(void **buffers)`: the plan for every matrix."""
         results = len(result_bytes)
-        self.lines = [f"define {self.linkage}void {_text_of(symbol)}(ptr %buffers) nounwind {{", "entry:"]
+        self.lines = [f'define {self.linkage}void @"{symbol}"(ptr %buffers) nounwind {{', "entry:"]
         for number in range(operands + results + 1):
             name = "work" if number == operands + results else f"b{number}"
             self.lines += [

@@ -128,7 +128,7 @@ class Signature:
                 raise TypeError(f"argument {index} ('{name}') is given twice, by position and by name")
             found[index] = value
         if sorted(found) != list(range(len(inputs))):
-            raise TypeError(f"{_count_text(len(inputs), len(found))}{self._missing(found, inputs)}")
+            raise TypeError(f"expected {len(inputs)} arguments, got {len(found)}{self._missing(found, inputs)}")
         return [found[index] for index in range(len(inputs))]
 
     def _missing(self, found: Mapping[int, Any], inputs: Sequence[ArrayType]) -> str:
@@ -203,10 +203,6 @@ def signature_of(program: Any) -> Signature | None:
 def shape_text(type_: ArrayType) -> str:
     """`float32[4, 8]`, as jax prints types; `?` for unknown sizes."""
     return f"{type_.dtype}[{', '.join('?' if size < 0 else str(size) for size in type_.shape)}]"
-
-
-def _count_text(wanted: int, got: int) -> str:
-    return f"expected {wanted} arguments, got {got}"
 
 
 def _is_container(value: Any) -> bool:

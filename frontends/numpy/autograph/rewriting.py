@@ -176,7 +176,7 @@ class _Rewriter(ast.NodeTransformer):
             self._body(get, [ast.Return(values)], names, at),
             self._body(put, write, names, at, "__xhlo_values"),
         ]
-        shown: list[ast.expr] = [ast.Constant(_shown(name)) for name in names]
+        shown: list[ast.expr] = [ast.Constant(runtime.RETURNED if name == RETURNED else name) for name in names]
         statement = _call("Statement", [ast.Tuple(shown, ast.Load()), ast.Constant(scopes.problem_of(statements))], at)
         return made, [_load(get), _load(put), statement]
 
@@ -292,10 +292,6 @@ class _Rewriter(ast.NodeTransformer):
             for left, op, right in zip(sides, visited.ops, sides[1:], strict=False)
         ]
         return _call("and_", [_lambda(part) for part in parts], node)
-
-
-def _shown(name: str) -> str:
-    return runtime.RETURNED if name == RETURNED else name
 
 
 def _must_stay(statements: Sequence[ast.stmt]) -> bool:

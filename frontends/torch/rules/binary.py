@@ -71,10 +71,6 @@ def guarded(x: Value) -> Value:
     return x if _is_float(x) or dtype_of(x).is_complex else x.compare("EQ", 0).select(1, x)
 
 
-def _divide_integers(x: Value, y: Value) -> Value:
-    return x / guarded(y)
-
-
 @lowers("aten.div.Tensor aten.div.Scalar aten.true_divide.Tensor")
 def divide(step: Step, x: Any, y: Any) -> Value:
     return step.working(x) / step.working(y)
@@ -103,7 +99,7 @@ def floor_divide(step: Step, x: Any, y: Any) -> Value:
 def floor_divided(x: Value, y: Value) -> Value:
     """The quotient rounded down, as c10::div_floor_floating computes it."""
     if not _is_float(x):
-        quotient = _divide_integers(x, y)
+        quotient = x / guarded(y)
         if not dtype_of(x).is_signed:
             return quotient
         remainder = x - quotient * y
