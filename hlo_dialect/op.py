@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Protocol, Self, TypeGuard
 
+import numpy as np
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, Operation, Region, SSAValue
@@ -22,7 +23,7 @@ from ..dialects.support.creation import create_op
 from ..dialects.support.editing import erase_op, replace_uses
 from .diagnostics import op_error
 from .shapes import types_agree
-from .types import Array
+from .types import Array, element_of, numpy_dtype
 
 Role = Literal[
     "elementwise",
@@ -118,6 +119,14 @@ class HloOp(IRDLOperation, HasFolderInterface):
     def reference(self, *operands: Array) -> Array | tuple[Array, ...]:
         """The operation's results in NumPy, of exactly the result dtypes. Never modifies an operand."""
         raise NotImplementedError(f"{self.name} has no reference semantics")
+
+    def result_dtype(self) -> np.dtype[Any]:
+        """The dtype in which `reference` returns the first result. Raises DiagnosticError if NumPy has none."""
+        element = element_of(self.results[0])
+        dtype = numpy_dtype(element)
+        if dtype is None:
+            raise op_error(self, f"has no reference for elements of type {element}")
+        return dtype
 
     def flops(self) -> int:
         """Operations on elements, such as additions and multiplications; an elementary function counts as one."""

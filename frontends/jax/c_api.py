@@ -199,7 +199,8 @@ MemoryFunctionTable: struct_size extension_start instance_size get_user_data set
 _KINDS: dict[str, Any] = {"": ctypes.c_int64, "i32": ctypes.c_int32, "bool": ctypes.c_bool}
 
 
-def _structures(text: str, prefix: tuple[str, ...] = ()) -> dict[str, type[ctypes.Structure]]:
+def structures(text: str, prefix: tuple[str, ...] = ()) -> dict[str, type[ctypes.Structure]]:
+    """A class for each line, `Name: field field:i32 ..`; an indented line continues the one before."""
     made: dict[str, type[ctypes.Structure]] = {}
     for line in text.strip().replace("\n  ", " ").splitlines():
         name, _, fields = line.partition(":")
@@ -208,10 +209,10 @@ def _structures(text: str, prefix: tuple[str, ...] = ()) -> dict[str, type[ctype
     return made
 
 
-ARGUMENTS = _structures(_ARGUMENTS, ("struct_size", "extension_start"))
+ARGUMENTS = structures(_ARGUMENTS, ("struct_size", "extension_start"))
 """The argument structure of each function that the plugin has, by the function's name."""
 
-STRUCTURES = _structures(_OTHERS)
+STRUCTURES = structures(_OTHERS)
 """The other structures. Pointers are 64-bit numbers in them."""
 
 

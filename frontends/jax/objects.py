@@ -7,8 +7,9 @@ without Python. All fields, pointers too, are 64-bit numbers.
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
+
+from .c_api import structures
 
 _OBJECTS = """
 Spec: element_type num_dims dims strides minor_to_major nbytes permuted
@@ -49,13 +50,5 @@ Queue: tasks that wait for nothing but a worker, and the workers, some of which 
 """
 
 
-def _structures() -> dict[str, type[ctypes.Structure]]:
-    made: dict[str, type[ctypes.Structure]] = {}
-    for line in _OBJECTS.strip().replace("\n  ", " ").splitlines():
-        name, _, fields = line.partition(":")
-        made[name] = type(name, (ctypes.Structure,), {"_fields_": [(f, ctypes.c_int64) for f in fields.split()]})
-    return made
-
-
-OBJECTS: dict[str, Any] = dict(_structures())
+OBJECTS: dict[str, Any] = dict(structures(_OBJECTS))
 """The ctypes structure of each kind of object, by its name."""

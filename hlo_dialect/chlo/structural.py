@@ -18,14 +18,13 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from ..diagnostics import fail
 from ..numbers.number_semantics import round_to, total_order_key
 from ..op import HloOp, reject
 from ..ops.elementwise import Kind, check_kind, kind_of
 from ..shapes import DYNAMIC, verify_results_agree
 from ..syntax.elementwise import build
 from ..syntax.structural import parse_attributes, parse_types, print_attributes, print_types
-from ..types import Array, constant_array, element_of, i32, i64, is_float, make_tensor, numpy_dtype, shape_of
+from ..types import Array, constant_array, element_of, i32, i64, is_float, make_tensor, shape_of
 from .base import ANY_RANK
 
 
@@ -99,9 +98,7 @@ class ConstantLikeOp(HloOp):
 
     def element(self) -> Array:
         """The value as an array of rank 0."""
-        dtype = numpy_dtype(element_of(self.results[0]))
-        if dtype is None:
-            fail(self, f"has no reference for elements of type {element_of(self.results[0])}")
+        dtype = self.result_dtype()
         number = np.float64(self.number) if is_float(element_of(self.results[0])) else np.asarray(self.number)
         return round_to(number, dtype) if is_float(element_of(self.results[0])) else np.asarray(number).astype(dtype)
 

@@ -44,28 +44,12 @@ c7: The results have the element type that the computation returns.
 i1: The operands are tensors.
   ~ tensor<4x6xf32> => !stablehlo.token
 
-## collective_reduce (%x: tensor<4x6xf32>)
+## collective_reduce like all_reduce (%x: tensor<4x6xf32>)
 %0 = "stablehlo.collective_reduce"(%x) ({
 ^bb0(%a: tensor<f32>, %b: tensor<f32>):
   %s = stablehlo.add %a, %b : tensor<f32>
   stablehlo.return %s : tensor<f32>
 }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<4x6xf32>) -> tensor<4x6xf32>
-c1: No process is in replica_groups twice.
-  ~ [[0, 1]] => [[0, 0]]
-c2@2: The groups name processes of the grid, all of them.
-  ~ [[0, 1]]> : tensor<1x2xi64> => [[0, 1], [2, 3]]> : tensor<2x2xi64>
-c3: The groups name the processes from 0 on, without a gap.
-  ~ [[0, 1]] => [[0, 2]]
-c4: Global device ids need a channel.
-  ~ tensor<1x2xi64> => tensor<1x2xi64>, use_global_device_ids
-c5: The computation takes two scalars and returns one, of a type that the operands' elements promote to.
-  ~ return %s : tensor<f32> => return %s, %s : tensor<f32>, tensor<f32>
-c6: The results have the operands' shapes.
-  ~ -> tensor<4x6xf32> => -> tensor<4x5xf32>
-c7: The results have the element type that the computation returns.
-  ~ -> tensor<4x6xf32> => -> tensor<4x6xf64>
-i1: The operands are tensors.
-  ~ tensor<4x6xf32> => !stablehlo.token
 
 ## reduce_scatter (%x: tensor<4x6xf32>)
 %0 = "stablehlo.reduce_scatter"(%x) ({
@@ -162,10 +146,8 @@ c3: The result has the operand's type.
 o1: The result is a scalar of type ui32.
   ~ tensor<ui32> => tensor<i32>
 
-## partition_id ()
+## partition_id like replica_id ()
 %0 = stablehlo.partition_id : tensor<ui32>
-o1: The result is a scalar of type ui32.
-  ~ tensor<ui32> => tensor<i32>
 
 ## after_all (%t: !stablehlo.token)
 %0 = stablehlo.after_all %t : !stablehlo.token

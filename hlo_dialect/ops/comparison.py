@@ -32,7 +32,7 @@ from xdsl.utils.str_enum import StrEnum
 from ..numbers.number_semantics import maximum, minimum, total_order_key, weak_order_key
 from ..op import CHEAP, reject
 from ..shapes import shapes_agree, types_agree
-from ..syntax.elementwise import build, parse_function_types, parse_operands, parse_same_type_op, print_same_type_op
+from ..syntax.elementwise import build, parse_function_types, parse_operands
 from ..syntax.structural import print_attributes, print_functional, print_operands
 from ..types import Array, element_of, i1, is_complex, is_float, make_tensor, shape_of
 from .creation import is_splat_of, splat_like
@@ -299,13 +299,6 @@ class ClampOp(ElementwiseOp):
     result = result_def(TensorType)
     traits = traits_def(Pure())
     KINDS: ClassVar[Kind] = Kind.ANY
-
-    @classmethod
-    def parse(cls, parser: Parser) -> ClampOp:
-        return parse_same_type_op(cls, parser, 3)
-
-    def print(self, printer: Printer) -> None:
-        print_same_type_op(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         return (self.operands[1].type,)

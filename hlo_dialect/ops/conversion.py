@@ -19,22 +19,20 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..diagnostics import fail
 from ..numbers import number_semantics
-from ..op import CHEAP, HloOp, Role, reject
+from ..op import CHEAP, Role, reject
 from ..shapes import dims_agree, shaped_like, shapes_agree, types_agree
 from ..syntax.elementwise import (
+    SameTypeOp,
     build,
     complex_part_type,
     parse_complex_types,
     parse_operands,
-    parse_same_type_op,
     parse_same_types,
-    print_same_type_op,
     print_same_types,
 )
 from ..syntax.structural import print_attributes, print_functional, print_operands
-from ..types import Array, bit_width, element_of, i32, make_tensor, numpy_dtype, shape_of
+from ..types import Array, bit_width, element_of, i32, make_tensor, shape_of
 from .elementwise import ElementwiseOp, ElementwiseUnaryOp, Kind, check_kind, kind_of, merged_shape
 from .elementwise_unary import part_type
 
@@ -63,13 +61,6 @@ class ConvertOp(ElementwiseOp):
         """Convert a value to an element type."""
         return cls.create(operands=[operand], result_types=[make_tensor(shape_of(operand), element_type)])
 
-    @classmethod
-    def parse(cls, parser: Parser) -> ConvertOp:
-        return parse_same_type_op(cls, parser, 1)
-
-    def print(self, printer: Printer) -> None:
-        print_same_type_op(printer, self)
-
     def infer_types(self) -> tuple[Attribute, ...]:
         return (shaped_like(shape_of(self.operands[0]), self.results[0]),)
 
@@ -85,15 +76,13 @@ class ConvertOp(ElementwiseOp):
         return (self.operands[0],) if self.operands[0].type == self.results[0].type else None
 
     def reference(self, *operands: Array) -> Array:
-        dtype = numpy_dtype(element_of(self.results[0]))
-        if dtype is None:
-            fail(self, f"has no reference for elements of type {element_of(self.results[0])}")
+        dtype = self.result_dtype()
         with np.errstate(all="ignore"):
             return number_semantics.convert(operands[0], dtype)
 
 
 @irdl_op_definition
-class BitcastConvertOp(HloOp):
+class BitcastConvertOp(SameTypeOp):
     """
     Read the bits of the operand as another type.
 
@@ -115,10 +104,6 @@ class BitcastConvertOp(HloOp):
     def elementwise(self) -> bool:
         """Whether the widths are equal, so that each result element depends on one operand element."""
         return bit_width(element_of(self.operands[0])) == bit_width(element_of(self.results[0]))
-
-    @classmethod
-    def parse(cls, parser: Parser) -> BitcastConvertOp:
-        return parse_same_type_op(cls, parser, 1)
 
     def print(self, printer: Printer) -> None:
         print_operands(printer, self)
@@ -163,9 +148,7 @@ class BitcastConvertOp(HloOp):
         return (self.operands[0],) if self.operands[0].type == self.results[0].type else None
 
     def reference(self, *operands: Array) -> Array:
-        dtype = numpy_dtype(element_of(self.results[0]))
-        if dtype is None:
-            fail(self, f"has no reference for elements of type {element_of(self.results[0])}")
+        dtype = self.result_dtype()
         widths = bit_width(element_of(self.operands[0])), bit_width(element_of(self.results[0]))
         return number_semantics.bitcast(operands[0], dtype, *widths)
 

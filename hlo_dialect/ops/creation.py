@@ -18,7 +18,6 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from ..diagnostics import fail
 from ..numbers.number_semantics import convert
 from ..op import FREE, HloOp, Role, reject
 from ..shapes import is_static
@@ -172,10 +171,8 @@ class IotaOp(HloOp):
             reject(f"iota_c1: iota_dimension {self.dimension} is not in [0, {rank}), the result's dimensions")
 
     def reference(self, *operands: Array) -> Array:
-        shape, dtype = shape_of(self.results[0]), numpy_dtype(element_of(self.results[0]))
-        if dtype is None:
-            fail(self, f"has no reference for elements of type {element_of(self.results[0])}")
-        indices = convert(np.arange(shape[self.dimension]), dtype)
+        shape = shape_of(self.results[0])
+        indices = convert(np.arange(shape[self.dimension]), self.result_dtype())
         return np.broadcast_to(indices.reshape((-1,) + (1,) * (len(shape) - self.dimension - 1)), shape)
 
 

@@ -9,22 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from enum import Flag, auto
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import AnyFloat, ComplexType, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import operand_def, result_def, traits_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..diagnostics import fail
 from ..numbers.number_semantics import round_to, working
 from ..op import HloOp, Role, reject
 from ..shapes import merge_dim, shapes_agree, sizes_agree, types_agree
-from ..syntax.elementwise import parse_same_type_op, print_same_type_op
+from ..syntax.elementwise import SameTypeOp
 from ..types import (
     Array,
     element_of,
@@ -123,7 +120,7 @@ def merged_shape(op: HloOp, constraint: str, *operands: tuple[str, SSAValue]) ->
     return merged
 
 
-class ElementwiseOp(HloOp):
+class ElementwiseOp(SameTypeOp):
     """
     An operation whose result element depends on the operands' elements at the same index alone.
 
@@ -145,9 +142,7 @@ class ElementwiseOp(HloOp):
 
     def rounded(self, function: Callable[..., Any], operands: tuple[Array, ...]) -> Array:
         """`function` of the widened operands, rounded to the result's element type, without NumPy's warnings."""
-        dtype = numpy_dtype(element_of(self.results[0]))
-        if dtype is None:
-            fail(self, f"has no reference for elements of type {element_of(self.results[0])}")
+        dtype = self.result_dtype()
         with np.errstate(all="ignore"):
             return round_to(function(*(working(operand, self.WIDE) for operand in operands)), dtype)
 
@@ -191,13 +186,6 @@ class ElementwiseUnaryOp(ElementwiseOp):
         constraint = "c1" if same_elements else self.ELEMENT_CONSTRAINT
         raise VerifyException(f"{self.mnemonic}_{constraint}: result has type {result}, expected {wanted}")
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        return parse_same_type_op(cls, parser, 1)
-
-    def print(self, printer: Printer) -> None:
-        print_same_type_op(printer, self)
-
 
 class ElementwiseBinaryOp(ElementwiseOp):
     """An elementwise operation of two operands and a result of one type."""
@@ -228,10 +216,3 @@ class ElementwiseBinaryOp(ElementwiseOp):
         result = self.results[0].type
         if not (wanted is result or types_agree(wanted, result)):
             reject(f"{self.mnemonic}_c1: result has type {result}, expected {wanted}")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        return parse_same_type_op(cls, parser, 2)
-
-    def print(self, printer: Printer) -> None:
-        print_same_type_op(printer, self)

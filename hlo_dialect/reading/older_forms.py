@@ -26,7 +26,7 @@ def normalize_properties(op: IRDLOperation) -> None:
             continue
         value = cast("DenseIntOrFPElementsAttr[Any]", value)
         array = _as_array(value)
-        if array is not None and not _takes(definition.constr, value) and _takes(definition.constr, array):
+        if array is not None and not accepts(definition.constr, value) and accepts(definition.constr, array):
             op.properties[name] = array
 
 
@@ -41,7 +41,8 @@ def _as_array(value: DenseIntOrFPElementsAttr[Any]) -> Attribute | None:
     )
 
 
-def _takes(constraint: AttrConstraint, value: Attribute) -> bool:
+def accepts(constraint: AttrConstraint, value: Attribute) -> bool:
+    """Whether a value satisfies the constraint of a property."""
     try:
         constraint.verify(value, VerificationContext())
     except VerifyException:

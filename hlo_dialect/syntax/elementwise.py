@@ -9,7 +9,7 @@ in the attribute dictionary (`{result_accuracy = ..}`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar, cast
+from typing import Self, TypeVar, cast
 
 from xdsl.dialects.builtin import ComplexType, TensorType
 from xdsl.ir import Attribute
@@ -17,6 +17,7 @@ from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
+from ..op import HloOp
 from ..types import HloTensor, make_tensor, tensor_type
 from .structural import merge_attributes, print_attributes, print_functional, print_operands
 
@@ -80,11 +81,17 @@ def parse_same_type_op(cls: type[OpT], parser: Parser, count: int) -> OpT:
     return build(cls, parser, operands, parse_same_types(parser, count), attributes)
 
 
-def print_same_type_op(printer: Printer, op: IRDLOperation) -> None:
-    """The inverse of `parse_same_type_op`."""
-    print_operands(printer, op)
-    print_attributes(printer, op)
-    print_same_types(printer, op)
+class SameTypeOp(HloOp):
+    """An operation that is written ` %a, %b {attributes} : t`, or with a function type."""
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        return parse_same_type_op(cls, parser, len(cls.get_irdl_definition().operands))
+
+    def print(self, printer: Printer) -> None:
+        print_operands(printer, self)
+        print_attributes(printer, self)
+        print_same_types(printer, self)
 
 
 def print_same_types(printer: Printer, op: IRDLOperation) -> None:

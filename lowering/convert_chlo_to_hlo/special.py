@@ -26,6 +26,7 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Operation
 
+from ...dialects.support.scalar import LOG_FOR_SINGLE
 from ...hlo_dialect.chlo import special as chlo
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.numbers.special_functions import bernoulli
@@ -79,7 +80,7 @@ def _log_for_single(x: Tensor) -> Tensor:
     f = ((bits & mantissa) + tables.TWO_THIRDS).bits_as(f64) - 1.0
     s = f / (f + 2.0)
     square = s * s
-    log_m = (s * square).multiply_add(square.polynomial(tables.LOG_FOR_SINGLE), s + s)
+    log_m = (s * square).multiply_add(square.polynomial(LOG_FOR_SINGLE), s + s)
     return bits.shift_right_arithmetic(52).convert(f64).multiply_add(math.log(2), log_m)
 
 

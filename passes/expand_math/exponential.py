@@ -13,7 +13,7 @@ import math
 from xdsl.dialects.builtin import IntegerType, bf16, f64, i32
 
 from ...dialects.cpu import ScaleOp
-from ...dialects.support.scalar import Scalar, in_double, is_double, polynomial, power_of_two, to_single
+from ...dialects.support.scalar import LOG_FOR_SINGLE, Scalar, in_double, is_double, polynomial, power_of_two, to_single
 from .powers import with_sign_of_power
 
 LOG2_E = 1 / math.log(2)
@@ -63,9 +63,7 @@ LOG_64 = (
     0.1317084927369168,
     0.13861411921128935,
 )
-# The same for f32 results computed in f64: log((1+s)/(1-s)) with error 4e-11 relative to 2s, 2^r = 1 + r E(r) for
-# |r| <= 1/2 with error 9e-11.
-LOG_MIXED = (0.6666666346410806, 0.4000087579195163, 0.2850445573514684, 0.24152111788715866)
+# For f32 results computed in f64: 2^r = 1 + r E(r) for |r| <= 1/2 with error 9e-11.
 EXP2_MIXED = (
     0.6931471805537165,
     0.240226509225972,
@@ -216,7 +214,7 @@ def _log_mixed(x: Scalar) -> tuple[Scalar, Scalar]:
     f = ((bits & ((1 << 52) - 1)) + 0x3FE5555555555555).bitcast(x.type) - 1.0
     s = f / (f + 2.0)
     z = s * s
-    return (bits >> 52).to_float(x.type), (s * z).fma(polynomial(z, LOG_MIXED), s + s)
+    return (bits >> 52).to_float(x.type), (s * z).fma(polynomial(z, LOG_FOR_SINGLE), s + s)
 
 
 def log1p(x: Scalar) -> Scalar:

@@ -8,15 +8,13 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, OptionalDef, OptOperandDef, OptResultDef, VarOperandDef, VarRegionDef, VarResultDef
-from xdsl.irdl.constraints import VerificationContext
-from xdsl.utils.exceptions import VerifyException
 
 from ...hlo_dialect.dialect import hlo_operations, make_context
 from ...hlo_dialect.reading import parse_module
+from ...hlo_dialect.reading.older_forms import accepts
 from ...hlo_dialect.walking import operations_in
 from .operations import random_program
 
@@ -65,19 +63,11 @@ def _known_values() -> tuple[tuple[str, Attribute], ...]:
     return tuple(found.items())
 
 
-def _accepts(constraint: Any, value: Attribute) -> bool:
-    try:
-        constraint.verify(value, VerificationContext())
-    except VerifyException:
-        return False
-    return True
-
-
 @cache
 def _fitting(op: type[IRDLOperation], name: str) -> tuple[str, ...]:
     """The texts of the known attributes that a property takes."""
     constraint = op.get_irdl_definition().properties[name].constr
-    return tuple(text for text, value in _known_values() if _accepts(constraint, value))
+    return tuple(text for text, value in _known_values() if accepts(constraint, value))
 
 
 class _Writer:

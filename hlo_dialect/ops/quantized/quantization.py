@@ -6,38 +6,29 @@ Spec: https://openxla.org/stablehlo/spec, Quantized types, Quantized computation
 
 from __future__ import annotations
 
-from typing import Self, cast
+from typing import cast
 
 from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from ...op import HloOp, reject
+from ...op import reject
 from ...shapes import shaped_like, shapes_agree
-from ...syntax.elementwise import parse_same_type_op, print_same_type_op
+from ...syntax.elementwise import SameTypeOp
 from ...types import Array, element_of, is_float, shape_of
 from .arithmetic import dequantize, expressed_type, quantize
 from .types import UniformQuantizedType
 
 
-class _QuantizationOp(HloOp):
+class _QuantizationOp(SameTypeOp):
     """An operation of one operand between quantized and real tensors."""
 
     operand = operand_def(TensorType)
     result = result_def(TensorType)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        return parse_same_type_op(cls, parser, 1)
-
-    def print(self, printer: Printer) -> None:
-        print_same_type_op(printer, self)
 
     def check_shapes(self, constraint: str) -> None:
         operand, result = self.operands[0].type, self.results[0].type
