@@ -92,6 +92,11 @@ def bits_of(element: Attribute) -> int:
     return element.bitwidth
 
 
+def bytes_of(element: Attribute) -> int:
+    """The bytes of an element in memory, at least one."""
+    return max(1, bits_of(element) // 8)
+
+
 @lru_cache(maxsize=64)
 def fragment_types(element: Attribute, depth: int, total: Attribute) -> tuple[Fragment, Fragment, Fragment]:
     """The types of A, B and C in each lane; `depth`: the number of columns of A."""

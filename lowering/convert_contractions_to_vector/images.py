@@ -19,9 +19,10 @@ from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.support.buffer_ops import byte_size
 from ...dialects.support.buffers import memref_type, row_major
 from ...dialects.support.kernel import CONTRACTION, PADDING, Kernel
-from ...dialects.support.scalar import scalar_attr, width_of
+from ...dialects.support.scalar import scalar_attr
 from ..convert_linalg_to_scf.conversion import Absorbed, Structured, erase_all, initial_values, nest_of, without_fills
 from ..convert_linalg_to_scf.elementwise import emit_elementwise
 from ..convert_linalg_to_scf.padding import pad_of
@@ -96,7 +97,7 @@ def plan_images(ops: Sequence[Structured], absorbed: Absorbed) -> ImagePlan | No
     summed = result if nests[product].reduction[loop] else None
     buffers = {root for op in ops for root in _roots(nests[op]) if _is_local(root) and root is not summed}
     steps = _steps(ops, nests, absorbed, buffers, (count, loop))
-    if steps is None or sum(_bytes(root) // count for root in buffers) > IMAGE_BYTES:
+    if steps is None or sum(byte_size(buffer_of(root)) // count for root in buffers) > IMAGE_BYTES:
         return None
     if summed is not None and math.prod(buffer_of(summed).get_shape()) > MOST_FILTERS:
         return None
@@ -124,10 +125,6 @@ def _roots(nest: Nest) -> list[SSAValue]:
 
 def _is_local(root: SSAValue) -> bool:
     return isinstance(root.owner, memref.AllocOp)
-
-
-def _bytes(root: SSAValue) -> int:
-    return math.prod(buffer_of(root).get_shape()) * -(-width_of(buffer_of(root).element_type) // 8)
 
 
 def _reads_elsewhere(nest: Nest, root: SSAValue) -> bool:

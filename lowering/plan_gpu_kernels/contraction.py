@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ...dialects.gpu.nvgpu import bytes_of
 from ...dialects.gpu.plans import Plan, RegisterTile, TensorTile
 from ...dialects.gpu.product_plans import Tile
 from ..device.gpu import GpuChip
-from ..map_kernels_to_gpu.contraction.block import bytes_of
 from ..map_kernels_to_gpu.contraction.epilogue import FusedProduct, fused_product_of
 from ..map_kernels_to_gpu.contraction.form import Product, split_depth
 from ..map_kernels_to_gpu.contraction.loader import copies_asynchronously, lanes_of, tile_shapes

@@ -23,6 +23,7 @@ from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.movement import ReshapeOp
 from ...hlo_dialect.shapes import reshape_parts
 from ...hlo_dialect.types import element_of, is_splat, numpy_dtype, shape_of
+from ...hlo_dialect.walking import values_read
 from .packages import cost_of, reason_apart
 
 LOOP_ROLES: frozenset[str] = frozenset({"elementwise", "broadcast", "movement", "gather", "iota", "reshape"})
@@ -136,7 +137,7 @@ class BlockGraph:
 
     def _connect(self, node: Node) -> None:
         nodes = self.nodes
-        producers = (self.index.get(value.op) for value in read_values(node.op) if isinstance(value, OpResult))
+        producers = (self.index.get(value.op) for value in values_read(node.op) if isinstance(value, OpResult))
         node.operands = list(dict.fromkeys(number for number in producers if number is not None))
         for number in node.operands:
             producer = nodes[number]
@@ -163,16 +164,6 @@ def _refuse_captures(op: Operation) -> None:
         inside.update(argument for region in inner.regions for block in region.blocks for argument in block.args)
     if any(value not in inside for inner in nested for value in inner.operands):
         fail(op, "has a region that uses a value from outside it, which is not supported; pass it as an operand")
-
-
-def read_values(op: Operation) -> list[SSAValue]:
-    """The operands of `op` and of all operations in its regions, values defined there included."""
-    if not op.regions:
-        return list(op.operands)
-    values: list[SSAValue] = []
-    for inner in op.walk():
-        values.extend(inner.operands)
-    return values
 
 
 def bytes_of(value: SSAValue) -> int:

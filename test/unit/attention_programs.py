@@ -13,6 +13,18 @@ from cpu_programs import type_of
 FLOAT, HALF, BFLOAT = np.dtype(np.float32), np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)
 
 
+def softmax_text(full: str, narrow: str, row: str) -> str:
+    """Lines that turn %s into %p, its softmax along dimension 3, and %w, the same in the type `narrow`."""
+    return f"""%max = hlo.reduce(%s init: %least) applies hlo.maximum across dimensions = [3] : ({full}, tensor<f32>) -> {row}
+  %maxes = hlo.broadcast_in_dim %max, dims = [0, 1, 2] : ({row}) -> {full}
+  %s0 = hlo.subtract %s, %maxes : {full}
+  %e = hlo.exponential %s0 : {full}
+  %sum = hlo.reduce(%e init: %zero) applies hlo.add across dimensions = [3] : ({full}, tensor<f32>) -> {row}
+  %sums = hlo.broadcast_in_dim %sum, dims = [0, 1, 2] : ({row}) -> {full}
+  %p = hlo.divide %e, %sums : {full}
+  %w = hlo.convert %p : ({full}) -> {narrow}"""
+
+
 @dataclass(frozen=True)
 class Attention:
     """softmax(scale * q k^T) v over heads; `layout` "bhnd" or "bnhd", `groups` queries per head of k and v."""

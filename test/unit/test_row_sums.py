@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import xhlo
+from attention_programs import softmax_text
 from cpu_programs import type_of
 from xhlo.lowering.convert_contractions_to_vector import conversion
 from xhlo.passes.fuse_hlo import repeats
@@ -45,14 +46,7 @@ class Gradient:
   %least = hlo.constant dense<0xFF800000> : tensor<f32>
   %zero = hlo.constant dense<0.0> : tensor<f32>
   %s = hlo.dot_general %q, %k, {batch} = [3] x [3] : ({q}, {k}) -> {full}
-  %max = hlo.reduce(%s init: %least) applies hlo.maximum across dimensions = [3] : ({full}, tensor<f32>) -> {row}
-  %maxes = hlo.broadcast_in_dim %max, dims = [0, 1, 2] : ({row}) -> {full}
-  %s0 = hlo.subtract %s, %maxes : {full}
-  %e = hlo.exponential %s0 : {full}
-  %sum = hlo.reduce(%e init: %zero) applies hlo.add across dimensions = [3] : ({full}, tensor<f32>) -> {row}
-  %sums = hlo.broadcast_in_dim %sum, dims = [0, 1, 2] : ({row}) -> {full}
-  %p = hlo.divide %e, %sums : {full}
-  %w = hlo.convert %p : ({full}) -> {narrow}
+  {softmax_text(full, narrow, row)}
   %o = hlo.dot_general %w, %v, {batch} = [3] x [2] : ({narrow}, {v}) -> {q}
   {f"%d = hlo.add %o, %above : {d}" if self.follows else ""}
   %dv = hlo.dot_general %w, %d, {batch} = [2] x [2] : ({narrow}, {d}) -> {v}

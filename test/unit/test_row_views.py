@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import xhlo
+from attention_programs import softmax_text
 from cpu_programs import on_threads, type_of
 from xhlo.passes.fuse_hlo import transform
 
@@ -63,14 +64,7 @@ class Merged:
   %least = hlo.constant dense<0xFF800000> : tensor<f32>
   %zero = hlo.constant dense<0.0> : tensor<f32>
   %s = hlo.dot_general %q, %k, {outer} : ({d}, {d}) -> {full}
-  %max = hlo.reduce(%s init: %least) applies hlo.maximum across dimensions = [3] : ({full}, tensor<f32>) -> {row}
-  %maxes = hlo.broadcast_in_dim %max, dims = [0, 1, 2] : ({row}) -> {full}
-  %s0 = hlo.subtract %s, %maxes : {full}
-  %e = hlo.exponential %s0 : {full}
-  %sum = hlo.reduce(%e init: %zero) applies hlo.add across dimensions = [3] : ({full}, tensor<f32>) -> {row}
-  %sums = hlo.broadcast_in_dim %sum, dims = [0, 1, 2] : ({row}) -> {full}
-  %p = hlo.divide %e, %sums : {full}
-  %w = hlo.convert %p : ({full}) -> {narrow}
+  {softmax_text(full, narrow, row)}
   %o = hlo.dot_general %w, %v, {mixed} = [3] x [1] : ({narrow}, {d}) -> {out}
   %dv = hlo.dot_general %w, %d, {mixed} = [2] x [1] : ({narrow}, {d}) -> {out}
   %dw = hlo.dot_general %d, %v, {outer} : ({d}, {d}) -> {full}

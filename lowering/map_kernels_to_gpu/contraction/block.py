@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, NoneAttr
 from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.gpu.functions import WORKGROUP
-from ....dialects.gpu.nvgpu import bits_of
+from ....dialects.gpu.nvgpu import bytes_of
 from ....dialects.gpu.plans import RegisterTile, TensorTile
 from ....dialects.support.buffers import memref_type
 from ....dialects.support.scalar import Scalar
@@ -34,10 +34,6 @@ UNROLL_WHOLLY: Mapping[str, Attribute] = {UNROLL: IntegerAttr(WHOLLY, IntegerTyp
 """The attribute of a loop that must be fully unrolled."""
 
 I8 = IntegerType(8)
-
-
-def bytes_of(element: Attribute) -> int:
-    return max(1, bits_of(element) // 8)
 
 
 class SharedArena:

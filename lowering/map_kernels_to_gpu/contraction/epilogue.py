@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.gpu.nvgpu import bits_of
+from ....dialects.gpu.nvgpu import bytes_of
 from ....dialects.support.buffers import row_major
 from ...loop_nests.emission import NestEmitter
 from ...loop_nests.indices import delinearized
@@ -289,10 +289,6 @@ def vector_of_results(fused: FusedProduct) -> int:
     last = fused.product.n[-1] if fused.product.n else None
     if last is None or last.c != 1:
         return 1
-    widest = max(_bytes(root) for root in _written(fused))
+    widest = max(bytes_of(buffer_of(root).element_type) for root in _written(fused))
     others = [digit.c for digit in (*fused.product.batch, *fused.product.m, *fused.product.n[:-1])]
     return math.gcd(max(1, 16 // widest), last.size, fused.product.c.offset, *others)
-
-
-def _bytes(root: SSAValue) -> int:
-    return max(1, bits_of(buffer_of(root).element_type) // 8)

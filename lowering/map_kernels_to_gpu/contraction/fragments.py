@@ -11,12 +11,11 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.gpu.nvgpu import LdMatrixOp, MmaSyncOp
+from ....dialects.gpu.nvgpu import LdMatrixOp, MmaSyncOp, bytes_of
 from ....dialects.support.buffers import i64_array
 from ...device.gpu import GpuChip
 from ...loop_nests.kernel_builder import Index
 from ..threads.builder import GpuBuilder
-from .block import bytes_of
 from .loader import zero
 
 ROWS, COLUMNS = 16, 8

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
+from ....dialects.gpu.nvgpu import bytes_of
 from ....dialects.gpu.plans import RegisterTile, TensorTile
 from ...device.chips import MAX_REGISTERS
 from ...device.gpu import GpuChip
@@ -11,7 +12,7 @@ from ...loop_nests.indices import delinearized
 from ..threads.launch import KernelMapper, Launch
 from ..threads.phases import Phase
 from ..threads.ranges import THREADS, blocks_over, over_threads
-from .block import bytes_of, scratch_of
+from .block import scratch_of
 from .epilogue import FusedProduct, ResultWriter, fused_product_of, local_product, private_buffers
 from .form import split_depth
 from .fragments import HALF_BYTES

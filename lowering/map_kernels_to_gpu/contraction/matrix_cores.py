@@ -15,11 +15,11 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import SSAValue
 
 from ....dialects.gpu.amdgpu import SIDE, MfmaOp, WmmaOp
+from ....dialects.gpu.nvgpu import bytes_of
 from ....dialects.gpu.plans import TensorTile
 from ....dialects.support.buffers import i64_array
 from ...loop_nests.kernel_builder import Index
 from ..threads.launch import Launch
-from .block import bytes_of
 from .epilogue import FusedProduct
 from .fragments import ROWS
 from .loader import broadcast, extract, zero

@@ -18,10 +18,11 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
+from ....dialects.gpu.nvgpu import bytes_of
 from ....dialects.gpu.plans import RegisterTile
 from ...loop_nests.kernel_builder import Index
 from ..threads.launch import Launch
-from .block import UNROLL_WHOLLY, ProductBlock, SharedArena, Strip, SumWriter, bytes_of
+from .block import UNROLL_WHOLLY, ProductBlock, SharedArena, Strip, SumWriter
 from .epilogue import FusedProduct
 from .form import is_fused
 from .loader import broadcast, extract, tile_shapes, zero

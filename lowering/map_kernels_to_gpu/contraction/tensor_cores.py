@@ -29,12 +29,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....dialects.gpu.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp
+from ....dialects.gpu.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp, bytes_of
 from ....dialects.gpu.plans import TensorTile
 from ...device.gpu import GpuChip
 from ...loop_nests.kernel_builder import Index
 from ..threads.launch import Launch
-from .block import ProductBlock, SharedArena, Strip, SumWriter, bytes_of
+from .block import ProductBlock, SharedArena, Strip, SumWriter
 from .epilogue import FusedProduct
 from .form import Product
 from .fragments import COLUMNS, ROWS, Fragments

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import SSAValue
 
-from ....dialects.gpu.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp
+from ....dialects.gpu.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp, bytes_of
 from ....dialects.gpu.plans import StreamedRows
 from ...loop_nests.kernel_builder import Index
-from ..contraction.block import SharedArena, bytes_of
+from ..contraction.block import SharedArena
 from ..contraction.form import Factor
 from ..contraction.loader import TileLoader, TileShape, copies_asynchronously
 from ..threads.builder import GpuBuilder
