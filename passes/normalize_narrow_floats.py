@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import Float8E8M0FNUType, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from ..dialects.support.editing import erase_op, replace_uses
 from ..dialects.support.rewriting import like
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import replace_op
@@ -91,8 +92,7 @@ def _widen_combiner(op: Operation) -> None:
     new = like(combiner, operands, [_wide(type_) for type_ in combiner.result_types])
     block.insert_op_before(new, combiner)
     for narrow, wide in zip(combiner.results, new.results, strict=True):
-        narrow.replace_all_uses_with(wide)  # of the region's result, whose type changes too
-    combiner.detach()
-    combiner.erase()
+        replace_uses(narrow, wide)  # of the region's result, whose type changes too
+    erase_op(combiner)
     for argument in reversed(old):
         block.erase_arg(argument)

@@ -19,6 +19,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...dialects.support.buffer_ops import take_block_arguments
 from ...dialects.support.buffers import memref_type
+from ...dialects.support.editing import erase_op
 from ...dialects.support.kernel import Kernel, is_kernel
 from ...dialects.support.rewriting import add_arguments, set_arguments
 from ...dialects.support.views import is_view, root_buffer
@@ -105,8 +106,7 @@ class ConstantFactors:
             return
         read = {op.name_.root_reference.data for op in operations_in(self.module) if isinstance(op, memref.GetGlobalOp)}
         for name in {str(key[0]) for key in self.panels} - read:
-            self.constants[name].detach()
-            self.constants[name].erase()
+            erase_op(self.constants[name])
 
 
 @dataclass
@@ -166,8 +166,7 @@ def _erase_views(value: SSAValue) -> None:
         if is_view(op):
             _erase_views(op.results[0])
             if op.results[0].first_use is None:
-                op.detach()
-                op.erase()
+                erase_op(op)
 
 
 def _pass(call: func.CallOp, place: int, panels: memref.GetGlobalOp) -> None:
@@ -184,8 +183,7 @@ def _pass(call: func.CallOp, place: int, panels: memref.GetGlobalOp) -> None:
         and all(x.first_use is None for x in op.results)
     ):
         unused = op.operands[0] if is_view(op) else None
-        op.detach()
-        op.erase()
+        erase_op(op)
 
 
 def _panels(constant: Array, operand: Operand, bias: int) -> Array:

@@ -15,6 +15,7 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ...dialects.support.editing import erase_op, replace_uses
 from ...dialects.support.scalar import width_of
 from ...dialects.support.views import root_buffer
 from ..loop_nests.emission import NestEmitter
@@ -72,15 +73,14 @@ def _compute_in_place(
         if root_buffer(output) in shared:
             continue
         if output.type == target.type and argument.first_use is None and output not in user.inputs:
-            arguments[number].replace_all_uses_with(argument)
+            replace_uses(arguments[number], argument)
             op.operands[len(op.inputs)] = output
             if fill is not None:
                 fill.operands[len(fill.inputs)] = output
             unused = user.operands[number]
             user.operands[number] = output
             if isinstance(unused.owner, memref.AllocOp) and unused.first_use is None:
-                unused.owner.detach()
-                unused.owner.erase()
+                erase_op(unused.owner)
             return
 
 

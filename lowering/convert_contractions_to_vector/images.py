@@ -21,6 +21,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.buffer_ops import byte_size
 from ...dialects.support.buffers import memref_type, row_major
+from ...dialects.support.editing import erase_op
 from ...dialects.support.kernel import CONTRACTION, PADDING, Kernel
 from ...dialects.support.scalar import scalar_attr
 from ..convert_linalg_to_scf.conversion import Absorbed, Structured, erase_all, initial_values, nest_of, without_fills
@@ -405,5 +406,4 @@ def _erase_unread(buffer: SSAValue) -> None:
     for use in list(buffer.uses):
         for view in use.operation.results:
             _erase_unread(view)
-    owner.detach()
-    owner.erase()
+    erase_op(owner)

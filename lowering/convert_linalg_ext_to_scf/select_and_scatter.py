@@ -18,6 +18,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 
 from ...dialects.linalg_ext.window import SelectAndScatterOp
 from ...dialects.support.attributes import integer_attr
+from ...dialects.support.editing import erase_op
 from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import Index, Value, value_of
@@ -249,8 +250,7 @@ def _select_and_scatter(op: SelectAndScatterOp, builder: LoopBuilder) -> None:
     _emit(replace(selection, epilogue=epilogue), builder)
     op.operands = [*op.inputs, epilogue.initial]
     for each in replaced:
-        each.detach()
-        each.erase()
+        erase_op(each)
 
 
 def _emit(selection: Selection, builder: LoopBuilder) -> None:

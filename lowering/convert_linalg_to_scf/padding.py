@@ -18,6 +18,7 @@ from xdsl.dialects.linalg.ops import GenericOp, IndexOp, YieldOp
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.support.buffers import row_major
+from ...dialects.support.editing import erase_op
 from ...dialects.support.kernel import PADDING
 from ..convert_contractions_to_vector.shared_function import call_known, writes
 from ..loop_nests.cost import task_count, task_size
@@ -127,8 +128,7 @@ def convert_pads(kernel: func.FuncOp, marked: Sequence[GenericOp], vector_bits: 
         builder.vector_bits = vector_bits
         builder.insert_at(op)
         _emit_pad(builder, kernel, pad)
-        op.detach()
-        op.erase()
+        erase_op(op)
 
 
 def _emit_pad(builder: LoopBuilder, kernel: func.FuncOp, pad: Pad) -> None:

@@ -35,6 +35,7 @@ from ...dialects.gpu.marks import Marks
 from ...dialects.gpu.registers import RegisterOp
 from ...dialects.gpu.threads import AXES, GpuBlockDimOp, GpuBlockIdOp, GpuGridDimOp, GpuThreadIdOp
 from ...dialects.support.buffers import INDEX, Buffer
+from ...dialects.support.editing import erase_op, replace_uses
 from ...dialects.support.scalar import width_of
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
@@ -96,9 +97,8 @@ class Rewriter:
         for result, value in zip(self.op.results, values, strict=True):
             if value.name_hint is None:
                 value.name_hint = result.name_hint
-            result.replace_all_uses_with(value)
-        self.op.detach()
-        self.op.erase()
+            replace_uses(result, value)
+        erase_op(self.op)
 
 
 Pattern: TypeAlias = Callable[[Any, Rewriter], None]
@@ -202,8 +202,7 @@ def _convert_function(op: GpuFuncOp, device: GpuModuleOp, vendor: Vendor) -> fun
     if op.known_block_size is not None:
         made.attributes[vendor.marks.block_size] = op.known_block_size
     device.body.block.insert_op_before(made, op)
-    op.detach()
-    op.erase()
+    erase_op(op)
     return made
 
 
@@ -256,7 +255,7 @@ def _place_workgroup_buffers(op: GpuFuncOp, device: GpuModuleOp, vendor: Vendor)
             _add_global(f"{name}_{number}", type_, op, device)
             value = to.insert(memref.GetGlobalOp(f"{name}_{number}", type_))
         value.name_hint = buffer.name_hint
-        buffer.replace_all_uses_with(value)
+        replace_uses(buffer, value)
         block.erase_arg(cast(BlockArgument, buffer))
     op.properties["workgroup_attributions"] = IntegerAttr(0, i64)
 

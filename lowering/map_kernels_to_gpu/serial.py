@@ -6,6 +6,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.linalg_ext.base import DestinationOp
+from ...dialects.support.editing import erase_op
 from ..convert_linalg_to_scf.conversion import convert_nests
 from ..loop_nests.kernel_builder import known_number
 from .threads.launch import KernelMapper, Launch
@@ -51,8 +52,7 @@ def map_parallel_loop(mapper: KernelMapper, phase: Phase, threads: int) -> None:
                 mapping.update(zip(inner.results, copy.results, strict=True))
                 builder.insert(copy)
                 _loops_for_parallel(launch, copy)
-    op.detach()
-    op.erase()
+    erase_op(op)
     launch.finish(blocks_over(box, threads), threads)
 
 
@@ -67,8 +67,7 @@ def _serial(op: scf.ParallelOp) -> None:
     block = op.body.block
     last = block.last_op
     assert last is not None and op.parent is not None
-    last.detach()
-    last.erase()
+    erase_op(last)
     block.add_op(scf.YieldOp())
     region = op.detach_region(op.body)
     loop = scf.ForOp.create(
@@ -78,5 +77,4 @@ def _serial(op: scf.ParallelOp) -> None:
     )
     loop.location = op.location
     op.parent.insert_op_before(loop, op)
-    op.detach()
-    op.erase()
+    erase_op(op)

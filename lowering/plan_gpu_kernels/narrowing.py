@@ -20,6 +20,7 @@ from xdsl.ir.affine import AffineMap
 
 from ...dialects.gpu.plans import set_plan
 from ...dialects.support.buffers import i32_array, memref_type
+from ...dialects.support.editing import erase_op, replace_uses
 from ..loop_nests.loop_builder import buffer_of
 
 
@@ -64,9 +65,8 @@ class Narrowing:
         new = block.insert_arg(self.element, self.operand)
         for use in list(old.uses):
             rounding = use.operation
-            rounding.results[0].replace_all_uses_with(new)
-            rounding.detach()
-            rounding.erase()
+            replace_uses(rounding.results[0], new)
+            erase_op(rounding)
         block.erase_arg(old)
         self.consumer.operands[self.operand] = buffer
 

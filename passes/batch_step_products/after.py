@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from ...dialects.support.editing import erase_op
 from ...dialects.support.rewriting import like
 from ...hlo_dialect.attributes import DotDimensionNumbersAttr
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
@@ -255,8 +256,7 @@ def _forget(loop: Loop, a_sum: Sum) -> None:
             continue
         if all(result.first_use is None for result in op.results):
             pending += [value.owner for value in op.operands]
-            op.detach()
-            op.erase()
+            erase_op(op)
 
 
 def _total(b: Builder, a_sum: Sum, arrays: Mapping[SSAValue, SSAValue], init: SSAValue) -> SSAValue:

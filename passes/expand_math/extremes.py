@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, i1, i32
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...dialects.support.editing import erase_op, replace_uses
 from ...dialects.support.scalar import Scalar, constant
 from .long_loops import is_long
 
@@ -127,9 +128,8 @@ def replace_extremes(loop: scf.ForOp) -> None:
         op.location = loop.location
     outer.insert_ops_before(ops, loop)
     for result, made in zip(loop.results, chosen.results, strict=True):
-        result.replace_all_uses_with(made)
-    loop.detach()
-    loop.erase()
+        replace_uses(result, made)
+    erase_op(loop)
 
 
 def _quick_loop(loop: scf.ForOp, none: SSAValue, some: SSAValue) -> tuple[scf.ForOp, list[float | None]]:

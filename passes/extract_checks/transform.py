@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ...dialects.support.editing import erase_op, replace_uses
 from ...dialects.support.kernel import CHECKS, RESULT_COUNT
 from ...hlo_dialect.custom_calls.call import describe_call
 from ...hlo_dialect.custom_calls.markers import ASSERTION
@@ -164,9 +165,8 @@ def _erase(op: Operation) -> None:
         true = ConstantOp.of(np.ones((1,), dtype=np.bool_), type_)
         true.location = op.location
         block.insert_op_before(true, op)
-        result.replace_all_uses_with(true.results[0])
-    op.detach()
-    op.erase()
+        replace_uses(result, true.results[0])
+    erase_op(op)
 
 
 def _describe(check: _Check, places: list[int]) -> Attribute:

@@ -10,6 +10,7 @@ from collections.abc import Container, Iterator
 
 from xdsl.ir import Block, Operation
 
+from ...dialects.support.editing import erase_op
 from ...hlo_dialect.ops.fusion import FusionOp
 from ...hlo_dialect.ops.slicing import PadOp
 from .decisions import Decision, Verdict
@@ -38,8 +39,7 @@ def fuse_padding(block: Block, given: Container[Operation]) -> Iterator[Decision
         for user in users:
             assert isinstance(user, FusionOp)
             merged(op, user)
-        op.detach()
-        op.erase()
+        erase_op(op)
 
 
 def _pad_in(fusion: FusionOp) -> PadOp | None:

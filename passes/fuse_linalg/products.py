@@ -16,7 +16,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ...dialects.support.creation import create_op
-from ...dialects.support.editing import insert_before, replace_uses
+from ...dialects.support.editing import erase_op, insert_before, replace_uses
 from ...dialects.support.kernel import LOOP_SIZES
 from ...dialects.support.linalg_ops import fill_op
 from ...hlo_dialect.attributes import int_array
@@ -80,8 +80,7 @@ def _write_transposed(product: GenericOp) -> None:
     made.results[0].name_hint = copy.results[0].name_hint
     replace_uses(copy.results[0], made.results[0])
     for op in (copy, product, fill):
-        op.detach()
-        op.erase()
+        erase_op(op)
 
 
 def _copied_from(value: SSAValue) -> AffineMap | None:

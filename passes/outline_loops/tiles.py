@@ -13,6 +13,7 @@ from ...dialects.cpu import WRITTEN, SlotOp
 from ...dialects.support.attributes import return_op
 from ...dialects.support.buffer_ops import byte_size, index_constant
 from ...dialects.support.buffers import INDEX, Buffer, i32_array, memref_type
+from ...dialects.support.editing import erase_op, replace_uses
 from ...dialects.support.kernel import Kernel
 from ...dialects.support.views import is_view, uses_through_views
 from ...hlo_dialect.walking import int_values, operations_in
@@ -121,9 +122,8 @@ class TileBody(LoopBody):
         for slot in [op for op in operations_in(loop) if isinstance(op, SlotOp)]:
             zero = index_constant(0)  # the loops of an iteration run on its thread
             cast(Block, slot.parent).insert_op_before(zero, slot)
-            slot.slot.replace_all_uses_with(zero.result)
-            slot.detach()
-            slot.erase()
+            replace_uses(slot.slot, zero.result)
+            erase_op(slot)
 
     def function(self, name: str) -> func.FuncOp:
         counter, region = counter_of(self.loop), self.loop.after_region
@@ -137,8 +137,7 @@ class TileBody(LoopBody):
         capture(region, self.captures, set(region.block.args))
         last = cast(Operation, region.block.last_op)
         region.block.insert_op_before(scf.ReduceOp.create(), last)
-        last.detach()
-        last.erase()
+        erase_op(last)
         bounds = [index_constant(bound) for bound in (0, self.count, 1)]
         parallel = scf.ParallelOp.create(
             operands=[bound.result for bound in bounds],
@@ -207,6 +206,5 @@ class TileBody(LoopBody):
 
 
 def _replace(view: memref.ViewOp, value: SSAValue) -> None:
-    view.result.replace_all_uses_with(value)
-    view.detach()
-    view.erase()
+    replace_uses(view.result, value)
+    erase_op(view)

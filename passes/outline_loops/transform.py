@@ -17,6 +17,7 @@ from ...dialects.cpu import SHARED, HostCallOp, ParallelForOp
 from ...dialects.support.attributes import call_op, integer_attr, symbol
 from ...dialects.support.buffer_ops import byte_size, index_constant, take_block_arguments
 from ...dialects.support.buffers import Buffer, memref_type
+from ...dialects.support.editing import erase_op
 from ...dialects.support.kernel import ARENA_SIZE, INDEPENDENT, PROGRAM, TRIP_COUNT, Kernel, entry_name, kernels_of
 from ...dialects.support.rewriting import set_type
 from ...dialects.support.views import is_view, uses_through_views
@@ -342,8 +343,7 @@ class _Kernels:
         )
         for name, function in list(self.functions.items()):
             if not called[name]:
-                function.detach()
-                function.erase()
+                erase_op(function)
                 del self.facts[name]
         rows: list[DictionaryAttr] = []
         for function in kernels_of(self.module):

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ...dialects.support.editing import erase_op, replace_uses
 from ...hlo_dialect.attributes import int_attr
 from ...hlo_dialect.collectives.exchanges import AllGatherOp, CollectiveBroadcastOp, PartitionIdOp, ui32
 from ...hlo_dialect.collectives.process_groups import ChannelHandleAttr, Groups
@@ -64,8 +65,7 @@ class Layouts:
         """Erase the operations that turned out to be unused. Call last."""
         for op in reversed([*self._made, self._marker]):
             if op.parent is not None and not any(result.first_use for result in op.results):
-                op.detach()
-                op.erase()
+                erase_op(op)
 
     def _after(self, value: SSAValue) -> Tensor:
         """
@@ -92,7 +92,7 @@ class Layouts:
         """
         wanted = self._wanted.pop(value, None)
         if tiling.is_replicated and wanted is None:
-            value.replace_all_uses_with(part)
+            replace_uses(value, part)
             return
         forms = self._forms[value] = {tiling: part}
         if whole is not None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from ...dialects.support.editing import erase_op
 from ...dialects.support.rewriting import like
 from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
@@ -81,8 +82,7 @@ def _erase_unused(value: SSAValue) -> None:
     op = value.owner
     if isinstance(op, Operation) and all(result.first_use is None for result in op.results):
         operands = list(op.operands)
-        op.detach()
-        op.erase()
+        erase_op(op)
         for each in operands:
             if is_elementwise(each.owner) or isinstance(each.owner, (DotGeneralOp, BroadcastInDimOp)):
                 _erase_unused(each)

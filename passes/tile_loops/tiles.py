@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...dialects.support.attributes import integer_attr
+from ...dialects.support.editing import erase_op
 from ...dialects.support.kernel import INDEPENDENT, UNREAD
 from ...dialects.support.rewriting import like
 from ...hlo_dialect.attributes import int_array, ints
@@ -170,8 +171,7 @@ class _Tiling:
             body.add_op(self._row_op(op, Builder(InsertPoint.at_end(body), op.location)))
         for op in reversed(list(body.ops)):
             if is_repeated(op) and op.results[0].first_use is None:
-                op.detach()
-                op.erase()
+                erase_op(op)
         inner = WhileOp.create(
             operands=operands,
             result_types=types,

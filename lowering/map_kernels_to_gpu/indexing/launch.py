@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects.linalg_ext.base import DestinationOp
 from ....dialects.support.buffers import row_major
+from ....dialects.support.editing import erase_op
 from ...loop_nests.kernel_builder import Index
 from ..threads.builder import GpuBuilder
 from ..threads.launch import KernelMapper, Launch
@@ -36,8 +37,7 @@ class ExtLaunch(Generic[OpT]):
         return self.builder.strided_view(buffer, 0, shape, row_major(shape))
 
     def finish(self, blocks: int, threads: int) -> None:
-        self.op.detach()
-        self.op.erase()
+        erase_op(self.op)
         self.launch.finish(blocks, threads)
 
     @contextmanager
@@ -49,5 +49,4 @@ class ExtLaunch(Generic[OpT]):
 
 
 def erase_now(op: Operation) -> None:
-    op.detach()
-    op.erase()
+    erase_op(op)

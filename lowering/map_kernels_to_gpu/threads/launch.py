@@ -9,6 +9,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ....dialects.gpu.functions import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp, GpuReturnOp
 from ....dialects.support.buffers import INDEX, Buffer, i32_array
+from ....dialects.support.editing import erase_op
 from ....dialects.support.views import is_view
 from ....hlo_dialect.diagnostics import fail
 from ...convert_linalg_to_scf.conversion import Structured, initial_values
@@ -137,8 +138,7 @@ class Launch:
         """
         for op in reversed(self.copies):
             if op.parent is not None and isinstance(op, (FillOp, GenericOp, memref.CopyOp)):
-                op.detach()
-                op.erase()
+                erase_op(op)
         function, mapper = self.function, self.mapper
         _erase_unused(self.block)
         self._drop_unused_parameters()
@@ -186,5 +186,4 @@ def _erase_unused(block: Block) -> None:
         arithmetic = op.name.startswith(("arith.", "math.")) and not op.regions
         pure = arithmetic or is_view(op) or isinstance(op, (memref.LoadOp, memref.GetGlobalOp))
         if pure and op.results and all(result.uses.get_length() == 0 for result in op.results):
-            op.detach()
-            op.erase()
+            erase_op(op)
