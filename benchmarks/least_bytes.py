@@ -1,9 +1,9 @@
 """
 Bytes that programs move, beside the least that they could: `python benchmarks/least_bytes.py`.
 
-The least is each input read once and each output written once. What is moved is counted as `hlo-run --profile` counts
-it: operands and results of each kernel call, times the iterations of the loops around it; for the CPU's kernels, and
-for those of a GPU. Nothing is run, and no array is made. `--only=TEXT` takes the programs whose names contain it,
+The least is each input read once and each output written once. Traffic is counted as `hlo-run --profile` counts it:
+operands and results of each kernel call, times the iterations of the loops around it; for the CPU's kernels, and for
+those of a GPU. Nothing is run, and no array is made. `--only=TEXT` takes the programs whose names contain it,
 `--kernels=N` lists the N kernels that move the most, `--xla` adds the count of XLA:CPU's own cost analysis, `--write`
 writes benchmarks/LEAST_BYTES.md.
 """
@@ -51,7 +51,7 @@ HEAD = """\
 
 @dataclass(frozen=True)
 class Traffic:
-    """What the kernels of a program move in one run."""
+    """The bytes that the kernels of a program move in one run, and their calls."""
 
     bytes: int
     calls: int
@@ -94,7 +94,7 @@ def _lengths(op: Operation) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class Row:
-    """What one program moves."""
+    """The bytes that one program moves."""
 
     name: str
     least: int

@@ -5,7 +5,7 @@
 * json: one object on each line, as they come;
 * sarif: one SARIF 2.1.0 document at the end, also of a run without diagnostics, for editors and code review.
 
-Columns count characters from one; the end column is the one behind what is meant.
+Columns count characters from one; the end column is the one after the last character.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
 Guard mode's layout of memory: each buffer between pages that nothing may access.
 
-A buffer lies at one side of its pages: at the end, so that the first byte after it is in the inaccessible *gap* behind
+A buffer lies at one side of its pages: at the end, so that the first byte after it is in the inaccessible *gap* after
 it; or at the start, so that the byte before it is in the gap. The rest of its pages, the *slack*, is filled with a
 pattern. Code for the CPU assumes no larger alignment than that of elements, which both sides have; kernels for GPUs do,
 which only the start has.

@@ -1,8 +1,8 @@
 """
 `ClusterArray`: an array that records what is asked of it, until a value is needed.
 
-Its memory is NumPy's from the beginning (storage.py): shapes, views and errors of indexing are NumPy's own. What has no
-recorded form runs in NumPy at once, on memory that was filled before.
+Its memory is NumPy's from the beginning (storage.py): shapes, views and errors of indexing are NumPy's own. An
+operation without a recorded form runs in NumPy at once, on memory that was filled before.
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false

@@ -302,8 +302,8 @@ def _emit_room(e: Emitter) -> None:
     tasks, bytes_ = e.variable("xhlo_tasks"), e.variable("xhlo_task_bytes")
 
     with e.function("xhlo_task_begin", VOID, I64) as (size,):
-        # Count a task whose outputs take `size` new bytes, when there is room for it. What workers call when they
-        # release memory may need Python's lock.
+        # Count a task whose outputs take `size` new bytes, when there is room for it. Workers release memory by
+        # functions that may need Python's lock.
         b = e.build
 
         def full() -> Any:

@@ -40,7 +40,7 @@ _KNOWN = frozenset((TracedArray, np.ndarray, *NUMBERS))
 
 
 def traced_call(builder: Builder, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Trace a call. NumPy's C code hides the errors of its arguments' methods behind its own."""
+    """Trace a call. NumPy's C code replaces errors that its arguments' methods raise by its own."""
     hidden = builder_errors(builder)
     outside = TRACE.set(builder)
 

@@ -1,10 +1,10 @@
 """
 Convolutions of small images with what comes before and after, image by image, as fuse-hlo puts them into one kernel.
 
-Each task takes its images through all steps, one after the other: what makes an operand, zeros around it, the product,
-what follows at other indices. What passes between the steps is one image, in a buffer of the task that stays in its
-caches. Filters that all images share are packed beforehand. The gradient of filters is a sum over images: a task adds
-up its own, and the tasks' sums are added in order.
+Each task takes its images through all steps, one after the other: the operations that compute an operand, zeros around
+it, the product, the operations that follow at other indices. One image is passed between the steps, in a buffer of the
+task that stays in its caches. Filters that all images share are packed beforehand. The gradient of filters is a sum
+over images: a task adds up its own, and the tasks' sums are added in order.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ other orders, as a product does whose result is transposed. They agree with the 
 between them: loops over rows are those that move such a buffer with the same stride.
 
 A product may also sum over the rows of a matrix, as the gradients of attention's keys and values do. Its output then
-gets a part from each tile, and holds no rows. What is computed of it, such as narrower floats, waits for the last tile.
+gets a part from each tile, and holds no rows. Values computed from it, such as narrower floats, wait for the last tile.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _aligned(nests: Sequence[Nest], shape: tuple[int, ...]) -> dict[int, Nest]:
     found: dict[int, Nest] = {}
     known: dict[SSAValue, Strides] = {}
     read: dict[SSAValue, Strides] = {}
-    """Of arguments, which operations may read in other ways too."""
+    """The strides of arguments, which operations may read in other ways too."""
     inputs = {x.root for nest in nests for x in nest.inputs if isinstance(x, Access)}
     # A buffer that is only written passes no rows, and may be several parts of one result.
     written = {access.root for nest in nests for access in nest.outputs}

@@ -129,7 +129,7 @@ class RowProductEmitter:
         self.buffers: dict[SSAValue, SSAValue] = {}
         """The buffers of the task by those of the kernel that they stand for."""
         self.next: Sequence[NextFactor] = ()
-        """What the next matrix reads; blocks of the first product ask for it."""
+        """The factors that the next matrix reads; blocks of the first product prefetch them."""
 
     # The plan.
 

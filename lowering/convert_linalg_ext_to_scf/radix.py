@@ -132,8 +132,8 @@ class Radix:
         """
         Sort rows through their lines by several tasks each.
 
-        A task that moves its part by a digit counts the next one, for each part of the row that an element goes to.
-        What is added up between two digits is a function, whose code the digits, and other programs, share.
+        A task that moves its part by a digit counts the next one, for each part of the row that an element goes to. The
+        sums between two digits are a function's, whose code the digits, and other programs, share.
         """
         builder, size, parts = self.builder, 1 << self.bits, rows.parts
         counts = builder.alloc(memref_type((rows.count * parts, size), i32))

@@ -1,8 +1,8 @@
 """
 Finds the functions of a program that take so little time that LLVM need not optimize them.
 
-An operation that LLVM has not optimized takes a tenth of a nanosecond longer, and the optimizer milliseconds for the
-least of functions. So those are marked that a run of the program calls a few times, for a few operations on elements.
+An operation that LLVM has not optimized takes a tenth of a nanosecond longer, and the optimizer takes milliseconds even
+for the smallest function. So functions are marked that a run calls only a few times, for a few operations each.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _OF_A_LOOP = 3
 
 
 def mark_brief_functions(module: ModuleOp) -> None:
-    """Mark the kernels, and parts of kernels, of least work, as many as take `MOST` operations together."""
+    """Mark kernels and parts of kernels, those of least work first, as long as they take `MOST` operations in all."""
     functions = {op.sym_name.data: op for op in module.body.block.ops if type(op) is func.FuncOp}
     entry = entry_name(module)
     if entry not in functions:
@@ -60,8 +60,8 @@ def mark_brief_functions(module: ModuleOp) -> None:
 
 def operations_of_a_call(functions: dict[str, func.FuncOp], name: str) -> float:
     """
-    The operations that a call of a function executes at most, with those of the functions that it calls but for shared
-    ones; infinity if that is not known.
+    An upper bound of the operations that a call of a function executes, including those of the functions that it calls
+    but for shared ones; infinity if there is none.
     """
     runs = _Runs(functions)
     runs.add(name, 1)
@@ -110,7 +110,7 @@ class _Runs:
         return self._found[name]
 
     def _count(self, block: Block, times: float, work: _Work) -> None:
-        """Add the work of a block that is executed so often."""
+        """Add the work of a block that is executed `times` times."""
         for op in block.ops:
             if _is_free(op):
                 continue
@@ -168,7 +168,7 @@ def _is_plain(op: Operation) -> bool:
 
 
 def _are_common(types: Iterable[Attribute]) -> bool:
-    """Whether the types are of registers that every machine has; addresses of any elements are."""
+    """Whether every machine has registers for values of these types; buffers count as addresses."""
     return all(map(_is_common, types))
 
 

@@ -1,5 +1,5 @@
 """
-Reductions that choose between tuples by comparing them, as argmax does, and what is checked of them.
+Reductions that choose between tuples by comparing them, as argmax does, and the check that they may be split.
 
 A choosing body only depends on the order of corresponding members of the tuples and on which are NaN, so finitely many
 cases suffice for a proof. The sign of a zero is the right one where a reduction has one result; where it has several,

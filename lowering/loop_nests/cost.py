@@ -31,7 +31,7 @@ CACHED_COLUMNS = CPU.l1_bytes // 4 // cost.F32_BYTES
 """Elements of a row that stays in a quarter of the first-level cache between iterations of a loop."""
 
 TOGETHER, TOGETHER_ALONG = 4, 6
-"""Most sums of one loop, each of which takes the registers of several vectors; and where all is read contiguously."""
+"""Most sums of one loop, each in the registers of several vectors; and most where all is read contiguously."""
 
 PASS_ROWS = 4
 """Reduced elements that one pass over a tile of accumulators combines."""
@@ -90,8 +90,8 @@ def task_size(splittable: int, tasks: int, multiple: int = 1) -> int:
     """
     Iterations of one task, a multiple of `multiple`; the last task may have fewer.
 
-    At most as many as divide the iterations among so many tasks, and down to half of that where two threads would
-    otherwise share them unevenly.
+    It divides the iterations among `tasks` tasks, or up to twice as many where two threads would otherwise share them
+    unevenly.
     """
     size = -(-splittable // tasks)
     size = -(-size // multiple) * multiple

@@ -36,7 +36,7 @@ class NestEmitter:
         """Per input: the value loaded at the insertion point."""
         self.views: dict[int, tuple[SSAValue, list[int]]] = {}
         self.overlaps = False
-        """Whether a processor runs the innermost loop and other work at once."""
+        """Whether a processor executes instructions of the innermost loop and of other work at once."""
         self.staged: dict[int, tuple[SSAValue, list[tuple[int, Index]]]] = {}
         """Per input: a buffer with a tile of it, and for each dimension the loop and the start of the tile."""
         self.inside: Inside | None = None

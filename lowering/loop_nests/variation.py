@@ -39,13 +39,13 @@ def varying(
 
 
 def loads_of(nest: Nest) -> list[memref.LoadOp]:
-    """The buffers that the body reads by itself, at places that it computes."""
+    """The loads of the body itself, at indices that it computes."""
     return [] if nest.body is None else [op for op in nest.body.ops if isinstance(op, memref.LoadOp)]
 
 
 def reads_rows(nest: Nest, loop: int) -> bool:
     """
-    Whether all that the body reads by itself is contiguous along a loop, or does not move; and something is contiguous.
+    Whether every load of the body is contiguous along a loop or does not move with it, and at least one is contiguous.
     """
     loads = loads_of(nest)
     varies = varying(nest, loop) if loads else set[SSAValue]()
@@ -57,7 +57,7 @@ def reads_rows(nest: Nest, loop: int) -> bool:
 
 
 def _counts(value: SSAValue, nest: Nest, loop: int, varies: set[SSAValue]) -> bool:
-    """Whether a value grows by one from each iteration of a loop to the next: its index, or that and what stays."""
+    """Whether a value grows by one in each iteration of a loop: its index, or the sum of that and an invariant."""
     op = value.owner
     if not isinstance(op, arith.AddiOp):
         return is_index_of(op, nest, loop)

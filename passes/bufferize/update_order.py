@@ -53,7 +53,7 @@ def _updated(call: func.CallOp, kernels: Kernels) -> Iterator[SSAValue]:
 def _readers(
     base: SSAValue, update: func.CallOp, block: Block, kernels: Kernels, places: Places
 ) -> Collection[Operation]:
-    """All readers of `base` behind the update, with what they depend on there; none if one of them has to stay."""
+    """All readers of `base` after the update, with what they depend on there; none if one of them has to stay."""
     place = places[update]
     found: set[Operation] = set()
     pending = [block.find_ancestor_op_in_block(use.operation) for use in base.uses]

@@ -120,8 +120,8 @@ def scaled_exp(x: Scalar) -> Scalar:
     """
     e^x as `exp` computes it, with the same bits, where one instruction multiplies by any power of two.
 
-    A result that is 0, as for masked attention scores, does not come from a product that underflows, either. Of vectors
-    both choices are masks of other operations, and cost nothing.
+    A result that is 0, as for masked attention scores, does not come from a product that underflows, either. In vectors
+    both selections are masks of other operations, and cost nothing.
     """
     # e^x is 0 below the first bound, and infinite above the second, as is its product with 2^n.
     zero, high = (-746.0, 710.0) if is_double(x) else (-104.5, 89.0)
@@ -232,8 +232,8 @@ def _log1p_single(x: Scalar) -> Scalar:
     """
     log(1 + x) with 1 + x = 2^e (1 + f): f is x 2^-e + (2^-e - 1), one rounding, and none for e = 0.
 
-    Of the largest x 2^-e is a denormal number, so that a quarter of x is taken 4 times as large. Where that loses bits,
-    log(1 + x) is x.
+    For the largest x, 2^-e is a denormal number, so that x / 4 is multiplied by 4 2^-e. Where that loses bits, log(1 +
+    x) is x.
     """
     u = x + 1.0
     e = (u.bits() - TWO_THIRDS_32) >> 23

@@ -32,13 +32,13 @@ _QUICK: dict[type[Operation], type[Operation]] = {
     arith.MinimumfOp: arith.MinnumfOp,
 }
 _OUTSIDE: dict[type[Operation], float] = {arith.MaximumfOp: -math.inf, arith.MinimumfOp: math.inf}
-"""The number that does not count."""
+"""The neutral number, which elements that do not count have."""
 
 _OTHERS = (
     arith.AddfOp, arith.MulfOp, arith.AddiOp, arith.MuliOp, arith.AndIOp, arith.OrIOp, arith.XOrIOp,
     arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp,
 )  # fmt: skip
-"""Folds that a loop may do beside."""
+"""Other reductions that the loop may do as well."""
 
 _UNSAFE = arith.FastMathFlagsAttr([FastMathFlag.NO_NANS, FastMathFlag.NO_SIGNED_ZEROS])
 
@@ -72,7 +72,7 @@ def _folds(loop: scf.ForOp) -> list[Operation]:
 
 def _without_outside(extreme: Operation, copies: dict[SSAValue, SSAValue], block: Block) -> float | None:
     """
-    Let an extreme's element be finite where it does not count, in `copies`; returns that finite number.
+    In `copies`, make an element finite where it does not count; returns that finite number.
 
     None if all elements count.
     """
@@ -134,9 +134,8 @@ def replace_extremes(loop: scf.ForOp) -> None:
 
 def _quick_loop(loop: scf.ForOp, none: SSAValue, some: SSAValue) -> tuple[scf.ForOp, list[float | None]]:
     """
-    The loop without regard to NaN and signs of zeros, which also finds whether there is a NaN.
-
-    Also, for each result, the number that stands for elements that do not count.
+    The loop without regard to NaN and signs of zeros, which also finds whether there is a NaN; and for each result the
+    number that replaces elements that do not count.
     """
     body = loop.body.block
     folds = _folds(loop)

@@ -114,7 +114,7 @@ def _wide(dims: Sequence[int], shape: tuple[int, ...]) -> list[int]:
 
 
 def _delay(early: FusionOp, late: FusionOp) -> bool:
-    """Move what reads the results of `early` behind `late`, if `early` comes first; False if that is not possible."""
+    """Move the readers of `early`'s results after `late`, if `early` comes first; False if that is not possible."""
     if late.is_before_in_block(early):
         owners = [value.owner for value in early.operands]
         return not any(isinstance(owner, Operation) and late.is_before_in_block(owner) for owner in owners)

@@ -97,7 +97,7 @@ def fuse_images(block: Block, given: Container[Operation]) -> Iterator[Decision]
             yield from _with_operand(op, given)
 
 
-# What follows.
+# Operations that follow a product.
 
 
 def _with_user(fusion: FusionOp, given: Container[Operation]) -> Iterator[Decision]:
@@ -141,7 +141,7 @@ def _is_small(*fusions: FusionOp) -> bool:
     return len(inputs) <= MAX_INPUTS and sum(len(list(fusion.body.block.ops)) for fusion in fusions) <= MAX_OPS
 
 
-# What makes an operand.
+# Operations that compute an operand.
 
 
 def _with_operand(loop: FusionOp, given: Container[Operation]) -> Iterator[Decision]:

@@ -17,8 +17,8 @@ UNKNOWN_SIZE = "!tensor<?>"
 
 class Contents:
     """
-    What a module contains, by the names with which a pass states what it is for. They are found when a pass asks for
-    names of their kind: most ask for operations.
+    The names in a module that passes state in `only_for`: of operations, types, .. Those of a kind are found when the
+    first pass asks for one of that kind; most ask for operations.
     """
 
     def __init__(self, survey: Survey):

@@ -23,7 +23,7 @@ class LaterPass(HloPass):
     """
     Stands for a pass of a target's own pipeline, which is right, so that building it is no check of the spec.
 
-    What it is for is stated in the text of its class (`HloPass.only_for`): a program without any of that is left as it
+    The text of its class states the programs that it is for (`HloPass.only_for`): any other program is left as it
     is, and the pass is not imported.
     """
 

@@ -109,7 +109,7 @@ class TileBody(LoopBody):
     """
     Moves the iterations of a loop, with the loops inside, into a function that runs them on several threads.
 
-    What an iteration needs for itself is on the stack, or in a part of the arena for each thread.
+    The buffers of an iteration are on the stack, or in a part of the arena for each thread.
     """
 
     def __init__(self, loop: scf.WhileOp, arena: SSAValue, kernels: Mapping[str, func.FuncOp], count: int, whole: int):

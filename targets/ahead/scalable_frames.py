@@ -34,7 +34,7 @@ class UnknownFrame(RuntimeError):
 
 
 class _Number(NamedTuple):
-    """What a register holds."""
+    """The contents of a register."""
 
     value: int
     scales: bool
@@ -42,7 +42,7 @@ class _Number(NamedTuple):
 
 
 _UNKNOWN = _Number(-1, True)
-"""What an instruction makes of the length of vectors that is not in `_ARITHMETIC`."""
+"""The result of an instruction on the length of vectors that is not in `_ARITHMETIC`."""
 
 
 def scalable_bytes(assembly: str) -> Mapping[str, int]:
@@ -82,7 +82,7 @@ def _taken(operation: str, to: str, rest: Sequence[str], registers: dict[str, _N
 
 
 def _number(operation: str, rest: Sequence[str], registers: Mapping[str, _Number]) -> _Number | None:
-    """What an instruction computes from the length of vectors and constants; None for anything else."""
+    """The result of an instruction on the length of vectors and constants; None for any other instruction."""
     match operation, *rest:
         case "csrr", "vlenb":
             return _Number(WIDEST, True)

@@ -2,8 +2,8 @@
 The bytes of stack that a run takes at most: the frames that LLVM lays out, along the deepest chain of calls.
 
 LLVM tells the size of a frame only in warnings, which it prints to standard error, so that another process asks it,
-with the same code and machine as for the object file. Of vectors whose length only the CPU that runs the code knows, it
-tells nothing: see scalable_frames.py.
+with the same code and machine as for the object file. It does not tell the size of vectors whose length only the CPU
+that runs the code knows: see scalable_frames.py.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from ..cache.definitions import kept_definitions
 @contextmanager
 def compiler_start(*, kept: bool = False) -> Generator[None]:
     """
-    What is imported inside costs less: without the garbage collector (`kept`: see `paused_gc`), with the kept code of
+    Imports inside cost less: without the garbage collector (`kept`: see `paused_gc`), with the kept code of
     classes, and with formats that are read when they are used.
     """
     with paused_gc(kept=kept), kept_definitions():

@@ -84,7 +84,7 @@ MEMORY64 = "--experimental-wasm-memory64"
 
 @cache
 def node_flags(triple: str) -> tuple[str, ...]:
-    """What node needs for memories of 64 bits: a flag, until its version 24."""
+    """The flag that node needs for memories of 64 bits until its version 24."""
     known = subprocess.run(["node", MEMORY64, "-e", ""], capture_output=True).returncode == 0
     return (MEMORY64,) if triple.startswith("wasm64") and known else ()
 

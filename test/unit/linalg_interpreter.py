@@ -1,9 +1,9 @@
 """
 A NumPy interpreter of linalg on tensors, scf and func: the oracle for convert-hlo-to-linalg and fuse-linalg.
 
-A generic runs over all its parallel points at once and over its reduction points one after the other. What arith
-leaves undefined (division by zero, shifts past the width, conversions out of range, reads out of bounds) is an error
-here, so that a lowering that relies on it fails its test. Integers are signless: NumPy's signed ones, i1 is bool.
+A generic runs over all its parallel points at once and over its reduction points one after the other. Operations that
+arith leaves undefined (division by zero, shifts past the width, conversions out of range, reads out of bounds) are
+errors here, so that a lowering that relies on it fails its test. Integers are signless: NumPy's signed ones, i1 is bool.
 """
 
 from __future__ import annotations

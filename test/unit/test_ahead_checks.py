@@ -211,7 +211,7 @@ def pairs(dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def masks(type_: str, x: np.ndarray, y: np.ndarray, makers: list[Callable[[Tensor, Tensor], Tensor]]) -> list[Any]:
-    """What the reference computes for masks of two arrays."""
+    """The reference's results for masks of two arrays."""
     shape = f"tensor<{x.size}x{type_}>"
     masks = ", ".join([f"tensor<{x.size}xi1>"] * len(makers))
     text = f"func.func @main(%x: {shape}, %y: {shape}) -> ({masks}) {{\n  %0 = hlo.compare EQ, %x, %y : ({shape}, {shape}) -> tensor<{x.size}xi1>\n"

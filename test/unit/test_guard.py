@@ -116,7 +116,7 @@ func.func @main() -> tensor<300xf32> {
     ("bound", "guard", "byte"),
     [
         (301, "end", 1200),  # In the gap.
-        (301, "start", 1200),  # In the slack behind the buffer.
+        (301, "start", 1200),  # In the slack after the buffer.
         (2000, "start", 4096),  # In both, and that in the gap is found first.
     ],
 )

@@ -120,7 +120,7 @@ def test_a_value_of_another_type_is_no_replacement() -> None:
 
 @pytest.mark.parametrize("target", ["cpu", "simt", "nvptx"])
 def test_every_target_verifies_before_it_makes_code(target: str) -> None:
-    """No pass in front of it need have noticed: the module is made invalid behind the last."""
+    """No earlier pass can have noticed: the module is made invalid after the last."""
     backend, ctx = get_target(target), make_context()
     text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { %0 = hlo.abs %x : tensor<4xf32> func.return %0 : tensor<4xf32> }"
     module = parse_module(text, "a.mlir", ctx)

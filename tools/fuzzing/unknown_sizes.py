@@ -51,7 +51,7 @@ def _in_function_or_branch(block: Block) -> bool:
 
 
 def _forget_operands(op: HloOp, random_: random.Random, wrong: float) -> None:
-    """Hide the sizes of some operands behind a dynamic_reshape."""
+    """Hide the sizes of some operands by a dynamic_reshape."""
     for index, operand in enumerate(list(op.operands)):
         if random_.random() < 0.25 and _is_tensor(operand.type) and shape_of(operand):
             op.operands[index] = _forgotten(op, operand, random_, wrong)

@@ -27,7 +27,7 @@ class Window:
 
     @staticmethod
     def of(rank: int, stride: Any, padding: Any, dilation: Any, groups: int) -> Window:
-        """From lists, of which one of length 1 stands for all dimensions."""
+        """From lists; one of length 1 holds for all dimensions."""
         return Window(_all(rank, stride), _all(rank, padding), _all(rank, dilation), groups)
 
 
