@@ -75,7 +75,7 @@ def _fuse(op: WhileOp) -> str:
 
 
 def divide(op: WhileOp, count: int) -> WhileOp:
-    """Put the loop into another of the same condition, and end it after so many iterations; returns the inner loop."""
+    """Put the loop into another of the same condition, and end it after `count` iterations; returns the inner loop."""
     types = [value.type for value in op.operands]
     cond, body = op.cond.clone(), op.body.clone()
     outer = Block(arg_types=types)

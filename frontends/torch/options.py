@@ -22,7 +22,7 @@ class Options:
     dump: str | None = None
     """The folder to which every stage of each program is written."""
     autotune: bool | str | os.PathLike[str] = False
-    """Whether to measure how products are tiled, or the file for the choices, as of `xhlo.compile`."""
+    """Whether to measure how products are tiled, or the file for the choices, as for `xhlo.compile`."""
     tuning: str | os.PathLike[str] | None = None
     """The file of choices to use without measuring."""
 

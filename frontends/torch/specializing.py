@@ -36,7 +36,7 @@ class Specializing:
     """Runs a graph of symbolic sizes, whose guards Dynamo has checked."""
 
     def __init__(self, graph_module: Any, options: Options, changed: Sequence[int] = ()):
-        """`changed`: as of `compile_graph`."""
+        """`changed`: as for `compile_graph`."""
         self._module = graph_module
         self._options = options
         self._changed = changed

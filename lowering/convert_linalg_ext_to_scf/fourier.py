@@ -28,7 +28,7 @@ from .fourier_spectra import RealRow, Rooted, SplitRoots, Steps
 from .vector_functions import VectorFunctions
 
 LONG_ROWS = 16
-"""Rows from which each split row is a task's; fewer are divided themselves."""
+"""The fewest rows for which a task transforms whole split rows; with fewer, tasks share each row."""
 
 
 class _Planes:
@@ -40,7 +40,7 @@ class _Planes:
         self.exchanged = False
 
     def turn(self) -> None:
-        """The other planes have the elements now."""
+        """Exchange source and target: the other planes hold the elements now."""
         self.pairs = self.pairs[::-1]
 
     def exchange(self) -> None:

@@ -58,7 +58,7 @@ class Lines:
     step: Index
     apart: Index
     count: Index
-    """Lines that there are: a vector has this many, or more lanes."""
+    """The number of lines, at most a vector's lanes."""
 
     def place(self, builder: LoopBuilder, lane: Index) -> IndexValue:
         """Where a lane's line begins."""

@@ -111,7 +111,7 @@ class Pass:
     before: int
     """The product of the radices before."""
     after: int
-    """The product of the radices after it; elements whose products have roots of their own."""
+    """The product of the radices after it, and the number of roots that each element of the radix has."""
     twiddles: int
     """The offset of those roots, (radix - 1, after) pairs; none are read if `after` is 1."""
     primes: int
@@ -260,7 +260,7 @@ def _row(tables: Tables, n: int, rows: int, lanes: int, splits: bool) -> Line | 
 
 
 def _waste(sides: Sequence[int], lanes: int) -> float:
-    """How many lines are computed for each that there is."""
+    """Lines computed per line needed: lanes without a line compute too."""
     return math.prod(-(-side // lanes) * lanes / side for side in sides)
 
 
@@ -272,7 +272,7 @@ def _splits_cost_less(n: int, first: int, rows: int, lanes: int) -> bool:
 
 
 def _factors_of_split(n: int, lanes: int) -> int | None:
-    """The first of two factors of n of which vectors waste least, and which are about equal."""
+    """The first of the two factors of n for which vectors have the fewest idle lanes and which are about equal."""
     best: tuple[float, int] | None = None
     for a in range(2, math.isqrt(n) + 1):
         for first in {a, n // a} if n % a == 0 else ():

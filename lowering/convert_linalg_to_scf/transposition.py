@@ -79,7 +79,7 @@ def can_transpose(element: Attribute, unit: int = 1) -> bool:
 
 
 def block_of(vector_bits: int, width: int, unit: int, rows: int, columns: int, past_caches: bool = False) -> Block:
-    """The block for units of elements of `width` bits of a matrix that has so many rows and columns at most."""
+    """The block for units of elements of `width` bits; the matrix has at most `rows` rows and `columns` columns."""
     most = vector_bits // (width * unit)
     # A few long loads are fewer than many short ones; but as many vectors as bytes of one would not fit in registers.
     across = most if width * unit >= 32 else 8 * LANE_BYTES // (width * unit)

@@ -169,7 +169,7 @@ def block_of(weave: Weave, rows: int, vector_bits: int) -> Block | None:
 
 
 def _ranges(weave: Weave, rows: int) -> dict[int, range]:
-    """From the first to the last element of each strand in so many rows."""
+    """For each strand, the range of its elements that `rows` rows read."""
     found: dict[int, range] = {}
     for column in weave.columns:
         if isinstance(column, Place):

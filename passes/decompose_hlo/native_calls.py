@@ -113,10 +113,16 @@ def native_call(
 
 
 LEAST_LENGTH, SHARE = 512, 32
-"""Elements of a row from which few are selected rather than sorted with their places, and the part that is few."""
+"""
+The shortest rows from which few elements are selected instead of sorting the row with its places; few are at most one
+in SHARE.
+"""
 
 LEAST_OF_FEW, FOR_EACH, SHARE_OF_FEW = 32, 12, 8
-"""The same for shorter rows, if there are few: so many elements of a row for each. Many are sorted side by side."""
+"""
+The same for shorter rows, of at least LEAST_OF_FEW elements and FOR_EACH for each row: many rows are sorted side by
+side.
+"""
 
 LEAST_ALONE, SHARE_ALONE = 2048, 256
 """The same for rows that are sorted without places, which takes a third of the time."""

@@ -24,7 +24,7 @@ _PURE = ("arith.", "math.")
 
 def divide_by_invariant(x: Scalar, y: Scalar) -> Scalar:
     """
-    x / y in f32, rounded once as by an instruction; 1 / y and what is tested of y leave the loop.
+    x / y in f32, rounded once as by an instruction; 1 / y and the test of y leave the loop.
 
     With r = 1 / y rounded, q = x r is off by at most one and a half units in the last place, x - q y fits into a float
     and q + r (x - q y) is the quotient's nearest float (Markstein, IA-64 and Elementary Functions, ch. 8): where q is

@@ -49,7 +49,7 @@ def fuse_producers(clusters: Clusters) -> Clusters:
 
 
 def _cut(graph: BlockGraph, cluster: Cluster, most: int) -> None:
-    """Keep apart the producers and users in different parts of a fusion, each of at most so many operations."""
+    """Cut a fusion into parts of at most `most` operations: keep producers apart from users in another part."""
     orders = [_Order(graph, cluster, order, most) for order in _orders(graph, cluster)]
     _, best = min((order.narrowest(), index) for index, order in enumerate(orders))
     graph.apart.update(orders[best].apart())

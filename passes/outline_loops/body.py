@@ -199,7 +199,7 @@ class LoopBody:
         return list(found)
 
     def _counted(self, before: Region, after: Region) -> list[Operation]:
-        """The loop, which ends after so many iterations."""
+        """The loop, which ends after `most` iterations."""
         index = IndexType()
         zero, one, most = (index_constant(number) for number in (0, 1, self.most))
         counter = before.block.insert_arg(index, 0)

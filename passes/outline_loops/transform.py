@@ -150,7 +150,7 @@ class _Kernels:
         return None
 
     def _size_refusal(self, ops: Sequence[Operation], forks: bool, most: int) -> str | None:
-        """In words why the operations of a loop make no function of at most so many, whose kernels may fork or not."""
+        """Why a loop's operations make no function of at most `most`, in words; `forks`: its kernels may fork."""
         size = len(ops)
         for each in ops:
             if isinstance(each, func.CallOp):

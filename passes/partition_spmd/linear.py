@@ -32,7 +32,7 @@ from .parts import even
 _ALL = (AddOp, SubtractOp, NegateOp, BroadcastInDimOp, TransposeOp, ReshapeOp, ReverseOp, SliceOp, ConcatenateOp)
 """Linear in all operands together."""
 _LEADING: dict[type[Operation], int] = {DynamicSliceOp: 1, GatherOp: 1, DynamicUpdateSliceOp: 2}
-"""Linear in so many operands; the others are indices."""
+"""The number of leading operands in which an operation is linear; the others are indices."""
 
 
 def linear_operands(op: Operation, layouts: Layouts) -> Sequence[SSAValue]:

@@ -32,7 +32,7 @@ SMALL = 1 << 18
 """Bytes of values that need no better order: they fit into a part of the L2 cache."""
 
 LEAST_GAIN = 32
-"""Another order must save one in so many bytes alive at once: neighbours in the program share caches."""
+"""Another order must save one in LEAST_GAIN bytes alive at once: neighbours in the program share caches."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ ROOM = 64
 """Runs that can be asked to stop at a time; further ones wait until one of these has ended."""
 
 TABLE = "xhlo_stops"
-"""The symbol of the table that the runtime reads: a count, and the addresses of so many arenas."""
+"""The symbol of the table that the runtime reads: a count, and that many addresses of arenas."""
 
 GOES_ON_IR = """
 @xhlo_stops = external global [65 x i64]

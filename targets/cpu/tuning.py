@@ -40,7 +40,7 @@ LEAST_GAIN = 0.03
 """The part of the time that a choice must save: less may be noise."""
 
 REPEATS, RUNS = 5, 10
-"""The least time of a kernel's calls over so many profiles of so many runs."""
+"""A kernel's time is the least over REPEATS profiles of RUNS runs each."""
 
 PLACE = "convert-contractions-to-vector"
 

@@ -21,7 +21,7 @@ from ..program.facts import HostCall
 
 _FLOATS = {4: "float", 8: "double"}
 _ROWS = 8
-"""Rows that a transposition reads at once: so many lines stay in the L1 cache, however far apart they are."""
+"""Rows that a transposition reads at once: that many cache lines stay in L1, however far apart they are."""
 _WORDS = {1: "i8", 2: "i16", 4: "i32", 8: "i64", 16: "<2 x i64>"}
 """Elements as they are moved, by their size."""
 
@@ -258,7 +258,7 @@ def _loop(name: str, count: str, before: str, body: Sequence[str]) -> Iterator[s
 
 
 def _transposition(size: int) -> tuple[str, str]:
-    """`to[c * rows + r] = from[r * columns + c]` for elements of so many bytes; it reads some rows at a time."""
+    """`to[c * rows + r] = from[r * columns + c]` for elements of `size` bytes; it reads some rows at a time."""
     name, word, align = f"lapack.transpose.{size}", _WORDS[size], min(size, 8)
     inner = [
         "  %r = add i64 %first, %k",

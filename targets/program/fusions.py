@@ -24,9 +24,9 @@ class Fusion:
     operations: tuple[str, ...]
     """Their names in order, constants included."""
     inputs: tuple[str, ...]
-    """The types of what it reads from memory."""
+    """The types of the values that it reads from memory."""
     outputs: tuple[str, ...]
-    """The types of what it writes."""
+    """The types of the values that it writes."""
     place: str
     """`file:line:column` of its last operation, empty if unknown."""
 

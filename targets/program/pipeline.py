@@ -33,7 +33,7 @@ class Pipeline:
     """In guard mode: passes that replace a pass, with SIDE for the side. Empty if the target has no guard mode."""
 
     places: Places = Places()
-    """The passes that a compilation asks for beside those of the pipeline; see `with_passes`."""
+    """The passes that a compilation asks for in addition to the pipeline's; see `with_passes`."""
 
     opt_level: int = DEFAULT_OPT_LEVEL
     """The level of optimization; see `at_level`."""

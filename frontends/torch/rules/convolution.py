@@ -59,8 +59,8 @@ MOST_TAPS = 25
 
 def _is_small(positions: int, features: int, x: Value, window: Window, sizes: Sequence[int]) -> bool:
     """
-    Whether a convolution of few positions is a product of matrices: if the kernel, of so many features and windows of
-    these sizes, has more elements than the windows of all positions. It is read or written once, as it lies in memory.
+    Whether a convolution of few positions is a product of matrices: the kernel, of `features` and windows of `sizes`,
+    has more elements than the windows of all positions. It is read or written once, as it lies in memory.
     """
     dtype = dtype_of(x)
     is_plain = dtype.is_floating_point and working_dtype(dtype) == dtype
@@ -73,7 +73,7 @@ def _taps(sizes: Sequence[int]) -> list[tuple[int, ...]]:
 
 def _after(x: Value, window: Window, sizes: Sequence[int], outputs: Sequence[int]) -> list[int]:
     """
-    The elements that windows of these sizes read beyond x (n, c, ..), for each dimension, for so many results.
+    For each dimension, the elements that windows read beyond x (n, c, ..) to compute `outputs` results.
 
     Negative where they leave out the last of x, as in gradients of transposed convolutions whose results reach further.
     """
