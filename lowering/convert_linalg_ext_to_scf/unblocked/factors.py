@@ -70,16 +70,8 @@ def gtsv(job: Job) -> None:
         job.store(area, result)
 
 
-def _gtsv(
-    code: Code,
-    lower: IndexValue,
-    d: IndexValue,
-    upper: IndexValue,
-    x: IndexValue,
-    info: IndexValue,
-    n: IndexValue,
-    k: IndexValue,
-) -> None:
+def _gtsv(code: Code, *places: IndexValue) -> None:
+    lower, d, upper, x, info, n, k = places
     # The first element of the lower diagonal is not one of the matrix.
     lines = code.vector(lower).after(1), code.vector(d), code.vector(upper)
     tridiagonal_system(code, *lines, code.matrix(x, k), n, k, code.vector(info, False))

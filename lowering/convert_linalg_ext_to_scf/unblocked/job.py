@@ -105,7 +105,7 @@ class Job:
         return area
 
     def run(self, name: str, emit: Emit, areas: Sequence[int], sizes: Sequence[int]) -> None:
-        """Call a function; the name states what `emit` captures."""
+        """Call `emit` with the places of areas, then sizes, as parameters; the name states what it captures."""
         self.runs.append((name, (len(areas), *areas, *sizes), emit))
 
     def store(self, area: int | None, result: int, value: float = 0.0) -> None:

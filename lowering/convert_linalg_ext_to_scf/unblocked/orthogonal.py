@@ -31,16 +31,8 @@ def geqrf(job: Job) -> None:
     job.store(tau, 1)
 
 
-def _pivoted(
-    code: Code,
-    a: IndexValue,
-    order: IndexValue,
-    tau: IndexValue,
-    v: IndexValue,
-    w: IndexValue,
-    m: IndexValue,
-    n: IndexValue,
-) -> None:
+def _pivoted(code: Code, *places: IndexValue) -> None:
+    a, order, tau, v, w, m, n = places
     pivoted_qr(code, code.matrix(a, n), m, n, code.vector(order, False), *map(code.vector, (tau, v, w)))
 
 
@@ -53,16 +45,8 @@ def geqp3(job: Job) -> None:
         job.store(area, result)
 
 
-def _first_columns(
-    code: Code,
-    q: IndexValue,
-    tau: IndexValue,
-    v: IndexValue,
-    w: IndexValue,
-    m: IndexValue,
-    n: IndexValue,
-    k: IndexValue,
-) -> None:
+def _first_columns(code: Code, *places: IndexValue) -> None:
+    q, tau, v, w, m, n, k = places
     first_columns(code, code.matrix(q, n), m, n, k, *map(code.vector, (tau, v, w)))
 
 
@@ -81,18 +65,8 @@ def ormqr(job: Job) -> None:
     vectors, tau, c = job.load(0), job.load(1), job.load(2)
     v, w = job.space(rows), job.space(n)
 
-    def emit(
-        code: Code,
-        vectors: IndexValue,
-        tau: IndexValue,
-        c: IndexValue,
-        v: IndexValue,
-        w: IndexValue,
-        columns: IndexValue,
-        k: IndexValue,
-        m: IndexValue,
-        n: IndexValue,
-    ) -> None:
+    def emit(code: Code, *places: IndexValue) -> None:
+        vectors, tau, c, v, w, columns, k, m, n = places
         q, t, matrix = code.matrix(vectors, columns), code.vector(tau), code.matrix(c, n)
         if left:
             multiply = times_adjoint if adjoint else times_q
@@ -105,16 +79,8 @@ def ormqr(job: Job) -> None:
     job.store(c, 0)
 
 
-def _hessenberg(
-    code: Code,
-    a: IndexValue,
-    tau: IndexValue,
-    v: IndexValue,
-    w: IndexValue,
-    n: IndexValue,
-    low: IndexValue,
-    high: IndexValue,
-) -> None:
+def _hessenberg(code: Code, *places: IndexValue) -> None:
+    a, tau, v, w, n, low, high = places
     hessenberg(code, code.matrix(a, n), n, low, high, *map(code.vector, (tau, v, w)))
 
 
@@ -134,17 +100,8 @@ def sytrd(job: Job) -> None:
     whole, tau, v, w = job.space(n * n), job.space(n), job.space(n), job.space(n)
     d, e = job.space(n, False), job.space(n, False)
 
-    def emit(
-        code: Code,
-        made: IndexValue,
-        whole: IndexValue,
-        tau: IndexValue,
-        v: IndexValue,
-        w: IndexValue,
-        d: IndexValue,
-        e: IndexValue,
-        n: IndexValue,
-    ) -> None:
+    def emit(code: Code, *places: IndexValue) -> None:
+        made, whole, tau, v, w, d, e, n = places
         a, both = code.matrix(made, n), code.matrix(whole, n)
         diagonal, below, factors = code.vector(d, False), code.vector(e, False), code.vector(tau)
         if not lower:

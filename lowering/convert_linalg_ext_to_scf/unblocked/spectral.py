@@ -34,19 +34,8 @@ def syevd(job: Job) -> None:
     whole, z, tau, v, w = (job.space(size) for size in (n * n, n * n, n, n, n))
     d, e, info, scale = (job.space(size, False) for size in (n, n, 1, 1))
 
-    def reduce(
-        code: Code,
-        a: IndexValue,
-        whole: IndexValue,
-        z: IndexValue,
-        tau: IndexValue,
-        v: IndexValue,
-        w: IndexValue,
-        d: IndexValue,
-        e: IndexValue,
-        scale: IndexValue,
-        n: IndexValue,
-    ) -> None:
+    def reduce(code: Code, *places: IndexValue) -> None:
+        a, whole, z, tau, v, w, d, e, scale, n = places
         given, both = code.matrix(a, n), code.matrix(whole, n)
         if lower:
             mirror(code, given, both, n, code.number(1.0))
@@ -59,16 +48,8 @@ def syevd(job: Job) -> None:
         if wanted:
             product_below(code, given, factors, code.matrix(z, n).transposed(), n, room, other)
 
-    def steps(
-        code: Code,
-        z: IndexValue,
-        a: IndexValue,
-        d: IndexValue,
-        e: IndexValue,
-        info: IndexValue,
-        scale: IndexValue,
-        n: IndexValue,
-    ) -> None:
+    def steps(code: Code, *places: IndexValue) -> None:
+        z, a, d, e, info, scale, n = places
         rows, diagonal = code.matrix(z, n), code.vector(d, False)
         eigenvalues(code, diagonal, code.vector(e, False), n, rows if wanted else None, code.vector(info, False))
         factor = code.vector(scale, False)[0].re
@@ -99,21 +80,8 @@ def gesdd(job: Job) -> None:
     )
     s, info, scale = (job.space(size, False) for size in (n, 1, 1))
 
-    def rotate(
-        code: Code,
-        given: IndexValue,
-        a: IndexValue,
-        columns: IndexValue,
-        rows: IndexValue,
-        tau: IndexValue,
-        v: IndexValue,
-        w: IndexValue,
-        s: IndexValue,
-        info: IndexValue,
-        scale: IndexValue,
-        m: IndexValue,
-        n: IndexValue,
-    ) -> None:
+    def rotate(code: Code, *places: IndexValue) -> None:
+        given, a, columns, rows, tau, v, w, s, info, scale, m, n = places
         tall = code.matrix(a, n)
         source = code.matrix(given, m).transposed() if wide else code.matrix(given, n)
         factor = _scale(code, source, m, n, scale)
@@ -127,23 +95,9 @@ def gesdd(job: Job) -> None:
         back = code.vector(scale, False)[0].re
         sorted_norms(code, grid, n, code.vector(s, False), vectors, back)
 
-    def left(
-        code: Code,
-        a: IndexValue,
-        columns: IndexValue,
-        rows: IndexValue,
-        square: IndexValue,
-        tau: IndexValue,
-        other: IndexValue,
-        v: IndexValue,
-        w: IndexValue,
-        u: IndexValue,
-        vt: IndexValue,
-        m: IndexValue,
-        n: IndexValue,
-        count: IndexValue,
-    ) -> None:
+    def left(code: Code, *places: IndexValue) -> None:
         """U of the tall matrix, or V of the wide one, as results are stored."""
+        a, columns, rows, square, tau, other, v, w, u, vt, m, n, count = places
         lines = [code.vector(line) for line in (tau, other, v, w)]
         made = LeftVectors(code, code.matrix(a, n), lines[0], code.matrix(square, n), *lines[1:])
         target = code.matrix(u, m).transposed() if wide else code.matrix(u, count)
@@ -335,15 +289,8 @@ def gees(job: Job) -> None:
     job.store(schur.info, 3 + count)
 
 
-def _schur_results(
-    code: Code,
-    h: IndexValue,
-    z: IndexValue,
-    scale: IndexValue,
-    form: IndexValue,
-    vectors: IndexValue,
-    n: IndexValue,
-) -> None:
+def _schur_results(code: Code, *places: IndexValue) -> None:
+    h, z, scale, form, vectors, n = places
     padded, factor = code.index(n + 1), code.vector(scale, False)[0]
     t, q, made, found = code.matrix(h, padded), code.matrix(z, padded), code.matrix(form, n), code.matrix(vectors, n)
     with code.loop(0, n) as i, code.loop(0, n) as j:
