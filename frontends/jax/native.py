@@ -212,6 +212,23 @@ def emit_memory(e: Emitter) -> None:
         b.ret(b.gep(e.variable("xhlo_pool_bins", ir.ArrayType(I64, 256)), [index], source_etype=I64))
 
     lock, kept = e.variable("xhlo_pool_lock"), e.variable("xhlo_pool_kept")
+    _emit_block(e, lock, kept)
+
+    with e.function("xhlo_allocate", PTR, I64) as (capacity,):
+        b = e.build
+        block = e.call("xhlo_block", capacity)
+        with e.when(b.not_(e.is_zero(e.number(block)))):
+            in_use = b.add(b.atomic_rmw("add", e.variable("xhlo_in_use"), capacity, "monotonic"), capacity)
+            b.atomic_rmw("umax", e.variable("xhlo_in_use_peak"), in_use, "monotonic")
+            b.atomic_rmw("umax", e.variable("xhlo_largest"), capacity, "monotonic")
+            b.atomic_rmw("add", e.variable("xhlo_allocations"), I64(1), "monotonic")
+        b.ret(block)
+
+    _emit_free(e, lock, kept)
+
+
+def _emit_block(e: Emitter, lock: Any, kept: Any) -> None:
+    """`xhlo_block(capacity)`: a kept block of that capacity, or a new one."""
     with e.function("xhlo_block", PTR, I64) as (capacity,):
         # `capacity` is a multiple of 64 below SMALL, else what xhlo_capacity gives.
         b = e.build
@@ -235,16 +252,9 @@ def emit_memory(e: Emitter) -> None:
             e.call("madvise", fresh, capacity, I32(MADV_HUGEPAGE))
         b.ret(fresh)
 
-    with e.function("xhlo_allocate", PTR, I64) as (capacity,):
-        b = e.build
-        block = e.call("xhlo_block", capacity)
-        with e.when(b.not_(e.is_zero(e.number(block)))):
-            in_use = b.add(b.atomic_rmw("add", e.variable("xhlo_in_use"), capacity, "monotonic"), capacity)
-            b.atomic_rmw("umax", e.variable("xhlo_in_use_peak"), in_use, "monotonic")
-            b.atomic_rmw("umax", e.variable("xhlo_largest"), capacity, "monotonic")
-            b.atomic_rmw("add", e.variable("xhlo_allocations"), I64(1), "monotonic")
-        b.ret(block)
 
+def _emit_free(e: Emitter, lock: Any, kept: Any) -> None:
+    """`xhlo_free(block, capacity)`: keep a block, up to the pool's limit, or free it."""
     with e.function("xhlo_free", VOID, PTR, I64) as (block, capacity):
         b = e.build
         b.atomic_rmw("sub", e.variable("xhlo_in_use"), capacity, "monotonic")
@@ -286,7 +296,7 @@ def new(e: Emitter, kind: str, **fields: Any) -> Any:
     return made
 
 
-def emit_buffers(e: Emitter) -> None:
+def emit_storages(e: Emitter) -> None:
     with e.function("xhlo_storage_new", PTR, I64) as (nbytes,):
         b = e.build
         capacity = b.alloca(I64)
@@ -318,6 +328,8 @@ def emit_buffers(e: Emitter) -> None:
     with e.function("xhlo_storage_drop", VOID, PTR) as (storage,):
         e.call("xhlo_storage_release", storage, I64(1))
 
+
+def emit_buffers(e: Emitter) -> None:
     with e.function("xhlo_buffer_new", PTR, PTR, PTR, I64) as (spec, storage, device):
         e.build.ret(
             new(
@@ -372,60 +384,53 @@ def emit_buffers(e: Emitter) -> None:
             e.call("xhlo_storage_drop", e.pointer(storage))
 
 
+@contextmanager
+def _question(e: Emitter, name: str) -> Generator[tuple[Any, Any]]:
+    """The body of a function of the C API that tells something of a buffer: its arguments and the buffer."""
+    with e.function(f"PJRT_Buffer_{name}", PTR, PTR) as (args,):
+        yield args, e.get(args, f"Buffer_{name}_Args.buffer")
+
+
+def _emit_copied(e: Emitter, name: str, **fields: str) -> None:
+    """A function that answers with fields of the buffer or of its spec."""
+    with _question(e, name) as (args, buffer):
+        for field, source in fields.items():
+            start = buffer if source.startswith("Buffer.") else e.get(buffer, "Buffer.spec")
+            value = e.get(start, source)
+            if _BITS[_fields(f"Buffer_{name}_Args")[field]] is I32:
+                value = e.build.trunc(value, I32)
+            e.set(args, f"Buffer_{name}_Args.{field}", value)
+
+
 def emit_buffer_questions(e: Emitter) -> None:
-    def question(name: str, answer: Callable[[Any, Any], None]) -> None:
-        with e.function(f"PJRT_Buffer_{name}", PTR, PTR) as (args,):
-            answer(args, e.get(args, f"Buffer_{name}_Args.buffer"))
+    _emit_copied(e, "ElementType", type="Spec.element_type")
+    _emit_copied(e, "Dimensions", dims="Spec.dims", num_dims="Spec.num_dims")
+    _emit_copied(e, "UnpaddedDimensions", dims="Spec.dims", num_dims="Spec.num_dims")
+    _emit_copied(e, "OnDeviceSizeInBytes", size="Spec.nbytes")
+    _emit_copied(e, "Device", device="Buffer.device")
+    _emit_copied(e, "UnsafePointer", buffer_pointer="Buffer.data")
+    _emit_copied(e, "OpaqueDeviceMemoryDataPointer", device_memory_ptr="Buffer.data")
 
-    def copied(name: str, **fields: str) -> None:
-        """Queries answered by a field of the buffer or of its spec."""
+    with _question(e, "DynamicDimensionIndices") as (args, buffer):
+        e.set(args, "Buffer_DynamicDimensionIndices_Args.dynamic_dim_indices", 0)
+        e.set(args, "Buffer_DynamicDimensionIndices_Args.num_dynamic_dims", 0)
 
-        def answer(args: Any, buffer: Any) -> None:
-            for field, source in fields.items():
-                start = buffer if source.startswith("Buffer.") else e.get(buffer, "Buffer.spec")
-                value = e.get(start, source)
-                if _BITS[_fields(f"Buffer_{name}_Args")[field]] is I32:
-                    value = e.build.trunc(value, I32)
-                e.set(args, f"Buffer_{name}_Args.{field}", value)
-
-        question(name, answer)
-
-    copied("ElementType", type="Spec.element_type")
-    copied("Dimensions", dims="Spec.dims", num_dims="Spec.num_dims")
-    copied("UnpaddedDimensions", dims="Spec.dims", num_dims="Spec.num_dims")
-    copied("OnDeviceSizeInBytes", size="Spec.nbytes")
-    copied("Device", device="Buffer.device")
-    copied("UnsafePointer", buffer_pointer="Buffer.data")
-    copied("OpaqueDeviceMemoryDataPointer", device_memory_ptr="Buffer.data")
-
-    def set_(name: str, **values: Any) -> Callable[[Any, Any], None]:
-        def answer(args: Any, buffer: Any) -> None:
-            for field, value in values.items():
-                e.set(args, f"Buffer_{name}_Args.{field}", value)
-
-        return answer
-
-    question("DynamicDimensionIndices", set_("DynamicDimensionIndices", dynamic_dim_indices=0, num_dynamic_dims=0))
-
-    def ready_event(args: Any, buffer: Any) -> None:
-        b = e.build
+    with _question(e, "ReadyEvent") as (args, buffer):
         event = e.get(buffer, "Buffer.ready")
         e.set(args, "Buffer_ReadyEvent_Args.event", e.variable(*READY))
-        with e.when(b.not_(e.is_zero(event))):
-            b.atomic_rmw("add", e.place(event, "Event.references"), I64(1), "monotonic")
+        with e.when(e.build.not_(e.is_zero(event))):
+            e.build.atomic_rmw("add", e.place(event, "Event.references"), I64(1), "monotonic")
             e.set(args, "Buffer_ReadyEvent_Args.event", event)
 
-    question("ReadyEvent", ready_event)
-
-    def is_on_cpu(args: Any, buffer: Any) -> None:
+    with _question(e, "IsOnCpu") as (args, buffer):
         # JAX reads the memory of a buffer on the CPU as a row-major array.
         plain = e.is_zero(e.get(e.get(buffer, "Buffer.spec"), "Spec.permuted"))
         e.set(args, "Buffer_IsOnCpu_Args.is_on_cpu", e.build.zext(plain, I8))
 
-    def memory(args: Any, buffer: Any) -> None:
+    with _question(e, "Memory") as (args, buffer):
         e.set(args, "Buffer_Memory_Args.memory", e.get(e.get(buffer, "Buffer.device"), "Device.memory"))
 
-    def layout(args: Any, buffer: Any) -> None:
+    with _question(e, "GetMemoryLayout") as (args, buffer):
         spec = e.get(buffer, "Buffer.spec")
         for field, value in {
             "minor_to_major": e.get(spec, "Spec.minor_to_major"),
@@ -434,28 +439,25 @@ def emit_buffer_questions(e: Emitter) -> None:
         }.items():
             e.set(args, f"Buffer_GetMemoryLayout_Args.{field}", value)
 
-    def is_deleted(args: Any, buffer: Any) -> None:
+
+def emit_buffer_ends(e: Emitter) -> None:
+    """The functions of the C API that delete a buffer, or keep its memory."""
+    with _question(e, "IsDeleted") as (args, buffer):
         gone = e.is_zero(e.get(buffer, "Buffer.storage"))
         e.set(args, "Buffer_IsDeleted_Args.is_deleted", e.build.zext(gone, I8))
 
-    def destroy(args: Any, buffer: Any) -> None:
+    with _question(e, "Destroy") as (_, buffer):
         e.call("xhlo_buffer_delete", e.pointer(buffer))
         event = e.get(buffer, "Buffer.ready")
         with e.when(e.build.not_(e.is_zero(event))):
             e.call("xhlo_event_drop", e.pointer(event))
         e.call("free", e.pointer(buffer))
 
-    def increase(args: Any, buffer: Any) -> None:
+    with _question(e, "Delete") as (_, buffer):
+        e.call("xhlo_buffer_delete", e.pointer(buffer))
+
+    with _question(e, "IncreaseExternalReferenceCount") as (_, buffer):
         e.build.atomic_rmw("add", e.place(e.get(buffer, "Buffer.origin"), "Storage.references"), I64(1), "monotonic")
 
-    question("IsOnCpu", is_on_cpu)
-    question("Memory", memory)
-    question("GetMemoryLayout", layout)
-    question("IsDeleted", is_deleted)
-    question("Destroy", destroy)
-    question("Delete", lambda args, buffer: e.call("xhlo_buffer_delete", e.pointer(buffer)))
-    question("IncreaseExternalReferenceCount", increase)
-    question(
-        "DecreaseExternalReferenceCount",
-        lambda args, buffer: e.call("xhlo_storage_drop", e.pointer(e.get(buffer, "Buffer.origin"))),
-    )
+    with _question(e, "DecreaseExternalReferenceCount") as (_, buffer):
+        e.call("xhlo_storage_drop", e.pointer(e.get(buffer, "Buffer.origin")))

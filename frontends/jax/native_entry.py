@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from .c_api import FUNCTIONS, Code
 from .native import I32, I64, PTR, VOID, Emitter, ir
@@ -13,6 +14,28 @@ PYTHON = (
     "PyErr_ExceptionMatches",
     *("PyLong_FromLongLong", "PyLong_AsLongLong", "PyObject_Vectorcall", "Py_DecRef"),
 )
+
+
+_DECLARED = (
+    ("pthread_self", I64),
+    ("PyGILState_GetThisThreadState", PTR),
+    ("PyGILState_Check", I32),
+    ("PyEval_SaveThread", PTR),
+    ("sleep", I32, I32),
+    ("PyGILState_Ensure", I32),
+    ("PyGILState_Release", VOID, I32),
+    ("PyErr_Fetch", VOID, PTR, PTR, PTR),
+    ("PyErr_Restore", VOID, PTR, PTR, PTR),
+    ("PyErr_SetInterrupt", VOID),
+    ("PyErr_Clear", VOID),
+    ("PyErr_ExceptionMatches", I32, PTR),
+    ("xhlo_error_new", PTR, I64, PTR, I64),
+    ("PyLong_FromLongLong", PTR, I64),
+    ("PyLong_AsLongLong", I64, PTR),
+    ("PyObject_Vectorcall", PTR, PTR, PTR, I64, PTR),
+    ("Py_DecRef", VOID, PTR),
+)
+"""Names, with the types of results and parameters."""
 
 
 def emit_entry(e: Emitter) -> None:
@@ -27,40 +50,15 @@ def emit_entry(e: Emitter) -> None:
     for the end. jaxlib calls some entries with the interpreter's lock held: a waiting thread releases it first, because
     the process would otherwise wait for it.
     """
-    e.declare("pthread_self", I64)
-    e.declare("PyGILState_GetThisThreadState", PTR)
-    e.declare("PyGILState_Check", I32)
-    e.declare("PyEval_SaveThread", PTR)
-    e.declare("sleep", I32, I32)
-    e.declare("PyGILState_Ensure", I32)
-    e.declare("PyGILState_Release", VOID, I32)
-    e.declare("PyErr_Fetch", VOID, PTR, PTR, PTR)
-    e.declare("PyErr_Restore", VOID, PTR, PTR, PTR)
-    e.declare("PyErr_SetInterrupt", VOID)
-    e.declare("PyErr_Clear", VOID)
-    e.declare("PyErr_ExceptionMatches", I32, PTR)
-    e.declare("xhlo_error_new", PTR, I64, PTR, I64)
-    e.declare("PyLong_FromLongLong", PTR, I64)
-    e.declare("PyLong_AsLongLong", I64, PTR)
-    e.declare("PyObject_Vectorcall", PTR, PTR, PTR, I64, PTR)
-    e.declare("Py_DecRef", VOID, PTR)
+    for name, *types in _DECLARED:
+        e.declare(name, *types)
     with e.function("xhlo_enter", PTR, I32, PTR) as (number, args):
         b = e.build
         inside = e.variable("xhlo_inside")
         b.atomic_rmw("add", inside, I64(1), "seq_cst")
         dispatcher = b.load_atomic(e.variable("xhlo_dispatcher"), "seq_cst", 8, typ=I64)
         with e.when(e.is_zero(dispatcher)):
-            b.atomic_rmw("sub", inside, I64(1), "seq_cst")
-            ending = b.icmp_unsigned("==", e.call("pthread_self"), b.load(e.variable("xhlo_main_thread"), typ=I64))
-            with e.when(ending):
-                b.ret(PTR(None))
-            # For a thread that Python does not know, or no longer knows, PyGILState_Check claims that it holds the
-            # lock.
-            known = b.icmp_unsigned("!=", e.call("PyGILState_GetThisThreadState"), PTR(None))
-            with e.when(b.and_(known, b.icmp_unsigned("!=", e.call("PyGILState_Check"), I32(0)))):
-                e.call("PyEval_SaveThread")
-            with e.repeat(lambda: ir.IntType(1)(1)):
-                e.call("sleep", I32(1000))
+            _end_or_wait(e, inside)
         state = e.call("PyGILState_Ensure")
         pending = [b.alloca(PTR) for _ in range(3)]
         e.call("PyErr_Fetch", *pending)
@@ -98,6 +96,21 @@ def emit_entry(e: Emitter) -> None:
         e.call("PyGILState_Release", state)
         b.atomic_rmw("sub", inside, I64(1), "seq_cst")
         b.ret(error)
+
+
+def _end_or_wait(e: Emitter, inside: Any) -> None:
+    """During shutdown: the thread that exits returns, and all others wait, without the interpreter's lock."""
+    b = e.build
+    b.atomic_rmw("sub", inside, I64(1), "seq_cst")
+    ending = b.icmp_unsigned("==", e.call("pthread_self"), b.load(e.variable("xhlo_main_thread"), typ=I64))
+    with e.when(ending):
+        b.ret(PTR(None))
+    # For a thread that Python does not know, or no longer knows, PyGILState_Check claims that it holds the lock.
+    known = b.icmp_unsigned("!=", e.call("PyGILState_GetThisThreadState"), PTR(None))
+    with e.when(b.and_(known, b.icmp_unsigned("!=", e.call("PyGILState_Check"), I32(0)))):
+        e.call("PyEval_SaveThread")
+    with e.repeat(lambda: ir.IntType(1)(1)):
+        e.call("sleep", I32(1000))
 
 
 def emit_stubs(e: Emitter, names: Sequence[str]) -> None:
