@@ -72,6 +72,7 @@ def emit_tasks(e: Emitter) -> None:
     _emit_run(e)
     _emit_end(e)
     _emit_queue(e)
+    _emit_takes(e)
     _emit_workers(e)
     _emit_room(e)
 
@@ -190,7 +191,7 @@ def _emit_queue(e: Emitter) -> None:
             e.call("xhlo_task_push", task)
 
 
-def _emit_workers(e: Emitter) -> None:
+def _emit_takes(e: Emitter) -> None:
     with e.function("xhlo_task_take", PTR, PTR, I64) as (queue, waits):
         # The next task, on this thread as on its caller's; null if there is none and this thread does not wait.
         b = e.build
@@ -221,6 +222,8 @@ def _emit_workers(e: Emitter) -> None:
         e.put(e.variable(*HOST_THREADS), number, e.call("pthread_self"))
         e.build.ret(e.call("xhlo_task_take", e.variable(*HOST), I64(1)))
 
+
+def _emit_workers(e: Emitter) -> None:
     e.declare("xhlo_error_new", PTR, I64, PTR, I64)
     with e.function("xhlo_work", VOID, I64) as (waits,):
         # Run tasks, as long as there are any, or for ever.

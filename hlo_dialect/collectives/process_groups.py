@@ -355,12 +355,11 @@ def find_mesh(mesh: Attribute, user: Operation) -> Mesh:
         raise VerifyException(f"{mesh} is neither a mesh nor the name of one")
     around = user.parent_op()
     while around is not None:
-        for region in around.regions:
-            for block in region.blocks:
-                for op in block.ops if around.name == "builtin.module" else ():
-                    found = op.properties.get("mesh")
-                    if isinstance(found, Mesh) and op.properties.get("sym_name") == mesh.root_reference:
-                        return found
+        inside = around.regions[0].block.ops if around.name == "builtin.module" else ()
+        for op in inside:
+            found = op.properties.get("mesh")
+            if isinstance(found, Mesh) and op.properties.get("sym_name") == mesh.root_reference:
+                return found
         around = around.parent_op()
     raise UndefinedMeshError(f"the mesh {mesh} is not defined")
 
