@@ -14,6 +14,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ...targets.program.trees import flatten, map_leaves
+from ..array_facts import ArrayFacts
 from ..numpy.arrays import METHODS, namespace
 from .eager import run
 
@@ -64,7 +65,7 @@ def _method(name: str) -> Callable[..., Any]:
     return method
 
 
-class Array(NDArrayOperatorsMixin):
+class Array(ArrayFacts, NDArrayOperatorsMixin):
     """
     An array that is computed. Operations on it are compiled, by the standard's functions and by NumPy's.
 
@@ -95,22 +96,6 @@ class Array(NDArrayOperatorsMixin):
         return self._data.dtype
 
     @property
-    def ndim(self) -> int:
-        return self._data.ndim
-
-    @property
-    def size(self) -> int:
-        return self._data.size
-
-    @property
-    def itemsize(self) -> int:
-        return self._data.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self._data.nbytes
-
-    @property
     def device(self) -> str:
         return CPU
 
@@ -118,9 +103,6 @@ class Array(NDArrayOperatorsMixin):
         if device != CPU:
             raise ValueError(f"there is no device {device!r}: arrays are on {CPU!r}")
         return self
-
-    def __len__(self) -> int:
-        return len(self._data)
 
     def __repr__(self) -> str:
         return repr(self._data).replace("array(", "Array(", 1)

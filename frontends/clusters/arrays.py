@@ -9,13 +9,13 @@ operation without a recorded form runs in NumPy at once, on memory that was fill
 # Arrays of any element type: the parameters of NumPy's types are unknown.
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..array_facts import ArrayFacts
 from .calls import ASSIGN, GET, Target, function_target, method_target, ufunc_target
 from .storage import MANY_FACTS, Place, Storage, place_of
 
@@ -91,7 +91,7 @@ def _of_memory(name: str) -> property:
     return property(lambda self: getattr(self.shared(f"its attribute {name}"), name))
 
 
-class ClusterArray:
+class ClusterArray(ArrayFacts):
     """An array of NumPy whose elements may still be to be computed. `isinstance(x, np.ndarray)` holds of it."""
 
     __slots__ = ("__weakref__", "is_scalar", "place", "source", "storage", "view")
@@ -150,22 +150,6 @@ class ClusterArray:
         return self.storage.facts.dtype if self.view is None else self.view.dtype
 
     @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-    @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.dtype.itemsize
-
-    @property
     def shape(self) -> tuple[int, ...]:
         return self.storage.facts.shape if self.view is None else self.view.shape
 
@@ -178,11 +162,6 @@ class ClusterArray:
     @property
     def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
         return self.dtype.type if self.is_scalar else np.ndarray
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object")
-        return self.shape[0]
 
     # Values.
 

@@ -9,7 +9,6 @@ It answers to NumPy by NumPy's own protocols (NEP 13, NEP 18 and the array API s
 # Arrays of any element type: the parameters of NumPy's types are unknown.
 from __future__ import annotations
 
-import math
 import operator
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ...hlo_dialect.types import element_of, element_type_of, make_tensor, numpy_dtype, shape_of
+from ..array_facts import ArrayFacts
 from ..builder.builder import Builder, Value
 from .constants import constant
 from .errors import TraceError
@@ -135,7 +135,7 @@ def _has_mask(key: Any) -> bool:
     return False
 
 
-class TracedArray:
+class TracedArray(ArrayFacts):
     """An array whose shape and dtype are known while a function is traced, and whose elements when it runs."""
 
     __slots__ = (
@@ -167,22 +167,6 @@ class TracedArray:
     shape: Any = property(operator.attrgetter("_shape"), _refuse_shape)
 
     @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-    @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.itemsize
-
-    @property
     def device(self) -> str:
         return "cpu"
 
@@ -190,11 +174,6 @@ class TracedArray:
         if device != "cpu":
             raise ValueError(f"there is no device {device!r} while a function is traced")
         return self
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object")
-        return self.shape[0]
 
     def __repr__(self) -> str:
         return f"TracedArray(shape={self.shape}, dtype={self.dtype})"
