@@ -116,8 +116,12 @@ class CpuExecutable(Executable):
 
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
         direct = self._direct
-        if direct is not None and out is None and not named:
-            if self._new_result is not None:
+        if direct is not None and not named:
+            if out is not None:
+                places = self._direct_places(arguments, out)
+                if places and direct(*arguments, *places):
+                    return self.results(places)
+            elif self._new_result is not None:
                 result = self._new_result()
                 if direct(*arguments, result):
                     return result
@@ -145,6 +149,20 @@ class CpuExecutable(Executable):
         except (DiagnosticError, TypeError) as error:
             hide_our_frames(error)
             raise
+
+    def _direct_places(self, arguments: Sequence[Any], out: Any) -> Sequence[Any]:
+        """The arrays of `out=` if a direct call may write to them: writeable ones that no other array overlaps with."""
+        places: Sequence[Any] = out if isinstance(out, tuple | list) else (out,)
+        if self.signature.out_tree is not None or len(places) != len(self._outputs):
+            return ()
+        arrays = [*arguments, *places]
+        for index, place in enumerate(places, start=len(arguments)):
+            if type(place) is not np.ndarray or not place.flags.writeable:
+                return ()
+            for other in arrays[:index]:
+                if type(other) is np.ndarray and np.may_share_memory(place, other):
+                    return ()
+        return places
 
     def compute(self, arguments: Sequence[Any], memory: Sequence[Array] | None) -> Sequence[Array]:
         arrays = [host_array(argument, i, self.facts.inputs[i]) for i, argument in enumerate(arguments)]

@@ -200,6 +200,30 @@ def test_memory_that_overlaps_with_arguments() -> None:
     assert memory.tolist() == [0, 1, 5, 4, 2, 3, 4, 5], "as if both were computed before either was written"
 
 
+def test_given_memory_is_written_by_a_direct_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    exe = xhlo.compile(
+        "func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {\n"
+        "  %0 = hlo.reverse %x, dims = [0] : tensor<4xf32>\n  return %0, %x : tensor<4xf32>, tensor<4xf32>\n}"
+    )
+    if exe._direct is None:
+        pytest.skip("direct calls need CPython on a POSIX system")
+    slow: list[Any] = []
+    monkeypatch.setattr(type(exe), "call", lambda self, arguments, named, out: slow.append(out))
+    memory = np.zeros((4, 4), np.float32)
+    x = np.arange(4, dtype=np.float32)
+    found = exe(x, out=(memory[0], memory[2]))
+    assert not slow and found[1].base is memory and memory.tolist() == [[3, 2, 1, 0], [0] * 4, [0, 1, 2, 3], [0] * 4]
+    read_only = np.zeros(4, np.float32)
+    read_only.flags.writeable = False
+    for out in ((memory[0], memory[0]), (x, memory[0]), (memory[0], read_only), (memory[0],), "memory", 5):
+        slow.clear()
+        exe(x, out=out)
+        assert slow == [out], "memory that overlaps or is not fit is left to the call that asks"
+    slow.clear()
+    exe(out=(x, memory[0], memory[1]))
+    assert len(slow) == 1, "memory for results is no argument"
+
+
 @pytest.mark.parametrize(
     ("out", "message"),
     [
