@@ -173,6 +173,16 @@ class HloPrinter(Printer):
             self.print_string(" ")
             self.print_attribute(op.location)
 
+    def print_op_with_default_format(self, op: Operation) -> None:
+        super().print_op_with_default_format(op)
+        if self.print_debuginfo:
+            self.print_string(" ")
+            self.print_attribute(op.location)
+
+    def print_operation_type(self, op: Operation) -> None:
+        """Without the location: forms of operations (scf.while) print their type too, before their regions."""
+        self.print_function_type(op.operand_types, op.result_types)
+
     # Strings ---------------------------------------------------------------------------------------------------
 
     def print_string(self, text: str, *, indent: int | None = None) -> None:

@@ -118,6 +118,8 @@ class HloParser(HloAttributeParser):
                 raise
             self.raise_error(f"'{op_type.name}' op could not be read: {error}", token.span)
         stack.pop()
+        if custom and op.attributes and isinstance(op, IRDLOperation):
+            self._move_properties(op)
         # In generic form an empty region is how a declaration is written.
         bodiless = custom and isinstance(op, FuncOp) and not op.body.blocks
         if bodiless and self._empty_region is not None and self._empty_region > token.span.start:
@@ -130,6 +132,12 @@ class HloParser(HloAttributeParser):
             op.location = placed(op.location, self.positions.location(token.span.start))
         self._bind_results(op, bound, bound_position)
         return op
+
+    def _move_properties(self, op: IRDLOperation) -> None:
+        """Make properties of what xDSL's own forms leave among the attributes (`passthrough` of an llvm.func)."""
+        declared = op.get_irdl_definition().properties
+        for name in [name for name in op.attributes if name in declared and name not in op.properties]:
+            op.properties[name] = op.attributes.pop(name)
 
     def _bind_results(self, op: Operation, bound: Sequence[tuple[Span, int]], position: int) -> None:
         if not bound:

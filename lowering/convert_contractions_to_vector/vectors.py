@@ -9,6 +9,7 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerType, VectorType, f32, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.arith_ops import ExtSIOp, SIToFPOp
 from ...dialects.cpu import DotOp
 from ...dialects.support.attributes import MAY_WRAP, integer_attr
 from ...dialects.support.scalar import scalar_attr, width_of
@@ -117,7 +118,8 @@ class VectorBuilder:
         wide = VectorType(cast(Any, element), [lanes_of(value)]) if is_vector(value) else element
         if not isinstance(narrow, IntegerType):
             return self._inserted(arith.ExtFOp, [value], wide)
-        return self._inserted(arith.ExtSIOp if isinstance(element, IntegerType) else arith.SIToFPOp, [value], wide)
+        to_integer, to_float = (ExtSIOp, SIToFPOp) if is_vector(value) else (arith.ExtSIOp, arith.SIToFPOp)
+        return self._inserted(to_integer if isinstance(element, IntegerType) else to_float, [value], wide)
 
     def shuffled(self, x: SSAValue, y: SSAValue, lanes: Sequence[int]) -> SSAValue:
         """The vector of these lanes of x and y, numbered through both."""

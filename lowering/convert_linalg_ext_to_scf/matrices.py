@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import VectorType, i1, i64
+from xdsl.dialects.builtin import i64
 from xdsl.dialects.math import AbsFOp
 from xdsl.ir import SSAValue
 
+from ...dialects.arith_ops import CmpfOp, SelectOp, lanes_of_i1
 from ...dialects.linalg_ext.base import DestinationOp
 from ...dialects.linalg_ext.window import shape_of
 from ...dialects.support.attributes import integer_attr
@@ -44,9 +45,9 @@ _ORDERED = {"gt": 2, "eq": 1}
 def compared(predicate: str, x: Vec, y: Vec) -> SSAValue:
     """Whether x is greater than y, or equal to it, in each lane."""
     vectors = x.vectors
-    op = arith.CmpfOp.create(
+    op = CmpfOp.create(
         operands=[x.value, y.value],
-        result_types=[VectorType(i1, [vectors.lanes])],
+        result_types=[lanes_of_i1(vectors.type)],
         properties={"predicate": integer_attr(_ORDERED[predicate], i64), "fastmath": NO_FASTMATH},
     )
     return vectors.builder.insert(op).result
@@ -54,7 +55,7 @@ def compared(predicate: str, x: Vec, y: Vec) -> SSAValue:
 
 def selected(condition: SSAValue, x: Vec, y: Vec) -> Vec:
     """x in the lanes where the condition holds, else y."""
-    op = arith.SelectOp.create(operands=[condition, x.value, y.value], result_types=[x.value.type])
+    op = SelectOp.create(operands=[condition, x.value, y.value], result_types=[x.value.type])
     return Vec(x.vectors, x.vectors.builder.insert(op).result)
 
 

@@ -19,6 +19,7 @@ from xdsl.dialects import arith, func, vector
 from xdsl.dialects.builtin import IntegerType, VectorType, i1
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.arith_ops import SelectOp
 from ...dialects.support.buffers import memref_type
 from ..convert_contractions_to_vector.shared_function import call_known
 from ..loop_nests.kernel_builder import Index, IndexValue
@@ -153,9 +154,7 @@ class _Chain:
         inside = builder.insert(mask).results[0]
         highest = vectors.constant(-1)
         operands = [inside, self.merging.load(source).value, highest.value]
-        return Vec(
-            vectors, builder.insert(arith.SelectOp.create(operands=operands, result_types=[vectors.type])).result
-        )
+        return Vec(vectors, builder.insert(SelectOp.create(operands=operands, result_types=[vectors.type])).result)
 
 
 @dataclass(frozen=True)
