@@ -94,6 +94,11 @@ class HloOp(IRDLOperation, HasFolderInterface):
     """Whether it looks at more of a region than the types of the arguments and of what `hlo.return` returns."""
 
     @property
+    def mnemonic(self) -> str:
+        """The name without the dialect."""
+        return self.name.partition(".")[2]
+
+    @property
     def has_short_form(self) -> bool:
         """Whether `print` states all of the operation; otherwise MLIR's generic form is printed."""
         return True

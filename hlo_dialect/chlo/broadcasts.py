@@ -76,10 +76,6 @@ def broadcast_dim(first: int, second: int) -> int | None:
 class BroadcastingOp(HloOp):
     """Operands of different shapes, broadcast for a plain operation (`plain`)."""
 
-    @property
-    def mnemonic(self) -> str:
-        return self.name.partition(".")[2]
-
     def alignments(self) -> tuple[tuple[int, ...], ...]:
         """For each operand, the result's dimensions along which its own lie. Raises VerifyException."""
         rank = max(len(shape_of(operand)) for operand in self.operands)
@@ -133,13 +129,18 @@ class BroadcastingBinaryOp(BroadcastingOp):
     """
 
     PLAIN: ClassVar[type[Any]]
-    KINDS: ClassVar[Kind] = Kind.ANY
+    KINDS: ClassVar[Kind | None] = None
+    """The kinds of operands that are allowed; by default those of `PLAIN`."""
 
     lhs = operand_def(ANY_RANK)
     rhs = operand_def(ANY_RANK)
     broadcast_dimensions = opt_prop_def(DenseArrayBase[IntegerType])
     result = result_def(ANY_RANK)
     traits = traits_def(Pure())
+
+    @classmethod
+    def kinds(cls) -> Kind:
+        return cls.KINDS or cls.PLAIN.KINDS
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -167,7 +168,7 @@ class BroadcastingBinaryOp(BroadcastingOp):
         return (make_tensor(self.broadcast_shape(), self.result_element()),)
 
     def verify_(self) -> None:
-        check_kind(f"{self.mnemonic}_i1", "lhs", self.operands[0], self.KINDS)
+        check_kind(f"{self.mnemonic}_i1", "lhs", self.operands[0], self.kinds())
         verify_results_agree(self, f"{self.mnemonic}_c5")
 
     def properties_of_plain(self) -> dict[str, Attribute]:
@@ -183,7 +184,6 @@ class BroadcastAddOp(BroadcastingBinaryOp):
 
     name = "chlo.broadcast_add"
     PLAIN: ClassVar[type[Any]] = binary.AddOp
-    KINDS: ClassVar[Kind] = binary.AddOp.KINDS
 
 
 @irdl_op_definition
@@ -192,7 +192,6 @@ class BroadcastAndOp(BroadcastingBinaryOp):
 
     name = "chlo.broadcast_and"
     PLAIN: ClassVar[type[Any]] = binary.AndOp
-    KINDS: ClassVar[Kind] = binary.AndOp.KINDS
 
 
 @irdl_op_definition
@@ -201,7 +200,6 @@ class BroadcastAtan2Op(BroadcastingBinaryOp):
 
     name = "chlo.broadcast_atan2"
     PLAIN: ClassVar[type[Any]] = binary.Atan2Op
-    KINDS: ClassVar[Kind] = binary.Atan2Op.KINDS
 
 
 @irdl_op_definition
@@ -210,7 +208,6 @@ class BroadcastDivideOp(BroadcastingBinaryOp):
 
     name = "chlo.broadcast_divide"
     PLAIN: ClassVar[type[Any]] = binary.DivideOp
-    KINDS: ClassVar[Kind] = binary.DivideOp.KINDS
 
 
 @irdl_op_definition
@@ -219,7 +216,6 @@ class BroadcastMaximumOp(BroadcastingBinaryOp):
 
     name = "chlo.broadcast_maximum"
     PLAIN: ClassVar[type[Any]] = binary.MaximumOp
-    KINDS: ClassVar[Kind] = binary.MaximumOp.KINDS
 
 
 @irdl_op_definition
@@ -228,7 +224,6 @@ class BroadcastMinimumOp(BroadcastingBinaryOp):
 
     name = "chlo.broadcast_minimum"
     PLAIN: ClassVar[type[Any]] = binary.MinimumOp
-    KINDS: ClassVar[Kind] = binary.MinimumOp.KINDS
 
 
 @irdl_op_definition
@@ -237,7 +232,6 @@ class BroadcastMultiplyOp(BroadcastingBinaryOp):
 
     name = "chlo.broadcast_multiply"
     PLAIN: ClassVar[type[Any]] = binary.MultiplyOp
-    KINDS: ClassVar[Kind] = binary.MultiplyOp.KINDS
 
 
 @irdl_op_definition
@@ -246,7 +240,6 @@ class BroadcastOrOp(BroadcastingBinaryOp):
 
     name = "chlo.broadcast_or"
     PLAIN: ClassVar[type[Any]] = binary.OrOp
-    KINDS: ClassVar[Kind] = binary.OrOp.KINDS
 
 
 @irdl_op_definition
@@ -255,7 +248,6 @@ class BroadcastPowerOp(BroadcastingBinaryOp):
 
     name = "chlo.broadcast_power"
     PLAIN: ClassVar[type[Any]] = binary.PowerOp
-    KINDS: ClassVar[Kind] = binary.PowerOp.KINDS
 
 
 @irdl_op_definition
@@ -264,7 +256,6 @@ class BroadcastRemainderOp(BroadcastingBinaryOp):
 
     name = "chlo.broadcast_remainder"
     PLAIN: ClassVar[type[Any]] = binary.RemainderOp
-    KINDS: ClassVar[Kind] = binary.RemainderOp.KINDS
 
 
 @irdl_op_definition
@@ -273,7 +264,6 @@ class BroadcastShiftLeftOp(BroadcastingBinaryOp):
 
     name = "chlo.broadcast_shift_left"
     PLAIN: ClassVar[type[Any]] = binary.ShiftLeftOp
-    KINDS: ClassVar[Kind] = binary.ShiftLeftOp.KINDS
 
 
 @irdl_op_definition
@@ -282,7 +272,6 @@ class BroadcastShiftRightArithmeticOp(BroadcastingBinaryOp):
 
     name = "chlo.broadcast_shift_right_arithmetic"
     PLAIN: ClassVar[type[Any]] = binary.ShiftRightArithmeticOp
-    KINDS: ClassVar[Kind] = binary.ShiftRightArithmeticOp.KINDS
 
 
 @irdl_op_definition
@@ -291,7 +280,6 @@ class BroadcastShiftRightLogicalOp(BroadcastingBinaryOp):
 
     name = "chlo.broadcast_shift_right_logical"
     PLAIN: ClassVar[type[Any]] = binary.ShiftRightLogicalOp
-    KINDS: ClassVar[Kind] = binary.ShiftRightLogicalOp.KINDS
 
 
 @irdl_op_definition
@@ -300,7 +288,6 @@ class BroadcastSubtractOp(BroadcastingBinaryOp):
 
     name = "chlo.broadcast_subtract"
     PLAIN: ClassVar[type[Any]] = binary.SubtractOp
-    KINDS: ClassVar[Kind] = binary.SubtractOp.KINDS
 
 
 @irdl_op_definition
@@ -309,7 +296,6 @@ class BroadcastXorOp(BroadcastingBinaryOp):
 
     name = "chlo.broadcast_xor"
     PLAIN: ClassVar[type[Any]] = binary.XorOp
-    KINDS: ClassVar[Kind] = binary.XorOp.KINDS
 
 
 @irdl_op_definition
@@ -318,7 +304,6 @@ class BroadcastNextAfterOp(BroadcastingBinaryOp):
 
     name = "chlo.broadcast_next_after"
     PLAIN: ClassVar[type[Any]] = NextAfterOp
-    KINDS: ClassVar[Kind] = NextAfterOp.KINDS
 
 
 @irdl_op_definition
@@ -327,7 +312,6 @@ class BroadcastPolygammaOp(BroadcastingBinaryOp):
 
     name = "chlo.broadcast_polygamma"
     PLAIN: ClassVar[type[Any]] = PolygammaOp
-    KINDS: ClassVar[Kind] = PolygammaOp.KINDS
 
 
 @irdl_op_definition
@@ -336,7 +320,6 @@ class BroadcastZetaOp(BroadcastingBinaryOp):
 
     name = "chlo.broadcast_zeta"
     PLAIN: ClassVar[type[Any]] = ZetaOp
-    KINDS: ClassVar[Kind] = ZetaOp.KINDS
 
 
 @irdl_op_definition
@@ -345,7 +328,7 @@ class BroadcastComplexOp(BroadcastingBinaryOp):
 
     name = "chlo.broadcast_complex"
     PLAIN: ClassVar[type[Any]] = ComplexOp
-    KINDS: ClassVar[Kind] = Kind.FLOAT
+    KINDS: ClassVar[Kind | None] = Kind.FLOAT
 
     def result_element(self) -> Attribute:
         part = element_of(self.operands[0])

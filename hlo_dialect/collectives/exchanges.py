@@ -273,6 +273,8 @@ class ProcessNumberOp(HloOp):
     """partition_id and replica_id: the process's coordinates in the grid; 0 in a program that runs on one process."""
 
     COORDINATE: ClassVar[int] = 0
+    result = result_def()
+    traits = traits_def(Pure())
 
     def number(self, process: ProcessId) -> Array:
         return np.asarray(process[self.COORDINATE], np.uint32)
@@ -306,8 +308,6 @@ class ReplicaIdOp(ProcessNumberOp):
     """
 
     name = "hlo.replica_id"
-    result = result_def()
-    traits = traits_def(Pure())
 
 
 @irdl_op_definition
@@ -321,8 +321,6 @@ class PartitionIdOp(ProcessNumberOp):
 
     name = "hlo.partition_id"
     COORDINATE: ClassVar[int] = 1
-    result = result_def()
-    traits = traits_def(Pure())
 
 
 OPS = (AllGatherOp, AllToAllOp, CollectiveBroadcastOp, CollectivePermuteOp, PartitionIdOp, ReplicaIdOp)

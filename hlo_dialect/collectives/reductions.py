@@ -91,10 +91,6 @@ def reduce_group(run: RegionRunner, body: Region, arrays: Sequence[Array], eleme
 class _ReductionOp(CollectiveOp):
     """An operation that folds the operands of a group's processes with its computation."""
 
-    @property
-    def mnemonic(self) -> str:
-        return self.name.partition(".")[2]
-
     operands_ = var_operand_def()
     replica_groups = prop_def(DenseIntOrFPElementsAttr | ReplicaGroupMeshAxesAttr)
     channel_handle = opt_prop_def(ChannelHandleAttr)

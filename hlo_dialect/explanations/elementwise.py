@@ -126,9 +126,9 @@ def _broadcasting(cls: type[BroadcastingBinaryOp]) -> Section:
     def writer(dims: str) -> _Writer:
         return _Writer(cls.name, False, f" {{broadcast_dimensions = array<i64: {dims}>}}")
 
-    element = _element(cls.KINDS)
+    element = _element(cls.kinds())
     low, high = _tensor(element, "3"), _tensor(element, "2x3")
-    kinds, other = _kind_constraint("The operands have", cls.KINDS)
+    kinds, other = _kind_constraint("The operands have", cls.kinds())
     right, changed = writer("1"), "f64" if element == "f32" else "i64"
     wrong = [
         ("i1", kinds, right.program([_tensor(other, "3"), _tensor(other, "2x3")], _tensor(other, "2x3"))),

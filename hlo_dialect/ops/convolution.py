@@ -76,11 +76,6 @@ class ConvolutionBase(HloOp):
     traits = traits_def(Pure())
 
     @property
-    def label(self) -> str:
-        """The prefix of the names of this operation's constraints."""
-        return self.name.partition(".")[2]
-
-    @property
     def feature_groups(self) -> int:
         return self.feature_group_count.value.data
 
@@ -120,7 +115,7 @@ class ConvolutionBase(HloOp):
 
     def reject_numbered(self, number: int, message: str) -> NoReturn:
         """Raise VerifyException for constraint `number`."""
-        reject(f"{self.label}_c{number}: {message}")
+        reject(f"{self.mnemonic}_c{number}: {message}")
 
     # -- verification ------------------------------------------------------------------------------
 
@@ -199,7 +194,7 @@ class ConvolutionBase(HloOp):
         rank, found = len(shape_of(self.operands[0])), len(shape_of(self.results[0]))
         if rank != found:
             self.reject_numbered(26, f"result has rank {found}, expected {rank}")
-        verify_results_agree(self, f"{self.label}_c25", inferred)
+        verify_results_agree(self, f"{self.mnemonic}_c25", inferred)
 
     def _inferred(self, counts: Sequence[int]) -> tuple[Attribute, ...]:
         """The result's type, given the number of windows along each spatial dimension."""

@@ -146,10 +146,6 @@ class ElementwiseOp(SameTypeOp):
         with np.errstate(all="ignore"):
             return round_to(function(*(working(operand, self.WIDE) for operand in operands)), dtype)
 
-    @property
-    def mnemonic(self) -> str:
-        return self.name.partition(".")[2]
-
 
 class ElementwiseUnaryOp(ElementwiseOp):
     """An elementwise operation of one operand; the result has its shape, and its element type unless overridden."""

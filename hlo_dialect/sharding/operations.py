@@ -75,8 +75,7 @@ class MeshOp(IRDLOperation):
         try:
             self.mesh.verify_mesh()
         except VerifyException as error:
-            if not False:
-                reject(f"mesh: {error}")
+            reject(f"mesh: {error}")
 
 
 class SameValueOp(HloOp):
@@ -89,13 +88,17 @@ class SameValueOp(HloOp):
         return operands
 
     def verify_(self) -> None:
-        mnemonic = self.name.partition(".")[2]
         if self.result_types[0] != self.operand_types[0]:
-            reject(f"{mnemonic}_result: result has type {self.result_types[0]}, expected {self.operand_types[0]}")
+            reject(f"{self.mnemonic}_result: result has type {self.result_types[0]}, expected {self.operand_types[0]}")
 
 
 class ConstraintOp(SameValueOp):
     """sharding_constraint and reshard: the array must be split in a certain way from here on."""
+
+    operand = operand_def(TensorType)
+    sharding = prop_def(ShardingAttr)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
 
     @property
     def wanted(self) -> ShardingAttr:
@@ -118,11 +121,10 @@ class ConstraintOp(SameValueOp):
 
     def verify_(self) -> None:
         super().verify_()
-        mnemonic = self.name.partition(".")[2]
         try:
             self.wanted.verify_on(self, shape_of(self.operands[0]), "the operand")
         except VerifyException as error:
-            raise VerifyException(f"{mnemonic}_sharding: {error}") from None
+            raise VerifyException(f"{self.mnemonic}_sharding: {error}") from None
 
 
 @irdl_op_definition
@@ -134,10 +136,6 @@ class ShardingConstraintOp(ConstraintOp):
     """
 
     name = "sdy.sharding_constraint"
-    operand = operand_def(TensorType)
-    sharding = prop_def(ShardingAttr)
-    result = result_def(TensorType)
-    traits = traits_def(Pure())
 
 
 @irdl_op_definition
@@ -149,10 +147,6 @@ class ReshardOp(ConstraintOp):
     """
 
     name = "sdy.reshard"
-    operand = operand_def(TensorType)
-    sharding = prop_def(ShardingAttr)
-    result = result_def(TensorType)
-    traits = traits_def(Pure())
 
 
 _DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")

@@ -27,17 +27,14 @@ class BatchNormOp(HloOp):
 
     epsilon = prop_def(FloatAttr)
     feature_index = prop_def(IntegerAttr[IntegerType])
+    operand = operand_def(TensorType)
+    scale = operand_def(TensorType)
     traits = traits_def(Pure())
 
     @property
     def feature(self) -> int:
         """The dimension that has a mean and a variance for each index."""
         return self.feature_index.value.data
-
-    @property
-    def label(self) -> str:
-        """The prefix of the names of this operation's constraints."""
-        return self.name.partition(".")[2]
 
     def check_operands(self) -> None:
         """
@@ -46,17 +43,17 @@ class BatchNormOp(HloOp):
         operand = self.operands[0]
         element, rank = element_of(operand), len(shape_of(operand))
         if not is_float(element):
-            reject(f"{self.label}_i1: operand has element type {element}, expected float")
+            reject(f"{self.mnemonic}_i1: operand has element type {element}, expected float")
         if not (0 <= self.feature < rank):
-            reject(f"{self.label}_c1: feature_index {self.feature} is not in [0, {rank})")
+            reject(f"{self.mnemonic}_c1: feature_index {self.feature} is not in [0, {rank})")
         if not isinstance(self.epsilon.type, Float32Type):
-            reject(f"{self.label}_i{len(self.operands) + 1}: epsilon has type {self.epsilon.type}, expected f32")
+            reject(f"{self.mnemonic}_i{len(self.operands) + 1}: epsilon has type {self.epsilon.type}, expected f32")
         for number, value in enumerate(self.operands[1:5], 2):
-            if number == 5 and self.label == "batch_norm_grad":
+            if number == 5 and self.mnemonic == "batch_norm_grad":
                 continue  # grad_output is shaped as the operand
             shape = shape_of(value)
             if len(shape) != 1:
-                reject(f"{self.label}_i{number}: operand of shape {shape_text(shape)} is not 1-dimensional")
+                reject(f"{self.mnemonic}_i{number}: operand of shape {shape_text(shape)} is not 1-dimensional")
         self.check_elements(self.operands)
 
     def check_elements(self, values: Sequence[Any]) -> None:
@@ -65,14 +62,15 @@ class BatchNormOp(HloOp):
         for value in values:
             if element_of(value) != element:
                 reject(
-                    f"{self.label}_c2: a value of type {value.type} stands beside an operand of elements of {element}"
+                    f"{self.mnemonic}_c2: a value of type {value.type} stands beside an operand of "
+                    f"elements of {element}"
                 )
 
     def check_size(self, number: int, name: str, value: Any) -> None:
         """Check that a vector has one element per feature."""
         size, wanted = shape_of(value)[0] if shape_of(value) else -2, shape_of(self.operands[0])[self.feature]
         if not (len(shape_of(value)) == 1 and dims_agree(size, wanted)):
-            reject(f"{self.label}_c{number}: {name} has type {value.type}, the operand has {wanted} features")
+            reject(f"{self.mnemonic}_c{number}: {name} has type {value.type}, the operand has {wanted} features")
 
     def features_type(self) -> Attribute:
         """The type of a vector with one element per feature; its size is merged from both operands."""
@@ -117,8 +115,6 @@ class BatchNormInferenceOp(BatchNormOp):
     """
 
     name = "hlo.batch_norm_inference"
-    operand = operand_def(TensorType)
-    scale = operand_def(TensorType)
     offset = operand_def(TensorType)
     mean = operand_def(TensorType)
     variance = operand_def(TensorType)
@@ -152,8 +148,6 @@ class BatchNormTrainingOp(BatchNormOp):
     """
 
     name = "hlo.batch_norm_training"
-    operand = operand_def(TensorType)
-    scale = operand_def(TensorType)
     offset = operand_def(TensorType)
     output = result_def(TensorType)
     batch_mean = result_def(TensorType)
@@ -194,8 +188,6 @@ class BatchNormGradOp(BatchNormOp):
     """
 
     name = "hlo.batch_norm_grad"
-    operand = operand_def(TensorType)
-    scale = operand_def(TensorType)
     mean = operand_def(TensorType)
     variance = operand_def(TensorType)
     grad_output = operand_def(TensorType)
