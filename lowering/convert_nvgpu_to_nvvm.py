@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
     VectorType,
     i32,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.gpu import nvgpu
 from ..dialects.gpu import nvvm_tensor_core as nvvm
@@ -34,6 +34,7 @@ from ..dialects.support.spread import Spread
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.walking import reverse_postorder
+from .device.functions import Inserter
 from .device.parts import device_modules, lowered_parts
 
 _KINDS: Mapping[type[Attribute], str] = {
@@ -97,7 +98,7 @@ Fragment: TypeAlias = "VectorType[Any]"
 _Pattern: TypeAlias = "Callable[[Any, _FunctionConversion], None]"
 
 
-class _FunctionConversion:
+class _FunctionConversion(Inserter):
     """Converts one function in place; maps each fragment to its registers."""
 
     def __init__(self, function: GpuFuncOp):
@@ -123,16 +124,6 @@ class _FunctionConversion:
         self.spread.erase()
 
     # Used by the patterns.
-
-    def add(self, op: Operation) -> None:
-        """Insert an operation before the one being converted."""
-        op.location = self.op.location
-        cast(Block, self.op.parent).insert_op_before(op, self.op)
-
-    def insert(self, op: Operation) -> SSAValue:
-        """Insert an operation; returns its first result."""
-        self.add(op)
-        return op.results[0]
 
     def fields(self, structure: SSAValue, types: Sequence[Attribute]) -> list[SSAValue]:
         """The fields of a structure."""

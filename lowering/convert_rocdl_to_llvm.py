@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import llvm
@@ -14,9 +14,8 @@ from xdsl.rewriter import Rewriter
 from ..dialects.gpu import rocdl
 from ..dialects.llvm_ops import RANGE, FenceOp
 from ..hlo_dialect.hlo_pass import HloPass
-from ..hlo_dialect.walking import operations_in
-from .device.intrinsics import replace_by_intrinsic
-from .device.parts import device_modules, lowered_parts
+from .device.intrinsics import Pattern, replace_by_intrinsic, replace_operations
+from .device.parts import lowered_parts
 
 _I1, _I8, _I16, _I32 = map(IntegerType, (1, 8, 16, 32))
 
@@ -43,18 +42,10 @@ class ConvertRocdlToLlvmPass(HloPass):
     illegal = ("rocdl.*",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        for device in device_modules(module):
-            for op in operations_in(device):
-                pattern = _PATTERNS.get(type(op))
-                if pattern is not None:
-                    pattern(op)
+        replace_operations(module, _PATTERNS)
 
     def parts(self, module: ModuleOp) -> Sequence[Operation]:
         return lowered_parts(module)
-
-
-Pattern: TypeAlias = Callable[[Any], None]
-"""Replaces an operation."""
 
 
 def _number(op: rocdl.SpecialRegisterOp) -> None:

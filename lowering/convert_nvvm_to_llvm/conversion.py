@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -13,9 +12,8 @@ from ...dialects.gpu import nvvm
 from ...dialects.llvm_ops import RANGE
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.rules import Rules
-from ...hlo_dialect.walking import operations_in
-from ..device.intrinsics import replace_by_intrinsic
-from ..device.parts import device_modules, lowered_parts
+from ..device.intrinsics import Pattern, replace_by_intrinsic, replace_operations
+from ..device.parts import lowered_parts
 
 
 class ConvertNvvmToLlvmPass(HloPass):
@@ -33,18 +31,12 @@ class ConvertNvvmToLlvmPass(HloPass):
     illegal = ("nvvm.*",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        for device in device_modules(module):
-            for op in operations_in(device):
-                pattern = patterns.get(type(op))
-                if pattern is not None:
-                    pattern(op)
+        replace_operations(module, patterns)
 
     def parts(self, module: ModuleOp) -> Sequence[Operation]:
         return lowered_parts(module)
 
 
-Pattern: TypeAlias = Callable[[Any], None]
-"""Replaces an operation."""
 patterns = Rules[Pattern]("convert-nvvm-to-llvm", __package__)
 
 

@@ -71,12 +71,10 @@ class Sizes:
     warp: int
 
 
-class Rewriter:
+class Inserter:
     """Inserts operations before the one being replaced, with its location."""
 
-    def __init__(self, op: Operation, sizes: Sizes):
-        self.op = op
-        self.sizes = sizes
+    op: Operation
 
     def add(self, op: Operation) -> None:
         op.location = self.op.location
@@ -86,6 +84,14 @@ class Rewriter:
         """Insert an operation; returns its first result."""
         self.add(op)
         return op.results[0]
+
+
+class Rewriter(Inserter):
+    """Replaces an operation of a function whose launches have these sizes."""
+
+    def __init__(self, op: Operation, sizes: Sizes):
+        self.op = op
+        self.sizes = sizes
 
     def create(self, op_class: type[Operation], operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
         return self.insert(op_class.create(operands=operands, result_types=[type_]))

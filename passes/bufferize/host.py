@@ -402,15 +402,7 @@ class HostBufferizer:
             self.buffer_for(result, op, self.bases(bases, op, taken, inside=False))
             targets.append(self.buffers[result])
         for region in op.regions:
-            block = region.block
-            terminator = cast(Operation, block.last_op)
-            values = list(terminator.operands)
-            self.liveness.number(list(block.ops))
-            for value, target in zip(values, targets, strict=True):
-                self.hint(value, target, block)
-            self.rewrite_block(block)
-            self.copy_all(values, targets, terminator)
-            self.replace_terminator(block, scf.YieldOp())
+            self.rewrite_into(region.block, targets)
         new = like(op, op.operands, ())
         insert_before(new, op)
         self.liveness.replace(op, new)
@@ -432,6 +424,17 @@ class HostBufferizer:
         facts = self.kernels.get(call.callee.root_reference.data)
         updated = () if facts is None else facts.updated(result.index)
         return call.operands[updated[0]] if updated else None
+
+    def rewrite_into(self, block: Block, targets: Sequence[SSAValue]) -> None:
+        """Rewrite a block whose values go into these buffers, and are yielded no more."""
+        terminator = cast(Operation, block.last_op)
+        values = list(terminator.operands)
+        self.liveness.number(list(block.ops))
+        for value, target in zip(values, targets, strict=True):
+            self.hint(value, target, block)
+        self.rewrite_block(block)
+        self.copy_all(values, targets, terminator)
+        self.replace_terminator(block, scf.YieldOp())
 
     def replace_terminator(self, block: Block, new: Operation) -> None:
         old = cast(Operation, block.last_op)
@@ -455,14 +458,7 @@ class HostBufferizer:
                 self.place(argument, buffer, Storage(block is after))
         self.rewrite_block(before)
         self.replace_terminator(before, scf.ConditionOp(condition.condition))
-        terminator = cast(Operation, after.last_op)
-        yielded = list(terminator.operands)
-        self.liveness.number(list(after.ops))
-        for value, buffer in zip(yielded, state, strict=True):
-            self.hint(value, buffer, after)
-        self.rewrite_block(after)
-        self.copy_all(yielded, state, terminator)
-        self.replace_terminator(after, scf.YieldOp())
+        self.rewrite_into(after, state)
         new = like(op, (), ())
         insert_before(new, op)
         self.liveness.replace(op, new)
