@@ -27,7 +27,7 @@ from ..shapes import order_text, type_text
 from .lines import Lines
 from .rules import writers
 from .runtime_calls import collective_of
-from .values import braced, metadata_text, quoted, tuple_text
+from .values import braced, metadata_text, opcode_of, quoted, tuple_text
 
 
 def _devices(op: Any) -> list[str]:
@@ -106,7 +106,7 @@ def _collective_permute(lines: Lines, op: Any) -> None:
 
 @writers.on(PartitionIdOp, ReplicaIdOp)
 def _number(lines: Lines, op: Any) -> None:
-    lines.define(op, op.name.partition(".")[2].replace("_", "-"))
+    lines.define(op, opcode_of(op))
 
 
 @writers.on(AsyncStartOp)

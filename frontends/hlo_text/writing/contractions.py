@@ -19,7 +19,7 @@ from ....hlo_dialect.syntax.convolution import ConvDimensionNumbersAttr, Dimensi
 from ....hlo_dialect.types import constant_array, shape_of
 from .lines import Lines
 from .rules import writers
-from .values import braced
+from .values import braced, opcode_of
 
 
 def _precision(op: Any) -> str:
@@ -153,9 +153,8 @@ def _triangular_solve(lines: Lines, op: Any) -> None:
 
 @writers.on(BatchNormTrainingOp, BatchNormInferenceOp, BatchNormGradOp)
 def _batch_norm(lines: Lines, op: Any) -> None:
-    name = op.name.partition(".")[2].replace("_", "-")
     numbers = [f"epsilon={op.epsilon.value.data!r}", f"feature_index={op.feature_index.value.data}"]
-    lines.define(op, name, *numbers)
+    lines.define(op, opcode_of(op), *numbers)
 
 
 @writers.on(RngBitGeneratorOp)

@@ -20,7 +20,7 @@ from ..opcodes.movement import GATHER_LISTS, SCATTER_LISTS
 from ..shapes import type_text
 from .lines import Lines
 from .rules import writers
-from .values import braced
+from .values import braced, opcode_of
 
 
 def _shaped(lines: Lines, op: Any, shape: Sequence[int]) -> str:
@@ -52,9 +52,14 @@ def _broadcast(lines: Lines, op: Any) -> None:
     lines.define(op, "broadcast", f"dimensions={braced(range(result - rank, result))}")
 
 
-@writers.on(ReshapeOp)
-def _reshape(lines: Lines, op: Any) -> None:
-    lines.define(op, "reshape")
+@writers.on(ReshapeOp, DynamicUpdateSliceOp)
+def _plain(lines: Lines, op: Any) -> None:
+    lines.define(op, opcode_of(op))
+
+
+@writers.on(ConcatenateOp, GetDimensionSizeOp, SetDimensionSizeOp)
+def _along(lines: Lines, op: Any) -> None:
+    lines.define(op, opcode_of(op), f"dimensions={braced([op.dimension.value.data])}")
 
 
 @writers.on(DynamicReshapeOp)
@@ -81,11 +86,6 @@ def _reverse(lines: Lines, op: Any) -> None:
     lines.define(op, "reverse", f"dimensions={braced(ints(op.dimensions))}")
 
 
-@writers.on(ConcatenateOp)
-def _concatenate(lines: Lines, op: Any) -> None:
-    lines.define(op, "concatenate", f"dimensions={braced([op.dimension.value.data])}")
-
-
 @writers.on(SliceOp)
 def _slice(lines: Lines, op: Any) -> None:
     entries = zip(ints(op.start_indices), ints(op.limit_indices), ints(op.strides), strict=True)
@@ -107,11 +107,6 @@ def _pad(lines: Lines, op: Any) -> None:
 @writers.on(DynamicSliceOp)
 def _dynamic_slice(lines: Lines, op: Any) -> None:
     lines.define(op, "dynamic-slice", f"dynamic_slice_sizes={braced(ints(op.slice_sizes))}")
-
-
-@writers.on(DynamicUpdateSliceOp)
-def _dynamic_update_slice(lines: Lines, op: Any) -> None:
-    lines.define(op, "dynamic-update-slice")
 
 
 def _numbers(dims: IndexDimensions, names: Sequence[str]) -> list[str]:
@@ -141,13 +136,3 @@ def _scatter(lines: Lines, op: Any) -> None:
     numbers = _numbers(op.scatter_dimension_numbers.dimensions, SCATTER_LISTS.split())
     computation = f"to_apply=%{lines.region(op, op.regions[0], 'scatter_computation')}"
     lines.define(op, "scatter", *numbers, _flag(op, "indices_are_sorted"), _flag(op, "unique_indices"), computation)
-
-
-@writers.on(GetDimensionSizeOp)
-def _get_dimension_size(lines: Lines, op: Any) -> None:
-    lines.define(op, "get-dimension-size", f"dimensions={braced([op.dimension.value.data])}")
-
-
-@writers.on(SetDimensionSizeOp)
-def _set_dimension_size(lines: Lines, op: Any) -> None:
-    lines.define(op, "set-dimension-size", f"dimensions={braced([op.dimension.value.data])}")

@@ -97,3 +97,8 @@ def quoted(text: str) -> str:
 def braced(values: Sequence[int]) -> str:
     """`{0,2}`"""
     return f"{{{','.join(map(str, values))}}}"
+
+
+def opcode_of(op: Any) -> str:
+    """The opcode of an operation that has hlo's name in HLO text too."""
+    return op.mnemonic.replace("_", "-")
