@@ -125,7 +125,7 @@ class Attention:
 
 
 def _without_memory(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """Zeros, to have an array's type."""
+    """Zeros of an array's type."""
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 

@@ -23,7 +23,7 @@ check = Checks()
 
 
 class Node:
-    """An object that is garbage only as a part of a circle."""
+    """An object that is garbage only as part of a reference cycle."""
 
     def __init__(self) -> None:
         self.own = self
@@ -60,7 +60,7 @@ def what_is_left_behind_is_found_at_once() -> None:
 
 @check
 def garbage_of_many_programs_is_found() -> None:
-    """Else a loop that compiles programs would take all memory."""
+    """Otherwise a loop that compiles programs would use up all memory."""
     first: weakref.ref[Node] | None = None
     for _ in range(MANY // 20_000 + 1):
         with paused_gc(kept=True):
@@ -72,7 +72,7 @@ def garbage_of_many_programs_is_found() -> None:
 
 @check
 def a_compilation_leaves_no_ir_to_the_collection_after_it() -> None:
-    """One that finds everything in use would take its time in vain."""
+    """A collection that finds everything in use is wasted time."""
     found: list[int] = []
     collect = build.collect_left_behind
 

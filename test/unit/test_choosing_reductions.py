@@ -153,7 +153,7 @@ func.func @main(%x: tensor<SIZExf32>) -> tensor<f32> {
 
 @pytest.mark.parametrize(("order", "negative"), [("GE", True), ("GT", False)])
 def test_signs_of_zeros(order: str, negative: bool) -> None:
-    """Among zeros the first one is chosen, or the last: not that of the first lane."""
+    """Among zeros the first or the last is chosen, not the one in the first lane."""
     x = np.full(200, -1, np.float32)
     x[65], x[128] = -0.0, 0.0
     (value,) = on_threads(OF_ONE_RESULT.replace("SIZE", "200").replace("ORDER", order), x)

@@ -78,7 +78,7 @@ print(status, "xdsl" in sys.modules, *[name for name in plain if name.startswith
 
 
 def _cold(environment: dict[str, str], code: str = COLD) -> list[str]:
-    """The words that a process prints: the modules that it has imported after the first result."""
+    """The modules that a process has imported after its first result, which it prints."""
     # Without site: what other packages on the path import at start does not count.
     path = [entry for entry in sys.path if "site-packages" in entry]
     code = f"import sys; sys.path[:0] = {[str(ROOT), *path]!r}\n{code}"

@@ -367,7 +367,7 @@ def test_tokens_order_calls(register: Any) -> None:
 
 
 def test_threads_wait_for_the_targets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread that asks while another loads the targets finds them."""
+    """A thread that asks for targets while another thread loads them finds them."""
     made, found = registry.Registry(), list[Any]()
     other = threading.Thread(target=lambda: found.append(made.find("test.target")))
 

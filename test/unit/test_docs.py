@@ -144,7 +144,7 @@ class Workplace:
         subprocess.run(["cp", "-RPp", *(ROOT / name for name in names), self.root], check=True)
 
     def make_writable(self, path: str) -> None:
-        """Have an own copy of the folder of a file that a page writes; the folders of code link to each other."""
+        """Copy the folder of a file that a page writes: the folders of code are links to one place."""
         top = path.split("/")[0]
         if top in LINKED and (self.root / top).is_symlink():
             names = CODE if top in CODE else (top,)

@@ -49,7 +49,7 @@ def uses_of(module: ModuleOp) -> list[list[tuple[str, int]]]:
 
 
 def both(name: str, ours: Callable[[Operation], object], theirs: Callable[[Operation], object]) -> None:
-    """Do the same in two ways to the operations of equal modules, and compare these."""
+    """Edit equal modules in two ways, and compare the results."""
     (one, first), (other, second) = module_and(name), module_and(name)
     ours(first)
     theirs(second)

@@ -260,7 +260,7 @@ def test_expensive_producers_are_not_computed_twice() -> None:
 
 @pytest.mark.parametrize("size, count", [(4, 1), (4096, 3)])
 def test_a_kernel_writes_few_large_results(size: int, count: int) -> None:
-    """40 sums that share an operand: one kernel if they are small, several if each is a stream."""
+    """40 sums that share an operand: one kernel if they are small, several if each reads memory of its own."""
     type_ = f"tensor<{size}xf32>"
     sums = [f"  %r{i} = hlo.add %x, %y{i} : {type_}" for i in range(20)]
     products = [f"  %r{i} = hlo.multiply %x, %y{i - 20} : {type_}" for i in range(20, 40)]

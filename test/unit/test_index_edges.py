@@ -281,7 +281,7 @@ def test_select_and_scatter(padding: tuple[int, int], values: str) -> None:
 
 
 def test_rows_of_windows_that_are_padding(capfd: pytest.CaptureFixture[str]) -> None:
-    """LLVM has nothing to say about loops in which a row of the window may be padding."""
+    """LLVM prints no warning about loops in which a row of the window may be padding."""
     text = """
         func.func @main(%x: tensor<16x7xf64>, %s: tensor<20x4xf64>, %z: tensor<f64>) -> tensor<16x7xf64> {
           %0 = "stablehlo.select_and_scatter"(%x, %s, %z) ({

@@ -13,7 +13,7 @@ Integers = np.ndarray[Any, np.dtype[Any]]
 
 
 def pairs(dtype: str) -> tuple[Integers, Integers]:
-    """All pairs of 8 bits; of others random ones, the extremes, and multiples of the divisor and their neighbours."""
+    """All pairs of 8 bits; for wider types random pairs, the extremes, and multiples of the divisor with their neighbours."""
     info, rng = np.iinfo(dtype), np.random.default_rng(5)
     if info.bits == 8:
         every = np.arange(info.min, info.max + 1).astype(dtype)

@@ -24,7 +24,7 @@ PLACES = [
 
 @pytest.mark.parametrize("places", PLACES, ids=str)
 def test_digits(places: list[int]) -> None:
-    """Places are what their digits say; those without digits are in no such order."""
+    """The order of places is that of their digits; places without digits have no order."""
     digits = digits_of(places)
     found = np.array(places[:1])
     for size, step in digits:

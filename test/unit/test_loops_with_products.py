@@ -79,7 +79,7 @@ def test_kernels_and_results(case: tuple[int, int, int]) -> None:
 
 
 def test_bytes_of_the_kernel() -> None:
-    """The products, which stay in the cache, are not among what the loop's kernel moves."""
+    """The products stay in the cache: they do not count as bytes that the loop's kernel moves."""
     case = (70, 60, 130)
     (kernel,) = (each for each in xhlo.compile(text(*case)).kernels if each.kind == "while")
     arrays = inputs(*case)

@@ -89,7 +89,7 @@ def test_quotients_of_all_kinds_of_floats() -> None:
 
 
 def test_rows_of_usual_floats_and_others() -> None:
-    """Rows that are divided without a look at each vector, up to their bounds, and those that one element bars."""
+    """Rows that are divided without a check of each vector, up to their bounds, and rows that one element excludes."""
     run, rng = division(), np.random.default_rng(2)
     odd = [-0.0, 1e-45, 2.0**-90, np.nextafter(np.float32(2.0**-90), 0), np.nextafter(np.float32(2.0**90), 0), 2.0**90]
     odd += [np.inf, -np.inf, np.nan, 3e38]

@@ -34,7 +34,7 @@ def test_few_columns(element: str, shape: tuple[int, ...], axes: tuple[int, ...]
 
 @pytest.mark.parametrize("shape, axes", [((70001,), (0,)), ((3, 1000), (1,)), ((40, 9, 99), (1, 2))])
 def test_operations_of_several_steps(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
-    """`a + b + a b` is the product of what is one greater."""
+    """`a + b + a b` is `(a + 1) (b + 1) - 1`: a product of numbers that are one greater."""
     x = np.random.default_rng(0).uniform(-0.01, 0.011, shape)
     kept = type_of(x.sum(axes))
     text = f"""func.func @main(%x: {type_of(x)}) -> {kept} {{

@@ -348,7 +348,7 @@ def test_lines_of_one_form_differ_in_their_sizes_only() -> None:
 
 
 def test_forms_are_known_from_other_programs_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for those with aliases, which mean in each program what it says."""
+    """Except texts with aliases, whose meaning differs between programs."""
     text = """
     NOTE
     func.func @main(%x: tensor<SIZE>) -> tensor<SIZE> {

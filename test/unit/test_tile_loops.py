@@ -110,7 +110,7 @@ def test_rows(rows: int, remark: str) -> None:
 
 @pytest.mark.parametrize("steps", [0, 1, 4, 9])
 def test_steps_that_are_not_known(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel of a tile makes so many at a time, and nothing is left to do in the last time."""
+    """A tile's kernel makes that many iterations at a time, and none are left for its last run."""
     monkeypatch.setattr(tile_loops, "MOST_AT_A_TIME", 4)
     remark = "3 tiles of 4 rows run the loop each by itself, 4 iterations at a time"
     check(recurrence(12, bound="%n", counted=True), *arrays(12, steps), remark=remark)
