@@ -22,7 +22,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.support.editing import erase_op, replace_uses
 from ...dialects.support.scalar import Scalar, constant
-from .long_loops import is_long
+from .long_loops import is_long, move_before
 
 MOST_OPERATIONS = 16
 """Operations of a body that is cheap to run twice."""
@@ -101,7 +101,6 @@ def _constant_of(value: SSAValue) -> float | None:
 
 def replace_extremes(loop: scf.ForOp) -> None:
     """Replace a loop for which `finds_extremes` holds."""
-    outer = cast(Block, loop.parent)
     types = [result.type for result in loop.results]
     before = Block()
     none, some = constant(before, 0, i32), constant(before, 1, i32)
@@ -122,11 +121,7 @@ def replace_extremes(loop: scf.ForOp) -> None:
     then = Block([exact, scf.YieldOp(*exact.results)])
     chosen = scf.IfOp(rare.value, types, [then], [Block([scf.YieldOp(*(one.value for one in found))])])
     before.add_op(chosen)
-    ops = list(before.ops)
-    for op in ops:
-        op.detach()
-        op.location = loop.location
-    outer.insert_ops_before(ops, loop)
+    move_before(before, loop)
     for result, made in zip(loop.results, chosen.results, strict=True):
         replace_uses(result, made)
     erase_op(loop)

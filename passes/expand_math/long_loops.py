@@ -6,7 +6,7 @@ from typing import Any, TypeGuard, cast
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.support.kernel import PARALLEL
 
@@ -25,3 +25,12 @@ def is_long(loop: Operation | None, least: int = LEAST_TRIPS) -> TypeGuard[scf.F
 def _number(value: SSAValue) -> int | None:
     constant = value.owner.value if type(value.owner) is arith.ConstantOp else None
     return cast("IntegerAttr[Any]", constant).value.data if isinstance(constant, IntegerAttr) else None
+
+
+def move_before(made: Block, loop: scf.ForOp) -> None:
+    """Move the operations of a block before a loop, to whose location they belong."""
+    ops = list(made.ops)
+    for op in ops:
+        op.detach()
+        op.location = loop.location
+    cast(Block, loop.parent).insert_ops_before(ops, loop)

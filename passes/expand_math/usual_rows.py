@@ -24,6 +24,7 @@ from ...dialects.support.kernel import PARALLEL
 from ...dialects.support.scalar import Scalar, constant
 from ...hlo_dialect.walking import operations_in
 from .division import divides_by_invariant
+from .long_loops import move_before
 
 MOST_OPERATIONS = 24
 """Operations of a body of which a copy is made."""
@@ -99,11 +100,7 @@ def _with_look(loop: scf.ForOp, divisions: Sequence[Operation]) -> list[Operatio
     otherwise = Block()
     chosen = scf.IfOp(usual.value, [], [Block([quick, scf.YieldOp()])], [otherwise])
     before.add_op(chosen)
-    ops = list(before.ops)
-    for op in ops:
-        op.detach()
-        op.location = loop.location
-    cast(Block, loop.parent).insert_ops_before(ops, loop)
+    move_before(before, loop)
     loop.detach()
     otherwise.add_ops([loop, scf.YieldOp()])
     return known

@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.test import TestOp as ValuesOp
+from xdsl.ir import SSAValue
 
 from xhlo.hlo_dialect.diagnostics import HloContext
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
+from xhlo.hlo_dialect.types import element_type_of, make_tensor
 from xhlo.hlo_dialect.verification import verify_module
 from xhlo.passes.manager.pipelines import build_passes
 
@@ -74,3 +78,13 @@ class Program:
         for expected, actual in zip(wanted, self.results(*inputs), strict=True):
             np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol)
         return self
+
+
+def values_of(*arrays: Any) -> list[SSAValue]:
+    """Values of the arrays' types."""
+    types: list[Any] = []
+    for array in arrays:
+        element_type = element_type_of(array.dtype)
+        assert element_type is not None
+        types.append(make_tensor(array.shape, element_type))
+    return list(ValuesOp(result_types=types).results)

@@ -19,14 +19,6 @@ FLOATS = (BF16, np.float16, np.float32, np.float64)
 NAMES = {np.dtype(d): np.dtype(d).name for d in (*INTEGERS, *FLOATS, np.bool_)}
 
 
-BF16 = ml_dtypes.bfloat16
-SIGNED = (np.int8, np.int16, np.int32, np.int64)
-UNSIGNED = (np.uint8, np.uint16, np.uint32, np.uint64)
-INTEGERS = (*SIGNED, *UNSIGNED)
-FLOATS = (BF16, np.float16, np.float32, np.float64)
-NAMES = {np.dtype(d): np.dtype(d).name for d in (*INTEGERS, *FLOATS, np.bool_)}
-
-
 def edges(dtype: Any) -> Any:
     """Values at the ends of a type's range, around zero, and between."""
     dtype = np.dtype(dtype)

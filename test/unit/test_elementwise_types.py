@@ -10,6 +10,7 @@ from xdsl.dialects.test import TestOp as ValuesOp
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from hlo_programs import values_of
 from xhlo.hlo_dialect.attributes import int_array
 from xhlo.hlo_dialect.ops import elementwise_binary as binary
 from xhlo.hlo_dialect.ops import elementwise_unary as unary
@@ -18,18 +19,7 @@ from xhlo.hlo_dialect.ops.conversion import ComplexOp, ConvertOp, ImagOp, RealOp
 from xhlo.hlo_dialect.ops.creation import ConstantOp, is_splat_of
 from xhlo.hlo_dialect.ops.movement import BroadcastInDimOp
 from xhlo.hlo_dialect.shapes import DYNAMIC
-from xhlo.hlo_dialect.types import dense_constant, element_type_of, f32, i1, i32, make_tensor, numpy_dtype, tensor_type
-
-
-def values_of(*arrays: Any) -> list[SSAValue]:
-    """Values of the arrays' types."""
-    types: list[Any] = []
-    for array in arrays:
-        element_type = element_type_of(array.dtype)
-        assert element_type is not None
-        types.append(make_tensor(array.shape, element_type))
-    return list(ValuesOp(result_types=types).results)
-
+from xhlo.hlo_dialect.types import dense_constant, f32, i1, i32, make_tensor, numpy_dtype, tensor_type
 
 # Folds -----------------------------------------------------------------------------------------------------------
 

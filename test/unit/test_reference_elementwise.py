@@ -10,10 +10,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.dialects.test import TestOp as ValuesOp
-from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from hlo_programs import values_of
 from xhlo.hlo_dialect.ops import elementwise_binary as binary
 from xhlo.hlo_dialect.ops import elementwise_unary as unary
 from xhlo.hlo_dialect.ops.comparison import ClampOp, CompareOp, SelectOp, comparison_direction, comparison_type
@@ -42,16 +41,6 @@ def no_warnings_leak():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
-
-
-def values_of(*arrays: Any) -> list[SSAValue]:
-    """Values of the arrays' types."""
-    types: list[Any] = []
-    for array in arrays:
-        element_type = element_type_of(array.dtype)
-        assert element_type is not None
-        types.append(make_tensor(array.shape, element_type))
-    return list(ValuesOp(result_types=types).results)
 
 
 def run(op: type[Any], *arrays: Any, **properties: Any) -> Any:
