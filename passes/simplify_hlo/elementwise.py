@@ -13,7 +13,7 @@ from ...hlo_dialect.expressions.tensor import Builder
 from ...hlo_dialect.op import HloOp, is_elementwise
 from ...hlo_dialect.ops.comparison import CompareOp
 from ...hlo_dialect.ops.conversion import ConvertOp
-from ...hlo_dialect.ops.creation import ConstantOp, is_splat_of
+from ...hlo_dialect.ops.creation import ConstantOp, is_splat_constant, is_splat_of
 from ...hlo_dialect.ops.elementwise_binary import MaximumOp, MinimumOp
 from ...hlo_dialect.ops.movement import ReshapeOp
 from ...hlo_dialect.ops.reduction import ReduceOp
@@ -22,7 +22,6 @@ from ...hlo_dialect.types import (
     element_of,
     is_float,
     is_integer,
-    is_splat,
     is_unsigned,
     make_tensor,
     shape_of,
@@ -121,7 +120,7 @@ def compare_clamped(op: Operation) -> Rewrite | None:
     assert isinstance(op, CompareOp)
     for index, direction in enumerate((op.direction, _MIRRORED.get(op.direction))):
         x, bound = op.operands[index], op.operands[1 - index]
-        if direction not in _CLAMPS or op.is_total_order or op.is_weak_order or not _is_splat_constant(bound):
+        if direction not in _CLAMPS or op.is_total_order or op.is_weak_order or not is_splat_constant(bound):
             continue
         clamped = _only_clamped(op, x, bound, direction)
         if clamped is None:
@@ -138,10 +137,6 @@ def compare_clamped(op: Operation) -> Rewrite | None:
 
 _MIRRORED = {"LT": "GT", "GT": "LT"}
 _CLAMPS: dict[str, type[Operation]] = {"GT": MaximumOp, "LT": MinimumOp}
-
-
-def _is_splat_constant(value: SSAValue) -> bool:
-    return isinstance(value.owner, ConstantOp) and is_splat(value.owner.dense)
 
 
 def _only_clamped(op: Operation, x: SSAValue, bound: SSAValue, direction: str) -> Operation | None:
@@ -187,7 +182,7 @@ def sink_reshape(op: Operation) -> Rewrite | None:
             if (source is not None and inner != source) or not _comes_from_reduce(owner.operands[0]):
                 return None
             source = inner
-        elif not (isinstance(owner, ConstantOp) and is_splat(owner.dense)):
+        elif not is_splat_constant(operand):
             return None
     if source is None:
         return None
