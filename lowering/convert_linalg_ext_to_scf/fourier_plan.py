@@ -252,11 +252,14 @@ def _two_tables(tables: Tables, n: int) -> tuple[int, int]:
 
 
 def _row(tables: Tables, n: int, rows: int, lanes: int, splits: bool) -> Line | Split | None:
-    if splits and n >= 4 * lanes:
-        found = _factors_of_split(n, lanes)
-        if found is not None and (n > MAX_LINE or _splits_cost_less(n, found, rows, lanes)):
-            return _split(tables, n, found, lanes)
-    return _line(tables, n, MAX_COLUMN)
+    first = split_of(n, rows, lanes) if splits else None
+    return _line(tables, n, MAX_COLUMN) if first is None else _split(tables, n, first, lanes)
+
+
+def split_of(n: int, rows: int, lanes: int) -> int | None:
+    """The first of the two factors into which complex rows of n elements are split; None if they are lines."""
+    first = _factors_of_split(n, lanes) if n >= 4 * lanes else None
+    return first if first is not None and (n > MAX_LINE or _splits_cost_less(n, first, rows, lanes)) else None
 
 
 def _waste(sides: Sequence[int], lanes: int) -> float:

@@ -32,7 +32,15 @@ from ...hlo_dialect.types import (
     numpy_dtype,
     shape_of,
 )
-from ...lowering.convert_linalg_ext_to_scf.fourier_plan import Line, Plan, Split, factors_of, plan_of, smooth_length
+from ...lowering.convert_linalg_ext_to_scf.fourier_plan import (
+    Line,
+    Plan,
+    factors_of,
+    lanes_of,
+    plan_of,
+    smooth_length,
+    split_of,
+)
 from .fourier_rows import transform_rows
 from .transform import native_decompositions
 
@@ -93,10 +101,9 @@ def _size_of_long(shape: Sequence[int], lengths: Sequence[int]) -> int | None:
 
 def _splits_as_complex(op: FftOp, shape: Sequence[int], width: int) -> bool:
     """Whether real rows of odd length, which have no pairs, are split if they are complex rows."""
-    if op.kind in (FftType.FFT, FftType.IFFT) or len(op.lengths) > 1 or shape[-1] % 2 == 0:
+    if op.kind in (FftType.FFT, FftType.IFFT) or len(op.lengths) > 1 or shape[-1] % 2 == 0 or 0 in shape:
         return False
-    plan = plan_of("FFT", shape, op.lengths, width)
-    return plan is not None and isinstance(plan.row.complex, Split)
+    return split_of(shape[-1], math.prod(shape[:-1]), lanes_of(width)) is not None
 
 
 def native_call(
