@@ -10,8 +10,6 @@ from . import random_numbers
 from .api import required, torch
 from .registry import compositions, rules
 
-_TENSORS = ("Tensor[]", "Tensor?[]")
-
 
 @cache
 def table() -> dict[Any, Callable[..., Any]]:

@@ -23,8 +23,6 @@ CPU, CUDA, CUDA_HOST, ROCM, CUDA_MANAGED = 1, 2, 3, 10, 13
 VERSION = (1, 0)
 """The version of exported versioned capsules; `copied` below came with it."""
 
-_READ_ONLY = 1
-
 _CODES: dict[tuple[int, int], np.dtype[Any]] = {
     **{(0, 8 * size): np.dtype(f"i{size}") for size in (1, 2, 4, 8)},
     **{(1, 8 * size): np.dtype(f"u{size}") for size in (1, 2, 4, 8)},
@@ -95,7 +93,6 @@ _api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _api.PyCapsule_SetName.restype = ctypes.c_int
 _api.PyCapsule_SetName.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
-_CapsuleDestructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _raw_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _api))
 _raw_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
 

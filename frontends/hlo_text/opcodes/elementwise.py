@@ -18,8 +18,6 @@ from ..registry import opcode
 from ..step import Step, Value
 from ..values import UnexpectedValueError, read_dictionary, read_float, read_int
 
-_UNSTATED = ("erf",)
-
 
 @opcode(" ".join(ELEMENTWISE), "result_accuracy")
 def elementwise(step: Step) -> Value:
