@@ -64,9 +64,9 @@ _KB, _MB = 1024, 1024 * 1024
 AMD_CHIPS = {
     chip.name: chip
     for chip in (
-        #       name       part             a block,  a CU      threads blocks CUs  L2        wave SIMDs
-        AmdChip("gfx90a",  "MI210, MI250X", 64 * _KB, 64 * _KB, 2048,   32,    110, 8 * _MB,  64,  4),
-        AmdChip("gfx942",  "MI300A, MI300X", 64 * _KB, 64 * _KB, 2048,  32,    304, 32 * _MB, 64,  4),
-        AmdChip("gfx1100", "RX 7900 XTX",   64 * _KB, 64 * _KB, 1024,   32,    96,  6 * _MB,  32,  2),
+        #       name       part              a block   threads CUs  L2        wave SIMDs
+        AmdChip("gfx90a",  "MI210, MI250X",  64 * _KB, 2048,   110, 8 * _MB,  64,  4),
+        AmdChip("gfx942",  "MI300A, MI300X", 64 * _KB, 2048,   304, 32 * _MB, 64,  4),
+        AmdChip("gfx1100", "RX 7900 XTX",    64 * _KB, 1024,   96,  6 * _MB,  32,  2),
     )
 }  # fmt: skip

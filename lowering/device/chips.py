@@ -116,21 +116,6 @@ class Chip(GpuChip):
         return self.capability >= 80
 
     @property
-    def has_f8_tensor_cores(self) -> bool:
-        """`mma.sync` on f8E4M3FN and f8E5M2."""
-        return self.capability >= 89
-
-    @property
-    def has_bf16_arithmetic(self) -> bool:
-        """add, mul and fma of bf16; otherwise they are computed in f32."""
-        return self.capability >= 90
-
-    @property
-    def has_clusters(self) -> bool:
-        """Clusters of blocks, and copies of whole tiles by the tensor memory accelerator."""
-        return self.capability >= 90
-
-    @property
     def has_wgmma(self) -> bool:
         """`wgmma.mma_async`: products of 64 rows by a warp group, with operands in shared memory."""
         return self.name == "sm_90a"
@@ -146,22 +131,22 @@ _KB, _MB = 1024, 1024 * 1024
 CHIPS = {
     chip.name: chip
     for chip in (
-        #     name        part           a block,   an SM     threads blocks  SMs  L2         PTX
-        Chip("sm_75",    "T4",           64 * _KB,  64 * _KB,  1024,   16,     40,  4 * _MB,      63),
-        Chip("sm_80",    "A100",         163 * _KB, 164 * _KB, 2048,   32,     108, 40 * _MB,     70),
-        Chip("sm_86",    "A10",          99 * _KB,  100 * _KB, 1536,   16,     72,  6 * _MB,      71),
-        Chip("sm_87",    "AGX Orin",     163 * _KB, 164 * _KB, 1536,   16,     16,  4 * _MB,      74),
-        Chip("sm_89",    "L40S",         99 * _KB,  100 * _KB, 1536,   24,     142, 96 * _MB,     78),
-        Chip("sm_90",    "H100, H200",   227 * _KB, 228 * _KB, 2048,   32,     132, 50 * _MB,     78),
-        Chip("sm_90a",   "H100, H200",   227 * _KB, 228 * _KB, 2048,   32,     132, 50 * _MB,     80),
-        Chip("sm_100",   "B200",         227 * _KB, 228 * _KB, 2048,   32,     148, 126 * _MB,    86),
-        Chip("sm_100a",  "B200",         227 * _KB, 228 * _KB, 2048,   32,     148, 126 * _MB,    86),
-        Chip("sm_103",   "B300",         227 * _KB, 228 * _KB, 2048,   32,     148, 126 * _MB,    88),
-        Chip("sm_103a",  "B300",         227 * _KB, 228 * _KB, 2048,   32,     148, 126 * _MB,    88),
-        Chip("sm_120",   "RTX 5090",     99 * _KB,  100 * _KB, 1536,   24,     170, 96 * _MB,     87),
-        Chip("sm_120a",  "RTX 5090",     99 * _KB,  100 * _KB, 1536,   24,     170, 96 * _MB,     87),
-        Chip("sm_121",   "GB10",         99 * _KB,  100 * _KB, 1536,   24,     48,  24 * _MB,     88),
-        Chip("sm_121a",  "GB10",         99 * _KB,  100 * _KB, 1536,   24,     48,  24 * _MB,     88),
+        #    name       part          a block    threads SMs  L2         PTX
+        Chip("sm_75",   "T4",         64 * _KB,  1024,   40,  4 * _MB,   63),
+        Chip("sm_80",   "A100",       163 * _KB, 2048,   108, 40 * _MB,  70),
+        Chip("sm_86",   "A10",        99 * _KB,  1536,   72,  6 * _MB,   71),
+        Chip("sm_87",   "AGX Orin",   163 * _KB, 1536,   16,  4 * _MB,   74),
+        Chip("sm_89",   "L40S",       99 * _KB,  1536,   142, 96 * _MB,  78),
+        Chip("sm_90",   "H100, H200", 227 * _KB, 2048,   132, 50 * _MB,  78),
+        Chip("sm_90a",  "H100, H200", 227 * _KB, 2048,   132, 50 * _MB,  80),
+        Chip("sm_100",  "B200",       227 * _KB, 2048,   148, 126 * _MB, 86),
+        Chip("sm_100a", "B200",       227 * _KB, 2048,   148, 126 * _MB, 86),
+        Chip("sm_103",  "B300",       227 * _KB, 2048,   148, 126 * _MB, 88),
+        Chip("sm_103a", "B300",       227 * _KB, 2048,   148, 126 * _MB, 88),
+        Chip("sm_120",  "RTX 5090",   99 * _KB,  1536,   170, 96 * _MB,  87),
+        Chip("sm_120a", "RTX 5090",   99 * _KB,  1536,   170, 96 * _MB,  87),
+        Chip("sm_121",  "GB10",       99 * _KB,  1536,   48,  24 * _MB,  88),
+        Chip("sm_121a", "GB10",       99 * _KB,  1536,   48,  24 * _MB,  88),
     )
 }  # fmt: skip
 

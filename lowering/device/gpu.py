@@ -29,9 +29,7 @@ class GpuChip:
     """The part that the counts below belong to."""
     shared_per_block: int
     """Maximum shared memory of one block."""
-    shared_per_multiprocessor: int
     threads_per_multiprocessor: int
-    blocks_per_multiprocessor: int
     multiprocessors: int
     l2_bytes: int
 
