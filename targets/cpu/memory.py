@@ -12,9 +12,8 @@ import ctypes
 import mmap
 import os
 import threading
-from collections import defaultdict
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,13 +54,19 @@ class Block:
 
 
 class BufferPool:
-    """Blocks by rounded size; `take` and `give_back` are thread-safe."""
+    """
+    Blocks by rounded size; `take` and `give_back` may be called from any thread, and by the garbage collector.
+
+    Both are part of every call with large results, so the usual ones take no lock: they only append to a list and pop
+    from it, which threads may do at once.
+    """
 
     def __init__(self, limit: int | None = None):
         self.limit = default_limit() if limit is None else limit
-        self._free: dict[int, list[Block]] = defaultdict(list)
-        self._kept = 0
-        self._lock = threading.Lock()
+        self._free: dict[int, list[Block]] = {}
+        self._mapped = 0
+        """The bytes of all blocks, in use or not, under the lock."""
+        self._lock = threading.RLock()
 
     @staticmethod
     def rounded(size: int) -> int:
@@ -71,60 +76,80 @@ class BufferPool:
 
     def take(self, size: int) -> Block:
         """A block of at least `size` bytes with undefined contents. Raises MemoryError."""
-        rounded = self.rounded(size)
-        with self._lock:
-            free = self._free.get(rounded)
-            if free:
-                self._kept -= rounded
-                return free.pop()
+        return self.take_block(self.rounded(size))
+
+    def take_block(self, rounded: int) -> Block:
+        """A block of a size that `rounded` gave."""
         try:
-            return Block(rounded)
+            return self._free[rounded].pop()
+        except (KeyError, IndexError):
+            return self._new_block(rounded)
+
+    def _new_block(self, rounded: int) -> Block:
+        try:
+            block = Block(rounded)
         except (OSError, OverflowError, ValueError) as error:
-            raise MemoryError(f"cannot allocate {size} bytes for a buffer: {error}") from error
+            raise MemoryError(f"cannot allocate {rounded} bytes for a buffer: {error}") from error
+        with self._lock:
+            self._free.setdefault(rounded, [])
+            self._mapped += rounded
+        return block
 
     def give_back(self, block: Block) -> None:
+        if self._mapped <= self.limit or self._may_keep(block):
+            self._free[block.size].append(block)
+
+    def _may_keep(self, block: Block) -> bool:
         with self._lock:
-            if self._kept + block.size <= self.limit:
-                self._free[block.size].append(block)
-                self._kept += block.size
+            unused = sum(size * len(blocks) for size, blocks in self._free.items())
+            if unused + block.size <= self.limit:
+                return True
+            self._mapped -= block.size
+            return False
 
     def clear(self) -> None:
         """Return all unused memory to the operating system."""
         with self._lock:
-            self._free.clear()
-            self._kept = 0
+            for size, blocks in self._free.items():
+                while blocks:
+                    blocks.pop()
+                    self._mapped -= size
 
 
 POOL = BufferPool()
 """The process's pool."""
 
 
-class _Owner:
+class _Lent:
     """The owner of a pooled array's memory; it returns the block when the array's last view is dropped."""
 
-    __slots__ = ("__array_interface__", "_block")
-
-    def __init__(self, block: Block, shape: tuple[int, ...], dtype: np.dtype[Any]):
-        self._block = block
-        self.__array_interface__ = {
-            "version": 3,
-            "shape": shape,
-            "typestr": dtype.str if dtype.isbuiltin == 1 else f"|V{dtype.itemsize}",
-            "data": (block.address, False),
-        }
+    block: Block
 
     def __del__(self) -> None:
-        POOL.give_back(self._block)
+        POOL.give_back(self.block)
+
+
+@cache
+def _lent_bytes(size: int) -> Any:
+    """The class of owners of blocks of `size` bytes: bytes in memory, from which NumPy makes an array at once."""
+    return type("_LentBytes", (_Lent, ctypes.c_char * size), {})
+
+
+def _pooled_array(shape: tuple[int, ...], dtype: np.dtype[Any], size: int, lent: Any) -> Array:
+    block = POOL.take_block(size)
+    owner = lent.from_address(block.address)
+    owner.block = block
+    return np.ndarray(shape, dtype, owner)
 
 
 def new_array(shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> Array:
     """An uninitialized array; large ones live in the pool and return to it when dropped."""
-    if nbytes < SMALL:
-        return np.empty(shape, dtype)
-    array = np.asarray(_Owner(POOL.take(nbytes), shape, dtype))
-    return array if array.dtype == dtype else array.view(dtype)
+    return array_maker(shape, dtype, nbytes)()
 
 
 def array_maker(shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> Callable[[], Array]:
     """A function that does what `new_array` does, with nothing between the caller and NumPy for small arrays."""
-    return partial(np.empty, shape, dtype) if nbytes < SMALL else partial(new_array, shape, dtype, nbytes)
+    if nbytes < SMALL:
+        return partial(np.empty, shape, dtype)
+    size = BufferPool.rounded(nbytes)
+    return partial(_pooled_array, shape, dtype, size, _lent_bytes(size))
