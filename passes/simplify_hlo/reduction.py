@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -9,17 +11,21 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.ops.comparison import CompareOp, SelectOp
-from ...hlo_dialect.ops.creation import ConstantOp, is_splat_of
+from ...hlo_dialect.ops.creation import ConstantOp, IotaOp, is_splat_of
 from ...hlo_dialect.ops.elementwise import ElementwiseBinaryOp, ElementwiseUnaryOp
 from ...hlo_dialect.ops.elementwise_binary import AddOp, AndOp, MaximumOp, MinimumOp, OrOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp
 from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
+from ...hlo_dialect.ops.slicing import ConcatenateOp
 from ...hlo_dialect.shapes import is_static
-from ...hlo_dialect.types import element_of, is_float, shape_of
+from ...hlo_dialect.types import element_of, is_float, make_tensor, shape_of
 from .rewrite import Rewrite, by, simplifications, start, to
 
 _LIFTED = (ElementwiseBinaryOp, ElementwiseUnaryOp, CompareOp, SelectOp)
 """Operations of a reducer that also apply to whole tensors."""
+
+MOST_STACKED = 16
+"""Tensors in a stack up to which a reduction along it reads them in place, in one elementwise kernel."""
 
 LEAST_PICKED = 64
 """Elements of a row from which picking one is faster than a sum of all."""
@@ -36,35 +42,99 @@ def simplify_unit_reduction(op: Operation) -> Rewrite | None:
     shape = shape_of(reduce.inputs[0])
     if any(shape[dim] != 1 for dim in ints(reduce.dimensions)) or any(size < 0 for size in shape):
         return None
-    if any(element_of(x) != element_of(out) for x, out in zip(reduce.inputs, reduce.outs, strict=True)):
-        return None
-    body = reduce.body.block
-    ops = list(body.ops)[:-1]
-    if not all(isinstance(inner, (*_LIFTED, ConstantOp)) for inner in ops):
+    reducer = _LiftedReducer.of(reduce)
+    if reducer is None:
         return None
     kept = shape_of(reduce.outs[0])
-    builder = Builder()
-    values: dict[SSAValue, Tensor] = {}
+    once = reducer.apply(reducer.start(), [x.reshape(kept) for x in reducer.builder.tensors(reduce.inputs)])
+    return None if once is None else by(*once)
 
-    def spread(x: Tensor) -> Tensor:
+
+@simplifications.on(ReduceOp)
+def reduce_of_stack(op: Operation) -> Rewrite | None:
+    """
+    A reduction along the dimension in which up to 16 tensors are stacked applies the reducer to these, in their order.
+
+    Other operands may be the indices along it, as for an argmax.
+    """
+    reduce = cast(ReduceOp, op)
+    shape = shape_of(reduce.inputs[0])
+    if len(reduce.dims) != 1 or not is_static(shape) or 0 in shape or not 2 <= shape[reduce.dims[0]] <= MOST_STACKED:
+        return None
+    (along,) = reduce.dims
+    if not any(isinstance(x.owner, ConcatenateOp) for x in reduce.inputs):
+        return None
+    if not all(_is_stack(x, along) or _is_index(x, along) for x in reduce.inputs):
+        return None
+    reducer = _LiftedReducer.of(reduce)
+    if reducer is None:
+        return None
+    total: list[Tensor] | None = reducer.start()
+    for number in range(shape[along]):
+        total = reducer.apply(total, [reducer.part(x, number) for x in reduce.inputs])
+        if total is None:
+            return None
+    return by(*total)
+
+
+def _is_stack(x: SSAValue, along: int) -> bool:
+    """Whether each place along a dimension is a tensor of its own, and nothing else needs the stack."""
+    whole = x.owner
+    if not isinstance(whole, ConcatenateOp) or whole.dim != along or not x.has_one_use():
+        return False
+    return all(shape_of(part)[along] == 1 for part in whole.operands)
+
+
+def _is_index(x: SSAValue, along: int) -> bool:
+    return isinstance(x.owner, IotaOp) and x.owner.iota_dimension.value.data == along
+
+
+@dataclass(frozen=True)
+class _LiftedReducer:
+    """A reducer's operations, applied to whole tensors."""
+
+    builder: Builder
+    reduce: ReduceOp
+
+    @staticmethod
+    def of(reduce: ReduceOp) -> _LiftedReducer | None:
+        if any(element_of(x) != element_of(out) for x, out in zip(reduce.inputs, reduce.outs, strict=True)):
+            return None
+        inner = list(reduce.body.block.ops)[:-1]
+        if not all(isinstance(each, (*_LIFTED, ConstantOp)) for each in inner):
+            return None
+        return _LiftedReducer(Builder(), reduce)
+
+    def part(self, x: SSAValue, number: int) -> Tensor:
+        """One place of a stack, or of indices, along the only dimension of the reduction."""
+        kept = shape_of(self.reduce.outs[0])
+        if isinstance(x.owner, ConcatenateOp):
+            return Tensor(self.builder, x.owner.operands[number]).reshape(kept)
+        return self.builder.splat(number, make_tensor(kept, element_of(x)))
+
+    def spread(self, x: Tensor) -> Tensor:
+        kept = shape_of(self.reduce.outs[0])
         return x if kept == () else x.broadcast(kept)
 
-    count = len(reduce.inputs)
-    for argument, init in zip(body.args[:count], builder.tensors(reduce.init_values), strict=True):
-        values[argument] = spread(init)
-    for argument, operand in zip(body.args[count:], builder.tensors(reduce.inputs), strict=True):
-        values[argument] = operand.reshape(kept)
-    for inner in ops:
-        if isinstance(inner, ConstantOp):
-            values[inner.result] = spread(builder.add(inner.clone()))
-            continue
-        values[inner.results[0]] = builder.op(type(inner), [values[v] for v in inner.operands], **inner.properties)
-        if values[inner.results[0]].element != element_of(inner.results[0]):
+    def start(self) -> list[Tensor]:
+        return [self.spread(init) for init in self.builder.tensors(self.reduce.init_values)]
+
+    def apply(self, left: Sequence[Tensor], right: Sequence[Tensor]) -> list[Tensor] | None:
+        """None if an operation of whole tensors has other types."""
+        body = self.reduce.body.block
+        values: dict[SSAValue, Tensor] = dict(zip(body.args, (*left, *right), strict=True))
+        for inner in list(body.ops)[:-1]:
+            if isinstance(inner, ConstantOp):
+                values[inner.result] = self.spread(self.builder.add(inner.clone()))
+                continue
+            made = self.builder.op(type(inner), [values[v] for v in inner.operands], **inner.properties)
+            if made.element != element_of(inner.results[0]):
+                return None
+            values[inner.results[0]] = made
+        terminator = cast(Operation, body.last_op)
+        if any(value not in values for value in terminator.operands):
             return None
-    terminator = cast(Operation, body.last_op)
-    if any(value not in values for value in terminator.operands):
-        return None
-    return by(*(values[value] for value in terminator.operands))
+        return [values[value] for value in terminator.operands]
 
 
 _IDEMPOTENT = (AndOp, MaximumOp, MinimumOp, OrOp)
