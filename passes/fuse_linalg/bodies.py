@@ -38,7 +38,7 @@ _INDEX_OPS: dict[AffineBinaryOpKind, type[Operation]] = {
 }
 
 
-_FOLDED = frozenset((arith.CmpiOp, arith.SelectOp))
+_FOLDED = frozenset((arith.CmpiOp, arith.SelectOp, arith.AndIOp, arith.OrIOp))
 
 
 def _is_integer(owner: Operation | Block) -> TypeGuard[arith.ConstantOp]:
@@ -48,6 +48,15 @@ def _is_integer(owner: Operation | Block) -> TypeGuard[arith.ConstantOp]:
 
 def _integer(constant: arith.ConstantOp) -> int:
     return cast("IntegerAttr[Any]", constant.value).value.data
+
+
+def _joined(op: Operation, conditions: Sequence[SSAValue]) -> SSAValue | None:
+    """The value of `and` or `or` of conditions of which one is constant."""
+    for known, other in (conditions, reversed(conditions)):
+        if _is_integer(known.owner):
+            decides = bool(_integer(known.owner)) is (type(op) is arith.OrIOp)
+            return known if decides else other
+    return None
 
 
 _Linear: TypeAlias = tuple[tuple[tuple[int, int], ...], int]
@@ -238,12 +247,14 @@ class FusedBody:
 
     def _folded(self, op: Operation, operands: Sequence[SSAValue]) -> SSAValue | None:
         """
-        The value of a comparison of constant integers, or of a choice by one: a shift by a constant has both, because
-        an amount that is not below the width gives zero.
+        The value of a comparison of constant integers, or of a choice by one or by it and others: a shift by a constant
+        has both, because an amount that is not below the width gives zero, and so has a division.
         """
         if type(op) is arith.SelectOp:
             condition = operands[0].owner
             return operands[1 if _integer(condition) else 2] if _is_integer(condition) else None
+        if type(op) is not arith.CmpiOp:
+            return _joined(op, operands) if operands[0].type == i1 else None
         owners = [operand.owner for operand in operands]
         if not all(map(_is_integer, owners)) or operands[0].type == i1:
             return None

@@ -42,9 +42,34 @@ def test_division(dtype: str) -> None:
       return %0, %1 : {type_}, {type_}
     }}"""
     quotient, remainder = on_threads(text, x, y)
+    assert_quotients(x, y, quotient, remainder)
+
+
+def assert_quotients(x: Integers, y: Integers, quotient: Integers, remainder: Integers) -> None:
     a, b = x.astype(object), y.astype(object)
     wanted = [abs(p) // abs(q) * (1 if (p < 0) == (q < 0) else -1) if q else -1 for p, q in zip(a, b, strict=True)]
     rest = [p - q * d if d else p for p, q, d in zip(a, wanted, b, strict=True)]
-    mask = (1 << np.iinfo(dtype).bits) - 1  # the least number divided by -1 wraps round to itself
+    mask = (1 << np.iinfo(x.dtype).bits) - 1  # the least number divided by -1 wraps round to itself
     assert [int(q) & mask for q in quotient] == [q & mask for q in wanted]
     assert [int(r) for r in remainder] == rest
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32"])
+def test_division_by_constants(dtype: str) -> None:
+    """Also by those for which a division is not the processor's: 0 and -1."""
+    x = np.unique(pairs(dtype)[0])
+    divisors = [0, 1, 7, 100, *([-1, -7] * (np.iinfo(dtype).min < 0))]
+    type_ = type_of(x)
+    lines, names = [], []
+    for number, divisor in enumerate(divisors):
+        lines.append(f"%c{number} = stablehlo.constant dense<{divisor}> : {type_}")
+        for result, name in (("q", "divide"), ("r", "remainder")):
+            lines.append(f"%{result}{number} = stablehlo.{name} %x, %c{number} : {type_}")
+            names.append(f"%{result}{number}")
+    types = ", ".join([type_] * len(names))
+    text = (
+        f"func.func @main(%x: {type_}) -> ({types}) {{\n{chr(10).join(lines)}\nreturn {', '.join(names)} : {types}\n}}"
+    )
+    results = on_threads(text, x)
+    for number, divisor in enumerate(divisors):
+        assert_quotients(x, np.full_like(x, divisor), results[2 * number], results[2 * number + 1])

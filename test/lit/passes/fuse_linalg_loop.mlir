@@ -121,3 +121,34 @@ func.func private @shifts(%x: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>) a
   } -> (tensor<4xi32>, tensor<4xi32>)
   func.return %1#0, %1#1 : tensor<4xi32>, tensor<4xi32>
 }
+
+// Nor does a division by a constant look for one by 0 or -1: LLVM multiplies by what it knows.
+// CHECK-LABEL: @divided
+// CHECK:         %[[SEVEN:.*]] = arith.constant 7 : i32
+// CHECK-NOT:     arith.ori
+// CHECK-NOT:     arith.andi
+// CHECK:         arith.divsi %{{.*}}, %[[SEVEN]] : i32
+// CHECK:         func.return
+func.func private @divided(%x: tensor<4xi32>) -> tensor<4xi32> attributes {hlo.kernel = "loop"} {
+  %seven = arith.constant 7 : i32
+  %0 = tensor.empty() : tensor<4xi32>
+  %1 = linalg.fill ins(%seven : i32) outs(%0 : tensor<4xi32>) -> tensor<4xi32>
+  %2 = tensor.empty() : tensor<4xi32>
+  %3 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x, %1 : tensor<4xi32>, tensor<4xi32>) outs(%2 : tensor<4xi32>) {
+  ^bb0(%a: i32, %b: i32, %c: i32):
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %minus = arith.constant -1 : i32
+    %least = arith.constant -2147483648 : i32
+    %is_zero = arith.cmpi eq, %b, %zero : i32
+    %is_least = arith.cmpi eq, %a, %least : i32
+    %is_minus = arith.cmpi eq, %b, %minus : i32
+    %overflows = arith.andi %is_least, %is_minus : i1
+    %rare = arith.ori %is_zero, %overflows : i1
+    %divisor = arith.select %rare, %one, %b : i32
+    %quotient = arith.divsi %a, %divisor : i32
+    %result = arith.select %is_zero, %minus, %quotient : i32
+    linalg.yield %result : i32
+  } -> tensor<4xi32>
+  func.return %3 : tensor<4xi32>
+}
