@@ -21,6 +21,7 @@ from ..loop_nests.variation import loads_of, reads_rows, varying
 from .meanwhile import TILE as MEANWHILE
 from .meanwhile import Meanwhile
 from .row_copies import emit_row_gather, row_gather_of
+from .short_rows import emit_short_rows, short_rows_of
 from .stages import TILE as STAGED
 from .stages import emit_stages, stages_of
 from .transposition import (
@@ -245,6 +246,8 @@ def _emit_loops(
             with emitter.loops(free[:-1], bounds, innermost=False):
                 emit_stages(emitter, stages, free[-1], *(bounds or {}).get(free[-1], (0, emitter.nest.sizes[free[-1]])))
             return
+        if _emit_gathered(emitter, free, bounds or {}):
+            return
         short: tuple[int, ...] = ()
         inside = inside_of(emitter.nest, free[-1]) if free and other is None and meanwhile is None else None
         if inside is not None:
@@ -264,6 +267,19 @@ def _emit_loops(
                     for loop, index in zip(short, place, strict=True):
                         emitter.bind(loop, index)
                     store_element(emitter)
+
+
+def _emit_gathered(emitter: NestEmitter, free: list[int], bounds: Bounds) -> bool:
+    """Emit a gather of rows of few elements, row by row; return whether it is one."""
+    nest = emitter.nest
+    if len(free) < 2 or free[-1] in bounds or not _gathers_rows(nest, free[-1]):
+        return False
+    *outer, row, inner = free
+    stages = short_rows_of(nest, inner)
+    if stages is not None:
+        with emitter.loops(outer, bounds, innermost=False):
+            emit_short_rows(emitter, stages, row, inner, *bounds.get(row, (0, nest.sizes[row])))
+    return stages is not None
 
 
 def _emit_woven(emitter: NestEmitter, free: list[int], short: tuple[int, ...], bounds: Bounds) -> bool:

@@ -116,7 +116,7 @@ def emit_stages(emitter: NestEmitter, stages: Stages, inner: int, lower: Index, 
             is_last = ops is stages.ops[-1]
             with builder.loop(0, count, attributes=PARALLEL) as lane, emitter.scope():
                 emitter.bind(inner, start + lane)
-                values = _emit_stage(emitter, ops, buffers, lane, is_last)
+                values = emit_stage(emitter, ops, buffers, lane, is_last)
                 for value in left:
                     if value.owner in ops:
                         builder.store(values[value], buffers[value], [lane])
@@ -131,7 +131,7 @@ def _is_in(value: SSAValue, body: Block) -> bool:
     return (value.owner if isinstance(value, BlockArgument) else value.owner.parent) is body
 
 
-def _emit_stage(
+def emit_stage(
     emitter: NestEmitter, ops: Sequence[Operation], buffers: dict[SSAValue, SSAValue], lane: Index, is_last: bool
 ) -> dict[SSAValue, SSAValue]:
     """Copy the operations of a stage; returns the values here of those that it computes and reads, and of results."""

@@ -74,3 +74,38 @@ def test_colors_at_a_place_that_an_argument_tells() -> None:
       return %4 : tensor<301x3xf32> }"""
     (found,) = on_threads(program, table, place, pixels)
     np.testing.assert_array_equal(found, pixels[:, None] * table[7])
+
+
+@pytest.mark.parametrize("element", ["f32", "f64", "i16", "i32"])
+@pytest.mark.parametrize("count", [1, 255, 1300, 40001])
+@pytest.mark.parametrize("width", [2, 3, 8])
+@pytest.mark.spread(3)
+def test_short_rows_at_computed_places(element: str, count: int, width: int) -> None:
+    """Places and weights are computed before for tiles of 256 rows, of which the last may be part of one."""
+    random = np.random.default_rng(count + width)
+    table = random.integers(-50, 50, (50, width)).astype(DTYPES[element])
+    x, y = random.integers(-9, 60, (2, count)).astype(np.int32)
+    w = random.integers(-5, 5, count).astype(DTYPES[element])
+    made, line, places, weights = (type_of(np.empty((count, width), table.dtype)), *map(type_of, (x, x[:, None], w)))
+    rows = f"""dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0],
+        index_vector_dim = 1>, slice_sizes = array<i64: 1, {width}>, indices_are_sorted = false
+      }}> : ({type_of(table)}, {places}) -> {made}"""
+    program = f"""func.func @main(%t: {type_of(table)}, %x: {line}, %y: {line}, %w: {weights}) -> {made} {{
+      %three = stablehlo.constant dense<3> : {line}
+      %0 = stablehlo.multiply %x, %three : {line}
+      %1 = stablehlo.add %0, %y : {line}
+      %2 = stablehlo.subtract %y, %three : {line}
+      %3 = stablehlo.maximum %1, %2 : {line}
+      %4 = stablehlo.reshape %3 : ({line}) -> {places}
+      %5 = stablehlo.xor %2, %1 : {line}
+      %6 = stablehlo.reshape %5 : ({line}) -> {places}
+      %7 = "stablehlo.gather"(%t, %4) <{{ {rows}
+      %8 = "stablehlo.gather"(%t, %6) <{{ {rows}
+      %9 = stablehlo.multiply %w, %w : {weights}
+      %10 = stablehlo.broadcast_in_dim %9, dims = [0] : ({weights}) -> {made}
+      %11 = stablehlo.multiply %7, %10 : {made}
+      %12 = stablehlo.subtract %11, %8 : {made}
+      return %12 : {made} }}"""
+    (found,) = on_threads(program, table, x, y, w)
+    one, other = (table[np.clip(index, 0, 49)] for index in (np.maximum(3 * x + y, y - 3), (y - 3) ^ (3 * x + y)))
+    np.testing.assert_array_equal(found, one * (w * w)[:, None] - other)
