@@ -47,6 +47,7 @@ from .bfloat import floats_as_bits
 from .builder import UNIT, LlvmBuilder, patterns
 from .conventions import AMD_32, AMD_64, CPU, GPU_32, GPU_64, INDEX_BITWIDTH, PTR, Conventions
 from .definitions import function_type, llvm_function
+from .host_loops import inlined_kernels
 from .independence import access_group_attributes, independent_bodies
 from .kernels import is_launched, mark_kernel
 from .subnormals import Registers, flushed
@@ -108,12 +109,16 @@ class ModuleConversion:
         self.main = "" if isinstance(module, GpuModuleOp) else entry_name(module)
         self.declared: dict[str, llvm.LLVMFunctionType] = {}
         self.groups = 0
+        self.inlined = frozenset[str]()
+        """The names of kernels that LLVM may inline."""
 
     def run(self) -> None:
         block = self.module.body.block
         old_ops = list(block.ops)
         functions = {op.sym_name.data: op for op in old_ops if type(op) is func.FuncOp}
         independent = independent_bodies(functions.values())
+        if not self.device:
+            self.inlined = inlined_kernels(functions.values())
         new_ops: list[Operation] = []
         for op in old_ops:
             if type(op) is func.FuncOp:
@@ -169,7 +174,7 @@ class ModuleConversion:
         elif (shared := independent.get(op.sym_name.data)) is not None:
             made.properties["arg_attrs"] = _no_alias(op.function_type.inputs.data, shared)
         made.attributes |= {name: op.attributes[name] for name in (SHARED, BRIEF) if name in op.attributes}
-        traits = _function_traits(op)
+        traits = ["nounwind"] if op.sym_name.data in self.inlined else _function_traits(op)
         if self.device and INLINE not in op.attributes and not is_launched(op):
             # It may contain barriers: its calls must not become dependent on more conditions (convergent).
             traits = ["convergent", *traits]
@@ -250,7 +255,8 @@ class ModuleConversion:
 
 def _function_traits(op: func.FuncOp) -> list[str]:
     """
-    The LLVM attributes of a function: kernels and parallel bodies are not inlined, so that their noalias is kept.
+    The LLVM attributes of a function: kernels and parallel bodies are not inlined, so that their noalias is kept, but
+    for those of `host_loops.py`.
 
     LLVM leaves the host program of guard mode as it is: it is all events, and takes LLVM longer than kernels do.
     """
