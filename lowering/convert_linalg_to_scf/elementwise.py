@@ -21,7 +21,6 @@ from ..loop_nests.variation import loads_of, reads_rows, varying
 from .meanwhile import TILE as MEANWHILE
 from .meanwhile import Meanwhile
 from .row_copies import emit_row_gather, row_gather_of
-from .short_rows import emit_short_rows, short_rows_of
 from .stages import TILE as STAGED
 from .stages import emit_stages, stages_of
 from .transposition import (
@@ -274,6 +273,8 @@ def _emit_gathered(emitter: NestEmitter, free: list[int], bounds: Bounds) -> boo
     nest = emitter.nest
     if len(free) < 2 or free[-1] in bounds or not _gathers_rows(nest, free[-1]):
         return False
+    from .short_rows import emit_short_rows, short_rows_of  # few programs gather
+
     *outer, row, inner = free
     stages = short_rows_of(nest, inner)
     if stages is not None:

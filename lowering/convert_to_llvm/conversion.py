@@ -47,7 +47,6 @@ from .bfloat import floats_as_bits
 from .builder import UNIT, LlvmBuilder, patterns
 from .conventions import AMD_32, AMD_64, CPU, GPU_32, GPU_64, INDEX_BITWIDTH, PTR, Conventions
 from .definitions import function_type, llvm_function
-from .host_loops import inlined_kernels
 from .independence import access_group_attributes, independent_bodies
 from .kernels import is_launched, mark_kernel
 from .subnormals import Registers, flushed
@@ -117,7 +116,9 @@ class ModuleConversion:
         old_ops = list(block.ops)
         functions = {op.sym_name.data: op for op in old_ops if type(op) is func.FuncOp}
         independent = independent_bodies(functions.values())
-        if not self.device:
+        if not self.device and any(len(op.body.blocks) > 1 and _is_host(op) for op in functions.values()):
+            from .host_loops import inlined_kernels  # few programs have loops between their kernels
+
             self.inlined = inlined_kernels(functions.values())
         new_ops: list[Operation] = []
         for op in old_ops:
@@ -253,6 +254,15 @@ class ModuleConversion:
         return made
 
 
+_PARTS = frozenset((PARALLEL_BODY, PART, SHARED))
+"""Attributes of functions that belong to kernels."""
+
+
+def _is_host(op: func.FuncOp) -> bool:
+    """Whether a function is part of the host program."""
+    return not is_kernel(op) and _PARTS.isdisjoint(op.attributes) and INLINE not in op.attributes
+
+
 def _function_traits(op: func.FuncOp) -> list[str]:
     """
     The LLVM attributes of a function: kernels and parallel bodies are not inlined, so that their noalias is kept, but
@@ -264,7 +274,7 @@ def _function_traits(op: func.FuncOp) -> list[str]:
         return ["alwaysinline", "nounwind"]
     if PURE in op.attributes:
         return ["noinline", "cold", "nounwind", "willreturn", "memory(none)", *_variants(op)]
-    if is_kernel(op) or not {PARALLEL_BODY, PART, SHARED}.isdisjoint(op.attributes):
+    if is_kernel(op) or not _PARTS.isdisjoint(op.attributes):
         return ["noinline", "nounwind"]
     if any(type(inner) is GuardOp for block in op.body.blocks for inner in block.ops):
         return ["noinline", "optnone", "nounwind"]

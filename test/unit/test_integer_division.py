@@ -60,7 +60,8 @@ def test_division_by_constants(dtype: str) -> None:
     x = np.unique(pairs(dtype)[0])
     divisors = [0, 1, 7, 100, *([-1, -7] * (np.iinfo(dtype).min < 0))]
     type_ = type_of(x)
-    lines, names = [], []
+    lines: list[str] = []
+    names: list[str] = []
     for number, divisor in enumerate(divisors):
         lines.append(f"%c{number} = stablehlo.constant dense<{divisor}> : {type_}")
         for result, name in (("q", "divide"), ("r", "remainder")):
