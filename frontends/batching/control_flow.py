@@ -17,7 +17,7 @@ from .batcher import Batcher, batching
 from .structural import Flags, Tensors
 
 
-def _chosen(batcher: Batcher, mask: Tensor, first: Tensor, second: Tensor) -> Tensor:
+def _chosen(mask: Tensor, first: Tensor, second: Tensor) -> Tensor:
     """Elements by a batch of booleans."""
     return mask.broadcast(first.shape, [0]).select(first, second)
 
@@ -30,7 +30,7 @@ def _branches(
         everywhere = [True] * len(op.results)
         *others, results = [batcher.results(block, [], everywhere) for block in blocks]
         for mask, found in reversed(list(zip(masks, others, strict=True))):
-            results = [_chosen(batcher, mask, *pair) for pair in zip(found, results, strict=True)]
+            results = [_chosen(mask, *pair) for pair in zip(found, results, strict=True)]
         return results
     flags = [any(column) for column in zip(*(batcher.spread(block, []) for block in blocks), strict=True)]
     regions = [batcher.region([], [], lambda _, block=block: batcher.results(block, [], flags)) for block in blocks]
@@ -76,8 +76,7 @@ def _while(batcher: Batcher, op: WhileOp, operands: Tensors, batched: Flags) -> 
         if not masks:
             return results
         return [
-            _chosen(batcher, masks[0], new, old) if flag else old
-            for new, old, flag in zip(results, state, flags, strict=True)
+            _chosen(masks[0], new, old) if flag else old for new, old, flag in zip(results, state, flags, strict=True)
         ]
 
     given = [

@@ -98,7 +98,7 @@ class Converter:
         return found
 
     def _function(self, name: str, computation: Computation, step: Step | None) -> func.FuncOp:
-        region, results = self._body(computation, 0 if step is None else step.depth + 1, step)
+        region, results = self._body(computation, 0 if step is None else step.depth + 1)
         block = region.block
         types = function_type([each.type for each in block.args], [each.type for each in results])
         append(block, create_op(func.ReturnOp, operands=results, location=root_of(computation).location))
@@ -114,12 +114,12 @@ class Converter:
     def region(self, computation: Computation, step: Step, *, is_kernel: bool = True) -> Region:
         """A computation as a region that ends with hlo.return. Fusions in a part of a kernel are inlined."""
         outside, self.keeps_fusions = self.keeps_fusions, self.keeps_fusions and not is_kernel
-        region, results = self._body(computation, step.depth + 1, step)
+        region, results = self._body(computation, step.depth + 1)
         self.keeps_fusions = outside
         append(region.block, ReturnOp.create(operands=results, location=root_of(computation).location))
         return region
 
-    def _body(self, computation: Computation, depth: int, step: Step | None) -> tuple[Region, list[SSAValue]]:
+    def _body(self, computation: Computation, depth: int) -> tuple[Region, list[SSAValue]]:
         """A region with the computation's instructions, without a terminator, and the values that it returns."""
         self._check_depth(depth, computation)
         block = Block(arg_types=[type_ for shape in computation.shapes for type_ in shape.types()])

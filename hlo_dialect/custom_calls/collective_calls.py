@@ -29,7 +29,7 @@ COMBINERS: dict[str, type[ElementwiseBinaryOp]] = {
 NEEDS_DEVICES = "the program is for several devices, each of which needs a thread of its own (hlo-run --num-replicas=N)"
 
 
-def _place(call: CustomCall) -> tuple[DeviceGrid, Device]:
+def _place() -> tuple[DeviceGrid, Device]:
     place = current_place()
     if place is None:
         raise RuntimeError(NEEDS_DEVICES)
@@ -52,7 +52,7 @@ def _meeting(rule: Rule) -> Callable[..., Arrays]:
     """The function of a target: it meets the device's group and applies `rule` once for all members."""
 
     def function(call: CustomCall, *operands: Array) -> Arrays:
-        grid, device = _place(call)
+        grid, device = _place()
         group = _group(call, device)
         if group is None:
             return tuple(np.zeros(result.shape, result.dtype) for result in call.results)
@@ -115,12 +115,12 @@ def _permute(call: CustomCall, inputs: Sequence[Arrays], group: tuple[int, ...])
 
 
 def _replica_id(call: CustomCall) -> Array:
-    grid, device = _place(call)
+    grid, device = _place()
     return np.asarray(device.number // grid.partitions, np.uint32)
 
 
 def _partition_id(call: CustomCall) -> Array:
-    grid, device = _place(call)
+    grid, device = _place()
     return np.asarray(device.number % grid.partitions, np.uint32)
 
 

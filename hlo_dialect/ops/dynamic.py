@@ -16,7 +16,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 
 from ..attributes import IntArray, ints
-from ..op import FREE, HloOp, Role, reject
+from ..op import FREE, Role, reject
 from ..shapes import DYNAMIC, shape_text, verify_results_agree
 from ..syntax.keywords import KeywordOp, int_list
 from ..types import Array, constant_array, element_of, is_integer, make_tensor, shape_of
@@ -29,7 +29,7 @@ def clamped_starts(starts: Sequence[Any], shape: Sequence[int], sizes: Sequence[
     )
 
 
-def _check_starts(op: HloOp, name: str, starts: Sequence[SSAValue], rank: int, count: str, same: str) -> None:
+def _check_starts(name: str, starts: Sequence[SSAValue], rank: int, count: str, same: str) -> None:
     if len(starts) != rank:
         reject(f"{name}_{count}: there are {len(starts)} start indices, expected the operand's rank {rank}")
     for start in starts:
@@ -82,7 +82,7 @@ class DynamicSliceOp(KeywordOp):
     def infer_types(self) -> tuple[Attribute, ...]:
         operand, *starts = self.operands
         shape = shape_of(operand)
-        _check_starts(self, "dynamic_slice", starts, len(shape), "c2", "c3")
+        _check_starts("dynamic_slice", starts, len(shape), "c2", "c3")
         if len(self.sizes) != len(shape):
             reject(
                 f"dynamic_slice_c2: slice_sizes has {len(self.sizes)} entries, expected the operand's rank {len(shape)}"
@@ -143,7 +143,7 @@ class DynamicUpdateSliceOp(KeywordOp):
             )
         if len(shape) != len(update_shape):
             reject(f"dynamic_update_slice_c3: update has rank {len(update_shape)}, operand {len(shape)}")
-        _check_starts(self, "dynamic_update_slice", starts, len(shape), "c4", "c5")
+        _check_starts("dynamic_update_slice", starts, len(shape), "c4", "c5")
         if not all(DYNAMIC in (u, d) or u <= d for u, d in zip(update_shape, shape, strict=True)):
             reject(
                 f"dynamic_update_slice_c6: update of shape {shape_text(update_shape)} does not fit into the "

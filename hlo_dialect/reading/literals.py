@@ -132,7 +132,7 @@ def _splat(text: str, element_type: Attribute, dtype: np.dtype[Any]) -> Array:
     reader = _ListReader(text, element_type, dtype)
     value = reader.element()
     reader.expect_end()
-    return _array_of([value], element_type, dtype)
+    return _array_of([value], dtype)
 
 
 def _from_list(text: str, shape: tuple[int, ...], element_type: Attribute, dtype: np.dtype[Any]) -> Array:
@@ -145,7 +145,7 @@ def _from_list(text: str, shape: tuple[int, ...], element_type: Attribute, dtype
         reader = _ListReader(text, element_type, dtype)
         values, found = reader.nested(len(shape))
         reader.expect_end()
-        array = _array_of(values, element_type, dtype)
+        array = _array_of(values, dtype)
     else:
         found = array.shape
     if found != shape:
@@ -194,7 +194,7 @@ def _integer_range(element_type: Attribute) -> tuple[int, int]:
     return -(2**63), 2**63 - 1
 
 
-def _array_of(values: list[Any], element_type: Attribute, dtype: np.dtype[Any]) -> Array:
+def _array_of(values: list[Any], dtype: np.dtype[Any]) -> Array:
     """The bytes of the elements that `_ListReader.element` returned."""
     return np.frombuffer(b"".join(values), dtype)
 

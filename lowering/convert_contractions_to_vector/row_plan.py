@@ -109,7 +109,7 @@ def _aligned(nests: Sequence[Nest], shape: tuple[int, ...]) -> dict[int, Nest]:
         for number, nest in enumerate(nests):
             loops = None if number in found else _shared_loops(nest, known, shape)
             if loops is not None:
-                settle(number, _rows_first(nest, loops, shape))
+                settle(number, _rows_first(nest, loops))
         if len(found) == settled and not _settle_by_arguments(nests, found, read, shape, settle):
             break
     for nest in found.values():
@@ -131,7 +131,7 @@ def _after_sums(nests: Sequence[Nest], found: Mapping[int, Nest], shape: tuple[i
             continue
         loops = _loops_over_rows(nest, known[0], sums[known[0].root][:-1], shape[:-1])
         if loops is not None:
-            after[number] = _rows_first(nest, loops, shape[:-1])
+            after[number] = _rows_first(nest, loops)
     return after
 
 
@@ -153,7 +153,7 @@ def _settle_by_arguments(
         if loops is None:
             continue
         if not is_product(nest) or (loops[-1] is not None and nest.reduction[loops[-1]]):
-            settle(number, _rows_first(nest, loops, shape))
+            settle(number, _rows_first(nest, loops))
             return True
     return False
 
@@ -164,10 +164,10 @@ def _shared_loops(nest: Nest, known: Mapping[SSAValue, Strides], shape: tuple[in
     return None if shared is None else _loops_over_rows(nest, shared, known[shared.root], shape)
 
 
-def _rows_first(nest: Nest, loops: Sequence[int | None], shape: tuple[int, ...]) -> Nest:
+def _rows_first(nest: Nest, loops: Sequence[int | None]) -> Nest:
     """The nest with these loops first."""
     rest = [loop for loop in range(len(nest.sizes)) if loop not in loops]
-    return _with_unit_loops(nest, loops, shape).permuted(_order(nest, loops, rest))
+    return _with_unit_loops(nest, loops).permuted(_order(nest, loops, rest))
 
 
 def _is_local(root: SSAValue) -> bool:
@@ -197,7 +197,7 @@ def _loops_over_rows(nest: Nest, shared: Access, strides: Strides, shape: tuple[
     return loops
 
 
-def _with_unit_loops(nest: Nest, loops: Sequence[int | None], shape: tuple[int, ...]) -> Nest:
+def _with_unit_loops(nest: Nest, loops: Sequence[int | None]) -> Nest:
     """The nest with one more loop of size 1 at the end for each row loop that it does not have."""
     missing = sum(loop is None for loop in loops)
 

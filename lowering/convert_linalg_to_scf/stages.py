@@ -61,7 +61,7 @@ def stages_of(nest: Nest, inner: int) -> Stages | None:
 def _cuts(ops: Sequence[Operation], body: Block) -> list[int]:
     """Where a stage ends: where it leaves the fewest values, at about the size of a stage."""
     costs = [weight_of(op).loop for op in ops]
-    live = _lives(ops, body)
+    live = _lives(ops)
     cuts: list[int] = []
     start = 0
     while sum(costs[start:]) > 3 * STAGE // 2:
@@ -81,7 +81,7 @@ def _cuts(ops: Sequence[Operation], body: Block) -> list[int]:
     return cuts
 
 
-def _lives(ops: Sequence[Operation], body: Block) -> list[tuple[int, int]]:
+def _lives(ops: Sequence[Operation]) -> list[tuple[int, int]]:
     """How many values `_live` finds at each cut, from 0 on, and how many of them are no floats."""
     number = {op: index for index, op in enumerate(ops)}
     values, others = [0] * (len(ops) + 2), [0] * (len(ops) + 2)

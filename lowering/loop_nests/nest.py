@@ -129,7 +129,7 @@ class Nest:
         sizes = list(self.sizes)
         keep: list[int] = []
         for l in range(len(sizes)):
-            if keep and self._can_collapse(keep[-1], l, sizes[l], asked):
+            if keep and self._can_collapse(keep[-1], l, asked):
                 sizes[l] *= sizes[keep[-1]]
                 keep[-1] = l
             else:
@@ -139,7 +139,7 @@ class Nest:
         # The inner one of two collapsed loops remains, with its strides and the size of both.
         return replace(self, sizes=tuple(sizes)).permuted(keep)
 
-    def _can_collapse(self, outer: int, inner: int, inner_size: int, asked: set[int]) -> bool:
+    def _can_collapse(self, outer: int, inner: int, asked: set[int]) -> bool:
         if outer < self.bound or outer in asked or inner in asked:
             return False
         if self.reduction[outer] != self.reduction[inner]:

@@ -20,7 +20,7 @@ def map_serially(mapper: KernelMapper, phase: Phase) -> None:
     phase.require(not indexing, "sorts, scans and scatters have plans of their own")
     launch = Launch(mapper, phase)
     for op in launch.copies:
-        _loops_for_parallel(launch, op)
+        _loops_for_parallel(op)
     structured = launch.phase.structured
     if structured:
         convert_nests(launch.builder, structured, launch.phase.absorbed)
@@ -51,12 +51,12 @@ def map_parallel_loop(mapper: KernelMapper, phase: Phase, threads: int) -> None:
                 copy.location = inner.location
                 mapping.update(zip(inner.results, copy.results, strict=True))
                 builder.insert(copy)
-                _loops_for_parallel(launch, copy)
+                _loops_for_parallel(copy)
     erase_op(op)
     launch.finish(blocks_over(box, threads), threads)
 
 
-def _loops_for_parallel(launch: Launch, op: Operation) -> None:
+def _loops_for_parallel(op: Operation) -> None:
     """Make parallel loops inside `op` serial: one thread runs all of their iterations."""
     for inner in list(op.walk()):
         if isinstance(inner, scf.ParallelOp):

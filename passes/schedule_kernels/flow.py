@@ -87,7 +87,7 @@ class Flow:
         effects: int | None = None
         for number, op in enumerate(op for op in block.ops if op is not last):
             index[op] = number
-            before = flow._add(op, block, kernels, homes, index)
+            before = flow._add(op, kernels, homes, index)
             flow.inside.append(inside.get(op, 0))
             if has_effects(op, kernels):
                 before |= {} if effects is None else {effects: None}
@@ -109,7 +109,6 @@ class Flow:
     def _add(
         self,
         op: Operation,
-        block: Block,
         kernels: Mapping[str, KernelFacts],
         homes: Homes,
         index: Mapping[Operation, int],

@@ -106,8 +106,8 @@ class Rematerialization:
             best = max(self._options(candidates, place, alive, whole), default=None, key=lambda option: option[:2])
             if best is None:
                 break
-            saved, _, value, before = best
-            self._repeat(value, before, place, saved, alive)
+            _, _, value, before = best
+            self._repeat(value, before, place, alive)
             found.append(Repeat(value, before))
             peaks.append(int(alive.max()))
         return found[: peaks.index(min(peaks))]
@@ -163,7 +163,7 @@ class Rematerialization:
         readers = self.flow.read_by[value]
         return any(value in made.over[:1] for reader in readers for made in self.flow.makes[reader])
 
-    def _repeat(self, value: int, before: int, place: int, saved: int, alive: np.ndarray[Any, Any]) -> None:
+    def _repeat(self, value: int, before: int, place: int, alive: np.ndarray[Any, Any]) -> None:
         until = max((reader for reader in self.flow.read_by[value] if reader < place), default=self.maker[value])
         extended = self._extended(value, before) or []
         alive[until + 1 : before] -= self.size[value]

@@ -52,7 +52,7 @@ def slice_of_chain(op: Operation) -> Rewrite | None:
         return None
     if 2 * sum(math.prod(shape_of(each.results[0])) for each in slices) > math.prod(shape):
         return None
-    chain = _chain(whole.owner, len(slices))
+    chain = _chain(whole.owner)
     if chain is None:
         return None
     return by(_computed(chain, _part(op), whole))
@@ -69,7 +69,7 @@ def _part(op: AnySlice) -> Part:
     return _StaticPart(op) if isinstance(op, SliceOp) else _DynamicPart(op)
 
 
-def _chain(last: Operation, uses: int) -> list[HloOp] | None:
+def _chain(last: Operation) -> list[HloOp] | None:
     """
     The elementwise operations that compute a value, users first, as far as nothing else uses them; None if the slices
     of what they take would have to be computed beside what others compute.

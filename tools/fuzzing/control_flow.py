@@ -51,7 +51,7 @@ def write_while(b: Builder) -> None:
         counter = state[at]
         if b.chance(0.8):
             _inner_operations(b)
-        results = [_next_state(b, value, state, counter) for value in state]
+        results = [_next_state(b, value, counter) for value in state]
         _maybe_swap(b, results, at)
         results[at] = b.emit("add", [counter, b.scalar(step, dtype)], dtype, ())
         return results
@@ -63,7 +63,7 @@ def write_while(b: Builder) -> None:
     b.emit_with_regions("while", inits, outs, [first, second])
 
 
-def _next_state(b: Builder, value: Value, state: list[Value], counter: Value) -> Value:
+def _next_state(b: Builder, value: Value, counter: Value) -> Value:
     way = b.random.randrange(6)
     if way == 0:
         return value

@@ -304,7 +304,7 @@ def _is_mask(part: Any) -> bool:
     return isinstance(part, TracedArray) and part.dtype.kind == "b" and part.ndim > 0
 
 
-def _parsed(array: TracedArray, key: Any) -> tuple[list[Any], TracedArray, int] | None:
+def _parsed(key: Any) -> tuple[list[Any], TracedArray, int] | None:
     """The other parts of the key, the mask, and its place among the parts; None for another kind of key."""
     parts = list(key) if isinstance(key, tuple) else [key]
     found = [one for one in parts if isinstance(one, Chosen) and one.place is not None]
@@ -336,7 +336,7 @@ def _parsed(array: TracedArray, key: Any) -> tuple[list[Any], TracedArray, int] 
 
 def _chosen(array: TracedArray, key: Any) -> Chosen | None:
     """`array[key]` for a key with one traced mask; None for another kind of key."""
-    found = _parsed(array, key)
+    found = _parsed(key)
     if found is None:
         return None
     parts, mask, at = found
@@ -364,7 +364,7 @@ def _place(array: TracedArray, parts: list[Any], mask: TracedArray, at: int) -> 
 
 def _with_chosen(array: TracedArray, key: Any, value: Any) -> TracedArray | None:
     """The array after `array[key] = value` for a key with one traced mask; None for another kind of key."""
-    found = _parsed(array, key)
+    found = _parsed(key)
     if found is None:
         return None
     parts, mask, at = found

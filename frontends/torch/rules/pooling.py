@@ -182,7 +182,7 @@ def _shares(size: int, results: int) -> Array:
     return found
 
 
-def _by_matrices(step: Step, x: Value, sizes: Sequence[int], matrices: Sequence[Array]) -> Value:
+def _by_matrices(step: Step, x: Value, matrices: Sequence[Array]) -> Value:
     """Apply a matrix to each of the last dimensions."""
     value = converted(x, working_dtype(dtype_of(x)))
     rank = len(x.shape)
@@ -204,7 +204,7 @@ def _adaptive(rank: int) -> Any:
             dims = list(range(len(x.shape) - rank, len(x.shape)))
             total = converted(x, working_dtype(dtype_of(x))).sum(dims)
             return (total / step.full(count(sizes), dtype_of(total), total.shape)).reshape(step.shape)
-        return _by_matrices(step, x, results, [_shares(s, n) for s, n in zip(sizes, results, strict=True)])
+        return _by_matrices(step, x, [_shares(s, n) for s, n in zip(sizes, results, strict=True)])
 
     return rule
 
@@ -215,7 +215,7 @@ def _adaptive_backward(rank: int) -> Any:
         if all(n == 1 for n in results):
             wide = converted(gradient, working_dtype(dtype_of(gradient)))
             return broadcast(wide / step.full(count(sizes), dtype_of(wide), wide.shape), x.shape)
-        return _by_matrices(step, gradient, sizes, [_shares(s, n).T for s, n in zip(sizes, results, strict=True)])
+        return _by_matrices(step, gradient, [_shares(s, n).T for s, n in zip(sizes, results, strict=True)])
 
     return rule
 

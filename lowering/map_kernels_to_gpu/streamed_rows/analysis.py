@@ -169,10 +169,10 @@ class _Analysis:
 
     def _mixture(self, nest: Nest, chain: Chain) -> Mixture:
         product = self._product(nest, False)
-        source = self._source(nest, nest.inputs[self._rows_input(nest)], self._loops(nest)[0], chain)
+        source = self._source(nest.inputs[self._rows_input(nest)], self._loops(nest)[0], chain)
         return Mixture(product, source, chain.steps[source.step].level, stored=product.root not in self.temporaries)
 
-    def _source(self, nest: Nest, access: Access | SSAValue, inner: int, chain: Chain) -> Link:
+    def _source(self, access: Access | SSAValue, inner: int, chain: Chain) -> Link:
         """The step of a chain over rows that computes what a product reads; `inner`: its loop inside rows."""
         link = _link(access, chain)
         elementwise = link is not None and chain.steps[link.step].wide and not chain.steps[link.step].reduces
@@ -279,7 +279,7 @@ class _Analysis:
         last, loops = len(self.shape) - 1, _inner(nest, len(self.shape))
         elements, columns = [l for l in loops if mine.strides[l]], [l for l in loops if not mine.strides[l]]
         require(len(elements) == len(columns) == 1 and bool(theirs.strides[last]), "a sum over rows has further loops")
-        source = self._source(nest, mine, elements[0], chain)
+        source = self._source(mine, elements[0], chain)
         factor = _factor(nest, theirs, range(last), columns, last, conversions[1 - own])
         (out,) = nest.outputs
         place = (*_row_strides(out, self.shape[:-1]), out.strides[elements[0]], out.strides[columns[0]])
