@@ -170,7 +170,7 @@ class CompareOp(ElementwiseOp):
             return (make_tensor(shape_of(lhs), i1),)
         if element_of(lhs) != element_of(rhs):
             reject(f"compare_c1: lhs and rhs have different element types: {lhs.type} and {rhs.type}")
-        return (make_tensor(merged_shape(self, "compare_c2", ("lhs", lhs), ("rhs", rhs)), i1),)
+        return (make_tensor(merged_shape("compare_c2", ("lhs", lhs), ("rhs", rhs)), i1),)
 
     def verify_(self) -> None:
         lhs, result = self.operands[0], self.results[0].type
@@ -250,7 +250,7 @@ class SelectOp(ElementwiseOp):
             return (on_true.type,)
         if element_of(on_true) != element_of(on_false):
             reject(f"select_c2: on_true and on_false have different types: {on_true.type} and {on_false.type}")
-        shape = merged_shape(self, "select_c2", ("on_true", on_true), ("on_false", on_false))
+        shape = merged_shape("select_c2", ("on_true", on_true), ("on_false", on_false))
         return (make_tensor(shape, element_of(on_true)),)
 
     def verify_(self) -> None:

@@ -253,7 +253,7 @@ class ComplexOp(ElementwiseOp):
             reject(f"complex_i1: lhs has element type {element_of(lhs)}, expected f32 or f64")
         if element_of(lhs) != element_of(rhs):
             reject(f"complex_c1: lhs and rhs have different types: {lhs.type} and {rhs.type}")
-        shape = merged_shape(self, "complex_c1", ("lhs", lhs), ("rhs", rhs))
+        shape = merged_shape("complex_c1", ("lhs", lhs), ("rhs", rhs))
         return (make_tensor(shape, ComplexType(cast(Any, element_of(lhs)))),)
 
     def verify_(self) -> None:

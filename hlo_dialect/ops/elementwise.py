@@ -19,7 +19,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..numbers.number_semantics import round_to, working
-from ..op import HloOp, Role, reject
+from ..op import Role, reject
 from ..shapes import merge_dim, shapes_agree, sizes_agree, types_agree
 from ..syntax.elementwise import SameTypeOp
 from ..types import (
@@ -103,7 +103,7 @@ def check_kind(constraint: str, name: str, value: SSAValue, kinds: Kind) -> None
         reject(f"{constraint}: {name} has element type {element_type}, expected {kind_text(kinds)}")
 
 
-def merged_shape(op: HloOp, constraint: str, *operands: tuple[str, SSAValue]) -> tuple[int, ...]:
+def merged_shape(constraint: str, *operands: tuple[str, SSAValue]) -> tuple[int, ...]:
     """
     The common shape of named operands; known dimensions take precedence over unknown ones. Raises VerifyException.
     """
@@ -203,7 +203,7 @@ class ElementwiseBinaryOp(ElementwiseOp):
         constraint = f"{self.mnemonic}_c1"
         if element_of(lhs) != element_of(rhs):
             raise VerifyException(f"{constraint}: lhs and rhs have different types: {lhs} and {rhs}")
-        shape = merged_shape(self, constraint, ("lhs", self.operands[0]), ("rhs", self.operands[1]))
+        shape = merged_shape(constraint, ("lhs", self.operands[0]), ("rhs", self.operands[1]))
         return (make_tensor(shape, element_of(lhs)),)
 
     def verify_(self) -> None:

@@ -124,7 +124,7 @@ class ReduceWindowOp(RegionOp):
 
         def values(attribute: IntArray | None, name: str, first: int) -> tuple[int, ...]:
             size, least = f"reduce_window_c{first}", f"reduce_window_c{first + 1}"
-            return per_dimension(self, attribute, name, rank, size, least)
+            return per_dimension(attribute, name, rank, size, least)
 
         return Window(
             values(self.window_dimensions, "window_dimensions", 4),
@@ -292,10 +292,10 @@ class SelectAndScatterOp(RegionOp):
         if self.window_dimensions is None and rank > 0:
             reject(f"select_and_scatter_c4: window_dimensions has 0 entries, expected the operand's rank {rank}")
         dimensions = per_dimension(
-            self, self.window_dimensions, "window_dimensions", rank, "select_and_scatter_c4", "select_and_scatter_c5"
+            self.window_dimensions, "window_dimensions", rank, "select_and_scatter_c4", "select_and_scatter_c5"
         )
         strides = per_dimension(
-            self, self.window_strides, "window_strides", rank, "select_and_scatter_c6", "select_and_scatter_c7"
+            self.window_strides, "window_strides", rank, "select_and_scatter_c6", "select_and_scatter_c7"
         )
         low, high = (tuple(int(pad) for pad in padding[:, side]) for side in (0, 1))
         return Window(dimensions, strides, (1,) * rank, (1,) * rank, low, high)

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute
 
 from ..attributes import IntArray, ints
-from ..op import HloOp, reject
+from ..op import reject
 from ..shapes import DYNAMIC, shape_text
 from ..types import Array, constant_array, shape_of
 
@@ -96,7 +96,7 @@ def padding_array(padding: Attribute | None, rank: int) -> Array:
     return constant_array(cast("DenseIntOrFPElementsAttr[Any]", padding))
 
 
-def per_dimension(op: HloOp, values: IntArray | None, name: str, rank: int, size: str, least: str) -> tuple[int, ...]:
+def per_dimension(values: IntArray | None, name: str, rank: int, size: str, least: str) -> tuple[int, ...]:
     """A verified property of one positive integer per dimension; `size` and `least` name the constraints."""
     found = (1,) * rank if values is None else ints(values)
     if len(found) != rank:

@@ -45,7 +45,7 @@ def _reduction(op: Operation, layouts: Layouts) -> Parts:
     sources = [dim for dim in range(len(found.counts)) if dim not in op.dims]
     sums = isinstance(combiner, AddOp)
     tiling = found.derived(sources, folded if sums else ())
-    parts = on_parts(op, layouts, [*inputs, *map(layouts.whole, op.operands[count:])], [tiling] * count)
+    parts = on_parts(op, [*inputs, *map(layouts.whole, op.operands[count:])], [tiling] * count)
     if not folded or combiner is None or sums:
         return parts
     return [(tiling, layouts.reduced(parts[0][1], found.groups_along(folded), type(combiner)))]
@@ -109,7 +109,7 @@ def _contraction(op: Operation, layouts: Layouts, lhs: Labels, rhs: Labels, resu
     ]
     summed = [index for index, label in enumerate(labels) if label not in result]
     split = tiling.derived([labels.index(label) if label in labels else None for label in result], summed)
-    return on_parts(op, layouts, operands, [split])
+    return on_parts(op, operands, [split])
 
 
 def _joint(op: Operation, layouts: Layouts, labelled: tuple[Labels, Labels]) -> tuple[list[str], Tiling] | None:

@@ -27,7 +27,7 @@ def _dynamic_slice(op: Operation, layouts: Layouts) -> Parts:
     if kept is None:
         return None
     operands = [layouts.part(op.operands[0], kept), *map(layouts.whole, op.operands[1:])]
-    return on_parts(op, layouts, operands, [kept], {"slice_sizes": int_array(kept.part_shape(sizes))})
+    return on_parts(op, operands, [kept], {"slice_sizes": int_array(kept.part_shape(sizes))})
 
 
 @partition_rules.on(DynamicUpdateSliceOp)
@@ -39,7 +39,7 @@ def _dynamic_update_slice(op: Operation, layouts: Layouts) -> Parts:
     if kept is None:
         return None
     operands = [layouts.part(whole, kept), layouts.part(update, kept), *map(layouts.whole, op.operands[2:])]
-    return on_parts(op, layouts, operands, [kept])
+    return on_parts(op, operands, [kept])
 
 
 @partition_rules.on(GatherOp)
@@ -60,7 +60,7 @@ def _gather(op: Operation, layouts: Layouts) -> Parts:
         place = dict(zip(of_result, of_indices, strict=True))
         split = found.derived([place.get(dim) for dim in range(len(shape_of(op.results[0])))])
         whole = found.derived([pairs.get(dim) for dim in range(len(shape_of(operand)))])
-        return on_parts(op, layouts, [layouts.part(operand, whole), layouts.part(indices, found)], [split])
+        return on_parts(op, [layouts.part(operand, whole), layouts.part(indices, found)], [split])
     sizes = ints(op.slice_sizes)
     dropped = {*ints(numbers.collapsed_slice_dims), *batching}
     windows = dict(zip([dim for dim in range(len(sizes)) if dim not in dropped], offsets, strict=True))
@@ -72,7 +72,7 @@ def _gather(op: Operation, layouts: Layouts) -> Parts:
     place = {result: source for source, result in windows.items()}
     split = kept.derived([place.get(dim) for dim in range(len(shape_of(op.results[0])))])
     operands = [layouts.part(operand, kept), layouts.whole(indices)]
-    return on_parts(op, layouts, operands, [split], {"slice_sizes": int_array(kept.part_shape(sizes))})
+    return on_parts(op, operands, [split], {"slice_sizes": int_array(kept.part_shape(sizes))})
 
 
 def _of_indices(indices: SSAValue, layouts: Layouts, vector: int) -> Tiling | None:
@@ -122,7 +122,7 @@ def _scatter(op: Operation, layouts: Layouts) -> Parts:
         return None
     split = found.derived([pairs.get(dim) for dim in range(len(shape_of(operand)))], summed)
     operands = [layouts.part(operand, split), layouts.part(indices, found), layouts.part(updates, for_updates)]
-    return on_parts(op, layouts, operands, [split])
+    return on_parts(op, operands, [split])
 
 
 def _sources(place: Mapping[int, int], rank: int) -> list[int | None]:

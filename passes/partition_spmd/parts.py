@@ -38,7 +38,6 @@ def kept_along(tiling: Tiling, dims: Sequence[bool]) -> Tiling | None:
 
 def on_parts(
     op: Operation,
-    layouts: Layouts,
     operands: Sequence[SSAValue],
     tilings: Sequence[Tiling],
     properties: Mapping[str, Attribute] | None = None,
@@ -70,4 +69,4 @@ def same_shape(op: Operation, layouts: Layouts, dims: Sequence[bool] | None = No
         layouts.part(value, tiling) if len(shape_of(value)) == len(shape) else layouts.whole(value)
         for value in op.operands
     ]
-    return on_parts(op, layouts, parts, [tiling] * len(op.results))
+    return on_parts(op, parts, [tiling] * len(op.results))

@@ -61,7 +61,7 @@ def _moved(op: Operation, layouts: Layouts, sources: Sequence[int | None]) -> Pa
     kept = kept_along(found, [dim in sources for dim in range(len(found.counts))])
     if kept is None:
         return None
-    return on_parts(op, layouts, [layouts.part(op.operands[0], kept)], [kept.derived(sources)])
+    return on_parts(op, [layouts.part(op.operands[0], kept)], [kept.derived(sources)])
 
 
 @partition_rules.on(BroadcastInDimOp)
@@ -127,7 +127,7 @@ def _slice(op: Operation, layouts: Layouts) -> Parts:
         return None
     part = layouts.part(op.operands[0], kept)
     limits = [size if all_ else limit for size, limit, all_ in zip(shape_of(part), limits, whole, strict=True)]
-    return on_parts(op, layouts, [part], [kept], {"limit_indices": int_array(limits)})
+    return on_parts(op, [part], [kept], {"limit_indices": int_array(limits)})
 
 
 @partition_rules.on(PadOp)
@@ -157,7 +157,7 @@ def _barrier(op: Operation, layouts: Layouts) -> Parts:
         even(value, layouts) or Tiling.replicated(len(shape_of(value)), layouts.partitions) for value in op.operands
     ]
     parts = [layouts.part(value, tiling) for value, tiling in zip(op.operands, tilings, strict=True)]
-    return on_parts(op, layouts, parts, tilings)
+    return on_parts(op, parts, tilings)
 
 
 # Windows -------------------------------------------------------------------------------------------------------
