@@ -58,6 +58,8 @@ class Contraction:
     """The accumulator type, which is also the output's."""
     epilogue: Nest | None = None
     """An elementwise operation after the product, over the loops of `outer`, m and n."""
+    sums: tuple[Nest, ...] = ()
+    """What combines the rows of C, or of the epilogue's results, over the same loops."""
 
     def transposed(self) -> Contraction:
         """The same product as `C^T = B^T A^T`."""
@@ -66,11 +68,11 @@ class Contraction:
             return Loop(loop.size, loop.b, loop.a, loop.c)
 
         outer, outer_k = tuple(map(swap, self.outer)), tuple(map(swap, self.outer_k))
-        epilogue = self.epilogue
-        if epilogue is not None:
-            epilogue = epilogue.permuted([*range(len(outer)), len(outer) + 1, len(outer)])
+        order = [*range(len(outer)), len(outer) + 1, len(outer)]
+        epilogue = None if self.epilogue is None else self.epilogue.permuted(order)
+        sums = tuple(nest.permuted(order) for nest in self.sums)
         m, n = swap(self.n), swap(self.m)
-        return Contraction(self.b, self.a, self.c, m, n, swap(self.k), outer, outer_k, self.element, epilogue)
+        return Contraction(self.b, self.a, self.c, m, n, swap(self.k), outer, outer_k, self.element, epilogue, sums)
 
     @property
     def factors(self) -> tuple[Attribute, Attribute]:
@@ -95,12 +97,23 @@ class Contraction:
         return total
 
 
-def contraction_of(op: GenericOp, epilogue: GenericOp | None = None) -> Contraction | None:
+def contraction_of(
+    op: GenericOp, epilogue: GenericOp | None = None, sums: Sequence[GenericOp] = ()
+) -> Contraction | None:
     """
-    The contraction that a generic computes, with its epilogue; None if it is no matrix product in f32, f64 or i32.
+    The contraction that a generic computes, with its epilogue, and with generics that combine rows of what both write;
+    None if it is no matrix product in f32, f64 or i32.
     """
     found = sums_of_products(op, epilogue)
-    return None if found is None else canonical_contraction(*found)
+    if found is None:
+        return None
+    nest, element, own = found
+    after: list[Nest] = []
+    for each in sums:
+        accesses, _, nest_of_sum = joined(nest, each)
+        nest = replace(nest, inputs=(*nest.inputs, *accesses))
+        after.append(nest_of_sum)
+    return canonical_contraction(nest, element, own, after)
 
 
 def sums_of_products(op: GenericOp, epilogue: GenericOp | None = None) -> tuple[Nest, Element, Nest | None] | None:
@@ -149,8 +162,13 @@ def _source(value: SSAValue) -> int | None:
     return value.index if isinstance(value, BlockArgument) else None
 
 
-def canonical_contraction(nest: Nest, element: Element, epilogue: Nest | None = None) -> Contraction | None:
-    """The contraction of a nest that adds products; None if it is no matrix product."""
+def canonical_contraction(
+    nest: Nest, element: Element, epilogue: Nest | None = None, sums: Sequence[Nest] = ()
+) -> Contraction | None:
+    """
+    The contraction of a nest that adds products; None if it is no matrix product. The nest's inputs after the first
+    two are those and the outputs of the epilogue, and then of each of the sums.
+    """
     nest = nest.without_unit_loops()
     kinds = [_kind(nest, loop) for loop in range(len(nest.sizes))]
     if "?" in kinds:
@@ -179,8 +197,12 @@ def canonical_contraction(nest: Nest, element: Element, epilogue: Nest | None = 
     k = along_k(found["k"])
     outer = tuple(x for kind in "bmn" for x in found[kind] if x is not m and x is not n)
     outer_k = tuple(x for x in found["k"] if x is not k)
-    after = epilogue and separated(nest, 2, epilogue, [places[id(loop)] for loop in (*outer, m, n)])
-    product = Contraction(lhs, rhs, out, m, n, k, outer, outer_k, element, after)
+    loops, after, count = [places[id(loop)] for loop in (*outer, m, n)], list[Nest](), 2
+    for own in sums if epilogue is None else (epilogue, *sums):
+        after.append(separated(nest, count, own, loops))
+        count += len(own.inputs) + len(own.outputs)
+    first = None if epilogue is None else after.pop(0)
+    product = Contraction(lhs, rhs, out, m, n, k, outer, outer_k, element, first, tuple(after))
     return product.transposed() if n.c != 1 and m.c == 1 else product
 
 

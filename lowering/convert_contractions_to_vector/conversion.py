@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from xdsl.context import Context
@@ -15,11 +15,11 @@ from xdsl.ir import Operation
 from ...dialects.support.editing import erase_op
 from ...dialects.support.kernel import CONTRACTION, Kernel, kernels_of
 from ...hlo_dialect.hlo_pass import HloPass
+from ..convert_linalg_to_scf.conversion import Absorbed
 from ..device.cpu import CPU, Machine
 from ..loop_nests.fills import absorbed_fills, is_zero
 from ..loop_nests.loop_builder import LoopBuilder
 from .blocking import Blocking, block, has_few_columns, is_worth_blocking
-from .column_sums import column_sum_of
 from .constants import ConstantFactors, KernelConstants, constants_of
 from .contraction import Contraction, contraction_of
 from .direct import DirectProductEmitter, block_rows, oriented, reads_both_in_place, reads_in_place, streams
@@ -33,6 +33,8 @@ from .rearranged import alternates, with_matrices_apart
 from .row_products import convert_row_products
 from .small import emit_small, is_small
 from .split import add_chunks, cut_of, in_chunks
+from .sums.factor_columns import column_sum_of
+from .sums.result_columns import combines_columns, sums_after
 from .tiling import Tiling, tilings
 from .together import Columns, columns_of, with_columns
 
@@ -63,11 +65,13 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine, constants: Kerne
             product = oriented(product, machine)
             if alternates(product, constants_of(kernel)):
                 product = with_matrices_apart(builder, product)
+            # Other sums stay, as loops of their own.
+            product = replace(product, sums=tuple(filter(combines_columns, product.sums)))
             fills = absorbed_fills(_structured(kernel))
             summed = column_sum_of(product, last, fills)
-            padding = emit_product(builder, kernel, constants, op, product, machine, overwrite, summed)
-            if summed is not None and summed in padding:
-                padding = (*padding, *filter(None, fills[summed]))
+            done = emit_product(builder, kernel, constants, op, product, machine, overwrite, fills, summed)
+            begun = [fill for each in done if isinstance(each, GenericOp) for fill in fills.get(each, ())]
+            padding = (*done, *filter(None, begun))
         unread, target = [value.owner for value in op.inputs[2:]], op.outputs[0]
         for dead in dict.fromkeys((last, op, fill if overwrite else None, *unread, *padding)):
             if isinstance(dead, Operation):
@@ -125,7 +129,8 @@ def _products(
         # No tile of a sum in chunks is complete before the chunks are added.
         whole = columns is None and cut_of(oriented(product, machine)) is None
         epilogue = epilogue_of(op, fill, shared) if whole else None
-        together = None if epilogue is None else contraction_of(op, epilogue)
+        sums = sums_after(op, epilogue or op) if whole else []
+        together = contraction_of(op, epilogue, sums) if epilogue is not None or sums else None
         if together is None:
             yield _Product(op, fill, None, product, columns)
         else:
@@ -140,24 +145,33 @@ def emit_product(
     product: Contraction,
     machine: Machine,
     overwrite: bool,
+    absorbed: Absorbed,
     summed: GenericOp | None = None,
 ) -> Sequence[Operation]:
     """
     Emit the product of a generic at the builder's insertion point, in chunks of its sum where that is better. `summed`:
-    the generic that sums the columns of B, which are summed while they are packed, if they are.
+    the generic that sums the columns of B, which are summed while they are packed, if they are. `absorbed`: what the
+    kernel's sums begin with.
 
-    Returns the operations that would pad its input, if it does that itself, and such a generic.
+    Returns the operations that would pad its input, if it does that itself, and the sums that the product includes.
     """
     cut = cut_of(product)
     if cut is None:
         emitter = emitter_of(builder, kernel, constants, op, product, machine, overwrite)
         sums = None if summed is None else emitter.sum_columns()
         emitter.emit()
+        done: list[Operation] = []
         if summed is not None and sums is not None:
             builder.insert_at(summed)
             sums.finish(product, summed)
-            return (summed,)
-        return emitter.rows.padding.operations if isinstance(emitter, PaddedProductEmitter) else ()
+            done.append(summed)
+        for each in emitter.sums:
+            builder.insert_at(each.nest.op)
+            each.finish(absorbed)
+            done.append(each.nest.op)
+        if isinstance(emitter, PaddedProductEmitter):
+            done += emitter.rows.padding.operations
+        return done
     parts = in_chunks(builder, product, cut)
     emitter_of(builder, kernel, constants, op, parts, machine, overwrite=True).emit()
     add_chunks(builder, product, parts, overwrite)
@@ -242,9 +256,10 @@ class ConvertContractionsToVectorPass(HloPass):
     Assumes: the level after bufferize. Transposed, batched and strided operands are handled by packing; a factor with
              overlapping windows (a convolution's input), or in a product with few columns, is read in place. A row
              kernel with products is lowered as a whole, by tiles of rows. An elementwise generic that alone reads a
-             product is applied to each of its tiles. Where few columns follow others in C, but not in B, B is copied.
-             A convolution's tasks pad the rows of its input that they read, if each is in few windows. Where no factor
-             is shared by the columns, as in depthwise convolutions, vectors of both are multiplied (lanes/).
+             product is applied to each of its tiles, and a sum over the rows of both adds up each tile. Where few
+             columns follow others in C, but not in B, B is copied. A convolution's tasks pad the rows of its input that
+             they read, if each is in few windows. Where no factor is shared by the columns, as in depthwise
+             convolutions, vectors of both are multiplied (lanes/).
     Factors are widened when they are packed, or read: f16, bf16, i8 and i16 to the product's type. Where the machine
     multiplies and adds groups of integers (byte-dots: four i8, pair-dots: two i16), neighbours along k are packed
     together instead; so are pairs of bf16 (bfloat-dots), whose panels state their least number (panel.py).

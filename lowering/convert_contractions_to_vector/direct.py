@@ -10,7 +10,7 @@ unless it is small.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from xdsl.dialects import func
@@ -21,11 +21,10 @@ from ..device.cpu import CPU, Machine
 from ..loop_nests.indices import at_most, delinearized
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
-from ..loop_nests.nest import Nest
 from .blocking import Blocking, lanes_of, most_rows
 from .constants import KernelConstants
 from .contraction import Contraction, Loop
-from .epilogue import emit_epilogue
+from .epilogue import Tile
 from .kernel import ProductEmitter, Step
 from .micro_kernel import PanelOfA
 from .packing import Operand, Packer, number_matrices
@@ -326,16 +325,14 @@ class DirectProductEmitter(ProductEmitter):
         output = self._moved(step.output, self.row_loops, rows_at, of_a=False)
         self.multiply_block((product.a.root, a_at), self._lies(), step, output, panel, j, first)
 
-    def finish(
-        self, epilogue: Nest, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]
-    ) -> None:
+    def complete_parts(
+        self, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]
+    ) -> Iterator[tuple[Sequence[Index], tuple[Index, Index], Tile | None]]:
         builder, product, blocking = self.builder, self.product, self.blocking
-        right = at_most(builder, columns[1] * blocking.nr, blocking.nr, product.n.size)
         with builder.loop(*rows) as number:
             rows_at, i = self._panel_places(number)
             of_batches, of_rows = iter(position), iter(rows_at)
             outer = [next(of_batches) if loop.b else next(of_rows) for loop in self.around]
             row = i * blocking.mr
             # The rows shared with the previous panel have had theirs.
-            bottom = at_most(builder, row + blocking.mr, blocking.mr, product.m.size)
-            emit_epilogue(builder, epilogue, outer, (row, bottom), (columns[0] * blocking.nr, right))
+            yield outer, (row, at_most(builder, row + blocking.mr, blocking.mr, product.m.size)), None

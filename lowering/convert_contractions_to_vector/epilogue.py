@@ -106,8 +106,11 @@ def joined(product: Nest, epilogue: GenericOp) -> tuple[tuple[Access | SSAValue,
 
 
 def separated(product: Nest, count: int, own: Nest, order: Sequence[int]) -> Nest:
-    """The epilogue as a nest over loops `order` of the product's, whose inputs after the first `count` are its own."""
-    accesses = product.inputs[count:]
+    """
+    The epilogue as a nest over loops `order` of the product's, whose inputs after the first `count` are the operands of
+    its own nest, and perhaps others.
+    """
+    accesses = product.inputs[count : count + len(own.inputs) + len(own.outputs)]
     inputs, outputs = accesses[: len(own.inputs)], accesses[len(own.inputs) :]
     nest = replace(product, op=own.op, body=own.body, inputs=inputs, outputs=_only_accesses(outputs))
     return replace(nest.permuted(order), reduction=(False,) * len(order), bound=len(order) - 2)

@@ -10,7 +10,7 @@ of two panels, held in registers, to a block of C.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
@@ -24,9 +24,7 @@ from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.indices import at_most, chunk, delinearized, end_of, rest_of
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder
-from ..loop_nests.nest import Nest
 from .blocking import Blocking
-from .column_sums import ColumnSums, Facts
 from .constants import KernelConstants
 from .contraction import Contraction
 from .epilogue import Tile, ask_for_results, emit_epilogue, is_temporary
@@ -35,6 +33,8 @@ from .offsets import emit_offsets
 from .packing import LOCAL_RUN, MOST_LOCAL, Operand, Packer, number_matrices, panels_in_run
 from .panel import are_normal, packed_type
 from .shared_function import call_known
+from .sums.factor_columns import ColumnSums, Facts
+from .sums.result_columns import ResultSums
 
 WORK_OF_PACKING = 3
 """The cost of packing one element, in operations of dialects/cost.py."""
@@ -135,6 +135,8 @@ class ProductEmitter:
         """Whether C starts from zero, rather than from the contents of its buffer."""
         self.packers = self.pack()
         """The packers of B and A; A may be read without one."""
+        self.sums: list[ResultSums] = []
+        """The sums of what each tile has complete."""
         self.offsets: SSAValue | None = None
         """The offsets of all passes of all panels of B, or of the one that a task multiplies; see offsets.py."""
         if self._has_offsets and self._offsets_first:
@@ -238,6 +240,7 @@ class ProductEmitter:
         across = -(-blocking.n_panels // blocking.tile_n)
         down = -(-blocking.m_panels // blocking.tile_m)
         around = math.prod(loop.size for loop in product.outer)
+        self.sums = [ResultSums.of(builder, nest, around * down) for nest in product.sums]
         work = self.multiplications // MULTIPLICATIONS_PER_OPERATION
         with tasks(self.builder, around * down * across, work) as number:
             column = number % across * blocking.tile_n
@@ -249,7 +252,7 @@ class ProductEmitter:
             position = delinearized(matrix, [loop.size for loop in product.outer])
             rows = (row, end_of(builder, row, blocking.tile_m, blocking.m_panels))
             columns = (column, end_of(builder, column, blocking.tile_n, blocking.n_panels))
-            self._emit_tile(position, rows, columns)
+            self._emit_tile(rest, position, rows, columns)
 
     @property
     def keeps_tiles(self) -> bool:
@@ -267,7 +270,10 @@ class ProductEmitter:
         shape = blocking.tile_m * blocking.mr, blocking.tile_n * blocking.nr + TILE_PADDING
         return memref_type(shape, self.product.element)
 
-    def _emit_tile(self, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
+    def _emit_tile(
+        self, part: Index, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]
+    ) -> None:
+        """Emit a tile of the product, in the given `part` of all rows."""
         builder, product, blocking = self.builder, self.product, self.blocking
         passes = self.passes
         self.destination = Destination(product.c.root, product.m.c, product.n.c)
@@ -287,8 +293,16 @@ class ProductEmitter:
             number = nest.enter_context(builder.loop(0, passes))
             lower, upper = chunk(builder, number, blocking.kc, self.groups)
             self.emit_pass(output, at, (lower, upper), rows, columns, self.overwrite and once)
-        if product.epilogue is not None:
-            self.finish(product.epilogue, position, rows, columns)
+        if product.epilogue is None and not self.sums:
+            return
+        range_of_c = self.columns_of_tile(columns)
+        for sums in self.sums:
+            sums.begin(part, range_of_c)
+        for outer, rows_of_c, tile in self.complete_parts(position, rows, columns):
+            if product.epilogue is not None:
+                emit_epilogue(builder, product.epilogue, outer, rows_of_c, range_of_c, tile)
+            for sums in self.sums:
+                sums.add(part, outer, rows_of_c, range_of_c)
 
     def begin_task(self) -> None:
         """Allocate what each task has of its own."""
@@ -350,16 +364,25 @@ class ProductEmitter:
         with self.runs_of_b(at, depth, columns) as panels, self.builder.loop(*panels) as j:
             yield self._step(output, at, depth, j), j
 
-    def finish(
-        self, epilogue: Nest, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]
-    ) -> None:
-        """Apply the epilogue to a tile of C, which is complete."""
-        builder, product, blocking = self.builder, self.product, self.blocking
-        bottom = at_most(builder, rows[1] * blocking.mr, blocking.mr, product.m.size)
-        right = at_most(builder, columns[1] * blocking.nr, blocking.nr, product.n.size)
-        top, left = rows[0] * blocking.mr, columns[0] * blocking.nr
-        tile = Tile(product.c.root, self.destination.buffer, top, left) if self.keeps_tiles else None
-        emit_epilogue(builder, epilogue, position, (top, bottom), (left, right), tile)
+    def columns_of_tile(self, columns: tuple[Index, Index]) -> tuple[Index, Index]:
+        """The columns of C in a tile of these panels."""
+        nr = self.blocking.nr
+        return columns[0] * nr, at_most(self.builder, columns[1] * nr, nr, self.product.n.size)
+
+    def complete_parts(
+        self, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]
+    ) -> Iterator[tuple[Sequence[Index], tuple[Index, Index], Tile | None]]:
+        """
+        The parts of a tile of C, which is complete: each time code at the builder's insertion point applies to one. The
+        indices of the loops around C, the rows, and where the tile is if it is not in C.
+        """
+        product, blocking = self.product, self.blocking
+        top = rows[0] * blocking.mr
+        bottom = at_most(self.builder, rows[1] * blocking.mr, blocking.mr, product.m.size)
+        tile = None
+        if self.keeps_tiles:
+            tile = Tile(product.c.root, self.destination.buffer, top, columns[0] * blocking.nr)
+        yield position, (top, bottom), tile
 
     def emit_block(self, step: Step, i: IndexValue, j: IndexValue, first: bool) -> None:
         """Add the product of panel i of A and panel j of B to their block of C; if `first`, store it instead."""

@@ -27,9 +27,9 @@ from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Access
 from .blocking import ENOUGH_TASKS, Blocking
-from .column_sums import ColumnSums
 from .panel import MAGNITUDE, Packed, Panel, emit_least
 from .shared_function import call_known, writes
+from .sums.factor_columns import ColumnSums
 
 RUN = 2048
 """Bytes of a row that are packed together, if the matrix is not in the caches nearby."""

@@ -162,7 +162,7 @@ class ReductionEmitter:
         splittable = [self._splittable(l) for l in plan.kept]
         few = max(splittable, default=1) < min(wanted, FEW_OUTPUTS)
         if self.builder.parallel_body is not None or bound or wanted == 1:
-            self._emit_part(nest, self.inits, {}, bound)
+            self.emit_part(nest, self.inits, {}, bound)
         elif few and may_split and (plan.combiners or self.separated) and self._chunks(wanted) > 1:
             self._emit_in_two_stages(self._chunks(wanted))
         elif plan.kept:
@@ -173,9 +173,9 @@ class ReductionEmitter:
             tasks = task_count(work, work, parts[cut])
             size = task_size(total, tasks, COLUMNS if self._is_column(cut) and total > COLUMNS else 1)
             with self.builder.parallel(-(-total // size)) as task:
-                self._emit_part(nest, self.inits, {cut: chunk(self.builder, task, size, total)}, ())
+                self.emit_part(nest, self.inits, {cut: chunk(self.builder, task, size, total)}, ())
         else:
-            self._emit_part(nest, self.inits, {}, bound)
+            self.emit_part(nest, self.inits, {}, bound)
 
     def _is_column(self, loop: int) -> bool:
         """Whether the loop is the innermost one, over neighbouring outputs."""
@@ -193,7 +193,7 @@ class ReductionEmitter:
         row = nest.size_of(self.plan.kept)
         return min(wanted, longest if row == 1 else longest // CHUNK_ROWS)
 
-    def _emit_part(self, nest: Nest, inits: Inits, bounds: Bounds, bound: Sequence[Index]) -> None:
+    def emit_part(self, nest: Nest, inits: Inits, bounds: Bounds, bound: Sequence[Index]) -> None:
         """Emit the iterations within `bounds`, serially."""
         if self.separated is not None and self._chooses_rows:
             nest = replace(nest, body=self.separated[0].body)
@@ -367,18 +367,25 @@ class ReductionEmitter:
             outputs = tuple(Access(buffer, 0, ((task.value, row),), tuple(strides)) for buffer in scratch)
             bounds = {cut: chunk(builder, task, size, total)}
             neutral = self._neutral() if self.separated is None else self.separated[1].neutral(builder)
-            self._emit_part(replace(nest, outputs=outputs), neutral, bounds, ())
+            self.emit_part(replace(nest, outputs=outputs), neutral, bounds, ())
         if plan.combiners is None:
             self._choose_from_chunks(scratch, chunks, row, strides)
             return
-        then = combination_of_rows(nest, plan.kept, plan.combiners, scratch, chunks)
+        self.combine_rows(scratch, chunks)
+
+    def combine_rows(self, scratch: Sequence[SSAValue], rows: int) -> None:
+        """Combine rows of partial results, in order, into the outputs."""
+        plan, builder = self.plan, self.builder
+        assert plan.combiners is not None, "rows are combined by known operations"
+        then = combination_of_rows(plan.nest, plan.kept, plan.combiners, scratch, rows)
         second = ReductionEmitter(builder, plan_reduction(then), self.inits, self.roots)
         if second.adds_rows():
             from .combining import Rows, combine_rows  # few first programs need it
 
+            size = plan.nest.size_of(plan.kept)
             for k, combiner in enumerate(plan.combiners):
-                output = replace(second.plan.nest.outputs[k], root=self._root(nest.outputs[k]))
-                combine_rows(builder, combiner, Rows(scratch[k], chunks, row), output, self.inits[k])
+                output = replace(second.plan.nest.outputs[k], root=self._root(plan.nest.outputs[k]))
+                combine_rows(builder, combiner, Rows(scratch[k], rows, size), output, self.inits[k])
         else:
             second.emit((), may_split=False)
 

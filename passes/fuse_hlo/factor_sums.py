@@ -2,7 +2,8 @@
 Let a product that reads the rows of a gradient also sum them: the gradients of a layer's weights and of its bias.
 
 The product's kernel packs the gradient, and adds up its columns while they are in the cache
-(`lowering/convert_contractions_to_vector/column_sums.py`); the sum has no kernel of its own that reads it again.
+(`lowering/convert_contractions_to_vector/sums/factor_columns.py`); the sum has no kernel of its own that reads it
+again.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterator, Sequence
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.support.creation import new_block
@@ -56,10 +57,11 @@ def fuse_factor_sums(block: Block, given: Container[Operation]) -> Iterator[Deci
                 continue
             product = _product_of(user, factor, total)
             inputs = dict.fromkeys([*op.operands, *user.operands])
-            if product is None or len(inputs) > MAX_INPUTS or not _delay(op, user):
+            needed = any(result in user.operands for result in op.outs)
+            if product is None or needed or len(inputs) > MAX_INPUTS or not delay(op, user):
                 continue
             yield Decision(Verdict.FUSED, total, product, "dot", bytes_of(factor))
-            _merge(op, user)
+            merge(user, op, place=user)
             break
 
 
@@ -96,7 +98,7 @@ def _product_of(fusion: FusionOp, factor: SSAValue, total: ReduceOp) -> DotGener
     numbers = product.dot_dimension_numbers
     if numbers.rhs_batching or element_of(product.results[0]) != element_of(factor):
         return None
-    if _wide(numbers.rhs_contracting, shape) != _wide(total.dims, shape):
+    if wide(numbers.rhs_contracting, shape) != wide(total.dims, shape):
         return None
     left = shape_of(product.operands[0])
     k, n = (math.prod(shape[dim] for dim in dims) for dims in (numbers.rhs_contracting, product.rhs_free))
@@ -109,12 +111,16 @@ def _product_of(fusion: FusionOp, factor: SSAValue, total: ReduceOp) -> DotGener
     return product if matrix and in_order and large else None
 
 
-def _wide(dims: Sequence[int], shape: tuple[int, ...]) -> list[int]:
+def wide(dims: Sequence[int], shape: tuple[int, ...]) -> list[int]:
+    """The dimensions in order, without those of size 1."""
     return [dim for dim in sorted(dims) if shape[dim] != 1]
 
 
-def _delay(early: FusionOp, late: FusionOp) -> bool:
-    """Move the readers of `early`'s results after `late`, if `early` comes first; False if that is not possible."""
+def delay(early: FusionOp, late: FusionOp) -> bool:
+    """
+    Move the readers of `early`'s results, other than `late`, after that, if `early` comes first; False if that is not
+    possible.
+    """
     if late.is_before_in_block(early):
         owners = [value.owner for value in early.operands]
         return not any(isinstance(owner, Operation) and late.is_before_in_block(owner) for owner in owners)
@@ -128,7 +134,7 @@ def _delay(early: FusionOp, late: FusionOp) -> bool:
             later.append(op)
             waiting.update(op.results)
         op = op.next_op
-    if any(value in waiting for value in late.operands):
+    if any(result in late.operands for each in later for result in each.results):
         return False
     place = late.next_op
     assert place is not None
@@ -138,14 +144,23 @@ def _delay(early: FusionOp, late: FusionOp) -> bool:
     return True
 
 
-def _merge(early: FusionOp, late: FusionOp) -> None:
-    """Replace the product's fusion `late` by one that computes what `early` does too, after it."""
-    inputs = list(dict.fromkeys([*late.operands, *early.operands]))
+def merge(product: FusionOp, sums: FusionOp, place: FusionOp) -> FusionOp:
+    """
+    Replace a product's fusion, and one of sums that may read its results, by one that computes both, in the `place` of
+    either.
+    """
+    inputs = [value for value in dict.fromkeys([*product.operands, *sums.operands]) if value not in product.outs]
     block = new_block([value.type for value in inputs])
     local: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
     for value, argument in local.items():
         argument.name_hint = value.name_hint
-    made = [*taken_into(block, late, local), *taken_into(block, early, local)]
-    replace_results([*late.outs, *early.outs], late, inputs, block, made, dict(late.properties))
-    for op in (late, early):
-        erase_op(op)
+    made = taken_into(block, product, local)
+    local.update(zip(product.outs, made, strict=True))
+    made += taken_into(block, sums, local)
+    results: list[SSAValue] = [*product.outs, *sums.outs]
+    read = [any(use.operation is not sums for use in value.uses) for value in results]
+    results, made = ([x for x, kept in zip(values, read, strict=True) if kept] for values in (results, made))
+    fusion = replace_results(results, place, inputs, block, made, {"kind": StringAttr("dot")})
+    erase_op(sums)
+    erase_op(product)
+    return fusion

@@ -55,3 +55,17 @@ func.func @few_rows(%x: tensor<512x32xf32>, %d: tensor<512x256xf32>) -> (tensor<
   %1 = hlo.dot_general %x, %d, contracting_dims = [0] x [0] : (tensor<512x32xf32>, tensor<512x256xf32>) -> tensor<32x256xf32>
   return %1, %0 : tensor<32x256xf32>, tensor<256xf32>
 }
+
+// What reads the product before the sum stays behind both.
+
+// CHECK-LABEL: func.func @read_between
+// CHECK:       %[[R:.*]]:2 = hlo.fusion dot
+// CHECK:       hlo.fusion reduce ({{.*}} = %[[R]]#0
+func.func @read_between(%x: tensor<512x160xf32>, %d: tensor<512x256xf32>) -> (tensor<160x256xf32>, tensor<256xf32>, tensor<160xf32>) {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.dot_general %x, %d, contracting_dims = [0] x [0] : (tensor<512x160xf32>, tensor<512x256xf32>) -> tensor<160x256xf32>
+  %1 = hlo.reduce(%0 init: %zero) applies hlo.maximum across dimensions = [1] : (tensor<160x256xf32>, tensor<f32>) -> tensor<160xf32>
+  %2 = hlo.reduce(%d init: %zero) applies hlo.add across dimensions = [0] : (tensor<512x256xf32>, tensor<f32>) -> tensor<256xf32>
+  %3 = hlo.exponential %2 : tensor<256xf32>
+  return %0, %3, %1 : tensor<160x256xf32>, tensor<256xf32>, tensor<160xf32>
+}

@@ -5,13 +5,12 @@
 // A product minus its mean, as in batch normalization, is read by three kernels; none writes it.
 
 // CHECK-LABEL: func.func @centered
-// CHECK:         %[[D:.*]] = hlo.fusion dot
-// CHECK:         %[[M:.*]] = hlo.fusion reduce
+// CHECK:         %[[D:.*]], %[[M:.*]] = hlo.fusion dot
 // CHECK:         %[[V:.*]] = hlo.fusion reduce (%{{.*}} = %[[M]] : tensor<64xf32>, %{{.*}} = %[[D]] : tensor<4096x64xf32>) -> tensor<64xf32>
 // CHECK:           hlo.subtract
 // CHECK:         hlo.fusion loop {{.*}}%[[D]] : tensor<4096x64xf32>{{.*}} -> tensor<64x4096xf32>
 // CHECK:           hlo.subtract
-// CHECK:         hlo.fusion reduce {{.*}}%[[D]] : tensor<4096x64xf32>
+// CHECK:         hlo.fusion dot {{.*}}%[[D]] : tensor<4096x64xf32>
 // CHECK:           hlo.subtract
 func.func @centered(%x: tensor<4096x32xf32>, %w: tensor<32x64xf32>, %g: tensor<4096x64xf32>) -> (tensor<4096x64xf32>, tensor<64xf32>) {
   %zero = hlo.constant dense<0.0> : tensor<f32>

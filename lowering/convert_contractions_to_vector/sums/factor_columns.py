@@ -17,16 +17,16 @@ from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.support.buffers import memref_type
-from ...dialects.support.scalar import scalar_attr
-from ..convert_linalg_to_scf.reduction import emit_reduction
-from ..loop_nests.fills import is_zero
-from ..loop_nests.kernel_builder import Index
-from ..loop_nests.loop_builder import LoopBuilder, buffer_of
-from ..loop_nests.nest import Access, Nest, nest_of_generic
-from .contraction import Contraction
-from .shared_function import call_known, writes
-from .vectors import VectorBuilder
+from ....dialects.support.buffers import memref_type
+from ....dialects.support.scalar import scalar_attr
+from ...convert_linalg_to_scf.reduction import emit_reduction
+from ...loop_nests.fills import is_zero
+from ...loop_nests.kernel_builder import Index
+from ...loop_nests.loop_builder import LoopBuilder, buffer_of
+from ...loop_nests.nest import Access, Nest, nest_of_generic
+from ..contraction import Contraction
+from ..shared_function import call_known, writes
+from ..vectors import VectorBuilder
 
 
 def column_sum_of(
