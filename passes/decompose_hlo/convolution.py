@@ -64,8 +64,7 @@ def _convolution(op: ConvolutionOp, widens: bool = True) -> Sequence[Operation]:
     elif _multiplications(op) >= LARGE and (phases := phases_of(op)) is not None:
         result = _by_phases(op, lhs, rhs, phases)
     elif op.window.is_padded:
-        zero = _zeros(builder, make_tensor((), element_of(op.lhs)))
-        result = _changed(op, lhs.pad(zero, *op.lhs_padding), rhs, padding=None, lhs_dilation=None)
+        result = _changed(op, _padded(lhs, *op.lhs_padding), rhs, padding=None, lhs_dilation=None)
     else:
         return ()
     return builder.replace(op, result)
@@ -88,6 +87,14 @@ def _multiplications(op: ConvolutionOp) -> int:
 
 def _zeros(builder: Builder, type_: HloTensor) -> Tensor:
     return builder.constant(np.zeros(1, numpy_dtype(type_.element_type)), type_)
+
+
+def _padded(lhs: Tensor, low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> Tensor:
+    """The tensor with zeros around and between its elements; without its edges where amounts are negative."""
+    if max(*low, *high, *interior) <= 0:
+        return _sliced(lhs, [range(-x, size + y) for x, size, y in zip(low, lhs.shape, high, strict=True)])
+    zero = _zeros(lhs.builder, make_tensor((), lhs.element))
+    return lhs.pad(zero, low, high, interior)
 
 
 def _changed(
@@ -209,6 +216,8 @@ def _by_phases(op: ConvolutionOp, lhs: Tensor, rhs: Tensor, phases: list[list[Ph
 
     Before: `%0 = convolution(%x, %w) .. window = {lhs_dilate = [2]}`
     After:  `%1 = slice %w [0:3:2]`, `%2 = slice %w [1:3:2]`, the convolutions with both, stacked and reshaped
+
+    Where only one phase has kernel elements, as with windows of one element, its results stand between zeros.
     """
     numbers, builder = op.dimension_numbers, lhs.builder
     out = list(shape_of(op.result))
@@ -237,10 +246,13 @@ def _by_phases(op: ConvolutionOp, lhs: Tensor, rhs: Tensor, phases: list[list[Ph
         """The interleaved results of all phases of the dimensions from `dim` on."""
         if dim == len(phases):
             return part(chosen)
+        filled = [phase for phase in phases[dim] if phase.taps]
+        if len(filled) == 1:
+            return joined(dim + 1, (*chosen, *filled))
         parts = [joined(dim + 1, (*chosen, phase)) for phase in phases[dim]]
         return _interleaved(parts, numbers.output.spatial[dim])
 
-    whole = joined(0, ())
+    whole = _between_zeros(joined(0, ()), numbers.output.spatial, phases)
     return _sliced(whole, [range(size) for size in out])
 
 
@@ -265,6 +277,16 @@ def _interleaved(parts: Sequence[Tensor], dim: int) -> Tensor:
     shape = parts[0].shape
     pieces = [x.reshape((*shape[: dim + 1], 1, *shape[dim + 1 :])) for x in parts]
     return concatenate(pieces, dim + 1).reshape((*shape[:dim], shape[dim] * len(parts), *shape[dim + 1 :]))
+
+
+def _between_zeros(part: Tensor, dims: Sequence[int], phases: Sequence[Sequence[Phase]]) -> Tensor:
+    """The results with zeros in place of the other phases, along each dimension where only one has kernel elements."""
+    low, high, interior = ([0] * len(part.shape) for _ in range(3))
+    for dim, of_dim in zip(dims, phases, strict=True):
+        filled = [number for number, phase in enumerate(of_dim) if phase.taps]
+        if len(filled) == 1:
+            low[dim], high[dim], interior[dim] = filled[0], len(of_dim) - 1 - filled[0], len(of_dim) - 1
+    return _padded(part, low, high, interior)
 
 
 @decompositions.on(DynamicConvOp)

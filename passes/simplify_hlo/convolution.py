@@ -13,6 +13,7 @@ from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.convolution import ConvolutionOp
 from ...hlo_dialect.ops.elementwise_binary import MultiplyOp, SubtractOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp, TransposeOp
+from ...hlo_dialect.ops.slicing import SliceOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.syntax.convolution import ConvDimensionNumbersAttr, Dimensions
 from ...hlo_dialect.types import element_of, is_float, make_tensor, shape_of
@@ -25,14 +26,21 @@ SMALL = 1 << 18
 @simplifications.on(ConvolutionOp)
 @assumes(OPEN_ORDER)
 def convolution_to_product(op: Operation) -> Rewrite | None:
-    """A convolution with windows of one element, or of the whole input, is a product of matrices."""
+    """
+    A convolution with windows of one element, or of the whole input, is a product of matrices. A dilated window of a
+    slice leaves out more of what the slice does.
+    """
     assert isinstance(op, ConvolutionOp)
     numbers = op.dimension_numbers
     lhs, rhs, out = (shape_of(value) for value in (op.lhs, op.rhs, op.result))
     spatial = zip(numbers.lhs.spatial, numbers.kernel.spatial, strict=True)
-    if any(rhs[dim] not in (1, lhs[place]) for place, dim in spatial):
-        return None
-    window = op.window
+    window, sliced = op.window, isinstance(op.lhs.owner, SliceOp)
+    kept_of = list(map(range, lhs))
+    for (place, dim), dilation in zip(spatial, window.dilations, strict=True):
+        if sliced and 1 < rhs[dim] < lhs[place] == (rhs[dim] - 1) * dilation + 1:
+            kept_of[place] = range(0, lhs[place], dilation)
+        elif rhs[dim] not in (1, lhs[place]):
+            return None
     if op.feature_groups != 1 or op.batch_groups != 1 or window.is_padded or any(op.reversal):
         return None
     if any(not is_static(shape) or 0 in shape for shape in (lhs, rhs, out)):
@@ -43,7 +51,7 @@ def convolution_to_product(op: Operation) -> Rewrite | None:
         place = numbers.lhs.spatial[dim]
         if size == 1 and window.strides[dim] == 1:
             free[place] = numbers.output.spatial[dim]
-        elif size == lhs[place]:
+        elif size == len(kept_of[place]):
             contracted.append((place, numbers.kernel.spatial[dim]))
         else:
             return None
@@ -57,6 +65,8 @@ def convolution_to_product(op: Operation) -> Rewrite | None:
         return None
     kept = sorted({numbers.kernel.feature, *(place for _, place in contracted)})
     x = start(op.lhs)
+    if any(len(each) != size for each, size in zip(kept_of, lhs, strict=True)):
+        x = x.slice([0] * len(lhs), lhs, [each.step for each in kept_of])
     w = Tensor(x.builder, op.rhs).reshape([rhs[dim] for dim in kept])
     of_x, of_w = tuple(a for a, _ in contracted), tuple(kept.index(b) for _, b in contracted)
     stated: dict[str, Attribute] = {}

@@ -194,6 +194,8 @@ BLOCKED = {
     "dilated input": plain((15, 14), (3, 3), 16, 32, lhs_dilate=(2, 2), pad=((1, 2), (1, 1))),
     "dilated input, fewer results": plain((15, 14), (4, 2), 16, 32, lhs_dilate=(3, 2), stride=(2, 1), pad=((1, 2), (4, -1))),
     "dilated input that the kernel misses": plain((30, 14), (1, 3), 32, 32, lhs_dilate=(2, 2), rhs_dilate=(1, 2), pad=((0, 0), (1, 1))),
+    "dilated input, windows of one element": plain((15, 14), (1, 1), 16, 32, lhs_dilate=(2, 3), pad=((0, 1), (1, 1))),
+    "dilated windows of a cropped input": plain((30, 15), (15, 8), 16, 32, rhs_dilate=(2, 2), pad=((0, -1), (0, 0))),
     "dilated both": plain((30,), (7,), 32, 64, lhs_dilate=(3,), rhs_dilate=(2,), pad=((5, 6),)),
     "groups": plain((20, 20), (3, 3), 32, 64, feature_groups=2),
     "groups of the batch": plain((20, 20), (3, 3), 16, 64, batch=4, batch_groups=2),

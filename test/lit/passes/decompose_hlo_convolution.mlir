@@ -24,6 +24,26 @@ func.func @dilated(%x: tensor<8x64x64xf32>, %w: tensor<3x64x64xf32>) -> tensor<8
   return %0 : tensor<8x127x64xf32>
 }
 
+// Windows of one element read nothing for the odd results: zeros stand between the even ones.
+// CHECK-LABEL: func.func @dilated_ones
+// CHECK:         %[[EVEN:.*]] = hlo.convolution(%x, %w) {{.*}} -> tensor<8x14x14x64xf32>
+// CHECK:         %[[ALL:.*]] = hlo.pad %[[EVEN]], %{{.*}}, low = [0, 0, 0, 0], high = [0, 1, 1, 0], interior = [0, 1, 1, 0]
+// CHECK-NOT:     hlo.concatenate
+// CHECK:         return %[[ALL]]
+func.func @dilated_ones(%x: tensor<8x14x14x64xf32>, %w: tensor<1x1x64x64xf32>) -> tensor<8x28x28x64xf32> {
+  %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[0, 1], [0, 1]], lhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x14x14x64xf32>, tensor<1x1x64x64xf32>) -> tensor<8x28x28x64xf32>
+  return %0 : tensor<8x28x28x64xf32>
+}
+
+// What negative padding leaves out is a slice.
+// CHECK-LABEL: func.func @cropped
+// CHECK:         %[[X:.*]] = hlo.slice %x [0:8, 1:30, 0:16]
+// CHECK-NEXT:    hlo.convolution(%[[X]], %w)
+func.func @cropped(%x: tensor<8x32x16xf32>, %w: tensor<3x16x16xf32>) -> tensor<8x27x16xf32> {
+  %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[-1, -2]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x32x16xf32>, tensor<3x16x16xf32>) -> tensor<8x27x16xf32>
+  return %0 : tensor<8x27x16xf32>
+}
+
 // Short floats are converted once, and features become the contiguous dimension.
 // CHECK-LABEL: func.func @channels_first
 // CHECK:         %[[X:.*]] = hlo.convert %x

@@ -38,6 +38,26 @@ func.func @whole_input(%x: tensor<2x5x6x8xf32>, %w: tensor<5x6x8x16xf32>) -> ten
   return %0 : tensor<2x1x1x16xf32>
 }
 
+// A dilated window of a slice, as in the gradient of filters that move by two: the slice leaves out more.
+
+// CHECK-LABEL: func.func @dilated_input(
+// CHECK-NEXT:    %[[X:.*]] = hlo.slice %x [0:2, 0:7:2, 0:9:2, 0:8]
+// CHECK-NEXT:    %[[R:.*]] = hlo.dot_general %[[X]], %d, contracting_dims = [0, 1, 2] x [0, 1, 2]
+func.func @dilated_input(%x: tensor<2x8x10x8xf32>, %d: tensor<2x4x5x16xf32>) -> tensor<1x1x8x16xf32> {
+  %0 = hlo.slice %x [0:2, 0:7, 0:9, 0:8] : (tensor<2x8x10x8xf32>) -> tensor<2x7x9x8xf32>
+  %1 = hlo.convolution(%0, %d) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {rhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x7x9x8xf32>, tensor<2x4x5x16xf32>) -> tensor<1x1x8x16xf32>
+  return %1 : tensor<1x1x8x16xf32>
+}
+
+// Without a slice the input is not copied.
+
+// CHECK-LABEL: func.func @dilated_whole_input(
+// CHECK-NEXT:    hlo.convolution(%x, %d)
+func.func @dilated_whole_input(%x: tensor<2x7x9x8xf32>, %d: tensor<2x4x5x16xf32>) -> tensor<1x1x8x16xf32> {
+  %0 = hlo.convolution(%x, %d) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {rhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x7x9x8xf32>, tensor<2x4x5x16xf32>) -> tensor<1x1x8x16xf32>
+  return %0 : tensor<1x1x8x16xf32>
+}
+
 // CHECK-LABEL: func.func @transposes(
 // CHECK-NEXT:    %[[R:.*]] = hlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]
 // CHECK-NEXT:    return %[[R]]
