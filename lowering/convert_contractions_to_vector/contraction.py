@@ -98,19 +98,19 @@ class Contraction:
 
 
 def contraction_of(
-    op: GenericOp, epilogue: GenericOp | None = None, sums: Sequence[GenericOp] = ()
+    op: GenericOp, epilogue: GenericOp | None = None, sums: Sequence[tuple[GenericOp, Sequence[int]]] = ()
 ) -> Contraction | None:
     """
-    The contraction that a generic computes, with its epilogue, and with generics that combine rows of what both write;
-    None if it is no matrix product in f32, f64 or i32.
+    The contraction that a generic computes, with its epilogue, and with generics that combine rows of what both write,
+    each with its loops for the dimensions of that; None if it is no matrix product in f32, f64 or i32.
     """
     found = sums_of_products(op, epilogue)
     if found is None:
         return None
     nest, element, own = found
     after: list[Nest] = []
-    for each in sums:
-        accesses, _, nest_of_sum = joined(nest, each)
+    for each, order in sums:
+        accesses, _, nest_of_sum = joined(nest, each, order)
         nest = replace(nest, inputs=(*nest.inputs, *accesses))
         after.append(nest_of_sum)
     return canonical_contraction(nest, element, own, after)

@@ -84,13 +84,16 @@ def _compute_in_place(
             return
 
 
-def joined(product: Nest, epilogue: GenericOp) -> tuple[tuple[Access | SSAValue, ...], dict[int, int | None], Nest]:
+def joined(
+    product: Nest, epilogue: GenericOp, order: Sequence[int] | None = None
+) -> tuple[tuple[Access | SSAValue, ...], dict[int, int | None], Nest]:
     """
     The epilogue's accesses along the loops of the product's nest, the loops that it asks for, and its own nest.
 
-    Dimension i of both is dimension i of C.
+    Loop order[i] of the epilogue, or i, is dimension i of C.
     """
     own = nest_of_generic(epilogue)
+    own = own if order is None else own.permuted(order)
     assert isinstance(product.op, GenericOp)
     place = product.op.indexing_maps.data[-1].data
     loops = [expr.position for expr in place.results if isinstance(expr, AffineDimExpr)]

@@ -21,7 +21,7 @@ from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.creation import ConstantOp, is_splat_of
 from ...hlo_dialect.ops.elementwise_binary import AddOp
 from ...hlo_dialect.ops.fusion import FusionOp
-from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, TransposeOp
 from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
 from ...hlo_dialect.types import element_of, shape_of
 from .clusters import MAX_INPUTS, MAX_OPS, MAX_RESULTS
@@ -131,39 +131,55 @@ def _sums_after(
 def _sum_in(fusion: FusionOp, shape: tuple[int, ...]) -> ReduceOp | None:
     """
     A sum of a fusion that sums values of this shape, over all its dimensions but the last, each computed from elements
-    at its own index; what follows the sums is smaller.
+    at its own index; what follows the sums is smaller. All may be transposed alike, as by convolutions whose features
+    are not last.
     """
-    if fusion.kind.data != "reduce":
+    order = _order_of(fusion, shape) if fusion.kind.data == "reduce" else None
+    if order is None:
         return None
+    whole, column = tuple(shape[dim] for dim in order), order.index(len(shape) - 1)
     sums: list[ReduceOp] = []
     for op in fusion.body.block.ops:
-        if isinstance(op, (ConstantOp, ReturnOp)):
+        if isinstance(op, (ConstantOp, ReturnOp, TransposeOp)):
             continue
         if isinstance(op, ReduceOp):
-            if not _sums_columns(op, shape):
+            if not _sums_columns(op, whole, column):
                 return None
             sums.append(op)
-        elif any(shape_of(result) == shape for result in op.results):
-            at_index = is_elementwise(op) or (isinstance(op, BroadcastInDimOp) and _repeats_columns(op, shape))
+        elif any(shape_of(result) == whole for result in op.results):
+            at_index = is_elementwise(op) or (isinstance(op, BroadcastInDimOp) and _repeats_columns(op, column))
             if not at_index:
                 return None
         elif not is_elementwise(op) and not isinstance(op, (BroadcastInDimOp, ReshapeOp)):
             return None
-    whole = any(shape_of(result) == shape for result in fusion.outs)
-    return None if whole or not sums else sums[-1]
+    large = any(math.prod(shape_of(result)) >= math.prod(shape) for result in fusion.outs)
+    return None if large or not sums else sums[-1]
 
 
-def _sums_columns(op: ReduceOp, shape: tuple[int, ...]) -> bool:
-    """Whether an operation adds up all rows of a matrix of the shape, in f32 or f64, from zero."""
+def _order_of(fusion: FusionOp, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The dimensions of a shape in the order in which a fusion reads operands of it; None if there are several."""
+    transposes = [op for op in fusion.body.block.ops if isinstance(op, TransposeOp)]
+    if not transposes:
+        return tuple(range(len(shape)))
+    read = {op.operands[0] for op in transposes}
+    whole = {argument for argument in fusion.body.block.args if shape_of(argument) == shape}
+    alone = all(isinstance(use.operation, TransposeOp) for argument in whole for use in argument.uses)
+    alike = all(op.dims == transposes[0].dims for op in transposes)
+    return transposes[0].dims if read == whole and alone and alike else None
+
+
+def _sums_columns(op: ReduceOp, shape: tuple[int, ...], column: int) -> bool:
+    """Whether an operation adds up values of the shape, over all dimensions but one, in f32 or f64, from zero."""
     (source, *others) = op.inputs
     if others or shape_of(source) != shape or not isinstance(element_of(source), (Float32Type, Float64Type)):
         return False
-    if element_of(op.outs[0]) != element_of(source) or wide(op.dims, shape) != wide(range(len(shape) - 1), shape):
+    rows = wide([dim for dim in range(len(shape)) if dim != column], shape)
+    if element_of(op.outs[0]) != element_of(source) or wide(op.dims, shape) != rows:
         return False
     return isinstance(single_combiner(op.body), AddOp) and is_splat_of(op.init_values[0], 0.0)
 
 
-def _repeats_columns(op: BroadcastInDimOp, shape: tuple[int, ...]) -> bool:
-    """Whether all rows of a result are the same."""
+def _repeats_columns(op: BroadcastInDimOp, column: int) -> bool:
+    """Whether a result varies along one dimension at most."""
     moved = [dim for dim, size in zip(op.dims, shape_of(op.operands[0]), strict=True) if size != 1]
-    return moved in ([], [len(shape) - 1])
+    return moved in ([], [column])

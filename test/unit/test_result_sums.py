@@ -130,6 +130,28 @@ def test_one_kernel(case: str, gradient: bool) -> None:
         np.testing.assert_allclose(got, total, rtol=1e-5, atol=2e-6 * np.abs(exact).sum(0).max() / len(exact) ** 0.5)
 
 
+def test_features_first() -> None:
+    """Both moments of a result whose features are then the second dimension."""
+    op, arrays, shape = layer("read in place")
+    whole, turned, row = (array_type(each, np.float32) for each in (shape, (2, 64, 14, 14), (64,)))
+    total = f"applies hlo.add across dimensions = [0, 2, 3] : ({turned}, tensor<f32>) -> {row}"
+    source = f"""func.func @main(%a: {type_of(arrays[0])}, %b: {type_of(arrays[1])}) -> ({whole}, {row}, {row}) {{
+  %z = hlo.constant dense<0.0> : tensor<f32>
+  {op}
+  %t = hlo.transpose %c, dims = [0, 3, 1, 2] : ({whole}) -> {turned}
+  %q = hlo.multiply %t, %t : {turned}
+  %s = hlo.reduce(%t init: %z) {total}
+  %r = hlo.reduce(%q init: %z) {total}
+  func.return %c, %s, %r : {whole}, {row}, {row}
+}}"""
+    assert [kernel.kind for kernel in xhlo.compile(source).kernels] == ["dot"]
+    assert sums_left(source) == 0
+    got, first, second = on_threads(source, *arrays)
+    exact = got.astype(np.float64)
+    np.testing.assert_allclose(first, exact.sum((0, 1, 2)), rtol=1e-4, atol=1e-2)
+    np.testing.assert_allclose(second, (exact**2).sum((0, 1, 2)), rtol=1e-5)
+
+
 @pytest.mark.parametrize("case", ["odd sizes", "padded"])
 def test_doubles(case: str) -> None:
     arrays = inputs(case, np.float64)

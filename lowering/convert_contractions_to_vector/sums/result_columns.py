@@ -26,18 +26,20 @@ from ...loop_nests.loop_builder import PARALLEL, LoopBuilder
 from ...loop_nests.nest import Access, Nest, nest_of_generic
 
 
-def sums_after(product: GenericOp, last: GenericOp) -> list[GenericOp]:
+def sums_after(product: GenericOp, last: GenericOp) -> list[tuple[GenericOp, tuple[int, ...]]]:
     """
-    The generics that combine the rows of what a product and its epilogue write, or of what is elementwise with that.
+    The generics that combine the rows of what a product and its epilogue write, or of what is elementwise with that,
+    each with its loops for the dimensions of these.
 
     `last` is the epilogue, or the product itself. Nothing in between writes what they read.
     """
-    found: list[GenericOp] = []
+    found: list[tuple[GenericOp, tuple[int, ...]]] = []
     results = {access.root for op in (product, last) for access in nest_of_generic(op).outputs}
     written: set[SSAValue] = set()
     for op in _structured_after(last):
-        if isinstance(op, GenericOp) and _combines_rows(op, results, written):
-            found.append(op)
+        order = _loops_of_rows(op, results, written) if isinstance(op, GenericOp) else None
+        if isinstance(op, GenericOp) and order is not None:
+            found.append((op, order))
         written.update(access.root for access in nest_of(op).outputs)
     return found
 
@@ -49,25 +51,29 @@ def _structured_after(op: Operation) -> Iterator[GenericOp | FillOp | memref.Cop
             yield op
 
 
-def _combines_rows(op: GenericOp, results: Collection[SSAValue], written: Collection[SSAValue]) -> bool:
-    """Whether a generic reads each element of a result at its own loop point, and nothing that was `written`."""
+def _loops_of_rows(
+    op: GenericOp, results: Collection[SSAValue], written: Collection[SSAValue]
+) -> tuple[int, ...] | None:
+    """
+    The loop for each dimension of the results in a generic that combines their elements, each at its own loop point,
+    and reads nothing that was `written`; None if it does something else.
+    """
     if not is_reduction(op) or not _is_closed(op.body.block):
-        return False
+        return None
     nest = nest_of_generic(op)
     if known_combiners(nest) is None or nest.dims or 0 in nest.sizes:
-        return False
-    own = tuple(AffineDimExpr(dim) for dim in range(len(nest.sizes)))
-    maps = [attr.data.results for attr in op.indexing_maps.data]
-    read = False
-    for access, place in zip(nest.inputs, maps, strict=False):
-        if not isinstance(access, Access) or access.dynamic or access.root in written:
-            return False
-        if access.root in results:
-            if place != own:
-                return False
-            read = True
-    # The combined values of one generic may not be what another reads before all are complete.
-    return read and not any(access.root in results for access in nest.outputs)
+        return None
+    if any(not isinstance(x, Access) or x.dynamic or x.root in written for x in nest.inputs):
+        return None
+    orders = {
+        tuple(expr.position if isinstance(expr, AffineDimExpr) else -1 for expr in attr.data.results)
+        for access, attr in zip(nest.inputs, op.indexing_maps.data, strict=False)
+        if isinstance(access, Access) and access.root in results
+    }
+    if len(orders) != 1 or any(access.root in results for access in nest.outputs):
+        return None
+    (order,) = orders
+    return order if sorted(order) == list(range(len(nest.sizes))) else None
 
 
 def _is_closed(block: Block) -> bool:

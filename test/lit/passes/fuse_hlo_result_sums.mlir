@@ -49,6 +49,33 @@ func.func @gradient(%d: tensor<512x128xf32>, %w: tensor<64x128xf32>, %kept: tens
   return %1, %2, %6 : tensor<512x64xf32>, tensor<64xf32>, tensor<64xf32>
 }
 
+// Features that are not the last dimension where they are summed are the last one of the product.
+
+// CHECK-LABEL: func.func @transposed
+// CHECK:       hlo.fusion dot
+// CHECK:         hlo.transpose
+// CHECK:         hlo.reduce
+// CHECK-NOT:   hlo.fusion
+// CHECK:       return
+func.func @transposed(%x: tensor<8x64x64xf32>, %w: tensor<64x64xf32>) -> (tensor<8x64x64xf32>, tensor<64xf32>) {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.dot_general %x, %w, contracting_dims = [2] x [0] : (tensor<8x64x64xf32>, tensor<64x64xf32>) -> tensor<8x64x64xf32>
+  %1 = hlo.transpose %0, dims = [0, 2, 1] : (tensor<8x64x64xf32>) -> tensor<8x64x64xf32>
+  %2 = hlo.reduce(%1 init: %zero) applies hlo.add across dimensions = [0, 2] : (tensor<8x64x64xf32>, tensor<f32>) -> tensor<64xf32>
+  return %0, %2 : tensor<8x64x64xf32>, tensor<64xf32>
+}
+
+// The same sum without the transpose is one over the features.
+
+// CHECK-LABEL: func.func @other_dimension
+// CHECK:       hlo.fusion reduce
+func.func @other_dimension(%x: tensor<8x64x64xf32>, %w: tensor<64x64xf32>) -> (tensor<8x64x64xf32>, tensor<64xf32>) {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.dot_general %x, %w, contracting_dims = [2] x [0] : (tensor<8x64x64xf32>, tensor<64x64xf32>) -> tensor<8x64x64xf32>
+  %2 = hlo.reduce(%0 init: %zero) applies hlo.add across dimensions = [0, 2] : (tensor<8x64x64xf32>, tensor<f32>) -> tensor<64xf32>
+  return %0, %2 : tensor<8x64x64xf32>, tensor<64xf32>
+}
+
 // The variance around the mean waits for it, so it is a kernel of its own.
 
 // CHECK-LABEL: func.func @variance
