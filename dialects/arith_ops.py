@@ -103,13 +103,13 @@ class _Comparison(_OnLanes):
         operand_type: Attribute = op.operand_types[0]
         if operand_type.name != VectorType.name:
             return op
-        type_ = lanes_of_i1(operand_type)
+        type_ = boolean_lanes(operand_type)
         made = cls.create(operands=op.operands, result_types=[type_], properties=op.properties)
         op.drop_all_references()
         return made
 
 
-def lanes_of_i1(type_: Attribute) -> VectorType[IntegerType]:
+def boolean_lanes(type_: Attribute) -> VectorType[IntegerType]:
     """The type of a comparison's result, for the vector type of its operands."""
     vector = cast("VectorType[Attribute]", type_)
     return VectorType(i1, vector.shape, vector.scalable_dims)

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.dialects.math import AbsFOp
 from xdsl.ir import SSAValue
 
-from ...dialects.arith_ops import CmpfOp, SelectOp, lanes_of_i1
+from ...dialects.arith_ops import CmpfOp, SelectOp, boolean_lanes
 from ...dialects.linalg_ext.base import DestinationOp
 from ...dialects.linalg_ext.window import shape_of
 from ...dialects.support.attributes import integer_attr
@@ -47,7 +47,7 @@ def compared(predicate: str, x: Vec, y: Vec) -> SSAValue:
     vectors = x.vectors
     op = CmpfOp.create(
         operands=[x.value, y.value],
-        result_types=[lanes_of_i1(vectors.type)],
+        result_types=[boolean_lanes(vectors.type)],
         properties={"predicate": integer_attr(_ORDERED[predicate], i64), "fastmath": NO_FASTMATH},
     )
     return vectors.builder.insert(op).result
