@@ -14,10 +14,12 @@ from pathlib import Path
 
 from ...hlo_dialect.plugins import fingerprint as plugins_fingerprint
 from ..cache.files import cache_folder, place, stored, write
+from ..llvm_text.module import SHARED_SYMBOL
 from .jit import made_by, shared_code
 
 _KEPT = 1024
-_SYMBOL = re.compile(r"xhlo_shared_[0-9a-f]{24}")
+_SYMBOL = re.compile(SHARED_SYMBOL + r"[0-9a-f]{24}")
+_IN_CODE = re.compile(_SYMBOL.pattern.encode())
 
 _symbols: OrderedDict[str, str] = OrderedDict()
 """Symbols by key, the last ones that were made or read."""
@@ -31,13 +33,32 @@ class KnownCode:
         """Object files by symbol."""
 
     def symbol_of(self, key: str) -> str | None:
-        """The symbol of a function whose code there is; the code is among `codes` then."""
+        """
+        The symbol of a function whose code there is, with that of the functions that it calls; all of it is among
+        `codes` then.
+        """
         symbol = _symbols.get(key) or _stored_symbol(key)
-        code = None if symbol is None else shared_code(symbol)
-        if symbol is None or code is None:
+        codes = None if symbol is None else _code_with_callees(symbol)
+        if codes is None:
             return None
-        self.codes[symbol] = code
+        self.codes |= codes
         return symbol
+
+
+def _code_with_callees(symbol: str) -> dict[str, bytes] | None:
+    """The object files of a function and of all that it calls, by symbol; None if one is not kept."""
+    found: dict[str, bytes] = {}
+    waiting = [symbol]
+    while waiting:
+        each = waiting.pop()
+        code = shared_code(each)
+        if code is None:
+            return None
+        found[each] = code
+        # An object file has the symbols that it refers to in its table.
+        named = {match.decode() for match in _IN_CODE.findall(code)}
+        waiting += named - found.keys()
+    return found
 
 
 def note_symbols(symbols: Mapping[str, str]) -> None:

@@ -25,7 +25,7 @@ from ...hlo_dialect.walking import operations_of
 from .literals import global_data, global_initializer, symbol
 from .metadata import Metadata
 from .operations import LITERALS, WRITERS, edges
-from .parts import Part, divide, traits
+from .parts import Part, callees_of, divide, traits
 from .types import type_text
 
 LARGE_CONSTANT = 4096
@@ -33,6 +33,9 @@ LARGE_CONSTANT = 4096
 
 _EXPORTED = "xhlo_part_"
 """The beginning of the symbols of functions that other texts call: no function of the C library is named so."""
+
+SHARED_SYMBOL = "xhlo_shared_"
+"""The beginning of the symbols of functions that programs share; 24 hexadecimal digits follow."""
 
 _CONVENTIONS = {NVVM.kernel: "ptx_kernel ", ROCDL.kernel: "amdgpu_kernel "}
 """The calling convention of a function that the host launches, by its attribute."""
@@ -107,20 +110,33 @@ def _set_all_apart(
     apart: dict[str, str] = {}
     symbols: dict[str, str] = {}
     keys = {name: key.data for name, op in shared.items() if isinstance(key := op.attributes[SHARED], StringAttr)}
-    for name, op in shared.items():
-        if isinstance(op, llvm.FuncOp) and op.body.blocks:
-            symbols[name], text = _set_apart(module, name)
+    bodies = {name: op for name, op in shared.items() if isinstance(op, llvm.FuncOp) and op.body.blocks}
+    with_key = {keys[name]: name for name in bodies if name in keys}
+
+    def symbol_of(name: str) -> str:
+        """The symbol of a function, from its text, after those of the functions that the text names."""
+        if name not in bodies:
+            key = keys[name]
+            return symbol_of(with_key[key]) if key in with_key else known[key]
+        if name not in symbols:
+            callees = {callee: symbol_of(callee) for callee in callees_of(bodies[name]) if callee in shared}
+            symbols[name], text = _set_apart(module, name, callees)
             apart[symbols[name]] = text
             if name in keys:
                 known[keys[name]] = symbols[name]
-    return apart, symbols | {name: known[key] for name, key in keys.items()}
+        return symbols[name]
+
+    return apart, {name: symbol_of(name) for name in shared if name in bodies or name in keys}
 
 
-def _set_apart(module: ModuleOp, name: str) -> tuple[str, str]:
-    """The symbol of a function, which is derived from its text, and the text, in which it is alone."""
-    alone = Part(frozenset({name}), frozenset({name}), frozenset({name}), frozenset())
-    text = ModuleWriter([module], part=alone, symbols={name: _UNNAMED}).text()
-    symbol = f"xhlo_shared_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+def _set_apart(module: ModuleOp, name: str, callees: Mapping[str, str]) -> tuple[str, str]:
+    """
+    The symbol of a function, which is derived from its text, and the text, which only declares the shared functions
+    that it calls, whose symbols are given by name.
+    """
+    alone = Part(frozenset({name}), frozenset({name, *callees}), frozenset({name}), frozenset())
+    text = ModuleWriter([module], part=alone, symbols={**callees, name: _UNNAMED}).text()
+    symbol = f"{SHARED_SYMBOL}{hashlib.sha256(text.encode()).hexdigest()[:24]}"
     return symbol, text.replace(_UNNAMED, symbol)
 
 

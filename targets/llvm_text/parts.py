@@ -65,8 +65,10 @@ def divide(ops: Named, apart: frozenset[str]) -> tuple[Part, ...]:
     size = sum(map(graph.size, groups))
     count = min(MOST_PARTS, max(1, size // PART, 2 if size >= 2 * HALF else 1), len(groups))
     if count + bool(starting) <= 1:
-        every = frozenset(graph.ops)
-        return (Part(every - apart, every, frozenset(), frozenset(), bool(starting)),)
+        defined = frozenset(graph.ops) - apart
+        # Functions that only those apart call are not declared: another compilation may know them without their bodies.
+        named = defined.union(*(graph.edges[name] for name in defined))
+        return (Part(defined, named, frozenset(), frozenset(), bool(starting)),)
     chosen = [*([starting] if starting else ()), *(_balanced(groups, graph, count) if groups else ())]
     chosen.sort(key=lambda names: not any(_is_entry(ops[name]) for name in names))
     home = {name: number for number, names in enumerate(chosen) for name in names}
@@ -225,6 +227,12 @@ def _works(op: Operation) -> bool:
         slot = op.ptr.owner
         return not isinstance(slot.ptr.owner if type(slot) is llvm.GEPOp else slot, llvm.AllocaOp)
     return not _is_control(op) or not all(_is_index(result.type) for result in op.results)
+
+
+def callees_of(function: llvm.FuncOp) -> list[str]:
+    """The names of the functions that a function calls, once each, in the order of its first calls."""
+    calls = (op for op in operations_inside(function.body) if type(op) is llvm.CallOp)
+    return list(dict.fromkeys(call.callee.string_value() for call in calls if call.callee is not None))
 
 
 def _is_declaration(op: Operation) -> bool:
