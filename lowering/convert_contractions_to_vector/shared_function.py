@@ -25,6 +25,7 @@ from ...dialects.support.buffers import Buffer
 from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.walking import TypeFact
 from ..loop_nests.loop_builder import Index, LoopBuilder
+from ..loop_nests.scalar_block import ScalarBlock
 
 FactsT = TypeVar("FactsT")
 
@@ -98,6 +99,22 @@ def call_known(
     function = call_stated(builder, kernel, suffix, arguments, stated, lambda inside, given: emit(inside, given, facts))
     if emit in _WRITTEN:
         function.attributes[WRITTEN] = _WRITTEN[emit]
+
+
+def call_or_emit(
+    builder: LoopBuilder,
+    kernel: func.FuncOp,
+    suffix: str,
+    arguments: Sequence[Index | SSAValue],
+    facts: FactsT,
+    emit: Callable[[LoopBuilder, Sequence[SSAValue], FactsT], None],
+    blocks: Sequence[ScalarBlock],
+) -> None:
+    """As `call_known`; but if one of the `blocks` among the facts is not alone, the body is written here."""
+    if all(block.is_alone for block in blocks):
+        call_known(builder, kernel, suffix, arguments, facts, emit)
+    else:
+        emit(builder, _values(builder, arguments), facts)
 
 
 def call_stated(

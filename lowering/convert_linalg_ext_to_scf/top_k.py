@@ -1,358 +1,32 @@
 """
-Loops of top_k: one pass over a row that keeps the elements before a threshold.
+Loops of top_k: a selection from each row (selection.py).
 
-The first threshold is the k-th least of the least keys of groups of elements, of the whole row or of a sample: at least
-k elements are not after it, and of a row in any usual order few more. Groups are as vectors load them.
-
-Candidates are pairs of a key and a position, in the order of the row. When there is no room for the elements of one
-more block, all but the first k are dropped; the key of the last one that stays is the threshold: later elements count
-only if they are strictly before it. Few blocks have such elements, and whether one has is found with vectors, as is
-the k-th least key. A long row is divided into segments, each with candidates of its own; their first k elements go
-through another selection. Each step keeps the order of equal elements.
+A long row is divided into segments, each with candidates of its own; their first k elements go through another
+selection.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
-from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IntegerType, i32
+from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
 from ...dialects.linalg_ext.sort import TopKOp
 from ...dialects.linalg_ext.window import shape_of
-from ...dialects.support.attributes import integer_attr
-from ...dialects.support.buffers import memref_type
-from ..convert_contractions_to_vector.shared_function import call_known
+from ..convert_contractions_to_vector.shared_function import call_known, call_or_emit
 from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.indices import chunk
-from ..loop_nests.kernel_builder import Index, IndexValue, known
-from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from ..loop_nests.kernel_builder import Index
+from ..loop_nests.loop_builder import LoopBuilder
+from ..loop_nests.scalar_block import ScalarBlock
 from .conversion import patterns
-from .sort import RADIX_LENGTH, Line, Merging, emit_ranks
-
-BLOCK, PIECE = 64, 16
-"""Elements that are compared with the threshold before those of each piece are, and before any is looked at alone."""
-
-GROUPS = 4
-"""For each element that is wanted: the groups of a sample whose least keys give the first threshold."""
-
-SAMPLE = 1 << 14
-"""A sample has about this many elements, which stay in the caches, or 64 for each group."""
-
-LEAST = 128
-"""The least number of candidates that there is room for."""
+from .selection import Candidates, Selected, Selection, emit_select, emit_write, groups_of, room_of, sample_of
 
 SEGMENT = 128
 """A segment has at least this many times the room for candidates."""
-
-Source: TypeAlias = Callable[[IndexValue], tuple[SSAValue, SSAValue]]
-"""The key and the position (i32) of an element."""
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """The candidates of one task: keys and positions from `at` in two buffers, and the threshold after the keys."""
-
-    builder: LoopBuilder
-    buffers: Sequence[SSAValue]
-    at: Index
-    room: int
-
-    @property
-    def line(self) -> Line:
-        """Pairs of a key and a position."""
-        views = [self.builder.strided_view(buffer, self.at, (self.room + 1,), (1,)) for buffer in self.buffers]
-        return Line(self.builder, views, lambda k: (k,))
-
-    @property
-    def threshold(self) -> SSAValue:
-        """The key that later elements must be before."""
-        return self.builder.load(self.line.buffers[0], [self.room])
-
-    def put_threshold(self, key: SSAValue) -> None:
-        self.builder.store(key, self.line.buffers[0], [self.room])
-
-
-def _room(count: int) -> int:
-    """Room for `count` candidates, and as many again or a block."""
-    return max(LEAST, 1 << (count + max(count, BLOCK) - 1).bit_length())
-
-
-def _groups(count: int) -> int:
-    return max(BLOCK, 1 << (GROUPS * count - 1).bit_length())
-
-
-def _sample(count: int, length: int) -> int:
-    """The elements of each group of a sample of `length` elements; 0 if there are too few."""
-    groups = _groups(count)
-    found = min(length // groups, max(64, SAMPLE // groups))
-    return found if found >= 4 else 0
-
-
-@dataclass(frozen=True)
-class Selection:
-    """The first `count` of the elements of a source, in candidates' room of `room` elements."""
-
-    builder: LoopBuilder
-    count: Index
-    room: int
-    key_type: IntegerType
-
-    @property
-    def counter(self) -> IntegerType:
-        """The type of numbers of elements: as wide as keys, so that vectors of comparison results are just added."""
-        return self.key_type if self.key_type.width.data >= 32 else i32
-
-    def candidates(self, tasks: int) -> Callable[[Index], Candidates]:
-        """Room for the candidates of each task."""
-        width = self.room + 1
-        buffers = [self.builder.alloc(memref_type((tasks * width,), type_)) for type_ in (self.key_type, i32)]
-        return lambda task: Candidates(self.builder, buffers, self.builder.index(task) * width, self.room)
-
-    def select(
-        self, kernel: func.FuncOp, source: Source, bounds: tuple[Index, Index], mine: Candidates, sample: int = 0
-    ) -> None:
-        """
-        Leave the first elements from `bounds[0]` up to `bounds[1]` at the front of `mine`, as the source has them.
-
-        There are at least `count` of them. `sample`: the elements of each group of the sample; none without one.
-        """
-        begin, end = map(self.builder.index, bounds)
-        length = known(end - begin)
-        if isinstance(length, int) and length <= self.room:
-            self._fill(kernel, source, (begin, end), mine)
-            return
-        start = self._begin(kernel, source, (begin, end), mine, sample)
-        held = self._take_all(kernel, source, start, end, mine)
-        self._call_keep_first(kernel, mine, held)
-
-    def _begin(
-        self, kernel: func.FuncOp, source: Source, bounds: tuple[IndexValue, IndexValue], mine: Candidates, sample: int
-    ) -> list[SSAValue]:
-        """Where to go on, the candidates held by then, and the threshold for later elements."""
-        builder, (begin, end) = self.builder, bounds
-
-        def filled() -> list[SSAValue]:
-            place = self._fill(kernel, source, bounds, mine)
-            return [place.value, builder.index(self.count).value, mine.threshold]
-
-        if not sample:
-            return filled()
-        highest = builder.scalar(integer_attr(-1, self.key_type))
-        with builder.when(builder.index(end - begin) >= sample * _groups(cast(int, self.count))) as last:
-            builder.yield_(self._sampled(kernel, source, begin, mine, sample))
-        with builder.otherwise():
-            builder.yield_(highest)
-        with builder.when(builder.on(last[0]).compare("ne", highest)) as state:
-            builder.yield_(begin, builder.index(0), builder.on(last[0]) + 1)
-        with builder.otherwise():
-            builder.yield_(*filled())
-        return state
-
-    def _sampled(
-        self, kernel: func.FuncOp, source: Source, begin: IndexValue, mine: Candidates, sample: int
-    ) -> SSAValue:
-        """
-        A key that `count` elements or more are not after: the `count`-th least of the least keys of groups of elements.
-
-        Element i is in group i modulo the number of groups, which vectors are loaded for.
-        """
-        builder, home, groups = self.builder, mine.line, _groups(cast(int, self.count))
-        keys = home.buffers[0]
-        with builder.loop(0, groups, attributes=PARALLEL) as group:
-            builder.store(source(builder.index(begin + group))[0], keys, [group])
-        with builder.loop(1, sample) as number:
-            first = builder.index(begin + number * groups)
-            with builder.loop(0, groups, attributes=PARALLEL) as group:
-                key, least = builder.on(source(builder.index(first + group))[0]), builder.load(keys, [group])
-                builder.store(key.compare("ult", least).select(key, least), keys, [group])
-        arguments = (*mine.buffers, mine.at, self.count)
-        call_known(builder, kernel, "threshold", arguments, _Facts(self.room, groups), _emit_threshold)
-        return mine.threshold
-
-    def _fill(
-        self, kernel: func.FuncOp, source: Source, bounds: tuple[IndexValue, IndexValue], mine: Candidates
-    ) -> IndexValue:
-        """Make the first elements candidates, as many as there is room for; returns where to go on."""
-        builder, home, (begin, end) = self.builder, mine.line, bounds
-        filled = builder.index(builder.min(builder.index(begin + self.room), end))
-        with builder.loop(begin, filled) as place:
-            home.store(source(place), place - begin)
-        self._call_keep_first(kernel, mine, filled - begin)
-        return filled
-
-    def _take_all(
-        self, kernel: func.FuncOp, source: Source, start: Sequence[SSAValue], end: IndexValue, mine: Candidates
-    ) -> IndexValue:
-        """Go through the elements from where `_begin` says, block by block; returns how many candidates are held."""
-        builder = self.builder
-        begin = builder.index(start[0])
-        blocks = builder.index(builder.index(end - begin) // BLOCK)
-        with builder.loop(0, blocks, carry=start[1:]) as (block, state):
-            first = builder.index(begin + block * BLOCK)
-            found = self._number_before(lambda place: source(builder.index(first + place))[0], (0, BLOCK), state[1])
-            with builder.when(builder.on(found).compare("ne", 0)) as taken:
-                held, threshold = self._make_room(kernel, mine, state)
-                with builder.loop(0, BLOCK // PIECE, carry=[held]) as (number, holding):
-                    builder.yield_(self._take_piece(source, first + number * PIECE, mine, holding[0], threshold))
-                builder.yield_(holding[0], threshold)
-            with builder.otherwise():
-                builder.yield_(*state)
-            builder.yield_(*taken)
-        held, threshold = self._make_room(kernel, mine, state)
-        bounds = builder.index(begin + blocks * BLOCK), end
-        return builder.index(self._take(source, bounds, mine, held, threshold))
-
-    def _number_before(
-        self, key: Callable[[IndexValue], SSAValue], bounds: tuple[Index, Index], threshold: SSAValue
-    ) -> SSAValue:
-        """How many keys are less than the threshold."""
-        builder = self.builder
-        zero = builder.scalar(integer_attr(0, self.counter))
-        with builder.loop(*bounds, carry=[zero]) as (place, total):
-            before = builder.on(key(place)).compare("ult", threshold)
-            builder.yield_(builder.on(total[0]) + before.cast(arith.ExtUIOp, self.counter))
-        return total[0]
-
-    def _make_room(self, kernel: func.FuncOp, mine: Candidates, state: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue]:
-        """Drop candidates if there may be no room for those of another block; returns those left, and the threshold."""
-        builder = self.builder
-        with builder.when(builder.index(state[0]) > self.room - BLOCK) as made:
-            self._call_keep_first(kernel, mine, builder.index(state[0]))
-            builder.yield_(builder.index(self.count), mine.threshold)
-        with builder.otherwise():
-            builder.yield_(*state)
-        return made[0], made[1]
-
-    def _take_piece(
-        self, source: Source, first: Index, mine: Candidates, held: SSAValue, threshold: SSAValue
-    ) -> SSAValue:
-        """`_take`, if any element of a piece is before the threshold."""
-        builder, begin = self.builder, self.builder.index(first)
-        found = self._number_before(lambda place: source(builder.index(begin + place))[0], (0, PIECE), threshold)
-        with builder.when(builder.on(found).compare("ne", 0)) as taken:
-            builder.yield_(self._take(source, (begin, begin + PIECE), mine, held, threshold))
-        with builder.otherwise():
-            builder.yield_(held)
-        return taken[0]
-
-    def _take(
-        self, source: Source, bounds: tuple[Index, Index], mine: Candidates, held: SSAValue, threshold: SSAValue
-    ) -> SSAValue:
-        """Add the elements before the threshold to `held` candidates; returns their number."""
-        builder, home = self.builder, mine.line
-        with builder.loop(*bounds, carry=[held]) as (place, ends):
-            at = builder.index(ends[0])
-            key, position = source(place)
-            # The next one overwrites a candidate that is not before the threshold.
-            home.store((key, position), at)
-            before = builder.on(key).compare("ult", threshold)
-            builder.yield_(builder.select(before, at + 1, at))
-        return ends[0]
-
-    def _call_keep_first(self, kernel: func.FuncOp, mine: Candidates, held: Index) -> None:
-        arguments = (*mine.buffers, mine.at, held, self.count)
-        call_known(self.builder, kernel, "keep_first", arguments, _Facts(self.room), _emit_keep_first)
-
-    def keep_first(self, mine: Candidates, held: IndexValue) -> None:
-        """Drop all but the first `count` candidates, which stay in their order; the last one's key is the threshold."""
-        builder, home = self.builder, mine.line
-        highest = builder.scalar(integer_attr(-1, self.key_type))
-        nowhere = builder.scalar(integer_attr(0, i32))
-        # Whole blocks are compared in vectors.
-        filled = builder.index(builder.index((held + (BLOCK - 1)) // BLOCK) * BLOCK)
-        with builder.loop(held, filled) as place:
-            home.store((highest, nowhere), place)
-        last = self.key_of_last(home, filled)
-        before = self._number_before(lambda place: home.load(place)[0], (0, filled), last)
-        # The earliest of the elements that are equal to the last one are kept.
-        equal = builder.index(self.count) - builder.to_index(before, unsigned=True)
-        start = [builder.index(0), builder.index(equal)]
-        with builder.loop(0, held, carry=start) as (place, state):
-            at, left = map(builder.index, state)
-            key, position = home.load(place)
-            home.store((key, position), builder.min(at, self.count))
-            ties = builder.on(key).compare("eq", last) & (left > 0)
-            keeps = builder.on(key).compare("ult", last) | ties
-            builder.yield_(builder.select(keeps, at + 1, at), builder.select(ties, left - 1, left))
-        mine.put_threshold(last)
-
-    def key_of_last(self, home: Line, length: Index) -> SSAValue:
-        """
-        The `count`-th least of the first keys: bit by bit from the highest, the greatest number that fewer of them are
-        less than.
-        """
-        builder, width = self.builder, self.key_type.width.data
-        found = builder.scalar(integer_attr(0, self.key_type))
-        bit = builder.scalar(integer_attr(-1 << (width - 1), self.key_type))
-        count = builder.index(self.count).cast_to(self.counter)
-        with builder.loop(0, width, carry=[found, bit]) as (_, state):
-            trial = builder.on(state[0]) | state[1]
-            before = self._number_before(lambda place: home.load(place)[0], (0, length), trial.value)
-            found = builder.on(before).compare("ult", count).select(trial, state[0])
-            builder.yield_(found, builder.on(state[1]).shift_right_logical(1))
-        return state[0]
-
-    def call_sort(self, kernel: func.FuncOp, mine: Candidates, away: Candidates) -> None:
-        """Sort the positions of the first `count` candidates by their keys."""
-        arguments = (*mine.buffers, *away.buffers, mine.at)
-        assert isinstance(self.count, int)
-        call_known(self.builder, kernel, "sort", arguments, _Facts(self.room, self.count), _emit_sort)
-
-
-@dataclass(frozen=True)
-class _Facts:
-    """The facts on which the functions of candidates depend."""
-
-    room: int
-    count: int | None = None
-    """The candidates that are sorted, or the groups of a sample."""
-
-
-def _emit_keep_first(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
-    *buffers, at, held, count = parameters
-    mine = Candidates(builder, buffers, builder.index(at), facts.room)
-    key_type = cast(IntegerType, buffer_of(buffers[0]).element_type)
-    Selection(builder, builder.index(count), facts.room, key_type).keep_first(mine, builder.index(held))
-
-
-def _emit_threshold(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
-    *buffers, at, count = parameters
-    mine = Candidates(builder, buffers, builder.index(at), facts.room)
-    key_type = cast(IntegerType, buffer_of(buffers[0]).element_type)
-    assert facts.count is not None
-    mine.put_threshold(
-        Selection(builder, builder.index(count), facts.room, key_type).key_of_last(mine.line, facts.count)
-    )
-
-
-def _emit_sort(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
-    *buffers, at = parameters
-    home, away = (Candidates(builder, two, builder.index(at), facts.room).line for two in (buffers[:2], buffers[2:]))
-    count = facts.count
-    assert count is not None
-    if count < RADIX_LENGTH:
-        emit_ranks(builder, (buffers[0], buffers[2], at, builder.index(count).value), ())
-        with builder.loop(0, count) as place:
-            rank = builder.index(builder.to_index(builder.load(away.buffers[0], [place]), unsigned=True))
-            # It is less in any case; so the bound is seen where the rank is used.
-            builder.store(builder.load(home.buffers[1], [place]), away.buffers[1], [builder.min(rank, count - 1)])
-        with builder.loop(0, count, attributes=PARALLEL) as place:
-            builder.store(builder.load(away.buffers[1], [place]), home.buffers[1], [place])
-        return
-
-    def precedes(first: Any, second: Any) -> SSAValue:
-        return builder.on(first[0]).compare("ult", second[0]).value
-
-    merging = Merging(builder, count, precedes)
-    lines = [(home, away)[number % 2] for number in range(merging.passes + 1)]
-    merging.sort(home, lines)
-    if lines[-1] is away:
-        away.copy_to(home, 0, count)
 
 
 @dataclass(frozen=True)
@@ -369,29 +43,32 @@ class _Rows:
     def kernel(self) -> func.FuncOp:
         return cast(func.FuncOp, self.op.parent_op())
 
-    def source(self, row: Index) -> Source:
-        """The elements of a row."""
-        builder, block = self.builder, self.op.regions[0].block
-        values = builder.strided_view(self.op.inputs[0], 0, (self.rows, self.length), (self.length, 1))
+    @property
+    def elements(self) -> SSAValue:
+        return self.builder.strided_view(self.op.inputs[0], 0, (self.rows * self.length,), (1,))
 
-        def element(place: IndexValue) -> tuple[SSAValue, SSAValue]:
-            key = builder.inline(block, [builder.load(values, [row, place])])[0]
-            return key, place.cast_to(i32)
+    def select(
+        self, selection: Selection, row: Index, bounds: tuple[Index, Index], mine: Candidates, length: int
+    ) -> None:
+        """Select from a range of a row that has `length` elements, but for the last of several ranges."""
+        sample = sample_of(self.count, length)
+        keys = ScalarBlock.of(self.op.regions[0].block)
+        facts = Selected(keys, selection.room, self.count, sample > 0, length <= selection.room)
+        arguments = (*mine.buffers, mine.at, row * self.length, *bounds, sample, self.elements)
+        call_or_emit(self.builder, self.kernel, "select", arguments, facts, emit_select, [keys])
 
-        return element
+    def select_again(self, selection: Selection, given: Candidates, segments: int, mine: Candidates) -> None:
+        """Select from what was selected of the segments of a row."""
+        number = segments * self.count
+        facts = Selected(None, selection.room, self.count, False, number <= selection.room)
+        arguments = (*mine.buffers, mine.at, given.at, 0, number, 0, *given.buffers)
+        call_known(self.builder, self.kernel, "select", arguments, facts, emit_select)
 
-    def write(self, row: IndexValue, mine: Candidates) -> None:
+    def write(self, row: Index, mine: Candidates) -> None:
         """The values and positions of the first candidates are the row's results."""
-        builder, home = self.builder, mine.line
-        source = builder.strided_view(self.op.inputs[0], 0, (self.rows, self.length), (self.length, 1))
-        values, positions = (
-            builder.strided_view(output, 0, (self.rows, self.count), (self.count, 1)) for output in self.op.outputs
-        )
-        with builder.loop(0, self.count) as k:
-            position = home.load(k)[1]
-            place = builder.to_index(position, unsigned=True)
-            builder.store(builder.load(source, [row, place]), values, [row, k])
-            builder.store(position, positions, [row, k])
+        results = (self.builder.strided_view(each, 0, (self.rows * self.count,), (1,)) for each in self.op.outputs)
+        arguments = (self.elements, row * self.length, mine.buffers[1], mine.at, *results, row * self.count, self.count)
+        call_known(self.builder, self.kernel, "write", arguments, (), emit_write)
 
 
 @patterns.on(TopKOp)
@@ -403,8 +80,8 @@ def _top_k(op: TopKOp, builder: LoopBuilder) -> None:
         return
     block = op.regions[0].block
     assert block.last_op is not None
-    least = _room(count)
-    selection = Selection(builder, count, max(least, _groups(count)), cast(Any, block.last_op.operands[0].type))
+    least = room_of(count)
+    selection = Selection(builder, count, max(least, groups_of(count)), cast(Any, block.last_op.operands[0].type))
     work = rows.rows * rows.length * (1 + region_cost(block) // 4)
     segments = task_count(work, work, rows.length // (SEGMENT * least) or 1)
     if rows.rows < segments:
@@ -416,15 +93,14 @@ def _top_k(op: TopKOp, builder: LoopBuilder) -> None:
     homes, aways = selection.candidates(tasks), selection.candidates(tasks)
     with builder.parallel(tasks) as task, builder.loop(*chunk(builder, task, size, rows.rows)) as row:
         slot = builder.slot()
-        sample = _sample(count, rows.length)
-        selection.select(rows.kernel, rows.source(row), (0, rows.length), homes(slot), sample)
+        rows.select(selection, row, (0, rows.length), homes(slot), rows.length)
         selection.call_sort(rows.kernel, homes(slot), aways(slot))
         rows.write(row, homes(slot))
 
 
 def _segments(rows: _Rows, selection: Selection, segments: int) -> None:
     """Select from each segment of each row, then from what was selected."""
-    builder, count = rows.builder, rows.count
+    builder = rows.builder
     size = -(-rows.length // segments)
     segments = -(-rows.length // size)
     homes = selection.candidates(rows.rows * segments)
@@ -432,14 +108,9 @@ def _segments(rows: _Rows, selection: Selection, segments: int) -> None:
         row, segment = task // segments, builder.index(task % segments)
         begin = builder.index(segment * size)
         end = builder.index(builder.min(builder.index(begin + size), rows.length))
-        selection.select(rows.kernel, rows.source(row), (begin, end), homes(task), _sample(count, size))
+        rows.select(selection, row, (begin, end), homes(task), size)
     final, other = selection.candidates(rows.rows), selection.candidates(rows.rows)
     with builder.parallel(rows.rows) as row:
-
-        def element(place: IndexValue) -> tuple[SSAValue, SSAValue]:
-            key, position = homes(row * segments + builder.index(place // count)).line.load(place % count)
-            return key, position
-
-        selection.select(rows.kernel, element, (0, segments * count), final(row))
+        rows.select_again(selection, homes(row * segments), segments, final(row))
         selection.call_sort(rows.kernel, final(row), other(row))
         rows.write(row, final(row))

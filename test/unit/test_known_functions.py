@@ -82,7 +82,13 @@ CHOLESKY = """func.func @main(%x: tensor<ROWSx5x5xf32>) -> tensor<ROWSx5x5xf32> 
 }"""
 
 
-@pytest.mark.parametrize("program", [FOURIER, CHOLESKY], ids=["fourier", "cholesky"])
+TOP_K = """func.func @main(%x: tensor<2xROWS0xf32>) -> (tensor<2x3xf32>, tensor<2x3xi32>) {
+  %0:2 = chlo.top_k(%x, k = 3) : tensor<2xROWS0xf32> -> (tensor<2x3xf32>, tensor<2x3xi32>)
+  return %0#0, %0#1 : tensor<2x3xf32>, tensor<2x3xi32>
+}"""
+
+
+@pytest.mark.parametrize("program", [FOURIER, CHOLESKY, TOP_K], ids=["fourier", "cholesky", "top_k"])
 def test_buffers_of_other_sizes_share_functions(program: str) -> None:
     symbols: Symbols = {}
     few, many = (program.replace("ROWS", rows) for rows in ("64", "96"))
@@ -118,6 +124,29 @@ def test_code_is_found_by_another_process(monkeypatch: pytest.MonkeyPatch, tmp_p
         assert isinstance(executable, CpuExecutable)
         codes.append(executable.image.code)
     assert compiled[0] == compiled[2] > 0 == compiled[1]
+    assert codes[0] == codes[1] == codes[2]
+
+
+def test_code_comes_with_that_of_the_functions_it_calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A function is known only as long as the code of those that it calls is kept."""
+    monkeypatch.setenv("XHLO_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("XHLO_CACHE_SIZE", "0")
+    program = TOP_K.replace("ROWS", "70")
+    x = np.arange(1400, dtype=np.float32).reshape(2, 700) % 601
+    codes: list[tuple[bytes, ...]] = []
+    for number in range(3):
+        known_code._symbols.clear()  # pyright: ignore[reportPrivateUsage]
+        jit._shared.clear()  # pyright: ignore[reportPrivateUsage]
+        executable = xhlo.compile(f"{program}// {number}")
+        assert isinstance(executable, CpuExecutable)
+        values, places = executable(x)
+        np.testing.assert_array_equal(values, [[600, 599, 598]] * 2)
+        np.testing.assert_array_equal(np.take_along_axis(x, places, 1), values)
+        codes.append(executable.image.code)
+        for path in tmp_path.glob("*.o") if number else ():
+            # The callers stay: they name another function than their own.
+            if len(set(known_code._IN_CODE.findall(path.read_bytes()))) == 1:  # pyright: ignore[reportPrivateUsage]
+                path.unlink()
     assert codes[0] == codes[1] == codes[2]
 
 

@@ -139,3 +139,30 @@ def test_parts_of_sorts() -> None:
             wanted = run(text, [x], "reference")
             for got, want in zip(run(text, [x]), wanted, strict=True):
                 assert got.tobytes() == want.tobytes(), (element, cuts)
+
+
+def test_keys_with_operations_that_may_become_calls() -> None:
+    """The selection is then part of the kernel, not a function that programs share."""
+    x = np.random.default_rng(3).standard_normal((2, 900)).astype(np.float32)
+    text = """builtin.module attributes {xhlo.after = "schedule-kernels"} {
+  func.func @main(%x: tensor<2x900xf32>) -> (tensor<2x4xf32>, tensor<2x4xi32>) {
+    %0:2 = func.call @farthest(%x) : (tensor<2x900xf32>) -> (tensor<2x4xf32>, tensor<2x4xi32>)
+    func.return %0#0, %0#1 : tensor<2x4xf32>, tensor<2x4xi32>
+  }
+  func.func private @farthest(%x: tensor<2x900xf32>) -> (tensor<2x4xf32>, tensor<2x4xi32>) attributes {hlo.kernel = "custom"} {
+    %0 = tensor.empty() : tensor<2x4xf32>
+    %1 = tensor.empty() : tensor<2x4xi32>
+    %2:2 = linalg_ext.top_k ins(%x : tensor<2x900xf32>) outs(%0, %1 : tensor<2x4xf32>, tensor<2x4xi32>) ({
+    ^bb0(%3: f32):
+      %4 = math.absf %3 : f32
+      %5 = arith.bitcast %4 : f32 to i32
+      %6 = arith.constant -1 : i32
+      %7 = arith.xori %5, %6 : i32
+      linalg_ext.yield %7 : i32
+    }) -> tensor<2x4xf32>, tensor<2x4xi32>
+    func.return %2#0, %2#1 : tensor<2x4xf32>, tensor<2x4xi32>
+  }
+}"""
+    values, places = run(text, [x])
+    np.testing.assert_array_equal(places, np.argsort(-np.abs(x), axis=1, kind="stable")[:, :4])
+    np.testing.assert_array_equal(values, np.take_along_axis(x, places, axis=1))
