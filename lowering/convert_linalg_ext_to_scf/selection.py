@@ -9,7 +9,7 @@ more block, all but the first k are dropped; the key of the last one that stays 
 only if they are strictly before it. Few blocks have such elements, and whether one has is found with vectors, as is
 the k-th least key. Each step keeps the order of equal elements.
 
-What is done with a row are functions that programs share.
+Programs share the functions that select from a row, sort the candidates, and write them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from ..convert_contractions_to_vector.shared_function import call_known, writes
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.scalar_block import ScalarBlock
-from .sort import RADIX_LENGTH, Line, Merging, emit_ranks
+from .radix import Line
+from .sort import Merging
+from .sort_by_key import RADIX_LENGTH, emit_ranks
 
 BLOCK, PIECE = 64, 16
 """Elements that are compared with the threshold before those of each piece are, and before any is looked at alone."""
@@ -41,9 +43,6 @@ SAMPLE = 1 << 14
 
 LEAST = 128
 """The least number of candidates that there is room for."""
-
-SEGMENT = 128
-"""A segment has at least this many times the room for candidates."""
 
 Source: TypeAlias = Callable[[IndexValue], tuple[SSAValue, SSAValue]]
 """The key and the position (i32) of an element."""

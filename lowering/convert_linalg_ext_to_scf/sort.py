@@ -1,8 +1,8 @@
 """
-Loops of sort and sort_by_key: merge sort by a comparator; radix sort by integer keys, rank sort for short rows.
+Loops of sort and sort_by_key: merge sort by a comparator, and the choice among the sorts by integer keys.
 
-The radix sort is in radix.py; keys in vectors are the subjects of sort_vectors.py, for long rows, and of sort_lanes.py,
-for many rows.
+Those of single rows are in sort_by_key.py and radix.py; keys in vectors are the subjects of sort_vectors.py, for long
+rows, and of sort_lanes.py, for many rows.
 
 A row is sorted as a unit; rows are spread over tasks. Each task has scratch rows, between which the passes move the
 elements; the last pass writes the row itself.
@@ -16,31 +16,27 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import i32, i64
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from ...dialects.linalg_ext.sort import SortByKeyOp, SortOp
 from ...dialects.linalg_ext.window import shape_of
-from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import INDEX, memref_type, row_major
-from ...dialects.support.scalar import Scalar
-from ..convert_contractions_to_vector.shared_function import SharedFunctions, call_known
 from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from . import sort_vectors
 from .conversion import patterns
-from .radix import Line, Parts, Radix
+from .radix import Line
+from .radix_parts import sort_in_parts
+from .sort_by_key import FoundRows, KeyRows, Sorter
 from .sort_lanes import MOST, MOST_OF_COLUMNS, LaneSort
 from .sort_vectors import KeySort
 
 RUN = 8
 """Elements that are sorted by insertion before runs are merged."""
-
-RADIX_LENGTH = 128
-"""Rows with at least this many elements are radix sorted, shorter ones rank sorted."""
 
 LEAST_COLUMNS = 4
 """Columns side by side from which they are sorted in lanes; the rest of a vector is for nothing."""
@@ -125,54 +121,6 @@ class Merging:
 
 
 @dataclass(frozen=True)
-class Ranking:
-    """Rank sort of short rows: vectorized comparisons of all pairs count the elements before each."""
-
-    builder: LoopBuilder
-    kernel: func.FuncOp
-    length: int
-    key: Callable[[Sequence[SSAValue]], SSAValue]
-
-    def sort(self, home: Line, scratch: Line, keys: SSAValue, ranks: SSAValue, task: Index) -> None:
-        """`keys`, `ranks`: (tasks, length) integers."""
-        builder = self.builder
-        with builder.loop(0, self.length, attributes=PARALLEL) as index:
-            values = home.load(index)
-            scratch.store(values, index)
-            builder.store(self.key(values), keys, (task, index))
-        at = builder.index(task) * self.length
-        call_known(builder, self.kernel, "rank", (keys, ranks, at, self.length), (), emit_ranks)
-        with builder.loop(0, self.length) as index:
-            rank = builder.index(builder.to_index(builder.load(ranks, (task, index)), unsigned=True))
-            # It is less in any case; so the bound is seen where the rank is used.
-            home.store(scratch.load(index), builder.min(rank, self.length - 1))
-
-
-def emit_ranks(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: tuple[()]) -> None:
-    """The rank of each key of a row of fewer than RADIX_LENGTH: the number of those before it."""
-    keys, ranks = (
-        builder.strided_view(buffer, builder.index(parameters[2]), (RADIX_LENGTH,), (1,)) for buffer in parameters[:2]
-    )
-    zero, length = builder.scalar(integer_attr(0, buffer_of(keys).element_type)), builder.index(parameters[3])
-    with builder.loop(0, length) as index:
-        own = builder.load(keys, [index])
-        rank = _count(builder, keys, (0, index), "ule", own, zero)
-        builder.store(_count(builder, keys, (index + 1, length), "ult", own, rank), ranks, [index])
-
-
-def _count(
-    builder: LoopBuilder, keys: SSAValue, places: tuple[Index, Index], predicate: str, own: SSAValue, start: SSAValue
-) -> SSAValue:
-    """`start` plus the number of keys of a range that compare so with `own`."""
-    with builder.loop(*places, carry=[start]) as (other, total):
-        before = builder.on(builder.load(keys, [other])).compare(predicate, own)
-        # As wide as the keys, so that vectors of comparison results are added without conversion.
-        number = before.cast(arith.ExtUIOp, own.type)
-        builder.yield_(builder.on(total[0]) + number)
-    return total[0]
-
-
-@dataclass(frozen=True)
 class _Rows:
     """The rows of one sort, and the buffers in which tasks sort them."""
 
@@ -198,10 +146,6 @@ class _Rows:
         return self.builder.alloc(memref_type((self.tasks, count), type_))
 
 
-Sorter: TypeAlias = Callable[[Index, Index], None]
-"""Sorts a row; takes the place of scratch memory and the row's number."""
-
-
 def _merge_sorter(op: SortOp, builder: LoopBuilder, rows: _Rows) -> Sorter:
     block = op.regions[0].block
 
@@ -222,145 +166,6 @@ def _merge_sorter(op: SortOp, builder: LoopBuilder, rows: _Rows) -> Sorter:
     return row
 
 
-def _key_sorter(op: SortByKeyOp, builder: LoopBuilder, rows: _Rows) -> Sorter:
-    block, length = op.regions[0].block, rows.shape[1]
-    assert block.last_op is not None
-    type_ = cast(Any, block.last_op.operands[0].type)
-
-    def key(values: Sequence[SSAValue]) -> SSAValue:
-        return builder.inline(block, values)[0]
-
-    scratch = rows.scratch()
-    # Ranks have the keys' type.
-    if length < min(RADIX_LENGTH, 1 << type_.width.data):
-        ranking = Ranking(builder, cast(func.FuncOp, op.parent_op()), length, key)
-        keys, ranks = rows.integers(length, type_), rows.integers(length, type_)
-        return lambda task, index: ranking.sort(rows.home(index), scratch(task), keys, ranks, task)
-    radix = Radix(builder, length, key, type_.width.data)
-    counts = rows.integers(radix.digits << radix.bits, i32)
-    second = rows.scratch() if rows.shape[2] > 1 else None
-
-    def row(task: Index, index: Index) -> None:
-        home = rows.home(index)
-        away, back = scratch(task), home if second is None else second(task)
-        if second is not None:  # columns: copied into scratch and back
-            home.copy_to(back, 0, length)
-        lines = [(back, away)[number % 2] for number in range(radix.digits + 1)]
-        radix.sort(lines, counts, task)
-        if lines[-1] is not home:
-            lines[-1].copy_to(home, 0, length)
-
-    return row
-
-
-def _sort_in_parts(
-    op: SortByKeyOp, builder: LoopBuilder, homes: Sequence[SSAValue], shape: tuple[int, int, int]
-) -> bool:
-    """Sort few long rows by several tasks each."""
-    count, length = shape[0] * shape[2], shape[1]
-    parts, block = Parts.of(count, length), op.regions[0].block
-    assert block.last_op is not None
-    width = cast(Any, block.last_op.operands[0].type).width.data
-    # Counts of longer digits, for each part, do not fit into the first-level cache: two tasks take as long as one.
-    if parts.parts == 1 or width > 32:
-        return False
-    radix = Radix(builder, length, lambda values: builder.inline(block, values)[0], width)
-    rows = _Rows(builder, homes, shape, count)
-    away, second = rows.scratch(), rows.scratch() if shape[2] > 1 else rows.home
-
-    def lines(row: Index) -> list[Line]:
-        turn = second(row), away(row)
-        return [turn[number % 2] for number in range(radix.digits + 1)]
-
-    if shape[2] > 1:  # columns: copied into scratch and back
-        with parts.tasks(builder) as (_, row, bounds):
-            rows.home(row).copy_to(second(row), *bounds)
-    radix.sort_in_parts(parts, lines, SharedFunctions(builder, cast(func.FuncOp, op.parent_op())))
-    if shape[2] > 1 or radix.digits % 2:
-        with parts.tasks(builder) as (_, row, bounds):
-            lines(row)[-1].copy_to(rows.home(row), *bounds)
-    return True
-
-
-@dataclass(frozen=True)
-class _KeyRows:
-    """The rows of a sort whose elements are found again from their keys, but for rare ones: such rows are sorted by
-    `otherwise`."""
-
-    op: SortByKeyOp
-    rows: _Rows
-    sort: KeySort
-    keys: SSAValue
-    """The scratch memory of all tasks."""
-    otherwise: Sorter
-
-    def row(self, task: Index, index: Index) -> None:
-        """Sort a row that is one part."""
-        builder, at = self.rows.builder, self.sort.place_of(task)
-        others = self._read(at, index, 0)
-        with builder.when(others.compare("eq", 0)):
-            self.sort.sort_part(self.keys, at, 0)
-            self._write(at, index, 0)
-        with builder.otherwise():
-            self.otherwise(task, index)
-
-    def long_row(self, index: Index) -> None:
-        """Sort a row by tasks for its parts."""
-        builder, parts = self.rows.builder, self.sort.parts
-        at, found = self.sort.place_of(0), builder.alloc(memref_type((parts,), self.sort.type))
-        with builder.parallel(parts) as number:
-            others = self._read(at, index, number)
-            builder.store(others, found, [number])
-            with builder.when(others.compare("eq", 0)):
-                self.sort.sort_part(self.keys, at, number)
-        with builder.loop(0, parts, carry=[builder.scalar(integer_attr(0, self.sort.type))]) as (number, total):
-            builder.yield_(builder.on(total[0]) + builder.load(found, [number]))
-        with builder.when(builder.on(total[0]).compare("eq", 0)):
-            with self.sort.levels(at) as level, builder.parallel(parts) as number:
-                self.sort.merge(self.keys, level, number)
-            with builder.parallel(parts) as number:
-                self._write(at, index, number)
-        with builder.otherwise():
-            self.otherwise(0, index)
-
-    def _range(self, number: Index) -> tuple[Index, Index]:
-        """The first element of a part, and its end in the row."""
-        builder, part, length = self.rows.builder, self.sort.part, self.rows.shape[1]
-        first = number * part
-        return builder.min(first, length), builder.min(first + part, length)
-
-    def _read(self, at: Index, index: Index, number: Index) -> Scalar:
-        """Compute the keys of a part; returns how many elements are not those that are found from their keys."""
-        builder, home = self.rows.builder, self.rows.home(index)
-        key, element = (region.block for region in self.op.regions)
-        line = builder.strided_view(self.keys, at, (self.sort.line,), (1,))
-        first, end = self._range(number)
-        with builder.loop(first, end, carry=[builder.scalar(integer_attr(0, self.sort.type))]) as (place, total):
-            (value,) = home.load(place)
-            (found,) = builder.inline(key, [value])
-            builder.store(found, line, [place])
-            pair = [builder.on(each) for each in (*builder.inline(element, [found]), value)]
-            same, own = (each.bits() if each.is_float else each for each in pair)
-            builder.yield_(builder.on(total[0]) + same.compare("ne", own).cast(arith.ExtUIOp, self.sort.type))
-        highest = builder.scalar(integer_attr(-1, self.sort.type))
-        with builder.loop(end, number * self.sort.part + self.sort.part, attributes=PARALLEL) as place:
-            builder.store(highest, line, [place])
-        return builder.on(total[0])
-
-    def _write(self, at: Index, index: Index, number: Index) -> None:
-        """Write a part of the row that is sorted."""
-        builder, home = self.rows.builder, self.rows.home(index)
-        line = builder.strided_view(self.keys, self.sort.sorted_at(at), (self.sort.line,), (1,))
-        with builder.loop(*self._range(number), attributes=PARALLEL) as place:
-            home.store(builder.inline(self.op.regions[1].block, [builder.load(line, [place])]), place)
-
-
-def _key_rows(op: SortByKeyOp, builder: LoopBuilder, rows: _Rows, parts: int) -> _KeyRows:
-    type_ = cast(Any, op.regions[1].block.args[0].type)
-    sort = KeySort(builder, cast(func.FuncOp, op.parent_op()), rows.shape[1], type_, parts)
-    return _KeyRows(op, rows, sort, sort.memory(rows.tasks), _key_sorter(op, builder, rows))
-
-
 @patterns.on(SortOp, SortByKeyOp)
 def _sort(op: SortOp | SortByKeyOp, builder: LoopBuilder) -> None:
     """
@@ -375,45 +180,47 @@ def _sort(op: SortOp | SortByKeyOp, builder: LoopBuilder) -> None:
     if length <= 1 or count == 0:
         return
     cost = length.bit_length() * (region_cost(op.regions[0].block) + 4 * len(op.outputs))
-    homes = [builder.strided_view(value, 0, flat, row_major(flat)) for value in op.outputs]
     in_vectors = len(op.regions) == 2 and flat[2] == 1 and length >= sort_vectors.LEAST
     parts = KeySort.parts_of(length, count) if in_vectors else 1
     if parts > 1:
-        long_rows = _key_rows(cast(SortByKeyOp, op), builder, _Rows(builder, homes, flat, 1), parts)
+        long_rows = FoundRows.of(KeyRows(cast(SortByKeyOp, op), builder, flat, 1), parts)
         with builder.loop(0, count) as row:
             long_rows.long_row(row)
         return
-    if isinstance(op, SortByKeyOp) and _sort_in_lanes(op, builder, homes, flat, cost):
+    if isinstance(op, SortByKeyOp) and _sort_in_lanes(op, builder, flat, cost):
         return
-    if isinstance(op, SortByKeyOp) and not in_vectors and _sort_in_parts(op, builder, homes, flat):
+    if isinstance(op, SortByKeyOp) and not in_vectors and sort_in_parts(KeyRows(op, builder, flat, count)):
         return
     tasks = task_count(count * length, count * length * cost, count)
     size = task_size(count, tasks)
     tasks = -(-count // size)
-    rows = _Rows(builder, homes, flat, tasks)
-    if in_vectors:
-        sorter = _key_rows(cast(SortByKeyOp, op), builder, rows, 1).row
+    if isinstance(op, SortOp):
+        sorter = _merge_sorter(op, builder, _Rows(builder, _homes(op, builder, flat), flat, tasks))
     else:
-        sorter = _merge_sorter(op, builder, rows) if isinstance(op, SortOp) else _key_sorter(op, builder, rows)
+        rows = KeyRows(op, builder, flat, tasks)
+        sorter = FoundRows.of(rows, 1).row if in_vectors else rows.sorter()
     with builder.parallel(tasks) as task, builder.loop(*chunk(builder, task, size, count)) as row:
         sorter(builder.slot(), row)
 
 
-def _sort_in_lanes(
-    op: SortByKeyOp, builder: LoopBuilder, homes: Sequence[SSAValue], shape: tuple[int, int, int], cost: int
-) -> bool:
+def _homes(op: SortOp | SortByKeyOp, builder: LoopBuilder, shape: tuple[int, int, int]) -> list[SSAValue]:
+    """The outputs with one dimension before and one after the sorted one."""
+    return [builder.strided_view(value, 0, shape, row_major(shape)) for value in op.outputs]
+
+
+def _sort_in_lanes(op: SortByKeyOp, builder: LoopBuilder, shape: tuple[int, int, int], cost: int) -> bool:
     """Sort many rows at once, if there are enough of them, and keys for which that is possible."""
     count, length = shape[0] * shape[2], shape[1]
     most = MOST if shape[2] == 1 else MOST_OF_COLUMNS
     type_ = LaneSort.type_of(op, length) if length <= most else None
     if type_ is None or count < LaneSort.lanes_of(builder, type_) or 1 < shape[2] < LEAST_COLUMNS:
         return False
-    inverse = len(op.regions) == 2
+    inverse, homes = len(op.regions) == 2, _homes(op, builder, shape)
     groups = LaneSort(op, builder, homes, shape, type_, None).groups
     tasks = task_count(count * length, count * length * cost, groups)
     size = task_size(groups, tasks)
     tasks = -(-groups // size)
-    otherwise = _key_sorter(op, builder, _Rows(builder, homes, shape, tasks)) if inverse else None
+    otherwise = KeyRows(op, builder, shape, tasks).sorter() if inverse else None
     sorter = LaneSort(op, builder, homes, shape, type_, otherwise).sorter(tasks)
     with builder.parallel(tasks) as task, builder.loop(*chunk(builder, task, size, groups)) as number:
         sorter(builder.slot(), number)

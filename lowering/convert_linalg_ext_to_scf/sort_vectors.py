@@ -42,6 +42,9 @@ FEW_ROWS = 8
 MOST_PARTS = 16
 """Each doubling takes one more pass whose runs do not begin with whole vectors."""
 
+SORT_PLACES = 4
+"""The numbers that `sort_keys` takes."""
+
 Bounds: TypeAlias = tuple[IndexValue, IndexValue]
 """The first element of a run, and its end."""
 
@@ -333,11 +336,13 @@ class KeySort:
     def _facts(self) -> tuple[int, int]:
         return self.type.width.data, self.lanes
 
-    def sort_part(self, keys: SSAValue, at: Index, number: Index) -> None:
-        """Sort a part of the row at `at`; they are there, or in the second line if the number of passes is odd."""
+    def places(self, at: Index, number: Index) -> tuple[Index, ...]:
+        """
+        The arguments of `sort_keys` after the keys, for a part of the row at `at`: it is there afterwards, or in the
+        second line if the number of passes is odd.
+        """
         home = at + self.builder.index(number) * self.part
-        arguments = (keys, home, home + self.line, self.part, self.passes)
-        call_known(self.builder, self.kernel, "sort_keys", arguments, self._facts, sort_keys)
+        return home, home + self.line, self.part, self.passes
 
     @contextmanager
     def levels(self, at: Index) -> Generator[tuple[IndexValue, IndexValue, IndexValue]]:

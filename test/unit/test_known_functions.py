@@ -88,7 +88,26 @@ TOP_K = """func.func @main(%x: tensor<2xROWS0xf32>) -> (tensor<2x3xf32>, tensor<
 }"""
 
 
-@pytest.mark.parametrize("program", [FOURIER, CHOLESKY, TOP_K], ids=["fourier", "cholesky", "top_k"])
+SORT = """func.func @main(%x: tensor<2xROWS0xf32>) -> tensor<2xROWS0xf32> {
+  %0 = "stablehlo.sort"(%x) <{dimension = 1 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %l = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }) : (tensor<2xROWS0xf32>) -> tensor<2xROWS0xf32>
+  return %0 : tensor<2xROWS0xf32>
+}"""
+SORT_PAIRS = """func.func @main(%x: tensor<ROWS0xi16>, %y: tensor<ROWS0xf64>) -> tensor<ROWS0xf64> {
+  %0:2 = "stablehlo.sort"(%x, %y) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<i16>, %b: tensor<i16>, %c: tensor<f64>, %d: tensor<f64>):
+    %l = stablehlo.compare GT, %a, %b : (tensor<i16>, tensor<i16>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }) : (tensor<ROWS0xi16>, tensor<ROWS0xf64>) -> (tensor<ROWS0xi16>, tensor<ROWS0xf64>)
+  return %0#1 : tensor<ROWS0xf64>
+}"""
+PROGRAMS = {"fourier": FOURIER, "cholesky": CHOLESKY, "top_k": TOP_K, "sort": SORT, "sort_pairs": SORT_PAIRS}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_buffers_of_other_sizes_share_functions(program: str) -> None:
     symbols: Symbols = {}
     few, many = (program.replace("ROWS", rows) for rows in ("64", "96"))

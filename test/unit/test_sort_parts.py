@@ -10,7 +10,7 @@ import pytest
 from cpu_programs import DTYPES, on_threads, type_of
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
-from xhlo.lowering.convert_linalg_ext_to_scf.radix import Parts
+from xhlo.lowering.convert_linalg_ext_to_scf.radix_parts import Parts
 from xhlo.targets.cpu.target import CPU
 from xhlo.targets.program.lowering import Lowering
 
@@ -68,3 +68,21 @@ def test_parts() -> None:
     assert [(each.parts, each.size) for each in found] == [
         (1, 16_384), (2, 16_384), (16, 65_536), (3, 16_384), (1, 1 << 20),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(3, 20), (20, 3), (2, 300), (300, 2), (17_000, 2)])
+def test_keys_with_operations_that_may_become_calls(shape: tuple[int, int]) -> None:
+    """Rank and radix sorts, and those in parts, are part of the kernel then, not functions that programs share."""
+    keys = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    axis = int(shape[1] > shape[0])
+    places = np.broadcast_to(np.arange(max(shape), dtype=np.int32).reshape((1, -1) if axis else (-1, 1)), shape)
+    text = program(keys, places, axis, "LT")
+    farthest = text.replace("%p = stablehlo.compare LT, %a, %b", "%p = stablehlo.compare GT, %e, %f").replace(
+        "        %p =",
+        "        %e = stablehlo.abs %a : tensor<f32>\n        %f = stablehlo.abs %b : tensor<f32>\n        %p =",
+    )
+    assert "_sort(" not in lowered(farthest) and "_move(" not in lowered(farthest)
+    values, order = on_threads(farthest, keys, np.ascontiguousarray(places))
+    wanted = np.argsort(-np.abs(keys), axis=axis, kind="stable")
+    np.testing.assert_array_equal(order, wanted)
+    assert values.tobytes() == np.take_along_axis(keys, wanted, axis).tobytes()

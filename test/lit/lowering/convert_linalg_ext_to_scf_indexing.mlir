@@ -99,8 +99,10 @@ func.func private @rank(%x: memref<20xi32>) attributes {hlo.kernel = "custom"} {
 
 // Long rows: counts of four digits of 8 bits, then a pass for each.
 // CHECK-LABEL: @radix
-// CHECK:         memref.alloc() : memref<1x1000xi32>
-// CHECK:         %[[COUNTS:.*]] = memref.alloc() : memref<1x1024xi32>
+// CHECK:         %[[AWAY:.*]] = memref.alloc() : memref<1000xi32>
+// CHECK:         %[[COUNTS:.*]] = memref.alloc() : memref<1024xi32>
+// CHECK:         func.call @radix_radix_sort(%x, {{.*}}, %[[AWAY]], %[[COUNTS]]
+// CHECK:       func.func private @radix_radix_sort({{.*}} attributes {xhlo.shared}
 // CHECK:         scf.for
 // CHECK-COUNT-3:   arith.shrui
 func.func private @radix(%x: memref<1000xi32>) attributes {hlo.kernel = "custom"} {
@@ -114,12 +116,14 @@ func.func private @radix(%x: memref<1000xi32>) attributes {hlo.kernel = "custom"
 // One long row: tasks count the first digit of their parts. Then, for each digit, they move their parts, and count the
 // next digit for each part that elements go to. Both digits call the functions that add up counts.
 // CHECK-LABEL: @radix_in_parts
-// CHECK:         %[[AWAY:.*]] = memref.alloc() : memref<1x40000xi16>
-// CHECK:         %[[COUNTS:.*]] = memref.alloc() : memref<3x256xi32>
-// CHECK:         %[[NEXT:.*]] = memref.alloc() : memref<3x768xi32>
+// CHECK:         %[[AWAY:.*]] = memref.alloc() : memref<40000xi16>
+// CHECK:         %[[COUNTS:.*]] = memref.alloc() : memref<768xi32>
+// CHECK:         %[[NEXT:.*]] = memref.alloc() : memref<2304xi32>
 // CHECK:         "scf.parallel"
+// CHECK:           func.call @radix_in_parts_count(%x, %[[COUNTS]]
 // CHECK:         func.call @radix_in_parts_add_up(%[[COUNTS]], %{{.*}})
 // CHECK:         "scf.parallel"
+// CHECK:           func.call @radix_in_parts_move(%x, %[[AWAY]], %[[COUNTS]], {{.*}}, %[[NEXT]]
 // CHECK:         func.call @radix_in_parts_gather(%[[COUNTS]], %[[NEXT]], %{{.*}})
 // CHECK:         func.call @radix_in_parts_add_up(%[[COUNTS]], %{{.*}})
 // CHECK:         "scf.parallel"
