@@ -1,4 +1,4 @@
-"""A function that sets a block of C to zero, before passes that add to it."""
+"""Functions that set a block of C to zero, before passes that add to it, and rows of any length to a value."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
 from ...dialects.support.scalar import scalar_attr
+from ..loop_nests.fills import is_zero
 from ..loop_nests.kernel_builder import Index, known
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from .shared_function import call_known, writes
@@ -51,3 +52,32 @@ def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -
         start = builder.index(at + i * row)
         with builder.loop(0, columns if facts.columns is None else facts.columns, attributes=PARALLEL) as j:
             builder.store(zero, builder.strided_view(buffer, start + j * facts.column, (1,), (1,)), [0])
+
+
+@dataclass(frozen=True)
+class _Value:
+    """The fact on which the function that fills rows depends; LLVM makes memset of those with zeros."""
+
+    is_zero: bool
+
+
+def fill_rows(
+    builder: LoopBuilder, kernel: func.FuncOp, value: SSAValue, rows: tuple[SSAValue, Index, Index, Index, Index]
+) -> None:
+    """
+    Set rows that are contiguous in memory to a value. `rows`: the buffer, where the first one begins, the elements from
+    one to the next, how many there are, and their length.
+    """
+    facts = _Value(is_zero(value, positive=True))
+    call_known(builder, kernel, "fill", rows if facts.is_zero else (*rows, value), facts, _emit_rows)
+
+
+@writes(0)
+def _emit_rows(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Value) -> None:
+    buffer, *numbers = parameters[:5]
+    at, apart, rows, columns = map(builder.index, numbers)
+    value = builder.scalar(scalar_attr(0, buffer_of(buffer).element_type)) if facts.is_zero else parameters[5]
+    with builder.loop(0, rows) as i:
+        start = builder.index(at + i * apart)
+        with builder.loop(0, columns, attributes=PARALLEL) as j:
+            builder.store(value, builder.strided_view(buffer, start + j, (1,), (1,)), [0])

@@ -37,6 +37,7 @@ from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest, address_of
 from ..loop_nests.windows import IMAGE_BYTES, MOST_FILTERS
 from .blocking import Blocking, block
+from .clearing import fill_rows
 from .constants import KernelConstants
 from .contraction import Contraction, Element, canonical_contraction, sums_of_products
 from .direct import DirectProductEmitter, block_rows
@@ -282,10 +283,8 @@ class ImageEmitter:
     def _clear(self, buffer: SSAValue, at: int | IndexValue, count: int | None = None) -> None:
         builder = self.builder
         count = math.prod(buffer_of(buffer).get_shape()) if count is None else count
-        view = builder.strided_view(buffer, at, (count,), (1,))
         zero = builder.scalar(scalar_attr(0, buffer_of(buffer).element_type))
-        with builder.loop(0, count, attributes=PARALLEL) as i:
-            builder.store(zero, view, [i])
+        fill_rows(builder, self.kernel, zero, (buffer, at, count, 1, count))
 
     # Products.
 

@@ -20,6 +20,7 @@ from ..loop_nests.nest import Access, Nest
 from ..loop_nests.variation import loads_of, reads_rows, varying
 from .meanwhile import TILE as MEANWHILE
 from .meanwhile import Meanwhile
+from .plain_rows import emit_plain_rows, plain_rows_of
 from .row_copies import emit_row_gather, row_gather_of
 from .stages import TILE as STAGED
 from .stages import emit_stages, stages_of
@@ -238,6 +239,10 @@ def _emit_loops(
         gather = row_gather_of(emitter.nest)
         if gather is not None and gather.inner not in (bounds or {}):
             emit_row_gather(emitter, gather, bounds or {})
+            return
+        rows = plain_rows_of(emitter.builder, emitter.nest) if meanwhile is None else None
+        if rows is not None:
+            emit_plain_rows(emitter, rows, bounds or {})
             return
         other = transposed_loop(emitter.nest, free) if free else None
         stages = stages_of(emitter.nest, free[-1]) if free and other is None else None

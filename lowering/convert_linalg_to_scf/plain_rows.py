@@ -1,0 +1,116 @@
+"""
+Copies and fills of rows that are contiguous in memory: a function for all sizes, which programs share.
+
+    out[i, j] = in[i, j]        out[i, j] = value
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects import func
+from xdsl.dialects.linalg.ops import YieldOp
+from xdsl.ir import BlockArgument, SSAValue
+
+from ...dialects.support.kernel import Kernel, is_kernel
+from ...dialects.support.scalar import width_of
+from ..convert_contractions_to_vector.clearing import fill_rows
+from ..convert_contractions_to_vector.shared_function import call_known, writes
+from ..loop_nests.emission import Bounds, NestEmitter
+from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
+from ..loop_nests.nest import Access, Nest
+from .transposition import can_transpose
+
+LONG = 256
+"""Bytes of a row from which it is worth a call of memcpy; shorter ones are a few vectors, which LLVM writes out."""
+
+WORTH = 1024
+"""Elements from which LLVM would optimize the loops themselves, which takes it longer than all else that they need."""
+
+
+@dataclass(frozen=True)
+class PlainRows:
+    """A nest that writes such rows; the source is a value for a fill."""
+
+    outer: tuple[int, ...]
+    row: int | None
+    inner: int
+    source: Access | SSAValue
+
+
+def plain_rows_of(builder: LoopBuilder, nest: Nest) -> PlainRows | None:
+    """The copy or fill that a canonical nest of a kernel is; None if it is none, short, or of one buffer."""
+    free, kernel = list(nest.free), builder.top.parent_op()
+    if not free or len(nest.outputs) != 1 or not isinstance(kernel, func.FuncOp) or not is_kernel(kernel):
+        return None
+    source, (output,), inner = _source_of(nest), nest.outputs, free[-1]
+    element = buffer_of(output.root).element_type
+    if source is None or not can_transpose(element) or output.strides[inner] != 1 or nest.size_of(free) < WORTH:
+        return None
+    if nest.sizes[inner] * (width_of(element) // 8) < LONG:
+        return None
+    roots = [output.root]
+    if isinstance(source, Access):
+        if source.strides[inner] != 1:
+            return None
+        roots.append(source.root)
+    # The function's buffers are apart.
+    shared = Kernel(kernel).shared
+    if len({*roots}) < len(roots) or any(isinstance(x, BlockArgument) and x.index in shared for x in roots):
+        return None
+    return PlainRows(tuple(free[:-2]), free[-2] if len(free) > 1 else None, inner, source)
+
+
+def _source_of(nest: Nest) -> Access | SSAValue | None:
+    """The operand that each element is; None for what is computed."""
+    if nest.body is None:
+        return nest.inputs[0]
+    *ops, last = nest.body.ops
+    if ops or not isinstance(last, YieldOp):
+        return None
+    (value,) = last.operands
+    if not isinstance(value, BlockArgument) or value.block is not nest.body:
+        return value
+    return nest.inputs[value.index] if value.index < len(nest.inputs) else None
+
+
+def emit_plain_rows(emitter: NestEmitter, found: PlainRows, bounds: Bounds) -> None:
+    """Emit the free loops within `bounds`."""
+    builder, nest, source = emitter.builder, emitter.nest, found.source
+    (output,) = nest.outputs
+
+    def range_of(loop: int | None) -> tuple[Index, Index]:
+        return (0, 1) if loop is None else bounds.get(loop, (0, nest.sizes[loop]))
+
+    (first, end), (lower, upper) = range_of(found.row), range_of(found.inner)
+
+    def place(access: Access) -> tuple[SSAValue, Index, Index]:
+        """The buffer of an operand, where the first row begins, and the elements between two rows."""
+        with emitter.scope():
+            emitter.indices[found.inner] = lower
+            if found.row is not None:
+                emitter.indices[found.row] = first
+            offset = emitter.offset(access)
+        apart = 0 if found.row is None else access.strides[found.row]
+        return emitter.roots.get(access.root, access.root), offset, apart
+
+    with emitter.loops(found.outer, bounds, innermost=False):
+        numbers = (*place(output), end - first, upper - lower)
+        kernel = cast(func.FuncOp, builder.top.parent_op())
+        if isinstance(source, Access):
+            call_known(builder, kernel, "copy", (*numbers, *place(source)), (), _emit_copy)
+        else:
+            fill_rows(builder, kernel, source, numbers)
+
+
+@writes(0)
+def _emit_copy(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: tuple[()]) -> None:
+    target, to, apart, rows, columns, source, at, source_apart = parameters
+    number = builder.index
+    with builder.loop(0, number(rows)) as i:
+        begins, target_begins = number(at) + i * number(source_apart), number(to) + i * number(apart)
+        with builder.loop(0, number(columns), attributes=PARALLEL) as j:
+            value = builder.load(builder.strided_view(source, begins + j, (1,), (1,)), [0])
+            builder.store(value, builder.strided_view(target, target_begins + j, (1,), (1,)), [0])

@@ -1,0 +1,45 @@
+// RUN: hlo-opt %s --convert-linalg-to-scf | filecheck %s
+
+// Copies and fills of long rows call functions for all sizes.
+// CHECK-LABEL: @copy
+// CHECK-NOT:     memref.load
+// CHECK:         func.call @copy_copy(%out, {{.*}}, %x
+// CHECK:       func.func private @copy_copy({{.*}} attributes {xhlo.shared, xhlo.written = array<i64: 0>}
+func.func private @copy(%x: memref<40x200xf32>, %out: memref<40x300xf32>) attributes {hlo.kernel = "concatenate"} {
+  %part = memref.reinterpret_cast %out to offset: [100], sizes: [40, 200], strides: [300, 1] : memref<40x300xf32> to memref<40x200xf32, strided<[300, 1], offset: 100>>
+  "memref.copy"(%x, %part) : (memref<40x200xf32>, memref<40x200xf32, strided<[300, 1], offset: 100>>) -> ()
+  return
+}
+
+// Zeros are a fact of the function, which is memset then; other values are parameters.
+// CHECK-LABEL: @fills
+// CHECK:         %[[ONE:.*]] = arith.constant 1.000000e+00
+// CHECK:         func.call @fills_fill(%x, {{[^:]*}}) : (memref<4096xf32>, index, index, index, index) -> ()
+// CHECK:         func.call @fills_fill_1(%y, {{.*}}, %[[ONE]])
+func.func private @fills(%x: memref<4096xf32>, %y: memref<4096xf32>) attributes {hlo.kernel = "loop"} {
+  %zero = arith.constant 0.000000e+00 : f32
+  %one = arith.constant 1.000000e+00 : f32
+  linalg.fill ins(%zero : f32) outs(%x : memref<4096xf32>)
+  linalg.fill ins(%one : f32) outs(%y : memref<4096xf32>)
+  return
+}
+
+// Short rows, and few elements, stay loops.
+// CHECK-LABEL: @short
+// CHECK-NOT:     func.call
+// CHECK:         return
+func.func private @short(%x: memref<400x20xf32>, %few: memref<500xf32>, %out: memref<400x30xf32>, %one: memref<500xf32>) attributes {hlo.kernel = "concatenate"} {
+  %part = memref.reinterpret_cast %out to offset: [0], sizes: [400, 20], strides: [30, 1] : memref<400x30xf32> to memref<400x20xf32, strided<[30, 1]>>
+  "memref.copy"(%x, %part) : (memref<400x20xf32>, memref<400x20xf32, strided<[30, 1]>>) -> ()
+  "memref.copy"(%few, %one) : (memref<500xf32>, memref<500xf32>) -> ()
+  return
+}
+
+// So do copies between parameters that may be one buffer, and within one.
+// CHECK-LABEL: @one_buffer
+// CHECK-NOT:     func.call
+// CHECK:         return
+func.func private @one_buffer(%x: memref<4096xf32>, %out: memref<4096xf32>) attributes {hlo.kernel = "loop", xhlo.shared_buffers = array<i64: 0, 1>} {
+  "memref.copy"(%x, %out) : (memref<4096xf32>, memref<4096xf32>) -> ()
+  return
+}
