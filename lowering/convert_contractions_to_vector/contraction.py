@@ -17,9 +17,11 @@ from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType
 from xdsl.dialects.linalg.ops import GenericOp, YieldOp
 from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
+from ...hlo_dialect.limits import MAX_RANK
 from ..loop_nests.loop_builder import buffer_of
 from ..loop_nests.nest import Access, Nest, nest_of_generic
 from .epilogue import joined, separated
+from .factors.computed import NONE, Computed, ComputedFactor
 
 Element: TypeAlias = Float32Type | Float64Type | IntegerType[Any, Any]
 
@@ -60,6 +62,10 @@ class Contraction:
     """An elementwise operation after the product, over the loops of `outer`, m and n."""
     sums: tuple[Nest, ...] = ()
     """What combines the rows of C, or of the epilogue's results, over the same loops."""
+    computed_a: ComputedFactor | None = None
+    """What computes A while it is packed, over the loops of `outer`, `outer_k`, m and k; `a` says how A would lie."""
+    computed_b: ComputedFactor | None = None
+    """The same of B, with n instead of m."""
 
     def transposed(self) -> Contraction:
         """The same product as `C^T = B^T A^T`."""
@@ -72,7 +78,16 @@ class Contraction:
         epilogue = None if self.epilogue is None else self.epilogue.permuted(order)
         sums = tuple(nest.permuted(order) for nest in self.sums)
         m, n = swap(self.n), swap(self.m)
-        return Contraction(self.b, self.a, self.c, m, n, swap(self.k), outer, outer_k, self.element, epilogue, sums)
+        computed = self.computed_b, self.computed_a
+        element = self.element
+        return Contraction(
+            self.b, self.a, self.c, m, n, swap(self.k), outer, outer_k, element, epilogue, sums, *computed
+        )
+
+    @property
+    def computes(self) -> bool:
+        """Whether a factor is computed while it is packed."""
+        return self.computed_a is not None or self.computed_b is not None
 
     @property
     def factors(self) -> tuple[Attribute, Attribute]:
@@ -98,11 +113,15 @@ class Contraction:
 
 
 def contraction_of(
-    op: GenericOp, epilogue: GenericOp | None = None, sums: Sequence[tuple[GenericOp, Sequence[int]]] = ()
+    op: GenericOp,
+    epilogue: GenericOp | None = None,
+    sums: Sequence[tuple[GenericOp, Sequence[int]]] = (),
+    computed: Computed = NONE,
 ) -> Contraction | None:
     """
-    The contraction that a generic computes, with its epilogue, and with generics that combine rows of what both write,
-    each with its loops for the dimensions of that; None if it is no matrix product in f32, f64 or i32.
+    The contraction that a generic computes, with its epilogue, with generics that combine rows of what both write, each
+    with its loops for the dimensions of that, and with those that compute its factors; None if it is no matrix product
+    in f32, f64 or i32.
     """
     found = sums_of_products(op, epilogue)
     if found is None:
@@ -113,7 +132,31 @@ def contraction_of(
         accesses, _, nest_of_sum = joined(nest, each, order)
         nest = replace(nest, inputs=(*nest.inputs, *accesses))
         after.append(nest_of_sum)
-    return canonical_contraction(nest, element, own, after)
+    makers: list[_Maker | None] = []
+    for number, generic in enumerate(computed):
+        makers.append(None if generic is None else _Maker(len(nest.inputs), (number + 1) * MAX_RANK, generic))
+        if generic is not None:
+            accesses, dims, _ = joined(nest, generic, operand=number)
+            asked = {dim + (number + 1) * MAX_RANK: loop for dim, loop in dims.items()}
+            nest = replace(nest, inputs=(*nest.inputs, *accesses), dims=nest.dims | asked)
+    return canonical_contraction(nest, element, own, after, makers)
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """A generic that computes a factor, as a part of the product's nest."""
+
+    first: int
+    """The number of its first input among the nest's."""
+    dims: int
+    """What was added to its dimensions, so that those that it asks for are apart from others'."""
+    generic: GenericOp
+
+    def computed(self, nest: Nest, order: Sequence[int]) -> ComputedFactor:
+        """The factor over loops `order` of the product's nest."""
+        found = separated(nest, self.first, nest_of_generic(self.generic), order)
+        asked = {dim - self.dims: loop for dim, loop in found.dims.items() if 0 <= dim - self.dims < MAX_RANK}
+        return ComputedFactor(replace(found, dims=asked))
 
 
 def sums_of_products(op: GenericOp, epilogue: GenericOp | None = None) -> tuple[Nest, Element, Nest | None] | None:
@@ -163,11 +206,15 @@ def _source(value: SSAValue) -> int | None:
 
 
 def canonical_contraction(
-    nest: Nest, element: Element, epilogue: Nest | None = None, sums: Sequence[Nest] = ()
+    nest: Nest,
+    element: Element,
+    epilogue: Nest | None = None,
+    sums: Sequence[Nest] = (),
+    makers: Sequence[_Maker | None] = (None, None),
 ) -> Contraction | None:
     """
     The contraction of a nest that adds products; None if it is no matrix product. The nest's inputs after the first
-    two are those and the outputs of the epilogue, and then of each of the sums.
+    two are those and the outputs of the epilogue, then of each of the sums, then of what computes the factors.
     """
     nest = nest.without_unit_loops()
     kinds = [_kind(nest, loop) for loop in range(len(nest.sizes))]
@@ -202,7 +249,9 @@ def canonical_contraction(
         after.append(separated(nest, count, own, loops))
         count += len(own.inputs) + len(own.outputs)
     first = None if epilogue is None else after.pop(0)
-    product = Contraction(lhs, rhs, out, m, n, k, outer, outer_k, element, first, tuple(after))
+    orders = ([places[id(loop)] for loop in (*outer, *outer_k, side, k)] for side in (m, n))
+    computed = [None if x is None else x.computed(nest, order) for x, order in zip(makers, orders, strict=True)]
+    product = Contraction(lhs, rhs, out, m, n, k, outer, outer_k, element, first, tuple(after), *computed)
     return product.transposed() if n.c != 1 and m.c == 1 else product
 
 

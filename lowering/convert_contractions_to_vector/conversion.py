@@ -24,12 +24,13 @@ from .constants import ConstantFactors, KernelConstants, constants_of
 from .contraction import Contraction, contraction_of
 from .direct import DirectProductEmitter, block_rows, oriented, reads_both_in_place, reads_in_place, streams
 from .epilogue import epilogue_of
+from .factors.computed import NONE, Computed, computed_factors
+from .factors.rearranged import alternates, with_matrices_apart
 from .images import convert_images
 from .kernel import ProductEmitter
 from .lanes.emission import emit_lane_product, is_in_parts
 from .lanes.products import LaneProduct, lane_product_of
 from .padding import PaddedProductEmitter, padding_of, rows_of
-from .rearranged import alternates, with_matrices_apart
 from .row_products import convert_row_products
 from .small import emit_small, is_small
 from .split import add_chunks, cut_of, in_chunks
@@ -50,7 +51,7 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine, constants: Kerne
     if not rows and convert_images(kernel, structured, absorbed_fills(structured), machine, constants):
         return
     builder = LoopBuilder(kernel)
-    for op, fill, epilogue, product, columns, small in _products(kernel, structured, machine):
+    for op, fill, epilogue, product, columns, small, computed in _products(kernel, structured, machine):
         last = epilogue or op
         overwrite = fill is not None and is_zero(fill.inputs[0])
         builder.insert_at(last)
@@ -63,7 +64,7 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine, constants: Kerne
             if columns is not None:
                 product = with_columns(builder, product, columns)
             product = oriented(product, machine)
-            if alternates(product, constants_of(kernel)):
+            if not product.computes and alternates(product, constants_of(kernel)):
                 product = with_matrices_apart(builder, product)
             # Other sums stay, as loops of their own.
             product = replace(product, sums=tuple(filter(combines_columns, product.sums)))
@@ -73,7 +74,9 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine, constants: Kerne
             begun = [fill for each in done if isinstance(each, GenericOp) for fill in fills.get(each, ())]
             padding = (*done, *filter(None, begun))
         unread, target = [value.owner for value in op.inputs[2:]], op.outputs[0]
-        for dead in dict.fromkeys((last, op, fill if overwrite else None, *unread, *padding)):
+        makers = [each for each in computed if each is not None]
+        unread += [each.outputs[0].owner for each in makers]
+        for dead in dict.fromkeys((last, op, fill if overwrite else None, *makers, *unread, *padding)):
             if isinstance(dead, Operation):
                 erase_op(dead)
         if isinstance(target.owner, memref.AllocOp) and target.first_use is None:
@@ -95,6 +98,8 @@ class _Product(NamedTuple):
     """The columns of C that it is a part of; see together.py."""
     small: bool = False
     """Whether it is multiplied by the function for small products."""
+    computed: Computed = NONE
+    """The generics that compute its factors while they are packed."""
 
 
 def _products(
@@ -129,12 +134,14 @@ def _products(
         # No tile of a sum in chunks is complete before the chunks are added.
         whole = columns is None and cut_of(oriented(product, machine)) is None
         epilogue = epilogue_of(op, fill, shared) if whole else None
+        computed = computed_factors(op, shared) if whole and not rows else NONE
         sums = sums_after(op, epilogue or op) if whole else []
-        together = contraction_of(op, epilogue, sums) if epilogue is not None or sums else None
+        together = contraction_of(op, epilogue, sums, computed) if epilogue is not None or sums else None
         if together is None:
-            yield _Product(op, fill, None, product, columns)
+            alone = contraction_of(op, computed=computed)
+            yield _Product(op, fill, None, alone or product, columns, computed=computed if alone else NONE)
         else:
-            yield _Product(op, fill, epilogue, together, columns)
+            yield _Product(op, fill, epilogue, together, columns, computed=computed)
 
 
 def emit_product(
@@ -190,6 +197,8 @@ class _Plan:
 
 
 def _plan(product: Contraction, machine: Machine, kernel: func.FuncOp) -> _Plan:
+    if product.computes:
+        return _Plan(block(product, machine, packed=True), a_packed=True, b_packed=True)
     blocking = block(product, machine)
     b_packed = True
     if product.n.size >= blocking.lanes and product.b.root not in constants_of(kernel):
@@ -235,7 +244,7 @@ def tilings_of(kernel: func.FuncOp, machine: Machine) -> dict[GenericOp, list[Ti
     if Kernel(kernel).rows or not any(CONTRACTION in op.attributes for op in structured):
         return {}
     found: dict[GenericOp, list[Tiling]] = {}
-    for op, _, _, product, columns, small in _products(kernel, structured, machine):
+    for op, _, _, product, columns, small, _ in _products(kernel, structured, machine):
         if isinstance(product, LaneProduct) or columns is not None or small:
             continue
         product = oriented(product, machine)
@@ -260,6 +269,7 @@ class ConvertContractionsToVectorPass(HloPass):
              columns follow others in C, but not in B, B is copied. A convolution's tasks pad the rows of its input that
              they read, if each is in few windows. Where no factor is shared by the columns, as in depthwise
              convolutions, vectors of both are multiplied (lanes/).
+    A factor that an elementwise generic computes for the product alone is computed piece by piece, as it is packed.
     Factors are widened when they are packed, or read: f16, bf16, i8 and i16 to the product's type. Where the machine
     multiplies and adds groups of integers (byte-dots: four i8, pair-dots: two i16), neighbours along k are packed
     together instead; so are pairs of bf16 (bfloat-dots), whose panels state their least number (panel.py).

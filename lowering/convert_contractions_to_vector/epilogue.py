@@ -85,17 +85,16 @@ def _compute_in_place(
 
 
 def joined(
-    product: Nest, epilogue: GenericOp, order: Sequence[int] | None = None
+    product: Nest, generic: GenericOp, order: Sequence[int] | None = None, operand: int = -1
 ) -> tuple[tuple[Access | SSAValue, ...], dict[int, int | None], Nest]:
     """
-    The epilogue's accesses along the loops of the product's nest, the loops that it asks for, and its own nest.
-
-    Loop order[i] of the epilogue, or i, is dimension i of C.
+    The accesses of a generic beside a product along the loops of the product's nest, the loops that it asks for, and
+    its own nest. Its loop order[i], or i, is dimension i of an operand of the product: C, if it is the epilogue.
     """
-    own = nest_of_generic(epilogue)
+    own = nest_of_generic(generic)
     own = own if order is None else own.permuted(order)
     assert isinstance(product.op, GenericOp)
-    place = product.op.indexing_maps.data[-1].data
+    place = product.op.indexing_maps.data[operand].data
     loops = [expr.position for expr in place.results if isinstance(expr, AffineDimExpr)]
 
     def along(access: Access) -> Access:
@@ -110,8 +109,8 @@ def joined(
 
 def separated(product: Nest, count: int, own: Nest, order: Sequence[int]) -> Nest:
     """
-    The epilogue as a nest over loops `order` of the product's, whose inputs after the first `count` are the operands of
-    its own nest, and perhaps others.
+    A generic beside a product as a nest over loops `order` of the product's, whose inputs after the first `count` are
+    the operands of its own nest, and perhaps others.
     """
     accesses = product.inputs[count : count + len(own.inputs) + len(own.outputs)]
     inputs, outputs = accesses[: len(own.inputs)], accesses[len(own.inputs) :]

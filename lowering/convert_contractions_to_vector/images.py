@@ -47,6 +47,9 @@ from .row_plan import stays_within, used_only_by
 from .small import MOST_OF_NARROW, emit_small, is_small
 from .vectors import VectorBuilder
 
+LOOPS_OF_MATRICES = 3
+"""Loops of a product of two matrices, which has no images."""
+
 Emit = Callable[[IndexValue, Mapping[SSAValue, SSAValue]], None]
 """Emits a step for an image, on the buffers that stand for the kernel's own."""
 
@@ -92,6 +95,8 @@ def plan_images(ops: Sequence[Structured], absorbed: Absorbed) -> ImagePlan | No
     images = [result, *written] if follows else [*written]
     if not images or not all(map(_is_local, images)):
         return None
+    if not follows and len(nests[product].without_unit_loops().sizes) == LOOPS_OF_MATRICES:
+        return None  # One matrix product, which computes its factors while it packs them.
     count = buffer_of(images[0]).get_shape()[0]
     loop = _image_loop(nests[product], [root for root in _roots(nests[product]) if root is not result], count)
     if loop is None or not is_zero(initial_values(product, absorbed)[0]) or count < 2:

@@ -161,6 +161,7 @@ class ProductEmitter:
         b_around = number_matrices(sizes, [loop.b for loop in around])
         a = Operand(product.a, a_around, m.size, m.a, k.size, k.a, blocking.mr, blocking.group, a_once)
         b = Operand(product.b, b_around, n.size, n.b, k.size, k.b, blocking.nr, blocking.group, b_once)
+        a, b = replace(a, computed=product.computed_a), replace(b, computed=product.computed_b)
         if b_once:
             b = replace(b, run=min(MOST_LOCAL, blocking.tile_n, panels_in_run(b, LOCAL_RUN)))
         packer_of_a = self.packer(a, BIAS if blocking.group == BYTES else 0)

@@ -27,6 +27,7 @@ from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Access
 from .blocking import ENOUGH_TASKS, Blocking
+from .factors.computed import STEPS, ComputedFactor
 from .panel import MAGNITUDE, Packed, Panel, emit_least
 from .shared_function import call_known, writes
 from .sums.factor_columns import ColumnSums
@@ -78,6 +79,8 @@ class Operand:
     """Whether each panel is needed only once and so packed when needed, one pass at a time, instead of beforehand."""
     run: int = 1
     """Panels that are packed together then."""
+    computed: ComputedFactor | None = None
+    """What computes it, piece by piece; `access` and the strides then say how it would lie in memory."""
 
     @property
     def panels(self) -> int:
@@ -95,7 +98,8 @@ class Operand:
 def panels_in_run(operand: Operand, run: int) -> int:
     """The panels that share `run` bytes of a row; one if rows do not lie across panels, or the matrix is small."""
     bytes_each = width_of(buffer_of(operand.access.root).element_type) // 8
-    if operand.stride != 1 or operand.size * operand.k_size * bytes_each <= CPU.l2_bytes:
+    small = operand.size * operand.k_size * bytes_each <= CPU.l2_bytes
+    if operand.stride != 1 or (small and operand.computed is None):
         return 1
     return max(1, min(operand.panels, run // (operand.width * bytes_each)))
 
@@ -338,11 +342,17 @@ class Packer:
         if self.sums is not None:
             with builder.loop(*panels) as panel:
                 self.sums.clear(piece, panel)
+        together = self.operand.run if operand.local else self.run
         with builder.loop(0, total, step=ROWS) as done:
             count = builder.min(total - done, ROWS)
+            piece_of_run = self._computed_run(position, panels, (lower + done, count), together)
             with builder.loop(*panels) as panel:
                 at = place(panel) + done * operand.width
-                self._fill(position, panel, lower + done, count, at, rows)
+                if piece_of_run is None:
+                    self._fill(position, panel, lower + done, count, at, rows)
+                else:
+                    begin = (panel - panels[0]) * operand.width
+                    self._copy((piece_of_run, begin), panel, together * operand.width, count, at, None)
                 if self.sums is not None:
                     self.sums.add(self.buffer, at, count, piece, panel, first=False)
 
@@ -351,26 +361,76 @@ class Packer:
     ) -> None:
         """Copy `count` elements along k, at most `rows`, from `lower`, of panel `which` to `buffer[target_at..]`."""
         builder, operand = self.builder, self.operand
+        if operand.computed is not None:
+            self._fill_computed(position, which, (lower, count), target_at, rows)
+            return
         source = operand.access.offset_at(builder)
         for loop, index in zip(operand.around, position, strict=True):
             source += index * loop.stride
         first = which * operand.width
         source += first * operand.stride
         source += lower * operand.k_stride
-        even = operand.size % operand.width == 0
-        filled = operand.width if even else builder.min(operand.size - first, operand.width)
         along_k = operand.stride != 1
         moving = operand.stride if along_k else operand.k_stride
-        arguments = (operand.access.root, source, self.buffer, target_at, moving, count, filled)
+        steps = (rows, operand.k_stride) if along_k else None
+        self._copy((operand.access.root, source), which, moving, count, target_at, steps)
+
+    def _filled(self, which: Index) -> Index:
+        """The rows or columns of panel `which` that are inside the matrix."""
+        operand = self.operand
+        if operand.size % operand.width == 0:
+            return operand.width
+        return self.builder.min(operand.size - which * operand.width, operand.width)
+
+    def _copy(
+        self,
+        source: tuple[SSAValue, Index],
+        which: Index,
+        moving: Index,
+        count: Index,
+        target_at: Index,
+        along_k: tuple[int, int] | None,
+    ) -> None:
+        """Copy `count` elements along k of panel `which`, from `source`; the rest as in `_Facts` and `Panel`."""
+        operand = self.operand
+        arguments = (*source, self.buffer, target_at, moving, count, self._filled(which))
         facts = _Facts(
             width=operand.width,
             group=operand.group,
             lanes=self.lanes,
             bias=self.bias,
-            even=even,
-            along_k=(rows, operand.k_stride) if along_k else None,
+            even=operand.size % operand.width == 0,
+            along_k=along_k,
         )
-        call_known(builder, self.kernel, "pack", arguments, facts, _emit)
+        call_known(self.builder, self.kernel, "pack", arguments, facts, _emit)
+
+    def _fill_computed(
+        self, position: Sequence[Index], which: Index, depth: tuple[Index, Index], target_at: Index, rows: int
+    ) -> None:
+        """As `_fill`, for a factor that is computed: a few steps along k after the other."""
+        builder, operand, (lower, count) = self.builder, self.operand, depth
+        assert operand.computed is not None
+        steps, by_steps = min(STEPS, -(-rows // operand.group) * operand.group), operand.stride == 1
+        sides = (steps, operand.width) if by_steps else (operand.width, steps)
+        scratch = operand.computed.scratch(*sides, builder)
+        across = which * operand.width, self._filled(which)
+        with builder.loop(0, count, step=steps) as done:
+            size = builder.min(count - done, steps)
+            operand.computed.compute(builder, position, across, (lower + done, size), scratch, by_steps)
+            at = target_at + done * operand.width
+            self._copy((scratch, 0), which, sides[1], size, at, None if by_steps else (steps, 1))
+
+    def _computed_run(
+        self, position: Sequence[Index], panels: tuple[Index, Index], depth: tuple[Index, Index], together: int
+    ) -> SSAValue | None:
+        """A few rows of some panels, at most `together`, of a factor that is computed, as `[k, columns]`."""
+        builder, operand = self.builder, self.operand
+        if operand.computed is None:
+            return None
+        scratch = operand.computed.scratch(ROWS, together * operand.width, builder)
+        first, end = panels[0] * operand.width, builder.min(panels[1] * operand.width, operand.size)
+        operand.computed.compute(builder, position, (first, end - first), depth, scratch, by_steps=True)
+        return scratch
 
 
 @dataclass(frozen=True)

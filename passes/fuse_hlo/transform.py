@@ -51,7 +51,8 @@ class FuseHloPass(HloPass):
     strategy=none makes each operation a fusion of its own. Elementwise operations are fused into the matrix product or
     convolution that they follow, the zeros around its input into a convolution, as well as what comes before and after
     one of small images at other indices, and the conversion of a narrow factor, the slice of stacked ones, and the sums
-    of a factor's columns, or the result's, into a product; epilogues=dots, or none, is for targets whose kernels apply
+    of a factor's columns, or the result's, into a product; values that large products alone read are computed while
+    they pack them, where that moves fewer bytes; epilogues=dots, or none, is for targets whose kernels apply
     elementwise operations to matrix products only, or to nothing. Products of rows are part of row fusions, by factors
     that a kernel packs, which may be slices, with the transposes and concatenations of their results, or by factors
     whose tiles it streams, which is for GPUs; row-products=none is for targets whose row kernels cannot multiply.
@@ -89,6 +90,11 @@ class FuseHloPass(HloPass):
                 from .result_sums import fuse_result_sums
 
                 yield from fuse_result_sums(block, given)
+            if _has_products(block):
+                # Only programs with products import what is done around them.
+                from .computed_factors import fuse_computed_factors
+
+                yield from fuse_computed_factors(block, given)
         if self.row_products == "packed":
             yield from fuse_row_views(block, given)
 
@@ -109,6 +115,10 @@ class FuseHloPass(HloPass):
                 final = [revised.get(decision.node, decision) for decision in plan.decisions]
                 for decision in dict.fromkeys((*final, *revised.values())):
                     engine.emit(decision.remark())
+
+
+def _has_products(block: Block) -> bool:
+    return any(isinstance(op, FusionOp) and op.kind.data == "dot" for op in block.ops)
 
 
 def sink_constants(block: Block) -> None:

@@ -23,7 +23,7 @@ from ...loop_nests.nest import Access, Nest
 from ..blocking import MIN_MULTIPLICATIONS
 from ..contraction import Element, Loop, sums_of_products
 from ..epilogue import separated
-from ..rearranged import copied
+from ..factors.rearranged import copied
 
 LEAST_LANES = 4
 """Fewest neighbours that are worth a vector."""

@@ -13,11 +13,11 @@ from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
-from ...dialects.support.buffers import memref_type, row_major
-from ..convert_linalg_to_scf.elementwise import emit_elementwise
-from ..loop_nests.loop_builder import LoopBuilder, buffer_of
-from ..loop_nests.nest import Access, Nest
-from .contraction import Contraction, Loop
+from ....dialects.support.buffers import memref_type, row_major
+from ...convert_linalg_to_scf.elementwise import emit_elementwise
+from ...loop_nests.loop_builder import LoopBuilder, buffer_of
+from ...loop_nests.nest import Access, Nest
+from ..contraction import Contraction, Loop
 
 LEAST_COPIED = 4096
 """Elements of B from which a copy is worth its loops."""

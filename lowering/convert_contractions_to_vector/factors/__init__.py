@@ -1,0 +1,1 @@
+"""Factors that are not packed as they lie in memory."""

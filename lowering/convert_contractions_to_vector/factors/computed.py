@@ -1,0 +1,121 @@
+"""
+Factors of a product that an elementwise generic computes, such as normalized rows or an activation: they are computed
+piece by piece, each just before it is packed, and never go to memory as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import memref
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+
+from ....dialects.support.buffers import memref_type
+from ....dialects.support.views import root_buffer
+from ...loop_nests.emission import NestEmitter
+from ...loop_nests.kernel_builder import Index
+from ...loop_nests.loop_builder import LoopBuilder, buffer_of
+from ...loop_nests.nest import Access, Nest, nest_of_generic
+
+STEPS = 256
+"""Elements along k of a panel that are computed together, into the L1 cache: a multiple of all groups."""
+
+Computed = tuple["GenericOp | None", "GenericOp | None"]
+"""The generics that compute the two factors."""
+
+NONE: Computed = (None, None)
+
+
+def computed_factors(op: GenericOp, shared: Collection[SSAValue]) -> Computed:
+    """
+    The generics that compute the factors of a product for it alone. `shared`: buffers that may be those of results.
+    """
+    first, second = (_maker_of(op, number, shared) for number in range(2))
+    return first, second
+
+
+def _maker_of(op: GenericOp, number: int, shared: Collection[SSAValue]) -> GenericOp | None:
+    factor = op.inputs[number]
+    if not isinstance(factor.owner, memref.AllocOp) or list(op.inputs).count(factor) != 1:
+        return None
+    users = {use.operation for use in factor.uses} - {op}
+    (maker,) = users if len(users) == 1 else (None,)
+    if not isinstance(maker, GenericOp) or list(maker.outputs) != [factor] or factor in maker.inputs:
+        return None
+    nest = nest_of_generic(maker)
+    own = tuple(AffineDimExpr(dim) for dim in range(len(nest.sizes)))
+    (*_, written), places = maker.indexing_maps.data, op.indexing_maps.data[number].data.results
+    if any(nest.reduction) or 0 in nest.sizes or written.data.results != own or _reads_output(maker):
+        return None
+    loops = [expr.position for expr in places if isinstance(expr, AffineDimExpr)]
+    if len(set(loops)) != len(own) or any(root_buffer(value) in shared for value in maker.inputs):
+        return None
+    return maker if _stays_computable(maker, op) else None
+
+
+def _reads_output(maker: GenericOp) -> bool:
+    return maker.body.block.args[-1].first_use is not None
+
+
+def _stays_computable(maker: GenericOp, op: GenericOp) -> bool:
+    """Whether nothing between the two writes what the first reads."""
+    read = {root_buffer(value) for value in maker.inputs}
+    between: Operation | None = maker.next_op
+    while between is not None and between is not op:
+        if isinstance(between, (GenericOp, FillOp)):
+            written = [root_buffer(value) for value in between.outputs]
+        elif isinstance(between, memref.CopyOp):
+            written = [root_buffer(between.destination)]
+        else:
+            written = [] if not between.regions else list(read)
+        if not read.isdisjoint(written):
+            return False
+        between = between.next_op
+    return between is op
+
+
+@dataclass(frozen=True)
+class ComputedFactor:
+    """A factor, by the nest that computes it: over the loops around the product, rows of A or columns of B, and k."""
+
+    nest: Nest
+
+    def scratch(self, rows: int, columns: int, builder: LoopBuilder) -> SSAValue:
+        """A buffer of the present task for a piece of the factor."""
+        (output,) = self.nest.outputs
+        return builder.alloca(memref_type((rows, columns), buffer_of(output.root).element_type))
+
+    def compute(
+        self,
+        builder: LoopBuilder,
+        position: Sequence[Index],
+        across: tuple[Index, Index],
+        along: tuple[Index, Index],
+        scratch: SSAValue,
+        by_steps: bool,
+    ) -> None:
+        """
+        Compute a piece: `across`, the first of some rows or columns and their number, and `along` the same along k,
+        into `scratch[k, row]` if `by_steps`, else `scratch[row, k]`. `position`: the indices of the loops around.
+        """
+        location, builder.location = builder.location, self.nest.op.location
+        emitter = NestEmitter(builder, self.nest)
+        row, step = self.nest.bound, self.nest.bound + 1
+        bounds = {row: (across[0], across[0] + across[1]), step: (along[0], along[0] + along[1])}
+        for k, access in enumerate(self.nest.inputs):
+            if isinstance(access, Access):
+                emitter.view(k, access)
+        with emitter.scope():
+            for loop, index in enumerate(position):
+                emitter.indices[loop] = index
+            emitter.load_ready()
+            with emitter.loops([step, row] if by_steps else [row, step], bounds):
+                (value,) = emitter.body()
+                at = [emitter.indices[row], emitter.indices[step]]
+                begin = [across[0], along[0]]
+                places = [index - first for index, first in zip(at, begin, strict=True) if index is not None]
+                builder.store(value, scratch, places[::-1] if by_steps else places)
+        builder.location = location

@@ -1,0 +1,108 @@
+// RUN: hlo-opt %s --fuse-hlo --fuse-remarks -o %t.mlir 2> %t.remarks
+// RUN: filecheck %s < %t.mlir
+// RUN: filecheck %s --check-prefix=REMARK < %t.remarks
+// RUN: hlo-opt %s --fuse-hlo=epilogues=dots | filecheck %s --check-prefix=APART
+
+// A product and the gradient of its weights compute an activation from what it was applied to, which a third reads.
+
+// REMARK: remark: fused hlo.tanh again into the dot fusion of hlo.dot_general: saves 2097.2 KB
+
+// CHECK-LABEL: func.func @activation
+// CHECK:       %[[PRE:.*]] = hlo.fusion dot (%[[X:.*]] = %x : tensor<512x256xf32>, %[[U:.*]] = %u : tensor<256x512xf32>) -> tensor<512x512xf32>
+// CHECK-NOT:     hlo.tanh
+// CHECK:       %[[OUT:.*]] = hlo.fusion dot (%[[P:.*]] = %[[PRE]] : tensor<512x512xf32>, %[[W:.*]] = %w : tensor<512x256xf32>)
+// CHECK:         %[[A:.*]] = hlo.tanh %[[P]]
+// CHECK:         hlo.dot_general %[[A]], %[[W]]
+// CHECK:       hlo.fusion dot (%[[P:.*]] = %[[PRE]] : tensor<512x512xf32>, %[[D:.*]] = %d : tensor<512x256xf32>)
+// CHECK:         %[[A:.*]] = hlo.tanh %[[P]]
+// CHECK:         hlo.dot_general %[[A]], %[[D]]
+
+// APART-LABEL: func.func @activation
+// APART:       hlo.fusion dot
+// APART:       hlo.fusion loop
+// APART:         hlo.tanh
+func.func @activation(%x: tensor<512x256xf32>, %u: tensor<256x512xf32>, %w: tensor<512x256xf32>, %d: tensor<512x256xf32>) -> (tensor<512x256xf32>, tensor<512x256xf32>, tensor<512x512xf32>) {
+  %0 = hlo.dot_general %x, %u, contracting_dims = [1] x [0] : (tensor<512x256xf32>, tensor<256x512xf32>) -> tensor<512x512xf32>
+  %1 = hlo.tanh %0 : tensor<512x512xf32>
+  %2 = hlo.dot_general %1, %w, contracting_dims = [1] x [0] : (tensor<512x512xf32>, tensor<512x256xf32>) -> tensor<512x256xf32>
+  %3 = hlo.dot_general %1, %d, contracting_dims = [0] x [0] : (tensor<512x512xf32>, tensor<512x256xf32>) -> tensor<512x256xf32>
+  return %2, %3, %0 : tensor<512x256xf32>, tensor<512x256xf32>, tensor<512x512xf32>
+}
+
+// Rows that are divided by their sums are computed from both; the row fusion returns the sums alone.
+
+// CHECK-LABEL: func.func @rows
+// CHECK:       %[[S:.*]] = hlo.fusion row<1> (%[[X:.*]] = %x : tensor<256x768xf32>) -> tensor<256xf32>
+// CHECK:         hlo.reduce
+// CHECK-NOT:     hlo.divide
+// CHECK:       hlo.fusion dot (%[[T:.*]] = %[[S]] : tensor<256xf32>, %[[X:.*]] = %x : tensor<256x768xf32>, %[[W:.*]] = %w
+// CHECK:         %[[B:.*]] = hlo.broadcast_in_dim %[[T]], dims = [0]
+// CHECK:         %[[A:.*]] = hlo.divide %[[X]], %[[B]]
+// CHECK:         hlo.dot_general %[[A]], %[[W]]
+func.func @rows(%x: tensor<256x768xf32>, %w: tensor<768x768xf32>) -> tensor<256x768xf32> {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.reduce(%x init: %zero) applies hlo.add across dimensions = [1] : (tensor<256x768xf32>, tensor<f32>) -> tensor<256xf32>
+  %1 = hlo.broadcast_in_dim %0, dims = [0] : (tensor<256xf32>) -> tensor<256x768xf32>
+  %2 = hlo.divide %x, %1 : tensor<256x768xf32>
+  %3 = hlo.dot_general %2, %w, contracting_dims = [1] x [0] : (tensor<256x768xf32>, tensor<768x768xf32>) -> tensor<256x768xf32>
+  return %3 : tensor<256x768xf32>
+}
+
+// What one product reads needs no kernel of its own, if it is of no more than one large operand.
+
+// CHECK-LABEL: func.func @alone
+// CHECK-NEXT:  hlo.fusion dot
+// CHECK:         hlo.negate
+func.func @alone(%x: tensor<512x256xf32>, %w: tensor<256x512xf32>) -> tensor<512x512xf32> {
+  %0 = hlo.negate %x : tensor<512x256xf32>
+  %1 = hlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<512x256xf32>, tensor<256x512xf32>) -> tensor<512x512xf32>
+  return %1 : tensor<512x512xf32>
+}
+
+// Not what others read too, what products of few rows read, what would be read twice as much, or what takes long.
+
+// CHECK-LABEL: func.func @others
+// CHECK:       hlo.fusion loop
+// CHECK:         hlo.negate
+func.func @others(%x: tensor<512x256xf32>, %w: tensor<256x512xf32>) -> (tensor<512x512xf32>, tensor<512x256xf32>) {
+  %0 = hlo.negate %x : tensor<512x256xf32>
+  %1 = hlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<512x256xf32>, tensor<256x512xf32>) -> tensor<512x512xf32>
+  return %1, %0 : tensor<512x512xf32>, tensor<512x256xf32>
+}
+
+// CHECK-LABEL: func.func @few_rows
+// CHECK:       hlo.fusion loop
+// CHECK:         hlo.negate
+func.func @few_rows(%x: tensor<64x512xf32>, %w: tensor<512x512xf32>) -> tensor<64x512xf32> {
+  %0 = hlo.negate %x : tensor<64x512xf32>
+  %1 = hlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<64x512xf32>, tensor<512x512xf32>) -> tensor<64x512xf32>
+  return %1 : tensor<64x512xf32>
+}
+
+// CHECK-LABEL: func.func @more_bytes
+// CHECK:       hlo.fusion loop
+// CHECK:         hlo.add
+func.func @more_bytes(%x: tensor<512x256xf32>, %y: tensor<512x256xf32>, %z: tensor<512x256xf32>, %w: tensor<256x512xf32>, %d: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<256x512xf32>) {
+  %0 = hlo.add %x, %y : tensor<512x256xf32>
+  %1 = hlo.multiply %0, %z : tensor<512x256xf32>
+  %2 = hlo.dot_general %1, %w, contracting_dims = [1] x [0] : (tensor<512x256xf32>, tensor<256x512xf32>) -> tensor<512x512xf32>
+  %3 = hlo.dot_general %1, %d, contracting_dims = [0] x [0] : (tensor<512x256xf32>, tensor<512x512xf32>) -> tensor<256x512xf32>
+  return %2, %3 : tensor<512x512xf32>, tensor<256x512xf32>
+}
+
+// REMARK: remark: not fused hlo.tanh with hlo.dot_general: computing it in 3 products takes longer than keeping it
+
+// CHECK-LABEL: func.func @long
+// CHECK:       hlo.fusion loop
+// CHECK:         hlo.tanh
+func.func @long(%x: tensor<512x256xf32>, %w: tensor<256x160xf32>) -> (tensor<512x160xf32>, tensor<512x160xf32>, tensor<512x160xf32>) {
+  %0 = hlo.sine %x : tensor<512x256xf32>
+  %1 = hlo.exponential %0 : tensor<512x256xf32>
+  %2 = hlo.tanh %1 : tensor<512x256xf32>
+  %3 = hlo.negate %w : tensor<256x160xf32>
+  %4 = hlo.abs %w : tensor<256x160xf32>
+  %5 = hlo.dot_general %2, %w, contracting_dims = [1] x [0] : (tensor<512x256xf32>, tensor<256x160xf32>) -> tensor<512x160xf32>
+  %6 = hlo.dot_general %2, %3, contracting_dims = [1] x [0] : (tensor<512x256xf32>, tensor<256x160xf32>) -> tensor<512x160xf32>
+  %7 = hlo.dot_general %2, %4, contracting_dims = [1] x [0] : (tensor<512x256xf32>, tensor<256x160xf32>) -> tensor<512x160xf32>
+  return %5, %6, %7 : tensor<512x160xf32>, tensor<512x160xf32>, tensor<512x160xf32>
+}
