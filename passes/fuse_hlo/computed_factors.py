@@ -10,7 +10,7 @@ from (`lowering/convert_contractions_to_vector/factors/computed.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
@@ -146,7 +146,7 @@ def _chain_of(maker: FusionOp, number: int, given: Container[Operation]) -> _Cha
         if not isinstance(user, FusionOp) or product is None:
             return None
         users[user] = product
-    found = _sources_of(maker, number) if users else None
+    found = sources_of(maker, number) if users else None
     if found is None:
         return None
     chain = _Chain(maker, number, *found, tuple(users), tuple(users.values()))
@@ -197,7 +197,7 @@ def _multiplications(product: DotGeneralOp) -> int:
     return math.prod(_sides(product))
 
 
-def _sources_of(maker: FusionOp, number: int) -> tuple[tuple[Operation, ...], tuple[SSAValue, ...]] | None:
+def sources_of(maker: FusionOp, number: int) -> tuple[tuple[Operation, ...], tuple[SSAValue, ...]] | None:
     """
     The operations by which a result follows from arguments of a fusion, from its other results, and from values of few
     elements; and these. None if there are none.
@@ -240,7 +240,7 @@ def _moved(chain: _Chain) -> FusionOp | None:
     rest = None
     if not chain.is_all:
         returned, added = _returned_by(maker, chain.number), chain.added
-        rest, inside = _without(chain)
+        rest, inside = without(maker, chain.number, added)
         kept = [out for out in maker.outs if out is not chain.value]
         for old, new in zip(kept, rest.outs, strict=False):
             outside[old] = new
@@ -255,35 +255,38 @@ def _moved(chain: _Chain) -> FusionOp | None:
         _compute_in(user, chain, {inside.get(each, each): outside[each] for each in chain.sources})
     erase_op(maker)
     if rest is not None:
-        _drop_unread(rest)
+        drop_unread(rest)
     return rest
 
 
-def _without(chain: _Chain) -> tuple[FusionOp, dict[SSAValue, SSAValue]]:
+def without(
+    maker: FusionOp, number: int, added: Sequence[SSAValue], read: Sequence[SSAValue] = ()
+) -> tuple[FusionOp, dict[SSAValue, SSAValue]]:
     """
-    A fusion that has the maker's operations, returns all but the value, and the sources that it did not return. Also
-    its arguments for those of the maker.
+    A fusion that takes over the maker's operations, before it, and returns all but result `number`, and the values
+    `added` of its body. It has the operands `read` too. Also its arguments for those of the maker.
     """
-    maker, added = chain.maker, chain.added
-    block = new_block([value.type for value in maker.operands])
-    for old, new in zip(maker.body.block.args, block.args, strict=True):
+    operands = [*maker.operands, *read]
+    block = new_block([value.type for value in operands])
+    of_maker = list(zip(maker.body.block.args, block.args, strict=False))
+    for old, new in of_maker:
         new.name_hint = old.name_hint
-    made = taken_into(block, maker, dict(zip(maker.operands, block.args, strict=True)))
-    results = [value for k, value in enumerate(made) if k != chain.number] + added
+    made = taken_into(block, maker, dict(zip(operands, block.args, strict=True)))
+    results = [value for k, value in enumerate(made) if k != number] + [*added]
     append(block, create_op(ReturnOp, operands=results, location=maker.location))
     fusion = create_op(
         FusionOp,
-        operands=list(maker.operands),
+        operands=operands,
         result_types=[value.type for value in results],
         properties=dict(maker.properties),
         regions=[Region([block])],
         location=maker.location,
     )
     insert_before(fusion, maker)
-    return fusion, dict(zip(maker.body.block.args, block.args, strict=True))
+    return fusion, dict(of_maker)
 
 
-def _drop_unread(fusion: FusionOp) -> None:
+def drop_unread(fusion: FusionOp) -> None:
     """Erase what a fusion computes for no result, and the operands that nothing reads then."""
     block = fusion.body.block
     for op in reversed(list(block.ops)):

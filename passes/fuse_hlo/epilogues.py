@@ -34,7 +34,7 @@ def fuse_epilogues(block: Block, given: Container[Operation], convolutions: bool
     Fusions that the program was `given` with stay as they are. Returns a decision per merge.
     """
     for op in list(block.ops):
-        product = None if op in given else _product_in(op, convolutions)
+        product = None if op in given else product_in(op, convolutions)
         if isinstance(op, FusionOp) and product is not None:
             if len(op.outs) == 1 and isinstance(op.outs[0].get_user_of_unique_use(), ReshapeOp):
                 # Most programs have no such product.
@@ -51,7 +51,7 @@ def fuse_epilogues(block: Block, given: Container[Operation], convolutions: bool
             erase_op(op)
 
 
-def _product_in(op: Operation, convolutions: bool) -> Operation | None:
+def product_in(op: Operation, convolutions: bool) -> Operation | None:
     """The product of a fusion that holds one."""
     if not isinstance(op, FusionOp) or op.kind.data not in ("dot", "custom"):
         return None

@@ -80,6 +80,11 @@ class FuseHloPass(HloPass):
         if self.epilogues == "all":
             yield from fuse_padding(block, given)
             yield from fuse_factors(block, given)
+            if _has_products(block):
+                # Only programs with products import what is done around them.
+                from .row_prefixes import split_row_prefixes
+
+                yield from split_row_prefixes(block, given)
         yield from fuse_epilogues(block, given, self.epilogues == "all")
         if self.epilogues == "all":
             yield from fuse_images(block, given)
@@ -91,7 +96,6 @@ class FuseHloPass(HloPass):
 
                 yield from fuse_result_sums(block, given)
             if _has_products(block):
-                # Only programs with products import what is done around them.
                 from .computed_factors import fuse_computed_factors
 
                 yield from fuse_computed_factors(block, given)

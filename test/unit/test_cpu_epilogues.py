@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import xhlo
-from cpu_programs import run, type_of
+from cpu_programs import on_threads, run, type_of
 
 FLOAT, BFLOAT = np.dtype(np.float32), np.dtype(ml_dtypes.bfloat16)
 
@@ -125,3 +125,28 @@ def test_two_results_of_other_types_and_an_index() -> None:
     inputs = {"x": x, "w": w}
     results = f"({result}, tensor<70x96xi1>)"
     check(program(dot(x, w, "", "[1] x [0]"), result, epilogue, inputs, results), inputs)
+
+
+def test_residual_before_a_normalization() -> None:
+    """The product writes the sum with the residual, which a row fusion reads and divides by the sums of its rows."""
+    x, w, b, r = array(301, 768), array(768, 768, seed=1), array(768, seed=2), array(301, 768, seed=3)
+    source = f"""func.func @main(%x: {type_of(x)}, %w: {type_of(w)}, %b: {type_of(b)}, %c: {type_of(r)}) -> ({type_of(r)}, {type_of(r)}) {{
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = {dot(x, w, "", "[1] x [0]")} -> {type_of(r)}
+  %1 = hlo.add %c, %0 : {type_of(r)}
+  %2 = hlo.broadcast_in_dim %b, dims = [1] : (tensor<768xf32>) -> {type_of(r)}
+  %3 = hlo.add %1, %2 : {type_of(r)}
+  %4 = hlo.multiply %3, %3 : {type_of(r)}
+  %5 = hlo.reduce(%4 init: %zero) applies hlo.add across dimensions = [1] : ({type_of(r)}, tensor<f32>) -> tensor<301xf32>
+  %6 = hlo.broadcast_in_dim %5, dims = [0] : (tensor<301xf32>) -> {type_of(r)}
+  %7 = hlo.divide %3, %6 : {type_of(r)}
+  func.return %3, %7 : {type_of(r)}, {type_of(r)}
+}}"""
+    executable = xhlo.compile(source)
+    total, rows = on_threads(source, x, w, b, r)
+    want = x.astype(np.float64) @ w + b + r
+    np.testing.assert_allclose(total, want, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(rows, want / (want**2).sum(1, keepdims=True), rtol=1e-4, atol=1e-5)
+    assert [kernel.kind for kernel in executable.kernels] == ["dot", "row"]
+    moved = x.size + w.size + b.size + 2 * r.size + 2 * r.size
+    assert sum(kernel.bytes for kernel in executable.kernels) == 4 * moved
