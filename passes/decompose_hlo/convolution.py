@@ -27,6 +27,7 @@ from ...hlo_dialect.types import (
     shape_of,
     tensor_type,
 )
+from .subpixels import Along, Dimension, by_features, dimensions_of
 from .transform import decompositions, short_float_decompositions
 
 LARGE = 1 << 18
@@ -34,6 +35,9 @@ LARGE = 1 << 18
 
 MOST_PHASES = 16
 """Most convolutions that replace one with a dilated input."""
+
+FEWER = 5
+"""Phases of a convolution with more features, on average, that make up for a copy which puts them side by side."""
 
 LEAST_FEATURES = 8
 """Least number of output features in a row for which making them contiguous in memory pays off."""
@@ -45,7 +49,7 @@ def _convolution(op: ConvolutionOp, widens: bool = True) -> Sequence[Operation]:
     After:  `%0 = pad %x, %zero, low = [0, 1, 0], ..`, `%1 = reverse %w, dims = [0]`, `convolution(%0, %1) ..`
 
     A convolution without elements becomes zeros. A large one of f16/bf16 is converted to f32, unless the target
-    multiplies these directly (`widens`). Other rewrites of large ones: `_with_neighbouring_features`, `_by_phases`.
+    multiplies these directly (`widens`). Other rewrites of large ones: `_with_neighbouring_features`, `_in_parts`.
     """
     if not all(is_static(shape_of(value)) for value in (*op.operands, *op.results)):
         return ()
@@ -61,8 +65,8 @@ def _convolution(op: ConvolutionOp, widens: bool = True) -> Sequence[Operation]:
         result = wide.convert(element_of(op.result))
     elif _multiplications(op) >= LARGE and (moved := _with_neighbouring_features(op, lhs, rhs)) is not None:
         result = moved
-    elif _multiplications(op) >= LARGE and (phases := phases_of(op)) is not None:
-        result = _by_phases(op, lhs, rhs, phases)
+    elif _multiplications(op) >= LARGE and (parts := _in_parts(op, lhs, rhs)) is not None:
+        result = parts
     elif op.window.is_padded:
         result = _changed(op, _padded(lhs, *op.lhs_padding), rhs, padding=None, lhs_dilation=None)
     else:
@@ -209,6 +213,21 @@ def phases_of(op: ConvolutionOp) -> list[list[Phase]] | None:
     return found if math.prod(map(len, found)) <= MOST_PHASES else None
 
 
+def _in_parts(op: ConvolutionOp, lhs: Tensor, rhs: Tensor) -> Tensor | None:
+    """Convolutions of the undilated input, one for each phase, or fewer with phases as features; None for neither."""
+    phases, blocks = phases_of(op), dimensions_of(op)
+    if blocks is None:
+        return None if phases is None else _by_phases(op, lhs, rhs, phases)
+    if phases is None or _is_depthwise(op):
+        return _by_features(op, lhs, rhs, blocks)
+    fewer = math.prod(map(len, phases)) >= FEWER * math.prod(len(dim.parts) for dim in blocks)
+    return _by_features(op, lhs, rhs, blocks) if fewer else _by_phases(op, lhs, rhs, phases)
+
+
+def _is_depthwise(op: ConvolutionOp) -> bool:
+    return op.feature_groups > 1 and op.feature_groups == shape_of(op.result)[op.dimension_numbers.output.feature]
+
+
 def _by_phases(op: ConvolutionOp, lhs: Tensor, rhs: Tensor, phases: list[list[Phase]]) -> Tensor:
     """
     Split a convolution of a dilated input into phases that skip the zeros: for dilation 2, the even results convolve
@@ -254,6 +273,25 @@ def _by_phases(op: ConvolutionOp, lhs: Tensor, rhs: Tensor, phases: list[list[Ph
 
     whole = _between_zeros(joined(0, ()), numbers.output.spatial, phases)
     return _sliced(whole, [range(size) for size in out])
+
+
+def _by_features(op: ConvolutionOp, lhs: Tensor, rhs: Tensor, blocks: list[Dimension]) -> Tensor:
+    """The convolution with phases as features; see subpixels.py."""
+
+    def made(filters: Tensor, type_: HloTensor, chosen: Sequence[Along]) -> Tensor:
+        return _changed(
+            op,
+            lhs,
+            filters,
+            type_,
+            window_strides=int_array([along.stride for along in chosen]),
+            padding=dense_constant(np.array([[along.low, along.high] for along in chosen], np.int64)),
+            lhs_dilation=None,
+            rhs_dilation=int_array([along.spread for along in chosen]),
+        )
+
+    zero = _zeros(lhs.builder, make_tensor((), element_of(op.result)))
+    return by_features(op, rhs, blocks, made, zero)
 
 
 def _taps(rhs: Tensor, dims: Sequence[int], taps: Sequence[range]) -> Tensor:

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import xhlo.passes.decompose_hlo.convolution as decomposed
 from cpu_programs import DTYPES, TYPES, run
 
 Array = np.ndarray[Any, Any]
@@ -197,6 +198,11 @@ BLOCKED = {
     "dilated input, windows of one element": plain((15, 14), (1, 1), 16, 32, lhs_dilate=(2, 3), pad=((0, 1), (1, 1))),
     "dilated windows of a cropped input": plain((30, 15), (15, 8), 16, 32, rhs_dilate=(2, 2), pad=((0, -1), (0, 0))),
     "dilated both": plain((30,), (7,), 32, 64, lhs_dilate=(3,), rhs_dilate=(2,), pad=((5, 6),)),
+    "patches' gradient": plain((6, 5), (8, 8), 16, 3, lhs_dilate=(8, 8), pad=((7, 7), (7, 7)), reverse=(True, True)),
+    "patches' gradient, channels first": plain((6, 5), (8, 8), 16, 3, lhs_dilate=(8, 8), pad=((7, 7), (7, 7)), lhs_order=(0, 3, 1, 2), rhs_order=(0, 3, 1, 2), out_order=(0, 3, 1, 2)),
+    "many phases, several elements each": plain((200,), (19,), 16, 8, lhs_dilate=(8,), pad=((5, 14),)),
+    "many phases, some without elements": plain((12, 40), (3, 5), 16, 12, lhs_dilate=(7, 1), stride=(1, 2), pad=((1, 2), (2, 2))),
+    "dilated input, depthwise": plain((28, 14), (3, 3), 32, 32, feature_groups=32, lhs_dilate=(2, 2), pad=((1, 2), (1, 1))),
     "groups": plain((20, 20), (3, 3), 32, 64, feature_groups=2),
     "groups of the batch": plain((20, 20), (3, 3), 16, 64, batch=4, batch_groups=2),
     "depthwise": plain((20, 20), (3, 3), 32, 32, feature_groups=32, pad=((1, 1), (1, 1))),
@@ -230,6 +236,21 @@ def test_large_convolutions_of_other_types(name: str, element: str) -> None:
     inputs = inputs_of(conv)
     want, found = (run(conv.text(), inputs, target)[0] for target in ("reference", "cpu"))
     np.testing.assert_array_equal(found, want)
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("seed", range(24))
+def test_random_phases_as_features(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decomposed, "LARGE", 0)
+    monkeypatch.setattr(decomposed, "FEWER", 0)
+    conv = drawn(seed + 100)
+    dilation = tuple(2 + (seed + dim) % 3 for dim in range(len(conv.size)))
+    ones = (1,) * len(conv.size)
+    conv = replace(
+        conv, lhs_dilate=dilation, stride=ones, rhs_dilate=ones, pad=tuple((low, high + 2) for low, high in conv.pad)
+    )
+    x, w = inputs_of(conv, seed)
+    np.testing.assert_array_equal(run(conv.text(), (x, w), "cpu")[0].astype(np.float64), conv.plain(x, w))
 
 
 MIXED = [("i8", "i32"), ("ui8", "i16"), ("i8", "f32"), ("bf16", "f32"), ("f16", "f32"), ("f32", "f64"), ("f64", "bf16"), ("f32", "f16"), ("i32", "i8")]  # fmt: skip

@@ -63,3 +63,15 @@ func.func @nothing(%x: tensor<8x64x0xf32>, %w: tensor<3x0x4xf32>) -> tensor<8x62
   %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x64x0xf32>, tensor<3x0x4xf32>) -> tensor<8x62x4xf32>
   return %0 : tensor<8x62x4xf32>
 }
+
+// Each element of the result is a product with one element of the kernel, whose 16 elements are 16 times as many features.
+// CHECK-LABEL: func.func @patches
+// CHECK:         hlo.reverse
+// CHECK:         %[[W:.*]] = hlo.reshape {{.*}} -> tensor<1x64x48xf32>
+// CHECK:         hlo.convolution(%x, %[[W]]) {{.*}} -> tensor<64x8x48xf32>
+// CHECK-NOT:     hlo.convolution
+// CHECK:         hlo.reshape {{.*}} -> tensor<64x128x3xf32>
+func.func @patches(%x: tensor<64x8x64xf32>, %w: tensor<16x64x3xf32>) -> tensor<64x128x3xf32> {
+  %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[15, 15]], lhs_dilate = [16]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<64x8x64xf32>, tensor<16x64x3xf32>) -> tensor<64x128x3xf32>
+  return %0 : tensor<64x128x3xf32>
+}
