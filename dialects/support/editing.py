@@ -1,5 +1,6 @@
 """
-Changing operations and their uses: `erase_op`, `clone_op`, `insert_before`, `replace_uses`, `operands_of`.
+Changing operations and their uses: `erase_op`, `clone_op`, `insert_before`, `replace_uses`, `operands_of`; and freeing
+them, `erased_freed` and `take_apart`.
 
 They do what xDSL's methods of similar names do, on the links themselves. Those go through views, setters and checks
 that search the operations around, and take several times as long; a compilation changes thousands of operations.
@@ -8,7 +9,9 @@ that search the operations around, and take several times as long; a compilation
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+import threading
+from collections.abc import Generator, MutableMapping, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 from xdsl.ir import Block, Operation, Region, SSAValue, Use
@@ -102,8 +105,59 @@ def erase_op(op: Operation) -> None:
     if op.parent is not None:
         detach_op(op)
     _drop_uses(op)
-    # Nothing refers to it any more, so that it is freed at once.
+    # Nothing refers to it any more, so that it is freed at once, if it holds no blocks.
     op.results = NO_VALUES
+    if op.regions and _erased.waiting is not None:
+        _erased.waiting.append(op)
+
+
+class _Erased(threading.local):
+    waiting: list[Operation] | None = None
+    """Erased operations with regions, where they are to be freed."""
+
+
+_erased = _Erased()
+
+
+@contextmanager
+def erased_freed() -> Generator[None]:
+    """
+    Free the operations that are erased inside, at the end: the passes that run there may still look at them.
+
+    Those with regions hold circles of references, which a garbage collection finds by looking through everything that
+    was built.
+    """
+    outer, _erased.waiting = _erased.waiting, (waiting := list[Operation]())
+    try:
+        yield
+    finally:
+        _erased.waiting = outer
+    for op in waiting:
+        take_apart(op)
+
+
+def take_apart(op: Operation) -> None:
+    """Free what is inside of an operation that is in no block, with it: no circle of references is left."""
+    for region in op.regions:
+        region.parent = None
+        block, region._first_block, region._last_block = region._first_block, None, None
+        while block is not None:
+            inner, block._first_op, block._last_op = block._first_op, None, None
+            while inner is not None:
+                following = inner._next_op
+                inner.parent = inner._prev_op = inner._next_op = None
+                for use in inner._operand_uses:
+                    use._prev_use = None
+                for use in inner._successor_uses:
+                    use._prev_use = None
+                inner._operands = inner.results = NO_VALUES
+                inner._operand_uses = inner._successors = inner._successor_uses = ()
+                if inner.regions:
+                    take_apart(inner)
+                inner = following
+            following_block, block._args = block._next_block, ()
+            block.parent = block._prev_block = block._next_block = None
+            block = following_block
 
 
 def _drop_uses(op: Operation) -> None:

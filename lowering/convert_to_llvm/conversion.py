@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from ...dialects.cpu import SHARED, GuardOp, HostCallOp
 from ...dialects.gpu.functions import GpuModuleOp
 from ...dialects.support.creation import new_block
+from ...dialects.support.editing import detach_op, erase_op
 from ...dialects.support.kernel import (
     BRIEF,
     HOST_CALLS,
@@ -139,7 +140,10 @@ class ModuleConversion:
             llvm_function(name, type_, "external") for name, type_ in self.declared.items() if name not in present
         ]
         for op in old_ops:
-            op.detach()
+            if op.name.startswith("llvm."):
+                detach_op(op)
+            else:
+                erase_op(op)
         block.add_ops(new_ops)
 
     def _builder(self, op: Operation) -> LlvmBuilder:

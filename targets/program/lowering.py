@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
+from ...dialects.support.editing import erased_freed, take_apart
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.entry import ENTRY
 from ...passes.manager.pipelines import DEFAULT_OPT_LEVEL, FRONT
@@ -122,7 +123,8 @@ class Lowering:
         self.to(self._pipeline.last_stage)
 
     def drop_module(self) -> None:
-        """Let go of the module, of which only the facts are needed from now on."""
+        """Take the module apart, of which only the facts are needed from now on."""
+        take_apart(self.module)
         self.module = ModuleOp([])
 
     def _run(self, specs: Sequence[str]) -> None:
@@ -131,7 +133,8 @@ class Lowering:
         for end, spec in enumerate(placed, 1):
             read = _FACTS.get(pass_name(spec))
             if read is not None or end == len(placed):
-                run_passes(self._ctx, self.module, placed[start:end], self.timing, self._verify)
+                with erased_freed():
+                    run_passes(self._ctx, self.module, placed[start:end], self.timing, self._verify)
                 start = end
             if read is not None:
                 read(self.module, self.facts)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import weakref
 from collections import Counter
+from typing import Any
 
 import pytest
 from xdsl.ir import Operation
@@ -96,6 +97,40 @@ def a_compilation_leaves_no_ir_to_the_collection_after_it() -> None:
         compile_source(Source(text, "<test>"), CPU)
     assert len(found) == 1
     assert found[0] - before < 10
+
+
+@check
+def a_compilation_frees_its_ir_by_itself() -> None:
+    """A collection would look through every part of it."""
+
+    def operations() -> int:
+        return sum(isinstance(each, Operation) for each in gc.get_objects())
+
+    text = """func.func @main(%x: tensor<8x16xf32>, %y: tensor<16x4xf32>) -> tensor<8xf32> {
+      %zero = hlo.constant dense<0.0> : tensor<f32>
+      %0 = hlo.dot %x, %y : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
+      %1 = hlo.tanh %0 : tensor<8x4xf32>
+      %2 = hlo.reduce(%1 init: %zero) applies hlo.add across dimensions = [1] : (tensor<8x4xf32>, tensor<f32>) -> tensor<8xf32>
+      return %2 : tensor<8xf32>
+    }"""
+    built: list[int] = []
+    emit = build.emit_units
+
+    def noting(*args: Any, **options: Any) -> Any:
+        built.append(operations())
+        return emit(*args, **options)
+
+    gc.disable()
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(build, "emit_units", noting)
+            before = operations()
+            compile_source(Source(text, "<test>"), CPU)
+            left = operations() - before
+    finally:
+        gc.enable()
+    assert built[0] - before > 200
+    assert left < 50
 
 
 @check
