@@ -21,7 +21,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from .diagnostics import op_error
-from .walking import distinct_types, operations_in
+from .walking import distinct_types, operations_in, operations_of
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,9 @@ class HloPass(ModulePass):
 
     def _check_level(self, module: ModuleOp, searched: bool) -> None:
         """Refuse functions that no level has on which the pass works; `searched`: operations inside them too."""
-        for function in (op for region in module.regions for block in region.blocks for op in block.ops):
+        if self.takes_branches and self.takes_buffers and self.takes_tensors:
+            return
+        for function in (op for block in module.body.blocks for op in operations_of(block)):
             if type(function) is not FuncOp:
                 continue
             body = function.regions[0]

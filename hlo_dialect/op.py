@@ -19,6 +19,7 @@ from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
 from ..dialects import cost
+from ..dialects.support.classes import one_of
 from ..dialects.support.creation import create_op
 from ..dialects.support.editing import erase_op, replace_uses
 from .diagnostics import op_error
@@ -180,9 +181,17 @@ class RegionOp(HloOp):
         raise NotImplementedError(f"{self.name} has no reference semantics")
 
 
+_is_hlo = one_of(HloOp)
+
+
+def is_hlo(op: object) -> TypeGuard[HloOp]:
+    """Whether `op` is an operation of hlo, as `isinstance` says, for questions about every operation of a module."""
+    return _is_hlo(op)
+
+
 def is_elementwise(op: object) -> TypeGuard[HloOp]:
     """Whether `op` is an operation whose results' elements depend on the operands' at the same index alone."""
-    return isinstance(op, HloOp) and op.elementwise
+    return is_hlo(op) and op.elementwise
 
 
 def reject(message: str) -> NoReturn:

@@ -27,18 +27,22 @@ Call: TypeAlias = func.CallOp | CompositeOp
 
 
 def calls_in(op: Operation) -> list[Call]:
-    return [inner for inner in operations_in(op) if isinstance(inner, (func.CallOp, CompositeOp))]
+    return [inner for inner in operations_in(op) if type(inner) is func.CallOp or type(inner) is CompositeOp]
+
+
+_HOLD_NAMES = (SymbolRefAttr, ArrayAttr, DictionaryAttr)
 
 
 def _names_in(attribute: Attribute) -> Iterator[str]:
     """The symbols that an attribute refers to."""
-    if isinstance(attribute, SymbolRefAttr):
-        yield attribute.root_reference.data
-    elif isinstance(attribute, ArrayAttr):
+    kind = type(attribute)  # isinstance is slower, because these are abstract base classes.
+    if kind is SymbolRefAttr:
+        yield cast(SymbolRefAttr, attribute).root_reference.data
+    elif kind is ArrayAttr:
         for element in cast("ArrayAttr[Attribute]", attribute).data:
             yield from _names_in(element)
-    elif isinstance(attribute, DictionaryAttr):
-        for element in attribute.data.values():
+    elif kind is DictionaryAttr:
+        for element in cast(DictionaryAttr, attribute).data.values():
             yield from _names_in(element)
 
 
@@ -48,6 +52,7 @@ def _used(module: ModuleOp) -> set[str]:
         name
         for op in operations_in(module)
         for attribute in (*op.properties.values(), *op.attributes.values())
+        if type(attribute) in _HOLD_NAMES
         for name in _names_in(attribute)
     }
 
@@ -133,7 +138,7 @@ class InlinePass(HloPass):
         for name in functions:
             self._inline_into(name, functions, done)
         for op in operations_in(module):
-            if isinstance(op, CompositeOp):
+            if type(op) is CompositeOp:
                 fail(op, f"has the decomposition @{op.callee.root_reference.data}, which has no body")
         private = [
             op

@@ -21,6 +21,8 @@ from .creation import NO_VALUES, append, blank_copy, give_operands, new_block
 
 OpT = TypeVar("OpT", bound=Operation)
 
+_NO_OPERANDS: SSAValues[SSAValue] = SSAValues()
+
 
 def operands_of(op: Operation) -> Sequence[SSAValue]:
     """The operands of an operation, as they are now: a tuple, not a view."""
@@ -150,7 +152,7 @@ def take_apart(op: Operation) -> None:
                     use._prev_use = None
                 for use in inner._successor_uses:
                     use._prev_use = None
-                inner._operands = inner.results = NO_VALUES
+                inner._operands, inner.results = _NO_OPERANDS, NO_VALUES
                 inner._operand_uses = inner._successors = inner._successor_uses = ()
                 if inner.regions:
                     take_apart(inner)

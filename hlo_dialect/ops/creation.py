@@ -189,9 +189,9 @@ def is_splat_constant(value: SSAValue) -> bool:
 def splat_of(value: SSAValue) -> Any:
     """The element, a NumPy scalar, of a splat constant, broadcast or not; None for any other value."""
     owner = value.owner
-    while isinstance(owner, BroadcastInDimOp):
+    while type(owner) is BroadcastInDimOp:
         owner = owner.operands[0].owner
-    if not isinstance(owner, ConstantOp) or not is_splat(owner.dense):
+    if type(owner) is not ConstantOp or not is_splat(owner.dense):
         return None
     dtype = numpy_dtype(owner.dense.get_element_type())
     return np.frombuffer(owner.dense.data.data, dtype=dtype)[0]

@@ -13,7 +13,7 @@ from typing import cast
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation
 
-from ..op import HloOp
+from ..op import is_hlo
 from ..types import HloTensor, is_narrow_float
 from ..walking import TypeFact
 
@@ -33,7 +33,7 @@ def touches_narrow_floats(op: Operation) -> bool:
 
 def computes(op: Operation) -> bool:
     """Whether the operation itself, without its regions, computes with element values."""
-    return isinstance(op, HloOp) and op.COMPUTES
+    return is_hlo(op) and op.COMPUTES
 
 
 def needs_normalization(op: Operation) -> bool:

@@ -69,7 +69,7 @@ def verify_alone(op: Operation, only_tensors: bool = False) -> None:
     found = _checker(type(op))
     if found is None:
         known = _known(type(op))
-        if known is None or _holds_data(op):
+        if known is None or holds_data(op):
             op.verify_()
         else:
             known.verify(op)
@@ -177,7 +177,7 @@ def _facts_of_region(region: Region) -> tuple[object, ...] | None:
     return block is region._last_block, tuple([value._type for value in block._args])
 
 
-def _holds_data(op: Operation) -> bool:
+def holds_data(op: Operation) -> bool:
     """Whether an operation has data that may be large: it is not kept, and takes long to compare."""
     for held in (op.properties, op.attributes):
         for one in held.values():

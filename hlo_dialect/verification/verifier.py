@@ -26,8 +26,9 @@ from ..op import HloOp
 from ..ops.control_flow import ReturnOp
 from ..shapes import types_agree
 from ..types import holds_quantized
-from .definitions import is_decided_by_types, verify_alone
+from .definitions import holds_data, is_decided_by_types, verify_alone
 from .dominance import dominator_children
+from .good import GOOD, remember
 from .tensors import has_plain_tensors, verify_tensors
 from .unranked import is_unranked, ranked
 
@@ -143,7 +144,7 @@ class _Verifier:
         """The values that may be used, by identity, in the order of their blocks: a block's own are the last."""
         self.symbol_tables: list[Operation] = []
         self.good: set[tuple[object, ...]] = set()
-        """Operations that verify by class, types and properties; equal ones need not be looked at again."""
+        """Operations like those in `GOOD`, with data that may be large, which is not kept."""
         self.verified: set[int] = set()
         """Operations that are known to verify, by identity."""
         self.calls: dict[int, list[Operation]] = {}
@@ -205,7 +206,7 @@ class _Verifier:
         )
         if key is not None and op.attributes:
             key = (*key, *op.attributes, *[id(attribute) for attribute in op.attributes.values()])
-        if key is None or key not in self.good:
+        if key is None or not (key in GOOD or key in self.good):
             self._constraints(op, key)
 
     def _constraints(self, op: Operation, key: tuple[object, ...] | None) -> None:
@@ -224,8 +225,10 @@ class _Verifier:
                 raise
             self.error(op, str(error))
         else:
-            if key is not None:
+            if key is not None and holds_data(op):
                 self.good.add(key)
+            elif key is not None:
+                remember(key, op)
 
     def _attribute_names(self, op: ModuleOp | FuncOp) -> None:
         """Attributes of modules, and of functions' arguments and results, belong to a dialect: `dialect.name`."""
@@ -286,7 +289,7 @@ class _Verifier:
                 # Most operations, which so take one call.
                 if id(op) not in verified:
                     key = facts_of(type(op), operands, op.properties, (), results)
-                    if key not in good:
+                    if not (key in GOOD or key in good):
                         self._constraints(op, key)
             else:
                 self.operation(op)

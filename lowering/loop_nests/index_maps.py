@@ -21,7 +21,7 @@ def part_of(dim: int, size: int) -> AffineExpr:
 
 def without_part(expr: AffineExpr) -> AffineExpr:
     """`d` for `d mod size`; other expressions are returned as they are."""
-    if isinstance(expr, AffineBinaryOpExpr) and expr.kind is AffineBinaryOpKind.Mod:
+    if type(expr) is AffineBinaryOpExpr and expr.kind is AffineBinaryOpKind.Mod:
         return expr.lhs
     return expr
 

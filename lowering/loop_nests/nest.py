@@ -237,12 +237,12 @@ def linear_form(expr: AffineExpr, dims: int, op: Operation) -> tuple[list[int], 
     """The coefficients and the constant of a linear expression, or of `d mod size`, a part of an operand."""
     expr = without_part(expr)
     match expr:
-        case AffineConstantExpr():
-            return [0] * dims, expr.value
-        case AffineDimExpr():
+        case AffineDimExpr():  # as most are
             coefficients = [0] * dims
             coefficients[expr.position] = 1
             return coefficients, 0
+        case AffineConstantExpr():
+            return [0] * dims, expr.value
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
             (a, x), (b, y) = linear_form(expr.lhs, dims, op), linear_form(expr.rhs, dims, op)
             return [p + q for p, q in zip(a, b, strict=True)], x + y

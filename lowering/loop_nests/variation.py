@@ -40,7 +40,7 @@ def varying(
 
 def loads_of(nest: Nest) -> list[memref.LoadOp]:
     """The loads of the body itself, at indices that it computes."""
-    return [] if nest.body is None else [op for op in nest.body.ops if isinstance(op, memref.LoadOp)]
+    return [] if nest.body is None else [op for op in nest.body.ops if type(op) is memref.LoadOp]
 
 
 def reads_rows(nest: Nest, loop: int) -> bool:

@@ -42,7 +42,7 @@ class KernelFacts:
     @staticmethod
     def of(function: func.FuncOp, may_overwrite: bool) -> KernelFacts:
         """The facts of a kernel of linalg on tensors; without `may_overwrite` it writes results over no argument."""
-        calls = any(isinstance(op, HostCallOp) for op in function.body.block.ops)
+        calls = any(type(op) is HostCallOp for op in function.body.block.ops)
         return KernelFacts(Kernel(function), in_place(function) if may_overwrite else {}, calls)
 
     def updated(self, index: int) -> Sequence[int]:

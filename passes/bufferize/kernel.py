@@ -30,6 +30,7 @@ from ...dialects.support.buffer_ops import (
     subview,
 )
 from ...dialects.support.buffers import Buffer, row_major
+from ...dialects.support.classes import one_of
 from ...dialects.support.editing import erase_op, insert_before, replace_uses
 from ...dialects.support.linalg_ops import fill_op
 from ...dialects.support.rewriting import like, set_type
@@ -179,7 +180,7 @@ def _fill(self: KernelBufferizer, op: FillOp) -> None:
 
 
 def _extracts_to_loads(self: KernelBufferizer, block: Block) -> None:
-    extracts = [inner for inner in block.walk() if isinstance(inner, tensor.ExtractOp)]
+    extracts = [inner for inner in block.walk() if type(inner) is tensor.ExtractOp]
     for inner in extracts:
         _extract(self, inner)
     for inner in extracts:
@@ -265,5 +266,8 @@ _REWRITES: dict[type[Operation], Callable[[KernelBufferizer, Any], None]] = {
 }
 
 
+_is_structured = one_of(DestinationOp)
+
+
 def _rewrite_of(op: Operation) -> Callable[[KernelBufferizer, Any], None] | None:
-    return _structured if isinstance(op, DestinationOp) else _REWRITES.get(type(op))
+    return _structured if _is_structured(op) else _REWRITES.get(type(op))

@@ -17,6 +17,7 @@ from ...dialects.support.scalar import Scalar, width_of
 
 _SIGNED = (arith.DivSIOp, arith.RemSIOp)
 _UNSIGNED = (arith.DivUIOp, arith.RemUIOp)
+DIVISIONS = (*_SIGNED, *_UNSIGNED)
 _REMAINDERS = (arith.RemSIOp, arith.RemUIOp)
 _FLOATS = {8: f32, 16: f32, 32: f64}
 """By the width of integers, a float of more bits: f32 has 24, f64 has 53."""
@@ -27,7 +28,7 @@ SIGNED_BITS, UNSIGNED_BITS = 256, 512
 
 def divides(op: Operation, vector_bits: int) -> bool:
     """Whether an operation is a division by a number that is not constant, which vectors of this size speed up."""
-    least = SIGNED_BITS if isinstance(op, _SIGNED) else UNSIGNED_BITS if isinstance(op, _UNSIGNED) else None
+    least = SIGNED_BITS if type(op) in _SIGNED else UNSIGNED_BITS if type(op) in _UNSIGNED else None
     if least is None or vector_bits < least:
         return False
     is_scalar = isinstance(op.results[0].type, IntegerType)
@@ -44,7 +45,7 @@ def _is_constant(value: SSAValue) -> bool:
 
 def body_of(op: Operation) -> Callable[[Scalar, Scalar], Scalar]:
     """The function that replaces a division or remainder."""
-    unsigned, is_remainder = isinstance(op, _UNSIGNED), isinstance(op, _REMAINDERS)
+    unsigned, is_remainder = type(op) in _UNSIGNED, type(op) in _REMAINDERS
     into, back = (arith.UIToFPOp, arith.FPToUIOp) if unsigned else (arith.SIToFPOp, arith.FPToSIOp)
 
     def body(x: Scalar, y: Scalar) -> Scalar:

@@ -224,9 +224,12 @@ class ExpandMathPass(HloPass):
                 if extremes.finds_extremes(op):
                     extremes.replace_extremes(op)
         looked = usual_rows.look_first(part) if not device and self._divides else {}
+        changed = frozenset(_ALWAYS).union(*tables, _CONTRACTED if fast else ())
         for op in operations_in(part):
+            if type(op) not in changed:
+                continue
             operands = list(op.operands)
-            if fast and isinstance(op, (arith.AddfOp, arith.SubfOp, arith.MulfOp)):
+            if fast and isinstance(op, _CONTRACTED):
                 op.properties["fastmath"] = arith.FastMathFlagsAttr([*op.fastmath.data, _CONTRACT])
             if op in looked:
                 found = ("divf_usual_f32", division.divide_usual) if looked[op] else None
@@ -266,5 +269,10 @@ class ExpandMathPass(HloPass):
         widths = (self.vector_bits // 64, self.vector_bits // 32)
         part.body.block.add_ops([one for call in rare.values() for one in define_rare(call, widths)])
 
+
+_CONTRACTED = (arith.AddfOp, arith.SubfOp, arith.MulfOp)
+
+_ALWAYS = (arith.TruncFOp, arith.DivfOp, math.Atan2Op, *integers.DIVISIONS)
+"""Operations that are looked at whatever the tables have."""
 
 _CONTRACT = FastMathFlag.ALLOW_CONTRACT

@@ -152,7 +152,7 @@ class BlockGraph:
 def has_effects(op: Operation) -> bool:
     """Whether the operation is a custom call with side effects, or holds one."""
     inside = op.walk() if op.regions else (op,)
-    return any(isinstance(each, CustomCallOp) and not is_side_effect_free(each) for each in inside)
+    return any(type(each) is CustomCallOp and not is_side_effect_free(each) for each in inside)
 
 
 def _refuse_captures(op: Operation) -> None:
@@ -179,7 +179,7 @@ def int_array(op: Operation, name: str) -> tuple[int, ...]:
 
 def is_splat_constant(op: Operation | Block) -> bool:
     """Whether `op` is a constant with equal elements or a single one: it is cloned into fusions."""
-    return isinstance(op, ConstantOp) and is_splat(cast("DenseIntOrFPElementsAttr", op.properties["value"]))
+    return type(op) is ConstantOp and is_splat(cast("DenseIntOrFPElementsAttr", op.properties["value"]))
 
 
 def is_affine_reshape(source: tuple[int, ...], target: tuple[int, ...]) -> bool:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from xdsl.ir import Operation
 
-from ...hlo_dialect.op import EXPENSIVE, HloOp
+from ...hlo_dialect.op import EXPENSIVE, is_hlo
 from ...hlo_dialect.rules import Rules
 
 Apart = Callable[[Operation, Operation], str | None]
@@ -40,4 +40,4 @@ def cost_of(op: Operation) -> int:
     stated = costs.get(type(op)) if costs else None
     if stated is not None:
         return stated
-    return op.COST if isinstance(op, HloOp) else EXPENSIVE
+    return op.COST if is_hlo(op) else EXPENSIVE

@@ -143,7 +143,7 @@ class FusedBody:
 
     def element(self, value: SSAValue, access: Access) -> SSAValue:
         """One element of a tensor: computed here if its producer is fused, else read."""
-        if isinstance(value.owner, FillOp):
+        if type(value.owner) is FillOp:
             return value.owner.inputs[0]
         producer = self.producer_of(value)
         if producer is not None:

@@ -49,7 +49,7 @@ class KernelFuser:
     def run(self) -> None:
         old = list(self.block.ops)
         for op in old:
-            if isinstance(op, tensor.ExtractOp):
+            if type(op) is tensor.ExtractOp:
                 self._compute_scalar(op)
         for group in self.plan.groups:
             self._build(group)

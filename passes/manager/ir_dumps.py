@@ -85,24 +85,24 @@ class Dumps:
     """The stream to print to; standard error if None."""
     _before: dict[str, str] = field(default_factory=dict[str, str])
 
-    def before(self, name: str, path: Sequence[Operation]) -> None:
-        """Before a pass on the last operation of `path`, which begins at the module."""
+    def before(self, name: str, op: Operation) -> None:
+        """Before a pass on an operation: the module, or one inside it."""
         if self.show.wants(self.show.before, name):
-            self._dump(f"Before {name}", f"{name}-before", path)
+            self._dump(f"Before {name}", f"{name}-before", op)
         if self.show.only_changes:
-            self._before[name] = self.to_text(path[-1])
+            self._before[name] = self.to_text(op)
 
-    def after(self, name: str, path: Sequence[Operation]) -> None:
-        changed = self.show.only_changes and self.to_text(path[-1]) != self._before.pop(name)
+    def after(self, name: str, op: Operation) -> None:
+        changed = self.show.only_changes and self.to_text(op) != self._before.pop(name)
         if changed or self.show.wants(self.show.after, name):
-            self._dump(f"After {name}", name, path)
+            self._dump(f"After {name}", name, op)
 
-    def after_failure(self, name: str, path: Sequence[Operation]) -> None:
+    def after_failure(self, name: str, op: Operation) -> None:
         if self.show.failures:
-            self._dump(f"After {name} Failed", f"{name}-failed", path)
+            self._dump(f"After {name} Failed", f"{name}-failed", op)
 
-    def _dump(self, title: str, file: str, path: Sequence[Operation]) -> None:
-        op = path[-1]
+    def _dump(self, title: str, file: str, op: Operation) -> None:
+        path = _path_to(op)
         if op is not path[0]:
             symbol = symbol_of(op)
             title += f" ('{op.name}' operation{f': @{symbol}' if symbol else ''})"
@@ -111,6 +111,14 @@ class Dumps:
             self.show.tree.write(path, file, f"// -----// IR Dump {title} //----- //\n{text}\n")
             return
         print(f"// -----// IR Dump {title} //----- //\n{text}\n", file=self.output or sys.stderr)
+
+
+def _path_to(op: Operation) -> list[Operation]:
+    """The operations around one, from the outermost on, and itself."""
+    found = [op]
+    while (parent := found[-1].parent_op()) is not None:
+        found.append(parent)
+    return found[::-1]
 
 
 @dataclass

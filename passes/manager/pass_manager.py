@@ -104,7 +104,7 @@ class PassManager:
     def _run_on(self, index: int, one: AnyPass, module: ModuleOp, target: Operation) -> None:
         """Run a pass on one operation: the module, or one inside it."""
         dumps = Dumps(self.print_ir, self.to_text, self.output)
-        dumps.before(one.name, path_to(target))
+        dumps.before(one.name, target)
         counted = self.statistics is not None or one.name in self.debugged
         before = count_operations(target) if counted else None
         applied = applied_in(self.ctx)
@@ -117,18 +117,18 @@ class PassManager:
                 else:
                     self._apply(one, index, module)
         except (DiagnosticError, PassFailedException, MemoryError, RecursionError) as error:
-            dumps.after_failure(one.name, path_to(target))
+            dumps.after_failure(one.name, target)
             self._leave_requested_reproducer(index, error)
             raise self._user_error(one, module, error) from error
         except Exception as error:
-            dumps.after_failure(one.name, path_to(target))
+            dumps.after_failure(one.name, target)
             self._verify_each_again()
             raise self._failure(index, error, module, where=operation_in(error.__traceback__)) from error
         if one.name in LOWERING and PROGRAM in module.attributes:
             module.attributes[AFTER] = _stated(one.name)
         if before is not None:
             self._count(one.name, before, count_operations(target), time.perf_counter() - start)
-        dumps.after(one.name, path_to(target))
+        dumps.after(one.name, target)
 
     def _apply(self, one: ModulePass, index: int, module: ModuleOp) -> None:
         if isinstance(one, HloPass):
@@ -165,7 +165,7 @@ class PassManager:
             with self.timing.stage("verify"):
                 verify_module(module)
         except DiagnosticError as error:
-            Dumps(self.print_ir, self.to_text, self.output).after_failure(self.current, [module])
+            Dumps(self.print_ir, self.to_text, self.output).after_failure(self.current, module)
             raise self._failure(index, error, module, where=None, invalid=True) from error
 
     def _verify_end(self, module: ModuleOp) -> None:
@@ -230,14 +230,6 @@ class PassManager:
 def _stated(name: str) -> StringAttr:
     """A pass's name as an attribute."""
     return StringAttr(name)
-
-
-def path_to(op: Operation) -> list[Operation]:
-    """The operations around one, from the outermost on, and itself."""
-    found = [op]
-    while (parent := found[-1].parent_op()) is not None:
-        found.append(parent)
-    return found[::-1]
 
 
 def innermost(one: AnyPass) -> ModulePass:

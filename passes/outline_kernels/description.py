@@ -29,7 +29,7 @@ from ...hlo_dialect.custom_calls.linked import LINKED, ROUTINE
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import target_of
 from ...hlo_dialect.entry import entry_tensors, find_entry
-from ...hlo_dialect.op import HloOp
+from ...hlo_dialect.op import is_hlo
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import element_of, is_float, numpy_dtype, shape_of
 from ...hlo_dialect.walking import operations_in
@@ -65,11 +65,11 @@ _MOST = (1 << 63) - 1
 
 def _kernels(module: ModuleOp) -> Iterable[DictionaryAttr]:
     sites: Counter[str] = Counter(
-        op.callee.root_reference.data for op in operations_in(module) if isinstance(op, func.CallOp)
+        op.callee.root_reference.data for op in operations_in(module) if type(op) is func.CallOp
     )
     for function in attributes.kernels_of(module):
         ops = [op for op in function.body.block.ops if op.name not in ("hlo.constant", "func.return")]
-        call = next((op for op in ops if isinstance(op, CustomCallOp) and not target_of(op).loops), None)
+        call = next((op for op in ops if type(op) is CustomCallOp and not target_of(op).loops), None)
         library = "" if call is None else target_of(call).library
         kind = attributes.Kernel(function).kind if call is None else "library" if library else "callback"
         facts: dict[str, str | int] = {
@@ -133,6 +133,6 @@ def tensor_bytes(type_: Attribute) -> int:
 
 def flops_of(op: Operation) -> int:
     """Floating-point operations of one hlo operation, an elementary function counted as one."""
-    if not isinstance(op, HloOp) or not op.results or not is_float(element_of(op.results[0])):
+    if not is_hlo(op) or not op.results or not is_float(element_of(op.results[0])):
         return 0
     return op.flops()

@@ -67,7 +67,7 @@ class OutlineKernelsPass(HloPass):
         counts: Counter[str] = Counter()
         known: dict[Hashable, str] = {}
         for op in operations_in(module):
-            if not isinstance(op, FusionOp):
+            if type(op) is not FusionOp:
                 continue
             key = (op.kind, op.row_dims, structure(op.body))
             name = known.get(key)
@@ -83,7 +83,7 @@ class OutlineKernelsPass(HloPass):
 def _prefix(op: FusionOp) -> str:
     """The prefix of a kernel's name: its kind, or the target that it calls."""
     for inner in op.body.block.ops:
-        if isinstance(inner, CustomCallOp):
+        if type(inner) is CustomCallOp:
             return "call_" + re.sub(r"[^A-Za-z0-9_.]", "_", function_of(inner))
     return _PREFIXES.get(op.kind.data, op.kind.data)
 

@@ -338,9 +338,7 @@ class _Kernels:
 
     def forget_unused(self) -> None:
         """Erase the kernels that nothing calls, and state the others."""
-        called = Counter(
-            op.callee.root_reference.data for op in operations_in(self.module) if isinstance(op, func.CallOp)
-        )
+        called = Counter(op.callee.root_reference.data for op in operations_in(self.module) if type(op) is func.CallOp)
         for name, function in list(self.functions.items()):
             if not called[name]:
                 erase_op(function)

@@ -36,7 +36,7 @@ def type_text(type_: Attribute) -> str:
         return _INTEGERS.get(width) or f"i{width}"
     if kind is llvm.LLVMPointerType:
         space = cast(llvm.LLVMPointerType, type_).addr_space
-        return f"ptr addrspace({space.data})" if isinstance(space, IntAttr) else "ptr"
+        return f"ptr addrspace({space.data})" if type(space) is IntAttr else "ptr"
     found = _NAMES.get(kind)
     if found is not None:
         return found

@@ -31,6 +31,6 @@ def level_of(module: ModuleOp) -> str:
     for op in operations_in(module):
         if op.name.startswith(_LINALG):
             return "convert-hlo-to-linalg"
-        if isinstance(op, FusionOp) and op.kind.data != "kept":
+        if type(op) is FusionOp and op.kind.data != "kept":
             level = FRONT[-1]
     return level

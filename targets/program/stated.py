@@ -64,7 +64,7 @@ def admit(ctx: Context, module: ModuleOp) -> None:
         for name in _unproved(op) if op.attributes else ():
             message = f"states {name} = {op.attributes.pop(name)} without proof: ignored, it is for passes to state"
             engine.emit(Diagnostic("warning", op_message(op, message), location_near(op)))
-        if isinstance(op, func.FuncOp):
+        if type(op) is func.FuncOp:
             _check_pairs(op)
 
 
