@@ -9,6 +9,7 @@ The attributes of the llvm dialect that state facts about loops, as MLIR writes 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntAttr, IntegerAttr, NoneAttr, i32
@@ -119,11 +120,7 @@ class LoopAnnotationAttr(ParametrizedAttribute):
     @classmethod
     def of(cls, vectorize: bool | None, unroll: int | None, groups: Sequence[int]) -> LoopAnnotationAttr:
         """`vectorize`: whatever it costs, or never; `unroll`: the factor; `groups`: those of a parallel loop."""
-        return cls(
-            NoneAttr() if vectorize is None else LoopVectorizeAttr(BoolAttr.from_bool(not vectorize)),
-            NoneAttr() if unroll is None else LoopUnrollAttr(IntAttr(unroll)),
-            ArrayAttr([AccessGroupAttr(IntAttr(group)) for group in groups]),
-        )
+        return _annotation(vectorize, unroll, tuple(groups))
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -187,3 +184,12 @@ def access_groups(op: Operation) -> list[int]:
 
 OPS: tuple[type[Operation], ...] = ()
 ATTRIBUTES = (AccessGroupAttr, LoopVectorizeAttr, LoopUnrollAttr, LoopAnnotationAttr)
+
+
+@lru_cache(maxsize=1024)
+def _annotation(vectorize: bool | None, unroll: int | None, groups: tuple[int, ...]) -> LoopAnnotationAttr:
+    return LoopAnnotationAttr(
+        NoneAttr() if vectorize is None else LoopVectorizeAttr(BoolAttr.from_bool(not vectorize)),
+        NoneAttr() if unroll is None else LoopUnrollAttr(IntAttr(unroll)),
+        ArrayAttr([AccessGroupAttr(IntAttr(group)) for group in groups]),
+    )

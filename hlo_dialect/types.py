@@ -265,7 +265,21 @@ def dense_constant(array: Array, type_: HloTensor | None = None) -> DenseIntOrFP
         raw = flat.view(np.uint8).reshape(flat.size, -1)
         if (raw == raw[0]).all():
             flat = flat[:1]
-    return DenseIntOrFPElementsAttr(cast(Any, type_), BytesAttr(flat.tobytes()))
+    data = flat.tobytes()
+    if len(data) > _WIDEST_ELEMENT:
+        return DenseIntOrFPElementsAttr(cast(Any, type_), BytesAttr(data))
+    known = _splats.get((id(type_), data))
+    if known is None:
+        if len(_splats) >= _MOST_SPLATS:
+            _splats.clear()
+        known = _splats[id(type_), data] = DenseIntOrFPElementsAttr(cast(Any, type_), BytesAttr(data))
+    return known
+
+
+_WIDEST_ELEMENT = 16
+_MOST_SPLATS = 4096
+_splats: dict[tuple[int, bytes], DenseIntOrFPElementsAttr[Any]] = {}
+"""Constants of few bytes by the identity of their type, which they keep: programs have few, and make them often."""
 
 
 def is_splat(attr: DenseIntOrFPElementsAttr[Any]) -> bool:

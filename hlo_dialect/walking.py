@@ -52,7 +52,7 @@ def operand_groups(op: Operation) -> list[Sequence[SSAValue]]:
 
     xDSL's accessor of each group reads the property again, which takes as long as creating an operation.
     """
-    operands, groups, start = op.operands, list[Sequence[SSAValue]](), 0
+    operands, groups, start = op._operands, list[Sequence[SSAValue]](), 0
     for size in int_values(op.properties["operandSegmentSizes"]):
         groups.append(operands[start : start + size])
         start += size

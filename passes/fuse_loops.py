@@ -118,7 +118,7 @@ def separate(op: WhileOp, positions: Sequence[int]) -> list[WhileOp]:
     if rewrite is None or rewrite.values is None:
         return [alone]
     replace_op(alone, rewrite.new_ops, rewrite.values)
-    return [each for each in rewrite.new_ops if isinstance(each, WhileOp)]
+    return [each for each in rewrite.new_ops if type(each) is WhileOp]
 
 
 def _replace(found: ElementwiseLoop) -> None:

@@ -49,7 +49,7 @@ class HoistLoopInvariantsPass(HloPass):
         engine = engine_of(ctx)
         # Inner loops first: what leaves them may leave the outer ones too.
         for op in reversed(operations_in(module)):
-            if isinstance(op, WhileOp):
+            if type(op) is WhileOp:
                 for moved in hoist(op):
                     engine.emit(Diagnostic("remark", f"{moved.name} is computed once, before the loop", moved.location))
 
@@ -106,7 +106,7 @@ def _block_of(value: SSAValue) -> int:
 
 def _may_hang(op: Operation) -> bool:
     """Whether it holds a loop that may not end, which must not run if the outer one does not."""
-    return any(isinstance(inner, WhileOp) and Loop(inner).most_iterations is None for inner in op.walk())
+    return any(type(inner) is WhileOp and Loop(inner).most_iterations is None for inner in op.walk())
 
 
 def _worth(invariant: dict[Operation, None]) -> list[Operation]:
@@ -128,6 +128,6 @@ def _worth(invariant: dict[Operation, None]) -> list[Operation]:
         written = role == "elementwise" and any(
             isinstance(use.operation, HloOp) and use.operation.ROLE in _FROM_MEMORY for use in op.results[0].uses
         )
-        if small or instead or costly or written or role in _KERNELS or role in _MOVERS or isinstance(op, WhileOp):
+        if small or instead or costly or written or role in _KERNELS or role in _MOVERS or type(op) is WhileOp:
             found[op] = None
     return list(found)

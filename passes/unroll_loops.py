@@ -48,7 +48,7 @@ class UnrollLoopsPass(HloPass):
     def run(self, ctx: Context, module: ModuleOp) -> None:
         engine = engine_of(ctx)
         for op in reversed(operations_in(module)):
-            if isinstance(op, WhileOp) and (count := self._times(op)) is not None:
+            if type(op) is WhileOp and (count := self._times(op)) is not None:
                 engine.emit(Diagnostic("remark", f"unrolled the {count} iterations of the loop", op.location))
                 unroll(op, count)
 

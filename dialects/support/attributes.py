@@ -6,12 +6,13 @@ xDSL verifies every attribute that is made, which takes as long as an operation;
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, cast
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import FunctionType, IntegerAttr, StringAttr, SymbolRefAttr, i64
+from xdsl.dialects.builtin import FloatAttr, FunctionType, IntegerAttr, StringAttr, SymbolRefAttr, i64
 from xdsl.ir import Attribute, Region, SSAValue
 
 from .creation import create_op
@@ -40,6 +41,27 @@ def integer_attr(value: int, type_: Attribute = i64) -> IntegerAttr[Any]:
             _integers.clear()
         found = _integers[key] = IntegerAttr(value, cast(Any, type_))
     return found
+
+
+_floats: dict[tuple[bytes, int], FloatAttr[Any]] = {}
+"""By the bits of the value and the identity of the type, which they keep."""
+
+
+def float_attr(value: float, type_: Attribute) -> FloatAttr[Any]:
+    """`value : type_`, a type of floats."""
+    key = (struct.pack("<d", value), id(type_))
+    found = _floats.get(key)
+    if found is None:
+        if len(_floats) >= _LIMIT:
+            _floats.clear()
+        found = _floats[key] = FloatAttr(value, cast(Any, type_))
+    return found
+
+
+@lru_cache(maxsize=1024)
+def string_attr(text: str) -> StringAttr:
+    """A string that recurs, such as a name."""
+    return StringAttr(text)
 
 
 @lru_cache(maxsize=1024)
@@ -74,7 +96,7 @@ def function_op(
 ) -> func.FuncOp:
     """A function, as the constructor of `FuncOp` makes it."""
     properties = {
-        "sym_name": StringAttr(name),
+        "sym_name": string_attr(name),
         "function_type": function_type(inputs, outputs),
         "sym_visibility": visibility,
     }

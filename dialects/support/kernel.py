@@ -167,10 +167,10 @@ class Kernel:
     def _numbers(self, name: str) -> Sequence[int]:
         """The numbers that an attribute has, none if there is no such attribute."""
         found = self.attributes.get(name)
-        return cast("DenseArrayBase[Any]", found).get_values() if isinstance(found, DenseArrayBase) else ()
+        return cast("DenseArrayBase[Any]", found).get_values() if type(found) is DenseArrayBase else ()
 
 
 def loop_sizes(op: Operation) -> tuple[int, ...] | None:
     """The stated sizes of a generic's loops; None if its operands determine them."""
     stated = op.attributes.get(LOOP_SIZES)
-    return tuple(cast("DenseArrayBase[Any]", stated).get_values()) if isinstance(stated, DenseArrayBase) else None
+    return tuple(cast("DenseArrayBase[Any]", stated).get_values()) if type(stated) is DenseArrayBase else None

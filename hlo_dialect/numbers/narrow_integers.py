@@ -24,7 +24,7 @@ UNSIGNED = frozenset(
 def narrow_width(type_: Attribute) -> int | None:
     """The width of a type, or of its elements, where it is between 1 and 8 bits; None otherwise."""
     element: Any = getattr(type_, "element_type", type_)
-    if not isinstance(element, IntegerType):
+    if type(element) is not IntegerType:
         return None
     width = cast("IntegerType[Any, Any]", element).width.data
     return width if 1 < width < 8 else None

@@ -18,6 +18,7 @@ import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, VectorType
 from xdsl.ir import Attribute, Operation
 
+from ...dialects.support.editing import operands_of
 from ..diagnostics import fail
 from ..types import Array, i1, numpy_dtype
 from .narrow_integers import narrow_width, narrowed, with_sign
@@ -378,7 +379,7 @@ SEVERAL: dict[str, Callable[..., tuple[Array, ...]]] = {
 def scalar_function(op: Operation) -> Callable[..., Any] | None:
     """The function from arrays of operands to the result, or to a tuple of several; None for other operations."""
     name = op.name
-    function = plain_function(name, op.operands[0].type) if op.operands else None
+    function = plain_function(name, operands[0].type) if (operands := operands_of(op)) else None
     function = function or DIVISIONS.get(name) or SEVERAL.get(name)
     if function is None and name in TYPED:
         function = TYPED[name](op)

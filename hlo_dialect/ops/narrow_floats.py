@@ -13,6 +13,7 @@ from typing import cast
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation
 
+from ...dialects.support.editing import operands_of
 from ..op import is_hlo
 from ..types import HloTensor, is_narrow_float
 from ..walking import TypeFact
@@ -28,7 +29,7 @@ is_narrow_type = TypeFact(_is_narrow)
 
 def touches_narrow_floats(op: Operation) -> bool:
     """Whether an operand or result of the operation has narrow floats."""
-    return any(is_narrow_type(value.type) for value in (*op.operands, *op.results))
+    return any(is_narrow_type(value.type) for value in (*operands_of(op), *op.results))
 
 
 def computes(op: Operation) -> bool:

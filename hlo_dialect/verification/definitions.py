@@ -125,6 +125,26 @@ def _checker(cls: type[Operation]) -> _Checker | None:
         return None
 
 
+_MOST_GOOD = 8192
+
+GOOD: dict[tuple[object, ...], tuple[Attribute, ...]] = {}
+"""
+Operations that this process has found to verify; most of another program, or of an earlier level, are like these.
+Attributes by the facts of an operation that verifies (`facts_of`), which name these attributes by identity: they are
+kept, so that the identity is theirs.
+"""
+
+
+def remember(facts: tuple[object, ...], op: Operation) -> None:
+    """Keep that operations with these facts verify."""
+    values: list[SSAValue] = [*op._operands, *op.results]
+    for block in (block for region in op.regions for block in region.blocks):
+        values += (*block._args, *cast(Operation, block._last_op)._operands)
+    if len(GOOD) >= _MOST_GOOD:
+        GOOD.clear()
+    GOOD[facts] = (*(value._type for value in values), *op.properties.values(), *op.attributes.values())
+
+
 class _Known:
     """
     The operations of a class that xDSL has found to fit their definition, for definitions that only xDSL decides.

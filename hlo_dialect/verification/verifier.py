@@ -26,9 +26,8 @@ from ..op import HloOp
 from ..ops.control_flow import ReturnOp
 from ..shapes import types_agree
 from ..types import holds_quantized
-from .definitions import holds_data, is_decided_by_types, verify_alone
+from .definitions import GOOD, holds_data, is_decided_by_types, remember, verify_alone
 from .dominance import dominator_children
-from .good import GOOD, remember
 from .tensors import has_plain_tensors, verify_tensors
 from .unranked import is_unranked, ranked
 

@@ -13,7 +13,7 @@ NARROW = (BFloat16Type, Float16Type)
 
 
 def is_narrow(value: Scalar) -> bool:
-    return isinstance(value.type, NARROW)
+    return type(value.type) in NARROW
 
 
 def widened(value: Scalar) -> Scalar:

@@ -100,7 +100,7 @@ def convert_rows(builder: LoopBuilder, structured: Sequence[Structured], absorbe
 
 def convert_kernel(kernel: func.FuncOp, vector_bits: int) -> None:
     """Lower one kernel's top-level linalg operations."""
-    pads = [op for op in kernel.body.block.ops if isinstance(op, GenericOp) and PADDING in op.attributes]
+    pads = [op for op in kernel.body.block.ops if type(op) is GenericOp and PADDING in op.attributes]
     if pads and not Kernel(kernel).rows:
         # Most programs pad nothing.
         from .padding import convert_pads
@@ -132,7 +132,7 @@ def _runs(kernel: func.FuncOp) -> list[list[Structured]]:
     """The operations to lower, cut where loops or calls stand between them, such as those of a product."""
     runs: list[list[Structured]] = [[]]
     for op in kernel.body.block.ops:
-        if isinstance(op, (FillOp, GenericOp, memref.CopyOp)):
+        if type(op) is FillOp or type(op) is GenericOp or type(op) is memref.CopyOp:
             runs[-1].append(op)
         elif op.regions or type(op) is func.CallOp:
             runs.append([])

@@ -59,7 +59,7 @@ class Lanes:
 def lanes_of(nest: Nest, inner: int) -> Lanes | None:
     """The lanes of a nest along a loop; None if its body is no loop, or lanes may go on again after they stop."""
     body = nest.body
-    loops = [] if body is None else [op for op in body.ops if isinstance(op, scf.WhileOp)]
+    loops = [] if body is None else [op for op in body.ops if type(op) is scf.WhileOp]
     if body is None or len(loops) != 1:
         return None
     (loop,) = loops

@@ -47,7 +47,7 @@ def stages_of(nest: Nest, inner: int) -> Stages | None:
     body = nest.body
     if body is None or nest.sizes[inner] < TILE:
         return None
-    ops = [op for op in body.ops if op is not body.last_op and not isinstance(op, arith.ConstantOp)]
+    ops = [op for op in body.ops if op is not body.last_op and type(op) is not arith.ConstantOp]
     if sum(weight_of(op).loop for op in ops) < LONG or any(op.regions for op in ops):
         return None
     cuts = _cuts(ops, body)

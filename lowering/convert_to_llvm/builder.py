@@ -32,7 +32,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.gpu.functions import WORKGROUP
 from ...dialects.llvm_ops import AddrSpaceCastOp, ExtractElementOp, PoisonOp
-from ...dialects.support.attributes import integer_attr, symbol
+from ...dialects.support.attributes import float_attr, integer_attr, symbol
 from ...dialects.support.buffers import Buffer, i32_array, row_major
 from ...dialects.support.creation import append, append_new, create_op
 from ...dialects.support.editing import operands_of
@@ -169,7 +169,7 @@ class LlvmBuilder:
         key = (struct.pack("<d", value), mangled(type_))
         found = self._constants.get(key)
         if found is None:
-            found = self._constants[key] = self._new_constant(FloatAttr(value, cast(Any, type_)), type_)
+            found = self._constants[key] = self._new_constant(float_attr(value, type_), type_)
         return found
 
     def splat(self, scalar: SSAValue, length: int) -> SSAValue:
@@ -255,10 +255,10 @@ class LlvmBuilder:
         return self.like(compared, I1)
 
     def _convert_type(self, type_: Attribute) -> Attribute:
-        if isinstance(type_, IntegerType):
+        if type(type_) is IntegerType:
             if cast(Integer, type_).signedness.data is Signedness.SIGNLESS:
                 return cast(Integer, type_)
-        elif isinstance(type_, IndexType):
+        elif type(type_) is IndexType:
             return self.conventions.index
         elif isinstance(type_, MemRefType):
             return SHARED_PTR if cast(Buffer, type_).memory_space == WORKGROUP else self.conventions.pointer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, cast
 
 from xdsl.context import Context
@@ -184,7 +185,7 @@ class ModuleConversion:
             # It may contain barriers: its calls must not become dependent on more conditions (convergent).
             traits = ["convergent", *traits]
         if traits:
-            made.properties["passthrough"] = ArrayAttr([StringAttr(trait) for trait in traits])
+            made.properties["passthrough"] = _passthrough(tuple(traits))
         return made
 
     def _type(self, op: func.FuncOp, to: LlvmBuilder) -> llvm.LLVMFunctionType:
@@ -267,6 +268,11 @@ def _is_host(op: func.FuncOp) -> bool:
     return not is_kernel(op) and _PARTS.isdisjoint(op.attributes) and INLINE not in op.attributes
 
 
+@lru_cache(maxsize=1024)
+def _passthrough(traits: tuple[str, ...]) -> ArrayAttr[StringAttr]:
+    return ArrayAttr(map(StringAttr, traits))
+
+
 def _function_traits(op: func.FuncOp) -> list[str]:
     """
     The LLVM attributes of a function: kernels and parallel bodies are not inlined, so that their noalias is kept, but
@@ -302,9 +308,13 @@ _NO_ALIAS, _PLAIN = DictionaryAttr({"llvm.noalias": UNIT}), DictionaryAttr({})
 
 
 def _no_alias(types: Sequence[Attribute], shared: Collection[int]) -> ArrayAttr[DictionaryAttr]:
-    return ArrayAttr(
-        [_NO_ALIAS if isinstance(type_, MemRefType) and i not in shared else _PLAIN for i, type_ in enumerate(types)]
-    )
+    return _aliasing(tuple(type(type_) is MemRefType and i not in shared for i, type_ in enumerate(types)))
+
+
+@lru_cache(maxsize=1024)
+def _aliasing(own: tuple[bool, ...]) -> ArrayAttr[DictionaryAttr]:
+    """The attributes of parameters; `own`: whether nothing else points to the memory of each."""
+    return ArrayAttr([_NO_ALIAS if each else _PLAIN for each in own])
 
 
 def _from_entry(region: Region) -> list[Block]:

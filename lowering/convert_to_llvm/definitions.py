@@ -6,10 +6,9 @@ from functools import lru_cache
 from typing import Literal
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Region
 
-from ...dialects.support.attributes import integer_attr
+from ...dialects.support.attributes import integer_attr, string_attr
 from ...dialects.support.creation import create_op
 
 _LINKAGES = {name: llvm.LinkageAttr(name) for name in ("internal", "external")}
@@ -27,7 +26,7 @@ def llvm_function(
 ) -> llvm.FuncOp:
     """A function, without `body` a declaration."""
     properties: dict[str, Attribute] = {
-        "sym_name": StringAttr(name),
+        "sym_name": string_attr(name),
         "function_type": type_,
         "CConv": _C_CONVENTION,
         "linkage": _LINKAGES[linkage],

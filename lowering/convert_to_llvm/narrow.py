@@ -32,15 +32,15 @@ _I16 = integer(16)
 
 
 def element_of(type_: Attribute) -> Attribute:
-    return cast(Vector, type_).element_type if isinstance(type_, VectorType) else type_
+    return cast(Vector, type_).element_type if type(type_) is VectorType else type_
 
 
 def is_bfloat(type_: Attribute) -> bool:
-    return isinstance(element_of(type_), BFloat16Type)
+    return type(element_of(type_)) is BFloat16Type
 
 
 def is_half(type_: Attribute) -> bool:
-    return isinstance(element_of(type_), Float16Type)
+    return type(element_of(type_)) is Float16Type
 
 
 def is_soft(to: LlvmBuilder, type_: Attribute) -> bool:

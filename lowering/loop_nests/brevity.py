@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Block, Operation
 
 from ...dialects.cpu import SHARED, ParallelForOp
 from ...dialects.support.classes import one_of
+from ...dialects.support.editing import operands_of
 from ...dialects.support.kernel import BRIEF, INLINE, PART, entry_name, is_kernel
 from ...hlo_dialect.walking import TypeFact
 from .unrolling import iterations
@@ -163,8 +164,8 @@ _WIDTHS = (1, 8, 16, 32, 64)
 
 def _is_plain(op: Operation) -> bool:
     flags = op.properties.get("fastmath")
-    reorders = isinstance(flags, arith.FastMathFlagsAttr) and bool(flags.data)
-    return not reorders and _are_common(value.type for value in (*op.operands, *op.results))
+    reorders = type(flags) is arith.FastMathFlagsAttr and bool(flags.data)
+    return not reorders and _are_common(value.type for value in (*operands_of(op), *op.results))
 
 
 def _are_common(types: Iterable[Attribute]) -> bool:

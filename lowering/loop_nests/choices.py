@@ -265,7 +265,7 @@ class _Model:
         values: dict[SSAValue, np.ndarray] = dict(zip(choice.accumulators, lhs, strict=False))
         values.update(zip(choice.elements, rhs, strict=False))
         for op in choice.ops:
-            if isinstance(op, arith.ConstantOp):
+            if type(op) is arith.ConstantOp:
                 value: Any = op.value
                 values[op.result] = np.full(lhs[0].shape, bool(value.value.data))
             else:

@@ -171,9 +171,9 @@ class NestEmitter:
         return [mapping.get(value, value) for value in ops[-1].operands]
 
     def _clone_op(self, op: Operation, mapping: dict[SSAValue, SSAValue]) -> None:
-        if isinstance(op, IndexOp):
+        if type(op) is IndexOp:
             mapping[op.result] = self._index_of(op)
-        elif isinstance(op, arith.ConstantOp) and isinstance(op.value, (IntegerAttr, FloatAttr)):
+        elif type(op) is arith.ConstantOp and isinstance(op.value, (IntegerAttr, FloatAttr)):
             mapping[op.result] = self.builder.scalar(op.value)
         elif self.inside is not None and op in self.inside.clamps:
             mapping[op.results[0]] = mapping.get(op.operands[0], op.operands[0])

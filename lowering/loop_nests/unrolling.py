@@ -110,7 +110,7 @@ def is_short_but_rolled(count: int, operations: int) -> bool:
 
 
 def _repeat(op: scf.ForOp, times: int) -> None:
-    op.attributes.setdefault(UNROLL, integer_attr(times, IntegerType(64)))
+    op.attributes.setdefault(UNROLL, integer_attr(times))
     if known_number(op.lb) is None:
         _begin_at_zero(op, cast(arith.AddiOp, op.ub.owner).rhs)
 

@@ -42,7 +42,7 @@ class BatchStepProductsPass(HloPass):
             engine.emit(Diagnostic("remark", text, at))
 
         for op in operations_in(module):
-            if not isinstance(op, WhileOp):
+            if type(op) is not WhileOp:
                 continue
             loop = Loop(op)
             before = batch_before(loop)

@@ -76,7 +76,7 @@ def is_reversal(cluster: Cluster, clusters: Clusters) -> bool:
 
 def _read_by(fusion: FusionOp) -> Operation | None:
     """The first operation of a fusion that reads one value through slices, reshapes and conversions, and no more."""
-    ops = [op for op in fusion.body.block.ops if not isinstance(op, ConstantOp) and op.name != "hlo.return"]
+    ops = [op for op in fusion.body.block.ops if type(op) is not ConstantOp and op.name != "hlo.return"]
     kinds = [type(op) for op in ops]
     if fusion.kind.data != "loop" or len(fusion.outs) != 1 or math.prod(shape_of(fusion.outs[0])) < LEAST:
         return None

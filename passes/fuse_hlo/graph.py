@@ -18,7 +18,7 @@ from xdsl.traits import is_side_effect_free
 
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.op import HloOp, Role, is_elementwise
+from ...hlo_dialect.op import Role, is_elementwise, is_hlo
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.movement import ReshapeOp
 from ...hlo_dialect.shapes import reshape_parts
@@ -34,9 +34,9 @@ def role_of(op: Operation) -> Role | None:
     """The role of an operation, or None if the planner does not know it."""
     if is_elementwise(op):
         return "elementwise"
-    if isinstance(op, (func.CallOp, func.ReturnOp)):
+    if type(op) is func.CallOp or type(op) is func.ReturnOp:
         return "host"
-    stated = op.ROLE if isinstance(op, HloOp) else None
+    stated = op.ROLE if is_hlo(op) else None
     return "custom" if stated is None and _can_be_lowered(op) else stated
 
 

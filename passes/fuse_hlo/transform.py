@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
@@ -113,7 +113,7 @@ class FuseHloPass(HloPass):
                 plan = plan_block(block, self.strategy, self.row_products, self.epilogues == "all", self.most_ops)
                 if plan.unknown:
                     raise self.unsupported(plan.unknown[0])
-                given = {op for op in block.ops if isinstance(op, FusionOp)}
+                given = {op for op in block.ops if type(op) is FusionOp}
                 pending[:0] = Rewriter(block, plan.steps).run()
                 revised = {decision.node: decision for decision in self._joined(block, given)}
                 final = [revised.get(decision.node, decision) for decision in plan.decisions]
@@ -146,7 +146,7 @@ def prepare_loops(block: Block) -> None:
     Filling one moves less than copying one; a constant that the loop writes over without reading it is not filled.
     """
     for op in list(block.ops):
-        if not isinstance(op, WhileOp):
+        if type(op) is not WhileOp:
             continue
         loop = _facts_of(op)
         if loop.trip_count is not None:
@@ -269,8 +269,9 @@ class Rewriter:
         """
         The value inside the fusion that replaces an original one; a splat constant is cloned into it at its first use.
         """
-        if value not in local and isinstance(value.owner, Operation) and is_splat_constant(value.owner):
-            append(block, clone_op(value.owner, local))
+        owner = value.owner
+        if value not in local and is_splat_constant(owner):
+            append(block, clone_op(cast(Operation, owner), local))
         return local.get(value, value)
 
     def _erase_rest(self, kept: set[Operation]) -> None:

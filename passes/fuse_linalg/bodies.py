@@ -38,6 +38,7 @@ _INDEX_OPS: dict[AffineBinaryOpKind, type[Operation]] = {
 }
 
 
+_TRUE, _FALSE = BoolAttr.from_bool(True), BoolAttr.from_bool(False)
 _FOLDED = frozenset((arith.CmpiOp, arith.SelectOp, arith.AndIOp, arith.OrIOp))
 
 
@@ -264,7 +265,7 @@ class FusedBody:
         compare = scalar_function(op)
         assert compare is not None, "comparisons of integers have a value"
         holds = bool(compare(*(constant(cast(Operation, owner)) for owner in owners)))
-        return self._emit(arith.ConstantOp, (), (i1,), {"value": BoolAttr.from_bool(holds)})
+        return self._emit(arith.ConstantOp, (), (i1,), {"value": _TRUE if holds else _FALSE})
 
     # -- operations --------------------------------------------------------------------------------
 

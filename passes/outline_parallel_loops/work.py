@@ -68,7 +68,7 @@ def _find(region: Region, found: list[scf.ForOp]) -> bool:
                 if op.results or any(type(inner) is memref.AllocaOp for inner in operations_in(op)):
                     return False
                 found.append(op)
-            elif isinstance(op, scf.ForOp | scf.IfOp) and not op.results:
+            elif (type(op) is scf.ForOp or type(op) is scf.IfOp) and not op.results:
                 if not all(_find(inner, found) for inner in op.regions):
                     return False
             elif not _only_starts(op):

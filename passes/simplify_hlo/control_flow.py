@@ -210,7 +210,7 @@ def _needed(op: Operation, cond: Block, body: Block, returned: Sequence[SSAValue
     for block in (cond, body):
         roots: list[SSAValue] = list(_terminator(op.regions[0]).operands) if block is cond else []
         for inner in block.ops:
-            if not isinstance(inner, ReturnOp) and not is_side_effect_free(inner):
+            if type(inner) is not ReturnOp and not is_side_effect_free(inner):
                 roots += [value for each in inner.walk() for value in each.operands]
         needed |= _arguments_behind(block, roots)
     needed |= {i for i, result in enumerate(op.results) if result.first_use is not None}

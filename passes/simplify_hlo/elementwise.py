@@ -177,7 +177,7 @@ def sink_reshape(op: Operation) -> Rewrite | None:
         owner = operand.owner
         if shape_of(operand) != shape:
             return None
-        if isinstance(owner, ReshapeOp):
+        if type(owner) is ReshapeOp:
             inner = shape_of(owner.operands[0])
             if (source is not None and inner != source) or not _comes_from_reduce(owner.operands[0]):
                 return None

@@ -6,29 +6,21 @@ from collections import Counter, deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, TypeGuard, cast
+from typing import Any, Literal, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import IsTerminator, NoMemoryEffect, Pure, RecursiveMemoryEffect, is_side_effect_free
 
-from ...dialects.support.classes import one_of
 from ...dialects.support.editing import erase_op, operands_of
 from ...hlo_dialect.diagnostics import applied_in
 from ...hlo_dialect.hlo_pass import HloPass
-from ...hlo_dialect.op import HloOp, replace_op
+from ...hlo_dialect.op import is_hlo, replace_op
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.walking import operations_in
 from .constants import evaluate
 from .rewrite import Rewrite, Rule, approximations, name_of, simplifications, unknown_rules
-
-_is_hlo_class = one_of(HloOp)
-
-
-def _is_hlo(op: object) -> TypeGuard[HloOp]:
-    return _is_hlo_class(op)
-
 
 MAX_VISITS = 64
 """Most visits of one operation: rules terminate by construction, this limit is a safeguard."""
@@ -121,7 +113,7 @@ class Simplifier:
         """Whether to apply rules, beside folding."""
         self.applied = applied
         """Counts the rules that are applied."""
-        self.queue: deque[Operation] = deque(op for op in operations_in(module) if _is_hlo(op))
+        self.queue: deque[Operation] = deque(op for op in operations_in(module) if is_hlo(op))
         self.waiting: set[Operation] = set(self.queue)
         self.visits: dict[Operation, int] = {}
         self.descents: dict[Operation, Descent] = {}
@@ -137,7 +129,7 @@ class Simplifier:
                     self._visit(op)
 
     def _push(self, op: object) -> None:
-        if _is_hlo(op) and op not in self.waiting and op.parent is not None:
+        if is_hlo(op) and op not in self.waiting and op.parent is not None:
             visits = self.visits.get(op, 0)
             if visits < MAX_VISITS:
                 self.visits[op] = visits + 1
@@ -180,7 +172,7 @@ class Simplifier:
             self.descents[new] = descent
 
     def _fold(self, op: Operation) -> Rewrite | None:
-        assert isinstance(op, HloOp)
+        assert is_hlo(op)
         folded: Sequence[SSAValue | Attribute] | None = op.fold() or evaluate(op)
         if not folded:
             return None
@@ -206,7 +198,7 @@ class Simplifier:
         sources = [value.owner for inner in operations_in(op) for value in operands_of(inner)]
         replace_op(op, rewrite.new_ops, rewrite.values)
         # Operations that are dead now go first, so that rules see how many uses are left.
-        dead = [each for each in sources if _is_hlo(each) and _is_unused(each)]
+        dead = [each for each in sources if is_hlo(each) and _is_unused(each)]
         for each in (*dead, *rewrite.new_ops, *users, *sources):
             self._push(each)
 

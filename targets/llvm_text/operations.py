@@ -93,6 +93,8 @@ _FLAG_WORDS: dict[int, str] = {0: "", 1: " nsw", 2: " nuw", 3: " nuw nsw"}
 
 def _overflow_words(op: Operation) -> str:
     flags = op.properties.get("overflowFlags")
+    if flags is None:
+        return ""
     if isinstance(flags, IntegerAttr):
         return _FLAG_WORDS[cast("IntegerAttr[Any]", flags).value.data]
     if isinstance(flags, llvm.OverflowAttr):

@@ -13,10 +13,11 @@ from ..cache.definitions import kept_definitions
 def compiler_start(*, kept: bool = False) -> Generator[None]:
     """
     Imports inside cost less: without the garbage collector (`kept`: see `paused_gc`), with the kept code of
-    classes, and with formats that are read when they are used.
+    classes, and with formats that are read when they are used. Named operands cost less afterwards.
     """
     with paused_gc(kept=kept), kept_definitions():
-        from ...dialects.support.assembly_formats import read_formats_late
+        from ...dialects.support.definitions import read_formats_late, read_names_directly
 
         read_formats_late()
+        read_names_directly()
         yield

@@ -72,7 +72,7 @@ def kernels_of(module: ModuleOp) -> list[Kernel]:
 def _kernel(stated: Mapping[str, Attribute]) -> Kernel:
     facts: dict[str, Any] = {"name": cast(SymbolRefAttr, stated["name"]).root_reference.data}
     for name, value in stated.items():
-        if isinstance(value, StringAttr):
+        if type(value) is StringAttr:
             facts[name] = value.data
         elif isinstance(value, IntegerAttr):
             facts[name] = value.value.data

@@ -6,7 +6,7 @@ import pytest
 from xdsl.irdl import IRDLOperation, irdl_op_definition
 from xdsl.utils.exceptions import PyRDLOpDefinitionError
 
-from xhlo.dialects.support.assembly_formats import SHIPPED, LaterFormat, read_formats_late
+from xhlo.dialects.support.definitions import SHIPPED, LaterFormat, read_formats_late
 from xhlo.hlo_dialect.dialect import dialect_names, make_context
 
 

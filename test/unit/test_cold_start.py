@@ -36,9 +36,9 @@ COUNTED = f"""
 import gc
 collections = []
 gc.callbacks.append(lambda phase, found: collections.append(found["collected"]))
-from xhlo.dialects.support import assembly_formats
-formats, read = [], assembly_formats._read
-assembly_formats._read = lambda text, op_def: [formats.append(text), read(text, op_def)][1]
+from xhlo.dialects.support import definitions
+formats, read = [], definitions._read
+definitions._read = lambda text, op_def: [formats.append(text), read(text, op_def)][1]
 gc.collect()
 collections.clear()
 {COLD.replace("print(*sys.modules)", "")}

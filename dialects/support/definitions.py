@@ -1,0 +1,84 @@
+"""
+What xDSL makes of the definitions of operations, for less.
+
+Assembly formats are read when they are used first: xDSL reads the format of every operation that a module of it
+defines, 180 for a small program. Hardly one is used: `hlo_dialect/reading` and `hlo_dialect/printing` have notations of
+their own for hlo.
+
+Named operands, results and regions (`op.lhs`) are read from where xDSL keeps them. Its accessors go through a view of
+all operands and a method for each kind of definition, seven calls in all; passes ask for a name as often as they make
+operations. The values are the same.
+"""
+
+# pyright: reportPrivateUsage=false, reportUnknownVariableType=false, reportUnknownMemberType=false
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from xdsl.ir import Operation
+from xdsl.irdl import OpDef
+from xdsl.irdl.declarative_assembly_format import FormatProgram
+from xdsl.irdl.operations import BaseAccessor, BeforeVariadicSingleAccessor, VarIRConstruct
+
+_read = FormatProgram.from_str
+
+SHIPPED = frozenset(
+    "arith bufferization builtin cf cpu func gpu linalg linalg_ext llvm math memref scf tensor vector".split()
+)
+"""Dialects whose formats are known to be right: in others a mistake should be found where the operation is defined."""
+
+
+class LaterFormat:
+    """Stands for the format of an operation until something of it is asked for."""
+
+    def __init__(self, text: str, op_def: OpDef):
+        self._text, self._op_def = text, op_def
+        self._program: FormatProgram | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self._program is None:
+            self._program = _read(self._text, self._op_def)
+        return getattr(self._program, name)
+
+
+def _format(input: str, op_def: OpDef) -> Any:
+    return (LaterFormat if op_def.name.partition(".")[0] in SHIPPED else _read)(input, op_def)
+
+
+def read_formats_late() -> None:
+    """Read the formats of operations of these dialects that are defined from now on when they are used first."""
+    FormatProgram.from_str = staticmethod(_format)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+_OPERAND, _RESULT, _REGION = VarIRConstruct.OPERAND, VarIRConstruct.RESULT, VarIRConstruct.REGION
+_item: Callable[[tuple[Any, ...], int], Any] = tuple.__getitem__
+_get: Callable[..., Any] = BaseAccessor.__get__
+
+
+def _single(self: BeforeVariadicSingleAccessor, obj: Operation, objtype: Any = None) -> Any:
+    """The one at a place that is the same in all operations of the class."""
+    construct = self.construct
+    if construct is _OPERAND:
+        return _item(obj._operands, self.idx)
+    if construct is _RESULT:
+        return _item(obj.results, self.idx)
+    if construct is _REGION:
+        return obj.regions[self.idx]
+    return _get(self, obj, objtype)
+
+
+def _any(self: BaseAccessor, obj: Operation, objtype: Any = None) -> Any:
+    construct = self.construct
+    if construct is _OPERAND:
+        return self.index(obj._operands)
+    return self.index(obj.results) if construct is _RESULT else _get(self, obj, objtype)
+
+
+_FASTER: Mapping[type, Callable[..., Any]] = {BaseAccessor: _any, BeforeVariadicSingleAccessor: _single}
+
+
+def read_names_directly() -> None:
+    """Let all operations' accessors read their fields, from now on."""
+    for accessor, read in _FASTER.items():
+        accessor.__get__ = read  # pyright: ignore[reportAttributeAccessIssue]
