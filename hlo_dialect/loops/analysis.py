@@ -43,7 +43,7 @@ def host_loops(module: ModuleOp, inner_first: bool = False) -> Iterator[WhileOp]
     for function in host_functions(module):
         ops = operations_in(function)
         for op in reversed(ops) if inner_first else ops:
-            if isinstance(op, WhileOp) and not in_fusion(op):
+            if type(op) is WhileOp and not in_fusion(op):
                 yield op
 
 

@@ -183,7 +183,8 @@ def constant_of(value: SSAValue) -> Array | None:
 
 def is_splat_constant(value: SSAValue) -> bool:
     """Whether a constant defines the value, with one number for all elements."""
-    return isinstance(value.owner, ConstantOp) and is_splat(value.owner.dense)
+    owner = value.owner
+    return type(owner) is ConstantOp and is_splat(owner.dense)
 
 
 def splat_of(value: SSAValue) -> Any:
