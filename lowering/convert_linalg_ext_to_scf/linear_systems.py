@@ -258,6 +258,9 @@ class _Solve(MatrixFunctions):
         if at_all.x_column == 1 and k >= (SIDES_OF_LANES if self.wide else 1) * self.lanes and k > MOST_SIDES:
             self.many_sides(at_all, a, b, x, unit)
             return
+        if not self.wide and at_all.x_column != 1 and k > max(MOST_SIDES, self.lanes - 1):
+            self.turned_sides(at_all, a, b, x, unit)
+            return
         few = not self.wide and k <= MOST_SIDES and n >= self.lanes
         elements = (n * n + n * k) * self.lanes if self.wide else n * k if few else 1
         with self.groups(n * n * k // 2 + 4 * n * (n + k), elements) as (group, scratch, at):
@@ -297,6 +300,25 @@ class _Solve(MatrixFunctions):
             sides = (b, x, matrix * (n * k) + forward.x + first, forward.x_row)
             count = builder.min(size, builder.index(k - first))
             self.call("many_sides_unit" if unit else "many_sides", (*matrices, *sides, n, count), solve)
+
+    def turned_sides(self, forward: _Forward, a: SSAValue, b: SSAValue, x: SSAValue, unit: bool) -> None:
+        """Solve one system whose right sides are rows, as columns of scratch memory."""
+        builder, (n, k) = self.builder, (forward.n, forward.k)
+        row = k if forward.x_row > 0 else -k
+
+        def solve(vectors: Vectors, buffer: Any, begin: Any, a: Any, at: Any, i: Any, j: Any, *given: Any) -> None:
+            ManySides(vectors, a, at, i, j, buffer, buffer, begin, *given).solve(unit)
+
+        with self.groups(n * n * k // 2 + 6 * n * k, n * k, self.count) as (matrix, scratch, at):
+            outside = [builder.strided_view(array, matrix * (n * k), (k, n), (n, 1)) for array in (b, x)]
+            inside = builder.strided_view(scratch, at, (k, n), (1, k))
+            with builder.loop(0, k) as c, builder.loop(0, n) as i:
+                builder.store(builder.load(outside[0], [c, i]), inside, [c, i])
+            first = builder.index(at + (0 if row > 0 else (n - 1) * k))
+            matrices = (a, matrix * (n * n) + forward.a, forward.a_row, forward.a_column)
+            self.call("turned_sides_unit" if unit else "turned_sides", (scratch, first, *matrices, row, n, k), solve)
+            with builder.loop(0, k) as c, builder.loop(0, n) as i:
+                builder.store(builder.load(inside, [c, i]), outside[1], [c, i])
 
     def few_sides(
         self,
