@@ -264,12 +264,16 @@ def _gesvd(call: CustomCall) -> Plan:
 
 def _syevd(call: CustomCall) -> Plan:
     p = _Planner(call, "heevd" if call.operands[0].dtype.kind == "c" else "syevd")
-    n = p.core[-1]
-    vectors = p.load(0)
-    p.store(vectors, 0)
+    n, mode, uplo = p.core[-1], letter(call, "mode"), letter(call, "uplo")
+    if mode == "N":
+        # By rows it is the conjugate, which has the same eigenvalues.
+        vectors, uplo = p.copy(0, 0), _OTHER[uplo]
+    else:
+        vectors = p.load(0)
+        p.store(vectors, 0)
     work = p.sized(2 * n + n * n + 1 + BLOCK * n if p.is_complex else 1 + 6 * n + 2 * n * n + BLOCK * n)
     reals = p.sized(1 + 5 * n + 2 * n * n, p.real) if p.is_complex else ()
-    given = (letter(call, "mode"), letter(call, "uplo"), n, vectors, max(1, n), p.result(1, 1))
+    given = (mode, uplo, n, vectors, max(1, n), p.result(1, 1))
     return p.finish(*given, *work, *reals, *p.sized(3 + 5 * n, np.int32), info=2)
 
 

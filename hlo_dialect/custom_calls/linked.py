@@ -7,3 +7,6 @@ LINKED = "xhlo.lapack"
 
 ROUTINE = "routine"
 """The attribute that names the target of LAPACK; the other attributes are that target's."""
+
+PARTS = "parts"
+"""The attribute with the number of parts of the batch that threads may take; 1 without it."""

@@ -11,8 +11,8 @@ from ..types import Array
 from .batched_calls import parts_of
 from .call import CustomCall
 from .lapack_library import LIBRARY
-from .lapack_plans import has_plan, plan_of
-from .linked import LINKED, ROUTINE
+from .lapack_plans import Plan, has_plan, plan_of
+from .linked import LINKED, PARTS, ROUTINE
 from .registry import REGISTRY, CustomCallTarget
 
 
@@ -21,10 +21,13 @@ def called(call: CustomCall) -> CustomCall:
     return replace(call, target=str(call.attributes[ROUTINE]), results=call.results[:-1])
 
 
-def is_for_one_thread(call: CustomCall) -> bool:
-    """Whether LAPACK's call has one matrix, or a batch too small to be shared among threads."""
-    plan = plan_of(call)
-    return plan.batch == 1 or parts_of(plan.batch, plan.elements) == 1
+MOST_BYTES = 1 << 26
+"""The most memory of the workspaces of all parts of a batch, unless one needs more."""
+
+
+def parts_of_plan(plan: Plan) -> int:
+    """The parts of a batch that threads may take, each with a workspace of its own: its shape alone decides."""
+    return max(1, min(parts_of(plan.batch, plan.elements), MOST_BYTES // max(1, plan.nbytes)))
 
 
 def _run(call: CustomCall, *operands: Array) -> tuple[Array, ...]:
@@ -38,7 +41,9 @@ def _run(call: CustomCall, *operands: Array) -> tuple[Array, ...]:
 
 
 def _check(call: CustomCall) -> str | None:
-    name = call.attributes.get(ROUTINE)
+    name, parts = call.attributes.get(ROUTINE), call.attributes.get(PARTS, 1)
+    if not isinstance(parts, int) or parts < 1:
+        return f"{PARTS} is {parts!r}, expected a positive number"
     target = REGISTRY.find(name) if isinstance(name, str) and has_plan(name) else None
     if target is None or target.check is None or not call.results:
         return f"{ROUTINE} is {name!r}, expected a target of LAPACK; the last result is its workspace"
@@ -46,9 +51,9 @@ def _check(call: CustomCall) -> str | None:
     problem = target.check(inner)
     if problem is not None:
         return problem
-    nbytes, workspace = plan_of(inner).nbytes, call.results[-1]
-    if workspace.shape != (nbytes,) or workspace.dtype != np.uint8:
-        return f"its workspace is {workspace.text}, expected {nbytes} bytes"
+    plan, workspace = plan_of(inner), call.results[-1]
+    if workspace.shape != (plan.nbytes * parts,) or workspace.dtype != np.uint8:
+        return f"its workspace is {workspace.text}, expected {plan.nbytes} bytes for each of {parts} parts"
     return None
 
 

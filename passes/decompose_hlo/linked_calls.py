@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, IntegerType, Signedness, StringAttr, i64
@@ -16,8 +17,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...hlo_dialect.custom_calls.call import CONFIGURATIONS, describe_call
 from ...hlo_dialect.custom_calls.lapack_library import LIBRARY
 from ...hlo_dialect.custom_calls.lapack_plans import has_plan, plan_of
-from ...hlo_dialect.custom_calls.linked import LINKED, ROUTINE
-from ...hlo_dialect.custom_calls.linked_lapack import is_for_one_thread
+from ...hlo_dialect.custom_calls.linked import LINKED, PARTS, ROUTINE
+from ...hlo_dialect.custom_calls.linked_lapack import parts_of_plan
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import REGISTRY, target_of
 from ...hlo_dialect.custom_calls.unblocked import UNBLOCKED
@@ -28,7 +29,7 @@ from ...hlo_dialect.types import element_of, f32, i32, make_tensor, numpy_dtype,
 from .native_calls import native_call
 from .transform import direct_decompositions, linked_decompositions, unblocked_decompositions
 
-_NOTHING: Mapping[str, Attribute] = {}
+_NOTHING: Mapping[str, IntegerAttr] = {}
 
 _LETTERS = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}
 
@@ -40,8 +41,36 @@ def _letter(value: SSAValue) -> str:
     return _LETTERS[dtype.str[1:]]
 
 
-def _characters(**letters: str) -> dict[str, Attribute]:
+def characters(**letters: str) -> dict[str, IntegerAttr]:
+    """Attributes of LAPACK's calls that are letters."""
     return {name: IntegerAttr(ord(letter), i64) for name, letter in letters.items()}
+
+
+VECTORS: Mapping[str, tuple[int, ...]] = {"syevd": (0,), "heevd": (0,), "gesdd": (2, 3), "gesvd": (2, 3)}
+"""The results that are vectors, by routine."""
+
+
+def routine_of(op: CustomCallOp) -> str:
+    """LAPACK's name of a call's target without the letter of the type, or the target's own."""
+    name = op.call_target_name.data
+    return name.removeprefix("lapack_").removesuffix("_ffi")[1:] if name.startswith("lapack_") else name
+
+
+def without_vectors(op: CustomCallOp) -> Mapping[str, IntegerAttr]:
+    """The changed attributes of a call of LAPACK that computes vectors of which nothing is used."""
+    vectors = VECTORS.get(routine_of(op), ())
+    return characters(mode="N") if vectors and all(is_unused(op.results[n]) for n in vectors) else _NOTHING
+
+
+def is_unused(value: SSAValue) -> bool:
+    """Whether no result of the program depends on a value."""
+    return all(
+        use.operation.results
+        and not use.operation.regions
+        and not isinstance(use.operation, CustomCallOp)
+        and all(map(is_unused, use.operation.results))
+        for use in value.uses
+    )
 
 
 @linked_decompositions.on(CustomCallOp)
@@ -55,46 +84,49 @@ def _linked(op: CustomCallOp) -> Sequence[Operation]:
 
 @direct_decompositions.on(CustomCallOp)
 def _direct(op: CustomCallOp) -> Sequence[Operation]:
-    """As `_linked`, but calls whose batches threads share stay, and those of functions that took LAPACK's names."""
+    """As `_linked`, with a workspace for each part of a batch; calls of functions that took LAPACK's names stay."""
     name = op.call_target_name.data
     target = REGISTRY.find(name)
     if target is None or target.library != LIBRARY or not (name == "Eigh" or has_plan(name)):
         return ()
     target_of(op)  # refuses a wrong call
-    is_direct = name == "Eigh" or (not _is_short(op.operands[0]) and is_for_one_thread(describe_call(op)))
-    return _custom_call(op, LINKED) if is_direct else ()
+    is_direct = name == "Eigh" or not _is_short(op.operands[0])
+    return _custom_call(op, LINKED, in_parts=True) if is_direct else ()
 
 
 @unblocked_decompositions.on(CustomCallOp)
-def _unblocked(op: CustomCallOp) -> Sequence[Operation]:
-    return unblocked_call(op, {})
-
-
-def unblocked_call(op: CustomCallOp, changed: Mapping[str, Attribute]) -> Sequence[Operation]:
+def unblocked_call(op: CustomCallOp) -> Sequence[Operation]:
     """
     Before: `%q, %tau = custom_call @lapack_sgeqrf_ffi(%a)`
     After:  `%q, %tau = custom_call @xhlo.unblocked(%a) {.. routine = "lapack_sgeqrf_ffi"}`
-    `changed`: attributes of LAPACK's call that are other ones. Other calls stay.
+    Other calls stay.
     """
-    return _custom_call(op, UNBLOCKED, changed)
+    return _custom_call(op, UNBLOCKED)
 
 
-def _custom_call(op: CustomCallOp, target: str, changed: Mapping[str, Attribute] = _NOTHING) -> Sequence[Operation]:
+def _custom_call(op: CustomCallOp, target: str, in_parts: bool = False) -> Sequence[Operation]:
+    """The call becomes one of `target`; vectors that nothing uses are not computed. `in_parts`: by several threads."""
     name = op.call_target_name.data
     if name == "Eigh":
         return _eigh(op)
     if not has_plan(name):
         return ()
-    types: list[Attribute] = list(op.result_types)
-    if target == LINKED:
-        nbytes = plan_of(describe_call(op)).nbytes
-        types.append(make_tensor((nbytes,), IntegerType(8, Signedness.UNSIGNED)))
+    changed = without_vectors(op)
     stated: dict[str, Attribute] = {}
     for place in CONFIGURATIONS:
         entries = op.properties.get(place) or op.attributes.get(place)
         if isinstance(entries, DictionaryAttr):
             stated.update(entries.data)
     stated |= {**changed, ROUTINE: StringAttr(name)}
+    types: list[Attribute] = list(op.result_types)
+    if target == LINKED:
+        called = describe_call(op)
+        letters = {key: value.value.data for key, value in changed.items()}
+        plan = plan_of(replace(called, attributes={**called.attributes, **letters}))
+        parts = parts_of_plan(plan) if in_parts else 1
+        if parts > 1:
+            stated[PARTS] = IntegerAttr(parts, i64)
+        types.append(make_tensor((parts * plan.nbytes,), IntegerType(8, Signedness.UNSIGNED)))
     call = native_call(op, target, list(op.operands), types, stated)
     replace_op(op, [call], list(call.results)[: len(op.results)])
     return [call]
@@ -105,7 +137,7 @@ def _eigh(op: CustomCallOp) -> Sequence[Operation]:
     matrix = op.operands[0]
     letter = _letter(matrix)
     name = f"lapack_{letter}{'he' if letter in 'cz' else 'sy'}evd_ffi"
-    stated = _characters(mode="V", uplo="L" if describe_call(op).backend_config.startswith("1") else "U")
+    stated = characters(mode="V", uplo="L" if describe_call(op).backend_config.startswith("1") else "U")
     info = make_tensor(shape_of(matrix)[:-2], i32)
     call = native_call(op, name, [matrix], [*op.result_types, info], stated)
     replace_op(op, [call], list(call.results)[:2])
@@ -126,7 +158,7 @@ def _cholesky(op: CholeskyOp) -> Sequence[Operation]:
     builder = Builder.before(op)
     shape = shape_of(op.a)
     info_type = make_tensor(shape[:-2], i32)
-    stated = _characters(uplo="L" if op.is_lower else "U")
+    stated = characters(uplo="L" if op.is_lower else "U")
     call = native_call(op, f"lapack_{_letter(op.a)}potrf_ffi", [op.a], [op.a.type, info_type], stated)
     builder.insert(call)
     factor, info = builder.tensors(call.results)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -107,14 +107,14 @@ def _splits_as_complex(op: FftOp, shape: Sequence[int], width: int) -> bool:
 
 
 def native_call(
-    op: Operation, target: str, operands: list[SSAValue], types: list[Attribute], stated: dict[str, Attribute]
+    op: Operation, target: str, operands: list[SSAValue], types: list[Attribute], stated: Mapping[str, Attribute]
 ) -> CustomCallOp:
     """A call of a target at the location of `op`."""
     return CustomCallOp.create(
         operands=operands,
         result_types=types,
         properties={"call_target_name": StringAttr(target)},
-        attributes={"mhlo.backend_config": DictionaryAttr(stated)},
+        attributes={"mhlo.backend_config": DictionaryAttr(dict(stated))},
         location=op.location,
     )
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i64
+from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -26,7 +26,7 @@ from ...hlo_dialect.types import element_of, f32, f64, i32, make_tensor, shape_o
 from ...lowering.convert_linalg_ext_to_scf.few_sides import MOST_SIDES
 from ...lowering.convert_linalg_ext_to_scf.jacobi_lanes import SPECTRA, fits
 from ...lowering.device.cpu import CPU
-from .linked_calls import unblocked_call
+from .linked_calls import VECTORS, routine_of, unblocked_call, without_vectors
 from .native_calls import native_call
 from .transform import any_size_decompositions, native_decompositions
 
@@ -69,8 +69,8 @@ LEAST_BATCH = 8
 _UNBLOCKED: Mapping[str, int] = {
     **dict.fromkeys(("geqrf", "orgqr", "ungqr", "ormqr", "unmqr", QR, HOUSEHOLDER_PRODUCT), 128),
     **dict.fromkeys(("potrf", "getrf", "trsm", "geqp3", "gehrd", "sytrd", "hetrd", TRIANGULAR_SOLVE), 64),
-    **dict.fromkeys(("syevd", "heevd"), 32),
-    **dict.fromkeys(("gesdd", "gesvd"), 16),
+    **dict.fromkeys(("syevd", "heevd"), 16),
+    **dict.fromkeys(("gesdd", "gesvd"), 10),
     "gtsv": 1 << 31,
 }
 """
@@ -78,40 +78,23 @@ The most rows and columns of matrices for which a call of LAPACK costs more than
 depend on the method, by the signs of vectors or the order of eigenvalues, are LAPACK's at any size, as XLA's are.
 """
 
-_VECTORS: Mapping[str, tuple[int, ...]] = {"syevd": (0,), "heevd": (0,), "gesdd": (2, 3), "gesvd": (2, 3)}
-"""The results that are vectors."""
-
-
 def _unblocked(op: CustomCallOp) -> Sequence[Operation]:
     """A call of LAPACK on small matrices becomes loops."""
-    name = op.call_target_name.data
-    routine = name.removeprefix("lapack_").removesuffix("_ffi")[1:] if name.startswith("lapack_") else name
+    name, routine = op.call_target_name.data, routine_of(op)
     most = _UNBLOCKED.get(routine)
     if most is None:
         return ()
     call = describe_call(op)
-    if routine in _VECTORS:
-        if call.attributes["mode"] != ord("N") and not all(is_unused(op.results[n]) for n in _VECTORS[routine]):
+    if routine in VECTORS:
+        if not without_vectors(op) and call.attributes["mode"] != ord("N"):
             return ()
-        # Vectors that nothing uses are not computed.
         call = replace(call, attributes={**call.attributes, "mode": ord("N")})
     matrices = [array.shape[-2:] for array in call.operands if len(array.shape) > 1]
     batch = math.prod(call.operands[0].shape[:-2])
     side_by_side = name in SPECTRA and fits(call) and batch >= LEAST_BATCH
     if not side_by_side and (call.operands[0].dtype.itemsize < 4 or max(map(max, matrices)) > most):
         return ()
-    return unblocked_call(op, {"mode": IntegerAttr(ord("N"), i64)} if routine in _VECTORS else {})
-
-
-def is_unused(value: SSAValue) -> bool:
-    """Whether no result of the program depends on a value."""
-    return all(
-        use.operation.results
-        and not use.operation.regions
-        and not isinstance(use.operation, CustomCallOp)
-        and all(map(is_unused, use.operation.results))
-        for use in value.uses
-    )
+    return unblocked_call(op)
 
 
 def _custom_call(op: CustomCallOp, most_rows: int) -> Sequence[Operation]:

@@ -16,6 +16,7 @@ from ...hlo_dialect.custom_calls.lapack_library import (
 from ...hlo_dialect.custom_calls.lapack_plans import plan_of
 from ...hlo_dialect.custom_calls.linked_lapack import called
 from ...hlo_dialect.errors import Diagnostic, DiagnosticError
+from ...lowering.convert_to_llvm.cpu import PARALLEL_FOR
 from ..llvm_text.lapack import Naming, lapack_text
 from .thread_limits import default_thread_count
 
@@ -28,7 +29,8 @@ _SET_THREADS, _THREADS = f"{_BEFORE}set_threads", f"{_BEFORE}threads"
 
 def text_of_calls(calls: Sequence[HostCall]) -> str:
     """LLVM IR of the functions by which a program makes these calls of LAPACK."""
-    return lapack_text(calls, 8 * ctypes.sizeof(ctypes.c_void_p), Naming(_BEFORE, "", _SET_THREADS, _THREADS))
+    naming = Naming(_BEFORE, "", _SET_THREADS, PARALLEL_FOR, _THREADS)
+    return lapack_text(calls, 8 * ctypes.sizeof(ctypes.c_void_p), naming)
 
 
 def addresses_for(calls: Sequence[HostCall]) -> dict[str, int]:

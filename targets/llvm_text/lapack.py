@@ -16,6 +16,7 @@ import numpy as np
 from ...hlo_dialect.custom_calls.lapack import NOT_FINITE
 from ...hlo_dialect.custom_calls.lapack_library import ONE_THREAD
 from ...hlo_dialect.custom_calls.lapack_plans import Argument, Clear, Memory, Move, Pair, Plan, Step, Where, plan_of
+from ...hlo_dialect.custom_calls.linked import PARTS
 from ...hlo_dialect.custom_calls.linked_lapack import called
 from ..program.facts import HostCall
 
@@ -35,6 +36,8 @@ class Naming:
     """The letters before and after the name of a routine: Fortran's are `dgetrf_`."""
     set_threads: str = ""
     """The function that sets the number of LAPACK's threads, an i32, for later calls; none if it is empty."""
+    parallel_for: str = ""
+    """The function `void (void (*body)(void *context, i64 first, i64 end), void *context, i64 count)`, if any."""
     threads: str = ""
     """The i32 that is the number of threads of a call with much to do."""
 
@@ -64,7 +67,9 @@ def _definitions(calls: Sequence[HostCall], pointer_bits: int, naming: Naming, l
     writer = _Writer(pointer_bits, naming, linkage)
     for call in calls:
         seen = call.resolve()[1]
-        writer.function(call.symbol, plan_of(called(seen)), len(seen.operands), [r.nbytes for r in seen.results[:-1]])
+        parts = int(seen.attributes.get(PARTS, 1)) if naming.parallel_for else 1
+        sizes = [result.nbytes for result in seen.results[:-1]]
+        writer.function(call.symbol, plan_of(called(seen)), len(seen.operands), sizes, parts)
     return writer.text()
 
 
@@ -89,22 +94,47 @@ class _Writer:
     def text(self) -> str:
         return "\n".join([*self.shared.values(), *self.functions]) + "\n"
 
-    def function(self, symbol: str, plan: Plan, operands: int, result_bytes: Sequence[int]) -> None:
-        """`void SYMBOL(void **buffers)`: the plan for every matrix."""
-        results = len(result_bytes)
+    def function(self, symbol: str, plan: Plan, operands: int, result_bytes: Sequence[int], parts: int) -> None:
+        """`void SYMBOL(void **buffers)`: the plan for every matrix; threads take parts of the batch."""
         self.lines = [f'define {self.linkage}void @"{symbol}"(ptr %buffers) nounwind {{', "entry:"]
+        body = f'@"{symbol}.part"'
+        if plan.batch:
+            self._set_threads(plan)
+            if parts > 1:
+                self._share((self.naming.parallel_for, f"declare void @{self.naming.parallel_for}(ptr, ptr, i64)"))
+                self.lines.append(f"  call void @{self.naming.parallel_for}(ptr {body}, ptr %buffers, i64 {parts})")
+            else:
+                self.lines.append(f"  call void {body}(ptr %buffers, i64 0, i64 1)")
+        self.lines += ["  ret void", "}"]
+        self.functions.append("\n".join(self.lines))
+        if plan.batch:
+            self._part(body, plan, operands, result_bytes, -(-plan.batch // parts))
+
+    def _part(self, name: str, plan: Plan, operands: int, result_bytes: Sequence[int], share: int) -> None:
+        """`void SYMBOL.part(void **buffers, i64 first, i64 end)`: the plan for the matrices of some parts."""
+        results = len(result_bytes)
+        self.lines = [
+            f"define internal void {name}(ptr %buffers, i64 %part, i64 %part.end) nounwind {{",
+            "entry:",
+            f"  %first = mul i64 %part, {share}",
+            f"  %whole.end = mul i64 %part.end, {share}",
+            f"  %is.past = icmp sgt i64 %whole.end, {plan.batch}",
+            f"  %last = select i1 %is.past, i64 {plan.batch}, i64 %whole.end",
+        ]
         for number in range(operands + results + 1):
-            name = "work" if number == operands + results else f"b{number}"
+            buffer = "works" if number == operands + results else f"b{number}"
             self.lines += [
-                f"  %{name}.at = getelementptr ptr, ptr %buffers, i64 {number}",
-                f"  %{name} = load ptr, ptr %{name}.at",
+                f"  %{buffer}.at = getelementptr ptr, ptr %buffers, i64 {number}",
+                f"  %{buffer} = load ptr, ptr %{buffer}.at",
             ]
-        if not plan.batch:
-            self.lines += ["  ret void", "}"]
-            self.functions.append("\n".join(self.lines))
-            return
-        self._set_threads(plan)
-        self.lines += ["  br label %matrix", "matrix:", "  %k = phi i64 [ 0, %entry ], [ %next, %done ]"]
+        self.lines += [
+            f"  %work.begin = mul i64 %part, {plan.nbytes}",
+            "  %work = getelementptr i8, ptr %works, i64 %work.begin",
+            "  %any = icmp slt i64 %first, %last",
+            "  br i1 %any, label %matrix, label %end",
+            "matrix:",
+            "  %k = phi i64 [ %first, %entry ], [ %next, %done ]",
+        ]
         if plan.finite is not None:
             self._check_finite(plan, plan.finite, operands, [size // plan.batch for size in result_bytes])
         self._steps(plan.before, operands)
@@ -114,7 +144,7 @@ class _Writer:
             "  br label %done",
             "done:",
             "  %next = add i64 %k, 1",
-            f"  %more = icmp slt i64 %next, {plan.batch}",
+            "  %more = icmp slt i64 %next, %last",
             "  br i1 %more, label %matrix, label %end",
             "end:",
             "  ret void",

@@ -235,13 +235,28 @@ def test_loops_over_batches_without_a_compiler(monkeypatch: pytest.MonkeyPatch) 
 def test_threads_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of a batch have workspaces of their own: the same bits as matrix by matrix."""
     x = numbers((37, 9, 7), np.complex64)
-    text = jax.jit(lambda x: (*jnp.linalg.svd(x), *jnp.linalg.qr(x), jnp.linalg.eigvals(x[:, :7]))).lower(x).as_text()
+
+    def function(x: Any) -> Any:
+        return (*jnp.linalg.svd(x), *jnp.linalg.eigh(x[..., :7, :7]), jnp.linalg.eigvals(x[..., :7, :7]))
+
     monkeypatch.setattr(batched_calls, "PART", 1)
-    program = xhlo.compile(text)
-    shared = program(x)
-    monkeypatch.setattr(batched_calls, "PART", 1 << 40)
-    for ours, meant in zip(shared, program(x), strict=True):
-        np.testing.assert_array_equal(ours, meant)
+    text = jax.jit(function).lower(x).as_text()
+    decomposed = str(Program(text).after("decompose-hlo{direct-calls=true}").module)
+    assert decomposed.count("parts = 37 : i64") == 3
+    shared, alone = xhlo.compile(text)(x), xhlo.compile(jax.jit(function).lower(x[0]).as_text())
+    for number, matrix in enumerate(x):
+        for ours, meant in zip(shared, alone(matrix), strict=True):
+            np.testing.assert_array_equal(ours[number], meant)
+
+
+def test_vectors_that_nothing_reads_are_not_computed() -> None:
+    """Eigenvalues and singular values alone, of matrices for which LAPACK is called."""
+    x, y = symmetric(40), numbers((3, 30, 30), np.complex128)
+    for function, given in ((jnp.linalg.eigvalsh, x), (lambda y: jnp.linalg.svd(y)[1], y)):
+        expected, results = run(function, given)
+        near(results[0], expected[0])
+        text = jax.jit(function).lower(given).as_text()
+        assert "mode = 78 : i64" in str(Program(text).after("decompose-hlo{direct-calls=true}").module)
 
 
 def test_one_matrix_is_factored_without_python(monkeypatch: pytest.MonkeyPatch) -> None:
