@@ -80,7 +80,7 @@ class FewSides:
             sums = [Vec(vectors, value) for value in state]
             known = [vectors.load(self.scratch, self.place(side, place)) for side in range(self.sides)]
             builder.yield_(*(s.plus_product(own, x).value for s, x in zip(sums, known, strict=True)))
-        totals = [builder.on(_sum(Vec(vectors, value))) for value in state]
+        totals = [builder.on(sum_of(Vec(vectors, value))) for value in state]
         with builder.loop(rest, others[1], carry=totals) as (place, state):
             own = builder.on(vectors.element_at(self.array, row + place))
             following = [builder.on(s) + own * self.side(c, place) for c, s in enumerate(state)]
@@ -113,7 +113,7 @@ class FewSides:
         return low, builder.index(parts), low + builder.index(parts) * lanes
 
 
-def _sum(x: Vec) -> SSAValue:
+def sum_of(x: Vec) -> SSAValue:
     """The sum of a vector's elements."""
     kind = vector.CombiningKindAttr(vector.CombiningKindFlag.ADD)
     op = vector.ReductionOp.create(

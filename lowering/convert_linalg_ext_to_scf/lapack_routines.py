@@ -9,6 +9,7 @@ from ...hlo_dialect.custom_calls.triangular import TRIANGULAR_SOLVE
 from ..loop_nests.loop_builder import LoopBuilder
 from .conversion import patterns
 from .jacobi_lanes import Spectra, fits
+from .reflections import Reflections, reflects
 from .unblocked.factors import getrf, gtsv, potrf, trsm
 from .unblocked.job import Emission, Job, call_of_lapack
 from .unblocked.orthogonal import gehrd, geqp3, geqrf, orgqr, ormqr, sytrd
@@ -50,6 +51,9 @@ def _unblocked(op: UnblockedOp, builder: LoopBuilder) -> None:
         if spectra.wide:
             spectra.emit()
             return
+    if reflects(call):
+        Reflections(op, builder, call).emit()
+        return
     job = Job(call, rank=1 if call.target.endswith("gtsv_ffi") else 2)
     if 0 in call.operands[0].shape[: len(call.operands[0].shape) - job.rank]:
         return

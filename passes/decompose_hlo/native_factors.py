@@ -25,9 +25,11 @@ from ...hlo_dialect.ops.algorithms.linear_algebra import CholeskyOp, TriangularS
 from ...hlo_dialect.types import element_of, f32, f64, i32, make_tensor, shape_of
 from ...lowering.convert_linalg_ext_to_scf.few_sides import MOST_SIDES
 from ...lowering.convert_linalg_ext_to_scf.jacobi_lanes import SPECTRA, fits
+from ...lowering.convert_linalg_ext_to_scf.reflections import reflects
 from ...lowering.device.cpu import CPU
 from .linked_calls import VECTORS, routine_of, unblocked_call, without_vectors
 from .native_calls import native_call
+from .tall_singular import by_triangle, is_tall
 from .transform import any_size_decompositions, native_decompositions
 
 MOST_ROWS = 64
@@ -67,7 +69,7 @@ LEAST_BATCH = 8
 """Matrices of a batch whose eigenvalues or singular values are computed side by side."""
 
 _UNBLOCKED: Mapping[str, int] = {
-    **dict.fromkeys(("geqrf", "orgqr", "ungqr", "ormqr", "unmqr", QR, HOUSEHOLDER_PRODUCT), 128),
+    **dict.fromkeys(("geqrf", "orgqr", "ungqr", "ormqr", "unmqr", QR, HOUSEHOLDER_PRODUCT), 48),
     **dict.fromkeys(("potrf", "getrf", "trsm", "geqp3", "gehrd", "sytrd", "hetrd", TRIANGULAR_SOLVE), 64),
     **dict.fromkeys(("syevd", "heevd"), 16),
     **dict.fromkeys(("gesdd", "gesvd"), 10),
@@ -78,6 +80,10 @@ The most rows and columns of matrices for which a call of LAPACK costs more than
 depend on the method, by the signs of vectors or the order of eigenvalues, are LAPACK's at any size, as XLA's are.
 """
 
+MOST_REFLECTED = 1024
+"""The same for QR of real matrices, whose loops are blocked."""
+
+
 def _unblocked(op: CustomCallOp) -> Sequence[Operation]:
     """A call of LAPACK on small matrices becomes loops."""
     name, routine = op.call_target_name.data, routine_of(op)
@@ -87,11 +93,15 @@ def _unblocked(op: CustomCallOp) -> Sequence[Operation]:
     call = describe_call(op)
     if routine in VECTORS:
         if not without_vectors(op) and call.attributes["mode"] != ord("N"):
-            return ()
+            return by_triangle(op) if is_tall(op, MOST_REFLECTED) else ()
         call = replace(call, attributes={**call.attributes, "mode": ord("N")})
     matrices = [array.shape[-2:] for array in call.operands if len(array.shape) > 1]
     batch = math.prod(call.operands[0].shape[:-2])
     side_by_side = name in SPECTRA and fits(call) and batch >= LEAST_BATCH
+    if reflects(call):
+        most = MOST_REFLECTED
+    if not side_by_side and is_tall(op, MOST_REFLECTED):
+        return by_triangle(op)
     if not side_by_side and (call.operands[0].dtype.itemsize < 4 or max(map(max, matrices)) > most):
         return ()
     return unblocked_call(op)
