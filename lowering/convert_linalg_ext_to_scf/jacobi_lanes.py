@@ -1,5 +1,5 @@
 """
-Eigenvalues and singular values of many small matrices, one in each lane of vectors, by Jacobi rotations.
+Eigenvalues and singular values of many small matrices, without vectors, one matrix in each lane, by Jacobi rotations.
 
 All lanes take the same rotations in the same order; one that a lane does not need has the angle 0 there, so that its
 numbers stay. Sweeps end when no lane needs a rotation.
@@ -38,13 +38,13 @@ MOST_SWEEPS = 30
 
 
 def fits(call: CustomCall) -> bool:
-    """Whether a call is one of eigenvalues, or of singular values without vectors, of many small real matrices."""
+    """Whether a call is one of eigenvalues, or of singular values, without vectors, of many small real matrices."""
     if call.target not in SPECTRA:
         return False
     (*batch, rows, columns), size = call.operands[0].shape, call.operands[0].dtype.itemsize
     if 0 in (*batch, rows, columns) or min(rows, columns) > MOST_ROWS[size]:
         return False
-    return "syevd" in call.target or (letter(call, "mode") == "N" and rows * columns <= MOST_ELEMENTS[size])
+    return letter(call, "mode") == "N" and ("syevd" in call.target or rows * columns <= MOST_ELEMENTS[size])
 
 
 SPECTRA = frozenset(f"lapack_{type_}{name}_ffi" for type_ in "sd" for name in ("syevd", "gesdd", "gesvd"))
@@ -121,17 +121,12 @@ class _Lanes:
                 builder.yield_(builder.select(some, 1, builder.index(found[0])))
             builder.yield_(builder.index(sweep + 1), builder.index(found[0]))
 
-    def order(self, at: Index, n: Index, descending: bool, rows: Index | None) -> None:
-        """Sort n numbers, and rows of n numbers with them."""
+    def order(self, at: Index, n: Index, descending: bool) -> None:
+        """Sort n numbers."""
         with self.builder.loop(0, n - 1) as i, self.builder.loop(i + 1, n) as j:
             x, y = self[at + i], self[at + j]
             wrong = compared("gt", y, x) if descending else compared("gt", x, y)
             self[at + i], self[at + j] = selected(wrong, y, x), selected(wrong, x, y)
-            if rows is not None:
-                with self.builder.loop(0, n) as k:
-                    first, second = rows + i * n + k, rows + j * n + k
-                    x, y = self[first], self[second]
-                    self[first], self[second] = selected(wrong, y, x), selected(wrong, x, y)
 
 
 def _angle(lanes: _Lanes, difference: Vec, twice: Vec, needed: SSAValue) -> tuple[Vec, Vec, Vec]:
@@ -146,19 +141,12 @@ def _angle(lanes: _Lanes, difference: Vec, twice: Vec, needed: SSAValue) -> tupl
     return tangent, cosine, tangent * cosine
 
 
-def _eigenvalues(lanes: _Lanes, a: IndexValue, v: IndexValue, d: IndexValue, n: IndexValue, vectors: bool) -> None:
-    """
-    Eigenvalues, ascending, from `d` on, and vectors as rows from `v` on. There is room for two more after the values.
-    """
+def _eigenvalues(lanes: _Lanes, a: IndexValue, d: IndexValue, n: IndexValue) -> None:
+    """Eigenvalues, ascending, from `d` on. There is room for two more after them."""
     builder = lanes.builder
     room = builder.index(d + n)
     lanes.normalize(a, n * n, room)
-    zero, one = lanes.constant(0.0), lanes.constant(1.0)
-    if vectors:
-        with builder.loop(0, n * n) as place:
-            lanes[v + place] = zero
-        with builder.loop(0, n) as i:
-            lanes[v + i * (n + 1)] = one
+    zero = lanes.constant(0.0)
     # Elements are at most 1; a smaller one changes an eigenvalue by less than its own rounding.
     limit = lanes.constant(lanes.eps / 8)
 
@@ -179,18 +167,13 @@ def _eigenvalues(lanes: _Lanes, a: IndexValue, v: IndexValue, d: IndexValue, n: 
         rest = selected(needed, zero, corner)
         lanes[a + p * n + q] = rest
         lanes[a + q * n + p] = rest
-        if vectors:
-            with builder.loop(0, n) as i:
-                x, y = lanes[v + p * n + i], lanes[v + q * n + i]
-                lanes[v + p * n + i] = (x * c).plus_product(-s, y)
-                lanes[v + q * n + i] = (x * s).plus_product(c, y)
         return needed
 
     lanes.sweeps(n, room + 1, rotate)
     scale = lanes[room]
     with builder.loop(0, n) as i:
         lanes[d + i] = lanes[a + i * (n + 1)] * scale
-    lanes.order(d, n, False, v if vectors else None)
+    lanes.order(d, n, False)
 
 
 def _singular_values(
@@ -233,7 +216,7 @@ def _singular_values(
 
         (total,) = lanes.folded(0, m, [zero], square)
         lanes[s + j] = root_of(total) * scale
-    lanes.order(s, n, True, None)
+    lanes.order(s, n, True)
 
 
 class Spectra(MatrixFunctions):
@@ -251,7 +234,7 @@ class Spectra(MatrixFunctions):
 
     def eigenvalues(self) -> None:
         builder, n = self.builder, self.shape[-1]
-        wanted, lower = letter(self.stated, "mode") == "V", letter(self.stated, "uplo") == "L"
+        lower = letter(self.stated, "uplo") == "L"
         source, (vectors, values, info) = self.flat(self.op.inputs[0]), map(self.flat, self.op.outputs)
         size = n * n
 
@@ -264,18 +247,13 @@ class Spectra(MatrixFunctions):
                     lanes[other] = lanes[own]
                 else:
                     lanes[own] = lanes[other]
-            v = inside.builder.index(place + n * n)
-            _eigenvalues(lanes, place, v, inside.builder.index(v + n * n), n, wanted)
-            if wanted:
-                with inside.builder.loop(0, n) as i, inside.builder.loop(0, n) as k:
-                    lanes[place + i * n + k] = lanes[v + k * n + i]
+            _eigenvalues(lanes, place, inside.builder.index(place + n * n), n)
 
-        with self.groups(60 * size * n, (2 * size + n + 2) * self.lanes) as (group, scratch, at):
+        with self.groups(60 * size * n, (size + n + 2) * self.lanes) as (group, scratch, at):
             self.read(source, size, group, scratch, at)
-            name = f"eigen{'vectors' if wanted else 'values'}_{'lower' if lower else 'upper'}"
-            self.call(name, (scratch, self._place(at), n), emit)
+            self.call(f"eigenvalues_{'lower' if lower else 'upper'}", (scratch, self._place(at), n), emit)
             self.write(vectors, size, group, scratch, at)
-            first = builder.index(at + 2 * size * self.lanes)
+            first = builder.index(at + size * self.lanes)
             self.write(values, n, group, scratch, first)
             self.report(values, n, info, group, 1)
 

@@ -13,10 +13,11 @@ from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...hlo_dialect.custom_calls.call import describe_call
+from ...hlo_dialect.custom_calls.call import CustomCall, describe_call
 from ...hlo_dialect.custom_calls.factorization import FLAGS, GETRF, POTRF, TRSM
 from ...hlo_dialect.custom_calls.householder import PRODUCT as HOUSEHOLDER_PRODUCT
 from ...hlo_dialect.custom_calls.householder import QR
+from ...hlo_dialect.custom_calls.lapack import letter
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.triangular import TRIANGULAR_SOLVE
 from ...hlo_dialect.expressions.tensor import Builder, Decomposition
@@ -80,6 +81,12 @@ The most rows and columns of matrices for which a call of LAPACK costs more than
 depend on the method, by the signs of vectors or the order of eigenvalues, are LAPACK's at any size, as XLA's are.
 """
 
+MOST_OF_STEPS = 25
+"""
+The most rows for which LAPACK computes the vectors of syevd by implicit steps, before it divides matrices. The loops
+take the same ones from the lower triangle, so that signs are LAPACK's, as far as these do not depend on roundings.
+"""
+
 MOST_REFLECTED = 1024
 """The same for QR of real matrices, whose loops are blocked."""
 
@@ -93,7 +100,7 @@ def _unblocked(op: CustomCallOp) -> Sequence[Operation]:
     call = describe_call(op)
     if routine in VECTORS:
         if not without_vectors(op) and call.attributes["mode"] != ord("N"):
-            return by_triangle(op) if is_tall(op, MOST_REFLECTED) else ()
+            return unblocked_call(op) if _takes_steps(call) else by_triangle(op) if is_tall(op, MOST_REFLECTED) else ()
         call = replace(call, attributes={**call.attributes, "mode": ord("N")})
     matrices = [array.shape[-2:] for array in call.operands if len(array.shape) > 1]
     batch = math.prod(call.operands[0].shape[:-2])
@@ -105,6 +112,10 @@ def _unblocked(op: CustomCallOp) -> Sequence[Operation]:
     if not side_by_side and (call.operands[0].dtype.itemsize < 4 or max(map(max, matrices)) > most):
         return ()
     return unblocked_call(op)
+
+
+def _takes_steps(call: CustomCall) -> bool:
+    return "evd" in call.target and letter(call, "uplo") == "L" and call.operands[0].shape[-1] <= MOST_OF_STEPS
 
 
 def _custom_call(op: CustomCallOp, most_rows: int) -> Sequence[Operation]:

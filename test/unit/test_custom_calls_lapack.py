@@ -221,8 +221,8 @@ def test_matrices_with_nan_among_a_batch() -> None:
 
 def test_loops_over_batches_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reference runs loops in Python if no function is compiled yet: the same bits."""
-    x = numbers((5, 4, 4), np.complex128)
-    x = x @ x.conj().swapaxes(1, 2) + 4 * np.eye(4)
+    x = numbers((5, 27, 27), np.complex128)
+    x = x @ x.conj().swapaxes(1, 2) + 4 * np.eye(27)
     text = jax.jit(lambda x: tuple(jnp.linalg.eigh(x))).lower(x).as_text()
     compiled = xhlo.compile(text)(x)
     monkeypatch.setattr(batched_calls, "_loader", None)

@@ -345,6 +345,12 @@ class Code:
         with self.independent(0, count) as i:
             target[i] = source[i]
 
+    def clear(self, at: Index, count: Index) -> None:
+        """Zeros in an area of `count` numbers."""
+        line, zero = self.vector(at), self.number(0.0)
+        with self.independent(0, count) as i:
+            line[i] = zero
+
     def identity(self, q: Grid, rows: Index, columns: Index) -> None:
         zero, one = self.number(0.0), self.number(1.0)
         with self.loop(0, rows) as i, self.independent(0, columns) as j:

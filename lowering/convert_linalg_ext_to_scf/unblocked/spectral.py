@@ -12,7 +12,7 @@ from .job import Job, Store
 from .notation import Code, Grid, Number, power_of_two_below
 from .schur import ComplexSteps, RealSteps, SchurSteps
 from .singular import LeftVectors, columns_of_r, rotate_all, sorted_norms
-from .symmetric import eigenvalues
+from .symmetric import eigenvalues, padded
 
 
 def _scale(code: Code, a: Grid, m: IndexValue, n: IndexValue, keep: IndexValue) -> Number:
@@ -28,14 +28,14 @@ def _scaled(code: Code, a: Grid, rows: Index, columns: Index, factor: Number) ->
 
 
 def syevd(job: Job) -> None:
-    """Tridiagonal form, its Q, and QL steps."""
+    """Tridiagonal form, its Q, and implicit steps."""
     n, lower, wanted = job.core[-1], job.letter("uplo") == "L", job.letter("mode") == "V"
     a = job.load(0)
-    whole, z, tau, v, w = (job.space(size) for size in (n * n, n * n, n, n, n))
+    whole, z, tau, v, w = (job.space(size) for size in (n * n, n * padded(n), n, n, n))
     d, e, info, scale = (job.space(size, False) for size in (n, n, 1, 1))
 
     def reduce(code: Code, *places: IndexValue) -> None:
-        a, whole, z, tau, v, w, d, e, scale, n = places
+        a, whole, z, tau, v, w, d, e, scale, n, row = places
         given, both = code.matrix(a, n), code.matrix(whole, n)
         if lower:
             mirror(code, given, both, n, code.number(1.0))
@@ -46,11 +46,12 @@ def syevd(job: Job) -> None:
         factors, room, other = map(code.vector, (tau, v, w))
         tridiagonal(code, both, n, diagonal, below, factors, given, room, other)
         if wanted:
-            product_below(code, given, factors, code.matrix(z, n).transposed(), n, room, other)
+            code.clear(z, n * row)
+            product_below(code, given, factors, code.matrix(z, row).transposed(), n, room, other)
 
     def steps(code: Code, *places: IndexValue) -> None:
-        z, a, d, e, info, scale, n = places
-        rows, diagonal = code.matrix(z, n), code.vector(d, False)
+        z, a, d, e, info, scale, n, row = places
+        rows, diagonal = code.matrix(z, row), code.vector(d, False)
         eigenvalues(code, diagonal, code.vector(e, False), n, rows if wanted else None, code.vector(info, False))
         factor = code.vector(scale, False)[0].re
         with code.independent(0, n) as k:
@@ -60,10 +61,11 @@ def syevd(job: Job) -> None:
             with code.loop(0, n) as i, code.independent(0, n) as k:
                 vectors[i, k] = rows[k, i]
 
-    job.needs_finite(a, n * n, 2, math.nan, 1)
+    if n > 1:
+        job.needs_finite(a, n * n, 2, math.nan, 1)
     name = f"{'vectors' if wanted else 'values'}_{'lower' if lower else 'upper'}"
-    job.run(f"symmetric_{name}", reduce, (a, whole, z, tau, v, w, d, e, scale), (n,))
-    job.run(f"ql_{'vectors' if wanted else 'values'}", steps, (z, a, d, e, info, scale), (n,))
+    job.run(f"symmetric_{name}", reduce, (a, whole, z, tau, v, w, d, e, scale), (n, padded(n)))
+    job.run(f"ql_{'vectors' if wanted else 'values'}", steps, (z, a, d, e, info, scale), (n, padded(n)))
     for result, area in enumerate((a, d, info)):
         job.store(area, result)
 

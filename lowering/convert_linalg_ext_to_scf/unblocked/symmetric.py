@@ -1,26 +1,36 @@
 """
-Eigenvalues and eigenvectors of tridiagonal matrices by implicit QL steps.
+Eigenvalues and eigenvectors of tridiagonal matrices by implicit QL and QR steps.
 
-The method is that of Bowdler, Martin, Reinsch and Wilkinson (The QR and QL algorithms for symmetric matrices, 1968).
+The method is that of Bowdler, Martin, Reinsch and Wilkinson (The QR and QL algorithms for symmetric matrices, 1968), in
+the order of LAPACK's steqr, which decides the signs of vectors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....dialects.support.scalar import Scalar
+from ....dialects.support.scalar import Scalar, width_of
 from ...loop_nests.kernel_builder import Index, IndexValue
-from .notation import Code, Counter, Grid, Line, Number, Variable, hypotenuse, larger
+from ..fourier_passes import Vectors
+from ..fourier_plan import lanes_of
+from .job import ALIGNMENT
+from .notation import Code, Counter, Grid, Line, Number, Variable, hypotenuse
 
-MOST_STEPS = 60
-"""Steps for one eigenvalue, after which the matrix counts as one that does not converge."""
+MOST_STEPS = 30
+"""Steps for each row, after which the matrix counts as one that does not converge."""
+
+
+def padded(n: int) -> int:
+    """The elements from one row of eigenvectors to the next."""
+    return -(-n // ALIGNMENT) * ALIGNMENT
 
 
 def eigenvalues(code: Code, d: Line, e: Line, n: IndexValue, z: Grid | None, info: Line) -> None:
     """
     Replace the diagonal d by the eigenvalues in ascending order; e, below it, is overwritten. Elements are about 1.
 
-    Row k of z becomes that of eigenvector k: it begins with the columns of the matrix that made T, as rows. `info`
+    Row k of z becomes that of eigenvector k: it begins with the columns of the matrix that made T, as rows, which have
+    whole vectors (`padded`). `info`
     becomes 0, or 1 where an eigenvalue does not converge.
     """
     info[0] = code.number(0.0)
@@ -29,95 +39,188 @@ def eigenvalues(code: Code, d: Line, e: Line, n: IndexValue, z: Grid | None, inf
 
 
 class _Steps:
+    """
+    Blocks are worked off from the top, each from the end whose diagonal element is smaller in size: `way` is 1, or -1
+    for a block that is worked off upwards.
+    """
+
     def __init__(self, code: Code, d: Line, e: Line, n: IndexValue, z: Grid | None):
         self.code = code
         self.d = d
         self.e = e
         self.n = n
         self.z = z
-        self.end = Counter(code, 0)
-        self.step = Counter(code, 0)
-        self.place = Counter(code, 0)
+        self.steps, self.next, self.at, self.last, self.end, self.way = (Counter(code, 0) for _ in range(6))
         self.s, self.c, self.p, self.g, self.r = (Variable(code, 0.0) for _ in range(5))
+        # Squares of this size are exact enough.
+        self.small = code.tiny / code.eps**2
 
     def run(self, info: Line) -> None:
-        code, n, end, step = self.code, self.n, self.end, self.step
-        with code.loop(0, n) as first:
-            step.set(0)
-            self.find_block(first)
-            with code.loop_while(lambda: (end.get() > first) & (step.get() < MOST_STEPS)):
-                step.set(code.index(step.get() + 1))
-                self.ql(first, end.get())
-                self.find_block(first)
-            with code.when(end.get() > first):
-                info[0] = code.number(1.0)
+        code, n = self.code, self.n
+        most = code.index(n * MOST_STEPS)
+        with code.loop_while(lambda: (self.next.get() < n) & (self.steps.get() < most)):
+            self.find_block()
+            with code.loop_while(lambda: self.remains() & (self.steps.get() < most)):
+                self.find_end()
+                self.deflate()
+        with code.when(self.next.get() < n):
+            info[0] = code.number(1.0)
+        with code.when(self.remains()):
+            info[0] = code.number(1.0)
 
-    def find_block(self, first: IndexValue) -> None:
-        """Set `end` to the first row from `first` on whose element below is negligible."""
+    def remains(self) -> Scalar:
+        """Whether rows of the block are left."""
+        return _on_way(self.last.get() - self.at.get(), self.way.get()).compare("ge", 0)
+
+    def below(self, i: IndexValue) -> IndexValue:
+        """The number of the element between row i and the one after it on the way."""
+        return self.code.index(self.code.builder.min(i, self.code.index(i + self.way.get())))
+
+    def find_block(self) -> None:
+        """Set the block's ends and the way; the next block begins after it."""
         code, d, e, end = self.code, self.d, self.e, self.end
+        first = self.next.get()
         end.set(first)
 
         def coupled() -> Scalar:
-            at = end.get()
-            last = code.index(code.builder.min(at, self.n - 2)).max(0)
-            # The comparison is false for NaN, so that every loop ends.
-            whole = larger((d[last].re.abs() + d[last + 1].re.abs()) * code.eps, code.real(code.eps * code.eps))
-            return (at < self.n - 1) & e[last].re.abs().compare("gt", whole)
+            i = code.index(code.builder.min(end.get(), self.n - 2)).max(0)
+            # The comparisons are false for NaN, so that every loop ends.
+            least = d[i].re.abs().sqrt() * d[i + 1].re.abs().sqrt() * (code.eps / 2)
+            size = e[i].re.abs()
+            return (end.get() < self.n - 1) & size.compare("gt", least) & size.compare("gt", 0.0)
 
         with code.loop_while(coupled):
             end.set(code.index(end.get() + 1))
-
-    def ql(self, first: IndexValue, last: IndexValue) -> None:
-        """One step on rows `first` to `last`."""
-        code, d, e, place = self.code, self.d, self.e, self.place
-        s, c, p, g, r = self.s, self.c, self.p, self.g, self.r
-        one = code.real(1.0)
-        shift = (d[first + 1].re - d[first].re) / (e[first].re * 2.0)
-        length = hypotenuse(shift, one)
-        g.set(d[last].re - d[first].re + e[first].re / (shift + length.copysign(shift)))
-        s.set(one)
-        c.set(one)
-        p.set(code.real(0.0))
-        r.set(one)
-        place.set(last - 1)
-        with code.loop_while(lambda: (place.get() >= first) & r.get().compare("ne", 0.0)):
-            self.rotate(place.get(), last)
-        # Where a rotation vanished, its rows are a block of their own now.
-        with code.when(r.get().compare("ne", 0.0)):
-            d[first] = Number(d[first].re - p.get())
-            e[first] = Number(g.get())
+        last = end.get()
+        with code.when(last < self.n - 1):
             e[last] = code.number(0.0)
+        upwards = d[last].re.abs().compare("lt", d[first].re.abs())
+        builder = code.builder
+        self.way.set(builder.select(upwards, -1, 1))
+        self.at.set(builder.select(upwards, last, first))
+        self.last.set(builder.select(upwards, first, last))
+        self.next.set(code.index(last + 1))
 
-    def rotate(self, i: IndexValue, last: IndexValue) -> None:
+    def find_end(self) -> None:
+        """Set `end` to the first row from `at` on whose element below is negligible."""
+        code, d, e, end = self.code, self.d, self.e, self.end
+        end.set(self.at.get())
+
+        def coupled() -> Scalar:
+            i = end.get()
+            more = i.compare("ne", self.last.get())
+            following = code.builder.select(more, i + self.way.get(), i)
+            size = e[code.index(code.builder.min(i, following))].re
+            least = d[i].re.abs() * ((code.eps / 2) * (code.eps / 2)) * d[following].re.abs() + code.tiny
+            return more & (size * size).compare("gt", least)
+
+        with code.loop_while(coupled):
+            end.set(code.index(end.get() + self.way.get()))
+
+    def deflate(self) -> None:
+        """Split a row, or two of them, off the block, or make a step."""
+        code, e, way = self.code, self.e, self.way.get()
+        first, end = self.at.get(), self.end.get()
+        with code.when(end.compare("ne", self.last.get())):
+            e[self.below(end)] = code.number(0.0)
+        count = _on_way(end - first, way)
+        with code.when(count.compare("eq", 0)):
+            self.at.set(code.index(first + way))
+        with code.when(count.compare("eq", 1)):
+            self.pair(self.below(first))
+            self.at.set(code.index(first + way + way))
+        with code.when(count > 1):
+            self.steps.set(code.index(self.steps.get() + 1))
+            self.ql(first, end, way)
+
+    def pair(self, i: IndexValue) -> None:
+        """The eigenvalues of rows i and i + 1, and the rotation to their vectors: the larger one in size is first."""
+        code, d, e = self.code, self.d, self.e
+        a, b, c = d[i].re, e[i].re, d[i + 1].re
+        total, difference, twice = a + c, a - c, b + b
+        root = hypotenuse(difference, twice)
+        negative, right = total.compare("lt", 0.0), difference.compare("ge", 0.0)
+        first = negative.select(total - root, total + root) * 0.5
+        larger_one = a.abs().compare("gt", c.abs())
+        most, least = larger_one.select(a, c), larger_one.select(c, a)
+        divisor = first.compare("eq", 0.0).select(1.0, first)
+        second = (most / divisor) * least - (b / divisor) * b
+        second = total.compare("eq", 0.0).select(root * -0.5, second)
+        cosine = right.select(difference + root, difference - root)
+        by_cosine = cosine.abs().compare("gt", twice.abs())
+        upper, lower = by_cosine.select(twice, cosine), by_cosine.select(cosine, twice)
+        none = lower.compare("eq", 0.0)
+        tangent = -upper / none.select(1.0, lower)
+        one = code.real(1.0) / (tangent * tangent + 1.0).sqrt()
+        other = none.select(0.0, tangent * one)
+        cs, sn = by_cosine.select(other, one), by_cosine.select(one, other)
+        same = negative ^ right
+        cs, sn = same.select(-sn, cs), same.select(cs, sn)
+        if self.z is not None:
+            self.turn(self.z, i, code.index(i + 1), cs, sn)
+        d[i], d[i + 1], e[i] = Number(first), Number(second), code.number(0.0)
+
+    def ql(self, first: IndexValue, end: IndexValue, way: IndexValue) -> None:
+        """One step on rows `first` to `end`."""
+        code, d, e, place = self.code, self.d, self.e, self.end
+        s, c, p, g = self.s, self.c, self.p, self.g
+        below = e[self.below(first)].re
+        shift = (d[first + way].re - d[first].re) / (below * 2.0)
+        length = hypotenuse(shift, code.real(1.0))
+        g.set(d[end].re - d[first].re + below / (shift + length.copysign(shift)))
+        s.set(code.real(1.0))
+        c.set(code.real(1.0))
+        p.set(code.real(0.0))
+        place.set(code.index(end - way))
+        with code.loop_while(lambda: _on_way(place.get() - first, way).compare("ge", 0)):
+            self.rotate(place.get(), end, way)
+            place.set(code.index(place.get() - way))
+        d[first] = Number(d[first].re - p.get())
+        e[self.below(first)] = Number(g.get())
+
+    def rotate(self, i: IndexValue, end: IndexValue, way: IndexValue) -> None:
         code, d, e = self.code, self.d, self.e
         s, c, p, g, r = self.s, self.c, self.p, self.g, self.r
-        f, b = s.get() * e[i].re, c.get() * e[i].re
-        length = hypotenuse(f, g.get())
-        r.set(length)
-        e[i + 1] = Number(length)
-        with code.when(length.compare("eq", 0.0)):
-            d[i + 1] = Number(d[i + 1].re - p.get())
-            e[last] = code.number(0.0)
-        with code.otherwise():
-            s.set(f / length)
-            c.set(g.get() / length)
-            start = d[i + 1].re - p.get()
-            turn = (d[i].re - start) * s.get() + c.get() * b * 2.0
-            p.set(s.get() * turn)
-            d[i + 1] = Number(start + p.get())
-            g.set(c.get() * turn - b)
-            if self.z is not None:
-                rotate_rows(code, self.z, i, i + 1, self.n, c.get(), -s.get())
-            self.place.set(i - 1)
+        own, following = e[self.below(i)].re, code.index(i + way)
+        f, b = s.get() * own, c.get() * own
+        square = f * f + g.get() * g.get()
+        r.set(square.sqrt())
+        with code.when(square.compare("lt", self.small)):
+            r.set(hypotenuse(f, g.get()))
+        length = r.get()
+        # A rotation of nothing is the identity.
+        none = f.compare("eq", 0.0)
+        divisor = length.compare("eq", 0.0).select(1.0, length)
+        c.set(none.select(1.0, g.get().abs() / divisor))
+        signed = none.select(g.get(), divisor.copysign(g.get()))
+        s.set(none.select(0.0, f / none.select(1.0, signed)))
+        with code.when(following.compare("ne", end)):
+            e[self.below(following)] = Number(signed)
+        start = d[following].re - p.get()
+        turn = (d[i].re - start) * s.get() + c.get() * b * 2.0
+        p.set(s.get() * turn)
+        d[following] = Number(start + p.get())
+        g.set(c.get() * turn - b)
+        if self.z is not None:
+            self.turn(self.z, i, following, c.get(), -s.get())
+
+    def turn(self, z: Grid, i: IndexValue, j: IndexValue, c: Scalar, s: Scalar) -> None:
+        """`row i, row j = c row i + s row j, c row j - s row i`, in whole vectors."""
+        code = self.code
+        vectors = Vectors(code.builder, code.element, lanes_of(width_of(code.element)))
+        cosine, sine = vectors.splat(c.value), vectors.splat(s.value)
+        parts = code.index(code.index(z.row) * (2 if z.complex else 1)) // vectors.lanes
+        first, second = z.place(i, 0), z.place(j, 0)
+        with code.loop(0, parts) as part:
+            places = [place + part * vectors.lanes for place in (first, second)]
+            x, y = (vectors.load(code.buffer, place) for place in places)
+            vectors.store((x * cosine).plus_product(y, sine), code.buffer, places[0])
+            vectors.store((y * cosine).plus_product(x, -sine), code.buffer, places[1])
 
 
-def rotate_rows(code: Code, z: Grid, i: Index, j: Index, n: IndexValue, c: Scalar, s: Scalar) -> None:
-    """`row i, row j = c row i + s row j, c row j - s row i`."""
-    first, second = z.line(i), z.line(j)
-    with code.independent(0, n) as k:
-        x, y = first[k], second[k]
-        first[k] = x.scaled(c) + y.scaled(s)
-        second[k] = y.scaled(c) - x.scaled(s)
+def _on_way(distance: Index, way: IndexValue) -> IndexValue:
+    """A distance on the way."""
+    return way.builder.index(way * distance)
 
 
 def sort(code: Code, values: Line, n: IndexValue, grids: Sequence[Grid], descending: bool = False) -> None:
