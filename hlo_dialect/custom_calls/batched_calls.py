@@ -72,18 +72,10 @@ _loops: dict[tuple[int, int], Any] = {}
 _lock = threading.Lock()
 
 
-_threads: int | None = None
-
-
-def compile_loops_with(loader: Loader, threads: int) -> None:
-    """From now on compile loops over batches with `loader`, and let a routine have up to `threads` threads."""
-    global _loader, _threads
-    _loader, _threads = loader, threads
-
-
-def most_threads() -> int | None:
-    """The most threads that a routine may have; None if nothing says."""
-    return _threads
+def compile_loops_with(loader: Loader) -> None:
+    """From now on compile loops over batches with `loader`."""
+    global _loader
+    _loader = loader
 
 
 def call_each(routine: Any, batch: range, arguments: Sequence[Argument]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from .batched_calls import Argument, Each, Scratch, call_each, most_threads
+from .batched_calls import Argument, Each, Scratch, call_each
 
 LIBRARY = "LAPACK (scipy-openblas32)"
 _NAMES = ("libscipy_openblas.so", "libscipy_openblas.dylib", "libscipy_openblas.dll")
@@ -55,33 +55,17 @@ def address_of_routine(name: str) -> int:
 
 
 def address_of_set_threads() -> int:
-    """The address of `void set_num_threads(int)`, which is about all later calls. Raises LapackMissing."""
+    """
+    The address of `void set_num_threads(int)`, which is about all later calls of the process. Raises LapackMissing.
+
+    Every call has one thread: the bits of OpenBLAS's results depend on their number, and its threads wait by spinning.
+    Since all callers set the same number, calls at the same time do not disturb each other.
+    """
     return _address(_library().scipy_openblas_set_num_threads)
 
 
 def _address(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
-ONE_THREAD = 512 * 512
-"""
-Elements of a matrix up to which a routine runs on the calling thread. OpenBLAS starts threads far earlier: 256 rows of
-QR take 1.5 times longer on two threads than on one, and many times longer where another process has one of the two.
-"""
-
-
-@lru_cache(maxsize=1)
-def default_threads() -> int:
-    """The threads of OpenBLAS before its number was set: the processors, or what the environment says."""
-    return int(_library().scipy_openblas_get_num_threads())
-
-
-def _set_threads(batch: range, arguments: Sequence[Argument]) -> None:
-    """Set the number of the library's threads for a call; the matrices of a batch have threads of their own."""
-    most = min(most_threads() or default_threads(), default_threads())
-    sizes = (each.stride // each.array.itemsize for each in arguments if isinstance(each, Each))
-    alone = len(batch) > 1 or max(sizes, default=0) <= ONE_THREAD
-    _library().scipy_openblas_set_num_threads(1 if alone else most)
 
 
 _SCIPYS = frozenset(("cgees", "zgees"))
@@ -122,7 +106,7 @@ def call_without_info(name: str, batch: range, *arguments: Argument) -> None:
     if batch:
         function = routine(name)
         if name not in _SCIPYS:
-            _set_threads(batch, arguments)
+            _library().scipy_openblas_set_num_threads(1)
         call_each(function, batch, arguments)
 
 

@@ -46,8 +46,8 @@ class DecomposeHloPass(HloPass):
     native-calls=true makes calls of fft, of sorts whose first elements are used, and of factorizations of small
     matrices, for targets with loops for these; with any-size=true of all matrices, and of LAPACK's other routines, for
     programs without LAPACK.
-    workspaces=true gives calls of LAPACK a result more, the memory that the routine needs; direct-calls=true gives it
-    to those whose batches are not shared among threads, for targets with a runtime that calls the others.
+    workspaces=true gives calls of LAPACK a result more, the memory that the routine needs; direct-calls=true does so
+    with memory for each of the parts of a batch that threads take, for targets with a runtime that has threads.
     """
 
     name = "decompose-hlo"

@@ -18,7 +18,6 @@ import numpy as np
 
 from ...hlo_dialect.arrays import Array, ArrayType
 from ...hlo_dialect.custom_calls.registry import CustomCallTarget, run_target
-from .thread_limits import default_thread_count
 
 if TYPE_CHECKING:
     from ...hlo_dialect.custom_calls.call import CustomCall
@@ -53,7 +52,7 @@ class Callbacks:
         if calls:
             from ...hlo_dialect.custom_calls.batched_calls import compile_loops_with
 
-            compile_loops_with(_compiled_loop, default_thread_count())
+            compile_loops_with(_compiled_loop)
         self._functions: dict[str, Any] = {call.symbol: _CALLBACK(_entry(call)) for call in calls}
 
     def __bool__(self) -> bool:

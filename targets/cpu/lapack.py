@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ...hlo_dialect.custom_calls.lapack_library import (
     LapackMissing,
     address_of_routine,
     address_of_set_threads,
-    default_threads,
 )
 from ...hlo_dialect.custom_calls.lapack_plans import plan_of
 from ...hlo_dialect.custom_calls.linked_lapack import called
 from ...hlo_dialect.errors import Diagnostic, DiagnosticError
 from ...lowering.convert_to_llvm.cpu import PARALLEL_FOR
 from ..llvm_text.lapack import Naming, lapack_text
-from .thread_limits import default_thread_count
 
 if TYPE_CHECKING:
     from ..program.facts import HostCall
 
 _BEFORE = "xhlo_lapack_"
-_SET_THREADS, _THREADS = f"{_BEFORE}set_threads", f"{_BEFORE}threads"
+_SET_THREADS = f"{_BEFORE}set_threads"
 
 
 def text_of_calls(calls: Sequence[HostCall]) -> str:
     """LLVM IR of the functions by which a program makes these calls of LAPACK."""
-    naming = Naming(_BEFORE, "", _SET_THREADS, PARALLEL_FOR, _THREADS)
+    naming = Naming(_BEFORE, "", _SET_THREADS, PARALLEL_FOR)
     return lapack_text(calls, 8 * ctypes.sizeof(ctypes.c_void_p), naming)
 
 
@@ -40,13 +37,7 @@ def addresses_for(calls: Sequence[HostCall]) -> dict[str, int]:
         name = plan_of(called(call.resolve()[1])).routine
         try:
             found[f"{_BEFORE}{name}"] = address_of_routine(name)
-            found |= {_SET_THREADS: address_of_set_threads(), _THREADS: ctypes.addressof(most_threads())}
+            found[_SET_THREADS] = address_of_set_threads()
         except LapackMissing as error:
             raise DiagnosticError(Diagnostic("error", str(error), call.location)) from error
     return found
-
-
-@lru_cache(maxsize=1)
-def most_threads() -> ctypes.c_int32:
-    """The number of threads of a call with much to do, in memory that machine code reads."""
-    return ctypes.c_int32(min(default_thread_count(), default_threads()))

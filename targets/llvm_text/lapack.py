@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...hlo_dialect.custom_calls.lapack import NOT_FINITE
-from ...hlo_dialect.custom_calls.lapack_library import ONE_THREAD
 from ...hlo_dialect.custom_calls.lapack_plans import Argument, Clear, Memory, Move, Pair, Plan, Step, Where, plan_of
 from ...hlo_dialect.custom_calls.linked import PARTS
 from ...hlo_dialect.custom_calls.linked_lapack import called
@@ -29,17 +28,15 @@ _WORDS = {1: "i8", 2: "i16", 4: "i32", 8: "i64", 16: "<2 x i64>"}
 
 @dataclass(frozen=True)
 class Naming:
-    """The symbols of LAPACK, and how many threads it takes."""
+    """The symbols of LAPACK, and of what is around its calls."""
 
     before: str = ""
     after: str = "_"
     """The letters before and after the name of a routine: Fortran's are `dgetrf_`."""
     set_threads: str = ""
-    """The function that sets the number of LAPACK's threads, an i32, for later calls; none if it is empty."""
+    """The function that sets the number of LAPACK's threads, an i32, if any: each call has one."""
     parallel_for: str = ""
     """The function `void (void (*body)(void *context, i64 first, i64 end), void *context, i64 count)`, if any."""
-    threads: str = ""
-    """The i32 that is the number of threads of a call with much to do."""
 
     def symbol(self, routine: str) -> str:
         return f"{self.before}{routine}{self.after}"
@@ -99,7 +96,7 @@ class _Writer:
         self.lines = [f'define {self.linkage}void @"{symbol}"(ptr %buffers) nounwind {{', "entry:"]
         body = f'@"{symbol}.part"'
         if plan.batch:
-            self._set_threads(plan)
+            self._set_threads()
             if parts > 1:
                 self._share((self.naming.parallel_for, f"declare void @{self.naming.parallel_for}(ptr, ptr, i64)"))
                 self.lines.append(f"  call void @{self.naming.parallel_for}(ptr {body}, ptr %buffers, i64 {parts})")
@@ -152,16 +149,10 @@ class _Writer:
         ]
         self.functions.append("\n".join(self.lines))
 
-    def _set_threads(self, plan: Plan) -> None:
-        if not self.naming.set_threads:
-            return
-        count = "1"
-        if plan.batch == 1 and plan.elements > ONE_THREAD:
-            count, symbol = self._name(), f"@{self.naming.threads}"
-            self._share((symbol, f"{symbol} = external global i32"))
-            self.lines.append(f"  {count} = load i32, ptr {symbol}")
-        self._share((self.naming.set_threads, f"declare void @{self.naming.set_threads}(i32)"))
-        self.lines.append(f"  call void @{self.naming.set_threads}(i32 {count})")
+    def _set_threads(self) -> None:
+        if self.naming.set_threads:
+            self._share((self.naming.set_threads, f"declare void @{self.naming.set_threads}(i32)"))
+            self.lines.append(f"  call void @{self.naming.set_threads}(i32 1)")
 
     def _check_finite(self, plan: Plan, memory: Memory, operands: int, sizes: Sequence[int]) -> None:
         """Without a call, fill the results of a matrix that is not finite."""

@@ -15,7 +15,6 @@ from xhlo.hlo_dialect.custom_calls import batched_calls, lapack_library
 from xhlo.hlo_dialect.custom_calls.registry import REGISTRY
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.targets.cpu import lapack as cpu_lapack
-from xhlo.targets.llvm_text import lapack as llvm_text_lapack
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 jax: Any = pytest.importorskip("jax")
@@ -260,8 +259,8 @@ def test_vectors_that_nothing_reads_are_not_computed() -> None:
 
 
 def test_one_matrix_is_factored_without_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiled code calls LAPACK by itself, with as many threads as the matrix deserves."""
-    library, x = lapack_library._library(), symmetric(70)
+    """Compiled code calls LAPACK by itself."""
+    x = symmetric(70)
     text = jax.jit(lambda x: jnp.linalg.eigh(x)).lower(x).as_text()
     exe = xhlo.compile(text, profile=True)
     (kernel,) = (kernel for kernel in exe.kernels if kernel.library)
@@ -269,17 +268,7 @@ def test_one_matrix_is_factored_without_python(monkeypatch: pytest.MonkeyPatch) 
     with monkeypatch.context() as patch:
         patch.setattr(lapack_library, "routine", None)
         near(exe(x)[0], np.linalg.eigh(x)[0])
-    assert library.scipy_openblas_get_num_threads() == 1
     near(xhlo.deserialize(exe.serialize())(x)[0], np.linalg.eigh(x)[0])
-
-
-def test_a_large_matrix_has_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    library, x = lapack_library._library(), symmetric(71)
-    monkeypatch.setattr(llvm_text_lapack, "ONE_THREAD", 69 * 69)
-    exe = xhlo.compile(jax.jit(lambda x: jnp.linalg.eigh(x)).lower(x).as_text())
-    monkeypatch.setattr(cpu_lapack.most_threads(), "value", 2)
-    exe(x)
-    assert library.scipy_openblas_get_num_threads() == 2
 
 
 def test_without_lapack_the_place_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,18 +295,12 @@ def test_a_function_that_takes_the_name_of_a_routine_is_called() -> None:
         REGISTRY.add(target, replace=True)
 
 
-def test_threads_of_lapack_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only one large matrix gets the library's threads, as many as a program may use."""
-    library, x = lapack_library._library(), np.eye(3, dtype=np.float32)
+def test_lapack_has_one_thread() -> None:
+    """The bits of its results depend on the number, for which the process has one variable."""
+    library, x = lapack_library._library(), symmetric(72)
     text = jax.jit(lambda x: jnp.linalg.eigh(x)).lower(x).as_text()
-
-    def threads() -> int:
-        Program(text).results(x)
-        return int(library.scipy_openblas_get_num_threads())
-
-    assert threads() == 1
-    monkeypatch.setattr(lapack_library, "ONE_THREAD", 1)
-    monkeypatch.setattr(batched_calls, "_threads", 1)
-    assert threads() == 1
-    monkeypatch.setattr(batched_calls, "_threads", 2)
-    assert threads() == min(2, lapack_library.default_threads())
+    exe = xhlo.compile(text)
+    for run_again in (lambda: exe(x), lambda: Program(text).results(x)):
+        library.scipy_openblas_set_num_threads(2)
+        run_again()
+        assert library.scipy_openblas_get_num_threads() == 1
