@@ -27,6 +27,7 @@ from ...hlo_dialect.types import element_of, f32, f64, i32, make_tensor, shape_o
 from ...lowering.convert_linalg_ext_to_scf.few_sides import MOST_SIDES
 from ...lowering.convert_linalg_ext_to_scf.jacobi_lanes import SPECTRA, fits
 from ...lowering.convert_linalg_ext_to_scf.reflections import reflects
+from ...lowering.convert_linalg_ext_to_scf.unblocked.singular_steps import takes_steps
 from ...lowering.device.cpu import CPU
 from .linked_calls import VECTORS, routine_of, unblocked_call, without_vectors
 from .native_calls import native_call
@@ -100,7 +101,13 @@ def _unblocked(op: CustomCallOp) -> Sequence[Operation]:
     call = describe_call(op)
     if routine in VECTORS:
         if not without_vectors(op) and call.attributes["mode"] != ord("N"):
-            return unblocked_call(op) if _takes_steps(call) else by_triangle(op) if is_tall(op, MOST_REFLECTED) else ()
+            return (
+                unblocked_call(op)
+                if _takes_steps(call) or takes_steps(call)
+                else by_triangle(op)
+                if is_tall(op, MOST_REFLECTED)
+                else ()
+            )
         call = replace(call, attributes={**call.attributes, "mode": ord("N")})
     matrices = [array.shape[-2:] for array in call.operands if len(array.shape) > 1]
     batch = math.prod(call.operands[0].shape[:-2])

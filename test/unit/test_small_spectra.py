@@ -9,7 +9,7 @@ import pytest
 
 import xhlo
 from hlo_programs import Program
-from test_ahead_lapack import LETTER, REAL, L, N, U, V, program
+from test_ahead_lapack import LETTER, REAL, L, N, S, U, V, program
 from test_ahead_unblocked import Call, adjoint, near, results, special, types
 
 
@@ -64,6 +64,39 @@ def test_eigenvectors_have_the_signs_of_lapack(element: str, n: int) -> None:
     expected = Program(text).results(x)
     for ours, meant in zip(xhlo.compile(text)(x), expected, strict=True):
         np.testing.assert_allclose(ours, meant, atol=(2e-4 if dtype in ("f4", "c8") else 1e-11) * np.abs(meant).max())
+
+
+@pytest.mark.parametrize(("element", "shape"), [("f32", (3, 3)), ("f32", (5, 4)), ("f64", (2, 2)), ("f64", (9, 7))])
+def test_singular_vectors_have_the_signs_of_lapack(element: str, shape: tuple[int, int]) -> None:
+    """Blocks are chased downwards and upwards, with and without shifts; a matrix of rank 1, zeros, and one with NaN."""
+    dtype, (m, n) = {"f32": np.float32, "f64": np.float64}[element], shape
+    rng = np.random.default_rng(m)
+    x: Any = rng.standard_normal((9, m, n))
+    sizes = np.geomspace(1, 1e-4, n)
+    x[1], x[2], x[3] = x[1] * sizes, x[2] * sizes[::-1], np.triu(x[3])
+    x[4] *= np.eye(m, n)
+    x[5], x[6], x[7, 1, 1] = 0, x[6, :, :1] * x[6, :1], np.nan
+    x = x.astype(dtype)
+    t = types(len(x), element)
+    kinds = [t(m, n), t(n), t(m, n), t(n, n), t(of="i32")]
+    text = program([(f"lapack_{LETTER[element]}gesdd_ffi", {"mode": S}, [t(m, n)], kinds)])
+    decomposed = Program(text).after("decompose-hlo{native-calls=true}")
+    assert "@xhlo.unblocked" in str(decomposed.module)
+    _, s, u, vt, info = xhlo.compile(text)(x)
+    _, s0, u0, vt0, info0 = Program(text).results(x)
+    np.testing.assert_array_equal(info, info0)
+    assert info[7] == -4
+    x, s, u, vt, s0, u0, vt0 = (np.delete(each, 7, axis=0) for each in (x, s, u, vt, s0, u0, vt0))
+    size = np.maximum(np.abs(x).max(axis=(1, 2)), 1e-30)
+    near(s, s0, size)
+    near((u * s[:, None, :]) @ vt, x, size)
+    for side in (u, adjoint(vt)):
+        near(adjoint(side) @ side, np.broadcast_to(np.eye(n, dtype=dtype), (len(x), n, n)), 1)
+    # Vectors of singular values that are equal to a rounding are free.
+    distinct = [0, 1, 2, 3, 4, 7]
+    tolerance = 1e-2 if element == "f32" else 1e-9
+    np.testing.assert_allclose(u[distinct], u0[distinct], atol=tolerance)
+    np.testing.assert_allclose(vt[distinct], vt0[distinct], atol=tolerance)
 
 
 def test_singular_values() -> None:

@@ -355,3 +355,15 @@ class Code:
         zero, one = self.number(0.0), self.number(1.0)
         with self.loop(0, rows) as i, self.independent(0, columns) as j:
             q[i, j] = one.selected(i.compare("eq", j), zero)
+
+
+def scale_of(code: Code, a: Grid, m: IndexValue, n: IndexValue, keep: IndexValue) -> Number:
+    """The inverse of a power of two near the largest element, which is kept in an area: elements become about 1."""
+    size = power_of_two_below(code.largest(0, m, lambda i: code.largest(0, n, lambda j: a[i, j].size())))
+    code.vector(keep, False)[0] = Number(size)
+    return Number(code.real(1.0) / size)
+
+
+def scaled(code: Code, a: Grid, rows: Index, columns: Index, factor: Number) -> None:
+    with code.loop(0, rows) as i, code.independent(0, columns) as j:
+        a[i, j] = a[i, j] * factor

@@ -5,26 +5,16 @@ from __future__ import annotations
 import math
 
 from ....hlo_dialect.custom_calls.lapack import NOT_FINITE
-from ...loop_nests.kernel_builder import Index, IndexValue
+from ...loop_nests.kernel_builder import IndexValue
 from .eigenvectors import balance, complex_form, eigenvectors, make_conjugates
 from .householder import hessenberg, mirror, product_below, qr, tridiagonal
 from .job import Job, Store
-from .notation import Code, Grid, Number, power_of_two_below
+from .notation import Code, scale_of, scaled
+from .rotations import padded
 from .schur import ComplexSteps, RealSteps, SchurSteps
 from .singular import LeftVectors, columns_of_r, rotate_all, sorted_norms
-from .symmetric import eigenvalues, padded
-
-
-def _scale(code: Code, a: Grid, m: IndexValue, n: IndexValue, keep: IndexValue) -> Number:
-    """The inverse of a power of two near the largest element, which is kept in an area: elements become about 1."""
-    size = power_of_two_below(code.largest(0, m, lambda i: code.largest(0, n, lambda j: a[i, j].size())))
-    code.vector(keep, False)[0] = Number(size)
-    return Number(code.real(1.0) / size)
-
-
-def _scaled(code: Code, a: Grid, rows: Index, columns: Index, factor: Number) -> None:
-    with code.loop(0, rows) as i, code.independent(0, columns) as j:
-        a[i, j] = a[i, j] * factor
+from .singular_steps import gesdd_by_steps, takes_steps
+from .symmetric import eigenvalues
 
 
 def syevd(job: Job) -> None:
@@ -41,7 +31,7 @@ def syevd(job: Job) -> None:
             mirror(code, given, both, n, code.number(1.0))
         else:
             mirror(code, given.transposed(), both.transposed(), n, code.number(1.0))
-        _scaled(code, both, n, n, _scale(code, both, n, n, scale))
+        scaled(code, both, n, n, scale_of(code, both, n, n, scale))
         diagonal, below = code.vector(d, False), code.vector(e, False)
         factors, room, other = map(code.vector, (tau, v, w))
         tridiagonal(code, both, n, diagonal, below, factors, given, room, other)
@@ -72,6 +62,9 @@ def syevd(job: Job) -> None:
 
 def gesdd(job: Job) -> None:
     """QR, rotations of the columns of R, and QR of what they give. A wide matrix is the adjoint of a tall one."""
+    if takes_steps(job.call):
+        gesdd_by_steps(job)
+        return
     wide, wanted = job.core[0] < job.core[1], job.letter("mode") != "N"
     m, n = max(job.core), min(job.core)
     given = job.load(0)
@@ -86,7 +79,7 @@ def gesdd(job: Job) -> None:
         given, a, columns, rows, tau, v, w, s, info, scale, m, n = places
         tall = code.matrix(a, n)
         source = code.matrix(given, m).transposed() if wide else code.matrix(given, n)
-        factor = _scale(code, source, m, n, scale)
+        factor = scale_of(code, source, m, n, scale)
         with code.loop(0, m) as i, code.loop(0, n) as j:
             value = source[i, j].conjugate() if wide else source[i, j]
             tall[i, j] = value * factor
@@ -170,7 +163,7 @@ class _Schur:
     ) -> None:
         a, padded = code.matrix(given, n), code.index(n + 1)
         form, vectors = code.matrix(h, padded), code.matrix(z, padded)
-        _scaled(code, a, n, n, _scale(code, a, n, n, scale))
+        scaled(code, a, n, n, scale_of(code, a, n, n, scale))
         if self.balanced:
             balance(code, a, n, code.vector(scales, False))
         zero = code.number(0.0)

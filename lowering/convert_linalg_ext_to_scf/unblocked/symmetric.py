@@ -9,20 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....dialects.support.scalar import Scalar, width_of
+from ....dialects.support.scalar import Scalar
 from ...loop_nests.kernel_builder import Index, IndexValue
-from ..fourier_passes import Vectors
-from ..fourier_plan import lanes_of
-from .job import ALIGNMENT
 from .notation import Code, Counter, Grid, Line, Number, Variable, hypotenuse
+from .rotations import turn_rows
 
 MOST_STEPS = 30
 """Steps for each row, after which the matrix counts as one that does not converge."""
-
-
-def padded(n: int) -> int:
-    """The elements from one row of eigenvectors to the next."""
-    return -(-n // ALIGNMENT) * ALIGNMENT
 
 
 def eigenvalues(code: Code, d: Line, e: Line, n: IndexValue, z: Grid | None, info: Line) -> None:
@@ -157,7 +150,7 @@ class _Steps:
         same = negative ^ right
         cs, sn = same.select(-sn, cs), same.select(cs, sn)
         if self.z is not None:
-            self.turn(self.z, i, code.index(i + 1), cs, sn)
+            turn_rows(code, self.z, i, code.index(i + 1), cs, sn)
         d[i], d[i + 1], e[i] = Number(first), Number(second), code.number(0.0)
 
     def ql(self, first: IndexValue, end: IndexValue, way: IndexValue) -> None:
@@ -202,20 +195,7 @@ class _Steps:
         d[following] = Number(start + p.get())
         g.set(c.get() * turn - b)
         if self.z is not None:
-            self.turn(self.z, i, following, c.get(), -s.get())
-
-    def turn(self, z: Grid, i: IndexValue, j: IndexValue, c: Scalar, s: Scalar) -> None:
-        """`row i, row j = c row i + s row j, c row j - s row i`, in whole vectors."""
-        code = self.code
-        vectors = Vectors(code.builder, code.element, lanes_of(width_of(code.element)))
-        cosine, sine = vectors.splat(c.value), vectors.splat(s.value)
-        parts = code.index(code.index(z.row) * (2 if z.complex else 1)) // vectors.lanes
-        first, second = z.place(i, 0), z.place(j, 0)
-        with code.loop(0, parts) as part:
-            places = [place + part * vectors.lanes for place in (first, second)]
-            x, y = (vectors.load(code.buffer, place) for place in places)
-            vectors.store((x * cosine).plus_product(y, sine), code.buffer, places[0])
-            vectors.store((y * cosine).plus_product(x, -sine), code.buffer, places[1])
+            turn_rows(code, self.z, i, following, c.get(), -s.get())
 
 
 def _on_way(distance: Index, way: IndexValue) -> IndexValue:
