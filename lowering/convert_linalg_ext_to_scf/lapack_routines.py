@@ -9,10 +9,10 @@ from ...hlo_dialect.custom_calls.triangular import TRIANGULAR_SOLVE
 from ..loop_nests.loop_builder import LoopBuilder
 from .conversion import patterns
 from .jacobi_lanes import Spectra, fits
-from .reflections import Reflections, reflects
 from .unblocked.factors import getrf, gtsv, potrf, trsm
 from .unblocked.job import Emission, Job, call_of_lapack
 from .unblocked.orthogonal import gehrd, geqp3, geqrf, orgqr, ormqr, sytrd
+from .unblocked.reflections import Reflections, reflects
 from .unblocked.spectral import gees, geev, gesdd, syevd
 
 _JOBS: Mapping[str, Callable[[Job], None]] = {

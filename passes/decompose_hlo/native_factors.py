@@ -26,7 +26,7 @@ from ...hlo_dialect.ops.algorithms.linear_algebra import CholeskyOp, TriangularS
 from ...hlo_dialect.types import element_of, f32, f64, i32, make_tensor, shape_of
 from ...lowering.convert_linalg_ext_to_scf.few_sides import MOST_SIDES
 from ...lowering.convert_linalg_ext_to_scf.jacobi_lanes import SPECTRA, fits
-from ...lowering.convert_linalg_ext_to_scf.reflections import reflects
+from ...lowering.convert_linalg_ext_to_scf.unblocked.reflections import reflects
 from ...lowering.convert_linalg_ext_to_scf.unblocked.singular_steps import takes_steps
 from ...lowering.device.cpu import CPU
 from .linked_calls import VECTORS, routine_of, unblocked_call, without_vectors

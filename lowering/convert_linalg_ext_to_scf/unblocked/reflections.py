@@ -6,14 +6,14 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from ...dialects.linalg_ext.calls import UnblockedOp
-from ...dialects.linalg_ext.window import shape_of
-from ...hlo_dialect.custom_calls.call import CustomCall
-from ...hlo_dialect.custom_calls.householder import PRODUCT, QR
-from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
-from .fourier_passes import Vectors
-from .matrices import MatrixFunctions
+from ....dialects.linalg_ext.calls import UnblockedOp
+from ....dialects.linalg_ext.window import shape_of
+from ....hlo_dialect.custom_calls.call import CustomCall
+from ....hlo_dialect.custom_calls.householder import PRODUCT, QR
+from ...loop_nests.kernel_builder import Index, IndexValue
+from ...loop_nests.loop_builder import PARALLEL, LoopBuilder
+from ..fourier_passes import Vectors
+from ..matrices import MatrixFunctions
 from .reflectors import ROOM, Block, Panel
 
 _FACTOR = frozenset(("lapack_sgeqrf_ffi", "lapack_dgeqrf_ffi", QR))

@@ -15,12 +15,12 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float64Type, i32
 from xdsl.ir import SSAValue
 
-from ...dialects.support.scalar import Scalar
-from ..loop_nests.kernel_builder import Index, IndexValue
-from .few_sides import sum_of
-from .fourier_passes import Vec, Vectors
-from .matrices import compared, divided, selected
-from .unblocked.notation import hypotenuse, larger, power_of_two_below
+from ....dialects.support.scalar import Scalar
+from ...loop_nests.kernel_builder import Index, IndexValue
+from ..few_sides import sum_of
+from ..fourier_passes import Vec, Vectors
+from ..matrices import compared, divided, selected
+from .notation import hypotenuse, larger, power_of_two_below
 
 ROOM = 4
 """Vectors that a panel needs beside its reflectors: their factors, sums of products, a scale, and numbers of lanes."""
