@@ -65,7 +65,7 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine, constants: Kerne
                 product = with_columns(builder, product, columns)
             product = oriented(product, machine)
             if not product.computes and alternates(product, constants_of(kernel)):
-                product = with_matrices_apart(builder, product)
+                product = with_matrices_apart(builder, product, machine)
             # Other sums stay, as loops of their own.
             product = replace(product, sums=tuple(filter(combines_columns, product.sums)))
             fills = absorbed_fills(_structured(kernel))

@@ -191,6 +191,8 @@ BLOCKED = {
     "rows in bands, strided": plain((198, 12), (5, 3), 16, 48, stride=(2, 1), pad=((2, 1), (1, 1))),
     "strides": plain((31, 30), (5, 3), 8, 40, stride=(2, 3), pad=((2, 2), (0, 1))),
     "channels first": plain((16, 17), (3, 3), 16, 24, pad=((1, 1), (1, 1)), lhs_order=(0, 3, 1, 2), rhs_order=(3, 0, 1, 2), out_order=(0, 3, 1, 2)),
+    "channels first, many features": plain((6, 7), (5, 5), 128, 96, pad=((1, 1), (1, 1)), lhs_order=(0, 3, 1, 2), rhs_order=(3, 0, 1, 2), out_order=(0, 3, 1, 2)),
+    "reversed, many features": plain((6, 7), (5, 5), 128, 96, reverse=(True, True), pad=((1, 1), (1, 1)), lhs_order=(0, 3, 1, 2), rhs_order=(0, 3, 1, 2), out_order=(0, 3, 1, 2)),
     "batch as features": plain((12, 12), (10, 10), 16, 32, pad=((0, 0), (1, 1)), lhs_order=(3, 1, 2, 0)),
     "dilated input": plain((15, 14), (3, 3), 16, 32, lhs_dilate=(2, 2), pad=((1, 2), (1, 1))),
     "dilated input, fewer results": plain((15, 14), (4, 2), 16, 32, lhs_dilate=(3, 2), stride=(2, 1), pad=((1, 2), (4, -1))),

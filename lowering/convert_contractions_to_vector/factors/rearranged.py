@@ -14,7 +14,9 @@ from dataclasses import replace
 from xdsl.ir import SSAValue
 
 from ....dialects.support.buffers import memref_type, row_major
+from ....dialects.support.scalar import width_of
 from ...convert_linalg_to_scf.elementwise import emit_elementwise
+from ...device.cpu import Machine
 from ...loop_nests.loop_builder import LoopBuilder, buffer_of
 from ...loop_nests.nest import Access, Nest
 from ..contraction import Contraction, Loop
@@ -26,14 +28,19 @@ LEAST_COPIED = 4096
 def alternates(product: Contraction, constants: Sequence[SSAValue]) -> bool:
     """Whether B has matrices whose elements alternate in memory; the compiler packs those that are constants."""
     k, n = product.k, product.n
-    between = any(0 < loop.b < min(k.b, n.b) for loop in product.outer_k)
+    between = any(0 < abs(loop.b) < min(k.b, n.b) for loop in product.outer_k)
     large = n.size * product.depth >= LEAST_COPIED
     return between and large and product.b.root not in constants and not any(loop.b for loop in product.outer)
 
 
-def with_matrices_apart(builder: LoopBuilder, product: Contraction) -> Contraction:
-    """Copy B into a new buffer `[.., k, n]`, in A's order; return the product that reads it."""
-    contracted = sorted((*product.outer_k, product.k), key=lambda loop: -loop.a)
+def with_matrices_apart(builder: LoopBuilder, product: Contraction, machine: Machine) -> Contraction:
+    """
+    Copy B into a new buffer `[.., k, n]`, in A's order; return the product that reads it.
+
+    One that is larger than the caches nearby is copied in its own order: planes far apart would be written by turns.
+    """
+    far = product.n.size * product.depth * width_of(product.element) // 8 > machine.l2_bytes
+    contracted = sorted((*product.outer_k, product.k), key=lambda loop: -abs(loop.b) if far else -loop.a)
     loops = [*contracted, product.n]
     b, strides = copied(builder, product.b, loops)
     joined: list[Loop] = []
