@@ -27,6 +27,7 @@ from ...hlo_dialect.types import (
     shape_of,
     tensor_type,
 )
+from .patches import digits_of, product_of_patches
 from .subpixels import Along, Dimension, by_features, dimensions_of
 from .transform import decompositions, short_float_decompositions
 
@@ -60,6 +61,9 @@ def _convolution(op: ConvolutionOp, widens: bool = True) -> Sequence[Operation]:
     elif any(op.reversal):
         dims = [dim for dim, reverse in zip(op.dimension_numbers.kernel.spatial, op.reversal, strict=True) if reverse]
         result = _changed(op, lhs, rhs.reverse(dims), window_reversal=None)
+    elif _multiplications(op) >= LARGE and (digits := digits_of(op)) is not None:
+        zero = _zeros(builder, make_tensor((), element_of(op.lhs)))
+        result = product_of_patches(op, lhs, rhs, digits, zero)
     elif widens and _multiplications(op) >= LARGE and _is_short(op.lhs):
         wide = _changed(op, lhs.convert(f32), rhs.convert(f32), make_tensor(shape_of(op.result), _wide_result(op)))
         result = wide.convert(element_of(op.result))

@@ -202,6 +202,12 @@ BLOCKED = {
     "dilated both": plain((30,), (7,), 32, 64, lhs_dilate=(3,), rhs_dilate=(2,), pad=((5, 6),)),
     "patches' gradient": plain((6, 5), (8, 8), 16, 3, lhs_dilate=(8, 8), pad=((7, 7), (7, 7)), reverse=(True, True)),
     "patches' gradient, channels first": plain((6, 5), (8, 8), 16, 3, lhs_dilate=(8, 8), pad=((7, 7), (7, 7)), lhs_order=(0, 3, 1, 2), rhs_order=(0, 3, 1, 2), out_order=(0, 3, 1, 2)),
+    "patches": plain((48, 66), (4, 8), 3, 24, stride=(4, 8), lhs_order=(0, 3, 1, 2), rhs_order=(3, 0, 1, 2), out_order=(0, 3, 1, 2)),
+    "patches of a padded image": plain((53, 60), (4, 3), 6, 24, stride=(5, 3), pad=((2, 3), (-1, 1)), lhs_order=(0, 3, 1, 2), rhs_order=(3, 0, 1, 2), out_order=(0, 3, 1, 2)),
+    "patches of one image": plain((320,), (4,), 8, 240, batch=1, stride=(4,), lhs_order=(0, 2, 1), rhs_order=(0, 2, 1), out_order=(0, 2, 1)),
+    "gradient of patches' filters": plain((16, 24), (4, 6), 16, 64, batch=6, rhs_dilate=(4, 4), lhs_order=(3, 0, 1, 2), rhs_order=(0, 3, 1, 2), out_order=(3, 0, 1, 2)),
+    "gradient of strided 1x1 filters": plain((16, 16), (8, 8), 6, 48, batch=24, rhs_dilate=(2, 2), pad=((0, -1), (0, -1)), lhs_order=(3, 1, 2, 0), out_order=(1, 2, 0, 3)),
+    "one window with holes beyond the image": plain((15, 9), (8, 5), 16, 48, batch=16, rhs_dilate=(3, 2), pad=((4, 3), (0, 0)), lhs_order=(3, 1, 2, 0)),
     "many phases, several elements each": plain((200,), (19,), 16, 8, lhs_dilate=(8,), pad=((5, 14),)),
     "many phases, some without elements": plain((12, 40), (3, 5), 16, 12, lhs_dilate=(7, 1), stride=(1, 2), pad=((1, 2), (2, 2))),
     "dilated input, depthwise": plain((28, 14), (3, 3), 32, 32, feature_groups=32, lhs_dilate=(2, 2), pad=((1, 2), (1, 1))),
@@ -231,7 +237,7 @@ def test_large_convolutions_against_xla(name: str) -> None:
 
 
 @pytest.mark.sample(3)
-@pytest.mark.parametrize("name", ["overlapping windows", "channels first", "dilated input", "groups"])
+@pytest.mark.parametrize("name", ["overlapping windows", "channels first", "dilated input", "groups", "patches"])
 @pytest.mark.parametrize("element", ["f64", "f16", "bf16", "i32", "ui8"])
 def test_large_convolutions_of_other_types(name: str, element: str) -> None:
     conv = replace(BLOCKED[name], element=element)
@@ -251,6 +257,23 @@ def test_random_phases_as_features(seed: int, monkeypatch: pytest.MonkeyPatch) -
     conv = replace(
         conv, lhs_dilate=dilation, stride=ones, rhs_dilate=ones, pad=tuple((low, high + 2) for low, high in conv.pad)
     )
+    x, w = inputs_of(conv, seed)
+    np.testing.assert_array_equal(run(conv.text(), (x, w), "cpu")[0].astype(np.float64), conv.plain(x, w))
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("seed", range(24))
+def test_random_patches(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decomposed, "LARGE", 0)
+    conv, rng = drawn(seed + 200), random.Random(seed)
+    ones = (1,) * len(conv.size)
+    conv = replace(conv, lhs_dilate=ones, feature_groups=1, batch_groups=1)
+    if seed % 2:
+        conv = replace(conv, stride=tuple(taps + rng.randint(0, 1) for taps in conv.taps), rhs_dilate=ones)
+    else:
+        taps = tuple(rng.randint(1, 3) for _ in conv.size)
+        size = tuple(n * 4 - rng.randint(0, 2) for n in taps)
+        conv = replace(conv, size=size, taps=taps, stride=ones, rhs_dilate=(4,) * len(taps), pad=((0, 0),) * len(taps))
     x, w = inputs_of(conv, seed)
     np.testing.assert_array_equal(run(conv.text(), (x, w), "cpu")[0].astype(np.float64), conv.plain(x, w))
 

@@ -75,3 +75,26 @@ func.func @patches(%x: tensor<64x8x64xf32>, %w: tensor<16x64x3xf32>) -> tensor<6
   %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[15, 15]], lhs_dilate = [16]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<64x8x64xf32>, tensor<16x64x3xf32>) -> tensor<64x128x3xf32>
   return %0 : tensor<64x128x3xf32>
 }
+
+// Windows that do not overlap are rows of a matrix, whose elements follow each other once the input is copied.
+// CHECK-LABEL: func.func @windows_apart
+// CHECK:         %[[X:.*]] = hlo.reshape %x : (tensor<4x8x64xf32>) -> tensor<4x8x16x4xf32>
+// CHECK:         %[[T:.*]] = hlo.transpose %[[X]], dims = [0, 2, 1, 3]
+// CHECK:         %[[ROWS:.*]] = hlo.reshape %[[T]] : (tensor<4x16x8x4xf32>) -> tensor<64x32xf32>
+// CHECK:         %[[W:.*]] = hlo.reshape %w : (tensor<256x8x4xf32>) -> tensor<256x32xf32>
+// CHECK:         hlo.dot_general %[[ROWS]], %[[W]], contracting_dims = [1] x [1]
+// CHECK:         hlo.transpose {{.*}} -> tensor<4x256x16xf32>
+func.func @windows_apart(%x: tensor<4x8x64xf32>, %w: tensor<256x8x4xf32>) -> tensor<4x256x16xf32> {
+  %0 = hlo.convolution(%x, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {stride = [4]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x8x64xf32>, tensor<256x8x4xf32>) -> tensor<4x256x16xf32>
+  return %0 : tensor<4x256x16xf32>
+}
+
+// One window whose elements are apart: every second element of each image, summed over images.
+// CHECK-LABEL: func.func @one_window
+// CHECK:         hlo.reshape {{.*}} -> tensor<8x32x2x16xf32>
+// CHECK:         hlo.slice {{.*}} -> tensor<8x32x1x16xf32>
+// CHECK:         hlo.dot_general
+func.func @one_window(%x: tensor<8x64x16xf32>, %w: tensor<8x32x64xf32>) -> tensor<1x16x64xf32> {
+  %0 = hlo.convolution(%x, %w) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {pad = [[0, -1]], rhs_dilate = [2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x64x16xf32>, tensor<8x32x64xf32>) -> tensor<1x16x64xf32>
+  return %0 : tensor<1x16x64xf32>
+}
