@@ -22,7 +22,15 @@ from ..loop_nests.loop_builder import LoopBuilder
 from .blocking import Blocking, block, has_few_columns, is_worth_blocking
 from .constants import ConstantFactors, KernelConstants, constants_of
 from .contraction import Contraction, contraction_of
-from .direct import DirectProductEmitter, block_rows, oriented, reads_both_in_place, reads_in_place, streams
+from .direct import (
+    DirectProductEmitter,
+    block_rows,
+    oriented,
+    reads_both_in_place,
+    reads_in_place,
+    reads_pairs,
+    streams,
+)
 from .epilogue import epilogue_of
 from .factors.computed import NONE, Computed, computed_factors
 from .factors.rearranged import alternates, with_matrices_apart
@@ -205,9 +213,11 @@ def _plan(product: Contraction, machine: Machine, kernel: func.FuncOp) -> _Plan:
         inside = block(product, machine, most_vectors=product.n.size // blocking.lanes)
         if reads_both_in_place(product, inside, machine):
             blocking, b_packed = inside, False
-    if b_packed and not reads_in_place(product):
+    if b_packed and not reads_in_place(product, machine):
         return _Plan(block(product, machine, packed=True), a_packed=True, b_packed=True)
     b_streams = not b_packed and streams(product, machine)
+    if b_packed and reads_pairs(product, machine):
+        blocking = block(product, machine, packed=True)
     blocking = block_rows(product, blocking, machine, b_streams)
     return _Plan(blocking, a_packed=False, b_packed=b_packed, b_streams=b_streams)
 

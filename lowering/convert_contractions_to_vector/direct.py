@@ -15,19 +15,24 @@ from dataclasses import replace
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float64Type, IntegerType
+from xdsl.ir import SSAValue
 
-from ...dialects.support.scalar import width_of
+from ...dialects.support.buffers import memref_type
+from ...dialects.support.scalar import Scalar, width_of
 from ..device.cpu import CPU, Machine
 from ..loop_nests.indices import at_most, delinearized
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
-from .blocking import Blocking, lanes_of, most_rows
+from .blocking import Blocking, lanes_of, most_rows, pairs_bfloats
 from .constants import KernelConstants
 from .contraction import Contraction, Loop
 from .epilogue import Tile
-from .kernel import ProductEmitter, Step
+from .kernel import ProductEmitter, Step, tasks
 from .micro_kernel import PanelOfA
 from .packing import Operand, Packer, number_matrices
+from .panel import MAGNITUDE, are_normal, emit_least, packed_type
+from .shared_function import call_known
+from .vectors import VectorBuilder
 
 INFLATION = 2
 """Least ratio of the size of A's panels to A for which A is read in place."""
@@ -90,12 +95,23 @@ FEW_TASKS = 8
 """Tasks of a product that is summed over outer loops: each task reads all of A and B."""
 
 
+PART = 1 << 15
+"""Elements of a factor of bf16 whose least number is found by itself, as far as there are `MOST_PARTS`."""
+
+MOST_PARTS = 64
+
+
 def lines_alias(product: Contraction, stride: int) -> bool:
     """Whether rows that are `stride` elements apart map to few sets of the L1 cache."""
     return stride * (8 if isinstance(product.element, Float64Type) else 4) % ALIASING == 0
 
 
-def reads_in_place(product: Contraction) -> bool:
+def reads_pairs(product: Contraction, machine: Machine) -> bool:
+    """Whether A, read in place, is multiplied in pairs of bf16: both elements of each are neighbours in memory."""
+    return pairs_bfloats(product, machine) and product.k.a == 1 and product.k.size % 2 == 0
+
+
+def reads_in_place(product: Contraction, machine: Machine) -> bool:
     """Whether A is better read in place."""
     stored = buffer_of(product.a.root)
     panels = product.m.size * product.k.size
@@ -103,13 +119,15 @@ def reads_in_place(product: Contraction) -> bool:
         panels *= loop.size if loop.a else 1
     inflated = panels > INFLATION * math.prod(stored.get_shape())
     narrow = product.n.size <= FEW_COLUMNS and product.k.a == 1
+    if inflated and panels >= SMALL and reads_pairs(product, machine):
+        return True
     return (inflated or narrow) and panels >= SMALL and stored.element_type == product.element
 
 
 def oriented(product: Contraction, machine: Machine) -> Contraction:
     """The product, or `C^T = B^T A^T` if B has too few columns for vectors and A is not read in place."""
     few = 2 * product.n.size <= lanes_of(product, machine) and product.m.size > product.n.size
-    return product.transposed() if few and not reads_in_place(product) else product
+    return product.transposed() if few and not reads_in_place(product, machine) else product
 
 
 def streams(product: Contraction, machine: Machine) -> bool:
@@ -208,7 +226,43 @@ def panels_of_row(product: Contraction, blocking: Blocking) -> int:
 
 def is_shallow(product: Contraction, blocking: Blocking) -> bool:
     """Whether all contracted elements of a panel of B stay in cache while the micro-kernel runs through them."""
-    return product.k.size <= blocking.kc and product.depth * blocking.nr <= SHALLOW
+    return product.k.size <= blocking.kc * blocking.group and product.depth * blocking.nr <= SHALLOW
+
+
+class LeastNumbers:
+    """The least numbers of factors of bf16 that are multiplied in pairs, of all elements; see panel.py."""
+
+    def __init__(self, builder: LoopBuilder, kernel: func.FuncOp, lanes: int):
+        self.builder = builder
+        self.kernel = kernel
+        self.lanes = lanes
+        self._places: list[tuple[SSAValue, Index]] = []
+
+    def find(self, buffer: SSAValue) -> None:
+        """Find the least number of a buffer, part by part."""
+        builder, count = self.builder, math.prod(buffer_of(buffer).get_shape())
+        parts = min(MOST_PARTS, -(-count // PART))
+        size = -(-count // parts)
+        numbers = builder.alloc(memref_type((parts,), MAGNITUDE))
+        with tasks(builder, parts, count) as part:
+            at = part * size
+            arguments = (buffer, at, builder.min(count - at, size), numbers, part)
+            call_known(builder, self.kernel, "least", arguments, self.lanes, emit_least)
+        self.note(numbers)
+
+    def note(self, numbers: SSAValue) -> None:
+        """Find the least one of the least numbers of parts."""
+        builder, vectors = self.builder, VectorBuilder(self.builder)
+        (count,) = buffer_of(numbers).get_shape()
+        with builder.loop(1, count, carry=[builder.load(numbers, [0])]) as (part, found):
+            builder.yield_(vectors.least(found[0], builder.load(numbers, [part])))
+        least = builder.alloc(memref_type((1,), MAGNITUDE))
+        builder.store(found[0], least, [0])
+        self._places.append((least, 0))
+
+    def are_normal(self) -> Scalar | None:
+        """Whether no products and sums of them are subnormal."""
+        return are_normal(self.builder, [*self._places, *[None] * (2 - len(self._places))])
 
 
 class DirectProductEmitter(ProductEmitter):
@@ -246,6 +300,24 @@ class DirectProductEmitter(ProductEmitter):
         # The loops around B's matrices come first; those over rows are counted with the panels.
         product = replace(product, outer=tuple(self.batches), outer_k=outer_k)
         super().__init__(builder, kernel, constants, product, blocking, overwrite)
+        self.least: LeastNumbers | None = None
+        """The least numbers of both factors, if they are multiplied in pairs of bf16."""
+
+    def emit_packing(self) -> None:
+        super().emit_packing()
+        if isinstance(packed_type(self.product.element, self.blocking.group), BFloat16Type):
+            self.least = LeastNumbers(self.builder, self.kernel, self.blocking.lanes * self.blocking.group)
+            self.least.find(self.source)
+            if (numbers := self.packers[0].least_numbers) is not None:
+                self.least.note(numbers)
+
+    @property
+    def source(self) -> SSAValue:
+        """The buffer whose elements A consists of, besides zeros."""
+        return self.product.a.root
+
+    def _normal(self) -> Scalar | None:
+        return None if self.least is None else self.least.are_normal()
 
     @property
     def multiplications(self) -> int:
@@ -321,9 +393,9 @@ class DirectProductEmitter(ProductEmitter):
         a_at = self._moved(product.a.offset_at(builder), (*self.batches, *product.outer_k), step.at, of_a=True)
         a_at = self._moved(a_at, self.row_loops, rows_at, of_a=True)
         a_at += self._row(panel) * product.m.a
-        a_at += step.lower * product.k.a
+        a_at += step.lower * (product.k.a * self.blocking.group)
         output = self._moved(step.output, self.row_loops, rows_at, of_a=False)
-        self.multiply_block((product.a.root, a_at), self._lies(), step, output, panel, j, first)
+        self.multiply_block((product.a.root, a_at), self._lies(), step, output, panel, j, first, self._normal())
 
     def complete_parts(
         self, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]

@@ -167,7 +167,7 @@ class MicroKernel:
         group, lanes = blocking.group, blocking.lanes * blocking.group
         with builder.loop(0, self.given.count, carry=start) as (k, sums):
             a_at += k * (self.a.step * group)
-            a_view = builder.strided_view(self.given.a, a_at, (blocking.mr * group,), (self.a.row,))
+            a_view = self._elements_of_a(a_at)
             b_at = b_start + k * self.given.b_step
             b_view = builder.strided_view(self.given.b, b_at, (blocking.nr * group,), (1,))
             b_row = [self._vector_of_b(b_view, v * lanes, lanes) for v in range(blocking.vectors)]
@@ -184,6 +184,13 @@ class MicroKernel:
             builder.yield_(*following)
         return sums
 
+    def _elements_of_a(self, at: Index) -> SSAValue:
+        """A view of the elements of A that one step multiplies."""
+        blocking = self.blocking
+        if self.a.overlaps and blocking.group > 1:
+            return self.builder.strided_view(self.given.a, at, (blocking.mr, blocking.group), (self.a.row, 1))
+        return self.builder.strided_view(self.given.a, at, (blocking.mr * blocking.group,), (self.a.row,))
+
     def _vector_of_b(self, view: SSAValue, at: int, lanes: int) -> list[SSAValue]:
         """The vectors that are multiplied one after the other: one, or those of pairs that are widened."""
         value = self.vectors.load(view, [at], lanes)
@@ -196,7 +203,8 @@ class MicroKernel:
         blocking, vectors = self.blocking, self.vectors
         if blocking.group == 1:
             return [vectors.splat(vectors.widened(self.builder.load(view, [row]), self.element), blocking.lanes)]
-        group = vectors.load(view, [row * blocking.group], blocking.group)
+        place: list[Index] = [row, 0] if self.a.overlaps else [row * blocking.group]
+        group = vectors.load(view, place, blocking.group)
         if self.target.widened:
             return [vectors.splat(each, blocking.lanes) for each in self._widened_pairs(group)]
         splat = vectors.splat(vectors.bitcast(group, i32, 1), blocking.lanes)

@@ -291,6 +291,11 @@ class Packer:
             return self._place(which)
         return self.number(position, which) * operand.panel_size + lower * (operand.width * group)
 
+    @property
+    def least_numbers(self) -> SSAValue | None:
+        """The buffer of the least numbers of all panels that are packed; None for those of constants, as below."""
+        return self._least
+
     def least(self, position: Sequence[Index], which: Index) -> tuple[SSAValue, Index] | None:
         """
         The place of the least number of the packed panel `which`; None for constants, none of which is below

@@ -171,6 +171,10 @@ class PaddedProductEmitter(DirectProductEmitter):
         self.blocking = replace(blocking, tile_m=max(1, round(blocking.tile_m / of_band)) * of_band)
         self._copy: SSAValue | None = None
 
+    @property
+    def source(self) -> SSAValue:
+        return self.rows.padding.source
+
     def begin_task(self) -> None:
         super().begin_task()
         # A narrow factor is widened when it is read, as in place.
@@ -198,10 +202,12 @@ class PaddedProductEmitter(DirectProductEmitter):
             with builder.loop(0, band) as row, self.panels_of_b(output, at, depth, columns) as (step, j):
                 inner = self.row_loops[-1:]
                 of_row = self._moved(of_band, inner, [row] * len(inner), of_a=False)
-                in_copy = self._moved(step.lower * product.k.a, inner, [row] * len(inner), of_a=True)
+                in_copy = self._moved(
+                    step.lower * (product.k.a * self.blocking.group), inner, [row] * len(inner), of_a=True
+                )
                 with builder.loop(0, each) as panel:
                     a_at = in_copy + self._row(panel) * product.m.a
-                    self.multiply_block((copy, a_at), self._lies(), step, of_row, panel, j, first)
+                    self.multiply_block((copy, a_at), self._lies(), step, of_row, panel, j, first, self._normal())
 
 
 def copy_rows(builder: LoopBuilder, kernel: func.FuncOp, rows: Rows, copy: SSAValue, first: Index) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,6 +19,7 @@ from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.syntax.convolution import ConvDimensionNumbersAttr, Dimensions
 from ...hlo_dialect.types import (
     HloTensor,
+    bf16,
     dense_constant,
     element_of,
     f32,
@@ -29,7 +30,7 @@ from ...hlo_dialect.types import (
 )
 from .patches import digits_of, product_of_patches
 from .subpixels import Along, Dimension, by_features, dimensions_of
-from .transform import decompositions, short_float_decompositions
+from .transform import bfloat_dot_decompositions, decompositions, short_float_decompositions
 
 LARGE = 1 << 18
 """Least number of multiplications of a convolution for which extra operations around it pay off."""
@@ -40,17 +41,44 @@ MOST_PHASES = 16
 FEWER = 5
 """Phases of a convolution with more features, on average, that make up for a copy which puts them side by side."""
 
+LEAST_PAIRED = 16
+"""Fewest features on either side of a convolution that is multiplied in pairs of bf16."""
+
 LEAST_FEATURES = 8
 """Least number of output features in a row for which making them contiguous in memory pays off."""
 
 
-def _convolution(op: ConvolutionOp, widens: bool = True) -> Sequence[Operation]:
+def _is_short_float(value: SSAValue) -> bool:
+    dtype = numpy_dtype(element_of(value))
+    return dtype is not None and is_short_float(dtype)
+
+
+def _is_short(op: ConvolutionOp) -> bool:
+    return _is_short_float(op.lhs)
+
+
+def _lacks_pairs(op: ConvolutionOp) -> bool:
+    """Whether a convolution of short floats is none whose features are multiplied in pairs of bf16."""
+    if not _is_short(op):
+        return False
+    numbers, taps = op.dimension_numbers, shape_of(op.rhs)
+    summed, features = taps[numbers.kernel.batch], taps[numbers.kernel.feature]
+    paired = summed % 2 == 0 and min(summed, features) >= LEAST_PAIRED and op.feature_groups * op.batch_groups == 1
+    # The dimension that `_with_neighbouring_features` makes innermost.
+    inner = len(numbers.lhs.all) - 1
+    if inner in numbers.lhs.spatial:
+        inner = max(numbers.lhs.batch, numbers.lhs.feature)
+    types = {element_of(op.lhs), element_of(op.rhs)}
+    return types != {bf16} or not paired or inner != numbers.lhs.feature
+
+
+def _convolution(op: ConvolutionOp, widens: Callable[[ConvolutionOp], bool] = _is_short) -> Sequence[Operation]:
     """
     Before: `convolution(%x, %w) .. window = {stride = [2], pad = [[1, 1]], reverse = [true]}`
     After:  `%0 = pad %x, %zero, low = [0, 1, 0], ..`, `%1 = reverse %w, dims = [0]`, `convolution(%0, %1) ..`
 
-    A convolution without elements becomes zeros. A large one of f16/bf16 is converted to f32, unless the target
-    multiplies these directly (`widens`). Other rewrites of large ones: `_with_neighbouring_features`, `_in_parts`.
+    A convolution without elements becomes zeros. A large one of f16/bf16 is converted to f32 if `widens` says so; the
+    target multiplies others directly. Other rewrites of large ones: `_with_neighbouring_features`, `_in_parts`.
     """
     if not all(is_static(shape_of(value)) for value in (*op.operands, *op.results)):
         return ()
@@ -64,7 +92,7 @@ def _convolution(op: ConvolutionOp, widens: bool = True) -> Sequence[Operation]:
     elif _multiplications(op) >= LARGE and (digits := digits_of(op)) is not None:
         zero = _zeros(builder, make_tensor((), element_of(op.lhs)))
         result = product_of_patches(op, lhs, rhs, digits, zero)
-    elif widens and _multiplications(op) >= LARGE and _is_short(op.lhs):
+    elif _multiplications(op) >= LARGE and widens(op):
         wide = _changed(op, lhs.convert(f32), rhs.convert(f32), make_tensor(shape_of(op.result), _wide_result(op)))
         result = wide.convert(element_of(op.result))
     elif _multiplications(op) >= LARGE and (moved := _with_neighbouring_features(op, lhs, rhs)) is not None:
@@ -78,14 +106,9 @@ def _convolution(op: ConvolutionOp, widens: bool = True) -> Sequence[Operation]:
     return builder.replace(op, result)
 
 
-def _is_short(value: SSAValue) -> bool:
-    dtype = numpy_dtype(element_of(value))
-    return dtype is not None and is_short_float(dtype)
-
-
 def _wide_result(op: ConvolutionOp) -> Attribute:
     """The accumulator type for f16/bf16 products. Operands are converted once because they are read many times."""
-    return f32 if _is_short(op.result) else element_of(op.result)
+    return f32 if _is_short_float(op.result) else element_of(op.result)
 
 
 def _multiplications(op: ConvolutionOp) -> int:
@@ -343,4 +366,5 @@ def _dynamic_conv(op: DynamicConvOp) -> Sequence[Operation]:
 
 
 decompositions.add({ConvolutionOp: _convolution})
-short_float_decompositions.add({ConvolutionOp: partial(_convolution, widens=False)})
+short_float_decompositions.add({ConvolutionOp: partial(_convolution, widens=lambda _: False)})
+bfloat_dot_decompositions.add({ConvolutionOp: partial(_convolution, widens=_lacks_pairs)})

@@ -18,6 +18,7 @@ from ...hlo_dialect.walking import operations_in
 decompositions = Rules[Decomposition]("decompose-hlo", __package__, "xhlo.decompositions")
 short_float_decompositions = Rules[Decomposition]("decompose-hlo{short-floats=true}", __package__)
 """The decomposition for targets that multiply f16 and bf16 directly."""
+bfloat_dot_decompositions = Rules[Decomposition]("decompose-hlo{bfloat-dots=true}", __package__)
 any_size_decompositions = Rules[Decomposition]("decompose-hlo{any-size=true}", __package__)
 """Those of `native_decompositions` that depend on sizes, for any."""
 linked_decompositions = Rules[Decomposition]("decompose-hlo{workspaces=true}", __package__)
@@ -42,7 +43,8 @@ class DecomposeHloPass(HloPass):
     Assumes: no chlo. The new operations are decomposed as well.
     Leaves: no operation that has a decomposition, unless the decomposition keeps it unchanged.
 
-    short-floats=true keeps f16/bf16 convolutions, for targets that multiply these types directly.
+    short-floats=true keeps f16/bf16 convolutions, for targets that multiply these types directly;
+    bfloat-dots=true those of bf16 whose features are multiplied in pairs.
     native-calls=true makes calls of fft, of sorts whose first elements are used, and of factorizations of small
     matrices, for targets with loops for these; with any-size=true of all matrices, and of LAPACK's other routines, for
     programs without LAPACK.
@@ -53,6 +55,7 @@ class DecomposeHloPass(HloPass):
     name = "decompose-hlo"
 
     short_floats: bool = False
+    bfloat_dots: bool = False
     native_calls: bool = False
     any_size: bool = False
     workspaces: bool = False
@@ -61,7 +64,8 @@ class DecomposeHloPass(HloPass):
     def run(self, ctx: Context, module: ModuleOp) -> None:
         def rule_of(op: Operation) -> Decomposition | None:
             short = short_float_decompositions.get(type(op)) if self.short_floats else None
-            return short or decompositions.get(type(op))
+            pairs = bfloat_dot_decompositions.get(type(op)) if self.bfloat_dots else None
+            return short or pairs or decompositions.get(type(op))
 
         waiting = list(operations_in(module))
         waiting.reverse()  # in the order of the program, so that the first operation is the one that is refused

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...passes.manager.pipelines import LOWER_LINALG, LOWER_LLVM, LOWER_LOOPS
-from ..cpu.target import Cpu, tuned_for
+from ..cpu.target import Cpu, tuned_for, with_dots
 from ..program.pipeline import Pipeline
 from .machine import Machine
 from .threads import Threads
@@ -56,5 +56,6 @@ class AheadPipeline(Pipeline):
         if spec == "bufferize":
             return "bufferize{in-place=true}"
         if spec == "decompose-hlo":
-            return "decompose-hlo{native-calls=true workspaces=true}" if self.external else WITHOUT_LAPACK
+            found = "decompose-hlo{native-calls=true workspaces=true}" if self.external else WITHOUT_LAPACK
+            return with_dots(found, self.machine.dots)
         return tuned_for(self.machine, spec, self.one_thread)

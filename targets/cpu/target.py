@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -63,7 +63,7 @@ def tuned_for(machine: Vectors, spec: str, one_thread: bool = False) -> str:
     if spec == "convert-loops-to-cf" and machine.scalable:
         return f"{spec}{{scalable=true}}"
     if spec not in SIZED_BY_VECTORS:
-        return NATIVE_CALLS.get(spec, spec)
+        return with_dots(NATIVE_CALLS.get(spec, spec), machine.dots)
     options = [f"vector-bits={machine.vector_bits}", *_scalings(spec, machine.vector_bits)]
     if spec == "convert-contractions-to-vector":
         options += [f"{name}=true" for name in machine.dots]
@@ -71,6 +71,12 @@ def tuned_for(machine: Vectors, spec: str, one_thread: bool = False) -> str:
         options += _cache_option(machine.l2_bytes)
         options += ["tiles=1"] * one_thread
     return f"{spec}{{{' '.join(options)}}}"
+
+
+def with_dots(spec: str, dots: Sequence[str]) -> str:
+    """decompose-hlo that keeps convolutions of bf16 if the machine multiplies pairs of them; other passes unchanged."""
+    keeps = spec.startswith("decompose-hlo{") and "bfloat-dots" in dots
+    return f"{spec[:-1]} bfloat-dots=true}}" if keeps else spec
 
 
 def _scalings(spec: str, vector_bits: int) -> list[str]:
@@ -183,14 +189,16 @@ class Cpu(Target):
             return self._conversion()
         if self.named is not None:
             return tuned_for(self.named, spec)
-        if spec not in SIZED_BY_VECTORS:
+        if spec not in (*SIZED_BY_VECTORS, "decompose-hlo"):
             return NATIVE_CALLS.get(spec, spec)
         from ...hlo_dialect.diagnostics import DiagnosticError
 
         try:
             from .host import host_dots, host_l2_bytes, host_vector_bits
         except DiagnosticError:
-            return spec  # without llvmlite there is only IR, and no code for this machine
+            return NATIVE_CALLS.get(spec, spec)  # without llvmlite there is only IR, and no code for this machine
+        if spec == "decompose-hlo":
+            return with_dots(NATIVE_CALLS[spec], host_dots())
         bits = host_vector_bits()
         options = [*([] if bits == 512 else [f"vector-bits={bits}"]), *_scalings(spec, bits)]
         if spec == "convert-contractions-to-vector":

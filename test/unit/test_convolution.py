@@ -278,6 +278,31 @@ def test_random_patches(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(run(conv.text(), (x, w), "cpu")[0].astype(np.float64), conv.plain(x, w))
 
 
+PAIRED = {
+    "features last": plain((20, 22), (3, 3), 16, 40, pad=((1, 1), (1, 1))),
+    "features first": plain((14, 14), (3, 3), 48, 64, pad=((1, 1), (1, 1)), lhs_order=(0, 3, 1, 2), rhs_order=(3, 0, 1, 2), out_order=(0, 3, 1, 2)),
+    "several passes": plain((9, 9), (3, 3), 640, 32, pad=((1, 1), (1, 1))),
+    "strides and holes": plain((60,), (5,), 32, 72, batch=4, stride=(2,), rhs_dilate=(3,), pad=((5, 6),)),
+    "dilated input": plain((15, 14), (4, 4), 32, 32, lhs_dilate=(2, 2), pad=((2, 2), (2, 2))),
+}  # fmt: skip
+"""Convolutions of bf16 that some machines multiply in pairs."""
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_pairs_of_bf16(name: str) -> None:
+    conv = replace(PAIRED[name], element="bf16", result="f32")
+    x, w = random_floats(conv)
+    wide = replace(conv, element="f32").xla(x.astype(np.float32), w.astype(np.float32))
+    found = run(conv.text(), (x, w), "cpu")[0]
+    np.testing.assert_allclose(found, wide, rtol=0, atol=2e-5 * float(np.abs(wide).max()))
+    # Products and sums that are subnormal, which an instruction for pairs would take for zeros.
+    x, w = inputs_of(conv)
+    x, w = (x.astype(np.float32) * 2.0**-100).astype(x.dtype), (w.astype(np.float32) * 2.0**-33).astype(w.dtype)
+    want, found = (run(conv.text(), (x, w), target)[0] for target in ("reference", "cpu"))
+    assert np.abs(want).max() < 2.0**-120 and np.abs(want).max() > 0
+    np.testing.assert_array_equal(found, want)
+
+
 MIXED = [("i8", "i32"), ("ui8", "i16"), ("i8", "f32"), ("bf16", "f32"), ("f16", "f32"), ("f32", "f64"), ("f64", "bf16"), ("f32", "f16"), ("i32", "i8")]  # fmt: skip
 
 

@@ -1,4 +1,5 @@
 // RUN: hlo-opt %s --decompose-hlo | filecheck %s
+// RUN: hlo-opt %s --decompose-hlo='bfloat-dots=true' | filecheck %s --check-prefix=PAIRS
 
 // Padding and reversal become operations of their own.
 // CHECK-LABEL: func.func @padded
@@ -52,6 +53,10 @@ func.func @cropped(%x: tensor<8x32x16xf32>, %w: tensor<3x16x16xf32>) -> tensor<8
 // CHECK:         %[[C:.*]] = hlo.convolution(%[[T]], %[[W]]) dim_numbers = [b, 0, f]x[o, i, 0]->[b, 0, f]
 // CHECK:         %[[R:.*]] = hlo.transpose %[[C]], dims = [0, 2, 1]
 // CHECK:         hlo.convert %[[R]] : (tensor<8x64x62xf32>) -> tensor<8x64x62xbf16>
+// Where features are multiplied in pairs, they stay short.
+// PAIRS-LABEL: func.func @channels_first
+// PAIRS:         %[[T:.*]] = hlo.transpose %x, dims = [0, 2, 1]
+// PAIRS:         hlo.convolution(%[[T]], %w) {{.*}} -> tensor<8x62x64xbf16>
 func.func @channels_first(%x: tensor<8x64x64xbf16>, %w: tensor<64x64x3xbf16>) -> tensor<8x64x62xbf16> {
   %0 = hlo.convolution(%x, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x64x64xbf16>, tensor<64x64x3xbf16>) -> tensor<8x64x62xbf16>
   return %0 : tensor<8x64x62xbf16>
