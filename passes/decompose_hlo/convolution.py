@@ -42,7 +42,13 @@ FEWER = 5
 """Phases of a convolution with more features, on average, that make up for a copy which puts them side by side."""
 
 LEAST_PAIRED = 16
-"""Fewest features on either side of a convolution that is multiplied in pairs of bf16."""
+"""Fewest neighbouring elements that are summed, and fewest features, of a convolution multiplied in pairs of bf16."""
+
+LEAST_ODD = 3
+"""Fewest features, of an odd number, for which a further one of zeros pays off."""
+
+LEAST_FILTERS = 4096
+"""Elements of the filters from which they are copied if their order in memory is not the input's."""
 
 LEAST_FEATURES = 8
 """Least number of output features in a row for which making them contiguous in memory pays off."""
@@ -59,17 +65,45 @@ def _is_short(op: ConvolutionOp) -> bool:
 
 def _lacks_pairs(op: ConvolutionOp) -> bool:
     """Whether a convolution of short floats is none whose features are multiplied in pairs of bf16."""
-    if not _is_short(op):
+    return _is_short(op) and not _has_pairs(op, shape_of(op.rhs)[op.dimension_numbers.kernel.batch])
+
+
+def _has_pairs(op: ConvolutionOp, summed: int) -> bool:
+    """Whether a convolution of bf16 is multiplied in pairs, if it has `summed` features in its input."""
+    numbers, taps, window = op.dimension_numbers, shape_of(op.rhs), op.window
+    if {element_of(op.lhs), element_of(op.rhs)} != {bf16} or op.feature_groups * op.batch_groups != 1:
         return False
-    numbers, taps = op.dimension_numbers, shape_of(op.rhs)
-    summed, features = taps[numbers.kernel.batch], taps[numbers.kernel.feature]
-    paired = summed % 2 == 0 and min(summed, features) >= LEAST_PAIRED and op.feature_groups * op.batch_groups == 1
     # The dimension that `_with_neighbouring_features` makes innermost.
     inner = len(numbers.lhs.all) - 1
     if inner in numbers.lhs.spatial:
         inner = max(numbers.lhs.batch, numbers.lhs.feature)
-    types = {element_of(op.lhs), element_of(op.rhs)}
-    return types != {bf16} or not paired or inner != numbers.lhs.feature
+    if inner != numbers.lhs.feature or not numbers.lhs.spatial:
+        return False
+    # Neighbours in memory: the features of neighbouring places, too, unless the window has holes.
+    last = max(range(len(numbers.lhs.spatial)), key=lambda dim: numbers.lhs.spatial[dim])
+    run = summed * (window.dimensions[last] if window.dilations[last] == 1 else 1)
+    alike = numbers.kernel.batch == numbers.kernel.spatial[last] + 1 or math.prod(taps) >= LEAST_FILTERS
+    return summed % 2 == 0 and min(run if alike else summed, taps[numbers.kernel.feature]) >= LEAST_PAIRED
+
+
+def _convolution_in_pairs(op: ConvolutionOp) -> Sequence[Operation]:
+    """
+    Likewise for targets that multiply pairs of bf16, which a convolution of an odd number of features gets by a further
+    one of zeros.
+    """
+    numbers = op.dimension_numbers
+    summed = shape_of(op.rhs)[numbers.kernel.batch]
+    large = all(is_static(shape_of(value)) for value in (*op.operands, *op.results)) and _multiplications(op) >= LARGE
+    if not large or summed < LEAST_ODD or not summed % 2 or not _has_pairs(op, summed + 1):
+        return _convolution(op, _lacks_pairs)
+    builder = Builder()
+    lhs, rhs = builder.tensors([op.lhs, op.rhs])
+    zero = _zeros(builder, make_tensor((), bf16))
+
+    def even(x: Tensor, feature: int) -> Tensor:
+        return x.pad(zero, [0] * len(x.shape), [int(dim == feature) for dim in range(len(x.shape))])
+
+    return builder.replace(op, _changed(op, even(lhs, numbers.lhs.feature), even(rhs, numbers.kernel.batch)))
 
 
 def _convolution(op: ConvolutionOp, widens: Callable[[ConvolutionOp], bool] = _is_short) -> Sequence[Operation]:
@@ -367,4 +401,4 @@ def _dynamic_conv(op: DynamicConvOp) -> Sequence[Operation]:
 
 decompositions.add({ConvolutionOp: _convolution})
 short_float_decompositions.add({ConvolutionOp: partial(_convolution, widens=lambda _: False)})
-bfloat_dot_decompositions.add({ConvolutionOp: partial(_convolution, widens=_lacks_pairs)})
+bfloat_dot_decompositions.add({ConvolutionOp: _convolution_in_pairs})

@@ -284,6 +284,9 @@ PAIRED = {
     "several passes": plain((9, 9), (3, 3), 640, 32, pad=((1, 1), (1, 1))),
     "strides and holes": plain((60,), (5,), 32, 72, batch=4, stride=(2,), rhs_dilate=(3,), pad=((5, 6),)),
     "dilated input": plain((15, 14), (4, 4), 32, 32, lhs_dilate=(2, 2), pad=((2, 2), (2, 2))),
+    "an odd number of features": plain((40, 42), (7, 7), 3, 32, stride=(2, 2), pad=((3, 3), (3, 3))),
+    "an odd number of features first": plain((40, 42), (7, 7), 3, 32, stride=(2, 2), pad=((3, 3), (3, 3)), lhs_order=(0, 3, 1, 2), rhs_order=(3, 0, 1, 2), out_order=(0, 3, 1, 2)),
+    "an odd number of features, holes": plain((200, 42), (3, 5), 7, 32, rhs_dilate=(3, 1), lhs_order=(0, 2, 1, 3)),
 }  # fmt: skip
 """Convolutions of bf16 that some machines multiply in pairs."""
 

@@ -19,18 +19,27 @@ from ...convert_linalg_to_scf.elementwise import emit_elementwise
 from ...device.cpu import Machine
 from ...loop_nests.loop_builder import LoopBuilder, buffer_of
 from ...loop_nests.nest import Access, Nest
-from ..contraction import Contraction, Loop
+from ..contraction import LONG, Contraction, Loop
 
 LEAST_COPIED = 4096
 """Elements of B from which a copy is worth its loops."""
 
 
 def alternates(product: Contraction, constants: Sequence[SSAValue]) -> bool:
-    """Whether B has matrices whose elements alternate in memory; the compiler packs those that are constants."""
-    k, n = product.k, product.n
+    """
+    Whether B has matrices whose elements alternate in memory, or which lie together in A; the compiler packs those that
+    are constants.
+    """
+    k, n, contracted = product.k, product.n, (*product.outer_k, product.k)
     between = any(0 < abs(loop.b) < min(k.b, n.b) for loop in product.outer_k)
+    together = k.size < LONG and any(x.a == y.a * y.size for x in contracted for y in contracted)
     large = n.size * product.depth >= LEAST_COPIED
-    return between and large and product.b.root not in constants and not any(loop.b for loop in product.outer)
+    return (
+        (between or together)
+        and large
+        and product.b.root not in constants
+        and not any(loop.b for loop in product.outer)
+    )
 
 
 def with_matrices_apart(builder: LoopBuilder, product: Contraction, machine: Machine) -> Contraction:

@@ -103,3 +103,13 @@ func.func @one_window(%x: tensor<8x64x16xf32>, %w: tensor<8x32x64xf32>) -> tenso
   %0 = hlo.convolution(%x, %w) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {pad = [[0, -1]], rhs_dilate = [2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x64x16xf32>, tensor<8x32x64xf32>) -> tensor<1x16x64xf32>
   return %0 : tensor<1x16x64xf32>
 }
+
+// An odd number of features gets a further one, so that those of neighbouring places are pairs.
+// PAIRS-LABEL: func.func @odd_features
+// PAIRS:         %[[X:.*]] = hlo.pad %x, %{{.*}}, low = [0, 0, 0], high = [0, 0, 1]
+// PAIRS:         %[[W:.*]] = hlo.pad %w, %{{.*}}, low = [0, 0, 0], high = [0, 1, 0]
+// PAIRS:         hlo.convolution(%[[X]], %[[W]]) {{.*}} -> tensor<8x250x64xbf16>
+func.func @odd_features(%x: tensor<8x256x3xbf16>, %w: tensor<7x3x64xbf16>) -> tensor<8x250x64xbf16> {
+  %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x256x3xbf16>, tensor<7x3x64xbf16>) -> tensor<8x250x64xbf16>
+  return %0 : tensor<8x250x64xbf16>
+}
