@@ -66,6 +66,8 @@ class Contraction:
     """What computes A while it is packed, over the loops of `outer`, `outer_k`, m and k; `a` says how A would lie."""
     computed_b: ComputedFactor | None = None
     """The same of B, with n instead of m."""
+    a_paired: bool = False
+    """Whether each element of A has the next one along k beside it, as pairs of bf16 are read."""
 
     def transposed(self) -> Contraction:
         """The same product as `C^T = B^T A^T`."""

@@ -30,6 +30,7 @@ from .direct import (
     reads_in_place,
     reads_pairs,
     streams,
+    with_pairs,
 )
 from .epilogue import epilogue_of
 from .factors.computed import NONE, Computed, computed_factors
@@ -172,6 +173,7 @@ def emit_product(
     """
     cut = cut_of(product)
     if cut is None:
+        product = with_pairs(builder, kernel, product, machine)
         emitter = emitter_of(builder, kernel, constants, op, product, machine, overwrite)
         sums = None if summed is None else emitter.sum_columns()
         emitter.emit()
@@ -187,7 +189,7 @@ def emit_product(
         if isinstance(emitter, PaddedProductEmitter):
             done += emitter.rows.padding.operations
         return done
-    parts = in_chunks(builder, product, cut)
+    parts = with_pairs(builder, kernel, in_chunks(builder, product, cut), machine)
     emitter_of(builder, kernel, constants, op, parts, machine, overwrite=True).emit()
     add_chunks(builder, product, parts, overwrite)
     return ()

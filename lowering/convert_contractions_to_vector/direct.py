@@ -23,6 +23,7 @@ from ..device.cpu import CPU, Machine
 from ..loop_nests.indices import at_most, delinearized
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
+from ..loop_nests.nest import Access
 from .blocking import Blocking, lanes_of, most_rows, pairs_bfloats
 from .constants import KernelConstants
 from .contraction import Contraction, Loop
@@ -30,7 +31,7 @@ from .epilogue import Tile
 from .kernel import ProductEmitter, Step, tasks
 from .micro_kernel import PanelOfA
 from .packing import Operand, Packer, number_matrices
-from .panel import MAGNITUDE, are_normal, emit_least, packed_type
+from .panel import MAGNITUDE, are_normal, emit_least, emit_pairs, packed_type
 from .shared_function import call_known
 from .vectors import VectorBuilder
 
@@ -108,20 +109,64 @@ def lines_alias(product: Contraction, stride: int) -> bool:
 
 def reads_pairs(product: Contraction, machine: Machine) -> bool:
     """Whether A, read in place, is multiplied in pairs of bf16: both elements of each are neighbours in memory."""
-    return pairs_bfloats(product, machine) and product.k.a == 1 and product.k.size % 2 == 0
+    beside = product.k.a == 1 or product.a_paired
+    return pairs_bfloats(product, machine) and beside and product.k.size % 2 == 0
+
+
+def with_pairs(builder: LoopBuilder, kernel: func.FuncOp, product: Contraction, machine: Machine) -> Contraction:
+    """
+    Copy an A of bf16 that would be read in place, but whose neighbours along k are apart, as in gradients of filters:
+    each element with the next one along k.
+    """
+    m, k, a = product.m, product.k, product.a
+    if k.a <= 1 or m.a != 1 or a.dynamic or not _is_inflated(product):
+        return product
+    if not reads_pairs(replace(product, a_paired=True), machine):
+        return product
+    count = math.prod(buffer_of(a.root).get_shape()) - k.a
+    pairs = builder.alloc(memref_type((2 * count,), buffer_of(a.root).element_type))
+    parts = min(MOST_PARTS, -(-count // PART))
+    size = -(-count // parts)
+    with tasks(builder, parts, count) as part:
+        at = part * size
+        arguments = (a.root, pairs, at, builder.min(count - at, size), k.a)
+        call_known(builder, kernel, "pairs", arguments, 2 * lanes_of(product, machine), emit_pairs)
+
+    def moved(loop: Loop) -> Loop:
+        return replace(loop, a=2 * loop.a)
+
+    return replace(
+        product,
+        a=Access(pairs, 2 * a.offset, (), tuple(2 * stride for stride in a.strides)),
+        m=moved(m),
+        k=moved(k),
+        outer=tuple(map(moved, product.outer)),
+        outer_k=tuple(map(moved, product.outer_k)),
+        a_paired=True,
+    )
+
+
+def _panels(product: Contraction) -> int:
+    """Elements of all panels of A."""
+    return (
+        product.m.size * product.k.size * math.prod(loop.size for loop in (*product.outer, *product.outer_k) if loop.a)
+    )
+
+
+def _is_inflated(product: Contraction) -> bool:
+    """Whether A's panels would be much larger than A."""
+    panels = _panels(product)
+    return panels > INFLATION * math.prod(buffer_of(product.a.root).get_shape()) and panels >= SMALL
 
 
 def reads_in_place(product: Contraction, machine: Machine) -> bool:
     """Whether A is better read in place."""
-    stored = buffer_of(product.a.root)
-    panels = product.m.size * product.k.size
-    for loop in (*product.outer, *product.outer_k):
-        panels *= loop.size if loop.a else 1
-    inflated = panels > INFLATION * math.prod(stored.get_shape())
-    narrow = product.n.size <= FEW_COLUMNS and product.k.a == 1
-    if inflated and panels >= SMALL and reads_pairs(product, machine):
+    if product.a_paired:
         return True
-    return (inflated or narrow) and panels >= SMALL and stored.element_type == product.element
+    if _is_inflated(product) and reads_pairs(product, machine):
+        return True
+    narrow = product.n.size <= FEW_COLUMNS and product.k.a == 1 and _panels(product) >= SMALL
+    return (_is_inflated(product) or narrow) and buffer_of(product.a.root).element_type == product.element
 
 
 def oriented(product: Contraction, machine: Machine) -> Contraction:

@@ -278,6 +278,30 @@ def emit_least(builder: LoopBuilder, parameters: Sequence[SSAValue], lanes: int)
     vectors.store(found[0], target, [builder.index(at)])
 
 
+@writes(1)
+def emit_pairs(builder: LoopBuilder, parameters: Sequence[SSAValue], lanes: int) -> None:
+    """
+    The body of a function of two buffers, a place, a number of elements, and a distance: element i of the first buffer
+    becomes element 2 i of the second, followed by that at the distance. `lanes`: elements of a vector.
+    """
+    source, target, begin, elements, apart = parameters
+    begin, count, distance = builder.index(begin), builder.index(elements), builder.index(apart)
+    vectors = VectorBuilder(builder)
+    whole = count // lanes * lanes
+
+    def join(first: Index, length: int) -> None:
+        at = begin + first
+        views = [builder.strided_view(source, place, (length,), (1,)) for place in (at, at + distance)]
+        x, y = (vectors.load(view, [0], length) for view in views)
+        pairs = vectors.shuffled(x, y, [lane for i in range(length) for lane in (i, length + i)])
+        vectors.store(pairs, builder.strided_view(target, at * 2, (2 * length,), (1,)), [0])
+
+    with builder.loop(0, whole, step=lanes) as first:
+        join(first, lanes)
+    with builder.loop(whole, count) as first:
+        join(first, 1)
+
+
 def are_normal(builder: LoopBuilder, numbers: Sequence[tuple[SSAValue, Index] | None]) -> Scalar | None:
     """
     Whether no products and sums of two panels are subnormal, from the buffers and indices of their least numbers, which

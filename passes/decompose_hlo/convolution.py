@@ -28,6 +28,7 @@ from ...hlo_dialect.types import (
     shape_of,
     tensor_type,
 )
+from .pairs import has_pairs
 from .patches import digits_of, product_of_patches
 from .subpixels import Along, Dimension, by_features, dimensions_of
 from .transform import bfloat_dot_decompositions, decompositions, short_float_decompositions
@@ -41,14 +42,8 @@ MOST_PHASES = 16
 FEWER = 5
 """Phases of a convolution with more features, on average, that make up for a copy which puts them side by side."""
 
-LEAST_PAIRED = 16
-"""Fewest neighbouring elements that are summed, and fewest features, of a convolution multiplied in pairs of bf16."""
-
 LEAST_ODD = 3
 """Fewest features, of an odd number, for which a further one of zeros pays off."""
-
-LEAST_FILTERS = 4096
-"""Elements of the filters from which they are copied if their order in memory is not the input's."""
 
 LEAST_FEATURES = 8
 """Least number of output features in a row for which making them contiguous in memory pays off."""
@@ -64,26 +59,8 @@ def _is_short(op: ConvolutionOp) -> bool:
 
 
 def _lacks_pairs(op: ConvolutionOp) -> bool:
-    """Whether a convolution of short floats is none whose features are multiplied in pairs of bf16."""
-    return _is_short(op) and not _has_pairs(op, shape_of(op.rhs)[op.dimension_numbers.kernel.batch])
-
-
-def _has_pairs(op: ConvolutionOp, summed: int) -> bool:
-    """Whether a convolution of bf16 is multiplied in pairs, if it has `summed` features in its input."""
-    numbers, taps, window = op.dimension_numbers, shape_of(op.rhs), op.window
-    if {element_of(op.lhs), element_of(op.rhs)} != {bf16} or op.feature_groups * op.batch_groups != 1:
-        return False
-    # The dimension that `_with_neighbouring_features` makes innermost.
-    inner = len(numbers.lhs.all) - 1
-    if inner in numbers.lhs.spatial:
-        inner = max(numbers.lhs.batch, numbers.lhs.feature)
-    if inner != numbers.lhs.feature or not numbers.lhs.spatial:
-        return False
-    # Neighbours in memory: the features of neighbouring places, too, unless the window has holes.
-    last = max(range(len(numbers.lhs.spatial)), key=lambda dim: numbers.lhs.spatial[dim])
-    run = summed * (window.dimensions[last] if window.dilations[last] == 1 else 1)
-    alike = numbers.kernel.batch == numbers.kernel.spatial[last] + 1 or math.prod(taps) >= LEAST_FILTERS
-    return summed % 2 == 0 and min(run if alike else summed, taps[numbers.kernel.feature]) >= LEAST_PAIRED
+    """Whether a convolution of short floats is none whose elements are multiplied in pairs of bf16."""
+    return _is_short(op) and not has_pairs(op, shape_of(op.rhs)[op.dimension_numbers.kernel.batch])
 
 
 def _convolution_in_pairs(op: ConvolutionOp) -> Sequence[Operation]:
@@ -94,7 +71,8 @@ def _convolution_in_pairs(op: ConvolutionOp) -> Sequence[Operation]:
     numbers = op.dimension_numbers
     summed = shape_of(op.rhs)[numbers.kernel.batch]
     large = all(is_static(shape_of(value)) for value in (*op.operands, *op.results)) and _multiplications(op) >= LARGE
-    if not large or summed < LEAST_ODD or not summed % 2 or not _has_pairs(op, summed + 1):
+    odd = summed >= LEAST_ODD and summed % 2 == 1
+    if not large or not odd or has_pairs(op, summed) or not has_pairs(op, summed + 1):
         return _convolution(op, _lacks_pairs)
     builder = Builder()
     lhs, rhs = builder.tensors([op.lhs, op.rhs])
