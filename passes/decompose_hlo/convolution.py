@@ -125,7 +125,7 @@ def _wide_result(op: ConvolutionOp) -> Attribute:
 
 def _multiplications(op: ConvolutionOp) -> int:
     taps = shape_of(op.rhs)
-    return math.prod(shape_of(op.result)) * math.prod(taps) // taps[op.dimension_numbers.kernel.feature]
+    return math.prod(shape_of(op.result)) * math.prod(taps) // max(1, taps[op.dimension_numbers.kernel.feature])
 
 
 def _zeros(builder: Builder, type_: HloTensor) -> Tensor:

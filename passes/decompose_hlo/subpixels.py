@@ -148,7 +148,7 @@ def _filters(rhs: Tensor, op: ConvolutionOp, chosen: Sequence[Along], outer: boo
         padding[place] = missing
     x = rhs.slice(start, limits)
     if any(padding):
-        x = x.pad(zero, [0] * len(padding), padding, [0] * len(padding))
+        x = x.pad(zero.convert(x.element), [0] * len(padding), padding)
     features = rhs.shape[kernel.feature] // groups
     parts = {place: [along.taps, along.dilation] for place, along in zip(kernel.spatial, chosen, strict=True)}
     x = x.reshape(_split(x.shape, {**parts, kernel.feature: [groups, features]}))

@@ -237,7 +237,17 @@ def test_large_convolutions_against_xla(name: str) -> None:
 
 
 @pytest.mark.sample(3)
-@pytest.mark.parametrize("name", ["overlapping windows", "channels first", "dilated input", "groups", "patches"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "overlapping windows",
+        "channels first",
+        "dilated input",
+        "groups",
+        "patches",
+        "many phases, several elements each",
+    ],
+)
 @pytest.mark.parametrize("element", ["f64", "f16", "bf16", "i32", "ui8"])
 def test_large_convolutions_of_other_types(name: str, element: str) -> None:
     conv = replace(BLOCKED[name], element=element)
@@ -289,6 +299,7 @@ PAIRED = {
     "gradient of strided filters": plain((31,), (16,), 32, 48, batch=32, pad=((1, 2),), rhs_dilate=(2,), lhs_order=(2, 1, 0), out_order=(1, 0, 2)),
     "gradient of filters, first": plain((16, 16), (16, 16), 4, 32, batch=40, pad=((1, 1), (1, 1)), lhs_order=(3, 0, 1, 2), rhs_order=(0, 3, 1, 2), out_order=(3, 0, 1, 2)),
     "gradient of few features' filters": plain((39, 37), (16, 16), 4, 32, batch=3, pad=((2, 2), (3, 3)), rhs_dilate=(2, 2), lhs_order=(3, 1, 2, 0), out_order=(1, 2, 0, 3)),
+    "phases as features": plain((5, 4), (8, 3), 6, 96, lhs_dilate=(7, 4), pad=((3, 3), (0, 0))),
     "an odd number of features": plain((40, 42), (7, 7), 3, 32, stride=(2, 2), pad=((3, 3), (3, 3))),
     "an odd number of features first": plain((40, 42), (7, 7), 3, 32, stride=(2, 2), pad=((3, 3), (3, 3)), lhs_order=(0, 3, 1, 2), rhs_order=(3, 0, 1, 2), out_order=(0, 3, 1, 2)),
     "an odd number of features, holes": plain((200, 42), (3, 5), 7, 32, rhs_dilate=(3, 1), lhs_order=(0, 2, 1, 3)),
