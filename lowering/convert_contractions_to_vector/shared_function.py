@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, StringAttr, UnitAttr
@@ -25,7 +25,9 @@ from ...dialects.support.buffers import Buffer
 from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.walking import TypeFact
 from ..loop_nests.loop_builder import Index, LoopBuilder
-from ..loop_nests.scalar_block import ScalarBlock
+
+if TYPE_CHECKING:
+    from ..loop_nests.scalar_block import ScalarBlock
 
 FactsT = TypeVar("FactsT")
 

@@ -20,7 +20,6 @@ from ..loop_nests.nest import Access, Nest
 from ..loop_nests.variation import loads_of, reads_rows, varying
 from .meanwhile import TILE as MEANWHILE
 from .meanwhile import Meanwhile
-from .plain_rows import emit_plain_rows, plain_rows_of
 from .row_copies import emit_row_gather, row_gather_of
 from .stages import TILE as STAGED
 from .stages import emit_stages, stages_of
@@ -240,9 +239,7 @@ def _emit_loops(
         if gather is not None and gather.inner not in (bounds or {}):
             emit_row_gather(emitter, gather, bounds or {})
             return
-        rows = plain_rows_of(emitter.builder, emitter.nest) if meanwhile is None else None
-        if rows is not None:
-            emit_plain_rows(emitter, rows, bounds or {})
+        if meanwhile is None and _emit_plain(emitter, bounds or {}):
             return
         other = transposed_loop(emitter.nest, free) if free else None
         stages = stages_of(emitter.nest, free[-1]) if free and other is None else None
@@ -271,6 +268,19 @@ def _emit_loops(
                     for loop, index in zip(short, place, strict=True):
                         emitter.bind(loop, index)
                     store_element(emitter)
+
+
+def _emit_plain(emitter: NestEmitter, bounds: Bounds) -> bool:
+    """Emit a copy or a fill of rows that are contiguous in memory; return whether it is one."""
+    body = emitter.nest.body
+    if body is not None and body.first_op is not body.last_op:
+        return False
+    from .plain_rows import emit_plain_rows, plain_rows_of  # programs of a few kernels have none
+
+    rows = plain_rows_of(emitter.builder, emitter.nest)
+    if rows is not None:
+        emit_plain_rows(emitter, rows, bounds)
+    return rows is not None
 
 
 def _emit_gathered(emitter: NestEmitter, free: list[int], bounds: Bounds) -> bool:
