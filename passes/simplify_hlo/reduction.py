@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, f32
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...hlo_dialect.attributes import ints
@@ -55,7 +56,7 @@ def reduce_of_stack(op: Operation) -> Rewrite | None:
     """
     A reduction along the dimension in which up to 16 tensors are stacked applies the reducer to these, in their order.
 
-    Other operands may be the indices along it, as for an argmax.
+    Other operands may be the indices along it, as for an argmax. Sums of f16 and bf16 are carried in f32.
     """
     reduce = cast(ReduceOp, op)
     shape = shape_of(reduce.inputs[0])
@@ -69,6 +70,13 @@ def reduce_of_stack(op: Operation) -> Rewrite | None:
     reducer = _LiftedReducer.of(reduce)
     if reducer is None:
         return None
+    single, element = single_combiner(reduce.body), element_of(reduce.outs[0])
+    if single is not None and isinstance(element, (BFloat16Type, Float16Type)):
+        # Reductions carry f32, and round once.
+        carried = reducer.start()[0].convert(f32)
+        for number in range(shape[along]):
+            carried = carried.apply(type(single), reducer.part(reduce.inputs[0], number).convert(f32))
+        return by(carried.convert(element))
     total: list[Tensor] | None = reducer.start()
     for number in range(shape[along]):
         total = reducer.apply(total, [reducer.part(x, number) for x in reduce.inputs])

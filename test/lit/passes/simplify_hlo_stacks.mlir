@@ -48,3 +48,16 @@ func.func @needed(%x: tensor<4x1xf32>, %y: tensor<4x1xf32>, %i: tensor<f32>) -> 
   %1 = hlo.reduce(%0 init: %i) applies hlo.add across dimensions = [1] : (tensor<4x2xf32>, tensor<f32>) -> tensor<4xf32>
   func.return %1, %0 : tensor<4xf32>, tensor<4x2xf32>
 }
+
+// Sums of short floats are rounded once.
+// CHECK-LABEL: func.func @short_floats
+// CHECK-NOT:     hlo.add {{.*}}bf16
+// CHECK:         hlo.add %{{.*}} : tensor<4xf32>
+// CHECK:         %[[TOTAL:.*]] = hlo.add %{{.*}} : tensor<4xf32>
+// CHECK:         %[[ROUNDED:.*]] = hlo.convert %[[TOTAL]] : (tensor<4xf32>) -> tensor<4xbf16>
+// CHECK:         func.return %[[ROUNDED]]
+func.func @short_floats(%x: tensor<4x1xbf16>, %y: tensor<4x1xbf16>, %i: tensor<bf16>) -> tensor<4xbf16> {
+  %0 = hlo.concatenate %x, %y, dim = 1 : (tensor<4x1xbf16>, tensor<4x1xbf16>) -> tensor<4x2xbf16>
+  %1 = hlo.reduce(%0 init: %i) applies hlo.add across dimensions = [1] : (tensor<4x2xbf16>, tensor<bf16>) -> tensor<4xbf16>
+  func.return %1 : tensor<4xbf16>
+}
