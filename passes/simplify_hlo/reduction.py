@@ -108,9 +108,12 @@ class _LiftedReducer:
     def of(reduce: ReduceOp) -> _LiftedReducer | None:
         if any(element_of(x) != element_of(out) for x, out in zip(reduce.inputs, reduce.outs, strict=True)):
             return None
-        inner = list(reduce.body.block.ops)[:-1]
-        if not all(isinstance(each, (*_LIFTED, ConstantOp)) for each in inner):
+        body = reduce.body.block
+        if not all(isinstance(each, (*_LIFTED, ConstantOp)) for each in list(body.ops)[:-1]):
             return None
+        known = {*body.args, *(value for each in body.ops for value in each.results)}
+        if not all(value in known for each in body.ops for value in each.operands):
+            return None  # Values from around it are refused later.
         return _LiftedReducer(Builder(), reduce)
 
     def part(self, x: SSAValue, number: int) -> Tensor:
@@ -139,10 +142,7 @@ class _LiftedReducer:
             if made.element != element_of(inner.results[0]):
                 return None
             values[inner.results[0]] = made
-        terminator = cast(Operation, body.last_op)
-        if any(value not in values for value in terminator.operands):
-            return None
-        return [values[value] for value in terminator.operands]
+        return [values[value] for value in cast(Operation, body.last_op).operands]
 
 
 _IDEMPOTENT = (AndOp, MaximumOp, MinimumOp, OrOp)

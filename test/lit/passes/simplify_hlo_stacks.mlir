@@ -61,3 +61,17 @@ func.func @short_floats(%x: tensor<4x1xbf16>, %y: tensor<4x1xbf16>, %i: tensor<b
   %1 = hlo.reduce(%0 init: %i) applies hlo.add across dimensions = [1] : (tensor<4x2xbf16>, tensor<bf16>) -> tensor<4xbf16>
   func.return %1 : tensor<4xbf16>
 }
+
+// Nor a reducer that reads a value from around it.
+// CHECK-LABEL: func.func @captures
+// CHECK:         hlo.reduce
+func.func @captures(%x: tensor<4x1xf32>, %y: tensor<4x1xf32>, %i: tensor<f32>) -> tensor<4xf32> {
+  %0 = hlo.concatenate %x, %y, dim = 1 : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x2xf32>
+  %1 = hlo.reduce(%0 init: %i) across dimensions = [1] : (tensor<4x2xf32>, tensor<f32>) -> tensor<4xf32>
+   reducer(%a: tensor<f32>, %b: tensor<f32>) {
+    %2 = hlo.add %a, %i : tensor<f32>
+    %3 = hlo.add %2, %b : tensor<f32>
+    hlo.return %3 : tensor<f32>
+  }
+  func.return %1 : tensor<4xf32>
+}
