@@ -19,11 +19,12 @@ from .emission import Emitter, identity_map, iterators, loop_index, patterns, si
 
 
 def scalar_constant(block: Block, value: DenseIntOrFPElementsAttr[Any]) -> Scalar:
-    """A splat's element as an arith.constant."""
+    """A splat's element as an arith.constant; zero for a constant without elements, whose text states none."""
     element = signless(value.get_element_type())
     # Not through constant_array: an empty splat has a value too. A narrow float is represented by its bits.
     dtype = np.dtype(np.uint8) if is_narrow_float(value.get_element_type()) else numpy_dtype(value.get_element_type())
-    number = np.frombuffer(value.data.data, dtype)[0].item()
+    stated = np.frombuffer(value.data.data, dtype)
+    number = (stated if stated.size else np.zeros(1, dtype))[0].item()
     return constant(block, number, element)
 
 
@@ -40,7 +41,7 @@ def _constant(op: hlo.ConstantOp, emitter: Emitter) -> None:
         new = arith.ConstantOp.create(result_types=[type_], properties={"value": attr})
         emitter.define(op.result, emitter.add(new).results[0])
         return
-    if not is_splat(value):
+    if not is_splat(value) and value.data.data:
         fail(op, "is not a splat; a kernel takes other constants as operands")
     rank = len(type_.get_shape())
 

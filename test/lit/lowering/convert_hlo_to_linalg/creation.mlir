@@ -10,6 +10,15 @@ func.func private @splat() -> tensor<4xui8> attributes {hlo.kernel = "loop"} {
   return %0 : tensor<4xui8>
 }
 
+// A constant without elements, as a fusion of zeros is printed, is a splat too.
+// CHECK-LABEL: @no_elements
+// CHECK:         linalg.generic {{.*}} outs(%{{.*}} : tensor<0x3xf32>)
+// CHECK:           arith.constant 0.000000e+00 : f32
+func.func private @no_elements() -> tensor<0x3xf32> attributes {hlo.kernel = "loop"} {
+  %0 = hlo.constant dense<> : tensor<0x3xf32>
+  return %0 : tensor<0x3xf32>
+}
+
 // CHECK-LABEL: @count
 // CHECK:         linalg.index 1 : index
 // CHECK:         arith.truncf %{{.*}} : f64 to f16
