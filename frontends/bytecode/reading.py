@@ -168,6 +168,11 @@ class _Reader:
     def _attribute(self, cursor: Cursor) -> str:
         return self._entry(_listed(self._attributes, cursor, "attribute"), cursor)
 
+    def _value(self, cursor: Cursor) -> str:
+        """The text of an attribute within another, where a location is `loc(#loc7)`."""
+        text = self._attribute(cursor)
+        return f"loc({text})" if text.startswith("#loc") or text == "unknown" else text
+
     def _type(self, cursor: Cursor) -> str:
         return self._entry(_listed(self._types, cursor, "type"), cursor)
 
@@ -191,9 +196,9 @@ class _Reader:
             case Code.STRING:
                 return _quoted(self._string(cursor.varint(), cursor))
             case Code.ARRAY:
-                return f"[{', '.join([self._attribute(cursor) for _ in range(cursor.count())])}]"
+                return f"[{', '.join([self._value(cursor) for _ in range(cursor.count())])}]"
             case Code.DICTIONARY:
-                entries = [f"{self._attribute(cursor)} = {self._attribute(cursor)}" for _ in range(cursor.count())]
+                entries = [f"{self._attribute(cursor)} = {self._value(cursor)}" for _ in range(cursor.count())]
                 return f"{{{', '.join(entries)}}}"
             case Code.UNKNOWN:
                 return "unknown"
@@ -208,7 +213,7 @@ class _Reader:
                 return self._location(f"fused[{self._listed_attributes(cursor)}]")
             case Code.FUSED_WITH_METADATA:
                 listed = self._listed_attributes(cursor)
-                return self._location(f"fused<{self._attribute(cursor)}>[{listed}]")
+                return self._location(f"fused<{self._value(cursor)}>[{listed}]")
             case code:
                 raise UnknownEncodingError(f"encoding {code} of the builtin dialect")
 

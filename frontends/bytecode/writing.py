@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     CallSiteLoc,
+    DictionaryAttr,
     FileLineColLoc,
     FusedLoc,
     LocationAttr,
@@ -109,10 +112,24 @@ class _Writer:
         return section(Section.ATTRIBUTES, data) + section(Section.ATTRIBUTE_OFFSETS, b"".join(offsets))
 
     def _text(self, attribute: Attribute, op: Operation) -> bytes:
+        """The text of an attribute. Raises _LocationWithinError for collections, whose parts can be written instead."""
         try:
             return self._printer.text_of(attribute).encode() + b"\0"
         except _NoTextError as error:
+            if isinstance(error, _LocationWithinError) and isinstance(attribute, (ArrayAttr, DictionaryAttr)):
+                raise
             fail(op, f"has {error}, which xhlo does not write as bytecode: write text")
+
+    def _new_attribute(self, attribute: Attribute, op: Operation) -> int:
+        """The number of an attribute: as text, but collections with a location within in parts."""
+        try:
+            return self._attributes.setdefault((self._text(attribute, op), False), len(self._attributes))
+        except _LocationWithinError:
+            if isinstance(attribute, DictionaryAttr):
+                return self._dictionary(attribute.data, op)
+            parts = cast("Sequence[Attribute]", attribute.data)  # pyright: ignore
+            numbers = [self._attribute(part, op) for part in parts]
+            return self._encoded(Code.ARRAY, len(numbers), *numbers)
 
     def _encoded(self, code: Code, *parts: int) -> int:
         data = varint(code) + b"".join(map(varint, parts))
@@ -123,9 +140,7 @@ class _Writer:
             return self._location(attribute, op)
         known = self._known.get(id(attribute))
         if known is None:
-            text = self._text(attribute, op)
-            number = self._attributes.setdefault((text, False), len(self._attributes))
-            known = self._known[id(attribute)] = number, attribute
+            known = self._known[id(attribute)] = self._new_attribute(attribute, op), attribute
         return known[0]
 
     def _type(self, type_: Attribute, op: Operation) -> int:
@@ -240,6 +255,10 @@ class _NoTextError(Exception):
     """An attribute whose text needs definitions before the module."""
 
 
+class _LocationWithinError(_NoTextError):
+    """An attribute within which is a location, which bytecode keeps as an attribute of its own."""
+
+
 class _InlinePrinter(HloPrinter):
     """Prints attributes without aliases."""
 
@@ -247,7 +266,7 @@ class _InlinePrinter(HloPrinter):
         if isinstance(attribute, (AliasedAttr, AliasedType)):
             raise _NoTextError("an attribute or type of so many parts that it is kept by its alias")
         if isinstance(attribute, LocationAttr):
-            raise _NoTextError("a location within an attribute")
+            raise _LocationWithinError("a location within an attribute")
         if isinstance(attribute, AccessGroupAttr):
             Printer.print_attribute(self, attribute)
         else:

@@ -195,6 +195,11 @@ def test_repetition_is_bounded() -> None:
         text_of(data)
 
 
+def test_locations_within_attributes() -> None:
+    within = '[{at = loc("f.py":3:7)}, loc(unknown), [loc(callsite("g" at fused<{in = loc("h.py":1:2)}>["i"]))]]'
+    _round_trip(f'module attributes {{test.here = loc("a.py":1:2), test.list = {within}}} {{}}')
+
+
 def test_attributes_kept_by_their_alias_are_refused() -> None:
     nested = "".join(f"!t{level + 1} = tuple<!t{level}, !t{level}>\n" for level in range(20))
     text = f"!t0 = tuple<i32, i32>\n{nested}func.func private @f(!t20)\n"
