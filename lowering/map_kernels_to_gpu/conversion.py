@@ -141,6 +141,19 @@ def _erase_mapped(kernel: func.FuncOp, ops: list[Operation]) -> None:
             op.erase(safe_erase=False)
 
 
+def _take_functions(module: ModuleOp, device: GpuModuleOp) -> None:
+    """Move the functions that device functions call, such as those of a factorization, into the device's module."""
+    functions = {op.sym_name.data: op for op in module.body.block.ops if type(op) is func.FuncOp}
+    waiting: list[Operation] = [device]
+    while waiting:
+        for op in operations_in(waiting.pop()):
+            called = functions.get(op.callee.string_value()) if type(op) is func.CallOp else None
+            if called is not None and not called.is_declaration and called.parent is module.body.block:
+                called.detach()
+                device.body.block.add_op(called)
+                waiting.append(called)
+
+
 def _is_mapped(kernel: func.FuncOp) -> bool:
     return any(isinstance(op, (GpuLaunchFuncOp, MatmulOp)) for op in operations_in(kernel))
 
@@ -153,6 +166,7 @@ class MapKernelsToGpuPass(HloPass):
     Before: `linalg.generic {..} ins(%a ..) outs(%b ..) attrs = {gpu.plan = #gpu.elementwise<..>} {..}` in a kernel
     After:  `gpu.launch_func @kernels::@loop_fusion_0 blocks in (..) threads in (..) args(%a, %b : ..)` in the kernel
     Assumes: the output of plan-gpu-kernels: an operation without a plan, or with one that does not fit, is an error.
+            Functions that a kernel calls, such as those of a factorization, move into the gpu.module.
     Leaves: no linalg, no linalg_ext. Host functions keep their calls, loops, branches and copies.
     """
 
@@ -181,6 +195,7 @@ class MapKernelsToGpuPass(HloPass):
         device.targets = ArrayAttr([chip.target])
         for kernel in kernels:
             map_kernel(kernel, device, chip)
+        _take_functions(module, device)
         if device.body.block.first_op is not None or any(isinstance(op, MatmulOp) for op in operations_in(module)):
             # Emitted even without kernels: functions beside a gpu.module belong to the host.
             module.body.block.add_op(device)
