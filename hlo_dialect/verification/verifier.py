@@ -16,7 +16,7 @@ from typing import cast
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr, UnregisteredOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, SymbolTable
+from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, SymbolOpInterface, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from ..custom_calls.operations import CompositeOp
@@ -126,7 +126,7 @@ class _Kind:
         self.has_named_attributes = issubclass(op_type, (ModuleOp, FuncOp))
         self.is_about_symbols = issubclass(op_type, (ModuleOp, CallOp))
         self.calls = issubclass(op_type, (CallOp, CompositeOp))
-        self.function = issubclass(op_type, FuncOp)
+        self.function = known and op_type.has_trait(SymbolOpInterface) and not self.symbol_table
         self.is_plain = known and not self.calls and _depends_on_types(op_type)
         """Whether nothing but its facts and its operands' places decides about one without regions and attributes."""
 
@@ -395,12 +395,12 @@ def _verify_symbols(verifier: _Verifier, table: Operation) -> None:
         symbols[name.data] = op
     calls: dict[str, list[tuple[str, Operation]]] = {}
     for name, op in symbols.items():
-        if isinstance(op, FuncOp):
+        if id(op) in verifier.calls:
             calls[name] = _verify_calls(verifier, op, symbols)
     _verify_no_recursion(verifier, calls)
 
 
-def _verify_calls(verifier: _Verifier, func: FuncOp, symbols: dict[str, Operation]) -> list[tuple[str, Operation]]:
+def _verify_calls(verifier: _Verifier, func: Operation, symbols: dict[str, Operation]) -> list[tuple[str, Operation]]:
     """The functions that `func` calls, each call checked against its callee."""
     found: list[tuple[str, Operation]] = []
     for op in verifier.calls.get(id(func), ()):

@@ -39,3 +39,31 @@ func.func @f() {
   %t = gpu.thread_id w
   func.return
 }
+
+// -----
+
+func.func private @host(%x: memref<4xf32>) {
+  func.return
+}
+
+gpu.module @kernels {
+  gpu.func @k(%x: memref<4xf32>) kernel {
+    // expected-error@+1 {{calls '@host', which is not defined}}
+    func.call @host(%x) : (memref<4xf32>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @k(%x: memref<4xf32>) kernel {
+    // expected-error@+1 {{operand #0 has type memref<4xf32>, but '@f' has memref<5xf32>}}
+    func.call @f(%x) : (memref<4xf32>) -> ()
+    gpu.return
+  }
+  // expected-note@+1 {{'@f' is defined here}}
+  func.func private @f(%x: memref<5xf32>) {
+    func.return
+  }
+}
