@@ -65,6 +65,7 @@ def _write_transposed(product: GenericOp) -> None:
     empty = create_op(tensor.EmptyOp, result_types=[type_])
     filled = fill_op(fill.inputs[0], empty.results[0], [type_])
     for op in (empty, filled):
+        op.location = fill.location
         insert_before(op, product)
     made = create_op(
         GenericOp,

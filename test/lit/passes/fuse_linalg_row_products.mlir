@@ -1,4 +1,5 @@
 // RUN: hlo-opt %s --fuse-linalg | filecheck %s
+// RUN: hlo-opt %s --fuse-linalg --print-locations | filecheck %s --check-prefix=LOCATIONS
 
 // A product of rows reads a slice of its factor at other indices, and writes the transpose that alone is wanted.
 // CHECK-LABEL: @strided
@@ -8,6 +9,8 @@
 // CHECK-SAME:    outs({{.*}} : tensor<8x2xf32>)
 // CHECK-SAME:    xhlo.loop_sizes = array<i64: 2, 8, 4>
 // CHECK:         func.return %[[R]]
+// LOCATIONS-LABEL: @strided
+// LOCATIONS:     linalg.fill {{.*}} -> tensor<8x2xf32> loc(#loc
 func.func private @strided(%x: tensor<2x4xf32>, %y: tensor<12x4xf32>, %z: f32) -> tensor<8x2xf32> attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
   %0 = tensor.empty() : tensor<8x4xf32>
   %s = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> ((d0 + 2), d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<12x4xf32>) outs(%0 : tensor<8x4xf32>) {
