@@ -15,7 +15,7 @@ from itertools import chain
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
@@ -45,6 +45,9 @@ class HloPass(ModulePass):
 
     takes_buffers: ClassVar[bool] = True
     """Whether functions may take memrefs; False of passes up to bufferize that cannot."""
+
+    takes_unknown_sizes: ClassVar[bool] = True
+    """Whether tensors may have sizes that are unknown; False of passes that count or allocate their bytes."""
 
     works_on_functions: ClassVar[bool] = False
     """Whether the pass changes each function by itself, so that a pipeline may nest it: `func.func(..)`."""
@@ -76,6 +79,8 @@ class HloPass(ModulePass):
             body = function.regions[0]
             if not self.takes_branches and body.first_block is not body.last_block:
                 raise op_error(function, f"has several blocks: {self.name} takes no branches")
+            if not self.takes_unknown_sizes:
+                self._check_sizes(function)
             if self.takes_buffers and self.takes_tensors:
                 continue
             stated = function.function_type
@@ -92,6 +97,13 @@ class HloPass(ModulePass):
             for op in ops:
                 if any(type(result.type) is TensorType for result in op.results):
                     raise op_error(op, f"has a value of tensor type: {self.name} comes after bufferize")
+
+    def _check_sizes(self, function: FuncOp) -> None:
+        for op in (function, *operations_in(function)):
+            types = function.function_type.inputs.data if op is function else op.result_types
+            for type_ in types:
+                if type(type_) is TensorType and DYNAMIC_INDEX in type_.get_shape():
+                    raise op_error(op, f"has a value of type {type_}; {self.name} needs static shapes")
 
     def _check_illegal(self, module: ModuleOp) -> None:
         names = {name for name in self.illegal if not name.endswith(".*")}

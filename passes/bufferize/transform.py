@@ -37,6 +37,7 @@ class BufferizePass(HloPass):
 
     name = "bufferize"
     takes_buffers = False
+    takes_unknown_sizes = False
     illegal = ("tensor.*",)
 
     in_place: bool = False

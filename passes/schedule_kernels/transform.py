@@ -49,6 +49,7 @@ class ScheduleKernelsPass(HloPass):
 
     name = "schedule-kernels"
     takes_buffers = False
+    takes_unknown_sizes = False
     works_on_functions = False
 
     in_place: bool = False
