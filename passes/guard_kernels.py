@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ..dialects.cpu import GuardOp, SafepointOp
 from ..dialects.support.kernel import entry_name
 from ..dialects.support.views import is_view
+from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 
 
@@ -51,6 +52,8 @@ class GuardKernelsPass(HloPass):
                 self._guard(function)
 
     def _guard(self, function: func.FuncOp) -> None:
+        if function.function_type.outputs.data:
+            fail(function, f"returns values: {self.name} comes after bufferize, which makes parameters of results")
         stop = Block([func.ReturnOp()])
         found = accesses(function)
         # From the end, so that each operation moves to another block once.

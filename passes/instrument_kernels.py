@@ -6,11 +6,11 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref
-from xdsl.dialects.builtin import FunctionType, IntegerAttr, IntegerType, ModuleOp, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
-from ..dialects.support.buffer_ops import index_constant
+from ..dialects.support.buffer_ops import index_constant, take_block_arguments
 from ..dialects.support.buffers import memref_type
 from ..dialects.support.kernel import ARENA_SIZE, entry_name, kernels_of
 from ..hlo_dialect.diagnostics import fail
@@ -55,8 +55,7 @@ class InstrumentKernelsPass(HloPass):
         place = len(block.args) - planned
         profile = block.insert_arg(memref_type((max(1, len(rows)), 2), IntegerType(64)), place)
         profile.name_hint = "profile"
-        types = [argument.type for argument in block.args]
-        function.properties["function_type"] = FunctionType.from_lists(types, [])
+        take_block_arguments(function)
         for op in list(function.walk()):
             if isinstance(op, func.CallOp) and op.callee.root_reference.data in rows:
                 _time(op, profile, rows[op.callee.root_reference.data])

@@ -77,9 +77,11 @@ def neighbours(source: SSAValue, first: SSAValue, shape: tuple[int, ...]) -> mem
 
 
 def take_block_arguments(function: func.FuncOp) -> None:
-    """Give a function without results the argument types of its entry block; new parameters get no attributes."""
-    types = [argument.type for argument in function.body.block.args]
-    function.properties["function_type"] = function_type(types, ())
+    """Give a function of one block the types that its block takes and returns; new parameters get no attributes."""
+    block = function.body.block
+    types = [argument.type for argument in block.args]
+    returned = () if block.last_op is None else block.last_op.operand_types
+    function.properties["function_type"] = function_type(types, returned)
     if function.arg_attrs is not None:
         known = function.arg_attrs.data
         function.properties["arg_attrs"] = ArrayAttr([*known, *[DictionaryAttr({})] * (len(types) - len(known))])

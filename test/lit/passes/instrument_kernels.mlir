@@ -1,4 +1,4 @@
-// RUN: hlo-opt %s --instrument-kernels | filecheck %s
+// RUN: hlo-opt %s --split-input-file --instrument-kernels | filecheck %s
 
 // One row for each kernel, called or not; its calls add nanoseconds and 1.
 // CHECK:       func.func @main(%x: memref<4xf32>, %y: memref<4xf32>, %profile: memref<2x2xi64>)
@@ -25,4 +25,13 @@ func.func private @first(%x: memref<4xf32>, %y: memref<4xf32>) attributes {hlo.k
 // CHECK:       func.func private @xhlo_clock() -> i64
 func.func private @second(%x: memref<4xf32>, %y: memref<4xf32>) attributes {hlo.kernel = "loop"} {
   func.return
+}
+
+// -----
+
+// What the entry returns stays.
+// CHECK:       func.func @main(%x: memref<4xf32>, %n: index, %profile: memref<1x2xi64>) -> f32
+func.func @main(%x: memref<4xf32>, %n: index) -> f32 {
+  %0 = memref.load %x[%n] : memref<4xf32>
+  func.return %0 : f32
 }

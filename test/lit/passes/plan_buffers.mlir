@@ -45,3 +45,12 @@ func.func private @k(%x: memref<16xf32>, %y: memref<16xf32>) attributes {hlo.ker
 func.func @attributes(%x: memref<16xf32> {xhlo.complex}) {
   func.return
 }
+
+// Values that are no buffers may be returned.
+// CHECK-LABEL: func.func @returns
+// CHECK-SAME:    %{{[a-z0-9]+}}: memref<16xf32>, %{{[a-z0-9]+}}: memref<{{[0-9]+}}xi8>) -> f32
+func.func @returns(%x: memref<16xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %a = memref.load %x[%c0] : memref<16xf32>
+  func.return %a : f32
+}
