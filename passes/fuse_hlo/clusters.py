@@ -17,6 +17,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
@@ -44,6 +45,15 @@ WINDOW = 8192
 """Operations of a block that are planned together, more than most programs have."""
 
 
+Accesses: TypeAlias = dict[tuple[int, ...], int]
+"""
+The elements of a node that a fusion computes, by the nodes through which it reads them at another index than its own.
+
+Reads through equal nodes are of equal elements, which a fusion computes once. An empty path is the fusion's own index
+in row-major order, at which a node of another shape may be read too.
+"""
+
+
 class Mode(IntEnum):
     """At which index a fusion computes an element of an operation, relative to the index it iterates over."""
 
@@ -66,8 +76,8 @@ class Cluster:
     domain: tuple[int, ...]
     """loop, row: the shape of the results; reduce: the shape that is reduced."""
     ops: dict[int, Mode]
-    evaluations: dict[int, int]
-    """The number of elements computed per node, including repeated ones."""
+    accesses: dict[int, Accesses]
+    """The elements computed per node, including repeated ones."""
     inputs: dict[SSAValue, None]
     reduced: tuple[int, ...] = ()
     """reduce: the dimensions that are reduced."""
@@ -85,7 +95,7 @@ class Cluster:
     def copy(self) -> Cluster:
         """A copy with nodes and inputs of its own."""
         copied = copy.copy(self)
-        copied.ops, copied.evaluations, copied.inputs = dict(self.ops), dict(self.evaluations), dict(self.inputs)
+        copied.ops, copied.accesses, copied.inputs = dict(self.ops), dict(self.accesses), dict(self.inputs)
         return copied
 
 
@@ -210,7 +220,7 @@ class Clusters:
         """Merge `gone` into `keep`: nodes, inputs and reachability. The caller sets the modes that change."""
         for index, mode in gone.ops.items():
             keep.ops[index] = min(mode, keep.ops.get(index, mode))
-            keep.evaluations[index] = keep.evaluations.get(index, 0) + gone.evaluations[index]
+            keep.accesses[index] = {**gone.accesses[index], **keep.accesses.get(index, {})}
             places = self.places[index]
             places[places.index(gone.number)] = keep.number
             if len(places) > 1:  # the last place stays last: it is the node's home
@@ -245,19 +255,19 @@ class Clusters:
             if first <= number < end and reach[number] & members and number != keep:
                 reach[number] |= union
 
-    def duplicate(self, number: int, targets: dict[int, tuple[Mode, int]]) -> None:
+    def duplicate(self, number: int, targets: dict[int, tuple[Mode, Accesses]]) -> None:
         """Compute node `number` in each of the clusters `targets`, with these modes, instead of in its own cluster."""
         self.places[number] = [*(place for place in self.places[number] if place != number), *targets]
         own = self.live.pop(number)
-        for target, (mode, evaluations) in targets.items():
-            self._compute_in(self.live[target], own, mode, evaluations)
+        for target, (mode, accesses) in targets.items():
+            self._compute_in(self.live[target], own, mode, accesses)
 
     def repeat_in(self, number: int, targets: Iterable[int], mode: Mode) -> None:
         """Compute node `number`, which another cluster provides, in each of the clusters `targets` too."""
         own = single(self.graph.nodes[number])
         for target in targets:
             self.places[number].insert(0, target)
-            self._compute_in(self.live[target], own, mode, self.graph.nodes[number].elements)
+            self._compute_in(self.live[target], own, mode, own.accesses[number])
 
     def compute_apart(self, number: int, readers: Iterable[int]) -> None:
         """Compute node `number`, which another cluster has, in a cluster of its own too, for the clusters `readers`."""
@@ -273,9 +283,9 @@ class Clusters:
         if _same_window(home, number) and any(self._inside(value, self.live[home]) for value in own.inputs):
             self.reach[home] |= _bit(number) | self.reach[number]
 
-    def _compute_in(self, cluster: Cluster, own: Cluster, mode: Mode, evaluations: int) -> None:
+    def _compute_in(self, cluster: Cluster, own: Cluster, mode: Mode, accesses: Accesses) -> None:
         cluster.ops[own.number] = mode
-        cluster.evaluations[own.number] = evaluations
+        cluster.accesses[own.number] = accesses
         cluster.inputs.update(own.inputs)
         self._drop_inner_inputs(cluster)
 
@@ -310,7 +320,7 @@ class Clusters:
         for number in members[1:]:
             gone = self.live.pop(number)
             keep.ops.update(gone.ops)
-            keep.evaluations.update(gone.evaluations)
+            keep.accesses.update(gone.accesses)
             keep.inputs.update(gone.inputs)
             self.places[number] = [keep.number]
         self._drop_inner_inputs(keep)
@@ -345,7 +355,7 @@ def single(node: Node) -> Cluster:
         kind,
         domain,
         {node.index: mode},
-        {node.index: node.elements},
+        {node.index: {(): node.elements}},
         inputs,
         reduced=node.dims if kind == "reduce" else (),
         result_shape=node.shape,

@@ -18,14 +18,18 @@ from ...dialects.cost import ELEMENTARY, F32_BYTES, Cost
 from ...hlo_dialect.op import CHEAP, FREE
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
+from ...hlo_dialect.ops.gather import GatherOp
 from ...hlo_dialect.types import shape_of
 from ...lowering.device.cpu import CPU
-from .clusters import Cluster, Clusters, Mode
+from .clusters import Accesses, Cluster, Clusters, Mode
 from .graph import LOOP_ROLES, Node
 from .sources import Sources
 
 FAR = 8 << 20
 """Bytes of a value that its users read from memory, so that they may rather compute an elementary function again."""
+
+MOST_ACCESSES = 32
+"""Indices at which a fusion reads a value that are told apart; values read in more places are seldom worth it."""
 
 NEGLIGIBLE = CPU.operations_in(CPU.launch_ns)
 """The number of repeated operations that take no longer than launching another kernel."""
@@ -36,7 +40,7 @@ class Fit:
     """How a node would be computed inside a cluster."""
 
     mode: Mode
-    evaluations: int
+    accesses: Accesses
     is_result: bool
     """Whether the node can be a result of the cluster too."""
 
@@ -117,8 +121,8 @@ class ProducerFusion:
     def _repeat(self, node: Node, taken: dict[int, Fit]) -> None:
         for number, fit in taken.items():
             # An elementary function is paid for by its own bytes.
-            self.clusters.live[number].repeated += node.cost * fit.evaluations if node.cost <= CHEAP else 0
-        self.clusters.duplicate(node.index, {c: (f.mode, f.evaluations) for c, f in taken.items()})
+            self.clusters.live[number].repeated += node.cost * _count(fit.accesses) if node.cost <= CHEAP else 0
+        self.clusters.duplicate(node.index, {c: (f.mode, f.accesses) for c, f in taken.items()})
 
     def _repeat_beside(self, node: Node, taken: dict[int, Fit]) -> None:
         """
@@ -129,7 +133,7 @@ class ProducerFusion:
         if node.role not in ("broadcast", "iota"):
             return
         own = self.clusters.live[node.index]
-        targets = {c: (f.mode, f.evaluations) for c, f in taken.items()}
+        targets = {c: (f.mode, f.accesses) for c, f in taken.items()}
         self.clusters.duplicate(node.index, targets)
         self.clusters.live[node.index] = own
         self.clusters.places[node.index].append(node.index)
@@ -151,8 +155,8 @@ class ProducerFusion:
             for index in cluster.ops:
                 cluster.ops[index] = Mode.REDUCED
         own.ops[node.index] = fit.mode
-        own.evaluations[node.index] = fit.evaluations
-        cluster.repeated += _repeated_operations(node, fit.evaluations)
+        own.accesses[node.index] = fit.accesses
+        cluster.repeated += _repeated_operations(node, _count(fit.accesses))
         self.clusters.absorb(cluster, own)
         return True
 
@@ -167,7 +171,7 @@ class ProducerFusion:
         if node.role == "reduce":
             return self._fit_reduce(node, cluster)
         if node.role == "concatenate" and self._is_part(node, cluster):
-            return Fit(Mode.MAPPED, node.elements, False)
+            return Fit(Mode.MAPPED, {(): node.elements}, False)
         if node.role not in LOOP_ROLES:
             return f"{node.op.name} is a kernel of its own, its result is in memory"
         if cluster.kind not in ("loop", "reduce", "concatenate") and not self._is_place(node, cluster):
@@ -175,19 +179,18 @@ class ProducerFusion:
         uses = self._uses(node, cluster)
         if isinstance(uses, str):
             return uses
-        same, mapped, reduced = uses
+        same, accesses, reduced = uses
         if reduced:
-            if same or mapped:
+            if accesses:
                 return "it is needed before and after the reduction"
             if node.role not in ("elementwise", "broadcast", "iota"):
                 return f"the epilogue of a reduction is elementwise, {node.op.name} is not"
-            return Fit(Mode.REDUCED, node.elements, True)
-        evaluations = mapped + (node.elements if same else 0)
-        refused = self._too_much_work(node, cluster, evaluations)
+            return Fit(Mode.REDUCED, {(): node.elements}, True)
+        refused = self._too_much_work(node, cluster, _count(accesses))
         if refused:
             return refused
         mode = Mode.SAME if same and node.shape == cluster.domain else Mode.MAPPED
-        return Fit(mode, evaluations, mode is Mode.SAME and cluster.kind == "loop")
+        return Fit(mode, accesses, mode is Mode.SAME and cluster.kind == "loop")
 
     def _is_part(self, node: Node, cluster: Cluster) -> bool:
         """Whether a concatenation is a part of another and nothing else, so that it writes to its place in that."""
@@ -202,12 +205,13 @@ class ProducerFusion:
         users = [number for number in node.users if number in cluster.ops]
         return all(cluster.ops[number] is Mode.MAPPED or _is_start(node, self.nodes[number]) for number in users)
 
-    def _uses(self, node: Node, cluster: Cluster) -> tuple[bool, int, bool] | str:
+    def _uses(self, node: Node, cluster: Cluster) -> tuple[bool, Accesses, bool] | str:
         """
-        (read at the cluster's own index, elements read through other maps, read after the reduction); or a text saying
-        why not.
+        (read at the cluster's own index, where it is read before a reduction, read after the reduction); or a text
+        saying why not.
         """
-        same, mapped, reduced = False, 0, False
+        same, reduced = False, False
+        accesses: Accesses = {}
         value = node.op.results[0]
         for number in node.users:
             mode = cluster.ops.get(number)
@@ -217,8 +221,8 @@ class ProducerFusion:
             if user.role == "elementwise":
                 if user.shape != node.shape:
                     return f"it is a scalar operand of {user.op.name}, computed once"
-                if mode is Mode.MAPPED:
-                    mapped += cluster.evaluations[number]
+                if mode is not Mode.REDUCED:
+                    accesses.update(cluster.accesses[number])
                 same = same or mode is Mode.SAME
                 reduced = reduced or mode is Mode.REDUCED
             elif user.role == "reduce":
@@ -226,16 +230,22 @@ class ProducerFusion:
                     return "it is the initial value of a reduction, computed once"
                 same = True
             elif _is_start(node, user):
-                mapped += 1
+                accesses[number,] = 1
             elif user.role == "gather" and not (user.op.name == "hlo.gather" and value is not user.op.operands[0]):
                 return f"{user.op.name} reads it at an index known only at run time"
             elif user.role == "concatenate":
-                mapped += node.elements * list(user.op.operands).count(value)
+                accesses[number,] = node.elements * list(user.op.operands).count(value)
             elif mode is Mode.REDUCED:
                 return f"it would be computed through {user.op.name} after the reduction"
+            elif user.elements == node.elements and (user.role == "reshape" or _is_one_index(user)):
+                accesses.update(cluster.accesses[number])
             else:
-                mapped += cluster.evaluations[number]
-        return same, mapped, reduced
+                accesses.update({(number, *path): count for path, count in cluster.accesses[number].items()})
+        if same:
+            accesses[()] = node.elements
+        if len(accesses) > MOST_ACCESSES:
+            accesses = {(node.index, node.index): _count(accesses)}
+        return same, accesses, reduced
 
     def _too_much_work(self, node: Node, cluster: Cluster, evaluations: int) -> str | None:
         repeated = _repeated_operations(node, evaluations)
@@ -270,7 +280,7 @@ class ProducerFusion:
                 return f"{self.nodes[number].op.name} reads the reduction's result at another index"
             if cluster.kind == "reduce" and mode is not Mode.REDUCED:
                 return "one of the two reductions needs the result of the other"
-        return Fit(Mode.REDUCED, node.elements, True)
+        return Fit(Mode.REDUCED, {(): node.elements}, True)
 
     def _refusal(self, node: Node, cluster: Cluster) -> str:
         user = next((self.nodes[i] for i in node.users if i in cluster.ops), None)
@@ -295,6 +305,18 @@ class ProducerFusion:
 def _is_far(node: Node, taken: dict[int, Fit]) -> bool:
     """Whether a value is too large for caches to keep it for its users, which compute it at their own index."""
     return node.role == "elementwise" and node.bytes >= FAR and all(fit.mode is Mode.SAME for fit in taken.values())
+
+
+def _count(accesses: Accesses) -> int:
+    return sum(accesses.values())
+
+
+def _is_one_index(user: Node) -> bool:
+    """Whether a gather reads each element at a single index, so that its indices are those of its result."""
+    if not isinstance(user.op, GatherOp):
+        return False
+    indices = shape_of(user.op.operands[1])
+    return math.prod(user.op.sizes) == 1 and math.prod(indices[user.op.dims.vector_dim :][:1]) == 1
 
 
 def _is_start(node: Node, user: Node) -> bool:

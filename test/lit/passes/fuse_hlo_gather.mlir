@@ -17,3 +17,38 @@ func.func @lookup(%x: tensor<50x8xf32>, %i: tensor<20x1xi32>) -> tensor<20x8xf32
   %3 = hlo.negate %2 : tensor<20x8xf32>
   return %3 : tensor<20x8xf32>
 }
+
+// The fusion computes the place and the column once for all gathers that read them, so that they are not in memory.
+// CHECK-LABEL: @interpolated
+// CHECK:         %[[ALL:.*]] = hlo.fusion loop
+// CHECK:           hlo.floor
+// CHECK-COUNT-4:   "hlo.gather"
+// CHECK-NOT:     hlo.fusion
+// CHECK:         return %[[ALL]]
+func.func @interpolated(%x: tensor<4096xf32>, %p: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %one = hlo.constant dense<1> : tensor<64x64xi32>
+  %low = hlo.constant dense<0> : tensor<64x64xi32>
+  %high = hlo.constant dense<4000> : tensor<64x64xi32>
+  %f = hlo.floor %p : tensor<64x64xf32>
+  %w = hlo.subtract %p, %f : tensor<64x64xf32>
+  %0 = hlo.convert %f : (tensor<64x64xf32>) -> tensor<64x64xi32>
+  %1 = hlo.maximum %0, %low : tensor<64x64xi32>
+  %2 = hlo.minimum %1, %high : tensor<64x64xi32>
+  %3 = hlo.add %2, %one : tensor<64x64xi32>
+  %4 = hlo.add %3, %2 : tensor<64x64xi32>
+  %5 = hlo.add %4, %3 : tensor<64x64xi32>
+  %i = hlo.reshape %2 : (tensor<64x64xi32>) -> tensor<64x64x1xi32>
+  %j = hlo.reshape %3 : (tensor<64x64xi32>) -> tensor<64x64x1xi32>
+  %k = hlo.reshape %4 : (tensor<64x64xi32>) -> tensor<64x64x1xi32>
+  %l = hlo.reshape %5 : (tensor<64x64xi32>) -> tensor<64x64x1xi32>
+  %a = "hlo.gather"(%x, %i) <{dimension_numbers = #hlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1>}> : (tensor<4096xf32>, tensor<64x64x1xi32>) -> tensor<64x64xf32>
+  %b = "hlo.gather"(%x, %j) <{dimension_numbers = #hlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1>}> : (tensor<4096xf32>, tensor<64x64x1xi32>) -> tensor<64x64xf32>
+  %c = "hlo.gather"(%x, %k) <{dimension_numbers = #hlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1>}> : (tensor<4096xf32>, tensor<64x64x1xi32>) -> tensor<64x64xf32>
+  %d = "hlo.gather"(%x, %l) <{dimension_numbers = #hlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1>}> : (tensor<4096xf32>, tensor<64x64x1xi32>) -> tensor<64x64xf32>
+  %m = hlo.multiply %a, %w : tensor<64x64xf32>
+  %n = hlo.multiply %b, %w : tensor<64x64xf32>
+  %o = hlo.add %m, %n : tensor<64x64xf32>
+  %q = hlo.add %c, %d : tensor<64x64xf32>
+  %r = hlo.add %o, %q : tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
+}
