@@ -160,14 +160,30 @@ def _slice_of_reversed(inner: ReverseOp, op: SliceOp) -> Tensor:
 
 def _slice_of_concatenation(inner: ConcatenateOp, op: SliceOp) -> Rewrite | None:
     """
-    The slice of a part, or slices of some, joined; if nothing else needs the whole, or the slice is a small part of it.
+    The slice of a part, or slices of some, joined; if nothing needs the whole, or the slice is a small part of it.
 
     Otherwise the parts would be computed for both.
     """
     dim, shape = inner.dim, shape_of(op.results[0])
-    small = math.prod(shape) <= SMALL_SLICE * math.prod(shape_of(inner.results[0]))
-    first, last = op.starts[dim], op.starts[dim] + (shape[dim] - 1) * op.steps[dim]
-    # The parts that the slice reaches into, and the range of each.
+    small = math.prod(shape) <= SMALL_SLICE * math.prod(shape_of(inner.results[0])) and op.steps[dim] == 1
+    if not small and not all(_is_of_one_part(inner, use.operation) for use in inner.results[0].uses):
+        return None
+    builder, taken = Builder(), list[Tensor]()
+    for part, low, high in _parts_in(inner, op):
+        inside = tuple(high - low if d == dim and op.steps[dim] == 1 else n for d, n in enumerate(shape))
+        starts = [low if d == dim else start for d, start in enumerate(op.starts)]
+        taken.append(_box(Tensor(builder, part), starts, op.steps, inside))
+    return by(taken[0] if len(taken) == 1 else concatenate(taken, dim))
+
+
+def _is_of_one_part(inner: ConcatenateOp, user: Operation) -> bool:
+    return isinstance(user, SliceOp) and len(_parts_in(inner, user)) == 1
+
+
+def _parts_in(inner: ConcatenateOp, op: SliceOp) -> list[tuple[SSAValue, int, int]]:
+    """The parts of a concatenation that a slice reaches into, and the range of each."""
+    dim = inner.dim
+    first, last = op.starts[dim], op.starts[dim] + (shape_of(op.results[0])[dim] - 1) * op.steps[dim]
     parts: list[tuple[SSAValue, int, int]] = []
     offset = 0
     for part in inner.operands:
@@ -176,15 +192,7 @@ def _slice_of_concatenation(inner: ConcatenateOp, op: SliceOp) -> Rewrite | None
         if low < high:
             parts.append((part, low - offset, high - offset))
         offset += size
-    alone = len(parts) == 1 and inner.results[0].has_one_use()
-    if not alone and not (small and op.steps[dim] == 1):
-        return None
-    builder, taken = Builder(), list[Tensor]()
-    for part, low, high in parts:
-        inside = tuple(high - low if d == dim and op.steps[dim] == 1 else n for d, n in enumerate(shape))
-        starts = [low if d == dim else start for d, start in enumerate(op.starts)]
-        taken.append(_box(Tensor(builder, part), starts, op.steps, inside))
-    return by(taken[0] if len(taken) == 1 else concatenate(taken, dim))
+    return parts
 
 
 def _box(x: Tensor, starts: Sequence[int], strides: Sequence[int], shape: Shape) -> Tensor:

@@ -93,6 +93,30 @@ func.func @slice_of_part(%x: tensor<2x4xf32>, %y: tensor<6x4xf32>) -> tensor<3x3
   func.return %1 : tensor<3x3xf32>
 }
 
+// Slices of one part each leave nothing that needs the whole, however large they are.
+// CHECK-LABEL: @slices_of_parts
+// CHECK-NEXT:    %[[S:[0-9]+]] = hlo.slice %y [0:4:3, 0:4]
+// CHECK-NEXT:    func.return %x, %[[S]], %y
+func.func @slices_of_parts(%x: tensor<2x4xf32>, %y: tensor<6x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<6x4xf32>) {
+  %0 = hlo.concatenate %x, %y, dim = 0 : (tensor<2x4xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+  %1 = hlo.slice %0 [0:2, 0:4] : (tensor<8x4xf32>) -> tensor<2x4xf32>
+  %2 = hlo.slice %0 [2:8:3, 0:4] : (tensor<8x4xf32>) -> tensor<2x4xf32>
+  %3 = hlo.slice %0 [2:8, 0:4] : (tensor<8x4xf32>) -> tensor<6x4xf32>
+  func.return %1, %2, %3 : tensor<2x4xf32>, tensor<2x4xf32>, tensor<6x4xf32>
+}
+
+// One slice across parts, with strides, needs the whole; so the others read that.
+// CHECK-LABEL: @whole_for_one
+// CHECK:         %[[C:[0-9]+]] = hlo.concatenate
+// CHECK-DAG:     hlo.slice %[[C]] [2:8, 0:4]
+// CHECK-DAG:     hlo.slice %[[C]] [0:8:3, 0:4]
+func.func @whole_for_one(%x: tensor<2x4xf32>, %y: tensor<6x4xf32>) -> (tensor<6x4xf32>, tensor<3x4xf32>) {
+  %0 = hlo.concatenate %x, %y, dim = 0 : (tensor<2x4xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+  %1 = hlo.slice %0 [2:8, 0:4] : (tensor<8x4xf32>) -> tensor<6x4xf32>
+  %2 = hlo.slice %0 [0:8:3, 0:4] : (tensor<8x4xf32>) -> tensor<3x4xf32>
+  func.return %1, %2 : tensor<6x4xf32>, tensor<3x4xf32>
+}
+
 // A small slice across parts.
 // CHECK-LABEL: @small_slice
 // CHECK-DAG:     %[[A:[0-9]+]] = hlo.slice %x [1:2, 15:16]
