@@ -13,17 +13,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 from ...dialects.cost import ELEMENTARY, F32_BYTES, Cost
 from ...hlo_dialect.op import CHEAP, FREE
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
-from ...hlo_dialect.ops.gather import GatherOp
 from ...hlo_dialect.types import shape_of
 from ...lowering.device.cpu import CPU
 from .clusters import Accesses, Cluster, Clusters, Mode
 from .graph import LOOP_ROLES, Node
 from .sources import Sources
+
+if TYPE_CHECKING:
+    from ...hlo_dialect.ops.gather import GatherOp
 
 FAR = 8 << 20
 """Bytes of a value that its users read from memory, so that they may rather compute an elementary function again."""
@@ -313,10 +316,11 @@ def _count(accesses: Accesses) -> int:
 
 def _is_one_index(user: Node) -> bool:
     """Whether a gather reads each element at a single index, so that its indices are those of its result."""
-    if not isinstance(user.op, GatherOp):
+    if user.op.name != "hlo.gather":
         return False
-    indices = shape_of(user.op.operands[1])
-    return math.prod(user.op.sizes) == 1 and math.prod(indices[user.op.dims.vector_dim :][:1]) == 1
+    gather = cast("GatherOp", user.op)  # few programs need the class
+    indices = shape_of(gather.operands[1])
+    return math.prod(gather.sizes) == 1 and math.prod(indices[gather.dims.vector_dim :][:1]) == 1
 
 
 def _is_start(node: Node, user: Node) -> bool:
