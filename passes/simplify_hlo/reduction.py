@@ -14,7 +14,7 @@ from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.ops.comparison import CompareOp, SelectOp
 from ...hlo_dialect.ops.creation import ConstantOp, IotaOp, is_splat_of
 from ...hlo_dialect.ops.elementwise import ElementwiseBinaryOp, ElementwiseUnaryOp
-from ...hlo_dialect.ops.elementwise_binary import AddOp, AndOp, MaximumOp, MinimumOp, OrOp
+from ...hlo_dialect.ops.elementwise_binary import AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp
 from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
 from ...hlo_dialect.ops.slicing import ConcatenateOp
@@ -56,7 +56,7 @@ def reduce_of_stack(op: Operation) -> Rewrite | None:
     """
     A reduction along the dimension in which up to 16 tensors are stacked applies the reducer to these, in their order.
 
-    Other operands may be the indices along it, as for an argmax. Sums of f16 and bf16 are carried in f32.
+    Other operands may be the indices along it, as for an argmax. Sums and products of f16 and bf16 are carried in f32.
     """
     reduce = cast(ReduceOp, op)
     shape = shape_of(reduce.inputs[0])
@@ -71,8 +71,8 @@ def reduce_of_stack(op: Operation) -> Rewrite | None:
     if reducer is None:
         return None
     single, element = single_combiner(reduce.body), element_of(reduce.outs[0])
-    if single is not None and isinstance(element, (BFloat16Type, Float16Type)):
-        # Reductions carry f32, and round once.
+    if isinstance(single, (AddOp, MultiplyOp)) and isinstance(element, (BFloat16Type, Float16Type)):
+        # Sums and products carry f32, and round once.
         carried = reducer.start()[0].convert(f32)
         for number in range(shape[along]):
             carried = carried.apply(type(single), reducer.part(reduce.inputs[0], number).convert(f32))

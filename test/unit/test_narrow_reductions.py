@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+import xhlo
 from cpu_programs import DTYPES, FLOATS, TARGETS, on_threads, run, type_of
 
 
@@ -58,3 +61,25 @@ def test_sums_of_negative_zeros(element: str, init: str, target: str) -> None:
     x = np.full((4, 33), -0.0, DTYPES[element])
     (total,) = run(reduction(x, (1,), "add", init), (x,), target)
     assert not total.any() and (np.signbit(total) == (init == "-0.0")).all()
+
+
+@pytest.mark.parametrize("level", [0, 3])
+@pytest.mark.parametrize("operation, element", [("add", "bf16"), ("add", "f16"), ("multiply", "bf16")])
+def test_stacks_of_short_floats(operation: str, element: str, level: Any) -> None:
+    """They are carried in f32 and rounded once, whether the stack is read in place or not."""
+    x = np.random.default_rng(0).uniform(0.9, 1.2, (16, 33)).astype(DTYPES[element])
+    row, one, stack = f"tensor<33x{element}>", f"tensor<1x33x{element}>", type_of(x)
+    lines = [f"%r{i} = stablehlo.reshape %x{i} : ({row}) -> {one}" for i in range(16)]
+    newline = "\n      "
+    text = f"""func.func @main({", ".join(f"%x{i}: {row}" for i in range(16))}) -> {row} {{
+      {newline.join(lines)}
+      %s = stablehlo.concatenate {", ".join(f"%r{i}" for i in range(16))}, dim = 0 : ({", ".join([one] * 16)}) -> {stack}
+      %c = stablehlo.constant dense<{"0.0" if operation == "add" else "1.0"}> : tensor<{element}>
+      %0 = stablehlo.reduce(%s init: %c) applies stablehlo.{operation} across dimensions = [0]
+        : ({stack}, tensor<{element}>) -> {row}
+      return %0 : {row} }}"""
+    found = xhlo.compile(text, opt_level=level)(*x)
+    exact = x.astype(np.float64).sum(0) if operation == "add" else x.astype(np.float64).prod(0)
+    # Half a unit in the last place, of 8 or 11 bits.
+    half = 2.0 ** -(8 if element == "bf16" else 11)
+    assert np.abs(found.astype(np.float64) / exact - 1).max() <= half * 1.001

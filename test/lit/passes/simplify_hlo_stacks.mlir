@@ -75,3 +75,17 @@ func.func @captures(%x: tensor<4x1xf32>, %y: tensor<4x1xf32>, %i: tensor<f32>) -
   }
   func.return %1 : tensor<4xf32>
 }
+
+// The order of a reducer's arguments stays.
+// CHECK-LABEL: func.func @reversed
+// CHECK:         %[[FIRST:.*]] = hlo.subtract %[[X:.*]], %i : tensor<bf16>
+// CHECK:         hlo.subtract %{{.*}}, %[[FIRST]] : tensor<bf16>
+func.func @reversed(%x: tensor<1xbf16>, %y: tensor<1xbf16>, %i: tensor<bf16>) -> tensor<bf16> {
+  %0 = hlo.concatenate %x, %y, dim = 0 : (tensor<1xbf16>, tensor<1xbf16>) -> tensor<2xbf16>
+  %1 = hlo.reduce(%0 init: %i) across dimensions = [0] : (tensor<2xbf16>, tensor<bf16>) -> tensor<bf16>
+   reducer(%a: tensor<bf16>, %b: tensor<bf16>) {
+    %2 = hlo.subtract %b, %a : tensor<bf16>
+    hlo.return %2 : tensor<bf16>
+  }
+  func.return %1 : tensor<bf16>
+}
