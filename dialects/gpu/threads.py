@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from xdsl.dialects import gpu
-from xdsl.dialects.builtin import IndexType, IntegerType, StringAttr
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerType, StringAttr, VectorType
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -130,8 +132,12 @@ class GpuShuffleOp(IRDLOperation):
     def verify_(self) -> None:
         if self.mode.data not in SHUFFLES:
             raise VerifyException(f"no shuffle is called '{self.mode.data}'; there are {', '.join(SHUFFLES)}")
-        if self.value.type != self.result.type:
+        type_ = self.value.type
+        if type_ != self.result.type:
             raise VerifyException("the result is not of the value's type")
+        element = cast("VectorType[Attribute]", type_).element_type if isinstance(type_, VectorType) else type_
+        if not isinstance(element, (FixedBitwidthType, IndexType)):
+            raise VerifyException(f"exchanges numbers and vectors of numbers, not values of type {type_}")
 
     @classmethod
     def parse(cls, parser: Parser) -> GpuShuffleOp:

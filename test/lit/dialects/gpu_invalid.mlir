@@ -67,3 +67,11 @@ gpu.module @kernels {
     func.return
   }
 }
+
+// -----
+
+func.func @f(%x: !hlo.token, %n: i32) {
+  // expected-error@+1 {{exchanges numbers and vectors of numbers, not values of type !hlo.token}}
+  %y, %valid = gpu.shuffle xor %x, %n, %n : !hlo.token
+  func.return
+}
