@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, UnitAtt
 from xdsl.ir import Attribute
 
 from ...hlo_dialect.attributes import ENTRY_LAYOUTS, XLA_SHAPE, int_attr, order_attribute
+from ...hlo_dialect.collectives.process_groups import MOST_DEVICES
 from ...hlo_dialect.donation import ALIAS, DONOR
 from ...hlo_dialect.types import i32
 from .program import Computation, Instruction, Program
@@ -21,7 +22,6 @@ _KNOWN = frozenset((
     "entry_computation_layout", "frontend_attributes", "allow_spmd_sharding_propagation_to_parameters",
     "allow_spmd_sharding_propagation_to_output", "origin_recovery_table",
 ))  # fmt: skip
-_MOST_DEVICES = 1 << 20
 
 
 def _value(program: Program, name: str, read: Callable[[str], T], default: T) -> T:
@@ -40,8 +40,8 @@ def _place(program: Program, name: str) -> int:
 
 def _positive(text: str) -> int:
     number = read_int(text)
-    if not 1 <= number <= _MOST_DEVICES:
-        raise UnexpectedValueError(f"a number from 1 to {_MOST_DEVICES}")
+    if not 1 <= number <= MOST_DEVICES:
+        raise UnexpectedValueError(f"a number from 1 to {MOST_DEVICES}")
     return number
 
 

@@ -31,6 +31,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ..attributes import int_attr
+from ..diagnostics import fail
 from ..op import reject
 from ..shapes import repeated
 from ..types import constant_array, i64
@@ -42,6 +43,9 @@ Groups = tuple[tuple[int, ...], ...]
 
 MAX_PROCESSES = 1 << 24
 """The limit for a mesh, a list of groups or of pairs; a longer one (a splat can claim any length) is refused."""
+
+MOST_DEVICES = 1 << 20
+"""The most processes of a program: passes list the groups of all."""
 
 
 class ChannelType(IntEnum):
@@ -443,9 +447,12 @@ def verify_pairs(constraints: Sequence[str], pairs: DenseIntOrFPElementsAttr[Any
 
 
 def grid_of(module: ModuleOp) -> tuple[int, int]:
-    """The numbers of replicas and partitions that a module states."""
+    """The numbers of replicas and partitions that a module states. Raises DiagnosticError beyond MOST_DEVICES."""
     stated = (module.attributes.get(f"mhlo.num_{what}") for what in ("replicas", "partitions"))
     replicas, partitions = (value.value.data if isinstance(value, IntegerAttr) else 1 for value in stated)
+    if min(replicas, partitions) < 1 or replicas * partitions > MOST_DEVICES:
+        grid = f"{replicas} replicas of {partitions} partitions"
+        fail(module, f"is for {grid}: a program runs on one device at least, and on {MOST_DEVICES} at most")
     return replicas, partitions
 
 
