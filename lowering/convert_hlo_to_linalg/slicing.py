@@ -12,6 +12,7 @@ from xdsl.ir.affine import AffineExpr
 from ...dialects.support.buffers import i32_array, i64_array
 from ...dialects.support.kernel import PADDING
 from ...dialects.support.scalar import Scalar
+from ...dialects.tensor_ops import ExtractSliceOp, InsertSliceOp
 from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.ops import slicing as hlo
 from ...hlo_dialect.types import shape_of
@@ -63,7 +64,7 @@ def insert(
     """tensor.insert_slice of a whole tensor; each DYNAMIC_INDEX in `offsets` takes the next value of `dynamic`."""
     type_: Any = source.type
     shape: Shape = type_.get_shape()
-    op = tensor.InsertSliceOp.create(
+    op = InsertSliceOp.create(
         operands=[source, dest, *dynamic],
         result_types=[dest.type],
         properties={
@@ -80,7 +81,7 @@ def slice_at(
     source: SSAValue, starts: Sequence[SSAValue], sizes: Sequence[int], type_: Attribute, emitter: Emitter
 ) -> SSAValue:
     """tensor.extract_slice of neighbouring elements, of that type."""
-    return emitter.add(tensor.ExtractSliceOp(source, starts, sizes, (1,) * len(sizes), type_)).results[0]
+    return emitter.add(ExtractSliceOp(source, starts, sizes, (1,) * len(sizes), type_)).results[0]
 
 
 @patterns.on(hlo.PadOp)

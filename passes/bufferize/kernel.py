@@ -34,7 +34,7 @@ from ...dialects.support.classes import one_of
 from ...dialects.support.editing import erase_op, insert_before, replace_uses
 from ...dialects.support.linalg_ops import fill_op
 from ...dialects.support.rewriting import like, set_type
-from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
+from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp, ExtractSliceOp, InsertSliceOp
 from ...hlo_dialect.diagnostics import fail
 
 
@@ -214,7 +214,7 @@ def _extract(self: KernelBufferizer, op: tensor.ExtractOp) -> None:
     replace_uses(op.result, new.res)
 
 
-def _insert_slice(self: KernelBufferizer, op: tensor.InsertSliceOp) -> None:
+def _insert_slice(self: KernelBufferizer, op: InsertSliceOp) -> None:
     whole = self.destination_of_slice(op, op)
     self.buffers[op.result] = whole
     source = self.buffers.get(op.source)
@@ -224,15 +224,20 @@ def _insert_slice(self: KernelBufferizer, op: tensor.InsertSliceOp) -> None:
         fail(op, "inserts a value without a buffer")
     sizes = op.static_sizes.get_values()
     strides = op.static_strides.get_values()
+    if op.sizes or op.strides or buffer_type(op.source.type).get_shape() != tuple(sizes):
+        fail(op, "is not supported: bufferize takes slices of known sizes and strides, and of all dimensions")
     view = subview(whole, slice_offsets(op), sizes, strides)
     self.block.insert_ops_before([view, copy(source, view.result)], op)
 
 
-def _extract_slice(self: KernelBufferizer, op: tensor.ExtractSliceOp) -> None:
+def _extract_slice(self: KernelBufferizer, op: ExtractSliceOp) -> None:
     """Neighbouring elements from the place of the first on."""
     source = self.buffers[op.source]
     place: list[Operation] = []
-    steps = row_major(cast(Buffer, source.type).get_shape())
+    whole = cast(Buffer, source.type).get_shape()
+    steps = row_major(whole)
+    if len(op.offsets) != len(whole) or not _are_neighbours(op, whole):
+        fail(op, "is not supported: bufferize takes slices of neighbouring elements, at places that are computed")
     at: SSAValue | None = None
     for start, step in zip(op.offsets, steps, strict=True):
         by = index_constant(step)
@@ -248,6 +253,14 @@ def _extract_slice(self: KernelBufferizer, op: tensor.ExtractSliceOp) -> None:
     self.buffers[op.result] = view.result
 
 
+def _are_neighbours(op: ExtractSliceOp, whole: Sequence[int]) -> bool:
+    """Whether the elements of a slice are one after the other: of one place, then of a range, then of all places."""
+    sizes = op.static_sizes.get_values()
+    first = next((dim for dim, size in enumerate(sizes) if size != 1), len(sizes))
+    known = not op.sizes and not op.strides and all(stride == 1 for stride in op.static_strides.get_values())
+    return known and list(sizes[first + 1 :]) == list(whole[first + 1 :])
+
+
 def _reshape(self: KernelBufferizer, op: CollapseShapeOp | ExpandShapeOp) -> None:
     new = reshape(self.buffers[op.src], buffer_type(op.result.type))
     insert_before(new, op)
@@ -259,8 +272,8 @@ _REWRITES: dict[type[Operation], Callable[[KernelBufferizer, Any], None]] = {
     FillOp: _fill,
     GenericOp: _generic,
     tensor.ExtractOp: _extract,
-    tensor.ExtractSliceOp: _extract_slice,
-    tensor.InsertSliceOp: _insert_slice,
+    ExtractSliceOp: _extract_slice,
+    InsertSliceOp: _insert_slice,
     CollapseShapeOp: _reshape,
     ExpandShapeOp: _reshape,
 }
