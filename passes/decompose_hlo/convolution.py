@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...hlo_dialect.attributes import int_array
@@ -47,6 +48,9 @@ LEAST_ODD = 3
 
 LEAST_FEATURES = 8
 """Least number of output features in a row for which making them contiguous in memory pays off."""
+
+VECTOR = 16
+"""Elements of a vector of f32 on most CPUs of today."""
 
 
 def _is_short_float(value: SSAValue) -> bool:
@@ -90,7 +94,8 @@ def _convolution(op: ConvolutionOp, widens: Callable[[ConvolutionOp], bool] = _i
     After:  `%0 = pad %x, %zero, low = [0, 1, 0], ..`, `%1 = reverse %w, dims = [0]`, `convolution(%0, %1) ..`
 
     A convolution without elements becomes zeros. A large one of f16/bf16 is converted to f32 if `widens` says so; the
-    target multiplies others directly. Other rewrites of large ones: `_with_neighbouring_features`, `_in_parts`.
+    target multiplies others directly. Other rewrites of large ones: `_with_neighbouring_features`, `_in_parts`; one
+    whose windows are larger than its input: `_exchanged`.
     """
     if not all(is_static(shape_of(value)) for value in (*op.operands, *op.results)):
         return ()
@@ -104,6 +109,8 @@ def _convolution(op: ConvolutionOp, widens: Callable[[ConvolutionOp], bool] = _i
     elif _multiplications(op) >= LARGE and (digits := digits_of(op)) is not None:
         zero = _zeros(builder, make_tensor((), element_of(op.lhs)))
         result = product_of_patches(op, lhs, rhs, digits, zero)
+    elif _is_input_smaller(op):
+        result = _exchanged(op, lhs, rhs)
     elif _multiplications(op) >= LARGE and widens(op):
         wide = _changed(op, lhs.convert(f32), rhs.convert(f32), make_tensor(shape_of(op.result), _wide_result(op)))
         result = wide.convert(element_of(op.result))
@@ -157,6 +164,61 @@ def _changed(
         location=op.location,
     )
     return lhs.builder.add(new)
+
+
+# -- windows larger than the input -----------------------------------------------------------------
+
+
+def _is_input_smaller(op: ConvolutionOp) -> bool:
+    """Whether fewer multiplications remain if the input slides over the kernel."""
+    numbers, lhs, rhs = op.dimension_numbers, shape_of(op.lhs), shape_of(op.rhs)
+    if op.feature_groups != 1 or op.batch_groups != 1:
+        return False
+    size = math.prod(lhs[dim] for dim in numbers.lhs.spatial)
+    # A dilated input has its own rewrites, which skip the zeros between its elements.
+    taps = op.window.size // math.prod(op.window.base_dilations)
+    images, features = lhs[numbers.lhs.batch], rhs[numbers.kernel.feature]
+    return size < taps and size * features * _in_vectors(images) < taps * images * _in_vectors(features)
+
+
+def _in_vectors(features: int) -> int:
+    """The output features that a kernel computes, which fills vectors."""
+    return -(-features // VECTOR) * VECTOR
+
+
+def _exchanged(op: ConvolutionOp, lhs: Tensor, rhs: Tensor) -> Tensor:
+    """
+    The convolution of the reversed kernel with the reversed input, which takes the place of the kernel.
+
+    Windows larger than the input mostly hold padding: so in a gradient of the gradient with respect to a kernel.
+
+    Before: `convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[5, 5]]}` of 3 elements
+            and 6 taps
+    After:  `convolution(%rw, %rx) dim_numbers = [0, f, b]x[o, 0, i]->[f, 0, b], window = {pad = [[2, 2]]}` of 6
+            elements and 3 taps, where `%rw` and `%rx` are reversed
+    """
+    numbers, window = op.dimension_numbers, op.window
+    x, w, out = numbers.lhs, numbers.kernel, numbers.output
+    padding: list[tuple[int, int]] = []
+    for dim, place in enumerate(x.spatial):
+        reach = (lhs.shape[place] - 1) * window.base_dilations[dim]
+        more = reach - (window.dimensions[dim] - 1) * window.dilations[dim]
+        padding.append((window.low[dim] + more, window.high[dim] + more))
+    levels = op.precision_config
+    return _changed(
+        op,
+        rhs.reverse(w.spatial),
+        lhs.reverse(x.spatial),
+        dimension_numbers=ConvDimensionNumbersAttr.of(
+            Dimensions(w.feature, w.batch, w.spatial),
+            Dimensions(x.feature, x.batch, x.spatial),
+            Dimensions(out.feature, out.batch, out.spatial),
+        ),
+        padding=dense_constant(np.array(padding, np.int64)),
+        lhs_dilation=op.rhs_dilation,
+        rhs_dilation=op.lhs_dilation,
+        precision_config=None if levels is None else ArrayAttr(levels.data[::-1]),
+    )
 
 
 # -- layout ----------------------------------------------------------------------------------------

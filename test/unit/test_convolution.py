@@ -221,6 +221,8 @@ BLOCKED = {
     "reversed, few features": plain((24, 24), (5, 5), 64, 2, reverse=(True, True)),
     "reversed, many small images": plain((8, 8), (3, 3), 16, 16, batch=9, pad=((1, 1), (1, 1)), reverse=(True, True)),
     "reversed groups": plain((20, 20), (3, 3), 32, 64, feature_groups=2, reverse=(True, True)),
+    "windows larger than the input": plain((3, 4), (5, 6), 8, 16, batch=16, stride=(2, 1), lhs_dilate=(1, 2), rhs_dilate=(2, 1), pad=((7, 8), (6, -1))),
+    "windows larger than the input, reversed": plain((3, 4), (6, 5), 8, 2, batch=2, pad=((5, 4), (4, 4)), reverse=(True, False), lhs_order=(3, 1, 2, 0), rhs_order=(3, 1, 2, 0)),
     "few channels": plain((40, 40), (3, 3), 1, 32),
     "three dimensions": plain((9, 10, 11), (3, 3, 3), 8, 16, pad=((1, 1), (1, 1), (0, 2))),
 }  # fmt: skip

@@ -113,3 +113,25 @@ func.func @odd_features(%x: tensor<8x256x3xbf16>, %w: tensor<7x3x64xbf16>) -> te
   %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x256x3xbf16>, tensor<7x3x64xbf16>) -> tensor<8x250x64xbf16>
   return %0 : tensor<8x250x64xbf16>
 }
+
+// Windows of 25 elements over an input of 9, which exchange places: what pads the input dilates, and the reverse.
+// CHECK-LABEL: func.func @larger_than_input
+// CHECK-NEXT:    %[[W:.*]] = hlo.reverse %w, dims = [1, 2]
+// CHECK-NEXT:    %[[X:.*]] = hlo.reverse %x, dims = [0, 1]
+// CHECK:         %[[P:.*]] = hlo.pad %[[W]], %{{.*}}, low = [0, 2, 2, 0], high = [0, 1, 1, 0], interior = [0, 1, 1, 0]
+// CHECK-NEXT:    %[[R:.*]] = hlo.convolution(%[[P]], %[[X]]) dim_numbers = [b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f]
+// CHECK-SAME:    precision_config = [#hlo<precision HIGH>, #hlo<precision DEFAULT>]
+// CHECK-NEXT:    return %[[R]]
+func.func @larger_than_input(%x: tensor<3x3x4x6xf32>, %w: tensor<2x5x5x6xf32>) -> tensor<2x10x10x4xf32> {
+  %0 = hlo.convolution(%x, %w) dim_numbers = [0, 1, b, f]x[o, 0, 1, i]->[f, 0, 1, b], window = {pad = [[8, 7], [8, 7]], rhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#hlo<precision DEFAULT>, #hlo<precision HIGH>]} : (tensor<3x3x4x6xf32>, tensor<2x5x5x6xf32>) -> tensor<2x10x10x4xf32>
+  return %0 : tensor<2x10x10x4xf32>
+}
+
+// One image of many features would leave most elements of a vector empty: the order stays.
+// CHECK-LABEL: func.func @one_image
+// CHECK-NOT:     hlo.reverse
+// CHECK:         return
+func.func @one_image(%x: tensor<1x4x4x8xf32>, %w: tensor<7x7x8x32xf32>) -> tensor<1x4x4x32xf32> {
+  %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[3, 3], [3, 3]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x8xf32>, tensor<7x7x8x32xf32>) -> tensor<1x4x4x32xf32>
+  return %0 : tensor<1x4x4x32xf32>
+}
