@@ -64,13 +64,16 @@ def without_vectors(op: CustomCallOp) -> Mapping[str, IntegerAttr]:
 
 def is_unused(value: SSAValue) -> bool:
     """Whether no result of the program depends on a value."""
-    return all(
-        use.operation.results
-        and not use.operation.regions
-        and not isinstance(use.operation, CustomCallOp)
-        and all(map(is_unused, use.operation.results))
-        for use in value.uses
-    )
+    waiting, seen = [value], set[Operation]()
+    while waiting:
+        for use in waiting.pop().uses:
+            op = use.operation
+            if not op.results or op.regions or isinstance(op, CustomCallOp):
+                return False
+            if op not in seen:
+                seen.add(op)
+                waiting += op.results
+    return True
 
 
 @linked_decompositions.on(CustomCallOp)

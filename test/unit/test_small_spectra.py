@@ -140,3 +140,19 @@ def test_vectors_that_nothing_uses_are_not_computed() -> None:
         found = executable(x)
         wanted = cast("Any", np.linalg).eigvalsh(x.astype(np.float64))
         np.testing.assert_allclose(found[0] if use else found, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_vectors_that_only_unused_values_read() -> None:
+    """They are not computed; each of these values reads the one before twice, in 2^60 ways in all."""
+    square = "tensor<4x4xf32>"
+    lines = "\n".join(f"  %{i + 1} = hlo.add %{i}, %{i} : {square}" for i in range(60))
+    text = f"""func.func @main(%a: {square}) -> tensor<4xf32> {{
+  %r:5 = hlo.custom_call @lapack_sgesdd_ffi(%a) {{mhlo.backend_config = {{mode = {S} : ui8}}, api_version = 4 : i32}}
+       : ({square}) -> ({square}, tensor<4xf32>, {square}, {square}, tensor<i32>)
+  %0 = hlo.transpose %r#2, dims = [1, 0] : ({square}) -> {square}
+{lines}
+  func.return %r#1 : tensor<4xf32>
+}}"""
+    assert "mode = 78" in str(Program(text).after("decompose-hlo{native-calls=true}").module)
+    x = np.random.default_rng(0).standard_normal((4, 4)).astype(np.float32)
+    np.testing.assert_allclose(xhlo.compile(text)(x), np.linalg.svd(x, compute_uv=False), rtol=1e-5)
