@@ -1,5 +1,5 @@
 """
-What xDSL makes of the definitions of operations, for less.
+Formats and accessors of operations, which xDSL makes from their definitions, for less.
 
 Assembly formats are read when they are used first: xDSL reads the format of every operation that a module of it
 defines, 180 for a small program. Hardly one is used: `hlo_dialect/reading` and `hlo_dialect/printing` have notations of

@@ -61,9 +61,9 @@ class Contraction:
     epilogue: Nest | None = None
     """An elementwise operation after the product, over the loops of `outer`, m and n."""
     sums: tuple[Nest, ...] = ()
-    """What combines the rows of C, or of the epilogue's results, over the same loops."""
+    """Combinations of the rows of C, or of the epilogue's results, over the same loops."""
     computed_a: ComputedFactor | None = None
-    """What computes A while it is packed, over the loops of `outer`, `outer_k`, m and k; `a` says how A would lie."""
+    """The computation of A while it is packed, over the loops of `outer`, `outer_k`, m, k; `a` says how A would lie."""
     computed_b: ComputedFactor | None = None
     """The same of B, with n instead of m."""
     a_paired: bool = False
@@ -151,7 +151,7 @@ class _Maker:
     first: int
     """The number of its first input among the nest's."""
     dims: int
-    """What was added to its dimensions, so that those that it asks for are apart from others'."""
+    """The number added to its dimensions, so that those that it asks for are apart from others'."""
     generic: GenericOp
 
     def computed(self, nest: Nest, order: Sequence[int]) -> ComputedFactor:
@@ -252,8 +252,10 @@ def canonical_contraction(
         count += len(own.inputs) + len(own.outputs)
     first = None if epilogue is None else after.pop(0)
     orders = ([places[id(loop)] for loop in (*outer, *outer_k, side, k)] for side in (m, n))
-    computed = [None if x is None else x.computed(nest, order) for x, order in zip(makers, orders, strict=True)]
-    product = Contraction(lhs, rhs, out, m, n, k, outer, outer_k, element, first, tuple(after), *computed)
+    computed_a, computed_b = (
+        None if x is None else x.computed(nest, order) for x, order in zip(makers, orders, strict=True)
+    )
+    product = Contraction(lhs, rhs, out, m, n, k, outer, outer_k, element, first, tuple(after), computed_a, computed_b)
     return product.transposed() if n.c != 1 and m.c == 1 else product
 
 

@@ -80,7 +80,7 @@ class Operand:
     run: int = 1
     """Panels that are packed together then."""
     computed: ComputedFactor | None = None
-    """What computes it, piece by piece; `access` and the strides then say how it would lie in memory."""
+    """Its computation, piece by piece; `access` and the strides then say how it would lie in memory."""
 
     @property
     def panels(self) -> int:

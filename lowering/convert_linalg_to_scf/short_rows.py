@@ -38,7 +38,7 @@ _CASTS = (arith.ExtSIOp, arith.ExtUIOp, arith.IndexCastOp)
 
 def short_rows_of(nest: Nest, inner: int) -> Stages | None:
     """
-    What to compute before of rows that are gathered, and the rest, as two stages; None if they are to be one loop.
+    The part to compute before of rows that are gathered, and the rest, as two stages; None if they are to be one loop.
 
     Nothing is computed before if it is little.
     """

@@ -82,7 +82,7 @@ class _Chain:
     ops: tuple[Operation, ...]
     """The operations that compute it, in order."""
     sources: tuple[SSAValue, ...]
-    """What these read: arguments of the maker's body, and values that are computed there."""
+    """The values that these read: arguments of the maker's body, and values that are computed there."""
     users: tuple[FusionOp, ...]
     products: tuple[DotGeneralOp, ...]
 

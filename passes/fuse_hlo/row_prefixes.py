@@ -47,7 +47,7 @@ class _Prefix:
     """A result of a row fusion that follows elementwise from a product and other operands."""
 
     number: int
-    """Of the result."""
+    """That of the result."""
     ops: tuple[Operation, ...]
     sources: tuple[BlockArgument, ...]
     product: Operation

@@ -6,7 +6,7 @@ import ctypes
 import struct
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -152,10 +152,10 @@ class CpuExecutable(Executable):
 
     def _direct_places(self, arguments: Sequence[Any], out: Any) -> Sequence[Any]:
         """The arrays of `out=` if a direct call may write to them: writeable ones that no other array overlaps with."""
-        places: Sequence[Any] = out if isinstance(out, tuple | list) else (out,)
+        places = cast("Sequence[Any]", out if isinstance(out, tuple | list) else (out,))
         if self.signature.out_tree is not None or len(places) != len(self._outputs):
             return ()
-        arrays = [*arguments, *places]
+        arrays: list[Any] = [*arguments, *places]
         for index, place in enumerate(places, start=len(arguments)):
             if type(place) is not np.ndarray or not place.flags.writeable:
                 return ()

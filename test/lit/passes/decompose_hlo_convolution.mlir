@@ -36,7 +36,7 @@ func.func @dilated_ones(%x: tensor<8x14x14x64xf32>, %w: tensor<1x1x64x64xf32>) -
   return %0 : tensor<8x28x28x64xf32>
 }
 
-// What negative padding leaves out is a slice.
+// Negative padding is a slice.
 // CHECK-LABEL: func.func @cropped
 // CHECK:         %[[X:.*]] = hlo.slice %x [0:8, 1:30, 0:16]
 // CHECK-NEXT:    hlo.convolution(%[[X]], %w)

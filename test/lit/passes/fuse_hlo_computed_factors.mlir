@@ -48,7 +48,7 @@ func.func @rows(%x: tensor<256x768xf32>, %w: tensor<768x768xf32>) -> tensor<256x
   return %3 : tensor<256x768xf32>
 }
 
-// What one product reads needs no kernel of its own, if it is of no more than one large operand.
+// A value that one product reads needs no kernel of its own, if it is of no more than one large operand.
 
 // CHECK-LABEL: func.func @alone
 // CHECK-NEXT:  hlo.fusion dot

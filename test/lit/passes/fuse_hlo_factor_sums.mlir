@@ -56,7 +56,7 @@ func.func @few_rows(%x: tensor<512x32xf32>, %d: tensor<512x256xf32>) -> (tensor<
   return %1, %0 : tensor<32x256xf32>, tensor<256xf32>
 }
 
-// What reads the product before the sum stays behind both.
+// A reader of the product before the sum stays after both.
 
 // CHECK-LABEL: func.func @read_between
 // CHECK:       %[[R:.*]]:2 = hlo.fusion dot

@@ -29,7 +29,7 @@ func.func private @second(%x: memref<4xf32>, %y: memref<4xf32>) attributes {hlo.
 
 // -----
 
-// What the entry returns stays.
+// Results of the entry stay.
 // CHECK:       func.func @main(%x: memref<4xf32>, %n: index, %profile: memref<1x2xi64>) -> f32
 func.func @main(%x: memref<4xf32>, %n: index) -> f32 {
   %0 = memref.load %x[%n] : memref<4xf32>
