@@ -18,6 +18,7 @@ from typing import Any
 
 from xdsl.ir import Operation
 
+from ..hlo_dialect.chlo.broadcasts import BroadcastingBinaryOp
 from ..hlo_dialect.custom_calls.operations import CompositeOp, CustomCallOp
 from ..hlo_dialect.dialect import hlo_operations, make_context
 from ..hlo_dialect.op import HloOp, RegionOp
@@ -152,8 +153,12 @@ def _ranges(names: Sequence[str]) -> str:
     return ", ".join(part[0] if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
 
 
+def _kinds(cls: type[Operation]) -> Kind | None:
+    return cls.kinds() if issubclass(cls, BroadcastingBinaryOp) else getattr(cls, "KINDS", None)
+
+
 def _types(cls: type[Operation]) -> str:
-    kinds = getattr(cls, "KINDS", None)
+    kinds = _kinds(cls)
     return "" if kinds is None else kind_text(kinds)
 
 
@@ -236,7 +241,7 @@ def _facilities(cls: type[HloOp]) -> str:
     gone = cls.name.startswith("chlo.") or cls in decompositions or cls.name in _removed_by() or cls in STATIC_FORMS
     stays = bool(lowering) or not gone
     role = cls.ROLE or ("custom" if cls in patterns else "" if gone else "no")
-    kinds = getattr(cls, "KINDS", Kind.ANY)
+    kinds = _kinds(cls) or Kind.ANY
     is_carried = issubclass(cls, (*CARRIERS, CustomCallOp))
     is_split = "parts" if cls.LINEAR else "rule" if cls in split_rules else "carried" if is_carried else ""
     is_partitioned = "rule" if cls in partition_rules else "elements" if cls.ROLE == "elementwise" else ""

@@ -23,12 +23,13 @@ from ...types import Array, element_of, is_float, make_tensor, shape_of
 
 
 class BatchNormOp(HloOp):
-    """The base of the three operations: the constants, and the checks of constraint 1 and of the operands' types."""
+    """
+    The base of the three operations: the constants, and the checks of constraint 1 and of the operands' types. It has
+    no operands, since xDSL puts those of a base class last.
+    """
 
     epsilon = prop_def(FloatAttr)
     feature_index = prop_def(IntegerAttr[IntegerType])
-    operand = operand_def(TensorType)
-    scale = operand_def(TensorType)
     traits = traits_def(Pure())
 
     @property
@@ -115,6 +116,8 @@ class BatchNormInferenceOp(BatchNormOp):
     """
 
     name = "hlo.batch_norm_inference"
+    operand = operand_def(TensorType)
+    scale = operand_def(TensorType)
     offset = operand_def(TensorType)
     mean = operand_def(TensorType)
     variance = operand_def(TensorType)
@@ -148,6 +151,8 @@ class BatchNormTrainingOp(BatchNormOp):
     """
 
     name = "hlo.batch_norm_training"
+    operand = operand_def(TensorType)
+    scale = operand_def(TensorType)
     offset = operand_def(TensorType)
     output = result_def(TensorType)
     batch_mean = result_def(TensorType)
@@ -188,6 +193,8 @@ class BatchNormGradOp(BatchNormOp):
     """
 
     name = "hlo.batch_norm_grad"
+    operand = operand_def(TensorType)
+    scale = operand_def(TensorType)
     mean = operand_def(TensorType)
     variance = operand_def(TensorType)
     grad_output = operand_def(TensorType)
