@@ -120,6 +120,7 @@ class SetDimensionSizeOp(KeywordOp):
 
     name = "hlo.set_dimension_size"
     LINEAR: ClassVar[bool] = True
+    READS_CONSTANTS: ClassVar[bool] = True
     operand = operand_def(TensorType)
     size = operand_def(TensorType)
     dimension = prop_def(IntegerAttr[IntegerType])

@@ -134,6 +134,9 @@ func.func @sizes(%x: tensor<2x3xf32>, %n: tensor<i32>, %f: tensor<f32>) {
   %3 = hlo.set_dimension_size %x, %f, dim = 1 : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
   // expected-error@+1 {{set_dimension_size_c2: result has type tensor<3x?xf32>, expected tensor<2x3xf32> but for dimension 1}}
   %4 = hlo.set_dimension_size %x, %n, dim = 1 : (tensor<2x3xf32>, tensor<i32>) -> tensor<3x?xf32>
+  // One of the same types is valid beside it.
+  %two = hlo.constant dense<2> : tensor<i32>
+  %cut = hlo.set_dimension_size %x, %two, dim = 1 : (tensor<2x3xf32>, tensor<i32>) -> tensor<2x?xf32>
   %four = hlo.constant dense<4> : tensor<i32>
   // expected-error@+1 {{set_dimension_size_c3: dimension 1 of tensor<2x3xf32> is to have size 4}}
   %5 = hlo.set_dimension_size %x, %four, dim = 1 : (tensor<2x3xf32>, tensor<i32>) -> tensor<2x?xf32>
