@@ -97,11 +97,16 @@ def _reduced(builder: Builder, op: ReduceOp, inputs: Sequence[Tensor], dim: int)
 
 
 def _is_monoid(op: ReduceOp) -> bool:
-    """Whether the reducer takes several steps, commutes, and the initial values are constants that it leaves out."""
+    """
+    Whether the reducer takes several steps, commutes, and the initial values are constants that it leaves out. It reads
+    no values around it.
+    """
     block, count = op.body.block, op.input_count
     ops = [inner for inner in block.ops if inner is not block.last_op]
     known = sum(not isinstance(inner, ConstantOp) for inner in ops) <= count
     if known or len(ops) > MOST_OPERATIONS or not all(_is_plain(inner) for inner in ops):
+        return False
+    if any(value.owner is not block and value.owner not in ops for inner in block.ops for value in inner.operands):
         return False
     types = [element_of(x) for x in op.inputs]
     if types != [element_of(x) for x in op.outs] or not all(is_float(x) or is_integer(x) for x in types):

@@ -61,3 +61,17 @@ func.func @others(%x: tensor<9220xf32>) -> (tensor<f32>, tensor<f32>, tensor<f32
   %2 = hlo.reduce(%x init: %zero) applies hlo.add across dimensions = [0] : (tensor<9220xf32>, tensor<f32>) -> tensor<f32>
   func.return %0, %1, %2 : tensor<f32>, tensor<f32>, tensor<f32>
 }
+
+// Nor where the reducer reads a value around it.
+// CHECK-LABEL: func.func @around
+// CHECK:         hlo.reduce(%x init: %{{.*}}) {{.*}}across dimensions = [0] : (tensor<9220xf32>, tensor<f32>) -> tensor<f32>
+func.func @around(%x: tensor<9220xf32>, %y: tensor<f32>) -> tensor<f32> {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.reduce(%x init: %zero) across dimensions = [0] : (tensor<9220xf32>, tensor<f32>) -> tensor<f32>
+    reducer(%a: tensor<f32>, %b: tensor<f32>) {
+      %s = hlo.add %a, %b : tensor<f32>
+      %r = hlo.multiply %s, %y : tensor<f32>
+      hlo.return %r : tensor<f32>
+    }
+  func.return %0 : tensor<f32>
+}
