@@ -171,4 +171,8 @@ c5: The result has the operand's sizes, but for the last dimension of RFFT (leng
   ~ tensor<4x5xcomplex<f32>> => tensor<4x8xcomplex<f32>>
 i1: The elements of the operand are floats of 32 or 64 bits, or complex numbers of these.
   ~ tensor<4x8xf32> => tensor<4x8xf16>
+i2: The last dimensions of the operand of FFT and IFFT are those that fft_length states.
+  ~ type = RFFT => type = FFT
+  ~ tensor<4x8xf32> => tensor<4x6xcomplex<f32>>
+  ~ tensor<4x5xcomplex<f32>> => tensor<4x6xcomplex<f32>>
 """

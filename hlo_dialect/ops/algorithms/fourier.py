@@ -69,7 +69,7 @@ class FftOp(KeywordOp):
 
     Shapes: operand and result agree, but for RFFT and IRFFT the last dimension of the complex side has n / 2 + 1
             elements if the real side has n, an entry of `fft_length`.
-    Raises: VerifyException naming fft_c1..c5 or fft_i1.
+    Raises: VerifyException naming fft_c1..c5, fft_i1 or fft_i2.
     Spec:   https://openxla.org/stablehlo/spec#fft
     """
 
@@ -103,7 +103,7 @@ class FftOp(KeywordOp):
         if self.kind is FftType.RFFT:
             if not is_float(element):
                 reject(f"fft_c2: RFFT takes floats, the operand has element type {element}")
-            self._check_lengths("operand", shape)
+            self._check_lengths("fft_c4", "operand", shape)
             return (make_tensor((*shape[:-1], half(shape[-1])), ComplexType(cast(Any, element))),)
         if not is_complex(element):
             reject(f"fft_c2: {self.kind.value} takes complex numbers, the operand has element type {element}")
@@ -117,11 +117,11 @@ class FftOp(KeywordOp):
             )
         return (make_tensor(real, cast(Attribute, cast(Any, element).element_type)),)
 
-    def _check_lengths(self, name: str, shape: Sequence[int]) -> None:
-        """Check fft_c4 for the real side."""
+    def _check_lengths(self, constraint: str, name: str, shape: Sequence[int]) -> None:
+        """Check that the last dimensions, of the real side if there is one, are those of fft_length."""
         lengths = self.lengths
         if not shapes_agree(shape[len(shape) - len(lengths) :], lengths):
-            reject(f"fft_c4: fft_length is {lengths}, the {name} has shape {shape_text(shape)}")
+            reject(f"{constraint}: fft_length is {lengths}, the {name} has shape {shape_text(shape)}")
 
     def verify_(self) -> None:
         element = element_of(self.operands[0])
@@ -134,7 +134,9 @@ class FftOp(KeywordOp):
         if wanted != given:
             reject(f"fft_c2: {self.kind.value} of {element} gives {wanted}, the result has element type {given}")
         if self.kind is FftType.IRFFT and len(shape_of(self.results[0])) == len(shape_of(inferred)):
-            self._check_lengths("result", shape_of(self.results[0]))
+            self._check_lengths("fft_c4", "result", shape_of(self.results[0]))
+        if is_complex(element) and self.kind is not FftType.IRFFT:
+            self._check_lengths("fft_i2", "operand", shape_of(self.operands[0]))
         verify_results_agree(self, "fft_c5")
 
     def reference(self, *operands: Array) -> Array:

@@ -93,3 +93,11 @@ func.func @half_precision(%x: tensor<8xf16>) {
   %0 = hlo.fft %x, type = RFFT, length = [8] : (tensor<8xf16>) -> tensor<5xcomplex<f32>>
   return
 }
+
+// -----
+
+func.func @other_lengths(%x: tensor<2x16xcomplex<f32>>) {
+  // expected-error@+1 {{fft_i2: fft_length is (8,), the operand has shape (2, 16)}}
+  %0 = hlo.fft %x, type = FFT, length = [8] : (tensor<2x16xcomplex<f32>>) -> tensor<2x16xcomplex<f32>>
+  func.return
+}
