@@ -34,9 +34,9 @@ _SCALARS: dict[type, Any] = {
 
 def attribute_literal(op: Operation, attr: Attribute, type_: Attribute) -> str:
     """A constant of a scalar or vector type, without its type."""
-    if isinstance(attr, IntegerAttr):
-        return integer_literal(cast("IntegerAttr[Any]", attr).value.data, type_)
-    if isinstance(attr, FloatAttr):
+    if isinstance(attr, IntegerAttr) and type(type_) is IntegerType:
+        return integer_literal(cast("IntegerAttr[Any]", attr).value.data, cast(Attribute, type_))
+    if isinstance(attr, FloatAttr) and type(type_) in _SCALARS:
         value = cast("FloatAttr[Any]", attr).value.data
         with np.errstate(over="ignore"):
             return float_literal(np.array(value, _SCALARS[type(type_)]).tobytes(), type_)
