@@ -152,7 +152,7 @@ def read(path: Path) -> bytes | None:
         _warn(f"the cache {path.parent} is not trusted: {error}")
         return None
     except OSError as error:
-        _warn(f"{path} cannot be read: {error.strerror}")
+        _warn_of_folder(path, "read", error)
         return None
     start = len(MAGIC) + hashlib.sha256().digest_size
     contents = data[start:]
@@ -193,14 +193,20 @@ def write(path: Path, contents: bytes) -> None:
     except NotTrustedError as error:
         _warn(f"the cache {path.parent} is not trusted: {error}")
     except OSError as error:
-        _warn(f"{path} cannot be written: {error.strerror}")
+        _warn_of_folder(path, "written", error)
 
 
 _warned: set[str] = set()
 
 
-def _warn(text: str) -> None:
-    """Each text once in a process."""
-    if text not in _warned:
-        _warned.add(text)
+def _warn(text: str, about: str | None = None) -> None:
+    """Each text once in a process, or one of those about the same thing."""
+    about = about or text
+    if about not in _warned:
+        _warned.add(about)
         warnings.warn(text, RuntimeWarning, stacklevel=4)
+
+
+def _warn_of_folder(path: Path, done: str, error: OSError) -> None:
+    """Name the first file only: a program has dozens, and the reason is mostly that of their folder."""
+    _warn(f"{path} cannot be {done}: {error.strerror}", f"{path.parent} {done} {error.strerror}")

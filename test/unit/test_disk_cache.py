@@ -89,9 +89,12 @@ def test_a_folder_that_cannot_be_written_is_a_warning(tmp_path: Path, monkeypatc
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XHLO_CACHE_DIR", str(tmp_path / "file"))
     monkeypatch.delenv("XHLO_CACHE_SIZE")
-    with pytest.warns(RuntimeWarning, match="cannot be"):
+    with pytest.warns(RuntimeWarning, match="cannot be") as warned:
         executable = xhlo.compile(PROGRAM)
+        xhlo.compile(PROGRAM.replace("add", "multiply"))
     np.testing.assert_array_equal(executable(X), 2 * X)
+    reasons = [str(each.message) for each in warned]
+    assert len(reasons) == 2 and "cannot be read" in reasons[0] and "cannot be written" in reasons[1]
 
 
 def test_a_change_of_the_compiler_makes_other_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
