@@ -74,6 +74,12 @@ def values_read(op: Operation) -> list[SSAValue]:
     return [value for inner in op.walk() for value in inner.operands]
 
 
+def reads_its_own(block: Block) -> bool:
+    """Whether operations of a block, but not those inside of them, read only its arguments and their own results."""
+    own = {*block.args, *(value for op in block.ops for value in op.results)}
+    return all(value in own for op in block.ops for value in op.operands)
+
+
 def operations_of(block: Block) -> list[Operation]:
     """The operations of a block, without those inside of them. The list does not change with the block."""
     found: list[Operation] = []

@@ -25,6 +25,7 @@ from ...hlo_dialect.ops.elementwise_binary import AddOp, AndOp, MaximumOp, Minim
 from ...hlo_dialect.ops.reduction import ReduceOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import Array, constant_array, element_of, is_float, is_integer, make_tensor, shape_of
+from ...hlo_dialect.walking import reads_its_own
 from .rewrite import OPEN_REDUCTION, Rewrite, assumes, simplifications
 
 LANES = 64
@@ -106,7 +107,7 @@ def _is_monoid(op: ReduceOp) -> bool:
     known = sum(not isinstance(inner, ConstantOp) for inner in ops) <= count
     if known or len(ops) > MOST_OPERATIONS or not all(_is_plain(inner) for inner in ops):
         return False
-    if any(value.owner is not block and value.owner not in ops for inner in block.ops for value in inner.operands):
+    if not reads_its_own(block):
         return False
     types = [element_of(x) for x in op.inputs]
     if types != [element_of(x) for x in op.outs] or not all(is_float(x) or is_integer(x) for x in types):

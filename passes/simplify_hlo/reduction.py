@@ -20,6 +20,7 @@ from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
 from ...hlo_dialect.ops.slicing import ConcatenateOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import element_of, is_float, make_tensor, shape_of
+from ...hlo_dialect.walking import reads_its_own
 from .rewrite import Rewrite, by, simplifications, start, to
 
 _LIFTED = (ElementwiseBinaryOp, ElementwiseUnaryOp, CompareOp, SelectOp)
@@ -111,8 +112,7 @@ class _LiftedReducer:
         body = reduce.body.block
         if not all(isinstance(each, (*_LIFTED, ConstantOp)) for each in list(body.ops)[:-1]):
             return None
-        known = {*body.args, *(value for each in body.ops for value in each.results)}
-        if not all(value in known for each in body.ops for value in each.operands):
+        if not reads_its_own(body):
             return None  # Values from around it are refused later.
         return _LiftedReducer(Builder(), reduce)
 
