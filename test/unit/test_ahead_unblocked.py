@@ -233,3 +233,22 @@ func.func @main(%a: tensor<2x3x3xcomplex<f32>>, %b: tensor<2x4x3xf32>, %e: tenso
     np.testing.assert_allclose(solved, adjoint(factor), rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(q @ (adjoint(q) @ b), b, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose((vectors * numbers[:, None, :]) @ adjoint(vectors), a, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-108])
+@pytest.mark.parametrize("element", ["f32", "complex<f32>"])
+def test_reflectors_of_equal_columns(element: str, scale: float) -> None:
+    """What is left of each column is less than a rounding of the one before, down to subnormal numbers."""
+    dtype, letter = (np.complex64, "c") if element == "complex<f32>" else (np.float32, "s")
+    x = np.repeat(special(16, dtype, 1)[:2, :, :1], 12, axis=2) * dtype(scale)
+    t = types(2, element)
+    name, kinds = f"lapack_{letter}geqrf_ffi", [t(16, 12), t(12)]
+    reflectors, tau = results([(name, {}, [t(16, 12)], kinds)], [x])
+    wide = np.result_type(dtype, np.float64)
+    q: Any = np.broadcast_to(np.eye(16, dtype=wide), (2, 16, 16))
+    for k in range(12):
+        v = np.tril(reflectors.astype(wide), -1)[:, :, k : k + 1]
+        v[:, k] = 1
+        q = q - tau[:, k, None, None] * (q @ v) @ adjoint(v)
+    near((adjoint(q) @ q).astype(dtype), np.broadcast_to(np.eye(16, dtype=dtype), q.shape), 1)
+    near((q @ np.triu(reflectors) / scale).astype(dtype), x / dtype(scale), 1)

@@ -7,7 +7,7 @@ Vectors and factors are LAPACK's: v begins with 1, which is not stored; Q is the
 from __future__ import annotations
 
 from ...loop_nests.kernel_builder import Index, IndexValue
-from .notation import Code, Grid, Line, Number, hypotenuse
+from .notation import Code, Grid, Line, Number, hypotenuse, larger, power_of_two_below
 
 
 def reflector(code: Code, column: Line, count: Index, v: Line) -> tuple[Number, Number]:
@@ -15,13 +15,18 @@ def reflector(code: Code, column: Line, count: Index, v: Line) -> tuple[Number, 
     The reflector whose adjoint maps a vector of `count` elements to a multiple of the first: that real multiple, and
     tau. The vector is replaced by both, v is written with its 1.
     """
-    alpha = column[0]
-    rest = code.norm(column.after(1), code.index(count) - 1)
-    length = hypotenuse(alpha.length(), rest)
-    needed = rest.compare("ne", 0.0)
+    alpha, one, zero = column[0], code.real(1.0), code.real(0.0)
+    largest = code.largest(1, count, lambda i: column[i].size())
+    # One scale for all: parts of a vector near the least normal number are not lost beside the others.
+    scale = power_of_two_below(larger(alpha.size(), largest))
+    inverse = one / scale
+    rest = code.real_total(1, count, lambda i: column[i].scaled(inverse).square()).sqrt()
+    length = hypotenuse(alpha.scaled(inverse).length(), rest) * scale
+    needed = rest.compare("ne", 0.0) | largest.compare("ne", 0.0)
     if alpha.im is not None:
         needed = needed | alpha.im.compare("ne", 0.0)
-    one, zero = code.real(1.0), code.real(0.0)
+    # The squares of subnormal numbers are 0: a vector of no others stays.
+    needed = needed & length.compare("ne", 0.0)
     beta = needed.select(-length.copysign(alpha.re), alpha.re)
     divisor = needed.select(beta, one)
     tau = Number(needed.select((beta - alpha.re) / divisor, zero))
