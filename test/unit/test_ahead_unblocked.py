@@ -238,7 +238,7 @@ func.func @main(%a: tensor<2x3x3xcomplex<f32>>, %b: tensor<2x4x3xf32>, %e: tenso
 @pytest.mark.parametrize("scale", [1.0, 2.0**-108])
 @pytest.mark.parametrize("element", ["f32", "complex<f32>"])
 def test_reflectors_of_equal_columns(element: str, scale: float) -> None:
-    """What is left of each column is less than a rounding of the one before, down to subnormal numbers."""
+    """The rest of each column is less than a rounding of the one before, down to subnormal numbers."""
     dtype, letter = (np.complex64, "c") if element == "complex<f32>" else (np.float32, "s")
     x = np.repeat(special(16, dtype, 1)[:2, :, :1], 12, axis=2) * dtype(scale)
     t = types(2, element)
