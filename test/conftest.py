@@ -131,6 +131,13 @@ def tool_server() -> Iterator[ToolServer]:
 
 
 @pytest.fixture
+def slow_recording(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To record an operation of NumPy in a cluster seems to take a second, however long it takes."""
+    monkeypatch.setattr("xhlo.frontends.clusters.clusters._each", [1.0])
+    monkeypatch.setattr("xhlo.frontends.clusters.clusters._note_recording", lambda depth, seconds: None)
+
+
+@pytest.fixture
 def no_files(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The files of passes (`--load`) that a test reads are forgotten after it."""
     monkeypatch.setattr(registry, "_of_files", [])

@@ -135,8 +135,7 @@ def run_trace(last: Step, storages: list[Storage], numbers: list[Any], reason: s
     cluster = end.cluster
     cluster.seen += 1
     cluster.ends[reason] += 1
-    if last.depth >= 8:
-        _each[0] = max(1e-6, min(_each[0], seconds / last.depth))
+    _note_recording(last.depth, seconds)
     cluster.recording_seconds = min(cluster.recording_seconds, seconds)
     _note_numbers(cluster, [numbers[slot] for slot in end.numbers])
     is_trial = _is_trial(cluster)
@@ -151,6 +150,12 @@ def run_trace(last: Step, storages: list[Storage], numbers: list[Any], reason: s
     start = time.perf_counter()
     _run_compiled(end, cluster.executable, storages, numbers)
     _note_run(last, storages, cluster, time.perf_counter() - start)
+
+
+def _note_recording(depth: int, seconds: float) -> None:
+    """Note how long it took to record a trace of so many operations."""
+    if depth >= 8:
+        _each[0] = max(1e-6, min(_each[0], seconds / depth))
 
 
 def _end_of(program: Program) -> _End:

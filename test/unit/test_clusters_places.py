@@ -36,8 +36,7 @@ def agree(function: Callable[[Callable[[Any], Any]], list[Any]]) -> None:
             np.testing.assert_allclose(np.asarray(have), want, rtol=1e-14, atol=1e-13)
 
 
-def test_small_arrays_are_not_compiled_and_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clusters, "_each", [1.0])
+def test_small_arrays_are_not_compiled_and_given_up(slow_recording: None) -> None:
     x = xhlo.asarray(X)
 
     def function() -> Any:
@@ -112,9 +111,7 @@ def test_results_in_place_and_in_tuples() -> None:
     agree(function)
 
 
-def test_larger_operands_are_recorded_where_small_ones_were_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clusters, "_each", [1.0])
-
+def test_larger_operands_are_recorded_where_small_ones_were_given_up(slow_recording: None) -> None:
     def function(x: Any) -> Any:
         return x + 1
 
@@ -170,7 +167,7 @@ def test_names_of_modules_are_never_replaced(monkeypatch: pytest.MonkeyPatch) ->
     assert np.sin is sine
 
 
-def test_what_numpy_makes_for_places_given_up_does_not_record() -> None:
+def test_what_numpy_makes_for_places_given_up_does_not_record(slow_recording: None) -> None:
     def step(y: Any, h: float) -> Any:
         slope = np.array([y[1], -y[0]])
         found.append(type(slope))
@@ -190,7 +187,7 @@ def test_what_numpy_makes_for_places_given_up_does_not_record() -> None:
     np.testing.assert_allclose(np.asarray(y), x)
 
 
-def test_equal_clusters_are_given_up_where_each_begins() -> None:
+def test_equal_clusters_are_given_up_where_each_begins(slow_recording: None) -> None:
     x = xhlo.asarray([1.0, 2.0])
 
     def run() -> None:

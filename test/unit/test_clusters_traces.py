@@ -75,13 +75,12 @@ def test_arguments_that_are_not_recorded() -> None:
         assert not y.storage.owner
 
 
-def run_until_given_up(function: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Run often while recording seems to take a second an operation; the results."""
-    monkeypatch.setattr(clusters, "_each", [1.0])
+def run_until_given_up(function: Callable[[], Any]) -> list[Any]:
+    """Run often; the results."""
     return [function() for _ in range(10)]
 
 
-def test_recording_is_given_up_where_it_loses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recording_is_given_up_where_it_loses(slow_recording: None) -> None:
     x = xhlo.asarray(X)
 
     def function() -> Any:
@@ -90,7 +89,7 @@ def test_recording_is_given_up_where_it_loses(monkeypatch: pytest.MonkeyPatch) -
         z += x
         return z
 
-    found = run_until_given_up(lambda: (type(one := function()), np.asarray(one).copy()), monkeypatch)
+    found = run_until_given_up(lambda: (type(one := function()), np.asarray(one).copy()))
     assert found[0][0] is ClusterArray and found[-1][0] is np.ndarray
     y = X * 2 + 1
     for _, values in found:
@@ -110,17 +109,17 @@ def test_recording_is_given_up_where_it_loses(monkeypatch: pytest.MonkeyPatch) -
     np.testing.assert_allclose(np.asarray(begun), X * 4 + 2)
 
 
-def test_a_single_operation_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_single_operation_is_given_up(slow_recording: None) -> None:
     x = xhlo.asarray(X)
-    assert run_until_given_up(lambda: float(x.sum()), monkeypatch) == [pytest.approx(X.sum())] * 10
+    assert run_until_given_up(lambda: float(x.sum())) == [pytest.approx(X.sum())] * 10
     assert "for nothing: so few operations are not compiled" in xhlo.explain_clusters()
     x += 1
     assert float(x.sum()) == pytest.approx(X.sum() + 12)
 
 
-def test_large_results_go_on_recording(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_results_go_on_recording(slow_recording: None) -> None:
     x = xhlo.asarray(np.ones(1 << 14))
-    found = run_until_given_up(lambda: x + 1, monkeypatch)
+    found = run_until_given_up(lambda: x + 1)
     assert all(type(one) is ClusterArray for one in found)
     np.testing.assert_array_equal(found[-1], np.full(1 << 14, 2.0))
 
