@@ -26,7 +26,6 @@ from ..passes.manager.pipelines import FUSE_NONE, PipelineError, build_passes, p
 from ..passes.manager.places import pass_name
 from ..passes.manager.reproducer import pipeline_of
 from ..passes.manager.timing import Timing
-from ..targets.program.level import level_of
 from ..targets.program.pipeline import cached_passes
 from ..targets.program.source import Source
 from ..targets.program.stated import admit
@@ -272,7 +271,7 @@ class _Session:
         if not any(step.automatic for step in steps):
             return cached_passes(tuple(step.spec for step in steps))
         admit(ctx, module)
-        level = level_of(module)
+        level = target.level_of(module)
         left = target.passes_after(level, target.last_stage)
         kept = set(map(pass_name, left))
         steps = [step for step in steps if not step.automatic or pass_name(step.spec) in kept]

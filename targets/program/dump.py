@@ -62,7 +62,6 @@ def _dump_stages(place: Path, stem: str, source: Source, target: Target) -> None
 def _dump_passes(place: Path, stem: str, source: Source, target: Target, pattern: str) -> None:
     from ...hlo_dialect.dialect import make_context
     from ...hlo_dialect.printing import print_module
-    from .level import level_of
     from .stated import admit
 
     try:
@@ -74,7 +73,7 @@ def _dump_passes(place: Path, stem: str, source: Source, target: Target, pattern
     try:
         module = parse_source(source, ctx)
         admit(ctx, module)
-        for number, spec in enumerate(target.placed(target.passes_after(level_of(module), target.last_stage))):
+        for number, spec in enumerate(target.placed(target.passes_after(target.level_of(module), target.last_stage))):
             run_passes(ctx, module, (spec,))
             text = spec if isinstance(spec, str) else pass_name(spec)
             if wanted.search(text):

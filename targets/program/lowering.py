@@ -24,7 +24,6 @@ from ...passes.manager.timing import Timing
 from .entry import entry_names, entry_of, entry_types, result_names
 from .facts import Facts
 from .guard_side import guard_side
-from .level import level_of
 from .module_facts import arena_bytes, checks_of, donated_arguments, has_loops, host_calls_of, kernels_of, result_count
 from .pipeline import Pipeline, run_passes
 from .stated import admit
@@ -84,7 +83,7 @@ class Lowering:
         """Run the passes up to the end of `stage`, which must be after the current stage. Raises DiagnosticError."""
         if self._done is None:
             admit(self._ctx, self.module)
-            self._start(level_of(self.module))
+            self._start(self._pipeline.level_of(self.module))
         specs = self._pipeline.passes_after(self._done or "", stage, self._fuse)
         self._run(specs)
         if specs:

@@ -96,8 +96,8 @@ class Pipeline:
 
     def passes_after(self, done: str, wanted: str | None, fuse: bool = True) -> tuple[str, ...]:
         """
-        The passes that follow `done`, a pass's name, up to the end of `wanted` (None: to fusions); all of them if it is
-        empty. Raises DiagnosticError if `done` is none of this target's passes.
+        The passes that follow `done`, up to the end of `wanted` (None: to fusions); all of them if it is empty. `done`
+        is the name of one of this target's passes, as `level_of` finds it.
         """
         if not done:
             return self.passes_to(wanted, fuse)
@@ -106,12 +106,20 @@ class Pipeline:
         names = list(map(pass_name, specs))
         if done in names:
             return self._leveled(specs[names.index(done) + 1 :])
-        if done in map(pass_name, self._written_to(self.last_stage, True)):
-            return ()
-        from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+        return ()
 
-        message = f"the module was lowered for another target: its last pass, '{done}', is none of this target's"
-        raise DiagnosticError(Diagnostic("error", message))
+    def level_of(self, module: ModuleOp) -> str:
+        """
+        The name of the last pass that the module has been through; empty at the level of hlo. Raises DiagnosticError
+        if it is none of this target's passes.
+        """
+        from ...hlo_dialect.diagnostics import fail
+        from .level import level_of
+
+        done = level_of(module)
+        if done and done not in map(pass_name, self._written_to(self.last_stage, True)):
+            fail(module, f"was lowered for another target: its last pass, '{done}', is none of this target's")
+        return done
 
     def passes_to(self, wanted: str | None, fuse: bool = True) -> tuple[str, ...]:
         """The passes from a parsed program to the end of `wanted` (None: to fusions)."""

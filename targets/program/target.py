@@ -132,14 +132,13 @@ class Target(Pipeline, ABC):
         is "hlo"; and the diagnostics of the passes. Raises ValueError if the program was past it.
         """
         from ...hlo_dialect.dialect import make_context
-        from .level import level_of
         from .stated import admit
 
         ctx = make_context()
         module = parse_source(source, ctx)
         if stage != "hlo":
             admit(ctx, module)
-            done = level_of(module)
+            done = self.level_of(module)
             specs = self.passes_after(done, wanted)
             if done and not specs and pass_name(self.passes_to(wanted)[-1]) != done:
                 raise ValueError(f"no stage {stage!r}: the program was given after the pass {done!r}")

@@ -20,7 +20,6 @@ from ...passes.plan_buffers.intervals import Interval, Positions
 from ...passes.plan_buffers.offsets import assign_offsets
 from ...passes.plan_buffers.transform import hoist_kernel_buffers, result_memory
 from ...targets.cpu.target import CPU
-from ...targets.program.level import level_of
 from ...targets.program.pipeline import run_passes
 
 PLANNER = "plan-buffers"
@@ -32,7 +31,7 @@ def memory_table(module: ModuleOp, opt_level: int = DEFAULT_OPT_LEVEL) -> str:
     and for a module whose buffers are planned already.
     """
     ctx, copy, cpu = make_context(), module.clone(), CPU.at_level(opt_level)
-    specs = cpu.passes_after(level_of(copy), cpu.last_stage)
+    specs = cpu.passes_after(cpu.level_of(copy), cpu.last_stage)
     names = [pass_name(spec) for spec in specs]
     if PLANNER not in names:
         fail(module, f"is past {PLANNER}: its buffers have places, and their uses are not known any more")

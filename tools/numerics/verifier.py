@@ -122,7 +122,7 @@ def verify_lowering(module: ModuleOp, inputs: Sequence[Array], opt_level: int = 
     """
     ctx, copy, cpu = make_context(), module.clone(), CPU.at_level(opt_level)
     verifier = NumericsVerifier(copy, inputs)
-    passes = cached_passes(cpu.placed(cpu.passes_after(level_of(copy), cpu.last_stage)))
+    passes = cached_passes(cpu.placed(cpu.passes_after(cpu.level_of(copy), cpu.last_stage)))
     PassManager(ctx, passes, watch=verifier.after).run(copy)
 
 
