@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import ArgSpec
 
 from .diagnostics import op_error
 from .walking import distinct_types, operations_in, operations_of
@@ -54,6 +55,13 @@ class HloPass(ModulePass):
 
     takes_branches: ClassVar[bool] = False
     """Whether functions may have several blocks, as after convert-loops-to-cf."""
+
+    @classmethod
+    def from_pass_spec(cls, spec: ArgSpec) -> Self:
+        """The pass that a spec describes. xDSL evaluates the types of all options, also where the spec has none."""
+        if spec.parameters or spec.name != cls.name or cls.required_fields():
+            return super().from_pass_spec(spec)
+        return cls()
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         raise NotImplementedError
