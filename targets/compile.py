@@ -16,12 +16,11 @@ from ..passes.manager.pipelines import DEFAULT_OPT_LEVEL, MATH_MODES
 from ..passes.manager.places import Placement
 from ..passes.manager.timing import Timing
 from .cache.files import program_folder
-from .program.dump import FOLDER_VARIABLE, dump
 from .program.errors import hide_our_frames, show_source
 from .program.executable import Executable, Maker
 from .program.executable_cache import ExecutableCache
 from .program.guard_side import guard_side
-from .program.pipeline import parse_source
+from .program.pipeline import DUMP_VARIABLE, parse_source
 from .program.signature import Signature, signature_of, tree_of_arguments, tree_of_result
 from .program.source import Source, read_source
 from .program.target import Target
@@ -202,7 +201,9 @@ def _with_trees(executable: Executable, stated: Signature | None, in_tree: Any, 
 
 
 def _kept_or_compiled(source: Source, target: Target, profile: bool, guard: str) -> Executable:
-    if os.environ.get(FOLDER_VARIABLE):
+    if os.environ.get(DUMP_VARIABLE):
+        from .program.dump import dump
+
         dump(Path(source.filename).stem.strip("<>") or "main", source, target)
     compile_ = partial(compile_source, source, target, profile, guard=guard)
     if guard or program_folder() is None:

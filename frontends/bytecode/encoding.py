@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from enum import IntEnum, IntFlag
 
-MAGIC = b"ML\xefR"
 NEWEST_VERSION = 6
 """The newest version that is read."""
 WRITTEN_VERSION = 4

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ...hlo_dialect.formats import Format
-from .encoding import MAGIC
+from . import MAGIC
 
 
 def recognizes(text: str) -> bool:

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-from .encoding import MAGIC, NEWEST_VERSION, Code, Cursor, Parts, Section, UnknownEncodingError
+from . import MAGIC
+from .encoding import NEWEST_VERSION, Code, Cursor, Parts, Section, UnknownEncodingError
 
 _T = TypeVar("_T")
 

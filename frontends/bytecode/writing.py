@@ -26,7 +26,8 @@ from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.printing import HloPrinter
 from ...hlo_dialect.printing.locations import parts_of
 from ...hlo_dialect.printing.printer import Spelling
-from .encoding import MAGIC, WRITTEN_VERSION, Code, Parts, Section, section, varint
+from . import MAGIC
+from .encoding import WRITTEN_VERSION, Code, Parts, Section, section, varint
 
 _OP_NAME = "op_name__"
 """The attribute in which xDSL keeps the name of an unregistered operation."""

@@ -15,8 +15,8 @@ from ...targets.compile import load_executable
 from ...targets.cpu.executable import CpuExecutable
 from ...targets.cpu.target import CPU
 from ...targets.program.container import reading_fields
-from ...targets.program.dump import FOLDER_VARIABLE
 from ...targets.program.guard_side import guard_side
+from ...targets.program.pipeline import DUMP_VARIABLE
 from .compile_options import DUMP_TO
 from .protos import CompileOptions, read_compile_options
 
@@ -120,7 +120,7 @@ def kept_program(code: bytes, form: str, options: CompileOptions, compile_: Call
 
 
 def _is_dumped(options: CompileOptions) -> bool:
-    return bool(os.environ.get(FOLDER_VARIABLE) or options.overrides.get(DUMP_TO))
+    return bool(os.environ.get(DUMP_VARIABLE) or options.overrides.get(DUMP_TO))
 
 
 def _bytes_of(compiled: Compiled) -> bytes | None:

@@ -17,7 +17,6 @@ from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffer_ops import alloc, byte_size, index_constant, reshape, take_block_arguments
 from ...dialects.support.buffers import Buffer, memref_type
 from ...dialects.support.editing import erase_op, insert_before, replace_uses
-from ...dialects.support.guard_zones import guarded_places
 from ...dialects.support.kernel import ARENA_SIZE, PROGRAM, entry_name, is_kernel, kernels_of
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
@@ -54,6 +53,8 @@ def hoist_kernel_buffers(module: ModuleOp) -> None:
 
 def assign_guarded_offsets(intervals: list[Interval], side: str) -> int:
     """Give each buffer a place of its own, between pages that nothing may access; return the arena size."""
+    from ...dialects.support.guard_zones import guarded_places
+
     places, total = guarded_places([each.size for each in intervals], side)
     for interval, place in zip(intervals, places, strict=True):
         interval.offset = place

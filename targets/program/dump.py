@@ -9,11 +9,10 @@ from pathlib import Path
 
 from ...hlo_dialect.errors import Diagnostic, DiagnosticError
 from ...passes.manager.places import pass_name
-from .pipeline import parse_source, run_passes
+from .pipeline import DUMP_VARIABLE, parse_source, run_passes
 from .source import Source
 from .target import Target
 
-FOLDER_VARIABLE = "XHLO_DUMP_TO"
 PASSES_VARIABLE = "XHLO_DUMP_PASS_RE"
 _SUFFIXES = {"asm": "s", "ptx": "ptx"}
 
@@ -29,7 +28,7 @@ def dump(name: str, source: Source, target: Target, folder: str | None = None, p
     The output of a failing stage is left out. Raises DiagnosticError for a folder that cannot be written, or an invalid
     regular expression.
     """
-    folder = folder or os.environ.get(FOLDER_VARIABLE)
+    folder = folder or os.environ.get(DUMP_VARIABLE)
     pattern = passes or os.environ.get(PASSES_VARIABLE)
     if not folder:
         return

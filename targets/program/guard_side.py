@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-from ...dialects.support.guard_zones import END, SIDES
-
 VARIABLE = "XHLO_GUARD"
 
 
@@ -16,8 +14,12 @@ def guard_side(guard: bool | str | None) -> str:
     DiagnosticError.
     """
     given = os.environ.get(VARIABLE, "") if guard is None else str(guard)
-    chosen = {"1": END, "True": END, "0": "", "False": ""}.get(given, given)
-    if chosen and chosen not in SIDES:
+    if given in ("", "0", "False"):
+        return ""
+    from ...dialects.support.guard_zones import END, SIDES
+
+    chosen = END if given in ("1", "True") else given
+    if chosen not in SIDES:
         if guard is None:
             from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 

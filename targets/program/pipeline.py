@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from ...passes.manager.nesting import AnyPass
     from .source import Source
 
+DUMP_VARIABLE = "XHLO_DUMP_TO"
+"""The environment variable with the folder for the files of every stage (dump.py)."""
+
 
 class Pipeline:
     """The passes of a target, from any program to its last stage."""
