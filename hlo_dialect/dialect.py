@@ -23,6 +23,7 @@ from xdsl.ir import Attribute, Dialect, Operation, TypeAttribute
 from xdsl.utils.exceptions import AlreadyRegisteredConstructException
 
 from .diagnostics import HloContext
+from .file_scans import scanned
 from .plugins import GROUPS, Plugin, leave_out, loaded
 
 SPELLINGS = {"stablehlo": "hlo", "mhlo": "hlo"}
@@ -85,16 +86,21 @@ def _families_in(folder: str, package: str) -> Iterator[_Family]:
     """The files of `folder` that collect operations, in the order of their paths."""
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name.removesuffix(".py")):
         if entry.name.endswith(".py"):
-            with open(entry.path, "rb", buffering=0) as file:
-                data = file.read()
-            if not any(line in data for line in _COLLECTIONS):
-                continue
-            text = data.decode()
-            if _COLLECTED.search(text) and (named := _NAMED.findall(text)):
-                names = tuple(f"{dialect}.{name}" for dialect, name in named)
-                yield _Family(named[0][0], f"{package}.{entry.name[:-3]}", names)
+            named = scanned(entry.path, entry.stat(), _collected)
+            if named:
+                yield _Family(named[0].partition(".")[0], f"{package}.{entry.name[:-3]}", named)
         elif entry.name != "__pycache__" and entry.is_dir():
             yield from _families_in(entry.path, f"{package}.{entry.name}")
+
+
+def _collected(contents: bytes) -> tuple[str, ...]:
+    """The names that a file collects, if it collects any."""
+    if not any(line in contents for line in _COLLECTIONS):
+        return ()
+    text = contents.decode()
+    if not _COLLECTED.search(text):
+        return ()
+    return tuple(f"{dialect}.{name}" for dialect, name in _NAMED.findall(text))
 
 
 @cache

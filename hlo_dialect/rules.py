@@ -28,6 +28,7 @@ from typing import Any, Generic, TypeVar
 from xdsl.ir import Operation
 
 from .diagnostics import Diagnostic, DiagnosticError
+from .file_scans import scanned
 from .plugins import Plugin, leave_out, loaded
 
 Rule = TypeVar("Rule")
@@ -198,18 +199,19 @@ def classes_by_file(package: str) -> Mapping[str, frozenset[str]]:
     read, not imported. `*` stands for any class, where the text does not tell: `.on(*OPS)`, or a table that is
     computed.
     """
-    found: dict[str, frozenset[str]] = {}
-    for name, path in _texts_in(package).items():
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        named = set(_CLASS_NAME.findall(" ".join(_ON.findall(text))))
-        for table in _TABLE.findall(text):
-            key = table.partition(":")[0].strip()
-            named.update(_CLASS_NAME.findall(table.replace("*", "")) if key[-2:] == "Op" else "*")
-        renamed = set(_ALIAS.findall(text))
-        bare = (each.rpartition(".")[2] for each in named if each.partition(".")[0] in renamed)
-        found[f"{package}.{name}"] = frozenset(named.union(bare))
-    return found
+    return {f"{package}.{name}": scanned(path, os.stat(path), _classes_in) for name, path in _texts_in(package).items()}
+
+
+def _classes_in(contents: bytes) -> frozenset[str]:
+    """See `classes_by_file`."""
+    text = contents.decode()
+    named = set(_CLASS_NAME.findall(" ".join(_ON.findall(text))))
+    for table in _TABLE.findall(text):
+        key = table.partition(":")[0].strip()
+        named.update(_CLASS_NAME.findall(table.replace("*", "")) if key[-2:] == "Op" else "*")
+    renamed = set(_ALIAS.findall(text))
+    bare = (each.rpartition(".")[2] for each in named if each.partition(".")[0] in renamed)
+    return frozenset(named.union(bare))
 
 
 def _caller() -> str:

@@ -69,9 +69,9 @@ def __getattr__(name: str) -> object:
         problem = f"module 'xhlo' has no attribute {name!r}"
         raise AttributeError(problem, name=name, obj=sys.modules[__name__]) from None
     from .hlo_dialect.garbage_collector import paused_gc
-    from .targets.cache.definitions import kept_definitions
+    from .targets.cache.modules import kept_code
 
-    with paused_gc(), kept_definitions():
+    with paused_gc(), kept_code():
         home = import_module(module, __name__)
         value = getattr(home, attribute) if attribute else home
     globals()[name] = value

@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from ...hlo_dialect.garbage_collector import paused_gc
-from ...targets.cache.definitions import kept_definitions
+from ...targets.cache.modules import kept_code
 from . import arrays as arrays
 from . import client as client
 from . import tracing
@@ -52,7 +52,7 @@ class Plugin:
 
 def _load_compiler() -> None:
     """The entries that compile, run and describe programs; with them the compiler is loaded, which takes a while."""
-    with paused_gc(), kept_definitions():
+    with paused_gc(), kept_code():
         from . import executable_facts as executable_facts
         from . import executables as executables
 

@@ -18,12 +18,14 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from ...hlo_dialect.file_scans import scanned
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -99,13 +101,24 @@ class PassRegistry:
 
 def scan_source(text: str, module: str) -> Iterator[PassEntry]:
     """The passes that the source text of `module` defines."""
-    if "Pass(" not in text:
-        return
-    for match in _CLASS.finditer(text):
+    return _entries(_passes_in(text.encode()), module)
+
+
+def _entries(found: Iterable[tuple[str, str, str, tuple[str, ...]]], module: str) -> Iterator[PassEntry]:
+    for class_name, name, summary, only_for in found:
+        yield PassEntry(name, "xhlo", summary, module, _loader(module, class_name), only_for)
+
+
+def _passes_in(contents: bytes) -> tuple[tuple[str, str, str, tuple[str, ...]], ...]:
+    """For each pass its class's name, its own, its summary, and what it is for."""
+    if b"Pass(" not in contents:
+        return ()
+    found: list[tuple[str, str, str, tuple[str, ...]]] = []
+    for match in _CLASS.finditer(contents.decode()):
         docstring = _DOCSTRING.match(match["body"])
-        load = _loader(module, match["class"])
         only_for = tuple(re.findall('"([^"]+)"', match["only_for"] or ""))
-        yield PassEntry(match["name"], "xhlo", _summary(docstring[1] if docstring else ""), module, load, only_for)
+        found.append((match["class"], match["name"], _summary(docstring[1] if docstring else ""), only_for))
+    return tuple(found)
 
 
 def _summary(docstring: str) -> str:
@@ -125,8 +138,9 @@ def _own_passes() -> Iterator[PassEntry]:
     package = __name__.rpartition(".passes.")[0]
     for folder in _FOLDERS:
         for name in sorted(_files_of_passes(os.path.join(root, folder))):
-            with open(os.path.join(root, folder, name), encoding="utf-8") as file:
-                yield from scan_source(file.read(), ".".join((package, folder, *name[:-3].split(os.sep))))
+            path = os.path.join(root, folder, name)
+            found = scanned(path, os.stat(path), _passes_in)
+            yield from _entries(found, ".".join((package, folder, *name[:-3].split(os.sep))))
 
 
 def _files_of_passes(folder: str) -> Iterator[str]:
@@ -144,9 +158,13 @@ def _xdsl_passes() -> Iterator[PassEntry]:
     """xDSL's own, by the names in the table of `xdsl.transforms`, read as text: importing it costs 0.1 s."""
     spec = find_spec("xdsl")
     assert spec is not None and spec.origin is not None, "xdsl is a dependency"
-    table = Path(spec.origin).parent / "transforms" / "__init__.py"
-    for name in _XDSL_ENTRY.findall(table.read_text(encoding="utf-8")):
+    table = os.path.join(os.path.dirname(spec.origin), "transforms", "__init__.py")
+    for name in scanned(table, os.stat(table), _xdsl_names_in):
         yield PassEntry(name, "xdsl", "", "xDSL", _xdsl_loader(name))
+
+
+def _xdsl_names_in(contents: bytes) -> tuple[str, ...]:
+    return tuple(_XDSL_ENTRY.findall(contents.decode()))
 
 
 def _xdsl_loader(name: str) -> Callable[[], type[ModulePass]]:

@@ -18,18 +18,20 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from ...hlo_dialect.machine_memory import parse_size
 from .eviction import make_room
-from .trust import SUPPORTED, NotTrustedError, make_folder, open_folder, read_file, write_file
+from .trust import SUPPORTED, NotTrustedError, make_folder, open_file, open_folder, write_file
 
 T = TypeVar("T")
+S = TypeVar("S")
 
 VARIABLE, SIZE_VARIABLE = "XHLO_CACHE_DIR", "XHLO_CACHE_SIZE"
 DEFAULT_SIZE = 512 << 20
 MAGIC = b"XHLOKEPT"
 """Followed by the SHA-256 of the contents, then the contents."""
+START = len(MAGIC) + hashlib.sha256().digest_size
 
 
 def cache_folder() -> Path | None:
@@ -129,8 +131,17 @@ def place(key: Sequence[Any], suffix: str, folder_of: Callable[[], Path | None])
 
 def stored(path: Path, load: Callable[[bytes], T]) -> T | None:
     """The contents of a file, loaded; None if there are none, and with a warning if they are unusable."""
+    return _loaded(path, read, load)
+
+
+def stored_in_parts(path: Path, load: Callable[[memoryview], T]) -> T | None:
+    """The same of contents that are read where they are used, and whose damage is for `load` to find."""
+    return _loaded(path, _mapped, load)
+
+
+def _loaded(path: Path, contents_of: Callable[[Path], S | None], load: Callable[[S], T]) -> T | None:
     try:
-        contents = read(path)
+        contents = contents_of(path)
         return None if contents is None else load(contents)
     except ValueError as error:
         _warn(f"{path} is not used and will be written anew: {error}")
@@ -143,9 +154,27 @@ def read(path: Path) -> bytes | None:
 
     Raises ValueError for a damaged file.
     """
+    data = _opened(path, lambda file: file.read())
+    if data is None:
+        return None
+    contents = data[START:]
+    if data[:START] != MAGIC + hashlib.sha256(contents).digest():
+        raise ValueError("it is damaged")
+    return contents
+
+
+def _mapped(path: Path) -> memoryview | None:
+    from mmap import ACCESS_READ, mmap
+
+    data = _opened(path, lambda file: mmap(file.fileno(), 0, access=ACCESS_READ))
+    return None if data is None else memoryview(data)[START:]
+
+
+def _opened(path: Path, use: Callable[[BinaryIO], T]) -> T | None:
+    """The result of `use` for a file; None if it cannot be read, or if another user may have written it."""
     try:
-        with open_folder(path.parent) as folder:
-            data = read_file(folder, path)
+        with open_folder(path.parent) as folder, open_file(folder, path) as file:
+            return use(file)
     except FileNotFoundError:
         return None
     except NotTrustedError as error:
@@ -154,18 +183,13 @@ def read(path: Path) -> bytes | None:
     except OSError as error:
         _warn_of_folder(path, "read", error)
         return None
-    start = len(MAGIC) + hashlib.sha256().digest_size
-    contents = data[start:]
-    if data[:start] != MAGIC + hashlib.sha256(contents).digest():
-        raise ValueError("it is damaged")
-    return contents
 
 
 def may_read(path: Path) -> bool:
     """Whether only this user can have written a file; if not, with a warning. A missing file may be read."""
     try:
-        with open_folder(path.parent) as folder:
-            read_file(folder, path)
+        with open_folder(path.parent) as folder, open_file(folder, path):
+            pass
     except NotTrustedError as error:
         _warn(f"the cache {path.parent} is not trusted: {error}")
         return False

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from .eviction import mark_used
 
@@ -70,9 +71,10 @@ def open_folder(folder: Path) -> Generator[int]:
         os.close(descriptor)
 
 
-def read_file(folder: int, path: Path) -> bytes:
+@contextmanager
+def open_file(folder: int, path: Path) -> Generator[BinaryIO]:
     """
-    The contents of a file in an opened folder.
+    A file in an opened folder.
 
     Raises NotTrustedError unless it is a regular file that only this user can write, OSError if it cannot be read.
     """
@@ -89,7 +91,7 @@ def read_file(folder: int, path: Path) -> bytes:
             raise NotTrustedError(f"{path} is no regular file")
         _check(path, status)
         mark_used(descriptor, status)
-        return file.read()
+        yield file
 
 
 def write_file(folder: int, name: str, contents: bytes) -> None:

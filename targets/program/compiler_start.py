@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from ...hlo_dialect.file_scans import remember_in
 from ...hlo_dialect.garbage_collector import paused_gc
-from ..cache.definitions import kept_definitions
+from ..cache.kept import Kept
+from ..cache.modules import kept_code
+
+SCANS = Kept("scans")
 
 
 @contextmanager
 def compiler_start(*, kept: bool = False) -> Generator[None]:
     """
     Imports inside cost less: without the garbage collector (`kept`: see `paused_gc`), with the kept code of
-    classes, and with formats that are read when they are used. Named operands cost less afterwards.
+    classes, with what the compiler's files say, and with formats that are read when they are used. Named operands cost
+    less afterwards.
     """
-    with paused_gc(kept=kept), kept_definitions():
+    remember_in(SCANS)
+    with paused_gc(kept=kept), kept_code():
         from ...dialects.support.definitions import read_formats_late, read_names_directly
 
         read_formats_late()

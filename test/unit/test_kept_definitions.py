@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from xhlo.targets.cache import definitions, files
+from xhlo.targets.cache import definitions, files, kept
 from xhlo.targets.cache.definitions import Definitions, kept_definitions
 
 TEXT = "def f(x):\n  return x + 1"
@@ -21,7 +21,9 @@ TEXT = "def f(x):\n  return x + 1"
 def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv(files.VARIABLE, str(tmp_path))
     monkeypatch.setattr(files, "_warned", set())
-    monkeypatch.setattr(definitions.atexit, "register", lambda function: function)
+    monkeypatch.setattr(kept.atexit, "register", lambda function: function)
+    monkeypatch.setattr(kept.sys, "dont_write_bytecode", True)
+    monkeypatch.setattr(kept, "__file__", str(tmp_path / "kept.py"))  # without byte code beside it
     return tmp_path
 
 
@@ -47,7 +49,7 @@ def test_classes_are_the_same_with_kept_code(folder: Path, monkeypatch: pytest.M
         with kept_definitions():
             first, second = _point(), _point()
         assert (found.compiled > 0) == compiled
-        found.keep()
+        found.kept.keep()
         assert _codes(first) == _codes(plain)
         assert inspect.signature(first) == inspect.signature(plain)
         assert repr(first(1, [2], z=4)) == repr(plain(1, [2], z=4))
@@ -70,8 +72,8 @@ def test_two_processes_add_to_one_file(folder: Path) -> None:
     first, second = Definitions(), Definitions()
     first.code_of(TEXT)
     second.code_of(TEXT.replace("1", "2"))
-    first.keep()
-    second.keep()
+    first.kept.keep()
+    second.kept.keep()
     third = Definitions()
     for number in "12":
         names: dict[str, Any] = {}
@@ -82,11 +84,11 @@ def test_two_processes_add_to_one_file(folder: Path) -> None:
 
 
 def test_what_no_process_uses_makes_room(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(definitions, "LIMIT", 1)
+    monkeypatch.setattr(kept, "LIMIT", 1)
     for text in (TEXT, TEXT.replace("1", "2")):
         found = Definitions()
         found.code_of(text)
-        found.keep()
+        found.kept.keep()
     last = Definitions()
     last.code_of(TEXT.replace("1", "2"))
     assert last.compiled == 0
@@ -97,7 +99,7 @@ def test_what_no_process_uses_makes_room(folder: Path, monkeypatch: pytest.Monke
 def test_a_file_that_others_may_write_is_not_executed(folder: Path) -> None:
     found = Definitions()
     found.code_of(TEXT)
-    found.keep()
+    found.kept.keep()
     (path,) = folder.glob("*.code")
     path.chmod(0o666)
     with pytest.warns(RuntimeWarning, match="is not trusted"):
@@ -109,13 +111,66 @@ def test_a_file_that_others_may_write_is_not_executed(folder: Path) -> None:
 def test_a_damaged_file_is_written_anew(folder: Path) -> None:
     found = Definitions()
     found.code_of(TEXT)
-    found.keep()
+    found.kept.keep()
     (path,) = folder.glob("*.code")
-    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    data = path.read_bytes()
     again = Definitions()
+    path.write_bytes(data[:60] + b"?" + data[61:])  # in the table
     with pytest.warns(RuntimeWarning, match="is damaged"):
         again.code_of(TEXT)
-    again.keep()
-    last = Definitions()
-    last.code_of(TEXT)
-    assert last.compiled == 0
+    again.kept.keep()
+    for expected in (0, 1, 0):
+        last = Definitions()
+        last.code_of(TEXT)
+        assert last.compiled == expected
+        last.kept.keep()
+        if not expected:
+            path.write_bytes(data[:-1] + b"?")  # in the value: found where it is used
+    assert path.read_bytes()[:-1] == data[:-1]
+
+
+def test_it_is_beside_byte_code_where_python_writes_that(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept.sys, "dont_write_bytecode", False)
+    (folder / "__pycache__").mkdir(0o700)
+    for text, number in ((TEXT, 1), (TEXT, 0), (TEXT.replace("1", "2"), 1)):
+        found = Definitions()
+        found.code_of(text)
+        found.kept.keep()
+        assert found.compiled == number
+    assert not list(folder.glob("*.code"))
+    assert [path.name[-8:] for path in (folder / "__pycache__").iterdir()] == [".methods"]
+    # Read from there also by a process that would not write it.
+    monkeypatch.setattr(kept.sys, "dont_write_bytecode", True)
+    found = Definitions()
+    found.code_of(TEXT)
+    assert found.compiled == 0
+
+
+def test_byte_code_that_others_may_write_is_not_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept.sys, "dont_write_bytecode", False)
+    (folder / "__pycache__").mkdir(0o700)
+    (folder / "__pycache__").chmod(0o777)
+    found = Definitions()
+    found.code_of(TEXT)
+    found.kept.keep()
+    assert list(folder.glob("*.code")) and not list((folder / "__pycache__").iterdir())
+
+
+def test_nothing_is_kept_where_the_variable_is_empty(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept.sys, "dont_write_bytecode", False)
+    monkeypatch.setenv(files.VARIABLE, "")
+    (folder / "__pycache__").mkdir(0o700)
+    found = Definitions()
+    found.code_of(TEXT)
+    found.kept.keep()
+    assert not list((folder / "__pycache__").iterdir())
+
+
+def test_files_of_another_python_are_not_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Definitions()
+    found.code_of(TEXT)
+    found.kept.keep()
+    monkeypatch.setattr(kept, "_FORMAT", b"1new!")
+    again = Definitions()
+    again.code_of(TEXT)
+    assert again.compiled == 1

@@ -1,0 +1,151 @@
+"""
+What processes would learn of installed files again and again, in one file each beside the byte code of the compiler.
+
+Python keeps the byte code of a module in `__pycache__`; what is kept here follows from installed files just as that
+does. Where the folder is not this user's, or Python writes no byte code, the folder for caches takes its place.
+"""
+
+from __future__ import annotations
+
+import atexit
+import marshal
+import os
+import sys
+from collections.abc import Callable, Mapping
+from importlib.util import MAGIC_NUMBER, cache_from_source
+from pathlib import Path
+from struct import pack, unpack
+from typing import Any
+from zlib import crc32
+
+from .files import VARIABLE, cache_folder, place, stored_in_parts, write
+from .trust import SUPPORTED, NotTrustedError, open_folder
+
+_FORMAT = b"1" + MAGIC_NUMBER
+LIMIT = 32 << 20
+"""Bytes of a file beyond which only what the last process used is kept: other versions of files make room."""
+
+
+class Kept:
+    """
+    Values by key, both of the types that `marshal` writes: those of a file, and those that this process has added.
+
+    `last` is called when the process ends, for values that are not worth the time before.
+    """
+
+    def __init__(self, name: str, last: Callable[[], None] | None = None) -> None:
+        self.name = name
+        self._last = last
+        self._files: list[_File] | None = None
+        self._used: set[Any] = set()
+        self._new: dict[Any, bytes] = {}
+        self._ends = False
+
+    def get(self, key: Any) -> Any:
+        """The value of a key, made anew; None if there is none."""
+        self._used.add(key)
+        data: bytes | memoryview | None = self._new.get(key)
+        if data is None:
+            data = next((data for file in self._opened() if key in file.places and (data := file.data(key))), None)
+        return None if data is None else marshal.loads(data)
+
+    def add(self, key: Any, value: Any) -> None:
+        """Keep a value, from the end of this process on for others."""
+        self.ends_with_it()
+        self._used.add(key)
+        self._new[key] = marshal.dumps(value)
+
+    def ends_with_it(self) -> None:
+        """Store what there is to add when the process ends."""
+        if not self._ends:
+            self._ends = True
+            atexit.register(self.keep)
+
+    def keep(self) -> None:
+        """Store what this process has added, beside what others have stored meanwhile."""
+        path = _written(self.name)
+        if path is None:
+            return
+        if self._last is not None:
+            self._last()
+        if not self._new:
+            return
+        self._files = None
+        every: dict[Any, bytes | memoryview] = {
+            key: data for file in reversed(self._opened()) for key in file.places if (data := file.data(key))
+        }
+        every.update(self._new)
+        if sum(map(len, every.values())) > LIMIT:
+            every = {key: data for key, data in every.items() if key in self._used}
+        write(path, _joined(every))
+        self._files = None
+        self._new.clear()
+
+    def _opened(self) -> list[_File]:
+        if self._files is None:
+            paths = [path for path in _paths(self.name) if path is not None and path.exists()]
+            found = [stored_in_parts(path, _File) for path in paths]
+            self._files = [file for file in found if file is not None]
+        return self._files
+
+
+class _File:
+    """
+    The values of a file, each read when it is asked for.
+
+    The format and the version of byte code, the length and the checksum of a table, the table, and the values. The
+    table has the place and the checksum of each. They are short ones: Python's own byte code has none.
+    """
+
+    def __init__(self, contents: memoryview) -> None:
+        """Raises ValueError if the table is damaged."""
+        self.places: dict[Any, tuple[int, int, int]] = {}
+        if bytes(contents[: len(_FORMAT)]) != _FORMAT:
+            return  # of another version of Python, whose byte code has the same tag
+        start = len(_FORMAT) + 8
+        length, checksum = unpack("<II", contents[start - 8 : start])
+        table = contents[start : start + length]
+        if crc32(table) != checksum:
+            raise ValueError("it is damaged")
+        self.places = marshal.loads(table)
+        self._values = contents[start + length :]
+
+    def data(self, key: Any) -> memoryview:
+        """The bytes of a value; none if they are damaged."""
+        start, end, checksum = self.places[key]
+        data = self._values[start:end]
+        return data if crc32(data) == checksum else data[:0]
+
+
+def _joined(values: Mapping[Any, bytes | memoryview]) -> bytes:
+    """The contents of a file; see `_File`."""
+    places: dict[Any, tuple[int, int, int]] = {}
+    end = 0
+    for key, data in values.items():
+        places[key] = (end, end := end + len(data), crc32(data))
+    table = marshal.dumps(places)
+    return b"".join((_FORMAT, pack("<II", len(table), crc32(table)), table, *values.values()))
+
+
+def _paths(name: str) -> tuple[Path | None, Path | None]:
+    """The files for this version of Python, beside byte code and in the folder for caches; None where none is kept."""
+    if os.environ.get(VARIABLE) == "":
+        return None, None
+    beside = Path(cache_from_source(__file__)).with_suffix(f".{name}")  # __pycache__/kept.cpython-311.methods
+    return beside if _is_ours(beside.parent) else None, place(beside.suffixes, ".code", cache_folder)
+
+
+def _written(name: str) -> Path | None:
+    """The one of these that is written."""
+    beside, elsewhere = _paths(name)
+    writes = beside is not None and not sys.dont_write_bytecode and os.access(beside.parent, os.W_OK)
+    return beside if writes else elsewhere
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether only this user may write the folder."""
+    try:
+        with open_folder(folder):
+            return SUPPORTED
+    except (OSError, NotTrustedError):
+        return False

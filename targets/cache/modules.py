@@ -1,0 +1,139 @@
+"""
+The byte code of modules, many in one file.
+
+For each module Python looks through folders, then opens, reads and checks a file. A first compilation imports 500 of
+the compiler, xDSL and llvmlite, and that is a twelfth of its time. Here the source is asked for its size and time, as
+Python does, and the rest is in memory. Modules are the same: their loader differs from Python's in where it has the
+code from.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.util import MAGIC_NUMBER
+from types import CodeType, ModuleType
+from typing import Any
+
+from .definitions import kept_definitions
+from .kept import Kept
+
+_PACKAGES = frozenset((__name__.partition(".")[0], "xdsl", "llvmlite", "ml_dtypes"))
+
+
+class _KeptLoader(SourceFileLoader):
+    """Python's loader of sources, with code that it has already."""
+
+    def __init__(self, fullname: str, path: str, code: CodeType) -> None:
+        super().__init__(fullname, path)
+        self._code: CodeType | None = code
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        code, self._code = self._code, None
+        return super().get_code(fullname) if code is None else code
+
+
+class KeptModules:
+    """Finds modules of these packages whose code is kept; the last part of `sys.meta_path` finds others."""
+
+    def __init__(self) -> None:
+        self.kept = Kept("modules", self._add_found)
+        self._others: list[str] = []
+        """Modules of these packages whose code was not kept."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The module, if it is a part of a package in a single folder, and its source as it was."""
+        if path is None or len(path) != 1 or fullname.partition(".")[0] not in _PACKAGES:
+            return None
+        kept = self.kept.get((fullname, *path))
+        if kept is not None:
+            source, version, cached, is_package, code = kept
+            if version == _version(source):
+                return _spec(fullname, source, cached, is_package, marshal.loads(code))
+        if not self._others:
+            self.kept.ends_with_it()
+        self._others.append(fullname)
+        return None
+
+    def _add_found(self) -> None:
+        """Keep the byte code of the modules that Python has found otherwise."""
+        for fullname in self._others:
+            spec: Any = getattr(sys.modules.get(fullname), "__spec__", None)
+            if spec is None or type(spec.loader) is not SourceFileLoader or spec.cached is None:
+                continue
+            version, code = _version(spec.origin), _byte_code(spec.cached)
+            folder, is_package = os.path.dirname(spec.origin), spec.submodule_search_locations is not None
+            # The code is that of the source if it states its size and time, in whole seconds.
+            if version is not None and code is not None and code[:8] == _stated(version):
+                key = (fullname, os.path.dirname(folder) if is_package else folder)
+                self.kept.add(key, (spec.origin, version, spec.cached, is_package, code[8:]))
+        self._others.clear()
+
+
+def _version(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+def _stated(version: tuple[int, int]) -> bytes:
+    """Time and size as byte code states them."""
+    time, size = version
+    return b"".join((number & 0xFFFFFFFF).to_bytes(4, "little") for number in (time // 10**9, size))
+
+
+def _byte_code(path: str) -> bytes | None:
+    """Byte code from the size and time of its source on, if it is of this version of Python and states them."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError:
+        return None
+    start = MAGIC_NUMBER + bytes(4)
+    return data[len(start) :] if data.startswith(start) else None
+
+
+def _spec(fullname: str, source: str, cached: str, is_package: bool, code: CodeType) -> ModuleSpec:
+    spec = ModuleSpec(fullname, _KeptLoader(fullname, source, code), origin=source, is_package=is_package)
+    spec.has_location = True
+    spec.cached = cached
+    if spec.submodule_search_locations is not None:
+        spec.submodule_search_locations.append(os.path.dirname(source))
+    return spec
+
+
+MODULES = KeptModules()
+
+_lock = threading.Lock()
+_scopes = 0
+
+
+@contextmanager
+def kept_code() -> Generator[None]:
+    """
+    Use kept code for the modules that are imported inside, and for the methods of dataclasses there. Finders that
+    others have put before Python's go first.
+    """
+    global _scopes
+    with _lock:
+        if not _scopes:
+            at = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)
+            sys.meta_path.insert(at, MODULES)
+        _scopes += 1
+    try:
+        with kept_definitions():
+            yield
+    finally:
+        with _lock:
+            _scopes -= 1
+            if not _scopes and MODULES in sys.meta_path:
+                sys.meta_path.remove(MODULES)
