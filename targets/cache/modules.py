@@ -12,7 +12,6 @@ from __future__ import annotations
 import marshal
 import os
 import sys
-import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -113,27 +112,16 @@ def _spec(fullname: str, source: str, cached: str, is_package: bool, code: CodeT
 
 MODULES = KeptModules()
 
-_lock = threading.Lock()
-_scopes = 0
-
 
 @contextmanager
 def kept_code() -> Generator[None]:
     """
-    Use kept code for the modules that are imported inside, and for the methods of dataclasses there. Finders that
-    others have put before Python's go first.
+    Use kept code for the methods of dataclasses that are defined inside, and from now on for the modules of these
+    packages. Finders that others have put before Python's go first.
     """
-    global _scopes
-    with _lock:
-        if not _scopes:
-            at = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)
-            sys.meta_path.insert(at, MODULES)
-        _scopes += 1
-    try:
-        with kept_definitions():
-            yield
-    finally:
-        with _lock:
-            _scopes -= 1
-            if not _scopes and MODULES in sys.meta_path:
-                sys.meta_path.remove(MODULES)
+    if MODULES not in sys.meta_path:
+        # It stays: another thread that goes through the finders would miss one if this one were removed.
+        at = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)
+        sys.meta_path.insert(at, MODULES)
+    with kept_definitions():
+        yield

@@ -52,12 +52,12 @@ def _imported(monkeypatch: pytest.MonkeyPatch) -> tuple[list[ModuleType], KeptMo
     """The parts, as a new process imports them."""
     finder = KeptModules()
     monkeypatch.setattr(modules, "MODULES", finder)
+    monkeypatch.setattr(sys, "meta_path", [one for one in sys.meta_path if not isinstance(one, KeptModules)])
     for name in [name for name in sys.modules if name.startswith("kept_parts")]:
         monkeypatch.delitem(sys.modules, name)
     importlib.invalidate_caches()
     with kept_code():
         found = [importlib.import_module(f"kept_parts.{name}") for name in ("part", "inner", "inner.part")]
-    assert finder not in sys.meta_path
     finder.kept.keep()
     return found, finder
 
