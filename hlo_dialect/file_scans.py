@@ -1,5 +1,5 @@
 """
-What the texts of source files say, found without importing them, and remembered while the files stay as they are.
+Facts that source files state, found in their text without importing them, and remembered while it stays the same.
 
 Operations, rules and passes are found by the text of their files, so that a program imports only those that it needs.
 Reading hundreds of files takes a twentieth of a first compilation; asking for their sizes and times does not.

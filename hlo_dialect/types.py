@@ -13,7 +13,6 @@ import math
 from functools import cache, lru_cache
 from typing import Any, TypeAlias, cast
 
-import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -61,42 +60,34 @@ f64 = Float64Type()
 f16 = Float16Type()
 bf16 = BFloat16Type()
 
-_INT_DTYPES: dict[tuple[int, bool], Any] = {
-    (1, False): np.bool_,
-    (2, False): ml_dtypes.int2,
-    (4, False): ml_dtypes.int4,
-    (8, False): np.int8,
-    (16, False): np.int16,
-    (32, False): np.int32,
-    (64, False): np.int64,
-    (2, True): ml_dtypes.uint2,
-    (4, True): ml_dtypes.uint4,
-    (8, True): np.uint8,
-    (16, True): np.uint16,
-    (32, True): np.uint32,
-    (64, True): np.uint64,
+_INT_DTYPES: dict[tuple[int, bool], str] = {
+    (1, False): "bool",
+    **{(width, False): f"int{width}" for width in (2, 4, 8, 16, 32, 64)},
+    **{(width, True): f"uint{width}" for width in (2, 4, 8, 16, 32, 64)},
 }
-_FLOAT_DTYPES: dict[type, Any] = {
-    Float16Type: np.float16,
-    BFloat16Type: ml_dtypes.bfloat16,
-    Float32Type: np.float32,
-    Float64Type: np.float64,
-    Float8E3M4Type: ml_dtypes.float8_e3m4,
-    Float8E4M3Type: ml_dtypes.float8_e4m3,
-    Float8E4M3FNType: ml_dtypes.float8_e4m3fn,
-    Float8E4M3FNUZType: ml_dtypes.float8_e4m3fnuz,
-    Float8E4M3B11FNUZType: ml_dtypes.float8_e4m3b11fnuz,
-    Float8E5M2Type: ml_dtypes.float8_e5m2,
-    Float8E5M2FNUZType: ml_dtypes.float8_e5m2fnuz,
-    Float8E8M0FNUType: ml_dtypes.float8_e8m0fnu,
-    Float6E2M3FNType: ml_dtypes.float6_e2m3fn,
-    Float6E3M2FNType: ml_dtypes.float6_e3m2fn,
-    Float4E2M1FNType: ml_dtypes.float4_e2m1fn,
+"""By names, of which `dtype_named` makes dtypes: the package ml_dtypes is loaded where a program has such a type."""
+_NARROW_FLOAT_DTYPES: dict[type, str] = {
+    Float8E3M4Type: "float8_e3m4",
+    Float8E4M3Type: "float8_e4m3",
+    Float8E4M3FNType: "float8_e4m3fn",
+    Float8E4M3FNUZType: "float8_e4m3fnuz",
+    Float8E4M3B11FNUZType: "float8_e4m3b11fnuz",
+    Float8E5M2Type: "float8_e5m2",
+    Float8E5M2FNUZType: "float8_e5m2fnuz",
+    Float8E8M0FNUType: "float8_e8m0fnu",
+    Float6E2M3FNType: "float6_e2m3fn",
+    Float6E3M2FNType: "float6_e3m2fn",
+    Float4E2M1FNType: "float4_e2m1fn",
+}
+_FLOAT_DTYPES: dict[type, str] = {
+    Float16Type: "float16",
+    BFloat16Type: "bfloat16",
+    Float32Type: "float32",
+    Float64Type: "float64",
+    **_NARROW_FLOAT_DTYPES,
 }
 _is_float = one_of(*_FLOAT_DTYPES)
-_is_narrow_float = one_of(*(cls for cls, dtype in _FLOAT_DTYPES.items() if np.dtype(dtype).itemsize == 1))
-_FLOAT_DTYPE_SET = frozenset(np.dtype(dtype) for dtype in _FLOAT_DTYPES.values())
-_NARROW_INTEGER_WIDTHS = {np.dtype(dtype): width for (width, _), dtype in _INT_DTYPES.items() if width in (2, 4)}
+_is_narrow_float = one_of(*_NARROW_FLOAT_DTYPES)
 
 
 def _as_integer(element_type: Attribute) -> IntegerType[Any, Any] | None:
@@ -112,29 +103,34 @@ def numpy_dtype(element_type: Attribute) -> np.dtype[Any] | None:
         found = _INT_DTYPES.get((integer.width.data, is_unsigned(element_type)))
     elif isinstance(element_type, ComplexType):
         inner: Any = cast("ComplexType[Any]", element_type).element_type
-        parts: dict[Any, Any] = {f32: np.complex64, f64: np.complex128}
+        parts: dict[Any, str] = {f32: "complex64", f64: "complex128"}
         found = parts.get(inner)
     elif element_type.name == QUANTIZED:
         return numpy_dtype(cast(Any, element_type).storage)
     else:
         found = _FLOAT_DTYPES.get(type(element_type))
-    return None if found is None else np.dtype(found)
+    return None if found is None else dtype_named(found)
 
 
 @cache
 def element_type_of(dtype: np.dtype[Any]) -> Attribute | None:
     """The hlo element type of a NumPy dtype: the inverse of `numpy_dtype`; None where there is none."""
-    for (width, unsigned), found in _INT_DTYPES.items():
-        if dtype == np.dtype(found):
+    for (width, unsigned), name in _INT_DTYPES.items():
+        if _is_named(dtype, name):
             return IntegerType(width, Signedness.UNSIGNED if unsigned else Signedness.SIGNLESS)
-    for cls, found in _FLOAT_DTYPES.items():
-        if dtype == np.dtype(found):
+    for cls, name in _FLOAT_DTYPES.items():
+        if _is_named(dtype, name):
             return cast(Attribute, cls())
     if dtype == np.dtype(np.complex64):
         return ComplexType(f32)
     if dtype == np.dtype(np.complex128):
         return ComplexType(f64)
     return None
+
+
+def _is_named(dtype: np.dtype[Any], name: str) -> bool:
+    """Whether it is the dtype of that name: others, of another order of bytes, may have the name too."""
+    return dtype.name == name and dtype == dtype_named(name)
 
 
 @lru_cache(maxsize=4096)
@@ -187,14 +183,16 @@ def is_narrow_float(element_type: Attribute) -> bool:
     return _is_narrow_float(element_type)
 
 
+@cache
 def is_float_dtype(dtype: np.dtype[Any]) -> bool:
     """Whether the dtype is a real float type of hlo; the `kind` of ml_dtypes' types does not tell."""
-    return dtype in _FLOAT_DTYPE_SET
+    return any(_is_named(dtype, name) for name in _FLOAT_DTYPES.values())
 
 
+@cache
 def narrow_integer_width(dtype: np.dtype[Any]) -> int | None:
     """2 or 4 for ml_dtypes' integers of that width, None for other dtypes."""
-    return _NARROW_INTEGER_WIDTHS.get(dtype)
+    return next((width for (width, _), name in _INT_DTYPES.items() if width in (2, 4) and _is_named(dtype, name)), None)
 
 
 def bit_width(element_type: Attribute) -> int:

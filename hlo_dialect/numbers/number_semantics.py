@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-import ml_dtypes
 import numpy as np
 
 from ..types import Array, is_float_dtype, narrow_integer_width
@@ -22,8 +21,8 @@ Numbers: TypeAlias = Any
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 _C64, _C128 = np.dtype(np.complex64), np.dtype(np.complex128)
-_POWERS = np.dtype(ml_dtypes.float8_e8m0fnu)
-_WITHOUT_NAN = frozenset(map(np.dtype, (ml_dtypes.float4_e2m1fn, ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn)))
+_POWERS = "float8_e8m0fnu"
+_WITHOUT_NAN = frozenset(("float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"))
 
 
 def is_short_float(dtype: np.dtype[Any]) -> bool:
@@ -72,11 +71,11 @@ def round_to(value: Any, dtype: np.dtype[Any]) -> Array:
         return array
     if is_short_float(array.dtype):
         array = array.astype(_F32)
-    if dtype in _WITHOUT_NAN:
+    if dtype.name in _WITHOUT_NAN:
         array = np.where(np.isnan(array), array.dtype.type(-0.0), array)
     if array.dtype == _F64 and is_short_float(dtype) and dtype != np.float16:
         array = _round_f64_to_odd_f32(array)
-    if dtype == _POWERS:
+    if dtype.name == _POWERS:
         # ml_dtypes takes every f32 denormal above the least power to the next one.
         least = array.dtype.type(2.0**-127)
         array = np.where((array > 0) & (array < least * array.dtype.type(1.5)), least, array)
@@ -347,7 +346,7 @@ def reduce_precision(x: Numbers, exponent_bits: int, mantissa_bits: int) -> Numb
     Floats of 8 bits or less are taken as f16, which has them all but the powers of two (f8E8M0FNU), those as f32.
     """
     if x.dtype.kind != "f" or x.dtype.itemsize == 1:
-        half = x.dtype.itemsize == 1 and x.dtype != _POWERS
+        half = x.dtype.itemsize == 1 and x.dtype.name != _POWERS
         wide = x.astype(np.float16 if half else _F32)
         return round_to(reduce_precision(wide, exponent_bits, mantissa_bits), x.dtype)
     source_exponent, source_mantissa = _FLOAT_FORMATS[x.dtype.itemsize]

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
@@ -163,6 +162,8 @@ def magnitude_mask(dtype: np.dtype[Any]) -> int:
     """The bits of a float below its sign; all bits of a format without a sign."""
     if dtype.name == "float8_e8m0fnu":
         return 0xFF
+    import ml_dtypes  # which takes a while
+
     bits: int = cast(Any, ml_dtypes).finfo(dtype).bits
     return (1 << (bits - 1)) - 1
 

@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
-import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
@@ -72,6 +71,8 @@ def _extreme(dtype: np.dtype[Any], end: str) -> Any:
         return end == "max"
     if is_float_dtype(dtype):
         return -np.inf if end == "min" else np.inf
+    import ml_dtypes  # which takes a while
+
     return None if dtype.kind == "c" else getattr(ml_dtypes.iinfo(dtype), end)
 
 

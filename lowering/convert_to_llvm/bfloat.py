@@ -10,7 +10,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, cast
 
-import ml_dtypes
 import numpy as np
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
@@ -27,6 +26,7 @@ from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from ...dialects.support.editing import erase_op, insert_before, replace_uses
 from ...dialects.support.llvm_layout import Vector, integer
 from ...dialects.support.rewriting import set_type
+from ...hlo_dialect.types import dtype_named
 from ...hlo_dialect.walking import operations_in
 
 BITS = integer(16)
@@ -63,7 +63,7 @@ def _bits_attribute(attr: Attribute, half: bool) -> Attribute:
         number = cast("FloatAttr[Any]", attr)
         if bits_type(number.type, half) != BITS:
             return number
-        dtype = ml_dtypes.bfloat16 if isinstance(number.type, BFloat16Type) else np.float16
+        dtype = dtype_named("bfloat16" if isinstance(number.type, BFloat16Type) else "float16")
         with np.errstate(over="ignore"):
             return IntegerAttr(int(np.asarray(number.value.data, dtype).view(np.int16)), BITS)
     if isinstance(attr, DenseIntOrFPElementsAttr):

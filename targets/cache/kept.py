@@ -1,8 +1,8 @@
 """
-What processes would learn of installed files again and again, in one file each beside the byte code of the compiler.
+Facts of installed files that processes would learn again and again, in one file each beside the compiler's byte code.
 
-Python keeps the byte code of a module in `__pycache__`; what is kept here follows from installed files just as that
-does. Where the folder is not this user's, or Python writes no byte code, the folder for caches takes its place.
+Python keeps the byte code of a module in `__pycache__`; these facts follow from installed files just as that does.
+Where the folder is not this user's, or Python writes no byte code, the folder for caches takes its place.
 """
 
 from __future__ import annotations
@@ -144,8 +144,10 @@ def _written(name: str) -> Path | None:
 
 def _is_ours(folder: Path) -> bool:
     """Whether only this user may write the folder."""
+    if not SUPPORTED:
+        return False
     try:
         with open_folder(folder):
-            return SUPPORTED
+            return True
     except (OSError, NotTrustedError):
         return False

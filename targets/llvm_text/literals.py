@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from typing import Any, cast
 
-import ml_dtypes
 import numpy as np
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
@@ -22,14 +21,19 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.types import dtype_named
 from .types import type_text
 
-_SCALARS: dict[type, Any] = {
-    Float16Type: np.dtype(np.float16),
-    BFloat16Type: np.dtype(ml_dtypes.bfloat16),
-    Float32Type: np.dtype(np.float32),
-    Float64Type: np.dtype(np.float64),
+_SCALARS: dict[type, str] = {
+    Float16Type: "float16",
+    BFloat16Type: "bfloat16",
+    Float32Type: "float32",
+    Float64Type: "float64",
 }
+
+
+def _dtype(type_: Attribute) -> np.dtype[Any]:
+    return cast("np.dtype[Any]", dtype_named(_SCALARS[type(type_)]))
 
 
 def attribute_literal(op: Operation, attr: Attribute, type_: Attribute) -> str:
@@ -39,7 +43,7 @@ def attribute_literal(op: Operation, attr: Attribute, type_: Attribute) -> str:
     if isinstance(attr, FloatAttr) and type(type_) in _SCALARS:
         value = cast("FloatAttr[Any]", attr).value.data
         with np.errstate(over="ignore"):
-            return float_literal(np.array(value, _SCALARS[type(type_)]).tobytes(), type_)
+            return float_literal(np.array(value, _dtype(type_)).tobytes(), type_)
     if isinstance(attr, DenseIntOrFPElementsAttr) and isinstance(type_, VectorType):
         return _vector_literal(cast("DenseIntOrFPElementsAttr[Any]", attr), cast("VectorType[Any]", type_))
     fail(op, f"has a constant of type {type_}, which the LLVM IR writer does not support")
@@ -121,7 +125,7 @@ def global_initializer(op: llvm.GlobalOp, data: bytes | None) -> str:
 def _element_bytes(type_: Attribute) -> int:
     if isinstance(type_, IntegerType):
         return max(1, cast("IntegerType[Any, Any]", type_).width.data // 8)
-    return int(_SCALARS[type(type_)].itemsize)
+    return _dtype(type_).itemsize
 
 
 def symbol(name: str) -> str:

@@ -174,3 +174,15 @@ def test_files_of_another_python_are_not_used(folder: Path, monkeypatch: pytest.
     again = Definitions()
     again.code_of(TEXT)
     assert again.compiled == 1
+
+
+def test_a_system_without_owners_of_files_keeps_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "__pycache__").mkdir(0o700)
+    monkeypatch.setattr(kept.sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(kept, "SUPPORTED", False)
+    monkeypatch.setattr(files, "SUPPORTED", False)
+    monkeypatch.delenv(files.VARIABLE)
+    found = Definitions()
+    found.code_of(TEXT)
+    found.kept.keep()
+    assert [path.name for path in folder.iterdir()] == ["__pycache__"] and not list((folder / "__pycache__").iterdir())

@@ -11,7 +11,6 @@ import re
 from collections.abc import Sequence
 from typing import Any, cast
 
-import ml_dtypes
 import numpy as np
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ArrayAttr, FloatData, IntAttr, IntegerType, Signedness
@@ -129,6 +128,8 @@ def _expressed(parser: AttrParser, name: str, position: int) -> Attribute:
 
 def _range(expressed: Attribute) -> tuple[float, float]:
     """The smallest and the largest positive number of a float type."""
+    import ml_dtypes  # which takes a while
+
     info = cast(Any, ml_dtypes).finfo(cast("np.dtype[Any]", numpy_dtype(expressed)))
     return float(info.smallest_subnormal), float(info.max)
 
