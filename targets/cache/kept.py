@@ -12,6 +12,7 @@ import marshal
 import os
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.util import MAGIC_NUMBER, cache_from_source
 from pathlib import Path
 from struct import pack, unpack
@@ -83,8 +84,10 @@ class Kept:
 
     def _opened(self) -> list[_File]:
         if self._files is None:
+            written = _written(self.name)
             paths = [path for path in _paths(self.name) if path is not None and path.exists()]
-            found = [stored_in_parts(path, _File) for path in paths]
+            # First that to which values of changed files are added.
+            found = [stored_in_parts(path, _File) for path in sorted(paths, key=lambda path: path != written)]
             self._files = [file for file in found if file is not None]
         return self._files
 
@@ -103,6 +106,8 @@ class _File:
         if bytes(contents[: len(_FORMAT)]) != _FORMAT:
             return  # of another version of Python, whose byte code has the same tag
         start = len(_FORMAT) + 8
+        if len(contents) < start:
+            raise ValueError("it is damaged")
         length, checksum = unpack("<II", contents[start - 8 : start])
         table = contents[start : start + length]
         if crc32(table) != checksum:
@@ -142,6 +147,7 @@ def _written(name: str) -> Path | None:
     return beside if writes else elsewhere
 
 
+@cache
 def _is_ours(folder: Path) -> bool:
     """Whether only this user may write the folder."""
     if not SUPPORTED:

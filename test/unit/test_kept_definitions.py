@@ -139,11 +139,14 @@ def test_it_is_beside_byte_code_where_python_writes_that(folder: Path, monkeypat
         assert found.compiled == number
     assert not list(folder.glob("*.code"))
     assert [path.name[-8:] for path in (folder / "__pycache__").iterdir()] == [".methods"]
-    # Read from there also by a process that would not write it.
+    # Read from there also by a process that would not write it, and what that adds goes before.
     monkeypatch.setattr(kept.sys, "dont_write_bytecode", True)
     found = Definitions()
     found.code_of(TEXT)
     assert found.compiled == 0
+    found.kept.add(TEXT, compile("changed", "<string>", "exec"))
+    found.kept.keep()
+    assert list(folder.glob("*.code")) and Definitions().code_of(TEXT).co_names == ("changed",)
 
 
 def test_byte_code_that_others_may_write_is_not_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
