@@ -51,7 +51,7 @@ class CpuExecutable(Executable):
         self._packed = struct.Struct(f"{count}N").pack
         self._profile = np.zeros((max(1, len(facts.kernels)), 2), np.int64)
         self.may_take_long = facts.loops or estimated_seconds(facts) > LONG
-        """Whether Ctrl-C during a run must be seen before it ends; cleared when a program with loops ends soon."""
+        """Whether Ctrl-C during a run must be seen before it ends; cleared when a run has ended soon."""
         self._new = tuple(array_maker(*output) for output in self._outputs)
         self._new_result = self._new[0] if len(self._new) == 1 else None
         """Makes the memory of the result of a call that returns one array."""
@@ -237,15 +237,26 @@ class CpuExecutable(Executable):
         if self.may_take_long and self._callbacks is None:
             start = time.monotonic()
             run_interruptibly(lambda: self._call(pointers, held), arena)
-            if self.facts.loops and time.monotonic() - start < LONG / 10:
-                self.may_take_long = estimated_seconds(self.facts) > LONG
-                self._direct = self._direct_call()
+            self._learn(time.monotonic() - start)
             return
         try:
             self._call(pointers, held)
         finally:
             if arena is not None:
                 POOL.give_back(arena)
+
+    def _learn(self, seconds: float) -> None:
+        """
+        Wait for no further run if this one has shown that none takes long: waking another thread, which often begins on
+        the processor of a thread of the pool, takes half a millisecond.
+
+        Without loops each run takes as long, but for other threads and processes; with loops, what one iteration takes
+        is estimated.
+        """
+        if seconds < (LONG / 10 if self.facts.loops else LONG / 2):
+            self.may_take_long = self.facts.loops and estimated_seconds(self.facts) > LONG
+            if not self.may_take_long:
+                self._direct = self._direct_call()
 
     def _call(self, pointers: list[int], held: object) -> None:
         """Run on buffers at these addresses; `held` owns them, and lives as long as this call."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import ml_dtypes
@@ -11,7 +12,7 @@ import pytest
 
 import xhlo
 from counting import calls
-from xhlo.targets.cpu import direct_calls
+from xhlo.targets.cpu import direct_calls, executable
 from xhlo.targets.cpu.executable import CpuExecutable
 
 pytestmark = pytest.mark.skipif(not direct_calls.are_possible(), reason="arrays lie differently in this Python")
@@ -103,6 +104,20 @@ def test_results_of_several_types_and_ranks() -> None:
         [[2, 4, 6]],
     )
     assert not np.shares_memory(a, d)
+
+
+def test_no_thread_waits_once_a_run_has_ended_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    product = compiled("func.func @main(%x: tensor<400x400xf32>) -> tensor<400x400xf32> {\n"
+                       "  %0 = hlo.dot_general %x, %x, contracting_dims = [1] x [0] : "
+                       "(tensor<400x400xf32>, tensor<400x400xf32>) -> tensor<400x400xf32>\n"
+                       "  return %0 : tensor<400x400xf32>\n}")  # fmt: skip
+    assert product.may_take_long
+    x = np.eye(400, dtype=np.float32)
+    for seconds, waits in ((0.2, True), (0.01, False)):
+        times = iter((1.0, 1.0 + seconds))
+        monkeypatch.setattr(executable, "time", SimpleNamespace(monotonic=times.__next__))
+        np.testing.assert_array_equal(product(x), x)
+        assert product.may_take_long is waits
 
 
 def test_trees_are_returned_as_trees(doubled: CpuExecutable) -> None:
