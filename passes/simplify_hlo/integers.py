@@ -1,18 +1,29 @@
-"""Rules for integers: quotients and remainders by powers of two, and powers, as shifts, masks and products."""
+"""
+Rules for integers: quotients and remainders by powers of two, and powers, as shifts, masks and products; reductions of
+which only the last bits are used.
+"""
 
 from __future__ import annotations
 
 from xdsl.ir import Operation
 
 from ...hlo_dialect.expressions.tensor import Tensor
+from ...hlo_dialect.ops.conversion import ConvertOp
 from ...hlo_dialect.ops.creation import splat_of
-from ...hlo_dialect.ops.elementwise_binary import DivideOp, PowerOp, RemainderOp
+from ...hlo_dialect.ops.elementwise_binary import AddOp, AndOp, DivideOp, MultiplyOp, OrOp, PowerOp, RemainderOp, XorOp
+from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import bit_width, element_of, is_integer, is_unsigned, shape_of
 from .rewrite import Rewrite, by, simplifications, start
 
 LARGEST_POWER = 32
 """The largest exponent for which products are cheaper than a loop."""
+
+_FROM_LAST_BITS = (AddOp, AndOp, MultiplyOp, OrOp, XorOp)
+"""Operations whose last bits follow from those of their operands."""
+
+LEAST_ROW = 16
+"""Elements of a row from which its sum gains from a narrow type: LLVM adds up shorter ones in one vector anyway."""
 
 
 def _integer(op: Operation) -> int | None:
@@ -74,3 +85,30 @@ def integer_power(op: Operation) -> Rewrite | None:
         exponent >>= 1
         square = square * square if exponent else square
     return by(square.like(1) if product is None else product)
+
+
+@simplifications.on(ConvertOp)
+def reduce_in_narrow_integers(op: Operation) -> Rewrite | None:
+    """
+    `convert(reduce(convert(x)))` of integers that are widened for the reduction, and of whose result the last bits are
+    kept, reduces these bits: as many more elements fit in a vector.
+
+    Sums, products and bitwise operations of integers do not carry from higher bits to lower ones.
+    """
+    reduce, last = op.operands[0].owner, element_of(op.results[0])
+    if not isinstance(reduce, ReduceOp) or len(reduce.inputs) != 1 or not op.operands[0].has_one_use():
+        return None
+    widened, wide = reduce.inputs[0].owner, element_of(reduce.inputs[0])
+    combiner = single_combiner(reduce.body)
+    if not isinstance(widened, ConvertOp) or not isinstance(combiner, _FROM_LAST_BITS):
+        return None
+    first = element_of(widened.operands[0])
+    if not all(map(is_integer, (first, wide, last))) or element_of(reduce.outs[0]) != wide:
+        return None
+    if not max(8, bit_width(first)) <= bit_width(last) < bit_width(wide):
+        return None
+    shape = shape_of(widened.operands[0])
+    if len(shape) - 1 in reduce.dims and shape[-1] < LEAST_ROW:
+        return None
+    x, init = start(widened.operands[0]), reduce.init_values[0]
+    return by(x.convert(last).reduce(type(combiner), Tensor(x.builder, init).convert(last), reduce.dims))

@@ -34,3 +34,43 @@ func.func @power(%x: tensor<8xi32>) -> tensor<8xi32> {
   %0 = hlo.power %x, %c : tensor<8xi32>
   return %0 : tensor<8xi32>
 }
+
+// The last bits of a sum follow from those of its terms.
+
+// CHECK-LABEL: func.func @narrow_sum(
+// CHECK:         %[[S:.*]] = hlo.reduce(%x init: %{{.*}}) applies hlo.add across dimensions = [0] : (tensor<8x4xui8>, tensor<ui8>) -> tensor<4xui8>
+// CHECK-NEXT:    return %[[S]]
+func.func @narrow_sum(%x: tensor<8x4xui8>) -> tensor<4xui8> {
+  %c = hlo.constant dense<0> : tensor<ui32>
+  %0 = hlo.convert %x : (tensor<8x4xui8>) -> tensor<8x4xui32>
+  %1 = hlo.reduce(%0 init: %c) applies hlo.add across dimensions = [0] : (tensor<8x4xui32>, tensor<ui32>) -> tensor<4xui32>
+  %2 = hlo.convert %1 : (tensor<4xui32>) -> tensor<4xui8>
+  return %2 : tensor<4xui8>
+}
+
+// A maximum needs the first bits, and a conversion to i1 all of them.
+
+// CHECK-LABEL: func.func @whole_numbers(
+// CHECK:         hlo.reduce{{.*}}tensor<4xi32>
+// CHECK:         hlo.reduce{{.*}}tensor<4xi32>
+func.func @whole_numbers(%x: tensor<8x4xi16>) -> (tensor<4xi8>, tensor<4xi1>) {
+  %c = hlo.constant dense<0> : tensor<i32>
+  %0 = hlo.convert %x : (tensor<8x4xi16>) -> tensor<8x4xi32>
+  %1 = hlo.reduce(%0 init: %c) applies hlo.maximum across dimensions = [0] : (tensor<8x4xi32>, tensor<i32>) -> tensor<4xi32>
+  %2 = hlo.convert %1 : (tensor<4xi32>) -> tensor<4xi8>
+  %3 = hlo.reduce(%0 init: %c) applies hlo.add across dimensions = [0] : (tensor<8x4xi32>, tensor<i32>) -> tensor<4xi32>
+  %4 = hlo.convert %3 : (tensor<4xi32>) -> tensor<4xi1>
+  return %2, %4 : tensor<4xi8>, tensor<4xi1>
+}
+
+// A row of eight bytes does not fill a vector.
+
+// CHECK-LABEL: func.func @short_rows(
+// CHECK:         hlo.reduce{{.*}}tensor<4xui32>
+func.func @short_rows(%x: tensor<4x8xui8>) -> tensor<4xui8> {
+  %c = hlo.constant dense<0> : tensor<ui32>
+  %0 = hlo.convert %x : (tensor<4x8xui8>) -> tensor<4x8xui32>
+  %1 = hlo.reduce(%0 init: %c) applies hlo.add across dimensions = [1] : (tensor<4x8xui32>, tensor<ui32>) -> tensor<4xui32>
+  %2 = hlo.convert %1 : (tensor<4xui32>) -> tensor<4xui8>
+  return %2 : tensor<4xui8>
+}
