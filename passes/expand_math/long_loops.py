@@ -27,10 +27,10 @@ def _number(value: SSAValue) -> int | None:
     return cast("IntegerAttr[Any]", constant).value.data if isinstance(constant, IntegerAttr) else None
 
 
-def move_before(made: Block, loop: scf.ForOp) -> None:
-    """Move the operations of a block before a loop, to whose location they belong."""
+def move_before(made: Block, place: Operation) -> None:
+    """Move the operations of a block before another, such as a loop, to whose location they belong."""
     ops = list(made.ops)
     for op in ops:
         op.detach()
-        op.location = loop.location
-    cast(Block, loop.parent).insert_ops_before(ops, loop)
+        op.location = place.location
+    cast(Block, place.parent).insert_ops_before(ops, place)

@@ -68,6 +68,35 @@ def test_zeros_and_nan(dtype: Float) -> None:
             assert got[numbers].tobytes() == want[numbers].tobytes()
 
 
+SPECIAL = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan)
+COMBINED = len(SPECIAL) ** 4
+CHAINS = f"""func.func @main(%x: tensor<4x{COMBINED}xTYPE>, %a: tensor<{COMBINED}xTYPE>, %b: tensor<{COMBINED}xTYPE>,
+    %c: tensor<{COMBINED}xTYPE>) -> (tensor<{COMBINED}xTYPE>, tensor<{COMBINED}xTYPE>) {{
+  %init = stablehlo.constant dense<INIT> : tensor<TYPE>
+  %0 = stablehlo.reduce(%x init: %init) applies stablehlo.EXTREME across dimensions = [0] :
+    (tensor<4x{COMBINED}xTYPE>, tensor<TYPE>) -> tensor<{COMBINED}xTYPE>
+  %1 = stablehlo.EXTREME %a, %b : tensor<{COMBINED}xTYPE>
+  %2 = stablehlo.EXTREME %c, %1 : tensor<{COMBINED}xTYPE>
+  return %0, %2 : tensor<{COMBINED}xTYPE>, tensor<{COMBINED}xTYPE>
+}}"""
+"""The extremes of columns, and of three arrays, which are chains of operations."""
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("extreme", "sign"), [("maximum", -1), ("minimum", 1)])
+def test_chains_of_zeros_and_nan(extreme: str, sign: int, dtype: Float) -> None:
+    type_ = "f32" if dtype is np.float32 else "f64"
+    init = np.array(sign * np.inf, dtype).tobytes()[::-1].hex()
+    text = CHAINS.replace("TYPE", type_).replace("INIT", f"0x{init}").replace("EXTREME", extreme)
+    x = np.array(np.meshgrid(*[np.array(SPECIAL, dtype)] * 4)).reshape(4, COMBINED)
+    columns, three = (np.asarray(result) for result in xhlo.compile(text)(x, x[0], x[1], x[2]))
+    for got, values in ((columns, x), (three, x[:3])):
+        want = expected(values.T, extreme == "maximum")
+        numbers = ~np.isnan(want)
+        assert np.array_equal(np.isnan(got), ~numbers)
+        assert got[numbers].tobytes() == want[numbers].tobytes()
+
+
 MASKED = """func.func @main(%x: tensor<24x300xTYPE>) -> (tensor<24xTYPE>, tensor<24xTYPE>, tensor<24xi1>) {
   %low = stablehlo.constant dense<LOW> : tensor<TYPE>
   %high = stablehlo.constant dense<HIGH> : tensor<TYPE>

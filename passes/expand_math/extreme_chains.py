@@ -1,0 +1,85 @@
+"""
+The greatest or least of several floats, with the rules for NaN and for the signs of zeros applied once to all of them.
+
+    maximumf(maximumf(x, y), z)     # NaN if one of them is, and 0 above -0
+
+x86 compares and selects floats in one instruction, but takes five more for these rules. NaN in two values is found by
+one comparison. Signs matter only if the result is zero: then no value lies beyond it, and the signs of all values say
+whether there is a zero of the other sign.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from ...dialects.support.editing import erase_op, replace_uses
+from ...dialects.support.scalar import Scalar, constant, width_of
+from .long_loops import move_before
+
+LEAST = 3
+"""Values from which the rules take fewer instructions together: two take six either way."""
+
+_EXTREMES = (arith.MaximumfOp, arith.MinimumfOp)
+
+
+def ends_chain(op: Operation) -> bool:
+    """Whether an operation is the last of a chain of maxima, or of minima, that is shorter as one."""
+    if not isinstance(op, _EXTREMES) or not isinstance(op.result.type, (Float32Type, Float64Type)):
+        return False
+    user = op.result.get_user_of_unique_use()
+    if user is not None and _goes_on(op.result, user):
+        return False
+    values = _values(op)
+    return len(values) >= LEAST and not any(map(_is_carried, values))
+
+
+def _goes_on(value: SSAValue, user: Operation) -> bool:
+    """Whether a value is the result of the same operation as its only user, in one block."""
+    op = value.owner
+    return type(op) is type(user) and isinstance(op, Operation) and op.parent is user.parent and value.has_one_use()
+
+
+def _values(op: Operation) -> list[SSAValue]:
+    """The values of which a chain finds the greatest or least, in their order."""
+    found: list[SSAValue] = []
+    waiting = list(reversed(op.operands))
+    while waiting:
+        value = waiting.pop()
+        owner = value.owner
+        if isinstance(owner, Operation) and _goes_on(value, op):
+            waiting.extend(reversed(owner.operands))
+        else:
+            found.append(value)
+    return found
+
+
+def _is_carried(value: SSAValue) -> bool:
+    """Whether a loop carries the value: LLVM makes vectors of a maximum that it knows as such."""
+    return isinstance(value, BlockArgument) and value.index > 0 and isinstance(value.owner.parent_op(), scf.ForOp)
+
+
+def replace_chain(op: Operation) -> None:
+    """Replace a chain of which `ends_chain` holds."""
+    block, type_ = Block(), op.results[0].type
+    values = [Scalar(block, value) for value in _values(op)]
+    is_maximum = isinstance(op, arith.MaximumfOp)
+    found = reduce(lambda x, y: y.compare("gt" if is_maximum else "lt", x).select(y, x), values)
+    pairs = zip(values[::2], [*values[1::2], values[-1]], strict=False)
+    is_nan = reduce(lambda x, y: x | y, (x.compare("uno", y) for x, y in pairs))
+    signs = reduce(lambda x, y: x & y if is_maximum else x | y, (value.bits() for value in values))
+    zero = (signs & -(1 << width_of(type_) - 1)).bitcast(type_)
+    found = found.compare("eq", 0.0).select(zero, found)
+    found = is_nan.select(constant(block, math.nan, type_), found)
+    move_before(block, op)
+    replace_uses(op.results[0], found.value)
+    done = [op]
+    while done:
+        last = done.pop()
+        inner = [value.owner for value in last.operands if _goes_on(value, last)]
+        erase_op(last)
+        done += [each for each in inner if isinstance(each, Operation)]

@@ -1,0 +1,58 @@
+// RUN: hlo-opt %s --expand-math | filecheck %s
+// RUN: hlo-opt %s -p 'expand-math{vector_bits=128}' | filecheck %s --check-prefix=NATIVE
+
+// Three values are compared without regard to NaN and signs, which are looked at once: NaN in pairs, and the signs of all
+// if the greatest is a zero.
+// CHECK-LABEL: @greatest
+// CHECK-NOT:     arith.maximumf
+// CHECK:         %[[G:.*]] = arith.cmpf ogt, %y, %x : f32
+// CHECK-NEXT:    %[[M:.*]] = arith.select %[[G]], %y, %x : f32
+// CHECK-NEXT:    %[[H:.*]] = arith.cmpf ogt, %z, %[[M]] : f32
+// CHECK-NEXT:    %[[N:.*]] = arith.select %[[H]], %z, %[[M]] : f32
+// CHECK-NEXT:    %[[P:.*]] = arith.cmpf uno, %x, %y : f32
+// CHECK-NEXT:    %[[Q:.*]] = arith.cmpf uno, %z, %z : f32
+// CHECK-NEXT:    %[[NAN:.*]] = arith.ori %[[P]], %[[Q]] : i1
+// CHECK:         arith.andi
+// CHECK:         arith.andi
+// CHECK:         %[[ZERO:.*]] = arith.bitcast %{{.*}} : i32 to f32
+// CHECK:         %[[IS:.*]] = arith.cmpf oeq, %[[N]], %{{.*}} : f32
+// CHECK-NEXT:    %[[R:.*]] = arith.select %[[IS]], %[[ZERO]], %[[N]] : f32
+// CHECK:         arith.select %[[NAN]], %{{.*}}, %[[R]] : f32
+// NATIVE-LABEL: @greatest
+// NATIVE-COUNT-2: arith.maximumf
+func.func private @greatest(%x: f32, %y: f32, %z: f32) -> f32 attributes {hlo.kernel = "loop"} {
+  %0 = arith.maximumf %x, %y : f32
+  %1 = arith.maximumf %0, %z : f32
+  func.return %1 : f32
+}
+
+// Two values; a maximum that is used twice; a maximum of minima: no chains.
+// CHECK-LABEL: @no_chains
+// CHECK-COUNT-2: arith.maximumf
+// CHECK-COUNT-2: arith.minimumf
+// CHECK:         arith.maximumf
+func.func private @no_chains(%x: f32, %y: f32, %z: f32) -> (f32, f32, f32) attributes {hlo.kernel = "loop"} {
+  %0 = arith.maximumf %x, %y : f32
+  %1 = arith.maximumf %0, %z : f32
+  %2 = arith.minimumf %x, %y : f32
+  %3 = arith.minimumf %z, %y : f32
+  %4 = arith.maximumf %2, %3 : f32
+  func.return %0, %1, %4 : f32, f32, f32
+}
+
+// What a loop carries stays a maximum, of which LLVM makes vectors.
+// CHECK-LABEL: @carried
+// CHECK-COUNT-2: arith.maximumf
+func.func private @carried(%a: memref<64xf32>, %b: memref<64xf32>, %start: f32) -> f32 attributes {hlo.kernel = "reduce"} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %end = arith.constant 64 : index
+  %r = scf.for %i = %zero to %end step %one iter_args(%m = %start) -> (f32) {
+    %x = memref.load %a[%i] : memref<64xf32>
+    %y = memref.load %b[%i] : memref<64xf32>
+    %0 = arith.maximumf %m, %x : f32
+    %1 = arith.maximumf %0, %y : f32
+    scf.yield %1 : f32
+  }
+  func.return %r : f32
+}
