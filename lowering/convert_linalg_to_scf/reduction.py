@@ -21,6 +21,7 @@ from typing import cast
 
 from xdsl.ir import SSAValue
 
+from ...dialects.support.buffer_ops import byte_size
 from ...dialects.support.buffers import memref_type, row_major
 from ...dialects.support.kernel import CONTRACTION
 from ...dialects.support.scalar import width_of
@@ -56,6 +57,9 @@ MULTIPLICATIONS = 2
 
 MAX_UNROLLED = 12
 """Most operations of a body that is small enough to unroll."""
+
+FETCHED_ROW, FETCHED = 1024, 12 * CPU.l2_bytes
+"""Bytes of a row, and of all rows, from which processors fetch ahead of one that is read by itself."""
 
 LONG_CHOICE = 16
 """Elements from which a row that chooses is reduced in vectors."""
@@ -323,6 +327,8 @@ class ReductionEmitter:
         # Chunks of an even multiple leave no rest.
         whole = inner == self.whole
         middle = upper if whole else lower + (upper - lower) // PASS_ROWS * PASS_ROWS
+        if self._is_fetched_ahead(emitter.nest, column, inner):
+            middle, whole = lower, False
 
         with emitter.loops(outer, bounds, innermost=False):
             if middle != lower:
@@ -331,6 +337,21 @@ class ReductionEmitter:
             if not whole and middle != upper:
                 with self.builder.loop(middle, upper) as first:
                     self._emit_pass(emitter, column, tile, inner, [first])
+
+    @staticmethod
+    def _is_fetched_ahead(nest: Nest, column: int, inner: int) -> bool:
+        """
+        Whether one row in each pass is faster: processors fetch what follows in long rows, but not in several side by
+        side, on whose lines a pass waits if they come from beyond the second-level cache. The longest rows are better
+        added to accumulators some at a time, as these fill the first-level cache.
+        """
+        for read in nest.inputs:
+            if isinstance(read, Access) and read.strides[column] == 1 and read.strides[inner]:
+                buffer = buffer_of(read.root)
+                row = nest.sizes[column] * (width_of(buffer.element_type) // 8)
+                if FETCHED_ROW <= row <= CPU.l1_bytes // 4 and byte_size(buffer) >= FETCHED:
+                    return True
+        return False
 
     def _emit_pass(self, emitter: NestEmitter, column: int, tile: Bounds, inner: int, rows: Sequence[Index]) -> None:
         """Combine the elements of some rows into the tile."""

@@ -104,3 +104,37 @@ func.func private @narrow(%a: memref<1026x3xf32>, %o: memref<3xf32>) attributes 
   }
   func.return
 }
+
+// Columns of 16 MB: each pass over the accumulators reads one row, which the processor fetches ahead.
+// CHECK-LABEL: func.func private @far_columns
+// CHECK:         "scf.parallel"
+// CHECK:           arith.maximumf
+// CHECK-NOT:       arith.maximumf
+// CHECK:           scf.reduce
+func.func private @far_columns(%a: memref<16384x256xf32>, %o: memref<256xf32>) attributes {hlo.kernel = "reduce"} {
+  %init = arith.constant 0xFF800000 : f32
+  linalg.fill ins(%init : f32) outs(%o : memref<256xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%a : memref<16384x256xf32>) outs(%o : memref<256xf32>) {
+  ^bb(%x: f32, %z: f32):
+    %s = arith.maximumf %z, %x : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+
+// Columns in the caches: four rows, so that accumulators are loaded and stored less often.
+// CHECK-LABEL: func.func private @near_columns(
+// CHECK:         "scf.parallel"
+// CHECK-COUNT-4:   arith.maximumf
+// CHECK-NOT:       arith.maximumf
+// CHECK:           scf.reduce
+func.func private @near_columns(%a: memref<64x256xf32>, %o: memref<256xf32>) attributes {hlo.kernel = "reduce"} {
+  %init = arith.constant 0xFF800000 : f32
+  linalg.fill ins(%init : f32) outs(%o : memref<256xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%a : memref<64x256xf32>) outs(%o : memref<256xf32>) {
+  ^bb(%x: f32, %z: f32):
+    %s = arith.maximumf %z, %x : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
