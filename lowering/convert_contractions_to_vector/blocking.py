@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, IntegerType, i32
@@ -144,8 +145,14 @@ def pairs_bfloats(product: Contraction, machine: Machine) -> bool:
     )
 
 
+BYTES = 4
+"""Bytes of a group that are multiplied together, unsigned by signed."""
+
 MOST_VECTORS = 3
 """Vectors of each row of a block."""
+
+LOW = 8
+"""Rows of a block whose lines of C share a set of the L1 cache with no other of them, whatever their distance."""
 
 
 def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTORS, packed: bool = False) -> Blocking:
@@ -156,7 +163,8 @@ def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTO
     bytes_each = machine.vector_bits // 8 // lanes
     m, n, k = product.m.size, product.n.size, -(-product.k.size // group)
     spare = spare_registers(product, group)
-    mr, vectors = _shape(m, n, lanes, machine.registers, spare, min(most_vectors, MOST_VECTORS))
+    cost = _cost_of_bytes(m, n, k, lanes) if group == BYTES else _cost(m, n, lanes)
+    mr, vectors = _shape(m, cost, machine.registers, spare, min(most_vectors, MOST_VECTORS))
     nr = lanes * vectors
     passes = max(1, -(-k * nr * bytes_each // DEEP))
     kc = -(-k // passes)
@@ -215,19 +223,33 @@ def most_rows(vectors: int, registers: int, spare: int = 0) -> int:
     return min(MOST_ROWS, (registers - 1 - spare - vectors) // vectors - spare)
 
 
-def _shape(m: int, n: int, lanes: int, registers: int, spare: int, most_vectors: int) -> tuple[int, int]:
-    """The rows and vectors of a block that multiply m x n at the least cost."""
+def _cost(m: int, n: int, lanes: int) -> Callable[[int, int], float]:
+    """The cost of m x n by blocks of some rows and vectors."""
 
-    def cost(shape: tuple[int, int]) -> tuple[float, int]:
-        rows, vectors = shape
+    def cost(rows: int, vectors: int) -> float:
         # Each step multiplies `rows * vectors` times and loads `rows + vectors` times; both take half a cycle.
         step = max(rows * vectors, rows + vectors, LATENCY)
-        blocks = -(-m // rows) * -(-n // (vectors * lanes))
-        return blocks * (step + 0.7 * vectors), -rows
+        return -(-m // rows) * -(-n // (vectors * lanes)) * (step + 0.7 * vectors)
 
+    return cost
+
+
+def _cost_of_bytes(m: int, n: int, k: int, lanes: int) -> Callable[[int, int], float]:
+    """The same for dot products of bytes with k steps, whose lines of C are asked for before the last ones."""
+
+    def cost(rows: int, vectors: int) -> float:
+        step = max(rows * vectors, rows + vectors, LATENCY) + 0.15 * vectors
+        written = rows * vectors * (7 if rows <= LOW else 16)
+        return -(-m // rows) * -(-n // (vectors * lanes)) * (k * step + written)
+
+    return cost
+
+
+def _shape(m: int, cost: Callable[[int, int], float], registers: int, spare: int, most: int) -> tuple[int, int]:
+    """The rows and vectors of a block that multiply m rows at the least cost."""
     shapes = [
         (rows, vectors)
-        for vectors in range(1, most_vectors + 1)
+        for vectors in range(1, most + 1)
         for rows in range(min(m, MIN_ROWS), most_rows(vectors, registers, spare) + 1)
     ]
-    return min(shapes, key=cost)
+    return min(shapes, key=lambda shape: (cost(*shape), -shape[0]))

@@ -24,7 +24,7 @@ from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.indices import at_most, chunk, delinearized, end_of, rest_of
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder
-from .blocking import Blocking
+from .blocking import BYTES, Blocking
 from .constants import KernelConstants
 from .contraction import Contraction
 from .epilogue import Tile, ask_for_results, emit_epilogue, is_temporary
@@ -42,9 +42,6 @@ WORK_OF_PACKING = 3
 MULTIPLICATIONS_PER_OPERATION = CPU.products_per_ns // CPU.operations_per_ns
 """Multiply-adds of the micro-kernel that take as long as one operation of dialects/cost.py."""
 
-
-BYTES = 4
-"""Bytes of a group that are multiplied together, unsigned by signed."""
 
 OFFSETS_FIRST = 4
 """

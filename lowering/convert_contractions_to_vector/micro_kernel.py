@@ -105,6 +105,9 @@ ROWS_AHEAD = 8
 BLOCKS_AHEAD = 4
 """The same for blocks that go along rows."""
 
+LAST_STEPS = 24
+"""Steps along k that take as long as lines of C, asked for before them, need to come."""
+
 
 class MicroKernel:
     """
@@ -128,7 +131,7 @@ class MicroKernel:
         self.corrects = self.of_bytes and not target.offsets
 
     def emit(self) -> None:
-        if not self.target.overwrite and self._is_whole:
+        if not self.target.overwrite and self._is_whole and not self._asks_late:
             self._ask_for_block()
         sums = self.sums(0, self.given.a_at, self.given.b_at, self.start())
         self.write(self.corrected(sums) if self.corrects else sums)
@@ -163,10 +166,30 @@ class MicroKernel:
 
     def accumulate(self, a_at: Index, b_start: Index, start: list[SSAValue]) -> list[SSAValue]:
         """Add the products of `count` steps along k."""
+        count = self.given.count
+        if not self._asks_late:
+            return self._add_steps(0, count, a_at, b_start, start)
+        before_last = self.builder.index(count - LAST_STEPS).max(0)
+        with self.builder.loop(0, 2, carry=start) as (part, sums):
+            # The first time from memory, and then from the L2 cache: panels stream through the L1 cache.
+            self._ask_for_block()
+            lower, upper = part * before_last, before_last + part * (count - before_last)
+            self.builder.yield_(*self._add_steps(lower, upper, a_at, b_start, sums))
+        return sums
+
+    @property
+    def _asks_late(self) -> bool:
+        """Whether the block of C is asked for just before its sums are complete: bytes have few steps until then."""
+        return self.of_bytes and self._is_whole and not self.a.loops
+
+    def _add_steps(
+        self, lower: Index, upper: Index, a_start: Index, b_start: Index, start: list[SSAValue]
+    ) -> list[SSAValue]:
+        """Add the products of steps [lower, upper)."""
         builder, blocking, vectors = self.builder, self.blocking, self.vectors
         group, lanes = blocking.group, blocking.lanes * blocking.group
-        with builder.loop(0, self.given.count, carry=start) as (k, sums):
-            a_at += k * (self.a.step * group)
+        with builder.loop(lower, upper, carry=start) as (k, sums):
+            a_at = a_start + k * (self.a.step * group)
             a_view = self._elements_of_a(a_at)
             b_at = b_start + k * self.given.b_step
             b_view = builder.strided_view(self.given.b, b_at, (blocking.nr * group,), (1,))

@@ -87,15 +87,22 @@ func.func private @in_place(%x: memref<64x64xf32>, %y: memref<64x64xf32>, %o: me
 
 // Products of i8 summed in i32: the panels hold i32, or bytes for dot products of four, or i16 for those of two. Sums of
 // bytes start from what undoes the 128 that is added to those of the first factor, found once for each panel of the second.
+// Their block, of few rows, is asked for when a pass begins, and again before its last steps.
 // BYTES-LABEL: func.func private @integers
 // BYTES:         memref.alloc() : memref<{{.*}}xi8>
 // BYTES:         %[[OFFSETS:.*]] = memref.alloc() : memref<{{.*}}xi32>
 // BYTES:         func.call @integers_offsets(%{{.*}}, %{{.*}}, %{{.*}}, %[[OFFSETS]], %{{.*}})
 // BYTES:         func.call @integers_block({{.*}}, %[[OFFSETS]], %{{.*}})
 // BYTES-LABEL: func.func private @integers_block(
+// BYTES:           %[[PARTS:.*]] = arith.constant 2 : index
+// BYTES:           %[[LAST:.*]] = arith.constant 24 : index
 // BYTES:           vector.load %{{.*}} : memref<32xi32{{.*}}>, vector<16xi32>
-// BYTES:           scf.for
-// BYTES:             cpu.dot %{{.*}} {unsigned} : vector<64xi8>, vector<64xi8>, vector<16xi32> -> vector<16xi32>
+// BYTES:           arith.subi %{{.*}}, %[[LAST]]
+// BYTES:           scf.for %{{.*}} to %[[PARTS]]
+// BYTES-COUNT-16:    cpu.prefetch %{{.*}} {to_write}
+// BYTES-NOT:         {to_write}
+// BYTES:             scf.for
+// BYTES:               cpu.dot %{{.*}} {unsigned} : vector<64xi8>, vector<64xi8>, vector<16xi32> -> vector<16xi32>
 // BYTES-NOT:       arith.subi {{.*}} : vector
 // BYTES-LABEL: func.func private @integers_offsets(
 // BYTES:           arith.constant -128 : i8
