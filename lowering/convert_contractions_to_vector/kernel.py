@@ -2,7 +2,7 @@
 The loops of a blocked matrix product.
 
 A and B are packed into panels first: `mr` rows of A (`nr` columns of B) interleaved along k, zeros beyond the edge. A
-factor whose panels are needed only once is packed when needed, one pass at a time, into a buffer of the task. Then each
+factor whose panels only one tile needs is packed when needed, one pass at a time, into a buffer of the task. Then each
 tile of C is a task: for each pass over k, for each panel of B, for each panel of A, the micro-kernel adds the product
 of two panels, held in registers, to a block of C.
 """
@@ -43,6 +43,9 @@ MULTIPLICATIONS_PER_OPERATION = CPU.products_per_ns // CPU.operations_per_ns
 """Multiply-adds of the micro-kernel that take as long as one operation of dialects/cost.py."""
 
 
+FEW_COLUMNS = 128
+"""Columns of C up to which each task packs the rows of A of its tile, which would pass through memory otherwise."""
+
 OFFSETS_FIRST = 4
 """
 Tiles of rows from which it pays to read B once more for the offsets of all its panels, perhaps from memory. Each tile
@@ -54,7 +57,7 @@ BIAS = -128
 
 
 TILE_BYTES = 256 * 1024
-"""Bytes of a tile of C that a task keeps on its stack, and in the L2 cache, until its epilogue has read it."""
+"""Bytes of a tile of C, or of its rows of A, that a task keeps on its stack, and in the L2 cache."""
 
 TILE_PADDING = 16
 """Elements between the rows of such a tile, whose lines would otherwise share few sets of the L1 cache."""
@@ -151,18 +154,29 @@ class ProductEmitter:
         around = (*product.outer, *product.outer_k)
         sizes = [loop.size for loop in around]
         m, n, k = product.m, product.n, product.k
-        # Each panel of A is used by all panels of B in its tile's rows; each panel of B by all tiles in its columns.
-        a_once = blocking.n_panels == 1 and all(loop.a for loop in around)
+        # Each panel of A is used by all tiles in its rows, each panel of B by all tiles in its columns.
+        a_once = all(loop.a for loop in around) and (blocking.n_panels == 1 or self._keeps_rows)
         b_once = blocking.tile_m >= blocking.m_panels and all(loop.b for loop in around)
         a_around = number_matrices(sizes, [loop.a for loop in around])
         b_around = number_matrices(sizes, [loop.b for loop in around])
         a = Operand(product.a, a_around, m.size, m.a, k.size, k.a, blocking.mr, blocking.group, a_once)
         b = Operand(product.b, b_around, n.size, n.b, k.size, k.b, blocking.nr, blocking.group, b_once)
         a, b = replace(a, computed=product.computed_a), replace(b, computed=product.computed_b)
+        if a_once and blocking.n_panels > 1:
+            a = replace(a, run=blocking.tile_m)
         if b_once:
             b = replace(b, run=min(MOST_LOCAL, blocking.tile_n, panels_in_run(b, LOCAL_RUN)))
         packer_of_a = self.packer(a, BIAS if blocking.group == BYTES else 0)
         return self.packer(b), packer_of_a
+
+    @property
+    def _keeps_rows(self) -> bool:
+        """Whether each task packs the rows of A of its tile, which no other tile needs."""
+        blocking = self.blocking
+        few = blocking.n_panels <= blocking.tile_n and self.product.n.size <= FEW_COLUMNS
+        elements = blocking.tile_m * blocking.mr * blocking.kc * blocking.group
+        width = width_of(packed_type(self.product.element, blocking.group))
+        return few and elements * width // 8 <= TILE_BYTES
 
     def packer(self, operand: Operand, bias: int = 0) -> Packer:
         element = packed_type(self.product.element, self.blocking.group)
@@ -319,6 +333,9 @@ class ProductEmitter:
         first: bool,
     ) -> None:
         """Emit one pass over k, `depth`, for a tile: panels `rows` of A and `columns` of B."""
+        for packer in self.packers[1:]:
+            if packer.packs_runs:
+                packer.pack_pass(at, rows, *depth)
         with self.runs_of_b(at, depth, columns) as panels:
             if self._packs_runs and (self._offsets_first or not self._has_offsets):
                 # Each panel of A is read once for several of B, which stay in the L2 cache.
@@ -335,7 +352,7 @@ class ProductEmitter:
     @property
     def _packs_runs(self) -> bool:
         """Whether tasks pack several panels of B at once."""
-        return self.b_packed and self.packers[0].operand.local and self.packers[0].operand.run > 1
+        return self.b_packed and self.packers[0].packs_runs
 
     def _step(self, output: Index, at: Sequence[Index], depth: tuple[Index, Index], j: IndexValue) -> Step:
         return Step(output, at, *depth, self.panel_of_b(at, j, *depth))

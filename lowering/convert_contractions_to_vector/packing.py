@@ -76,7 +76,7 @@ class Operand:
     group: int
     """Elements along k that are multiplied together."""
     local: bool
-    """Whether each panel is needed only once and so packed when needed, one pass at a time, instead of beforehand."""
+    """Whether only one tile needs each panel, so that its task packs it, one pass at a time, instead of beforehand."""
     run: int = 1
     """Panels that are packed together then."""
     computed: ComputedFactor | None = None
@@ -194,6 +194,11 @@ class Packer:
             )
             if self._states_least:
                 self._least = self.builder.alloca(memref_type((self.operand.run,), MAGNITUDE))
+
+    @property
+    def packs_runs(self) -> bool:
+        """Whether each task packs several panels at once, for itself."""
+        return self.operand.local and self.operand.run > 1
 
     @property
     def count(self) -> int:
@@ -343,6 +348,11 @@ class Packer:
             self._fill(position, panels[0], lower, total, place(panels[0]), rows)
             if self.sums is not None:
                 self.sums.add(self.buffer, place(panels[0]), total, piece, panels[0], first=True)
+            return
+        if operand.local and panels_in_run(operand, LOCAL_RUN) == 1:
+            # Rows of A, which lie along k or are nearby: nothing is gained by reading a few steps of all panels.
+            with builder.loop(*panels) as panel:
+                self._fill(position, panel, lower, total, place(panel), rows)
             return
         if self.sums is not None:
             with builder.loop(*panels) as panel:

@@ -106,6 +106,27 @@ def test_more_rows_than_the_cache_holds_by_a_larger_matrix(type_: str, transpose
     assert np.max(np.abs(exe(a, b) - expected) / size) < 1e-6
 
 
+@pytest.mark.parametrize("type_, batch, k", [("f32", 0, 700), ("bf16", 0, 800), ("i8", 0, 1400), ("f32", 3, 90)])
+def test_tasks_pack_the_rows_of_their_tiles(type_: str, batch: int, k: int) -> None:
+    """Few panels of columns, in several passes along k or one: f32 whose rows are apart, and others that lie along k."""
+    m, n, rng = 7300, 40, np.random.default_rng(8)
+    around = (batch,) if batch else ()
+    a = _random((*around, *((k, m) if type_ == "f32" else (m, k))), type_, rng)
+    b = _random((*around, k, n), type_, rng)
+    of_a, of_b = _tensor(a.shape, type_), _tensor(b.shape, type_)
+    result = _tensor((*around, m, n), "i32" if type_ == "i8" else "f32")
+    dims = len(around) + (type_ != "f32"), len(around)
+    batching = "batching_dims = [0] x [0], " if batch else ""
+    exe = xhlo.compile(
+        f"func.func @main(%a: {of_a}, %b: {of_b}) -> {result} {{\n"
+        f"  %0 = stablehlo.dot_general %a, %b, {batching}contracting_dims = [{dims[0]}] x [{dims[1]}]"
+        f" : ({of_a}, {of_b}) -> {result}\n  return %0 : {result}\n}}"
+    )
+    wide = [(np.swapaxes(a, -1, -2) if type_ == "f32" else a).astype(np.float64), b.astype(np.float64)]
+    size = np.abs(wide[0]) @ np.abs(wide[1])
+    assert np.max(np.abs(exe(a, b) - wide[0] @ wide[1]) / size) < (1e-6 if type_ != "i8" else 1e-12)
+
+
 @pytest.mark.parametrize("type_", ["f32", "f64"])
 def test_few_columns(type_: str) -> None:
     """Rows by two to six columns, stored by rows and by columns: in plain loops or in vectors of columns."""
