@@ -260,6 +260,6 @@ c5: A kind of fusion has a root of its own: a dot fusion one dot_general, a redu
   %s = hlo.reduce(%a init: %b) applies hlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
   hlo.return %s : tensor<4xf32>
 }
-c6: A row fusion keeps its row dimensions: no reduction is over one of them.
+c6: A row fusion keeps its row dimensions: no reduction is over one of them, but for sums of the columns, over just these.
   ~ row<1> => row<2>
 """

@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 from ...dialects.support.editing import erase_op
 from ...dialects.support.kernel import CONTRACTION, Kernel, kernels_of
 from ...hlo_dialect.hlo_pass import HloPass
-from ..convert_linalg_to_scf.conversion import Absorbed
+from ..convert_linalg_to_scf.conversion import Absorbed, initial_values
 from ..device.cpu import CPU, Machine
 from ..loop_nests.fills import absorbed_fills, is_zero
 from ..loop_nests.loop_builder import LoopBuilder
@@ -184,7 +184,8 @@ def emit_product(
             done.append(summed)
         for each in emitter.sums:
             builder.insert_at(each.nest.op)
-            each.finish(absorbed)
+            assert isinstance(each.nest.op, GenericOp)
+            each.finish(initial_values(each.nest.op, absorbed))
             done.append(each.nest.op)
         if isinstance(emitter, PaddedProductEmitter):
             done += emitter.rows.padding.operations

@@ -19,6 +19,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.support.buffers import Buffer, memref_type
 from ...dialects.support.scalar import Scalar, width_of
+from ..convert_linalg_to_scf.column_sums import TileSums
 from ..device.cpu import CPU
 from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.indices import at_most, chunk, delinearized, end_of, rest_of
@@ -34,7 +35,6 @@ from .packing import LOCAL_RUN, MOST_LOCAL, Operand, Packer, number_matrices, pa
 from .panel import are_normal, packed_type
 from .shared_function import call_known
 from .sums.factor_columns import ColumnSums, Facts
-from .sums.result_columns import ResultSums
 
 WORK_OF_PACKING = 3
 """The cost of packing one element, in operations of dialects/cost.py."""
@@ -135,7 +135,7 @@ class ProductEmitter:
         """Whether C starts from zero, rather than from the contents of its buffer."""
         self.packers = self.pack()
         """The packers of B and A; A may be read without one."""
-        self.sums: list[ResultSums] = []
+        self.sums: list[TileSums] = []
         """The sums of what each tile has complete."""
         self.offsets: SSAValue | None = None
         """The offsets of all passes of all panels of B, or of the one that a task multiplies; see offsets.py."""
@@ -252,7 +252,7 @@ class ProductEmitter:
         across = -(-blocking.n_panels // blocking.tile_n)
         down = -(-blocking.m_panels // blocking.tile_m)
         around = math.prod(loop.size for loop in product.outer)
-        self.sums = [ResultSums.of(builder, nest, around * down) for nest in product.sums]
+        self.sums = [TileSums.of(builder, nest, around * down) for nest in product.sums]
         work = self.multiplications // MULTIPLICATIONS_PER_OPERATION
         with tasks(self.builder, around * down * across, work) as number:
             column = number % across * blocking.tile_n

@@ -26,7 +26,7 @@ from .interleaving import emit_interleaved, parts_from
 from .iterated import emit_iterated
 from .lanes import lanes_of
 from .reduction import emit_reduction
-from .row import Structured, emit_rows, plan_rows
+from .row import Structured, emit_rows, plan_rows, without_rest
 
 LARGE_COPY = 1 << 20
 """Bytes from which threads share a copy: one takes 50 microseconds or so, many times what it costs to ask others."""
@@ -88,13 +88,20 @@ def _emit_parallel(builder: LoopBuilder, nest: Nest) -> None:
 
 
 def convert_rows(builder: LoopBuilder, structured: Sequence[Structured], absorbed: Absorbed, rows: int) -> bool:
-    """Lower all operations to one loop over rows; return whether that is possible."""
+    """
+    Lower all operations to one loop over rows, but for those that follow from sums of columns, which come after it;
+    return whether that is possible.
+    """
     ops = without_fills(structured, absorbed)
-    plan = plan_rows(structured, [nest_of(op) for op in ops], [initial_values(op, absorbed) for op in ops], rows)
+    nests = [nest_of(op) for op in ops]
+    count = without_rest(ops, nests, rows)
+    inits = [initial_values(op, absorbed) for op in ops[:count]]
+    plan = plan_rows(structured, nests[:count], inits, rows)
     if plan is None:
         return False
-    builder.insert_at(ops[-1])
+    builder.insert_at(ops[count - 1])
     emit_rows(builder, plan)
+    convert_nests(builder, ops[count:], absorbed)
     return True
 
 

@@ -2,14 +2,16 @@
 Row kernels: a chain of operations that share their leading dimensions runs row by row.
 
 One loop over the rows, cut into tasks, contains the remaining loops of each operation in turn. Operations pass one row
-at a time to the next, in a small buffer per task, so that every input is read from memory once.
+at a time to the next, in a small buffer per task, so that every input is read from memory once. Sums of the columns of
+all rows are added up by each task, and follow the loop.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
@@ -19,11 +21,13 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects.support.buffers import Buffer, memref_type, row_major
 from ...dialects.support.views import root_buffer
+from ..loop_nests.combiners import known_combiners
 from ..loop_nests.cost import body_cost, task_count, task_size
 from ..loop_nests.indices import chunk, delinearized
 from ..loop_nests.kernel_builder import IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
+from .column_sums import TileSums
 from .elementwise import emit_elementwise
 from .next_row import next_row
 from .reduction import emit_reduction
@@ -46,6 +50,10 @@ FEW_ROWS = 8
 """With fewer rows than this, it is better to cut each large operation separately."""
 
 
+LEAST_SUMMED = 32
+"""Rows from which partial sums of their columns are few beside them."""
+
+
 @dataclass(frozen=True)
 class RowStep:
     """One operation of the chain; its first loops are the rows."""
@@ -53,6 +61,8 @@ class RowStep:
     nest: Nest
     inits: tuple[SSAValue | None, ...]
     """As in reduction.Inits; empty for operations that do not reduce."""
+    sums_columns: bool = False
+    """Whether it adds each row to sums of the columns of all."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +129,39 @@ def has_rows(nest: Nest, rows: tuple[int, ...]) -> bool:
     return nest.sizes[:count] == rows and not any(nest.reduction[:count]) and 0 not in nest.sizes
 
 
+def sums_columns(nest: Nest, rows: int) -> bool:
+    """Whether a nest combines all rows to one, element by element."""
+    if len(nest.sizes) != rows + 1 or nest.sizes[-1] <= SHORT_ROW or 0 in nest.sizes or nest.reduction[rows]:
+        return False
+    moving = [loop for loop in range(rows) if nest.sizes[loop] > 1]
+    return (
+        any(nest.reduction)
+        and all(nest.reduction[loop] for loop in moving)
+        and known_combiners(nest) is not None
+        and all(access.strides[-1] == 1 and not access.dynamic for access in nest.outputs)
+    )
+
+
+def _one_row(nest: Nest) -> Nest:
+    """The nest of such sums with the rows as loops that move no output."""
+    outputs = tuple(replace(access, strides=(*(0 for _ in nest.sizes[1:]), 1)) for access in nest.outputs)
+    return replace(nest, reduction=(False,) * len(nest.sizes), outputs=outputs)
+
+
+def without_rest(ops: Sequence[Structured], nests: Sequence[Nest], rows: int) -> int:
+    """The number of operations that come before the first that reads, or writes, what sums of columns write."""
+    written: set[SSAValue] = set()
+    for number, (op, nest) in enumerate(zip(ops, nests, strict=True)):
+        touched = {access.root for access in nest.accesses}
+        loaded = () if nest.body is None else (x for x in nest.body.walk() if isinstance(x, memref.LoadOp))
+        touched |= {root_buffer(x.memref) for x in loaded}
+        if written & touched:
+            return number
+        if isinstance(op, GenericOp) and sums_columns(nest, rows):
+            written |= {access.root for access in nest.outputs}
+    return len(ops)
+
+
 def with_one_row_loop(nest: Nest, rows: int) -> Nest | None:
     """The nest with its row loops collapsed to one; None if an operand has no uniform stride over them."""
     if any(loop is not None and loop < rows for loop in nest.dims.values()):
@@ -155,10 +198,12 @@ def plan_rows(
 
     `ops` are all structured operations of the kernel, including fills absorbed by reductions.
     """
+    sums = [sums_columns(nest, rows) for nest in nests]
+    nests = [_one_row(nest) if summed else nest for summed, nest in zip(sums, nests, strict=True)]
     shape = nests[0].sizes[:rows]
     if not shape or len(shape) < rows or not all(has_rows(nest, shape) for nest in nests):
         return None
-    if not _stay_in_rows(nests, shape):
+    if not _stay_in_rows(nests, shape) or all(sums):
         return None
     if math.prod(shape) < FEW_ROWS and task_count(1, sum(_work(n) for n in nests), 2) > 1:
         return None
@@ -170,7 +215,7 @@ def plan_rows(
         shape, nests = (math.prod(shape),), collapsed
     return RowPlan(
         shape,
-        tuple(RowStep(nest, init) for nest, init in zip(nests, inits, strict=True)),
+        tuple(RowStep(*each) for each in zip(nests, inits, sums, strict=True)),
         {op.memref: memref_type(op.memref.type.get_shape()[rows:], op.memref.type.element_type) for op in temporaries},
     )
 
@@ -223,6 +268,7 @@ def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
     Emit the chain as one loop over rows, in parallel tasks if there is enough work.
 
     The loop over short rows is parallel, for it becomes the innermost one; each iteration has temporaries of its own.
+    Rows whose columns are summed are not short.
     """
     short = all(math.prod(step.nest.sizes[len(plan.shape) :]) <= SHORT_ROW for step in plan.steps)
     work, whole = sum(_work(step.nest) for step in plan.steps), math.prod(plan.shape)
@@ -233,26 +279,42 @@ def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
     outer = plan.shape[:-1] if inner > 1 else plan.shape
     total = whole // inner
     size = task_size(total, task_count(total, work, total))
+    if any(step.sums_columns for step in plan.steps):
+        size = min(total, max(size, LEAST_SUMMED))
     attributes = PARALLEL if short else None
-    with builder.parallel(-(-total // size)) as task:
+    tasks = -(-total // size)
+    sums = {k: TileSums.of(builder, step.nest, tasks) for k, step in enumerate(plan.steps) if step.sums_columns}
+    with builder.parallel(tasks) as task:
         shared = {} if short else _rows(builder, plan, here=False)
+        for each in sums.values():
+            each.begin(task, (0, each.nest.sizes[-1]))
         with builder.loop(*chunk(builder, task, size, total), attributes=None if inner > 1 else attributes) as number:
             bound = [builder.index(index) for index in delinearized(number, outer)]
             if inner > 1:
                 with builder.loop(0, inner, attributes=attributes) as last:
-                    _emit_row(builder, plan, _rows(builder, plan, here=True), [*bound, last])
+                    _emit_row(builder, plan, _rows(builder, plan, here=True), [*bound, last], {})
             else:
-                _emit_row(builder, plan, _rows(builder, plan, here=True) if short else shared, bound)
+                roots = _rows(builder, plan, here=True) if short else shared
+                adds = {k: partial(each.add_row, task, bound, roots) for k, each in sums.items()}
+                _emit_row(builder, plan, roots, bound, adds)
+    for k, each in sums.items():
+        each.finish(plan.steps[k].inits)
 
 
 def _emit_row(
-    builder: LoopBuilder, plan: RowPlan, roots: Mapping[SSAValue, SSAValue], bound: Sequence[IndexValue]
+    builder: LoopBuilder,
+    plan: RowPlan,
+    roots: Mapping[SSAValue, SSAValue],
+    bound: Sequence[IndexValue],
+    adds: Mapping[int, Callable[[], None]],
 ) -> None:
-    """Emit the steps of one row, whose place is `bound`."""
+    """Emit the steps of one row, whose place is `bound`; `adds`: what adds it to the sums of the columns, by step."""
     ahead = next_row([step.nest for step in plan.steps], plan.temporaries, bound[0]) if len(bound) == 1 else None
     for k, step in enumerate(plan.steps):
         builder.location = step.nest.op.location
-        if any(step.nest.reduction):
+        if k in adds:
+            adds[k]()
+        elif any(step.nest.reduction):
             emit_reduction(builder, step.nest, step.inits, roots, bound)
         else:
             asked = ahead if ahead is not None and ahead.step == k else None

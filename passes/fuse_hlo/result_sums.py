@@ -143,7 +143,7 @@ def _sum_in(fusion: FusionOp, shape: tuple[int, ...]) -> ReduceOp | None:
         if isinstance(op, (ConstantOp, ReturnOp, TransposeOp)):
             continue
         if isinstance(op, ReduceOp):
-            if not _sums_columns(op, whole, column):
+            if not sums_columns(op, whole, column):
                 return None
             sums.append(op)
         elif any(shape_of(result) == whole for result in op.results):
@@ -168,7 +168,7 @@ def _order_of(fusion: FusionOp, shape: tuple[int, ...]) -> tuple[int, ...] | Non
     return transposes[0].dims if read == whole and alone and alike else None
 
 
-def _sums_columns(op: ReduceOp, shape: tuple[int, ...], column: int) -> bool:
+def sums_columns(op: ReduceOp, shape: tuple[int, ...], column: int) -> bool:
     """Whether an operation adds up values of the shape, over all dimensions but one, in f32 or f64, from zero."""
     (source, *others) = op.inputs
     if others or shape_of(source) != shape or not isinstance(element_of(source), (Float32Type, Float64Type)):

@@ -525,7 +525,7 @@ INVALID: list[tuple[str, Any]] = [
     ("fusion_c5", lambda: fusion("loop", lambda block: block.args)),
     ("fusion_c5", lambda: fusion("reduce", lambda block: block.args[:1])),
     ("fusion_c5", lambda: fusion("dot", lambda block: block.args[:1])),
-    ("fusion_c6", lambda: fusion("row", sum_over(0), row_dims=1)),
+    ("fusion_c6", lambda: fusion("row", sum_over(0), row_dims=2)),
 ]
 
 

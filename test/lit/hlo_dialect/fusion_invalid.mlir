@@ -30,11 +30,11 @@ func.func @dot_without_dot(%x: tensor<4xf32>) {
 
 // -----
 
-func.func @row_dimension_reduced(%x: tensor<4x8xf32>, %c: tensor<f32>) {
-  // expected-error@+1 {{fusion_c6: a reduction over (0,) reduces one of the 1 row dimensions}}
-  %0 = hlo.fusion row<1> (%a = %x : tensor<4x8xf32>, %b = %c : tensor<f32>) -> tensor<8xf32> {
-    %s = hlo.reduce(%a init: %b) applies hlo.add across dimensions = [0] : (tensor<4x8xf32>, tensor<f32>) -> tensor<8xf32>
-    hlo.return %s : tensor<8xf32>
+func.func @row_dimension_reduced(%x: tensor<4x8x2xf32>, %c: tensor<f32>) {
+  // expected-error@+1 {{fusion_c6: a reduction over (0,) reduces some of the 2 row dimensions}}
+  %0 = hlo.fusion row<2> (%a = %x : tensor<4x8x2xf32>, %b = %c : tensor<f32>) -> tensor<8x2xf32> {
+    %s = hlo.reduce(%a init: %b) applies hlo.add across dimensions = [0] : (tensor<4x8x2xf32>, tensor<f32>) -> tensor<8x2xf32>
+    hlo.return %s : tensor<8x2xf32>
   }
   return
 }
