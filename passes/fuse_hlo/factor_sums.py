@@ -30,7 +30,7 @@ from .decisions import Decision, Verdict
 from .epilogues import replace_results, taken_into
 from .graph import bytes_of
 
-_SUMMED = (BFloat16Type, Float16Type, Float32Type, Float64Type)
+SUMMED = (BFloat16Type, Float16Type, Float32Type, Float64Type)
 
 LEAST_ROWS = 128
 """Rows of the result from which both factors are packed, and no panel is read in place."""
@@ -77,7 +77,7 @@ def _sum_in(fusion: FusionOp) -> ReduceOp | None:
     if source not in fusion.body.block.args or not source.has_one_use():
         return None
     sums = isinstance(single_combiner(total.body), AddOp) and is_splat_of(total.init_values[0], 0.0)
-    same = isinstance(element, _SUMMED) and element == element_of(total.outs[0])
+    same = isinstance(element, SUMMED) and element == element_of(total.outs[0])
     return total if sums and same else None
 
 

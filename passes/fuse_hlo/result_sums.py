@@ -26,7 +26,7 @@ from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
 from ...hlo_dialect.types import element_of, shape_of
 from .clusters import MAX_INPUTS, MAX_OPS, MAX_RESULTS
 from .decisions import Decision, Verdict
-from .factor_sums import delay, merge, wide
+from .factor_sums import SUMMED, delay, merge, wide
 from .graph import bytes_of
 
 LEAST_COLUMNS = 32
@@ -143,7 +143,7 @@ def _sum_in(fusion: FusionOp, shape: tuple[int, ...]) -> ReduceOp | None:
         if isinstance(op, (ConstantOp, ReturnOp, TransposeOp)):
             continue
         if isinstance(op, ReduceOp):
-            if not sums_columns(op, whole, column):
+            if not sums_columns(op, whole, column) or not isinstance(element_of(op.outs[0]), (Float32Type, Float64Type)):
                 return None
             sums.append(op)
         elif any(shape_of(result) == whole for result in op.results):
@@ -169,9 +169,9 @@ def _order_of(fusion: FusionOp, shape: tuple[int, ...]) -> tuple[int, ...] | Non
 
 
 def sums_columns(op: ReduceOp, shape: tuple[int, ...], column: int) -> bool:
-    """Whether an operation adds up values of the shape, over all dimensions but one, in f32 or f64, from zero."""
+    """Whether an operation adds up values of the shape, over all dimensions but one, from zero."""
     (source, *others) = op.inputs
-    if others or shape_of(source) != shape or not isinstance(element_of(source), (Float32Type, Float64Type)):
+    if others or shape_of(source) != shape or not isinstance(element_of(source), SUMMED):
         return False
     rows = wide([dim for dim in range(len(shape)) if dim != column], shape)
     if element_of(op.outs[0]) != element_of(source) or wide(op.dims, shape) != rows:
