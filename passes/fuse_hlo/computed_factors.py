@@ -4,7 +4,8 @@ the rows and their statistics, the gradient of a softmax from its scores.
 
 A value that products alone read, and that follows elementwise from what is in memory anyway, is then never written: the
 fusion that made it returns one value per row instead, if that is missing, and the products read what the value follows
-from (`lowering/convert_contractions_to_vector/factors/computed.py`).
+from (`lowering/convert_contractions_to_vector/factors/computed.py`). A gather of few elements, as of a table of
+embeddings that is converted for the products, picks them of that too.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
@@ -21,7 +23,7 @@ from ...dialects.support.editing import clone_op, erase_op, insert_before, repla
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.fusion import FusionOp
-from ...hlo_dialect.types import shape_of
+from ...hlo_dialect.types import element_of, make_tensor, shape_of
 from ...lowering.device.cpu import CPU
 from .clusters import MAX_INPUTS, MAX_OPS
 from .decisions import Decision, Verdict
@@ -29,6 +31,9 @@ from .epilogues import replace_results, taken_into
 from .factor_sums import LEAST_MATRIX, LEAST_ROWS
 from .graph import bytes_of, is_splat_constant, role_of
 from .packages import cost_of, reason_apart
+
+if TYPE_CHECKING:
+    from ...hlo_dialect.ops.gather import GatherOp
 
 FEW = 16
 """Elements of a value for each of a row's, from which it costs nothing to read the row's beside it."""
@@ -85,6 +90,8 @@ class _Chain:
     """The values that these read: arguments of the maker's body, and values that are computed there."""
     users: tuple[FusionOp, ...]
     products: tuple[DotGeneralOp, ...]
+    gathers: tuple[GatherOp, ...] = ()
+    """What picks few elements of it, and can pick them of its only source."""
 
     @property
     def value(self) -> SSAValue:
@@ -112,7 +119,9 @@ class _Chain:
         read = sum(map(bytes_of, self.sources))
         before = bytes_of(self.value) * (1 + len(self.users))
         before += sum(map(bytes_of, self.maker.operands)) if self.is_all else 0
-        return before - read * len(self.users) - sum(map(bytes_of, self.added))
+        picked = sum(bytes_of(gather.result) for gather in self.gathers)
+        more = picked * bytes_of(self.sources[0]) // bytes_of(self.value) - picked if picked else 0
+        return before - read * len(self.users) - sum(map(bytes_of, self.added)) - more
 
     @property
     def is_quick(self) -> bool:
@@ -140,8 +149,12 @@ def _returned_by(maker: FusionOp, number: int) -> dict[SSAValue, int]:
 def _chain_of(maker: FusionOp, number: int, given: Container[Operation]) -> _Chain | None:
     """How products can compute a result of a fusion that they alone read; None if they cannot, or move more then."""
     value, users = maker.outs[number], dict[FusionOp, DotGeneralOp]()
+    gathers: list[GatherOp] = []
     for use in value.uses:
         user = use.operation
+        if (gather := _gather_of(user, value, maker, given)) is not None:
+            gathers.append(gather)
+            continue
         product = _product_of(user, value, maker, given)
         if not isinstance(user, FusionOp) or product is None:
             return None
@@ -149,7 +162,9 @@ def _chain_of(maker: FusionOp, number: int, given: Container[Operation]) -> _Cha
     found = sources_of(maker, number) if users else None
     if found is None:
         return None
-    chain = _Chain(maker, number, *found, tuple(users), tuple(users.values()))
+    chain = _Chain(maker, number, *found, tuple(users), tuple(users.values()), tuple(gathers))
+    if gathers and not (len(chain.ops) == 1 and [shape_of(x) for x in chain.sources] == [shape_of(value)]):
+        return None
     if chain.added and maker.kind.data != "row":
         return None
     if any(reason_apart(chain.ops[-1], product) is not None for product in chain.products):
@@ -172,6 +187,23 @@ def _product_of(user: Operation, value: SSAValue, maker: FusionOp, given: Contai
     if others or not isinstance(product, DotGeneralOp) or product.operands[0] is product.operands[1]:
         return None
     return product if _packs_both(product) else None
+
+
+def _gather_of(user: Operation, value: SSAValue, maker: FusionOp, given: Container[Operation]) -> GatherOp | None:
+    """The gather of a fusion that reads few elements of the value, and alone reads it there."""
+    if not isinstance(user, FusionOp) or user in given or user.parent is not maker.parent or user.kind.data != "loop":
+        return None
+    uses = [use for argument in _arguments(user, value) for use in argument.uses]
+    op = uses[0].operation if len(uses) == 1 and uses[0].index == 0 else None
+    # Most products are of programs without gathers, which do not load them.
+    if op is None or op.name != "hlo.gather":
+        return None
+    gather = cast("GatherOp", op)
+    return gather if math.prod(shape_of(gather.result)) * FEW <= math.prod(shape_of(value)) else None
+
+
+def _arguments(fusion: FusionOp, value: SSAValue) -> list[SSAValue]:
+    return [argument for x, argument in zip(fusion.operands, fusion.body.block.args, strict=True) if x is value]
 
 
 def _sides(product: DotGeneralOp) -> tuple[int, int, int]:
@@ -253,6 +285,8 @@ def _moved(chain: _Chain) -> FusionOp | None:
             outside[source] = maker.operands[source.index]
     for user in chain.users:
         _compute_in(user, chain, {inside.get(each, each): outside[each] for each in chain.sources})
+    for gather in chain.gathers:
+        _compute_picked(gather, chain, outside[chain.sources[0]])
     erase_op(maker)
     if rest is not None:
         drop_unread(rest)
@@ -312,5 +346,38 @@ def _compute_in(user: FusionOp, chain: _Chain, outside: dict[SSAValue, SSAValue]
     (made,) = chain.ops[-1].results
     arguments[chain.value] = local[made]
     returned = taken_into(block, user, arguments)
+    replace_results(user.outs, user, inputs, block, returned, dict(user.properties))
+    erase_op(user)
+
+
+def _compute_picked(gather: GatherOp, chain: _Chain, source: SSAValue) -> None:
+    """Let the fusion of a gather pick elements of the source, and compute the value from these."""
+    user, (op,) = gather.parent_op(), chain.ops
+    assert isinstance(user, FusionOp)
+    inputs = list(dict.fromkeys([source, *(each for each in user.operands if each is not chain.value)]))
+    block = new_block([each.type for each in inputs])
+    arguments: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
+    for each, argument in arguments.items():
+        argument.name_hint = each.name_hint
+    returned = taken_into(block, user, {**arguments, chain.value: arguments[source]})
+    picked = create_op(
+        type(gather),
+        operands=list(gather.operands),
+        result_types=[make_tensor(shape_of(gather.result), element_of(source))],
+        properties=dict(gather.properties),
+        location=gather.location,
+    )
+    made = create_op(
+        type(op),
+        operands=[picked.results[0]],
+        result_types=[gather.result.type],
+        properties=dict(op.properties),
+        location=op.location,
+    )
+    for each in (picked, made):
+        insert_before(each, gather)
+    returned = [made.results[0] if each is gather.result else each for each in returned]
+    replace_uses(gather.result, made.results[0])
+    erase_op(gather)
     replace_results(user.outs, user, inputs, block, returned, dict(user.properties))
     erase_op(user)

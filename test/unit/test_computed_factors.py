@@ -132,3 +132,27 @@ def test_layer_and_its_gradients() -> None:
     moved = 4 * sum(kernels)
     assert sum(kernel.bytes for kernel in executable.kernels) == moved
     on_threads(source, x, u, w, d)
+
+
+def test_rows_of_a_converted_table() -> None:
+    """The products convert the table while they pack it, and the rows that are picked of it are converted alone."""
+    rng = np.random.default_rng(2)
+    size, width, rows = 4099, 192, 201
+    table, d = (rng.standard_normal(shape).astype(np.float32) for shape in ((size, width), (rows, size)))
+    index = rng.integers(-3, size + 3, (rows, 1), np.int32)  # Those outside are clamped.
+    low, picked, right = f"tensor<{size}x{width}xbf16>", f"tensor<{rows}x{width}xbf16>", f"tensor<{rows}x{size}xbf16>"
+    source = f"""func.func @main(%t: {type_of(table)}, %i: {type_of(index)}, %d: {right}) -> ({picked}, {right}, {picked}) {{
+  %0 = hlo.convert %t : ({type_of(table)}) -> {low}
+  %1 = "hlo.gather"(%0, %i) <{{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, {width}>}}> : ({low}, {type_of(index)}) -> {picked}
+  %2 = hlo.dot_general %1, %0, contracting_dims = [1] x [1] : ({picked}, {low}) -> {right}
+  %3 = hlo.dot_general %d, %0, contracting_dims = [1] x [0] : ({right}, {low}) -> {picked}
+  func.return %1, %2, %3 : {picked}, {right}, {picked}
+}}"""
+    arrays = table, index, d.astype(ml_dtypes.bfloat16)
+    assert [kernel.kind for kernel in xhlo.compile(source).kernels] == ["loop", "dot", "dot"]
+    got = on_threads(source, *arrays)
+    exact = table.astype(ml_dtypes.bfloat16).astype(np.float64)
+    chosen = exact[index[:, 0].clip(0, size - 1)]
+    assert got[0].astype(np.float64).tobytes() == chosen.tobytes()
+    for result, want in zip(got[1:], (chosen @ exact.T, arrays[2].astype(np.float64) @ exact), strict=True):
+        assert np.abs(result.astype(np.float64) - want).max() < 1e-2 * np.abs(want).max()

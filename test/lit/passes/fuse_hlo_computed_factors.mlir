@@ -106,3 +106,24 @@ func.func @long(%x: tensor<512x256xf32>, %w: tensor<256x160xf32>) -> (tensor<512
   %7 = hlo.dot_general %2, %4, contracting_dims = [1] x [0] : (tensor<512x256xf32>, tensor<256x160xf32>) -> tensor<512x160xf32>
   return %5, %6, %7 : tensor<512x160xf32>, tensor<512x160xf32>, tensor<512x160xf32>
 }
+
+// Rows of a table that is converted for two products are picked of the table itself.
+
+// CHECK-LABEL: func.func @table
+// CHECK:       %[[E:.*]] = hlo.fusion loop (%[[T:.*]] = %t : tensor<16384x192xf32>, %[[I:.*]] = %i : tensor<256x1xi32>) -> tensor<256x192xbf16>
+// CHECK:         %[[R:.*]] = "hlo.gather"(%[[T]], %[[I]])
+// CHECK:         hlo.convert %[[R]] : (tensor<256x192xf32>) -> tensor<256x192xbf16>
+// CHECK:       hlo.fusion dot (%[[T:.*]] = %t : tensor<16384x192xf32>
+// CHECK:         hlo.convert %[[T]]
+// CHECK:       hlo.fusion dot (%[[T:.*]] = %t : tensor<16384x192xf32>
+// CHECK:         hlo.convert %[[T]]
+
+// APART-LABEL: func.func @table
+// APART:       hlo.fusion loop (%{{.*}} = %t : tensor<16384x192xf32>) -> tensor<16384x192xbf16>
+func.func @table(%t: tensor<16384x192xf32>, %i: tensor<256x1xi32>, %d: tensor<256x16384xbf16>) -> (tensor<256x192xbf16>, tensor<256x16384xbf16>, tensor<256x192xbf16>) {
+  %0 = hlo.convert %t : (tensor<16384x192xf32>) -> tensor<16384x192xbf16>
+  %1 = "hlo.gather"(%0, %i) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 192>}> : (tensor<16384x192xbf16>, tensor<256x1xi32>) -> tensor<256x192xbf16>
+  %2 = hlo.dot_general %1, %0, contracting_dims = [1] x [1] : (tensor<256x192xbf16>, tensor<16384x192xbf16>) -> tensor<256x16384xbf16>
+  %3 = hlo.dot_general %d, %0, contracting_dims = [1] x [0] : (tensor<256x16384xbf16>, tensor<16384x192xbf16>) -> tensor<256x192xbf16>
+  return %1, %2, %3 : tensor<256x192xbf16>, tensor<256x16384xbf16>, tensor<256x192xbf16>
+}
