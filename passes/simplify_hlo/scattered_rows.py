@@ -17,8 +17,11 @@ from ...hlo_dialect.ops.scatter import ScatterOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import bit_width, constant_array, element_of, is_splat, is_unsigned, make_tensor, shape_of
 from .chains import gather
-from .indexing import FEW, holds_indices
+from .indexing import holds_indices
 from .rewrite import Rewrite, by, simplifications
+
+FEW = 1 / 4
+"""The part of a result's rows up to which those that are named are in a table of their own."""
 
 LARGE = 1 << 20
 """Bytes of a result from which writing and reading it takes longer than finding the place of each row."""
