@@ -96,7 +96,8 @@ def convert_rows(builder: LoopBuilder, structured: Sequence[Structured], absorbe
     nests = [nest_of(op) for op in ops]
     count = without_rest(ops, nests, rows)
     inits = [initial_values(op, absorbed) for op in ops[:count]]
-    plan = plan_rows(structured, nests[:count], inits, rows)
+    rest = set(ops[count:])
+    plan = plan_rows([op for op in structured if op not in rest], nests[:count], inits, rows)
     if plan is None:
         return False
     builder.insert_at(ops[count - 1])

@@ -196,7 +196,7 @@ def plan_rows(
     """
     The plan for a chain of `nests`; None if they do not share `rows` leading loops.
 
-    `ops` are all structured operations of the kernel, including fills absorbed by reductions.
+    `ops` are all structured operations of the chain, including fills absorbed by reductions.
     """
     sums = [sums_columns(nest, rows) for nest in nests]
     nests = [_one_row(nest) if summed else nest for summed, nest in zip(sums, nests, strict=True)]

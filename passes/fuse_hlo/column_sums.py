@@ -8,6 +8,7 @@ sums have no kernel of their own that reads the rows again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterator
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -59,10 +60,8 @@ def _domain_of(row: FusionOp) -> tuple[int, ...] | None:
     if not sums or any(isinstance(op, DotGeneralOp) for op in ops):
         return None
     shape = shape_of(sums[0].inputs[0])
-    rows = 1
-    for size in shape[:-1]:
-        rows *= size
-    return shape if len(shape) == count + 1 and shape[-1] >= LEAST_COLUMNS and rows >= LEAST_ROWS else None
+    large = shape[-1] >= LEAST_COLUMNS and math.prod(shape[:-1]) >= LEAST_ROWS
+    return shape if len(shape) == count + 1 and large else None
 
 
 def _sums_beside(row: FusionOp, shape: tuple[int, ...], given: Container[FusionOp]) -> FusionOp | None:

@@ -92,6 +92,31 @@ def test_in_place() -> None:
         assert each.tobytes() == other.tobytes()
 
 
+def test_rows_that_wait_for_the_sums() -> None:
+    """Rows that are read after all sums are complete are in memory as a whole."""
+    source = """func.func @main(%x: tensor<400x64xf32>) -> tensor<400x64xf32> {
+  %0 = hlo.fusion row<1> (%a = %x : tensor<400x64xf32>) -> tensor<400x64xf32> {
+    %z = hlo.constant dense<0.0> : tensor<f32>
+    %t = hlo.reduce(%a init: %z) applies hlo.add across dimensions = [1] : (tensor<400x64xf32>, tensor<f32>) -> tensor<400xf32>
+    %e = hlo.exponential %t : tensor<400xf32>
+    %u = hlo.broadcast_in_dim %e, dims = [0] : (tensor<400xf32>) -> tensor<400x64xf32>
+    %d = hlo.divide %a, %u : tensor<400x64xf32>
+    %k = hlo.tanh %d : tensor<400x64xf32>
+    %v = hlo.reduce(%k init: %z) applies hlo.maximum across dimensions = [1] : (tensor<400x64xf32>, tensor<f32>) -> tensor<400xf32>
+    %s = hlo.reduce(%k init: %z) applies hlo.add across dimensions = [0] : (tensor<400x64xf32>, tensor<f32>) -> tensor<64xf32>
+    %m = hlo.broadcast_in_dim %s, dims = [1] : (tensor<64xf32>) -> tensor<400x64xf32>
+    %w = hlo.broadcast_in_dim %v, dims = [0] : (tensor<400xf32>) -> tensor<400x64xf32>
+    %b = hlo.add %k, %m : tensor<400x64xf32>
+    %r = hlo.add %b, %w : tensor<400x64xf32>
+    hlo.return %r : tensor<400x64xf32>
+  }
+  return %0 : tensor<400x64xf32>
+}"""
+    x = np.random.default_rng(0).standard_normal((400, 64)).astype(np.float32) / 8
+    (got,), (want,) = on_threads(source, x), run(source, [x], "reference")
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-3)
+
+
 def test_rows_after_the_sums() -> None:
     """A kernel that is given may read the sums in its rows: these run after, each operation in loops of its own."""
     source = """func.func @main(%x: tensor<40x64xf32>) -> (tensor<40x64xf32>, tensor<64xf32>) {
