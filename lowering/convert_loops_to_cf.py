@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ..dialects.cpu import SHARED
 from ..dialects.gpu.functions import GpuFuncOp
 from ..dialects.llvm_loops import UNROLL_NEVER
 from ..dialects.support.buffers import i32_array
@@ -72,9 +73,10 @@ class ConvertLoopsToCfPass(HloPass):
         if not device_modules(module):
             mark_brief_functions(module)
         for function in lowered_functions(module):
+            device = isinstance(function, GpuFuncOp)
+            loops = SmallLoops(device, self.scalable, SHARED in function.attributes)
             for block in list(function.body.blocks):
-                device = isinstance(function, GpuFuncOp)
-                SmallLoops(device, self.scalable).mark(block)
+                loops.mark(block)
                 lower_block(block, _ON_DEVICE if device else _LOWERINGS)
 
     def parts(self, module: ModuleOp) -> Sequence[Operation]:

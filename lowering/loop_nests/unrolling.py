@@ -33,7 +33,7 @@ MOST_OPERATIONS_ON_GPU = 512
 """The same for a GPU thread: its loops are short, over elements that it holds, and nothing vectorizes them."""
 
 INLINED = 24
-"""Operations of an inlined elementary function on a GPU, where unrolling repeats it instead of vectorizing it."""
+"""Operations of an inlined elementary function."""
 
 LANES = 16
 """
@@ -59,6 +59,8 @@ class SmallLoops:
     """Whether each thread of a GPU runs the function."""
     scalable: bool = False
     """Whether the length of vectors is known only when the code runs: loops of vectors have no known trip counts."""
+    shared: bool = False
+    """Whether programs share the function: its code is kept, so that LLVM's time counts less than its speed."""
 
     def mark(self, block: Block) -> int:
         """Mark the loops to unroll in a block; returns the block's size after unrolling, at most `_ROLLED`."""
@@ -72,11 +74,10 @@ class SmallLoops:
                     size += self.mark(inside)
             # A call without results is a large shared part of a kernel; LLVM does not unroll a loop around a call that
             # it may still inline, and would warn on standard error.
-            shared = type(op) is func.CallOp and not op.results
-            if self.device and type(op) is func.CallOp:
-                size += INLINED
+            if type(op) is func.CallOp:
+                size += INLINED if op.results or self.device else _ROLLED
             else:
-                size += _ROLLED if shared else not _is_free(op)
+                size += not _is_free(op)
         return min(size, _ROLLED)
 
     def _mark(self, op: scf.ForOp) -> int:
@@ -99,6 +100,8 @@ class SmallLoops:
                 _repeat(op, min(vectors, TIMES))
             return vectors * inner if vectors <= TIMES and not self.scalable else _ROLLED
         if count <= MOST_ITERATIONS and count * inner <= MOST_OPERATIONS:
+            if not (innermost or self.shared) and _is_around_vectors(op):
+                return _ROLLED
             _repeat(op, WHOLLY)
             return count * inner
         return _ROLLED
@@ -107,6 +110,17 @@ class SmallLoops:
 def is_short_but_rolled(count: int, operations: int) -> bool:
     """Whether a loop has few iterations, of too many operations to be fully unrolled."""
     return count <= MOST_ITERATIONS and count * operations > MOST_OPERATIONS
+
+
+def _is_around_vectors(op: scf.ForOp) -> bool:
+    """
+    Whether a loop is around one of whole vectors: LLVM, which unrolls fully before it vectorizes, would vectorize each
+    copy, for hardly any gain in speed. Where indices are compared there is one: a copy knows the results.
+    """
+    for inside in op.body.block.ops:
+        if type(inside) is scf.ForOp and (iterations(inside) or 1) % LANES == 0:
+            return not any(type(each) is arith.CmpiOp for each in inside.body.block.ops)
+    return False
 
 
 def _repeat(op: scf.ForOp, times: int) -> None:

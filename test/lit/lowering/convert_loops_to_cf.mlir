@@ -161,6 +161,75 @@ func.func @long(%m: memref<40xf32>, %n: index) {
   func.return
 }
 
+// A loop around one that becomes vectors stays a loop, since LLVM would vectorize each copy. It does not where indices are
+// compared, whose results each copy knows, nor in a function that programs share, which is compiled once.
+// CHECK-LABEL: func.func @around_vectors
+// CHECK-NOT:     xhlo.unroll
+// CHECK-LABEL: func.func @around_masked_vectors
+// CHECK:         {xhlo.unroll = 0 : i64}
+// CHECK-LABEL: func.func @shared_around_vectors
+// CHECK:         {xhlo.unroll = 0 : i64}
+func.func @around_vectors(%m: memref<8x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    scf.for %j = %c0 to %c16 step %c1 {
+      %v = memref.load %m[%i, %j] : memref<8x16xf32>
+      %w = arith.addf %v, %v : f32
+      memref.store %w, %m[%i, %j] : memref<8x16xf32>
+    }
+  }
+  func.return
+}
+func.func @around_masked_vectors(%m: memref<8x16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    scf.for %j = %c0 to %c16 step %c1 {
+      %v = memref.load %m[%i, %j] : memref<8x16xf32>
+      %mask = arith.cmpi sge, %i, %j : index
+      %w = arith.select %mask, %v, %zero : f32
+      memref.store %w, %m[%i, %j] : memref<8x16xf32>
+    }
+  }
+  func.return
+}
+func.func @shared_around_vectors(%m: memref<8x16xf32>) attributes {xhlo.shared} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    scf.for %j = %c0 to %c16 step %c1 {
+      %v = memref.load %m[%i, %j] : memref<8x16xf32>
+      %w = arith.addf %v, %v : f32
+      memref.store %w, %m[%i, %j] : memref<8x16xf32>
+    }
+  }
+  func.return
+}
+
+// A call of an elementary function is as long as what LLVM inlines there: no small loop.
+// CHECK-LABEL: func.func @around_elementary
+// CHECK-NOT:     xhlo.unroll
+func.func private @exponential(f32) -> f32
+func.func @around_elementary(%m: memref<32xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  scf.for %i = %c0 to %c32 step %c1 {
+    %v = memref.load %m[%i] : memref<32xf32>
+    %w = func.call @exponential(%v) : (f32) -> f32
+    memref.store %w, %m[%i] : memref<32xf32>
+  }
+  func.return
+}
+
 // A loop around a call of a kernel's shared part stays a loop; the small loop after it does not.
 // CHECK-LABEL: func.func @around_a_call
 // CHECK:         func.call @part
