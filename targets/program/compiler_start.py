@@ -17,13 +17,14 @@ SCANS = Kept("scans")
 def compiler_start(*, kept: bool = False) -> Generator[None]:
     """
     Imports inside cost less: without the garbage collector (`kept`: see `paused_gc`), with the kept code of
-    classes, with what the compiler's files say, and with formats that are read when they are used. Named operands cost
-    less afterwards.
+    classes, with what the compiler's files say, and with formats that are read when they are used. Named operands and
+    comparisons of operations cost less afterwards.
     """
     remember_in(SCANS)
     with paused_gc(kept=kept), kept_code():
-        from ...dialects.support.definitions import read_formats_late, read_names_directly
+        from ...dialects.support import definitions
 
-        read_formats_late()
-        read_names_directly()
+        definitions.read_formats_late()
+        definitions.read_names_directly()
+        definitions.compare_operations_directly()
         yield
