@@ -63,6 +63,20 @@ class Points(Plan):
 
 
 @dataclass(frozen=True)
+class Block(Plan):
+    """A block runs all operations one after the other, with the loops around them; its threads share each of them."""
+
+    name = "gpu.block"
+    threads: int
+    shared: tuple[int, ...] = ()
+    """The buffers in shared memory, parameters that are only read among them: numbers of parameters, then of allocs."""
+
+    def check(self) -> None:
+        check_whole_warps(self.threads)
+        require(list(self.shared) == sorted(set(self.shared)), "the numbers of shared buffers ascend")
+
+
+@dataclass(frozen=True)
 class Elementwise(Plan):
     """Each thread takes several vectors of neighbouring elements; the remainder gets a thread per element."""
 
@@ -277,7 +291,7 @@ class PlanAttr(Data[Plan]):
     def verify(self) -> None:
         for one in fields(self.kind):
             value: Any = getattr(self.data, one.name)
-            least = 0 if one.name in ("part", "along", "loop", "inputs") else 1
+            least = 0 if one.name in ("part", "along", "loop", *_LISTS) else 1
             numbers: Sequence[Any] = value if one.type == "tuple[int, ...]" else [value]
             for number in numbers:
                 if type(number) is int:
@@ -327,12 +341,16 @@ class PlanAttr(Data[Plan]):
             printer.print_string(">")
 
 
+_LISTS = frozenset(("inputs", "shared"))
+"""The parameters that are lists of numbers, not sizes."""
+
+
 def _parse(parser: AttrParser, one: Field[Any]) -> Any:
     """The value of a parameter, after its name."""
     if one.type == "bool":
         return True
     parser.parse_punctuation("=")
-    if one.name == "inputs":
+    if one.name in _LISTS:
         return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer))
     if one.type == "tuple[int, ...]":
         return tuple(parser.parse_dimension_list())
@@ -345,7 +363,7 @@ def _parse(parser: AttrParser, one: Field[Any]) -> Any:
 def _print(printer: Printer, one: Field[Any], value: Any) -> None:
     if isinstance(value, Plan):
         printer.print_attribute(attribute_of(value))
-    elif one.name == "inputs":
+    elif one.name in _LISTS:
         printer.print_string(str(list(value)))
     else:
         printer.print_string("x".join(map(str, value)) if one.type == "tuple[int, ...]" else str(value))
@@ -357,7 +375,7 @@ def _attribute_class(kind: type[Plan]) -> type[PlanAttr]:
 
 
 KINDS = (
-    NoLaunch, Serial, Points, Elementwise, Transpose, Rows, Columns, RegisterTile, TensorTile, StreamedRows,
+    NoLaunch, Serial, Points, Block, Elementwise, Transpose, Rows, Columns, RegisterTile, TensorTile, StreamedRows,
     Library, ScanRows, ScanThreads, ScanBlocks, Sort, SortedScatter,
 )  # fmt: skip
 

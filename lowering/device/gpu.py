@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from xdsl.ir import Attribute
 
 
+PAYS = 0.75
+"""The part of the time of launches that one block may take instead, as both are estimates."""
+
+
 class UnknownChipError(LookupError):
     """There is no chip of this name."""
 
@@ -46,6 +50,28 @@ class GpuChip:
     def launch_bounds(self, blocks: int, threads: int) -> Mapping[str, Attribute]:
         """The attributes of a kernel whose registers must allow `blocks` resident blocks of `threads` threads."""
         raise NotImplementedError
+
+    # Rates, for the choice between mappings; they never affect results.
+
+    @property
+    def launch_ns(self) -> float:
+        """Nanoseconds that a kernel of a graph costs that waits for the one before it, besides its work."""
+        return 2000
+
+    @property
+    def barrier_ns(self) -> float:
+        """Nanoseconds that the threads of a block wait for each other, until they see what the others wrote."""
+        return 150
+
+    @property
+    def loads_per_ns(self) -> float:
+        """Elements that a multiprocessor reads from its shared memory or first cache."""
+        return 48
+
+    @property
+    def operations_per_ns(self) -> float:
+        """Additions of one element on a multiprocessor."""
+        return 192
 
     # Features that not all chips have ---------------------------------------------------------------------------
 

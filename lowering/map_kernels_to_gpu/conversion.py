@@ -14,6 +14,7 @@ from ...dialects.cpu import HostCallOp
 from ...dialects.gpu.functions import GpuLaunchFuncOp, GpuModuleOp
 from ...dialects.gpu.library import MatmulOp
 from ...dialects.gpu.plans import (
+    Block,
     Columns,
     Elementwise,
     Library,
@@ -73,6 +74,13 @@ def map_streamed_rows(mapper: KernelMapper, phase: Phase) -> None:
     mapping.map_streamed_rows(mapper, phase)
 
 
+def map_block(mapper: KernelMapper, phase: Phase) -> None:
+    """See block/."""
+    from .block import mapping
+
+    mapping.map_block(mapper, phase)
+
+
 def map_library(mapper: KernelMapper, phase: Phase) -> None:
     """See library/."""
     from .library import mapping
@@ -103,6 +111,7 @@ MAPPINGS: dict[type[Plan], Mapping] = {
     NoLaunch: map_nothing,
     Serial: map_serially,
     Points: map_points,
+    Block: map_block,
     Elementwise: map_elementwise,
     Transpose: map_transpose,
     Rows: map_chain,

@@ -10,6 +10,7 @@ from typing import Literal
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation
 
 from ...dialects.gpu.plans import Plan, Points, Serial, set_plan
@@ -68,6 +69,8 @@ def plan_kernel(kernel: func.FuncOp, chip: GpuChip, libraries: str, remark: Rema
     phases = phases_of(kernel)
     if libraries != "always" and _plan_products_of_rows(kernel, phases, chip, remark):
         return
+    if _plan_block(kernel, phases, chip):
+        return
     while phases:
         count = planned_length(phases)
         if not count:
@@ -75,6 +78,16 @@ def plan_kernel(kernel: func.FuncOp, chip: GpuChip, libraries: str, remark: Rema
             free = next((n for n, one in enumerate(phases) if one.written_plan is not None), len(phases))
             count = _plan_run(kernel, phases[:free], chip, libraries)
         del phases[:count]
+
+
+def _plan_block(kernel: func.FuncOp, phases: Sequence[Phase], chip: GpuChip) -> bool:
+    """Plan a kernel with loops around its operations as a whole, if it is one."""
+    loops = any(op.regions and not isinstance(op, GenericOp) for phase in phases for op in phase.ops)
+    if not loops or any(phase.written_plan is not None for phase in phases):
+        return False
+    from .block import plan_block
+
+    return bool((plans := plan_block(kernel, phases, chip)) and _write(phases, plans))
 
 
 def _plan_products_of_rows(kernel: func.FuncOp, phases: Sequence[Phase], chip: GpuChip, remark: Remark) -> bool:
