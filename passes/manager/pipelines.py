@@ -55,6 +55,7 @@ _OF_LOOPS: Mapping[str, str | None] = dict.fromkeys(
         "tile-loops",
         "pair-iterations",
         "outline-loops",
+        "outline-block-loops",
     )
 )
 """The passes that see loops, each replaced by nothing."""
@@ -98,7 +99,7 @@ LIBRARIES = ("never", "auto", "always")
 MATH_MODES = ("strict", "default", "fast")
 """Only `fast` uses a GPU's approximate instructions (expand-math) and rules that may change results (simplify-hlo)."""
 
-LOWER_GPU_LOOPS = ("bufferize", "plan-gpu-kernels", "map-kernels-to-gpu", "plan-buffers")
+LOWER_GPU_LOOPS = ("bufferize", "outline-block-loops", "plan-gpu-kernels", "map-kernels-to-gpu", "plan-buffers")
 """linalg on tensors to launches of functions of a gpu.module, on memrefs of one arena: the gpu level."""
 
 LOWER_NVVM = ("expand-math", "convert-loops-to-cf", "convert-nvgpu-to-nvvm", "convert-gpu-to-nvvm")

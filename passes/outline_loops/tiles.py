@@ -29,7 +29,7 @@ class Writes:
     """The parameters that functions write to."""
 
     def __init__(self, functions: Mapping[str, func.FuncOp]):
-        self._functions = functions
+        self.functions = functions
         self._known: dict[tuple[str, int], bool] = {}
 
     def of(self, name: str, parameter: int) -> bool:
@@ -37,7 +37,7 @@ class Writes:
         key = name, parameter
         if key not in self._known:
             self._known[key] = True  # of a function that calls itself, which there is none of
-            function = self._functions.get(name)
+            function = self.functions.get(name)
             if function is not None and WRITTEN in function.attributes:
                 # A function that is known is only declared.
                 self._known[key] = parameter in int_values(function.attributes[WRITTEN])

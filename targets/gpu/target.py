@@ -50,7 +50,7 @@ def tuned(spec: str, chip: GpuChip, math: str = "default", libraries: str = "nev
         return f"{spec}{{loops-in-kernels=false}}"
     if spec == "decompose-hlo":
         return f"{spec}{{short-floats=true}}" if chip.has_tensor_cores else spec
-    if spec not in ("plan-gpu-kernels", "map-kernels-to-gpu"):
+    if spec not in ("outline-block-loops", "plan-gpu-kernels", "map-kernels-to-gpu"):
         return spec
     options = [f"chip={chip.name}"] * (chip.name != DEFAULT_CHIP)
     if spec == "plan-gpu-kernels":

@@ -195,6 +195,7 @@ def _read_accesses(module: ModuleOp, facts: Facts) -> None:
 _FACTS: Mapping[str, Callable[[ModuleOp, Facts], None]] = {
     "outline-kernels": _read_kernels,
     "bufferize": _read_donations,
+    "outline-block-loops": _read_kernels,
     "plan-buffers": _read_memory,
     "outline-loops": _read_loops,
     "guard-kernels": _read_accesses,

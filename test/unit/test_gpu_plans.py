@@ -99,6 +99,28 @@ func.func @main(%x: tensor<9x5xf32>, %i: tensor<40x1xi32>, %u: tensor<40x5xf32>)
   return %0 : tensor<9x5xf32>
 }"""
 
+STEPS = """
+func.func @main(%w: tensor<40x40xf32>, %h0: tensor<3x40xf32>) -> tensor<3x40xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %h = %h0) : tensor<i32>, tensor<3x40xf32>
+  cond {
+    %n = stablehlo.constant dense<30> : tensor<i32>
+    %1 = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %1 = stablehlo.dot_general %h, %w, contracting_dims = [1] x [1] : (tensor<3x40xf32>, tensor<40x40xf32>) -> tensor<3x40xf32>
+    %2 = stablehlo.reduce(%1 init: %low) applies stablehlo.maximum across dimensions = [0, 1]
+      : (tensor<3x40xf32>, tensor<f32>) -> tensor<f32>
+    %3 = stablehlo.broadcast_in_dim %2, dims = [] : (tensor<f32>) -> tensor<3x40xf32>
+    %4 = stablehlo.divide %1, %3 : tensor<3x40xf32>
+    %5 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %5, %4 : tensor<i32>, tensor<3x40xf32>
+  }
+  return %0#1 : tensor<3x40xf32>
+}"""
+
 OVERRIDES = [
     (ELEMENTWISE, "#gpu.elementwise<threads = 32>", 1),
     (ELEMENTWISE, "#gpu.elementwise<width = 4, items = 2, threads = 64>", 1),
@@ -120,6 +142,9 @@ OVERRIDES = [
     (DOT.replace("TYPE", "f16"), "#gpu.tile<16x128x32, thread = 4x8>", 1),
     (DOT.replace("TYPE", "f16"), "#gpu.tensor_tile<32x64x32, warp = 16x32, splits = 4>", 2),
     (DOT.replace("TYPE", "f16"), "#gpu.tensor_tile<64x32x32, warp = 32x16, stages = 5, copies>", 1),
+    (STEPS, "#gpu.block<threads = 32>", 1),
+    (STEPS, "#gpu.block<threads = 256, shared = [1]>", 1),
+    (STEPS, "#gpu.block<threads = 992, shared = [4, 8]>", 1),
     (SCAN, "#gpu.scan_threads<chunk = 700, threads = 32>", 1),
     (SCAN, "#gpu.scan_threads<chunk = 33>", 3),
     (SCAN, "#gpu.scan_blocks<chunk = 160, elements = 5, threads = 32>", 3),
