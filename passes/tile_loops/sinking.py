@@ -7,6 +7,7 @@ computes the rows of a step when it is there, from what stays in its cache.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,10 +20,11 @@ from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.loops import Loop
 from ...hlo_dialect.op import is_elementwise
 from ...hlo_dialect.ops.contraction import DotGeneralOp
+from ...hlo_dialect.ops.control_flow import WhileOp
 from ...hlo_dialect.ops.creation import ConstantOp, is_splat_constant
 from ...hlo_dialect.ops.dynamic import DynamicSliceOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp
-from ...hlo_dialect.types import constant_array, element_of, make_tensor, shape_of
+from ...hlo_dialect.types import constant_array, element_of, make_tensor, shape_of, tensor_type
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,61 @@ def sink(sunk: Sunk) -> list[DotGeneralOp]:
     b.replace(read, value)
     _erase_unused(source)
     return products
+
+
+def sink_into_tiles(outer: WhileOp, inner: WhileOp, most: float) -> int:
+    """
+    Compute what the loop of a tile reads slices of for each tile by itself, before its loop, where products of at most
+    so many operations a tile compute it; returns how many products moved.
+    """
+    loop, moved = Loop(inner), 0
+    for read in [op for op in loop.body.ops if isinstance(op, DynamicSliceOp)]:
+        source = read.operands[0]
+        starts = [start if loop.is_outside(start) or is_splat_constant(start) else None for start in read.start_indices]
+        sizes = ints(read.slice_sizes)
+        extent = [
+            whole if start is None else size for start, size, whole in zip(starts, sizes, shape_of(source), strict=True)
+        ]
+        if None not in starts or not loop.is_outside(source) or not _matrices(source, Loop(outer), extent):
+            continue
+        b = Builder.before(inner)
+        zero = b.splat(0, tensor_type(read.start_indices[0]))
+        at = [zero if start is None or is_splat_constant(start) else b.tensors([start])[0] for start in starts]
+        if any(start is not None and is_splat_constant(start) and not _is_zero(start) for start in starts):
+            continue
+        if _flops(source) / 2 * math.prod(extent) / math.prod(shape_of(source)) > most:
+            continue
+        products: list[DotGeneralOp] = []
+        part = _part(source, at, extent, b, products)
+        b = Builder.before(read)
+        none = b.splat(0, zero.type)
+        places = [
+            none if start is not None else b.tensors([own])[0]
+            for start, own in zip(starts, read.start_indices, strict=True)
+        ]
+        b.replace(read, b.tensors([part.value])[0].dynamic_slice(places, sizes))
+        _erase_unused(source)
+        moved += len(products)
+    return moved
+
+
+def _is_zero(value: SSAValue) -> bool:
+    assert isinstance(value.owner, ConstantOp)
+    return not constant_array(value.owner.dense).any()
+
+
+def _flops(value: SSAValue) -> int:
+    """The operations of the products that a value is computed from, as `_matrices` follows them."""
+    op = value.owner
+    if isinstance(op, DotGeneralOp):
+        return op.flops()
+    assert isinstance(op, Operation)
+    shaped = [operand for operand in op.operands if shape_of(operand) == shape_of(value)]
+    return sum(_flops(operand) for operand in shaped if _leads_to_product(operand))
+
+
+def _leads_to_product(value: SSAValue) -> bool:
+    return isinstance(value.owner, DotGeneralOp) or is_elementwise(value.owner)
 
 
 def _erase_unused(value: SSAValue) -> None:

@@ -36,8 +36,8 @@ class TileLoopsPass(HloPass):
     Before: `hlo.while(%i = %zero, %h = %a, %ys = %b) .. do { %1 = hlo.dot_general %h, %w  .. }` of 32 rows
     After:  `hlo.while(%tile = %zero, %all = .., %ys = %b) .. do { .. hlo.while(%i, %h = 8 rows of %a, %ys) .. }`, with
             the attribute xhlo.independent, the number of the first tiles that may run at once
-    Assumes: the level after batch-step-products; the CPU's passes, which run the tiles on several threads, each with
-             its loop in one kernel (outline-loops).
+    Assumes: the level after batch-step-products; passes that run the tiles on several threads, each with its loop in
+             one kernel (outline-loops), or in blocks of a GPU (outline-block-loops).
     Leaves: loops whose condition depends on the rows, that sum over them, or hold other loops; small ones; those whose
             matrices leave the cache, which each tile reads in each step.
 
@@ -49,8 +49,8 @@ class TileLoopsPass(HloPass):
     only_for = ("hlo.while",)
     works_on_functions = True
 
-    loops_in_kernels: bool = True
-    """Whether the target's kernels may hold the loops of a program."""
+    chip: str = ""
+    """The GPU whose blocks run the tiles, by its name in `lowering/device/vendors.py`; empty for a CPU."""
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         engine = engine_of(ctx)
@@ -59,7 +59,11 @@ class TileLoopsPass(HloPass):
 
     def _tile(self, op: WhileOp) -> str:
         """Replace the loop by one over tiles, if that pays; returns in words what was done, or why it stays."""
-        found = _decide(Loop(op)) if self.loops_in_kernels else "a kernel of the target holds no loop of a program"
+        if self.chip:
+            from .blocks import tile_for_blocks
+
+            return tile_for_blocks(op, self.chip)
+        found = _decide(Loop(op))
         return f"not tiled: {found}" if isinstance(found, str) else _replace(op, found)
 
 

@@ -47,7 +47,7 @@ def tuned(spec: str, chip: GpuChip, math: str = "default", libraries: str = "nev
         products = "streamed" if chip.has_tensor_cores else "none"
         return f"{spec}{{epilogues=dots row-products={products}}}"
     if spec == "tile-loops":
-        return f"{spec}{{loops-in-kernels=false}}"
+        return f"{spec}{{chip={chip.name}}}"
     if spec == "decompose-hlo":
         return f"{spec}{{short-floats=true}}" if chip.has_tensor_cores else spec
     if spec not in ("outline-block-loops", "plan-gpu-kernels", "map-kernels-to-gpu"):

@@ -1,9 +1,6 @@
 // RUN: hlo-opt %s --tile-loops --split-input-file | filecheck %s
 // RUN: hlo-opt %s --tile-loops --tile-loops --split-input-file | filecheck %s
 // RUN: hlo-opt %s --tile-loops --fuse-remarks --split-input-file --verify-diagnostics
-// RUN: hlo-opt %s --tile-loops=loops-in-kernels=false --split-input-file | filecheck %s --check-prefix=GPU
-
-// GPU-NOT: xhlo.independent
 
 // The state is a part of its rows; the loop of a tile reads and writes slices of the arrays in place.
 
