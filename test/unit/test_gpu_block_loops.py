@@ -131,8 +131,11 @@ def arguments(text: str) -> list[Any]:
     """Small numbers for the entry."""
     rng, kinds = np.random.default_rng(0), {"f32": np.float32, "bf16": ml_dtypes.bfloat16}
     function: Any = parse_module(text, "test.mlir", make_context()).body.block.first_op
-    types = [argument.type for argument in function.body.block.args]
-    return [(rng.standard_normal(t.get_shape()) * 0.3).astype(kinds[str(t.element_type)]) for t in types]
+    found: list[Any] = []
+    for argument in function.body.block.args:
+        shape: tuple[int, ...] = argument.type.get_shape()
+        found.append((rng.standard_normal(shape) * 0.3).astype(kinds[str(argument.type.element_type)]))
+    return found
 
 
 def launches(text: str, chip: str = "sm_90") -> tuple[int, int]:
