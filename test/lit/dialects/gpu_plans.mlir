@@ -9,6 +9,8 @@ func.func @plans(%a: memref<8xf32>, %x: f32) {
   linalg.fill {gpu.plan = #gpu.elementwise<threads = 128, width = 4, items = 2, along = 0>} ins(%x : f32) outs(%a : memref<8xf32>)
   // CHECK-NEXT: {gpu.plan = #gpu.elementwise<crosses>, gpu.joined}
   linalg.fill {gpu.plan = #gpu.elementwise<width = 1, crosses>, gpu.joined} ins(%x : f32) outs(%a : memref<8xf32>)
+  // CHECK-NEXT: {gpu.plan = #gpu.block<threads = 96, shared = [0, 3]>}
+  linalg.fill {gpu.plan = #gpu.block<shared = [0, 3], threads = 96>} ins(%x : f32) outs(%a : memref<8xf32>)
   // CHECK-NEXT: {gpu.plan = #gpu.transpose<64x32, loop = 1, inputs = [0, 2]>}
   linalg.fill {gpu.plan = #gpu.transpose<64x32, loop = 1, inputs = [0, 2]>} ins(%x : f32) outs(%a : memref<8xf32>)
   // CHECK-NEXT: {gpu.plan = #gpu.rows<threads = 8, rows = 4, width = 4, keep, blocks = 2>}

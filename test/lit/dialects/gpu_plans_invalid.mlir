@@ -2,6 +2,22 @@
 // Plans whose numbers contradict each other or a limit of all chips.
 
 func.func @f(%a: memref<8xf32>, %x: f32) {
+  // expected-error@+1 {{a block of 48 threads is not a multiple of 32}}
+  linalg.fill {gpu.plan = #gpu.block<threads = 48>} ins(%x : f32) outs(%a : memref<8xf32>)
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8xf32>, %x: f32) {
+  // expected-error@+1 {{the numbers of shared buffers ascend}}
+  linalg.fill {gpu.plan = #gpu.block<threads = 32, shared = [2, 1]>} ins(%x : f32) outs(%a : memref<8xf32>)
+  func.return
+}
+
+// -----
+
+func.func @f(%a: memref<8xf32>, %x: f32) {
   // expected-error@+1 {{width is 3, not a power of two}}
   linalg.fill {gpu.plan = #gpu.elementwise<width = 3>} ins(%x : f32) outs(%a : memref<8xf32>)
   func.return
