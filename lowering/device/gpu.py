@@ -19,6 +19,10 @@ PAYS = 0.75
 """The part of the time of launches that one block may take instead, as both are estimates."""
 
 
+MOST_NS = 2.5e8
+"""Nanoseconds of a launch, which is not interrupted."""
+
+
 class UnknownChipError(LookupError):
     """There is no chip of this name."""
 

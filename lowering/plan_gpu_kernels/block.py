@@ -77,7 +77,7 @@ class Estimate:
 
 
 def estimate(ops: Sequence[Operation], chip: GpuChip, blocks: int = 1) -> Estimate:
-    """What operations cost with the loops around them; `blocks`: those among which a launch is divided."""
+    """The costs of operations with the loops around them; `blocks`: those among which a launch is divided."""
     apart = together = 0.0
     waves = math.ceil(blocks / chip.multiprocessors)
     for op, times in _structured(ops):

@@ -23,7 +23,7 @@ from ...hlo_dialect.diagnostics import Diagnostic, engine_of
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
 from ...lowering.device.chips import DEFAULT_CHIP
-from ...lowering.device.gpu import PAYS, GpuChip, UnknownChipError
+from ...lowering.device.gpu import MOST_NS, PAYS, GpuChip, UnknownChipError
 from ...lowering.device.vendors import find_chip
 from ...lowering.map_kernels_to_gpu.block.sequence import STRUCTURED, accesses
 from ...lowering.plan_gpu_kernels.block import Estimate, estimate
@@ -142,6 +142,8 @@ class _Loops:
                 return "its tiles overlap"
             return tiles_refusal(loop, _Writes(self._kernels), self._kernels)
         found = self._estimate(loop)
+        if found.block > MOST_NS:
+            return f"one launch would take {found.block / 1e6:.0f} ms, and is not interrupted"
         if found.block >= PAYS * found.launches:
             return f"a block takes {found.block / 1000:.0f} us, launches take {found.launches / 1000:.0f}"
         return None
@@ -156,13 +158,9 @@ class _Loops:
                 found = estimate([inner], self._chip)
             else:
                 continue
-            times, condition = 1, False
-            below, above = inner, inner.parent_op()
-            while above is not None and below is not op:
-                if isinstance(above, scf.WhileOp):
-                    times *= _int(above, TRIP_COUNT)
-                    condition |= above.before_region.block.is_ancestor(inner)
-                below, above = above, above.parent_op()
+            times, above = _times(inner, op), inner.parent_op()
+            # The host program does not ask for the condition of a loop of known length.
+            condition = isinstance(above, scf.WhileOp) and inner.parent is above.before_region.block
             launches += 0 if condition else times * found.launches
             block += times * found.block
         return Estimate(launches, block)
@@ -173,7 +171,7 @@ class _Loops:
         first = [] if tiles else self._first(loop)
         calls = [op for top in (*first, loop) for op in operations_in(top) if isinstance(op, func.CallOp)]
         facts = {
-            fact: sum(self._times(op) * self._fact(op, fact) for op in calls) for fact in ("ops", "bytes", "flops")
+            fact: sum(_times(op, loop) * self._fact(op, fact) for op in calls) for fact in ("ops", "bytes", "flops")
         }
         facts["ops"] = sum(self._fact(op, "ops") for op in calls)
         count = _int(loop, TRIP_COUNT)
@@ -189,14 +187,6 @@ class _Loops:
             return f"{count} blocks run a tile each, with its loop"
         also = len(first) and f", and {len(first)} operations before it"
         return f"one block runs the whole loop{also or ''}"
-
-    def _times(self, call: Operation) -> int:
-        """How often a call runs."""
-        times, above = 1, call.parent_op()
-        while above is not None:
-            times *= _int(above, TRIP_COUNT) if TRIP_COUNT in above.attributes else 1
-            above = above.parent_op()
-        return times
 
     def _fact(self, call: func.CallOp, fact: str) -> int:
         return cast("IntegerAttr[Any]", self._facts[call.callee.root_reference.data].data[fact]).value.data
@@ -260,6 +250,15 @@ class _Writes(Writes):
         return kernel is None or parameter in _written(kernel)
 
 
+def _times(op: Operation, loop: Operation) -> int:
+    """How often a loop runs an operation, once if it is outside."""
+    times, above = 1, op.parent_op()
+    while above is not None and loop.is_ancestor(above):
+        times *= _int(above, TRIP_COUNT) if TRIP_COUNT in above.attributes else 1
+        above = above.parent_op()
+    return times
+
+
 def _int(op: Operation, name: str) -> int:
     return cast("IntegerAttr[Any]", op.attributes[name]).value.data
 
@@ -272,7 +271,7 @@ def _takes_buffers_only(ops: list[Operation]) -> bool:
         value = pending.pop()
         owner = value.owner
         if not isinstance(owner, Operation):
-            # Of a region that is inside, or the entry.
+            # An argument of a region that is inside, or of the entry.
             if not isinstance(value.type, MemRefType) and owner.parent_op() not in own:
                 return False
         elif owner in own or isinstance(owner, arith.ConstantOp):

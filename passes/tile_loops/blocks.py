@@ -13,7 +13,7 @@ from ...hlo_dialect.ops.control_flow import WhileOp
 from ...hlo_dialect.ops.gather import GatherOp
 from ...hlo_dialect.ops.window import ReduceWindowOp
 from ...hlo_dialect.types import shape_of
-from ...lowering.device.gpu import PAYS, GpuChip
+from ...lowering.device.gpu import MOST_NS, PAYS, GpuChip
 from ...lowering.device.vendors import find_chip
 from .rows import Rows, rows_of
 from .sinking import sink_into_tiles
@@ -79,6 +79,8 @@ def _tiles_of(rows: Rows, chip: GpuChip) -> Tiles | str:
     apart = kernels * chip.launch_ns + work / chip.multiprocessors
     if time(size) >= PAYS * apart:
         return f"a block takes {time(size) / 1000:.1f} us for a step, launches take {apart / 1000:.1f}"
+    if time(size) * rows.loop.trip_count > MOST_NS:
+        return f"one launch would take {time(size) * rows.loop.trip_count / 1e6:.0f} ms, and is not interrupted"
     step = step_of(rows)
     if step.again * rows.count / size > step.work * rows.count:
         return "each block would compute again what all rows share"

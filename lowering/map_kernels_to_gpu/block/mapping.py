@@ -67,6 +67,8 @@ def map_block(mapper: KernelMapper, phase: Phase) -> None:
     assert isinstance(plan, BlockPlan)
     reason = refusal(phase.ops)
     phase.require(reason is None, str(reason))
+    others = [op for op in mapper.kernel.body.block.ops if isinstance(op, STRUCTURED) or op.regions]
+    phase.require(set(others) <= set(phase.ops), "a block runs all operations of a kernel")
     buffers = Buffers.of(mapper.kernel, mapper.chip.warp)
     phase.require(plan.threads % mapper.chip.warp == 0, f"{plan.threads} threads are no whole warps")
     for number in plan.shared:
@@ -80,7 +82,6 @@ class _Block:
 
     def __init__(self, mapper: KernelMapper, phase: Phase, plan: BlockPlan, buffers: Buffers):
         self.mapper = mapper
-        self.phase = phase
         self.plan = plan
         self.buffers = buffers
         self.inside = {op.memref for each in phase.ops for op in each.walk() if isinstance(op, memref.AllocOp)}

@@ -14,13 +14,13 @@ from ....dialects.support.scalar import scalar_attr
 from ...loop_nests.kernel_builder import KernelBuilder
 
 Values = dict[SSAValue, SSAValue]
-"""What each buffer holds."""
+"""The value that each buffer holds."""
 
 
 def promote(builder: KernelBuilder, buffers: Iterable[SSAValue]) -> None:
     """
     Replace loads and stores of buffers of one element by values, which loops carry. `builder`: of the function; the
-    buffers are allocated in it. What is read before it is written is zero.
+    buffers are allocated in it. A number that is read before it is written is zero.
     """
     buffers = list(buffers)
     _Promotion(builder, buffers).block(builder.top, {})
