@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
@@ -27,10 +28,12 @@ from ..loop_nests.indices import chunk, delinearized
 from ..loop_nests.kernel_builder import IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
-from .column_sums import TileSums
 from .elementwise import emit_elementwise
 from .next_row import next_row
 from .reduction import emit_reduction
+
+if TYPE_CHECKING:
+    from .column_sums import TileSums
 
 Structured = FillOp | GenericOp | memref.CopyOp
 
@@ -279,11 +282,12 @@ def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
     outer = plan.shape[:-1] if inner > 1 else plan.shape
     total = whole // inner
     size = task_size(total, task_count(total, work, total))
-    if any(step.sums_columns for step in plan.steps):
-        size = min(total, max(size, LEAST_SUMMED))
     attributes = PARALLEL if short else None
+    summed = [k for k, step in enumerate(plan.steps) if step.sums_columns]
+    if summed:
+        size = min(total, max(size, LEAST_SUMMED))
     tasks = -(-total // size)
-    sums = {k: TileSums.of(builder, step.nest, tasks) for k, step in enumerate(plan.steps) if step.sums_columns}
+    sums = _tile_sums(builder, plan, summed, tasks) if summed else {}
     with builder.parallel(tasks) as task:
         shared = {} if short else _rows(builder, plan, here=False)
         for each in sums.values():
@@ -299,6 +303,13 @@ def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
                 _emit_row(builder, plan, roots, bound, adds)
     for k, each in sums.items():
         each.finish(plan.steps[k].inits)
+
+
+def _tile_sums(builder: LoopBuilder, plan: RowPlan, steps: Sequence[int], tasks: int) -> dict[int, TileSums]:
+    """The partial sums of the steps that sum columns, by their number."""
+    from .column_sums import TileSums
+
+    return {k: TileSums.of(builder, plan.steps[k].nest, tasks) for k in steps}
 
 
 def _emit_row(
