@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from tool_server import ToolServer
+from xhlo.hlo_dialect import garbage_collector
 from xhlo.passes.manager import registry
 from xhlo.tools import hlo_opt, hlo_run
 
@@ -59,6 +61,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     A collection of all that takes half a second, in the middle of any test.
     """
     gc.freeze()
+    # After each million of new objects xhlo would count these again, one by one.
+    garbage_collector._frozen = sys.maxsize
     gc.set_threshold(*RARELY)
     gc.enable()
 

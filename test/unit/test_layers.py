@@ -6,7 +6,9 @@ import ast
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,33 @@ MAX_LINES = 500
 """The most lines of a file; a longer one contains two things."""
 MAX_FILES = 30
 """The most files of a folder; a larger one has files that belong into a folder of their own."""
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """The facts of a source file for which it must be parsed."""
+
+    is_explained: bool
+    """Whether it has a docstring."""
+    imports: Sequence[ast.Import | ast.ImportFrom]
+    """Its imports at any depth."""
+
+
+@cache
+def parsed(path: Path) -> Parsed:
+    module = ast.parse(path.read_text(encoding="utf-8"))
+    return Parsed(ast.get_docstring(module) is not None, list(imports_in(module)))
+
+
+def imports_in(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The imports among the statements below a node; expressions, which are most nodes, have none."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        inner = getattr(node, name, ())
+        for one in inner if isinstance(inner, list) else ():
+            if isinstance(one, ast.Import | ast.ImportFrom):
+                yield one
+            else:
+                yield from imports_in(one)
 
 
 @pytest.mark.parametrize("floor", FLOORS)
@@ -35,7 +64,7 @@ def test_files_are_short_and_explained():
         lines = text.count("\n")
         if lines > MAX_LINES:
             wrong.append(f"{path.relative_to(ROOT)}: {lines} lines, at most {MAX_LINES}")
-        if ast.get_docstring(ast.parse(text)) is None:
+        if not parsed(path).is_explained:
             wrong.append(f"{path.relative_to(ROOT)}: no docstring")
         if path.stem in ("utils", "helpers", "misc", "common"):
             wrong.append(f"{path.relative_to(ROOT)}: a name that says nothing")
@@ -51,13 +80,13 @@ def imported_modules(path: Path, module: str, modules: Collection[str]) -> set[s
     """The modules among `modules` that a file imports anywhere: in functions and for type checkers too."""
     found: set[str] = set()
     parents = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in parsed(path).imports:
         if isinstance(node, ast.ImportFrom):
             base = parents[: len(parents) + 1 - node.level] if node.level else []
             source = ".".join([*base, *filter(None, [node.module])])
             names = [f"{source}.{alias.name}" for alias in node.names]
             found.update(name if name in modules else source for name in names)
-        elif isinstance(node, ast.Import):
+        else:
             found.update(alias.name for alias in node.names)
     return {name for name in found if name in modules and name != module}
 
