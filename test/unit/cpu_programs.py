@@ -47,6 +47,31 @@ def run(text: str, inputs: Sequence[np.ndarray], target: str = "cpu") -> tuple[n
     return results if isinstance(results, tuple) else (results,)
 
 
+def exact_product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """
+    The product of two matrices, to more than 60 bits. Each factor is a sum of parts with so few bits that the products
+    of parts are exact in float64, in whatever order they are added up: the BLAS is many times as fast as NumPy's
+    product of long doubles.
+    """
+    bits = (53 - (x.shape[1] - 1).bit_length()) // 2
+    parts = [_parts(x, 1, bits), _parts(y, 0, bits)]
+    pairs = [(i, j) for i in range(len(parts[0])) for j in range(len(parts[1])) if i + j < 3]
+    products = [parts[0][i] @ parts[1][j] for i, j in sorted(pairs, key=sum, reverse=True)]
+    return np.sum([one.astype(np.longdouble) for one in products], axis=0)
+
+
+def _parts(matrix: np.ndarray, axis: int, bits: int) -> list[np.ndarray]:
+    """Up to three matrices, each of multiples of a power of 2 for each row or column, which add up to `matrix`."""
+    rest, parts = matrix.astype(np.longdouble), list[np.ndarray]()
+    unit = np.exp2(np.frexp(np.abs(rest).max(axis, keepdims=True))[1] - bits)
+    while len(parts) < 3 and rest.any():
+        part = np.rint(rest / unit) * unit
+        parts.append(part.astype(np.float64))
+        rest -= part
+        unit /= 2.0**bits
+    return parts
+
+
 def on_threads(text: str, *arguments: Any) -> list[Any]:
     """The results of a program, which are the same on one to three threads."""
     executable, before = xhlo.compile(text), threads.thread_count()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import xhlo
-from cpu_programs import on_threads, type_of
+from cpu_programs import exact_product, on_threads, type_of
 from hlo_programs import Program
 
 CASES = {
@@ -57,7 +57,9 @@ def check(arrays: tuple[np.ndarray, ...], level: Any = 2, updates: bool = False)
     x, d = (array.reshape(-1, array.shape[-1]) for array in (x, d))
     bound = BOUNDS[arrays[0].dtype.name]
     for got, want in zip(
-        executable.compute(arrays, None), (w - x.T @ d, 1 - d.sum(0) if updates else d.sum(0)), strict=True
+        executable.compute(arrays, None),
+        (w - exact_product(x.T, d), 1 - d.sum(0) if updates else d.sum(0)),
+        strict=True,
     ):
         assert np.abs(got.astype(np.longdouble) - want).max() < bound * np.abs(want).max()
     return executable

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import xhlo
-from cpu_programs import on_threads, type_of
+from cpu_programs import exact_product, on_threads, type_of
 
 CASES = {
     # rows and columns of the factor, columns of the result: contracted along the factor's columns, or rows
@@ -61,7 +61,7 @@ def check(case: str, dtype: Any = np.float32, both: bool = False, **options: Any
     x, w, gain, shift = (array.astype(np.longdouble) for array in arrays)
     is_below = np.tri(x.shape[1], x.shape[0], dtype=bool).T
     factor = np.where(is_below, np.tanh(x * gain - shift[:, None]), 0.5)
-    want = (factor.T if by_columns else factor) @ (w if both else -w)
+    want = exact_product(factor.T if by_columns else factor, w if both else -w)
     (got,) = executable.compute(arrays, None)
     assert np.abs(got.astype(np.longdouble) - want).max() < BOUNDS[np.dtype(dtype).name] * np.abs(want).max()
     return [kernel.kind for kernel in executable.kernels]
