@@ -26,6 +26,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 import conformance
+from jax_mlir import shared_context
 from xhlo.frontends.hlo_text.writing.module import write_module
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
@@ -118,7 +119,7 @@ def _compiled(text: str) -> Any:
     xla_client: Any = import_module("jax._src.lib").xla_client
     ir: Any = import_module("jaxlib.mlir.ir")
     proto = accepted(text).as_serialized_hlo_module_proto()
-    with mlir.make_ir_context():
+    with shared_context():
         module = ir.Module.parse(import_module("jaxlib._jax").mlir.hlo_to_stablehlo(proto))
         code = mlir.module_to_bytecode(module)
     if "lapack_" in text:

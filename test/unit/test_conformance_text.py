@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import conformance
+from jax_mlir import shared_context
 from test_fuzz_text import broken
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
@@ -56,9 +56,7 @@ def test_text_is_a_fixpoint(names: list[str], turn: int) -> None:
 def _as_jaxlib_reads(text: str) -> str:
     """The module in MLIR's generic form, without locations. Raises ValueError."""
     ir = pytest.importorskip("jaxlib.mlir.ir")
-    mlir: Any = pytest.importorskip("jax._src.interpreters.mlir")
-    with mlir.make_ir_context() as context:
-        context.allow_unregistered_dialects = True
+    with shared_context(unregistered=True):
         try:
             module = ir.Module.parse(text)
         except ir.MLIRError as error:

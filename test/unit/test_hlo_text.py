@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from hlo_texts import DEVICES, HOST, TEXTS, program
+from jax_mlir import shared_context
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.diagnostics.diagnostic import file_location
 from xhlo.hlo_dialect.dialect import make_context
@@ -41,12 +42,12 @@ def _inputs(module: Any, seed: int = 0) -> list[np.ndarray]:
 
 def _through_xla(text: str) -> str:
     """The StableHLO that XLA makes of a text."""
-    mlir = pytest.importorskip("jax._src.interpreters.mlir")
+    context = shared_context()
     from jaxlib import _hlo, _jax
     from jaxlib.mlir import ir
 
     proto = _hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto()
-    with mlir.make_ir_context():
+    with context:
         return str(ir.Module.parse(_jax.mlir.hlo_to_stablehlo(proto)))
 
 

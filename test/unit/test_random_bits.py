@@ -12,6 +12,7 @@ import pytest
 
 import xhlo
 from cpu_programs import DTYPES, TARGETS, run
+from jax_mlir import shared_context
 from xhlo.hlo_dialect.numbers.random_bits import philox, split_dimension, threefry
 
 jax = pytest.importorskip("jax")
@@ -44,7 +45,7 @@ def by_xla(text: str) -> Callable[[np.ndarray[Any, Any]], list[np.ndarray[Any, A
     ir: Any = import_module("jaxlib.mlir.ir")
 
     device = jax.devices("cpu")[0]
-    with mlir.make_ir_context():
+    with shared_context():
         code = mlir.module_to_bytecode(ir.Module.parse(text))
     executable = device.client.compile_and_load(code, [device], xla_client.CompileOptions())
 
