@@ -26,7 +26,8 @@ os.environ["XLA_FLAGS"] = (
 )
 # Programs are compiled each time; tests of the cache have folders of their own.
 os.environ["XHLO_CACHE_SIZE"] = "0"
-# xhlo's own machine code is kept here, not in the home directory.
+# xhlo's own machine code is kept here, neither in the home directory nor where the user keeps programs.
+os.environ.pop("XHLO_CACHE_DIR", None)
 os.environ["XDG_CACHE_HOME"] = str(Path(__file__).resolve().parent.parent / "build" / "cache")
 
 AS_PYTHON_DOES = gc.get_threshold()
