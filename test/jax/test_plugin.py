@@ -448,8 +448,8 @@ def interrupt():
     os.kill(os.getpid(), signal.SIGINT)
 
 endless = jax.jit(lambda x: lax.while_loop(lambda i: i >= 0, lambda i: i * 0 + 1, x)).lower(1).compile()
-threading.Timer(0.05, interrupt).start()
 try:
+    threading.Timer(0.05, interrupt).start()
     endless(1).block_until_ready()
 except KeyboardInterrupt:
     print("run")
