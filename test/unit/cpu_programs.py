@@ -49,7 +49,7 @@ def run(text: str, inputs: Sequence[np.ndarray], target: str = "cpu") -> tuple[n
 
 def exact_product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """
-    The product of two matrices, to more than 60 bits. Each factor is a sum of parts with so few bits that the products
+    The product of two matrices as exactly as that of long doubles. Each factor is a sum of parts with so few bits that the products
     of parts are exact in float64, in whatever order they are added up: the BLAS is many times as fast as NumPy's
     product of long doubles.
     """

@@ -329,7 +329,7 @@ def test_an_interrupt_while_reading_is_reported_without_a_traceback(tmp_path: Pa
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_sample_of_hostile_cases(mode: str, tool_server: ToolServer) -> None:
-    # Each case runs in a fork: a small process is copied in a tenth of the time that this one takes.
+    # Each case runs in a fork, which takes longer the more memory a process has: this one holds all tests and JAX.
     words = [f"--mode={mode}", "--count=25", "--seed=70"]
     done = subprocess.run([*tool_server.command("hlo-fuzz"), *words], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "25 cases, 0 failed\n")
