@@ -143,7 +143,7 @@ def _products(
         # No tile of a sum in chunks is complete before the chunks are added.
         whole = columns is None and cut_of(oriented(product, machine)) is None
         epilogue = epilogue_of(op, fill, shared) if whole else None
-        computed = computed_factors(op, shared) if whole and not rows else NONE
+        computed = computed_factors(op, shared) if columns is None and not rows else NONE
         sums = sums_after(op, epilogue or op) if whole else []
         together = contraction_of(op, epilogue, sums, computed) if epilogue is not None or sums else None
         if together is None:

@@ -119,7 +119,7 @@ def with_pairs(builder: LoopBuilder, kernel: func.FuncOp, product: Contraction, 
     each element with the next one along k.
     """
     m, k, a = product.m, product.k, product.a
-    if k.a <= 1 or m.a != 1 or a.dynamic or not _is_inflated(product):
+    if product.computes or k.a <= 1 or m.a != 1 or a.dynamic or not _is_inflated(product):
         return product
     if not reads_pairs(replace(product, a_paired=True), machine):
         return product

@@ -22,6 +22,7 @@ from ..convert_linalg_to_scf.reduction import emit_reduction
 from ..loop_nests.loop_builder import LoopBuilder
 from ..loop_nests.nest import Access, Nest
 from .contraction import Contraction, Loop, along_k
+from .factors.computed import ComputedFactor
 from .lanes.products import LaneProduct
 
 FEW_RESULTS = 1 << 15
@@ -60,7 +61,21 @@ def cut_of(product: Contraction) -> Cut | None:
     # The loop along k stays long if those around it give chunks enough.
     if best is None or best.count < ENOUGH:
         best = _most([*([] if best is None else [best]), Cut(product.k, _chunks(product, product.k))])
-    return best if best is not None and best.count > 1 else None
+    if best is None or best.count == 1:
+        return None
+    place = _places(product)[id(best.loop)]
+    return None if any(factor is not None and factor.asks(place) for factor in _computed(product)) else best
+
+
+def _computed(product: Contraction) -> tuple[ComputedFactor | None, ComputedFactor | None]:
+    return product.computed_a, product.computed_b
+
+
+def _places(product: Contraction) -> dict[int, int]:
+    """For each contracted loop, by its identity, which one it is of those of what computes a factor."""
+    first = len(product.outer)
+    inner = {id(loop): first + k for k, loop in enumerate(product.outer_k)}
+    return inner | {id(product.k): first + len(inner) + 1}
 
 
 def _chunks(product: Contraction, loop: Loop) -> int:
@@ -82,11 +97,18 @@ def in_chunks(builder: LoopBuilder, product: Contraction, cut: Cut) -> Contracti
     chunk = Loop(cut.count, size * cut.loop.a, size * cut.loop.b, strides[0])
     outer = [replace(loop, c=stride) for loop, stride in zip(product.outer, strides[1:], strict=False)]
 
-    def shortened(loop: Loop) -> Loop:
-        return replace(loop, size=size) if loop is cut.loop else loop
-
-    contracted = [each for each in map(shortened, (product.k, *product.outer_k)) if each.size > 1]
+    places = _places(product)
+    contracted: list[Loop] = []
+    for loop in (product.k, *product.outer_k):
+        shortened = replace(loop, size=size) if loop is cut.loop else loop
+        places[id(shortened)] = places[id(loop)]
+        contracted += [shortened] if shortened.size > 1 else []
     k = along_k(contracted)
+    outer_k = tuple(each for each in contracted if each is not k)
+    order = [*range(len(outer)), *(places[id(each)] for each in outer_k), places[id(product.k)] - 1, places[id(k)]]
+    computed_a, computed_b = (
+        factor and factor.in_chunks(places[id(cut.loop)], cut.count, order) for factor in _computed(product)
+    )
     return replace(
         product,
         c=Access(scratch, 0, (), ()),
@@ -94,7 +116,9 @@ def in_chunks(builder: LoopBuilder, product: Contraction, cut: Cut) -> Contracti
         m=replace(product.m, c=strides[-2]),
         n=replace(product.n, c=1),
         outer=(chunk, *outer),
-        outer_k=tuple(each for each in contracted if each is not k),
+        outer_k=outer_k,
+        computed_a=computed_a,
+        computed_b=computed_b,
     )
 
 

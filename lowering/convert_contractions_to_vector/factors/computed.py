@@ -6,7 +6,7 @@ piece by piece, each just before it is packed, and never go to memory as a whole
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import memref
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
@@ -82,6 +82,33 @@ class ComputedFactor:
     """A factor, by the nest that computes it: over the loops around the product, rows of A or columns of B, and k."""
 
     nest: Nest
+
+    def asks(self, loop: int) -> bool:
+        """Whether the factor follows from the index of a loop."""
+        return loop in self.nest.dims.values()
+
+    def in_chunks(self, loop: int, count: int, order: Sequence[int]) -> ComputedFactor:
+        """
+        The factor with a loop over this many chunks of one of its loops before all others, which are those that
+        `order` names.
+        """
+        nest, size = self.nest, self.nest.sizes[loop] // count
+
+        def cut(access: Access) -> Access:
+            return replace(access, strides=(access.strides[loop] * size, *access.strides))
+
+        sizes = [count, *nest.sizes]
+        sizes[loop + 1] = size
+        parts = replace(
+            nest,
+            sizes=tuple(sizes),
+            reduction=(False, *nest.reduction),
+            inputs=tuple(cut(x) if isinstance(x, Access) else x for x in nest.inputs),
+            outputs=tuple(map(cut, nest.outputs)),
+            dims={dim: None if place is None else place + 1 for dim, place in nest.dims.items()},
+        )
+        parts = parts.permuted([0, *(place + 1 for place in order)])
+        return ComputedFactor(replace(parts, bound=len(order) - 1))
 
     def scratch(self, rows: int, columns: int, builder: LoopBuilder) -> SSAValue:
         """A buffer of the present task for a piece of the factor."""

@@ -90,7 +90,7 @@ func.func @more_bytes(%x: tensor<512x256xf32>, %y: tensor<512x256xf32>, %z: tens
   return %2, %3 : tensor<512x512xf32>, tensor<256x512xf32>
 }
 
-// REMARK: remark: not fused hlo.tanh with hlo.dot_general: computing it in 3 products takes longer than keeping it
+// REMARK: remark: not fused hlo.tanh with hlo.dot_general: computing it in 3 fusions takes longer than keeping it
 
 // CHECK-LABEL: func.func @long
 // CHECK:       hlo.fusion loop

@@ -38,9 +38,10 @@ func.func @centered(%x: tensor<4096x32xf32>, %w: tensor<32x64xf32>, %g: tensor<4
 // An elementary function of a large value is cheaper than its bytes. A small value stays in a cache, and is written.
 
 // CHECK-LABEL: func.func @activated
-// CHECK:         %[[D:[^,]*]], %{{.*}} = hlo.fusion dot
+// CHECK:         %[[D:.*]] = hlo.fusion dot
+// CHECK-NOT:       hlo.tanh
+// CHECK:         %[[G:.*]] = hlo.fusion dot {{.*}}%[[D]] : tensor<1024x2048xf32>{{.*}} -> tensor<1024x64xf32>
 // CHECK:           hlo.tanh
-// CHECK:         %[[G:.*]] = hlo.fusion dot {{.*}} -> tensor<1024x64xf32>
 // CHECK:         hlo.fusion dot {{.*}}%[[G]] : tensor<1024x64xf32>, {{.*}}%[[D]] : tensor<1024x2048xf32>) -> tensor<1024x2048xf32> {
 // CHECK:           hlo.tanh
 func.func @activated(%x: tensor<1024x64xf32>, %w: tensor<64x2048xf32>, %v: tensor<2048x64xf32>, %b: tensor<2048xf32>) -> tensor<1024x2048xf32> {
