@@ -39,7 +39,7 @@ from .images import convert_images
 from .kernel import ProductEmitter
 from .lanes.emission import emit_lane_product, is_in_parts
 from .lanes.products import LaneProduct, lane_product_of
-from .padding import PaddedProductEmitter, padding_of, rows_of
+from .padding import PaddedProductEmitter, compute_padded, padding_of, rows_of
 from .row_products import convert_row_products
 from .small import emit_small, is_small
 from .split import add_chunks, cut_of, in_chunks
@@ -175,9 +175,9 @@ def emit_product(
     if cut is None:
         product = with_pairs(builder, kernel, product, machine)
         emitter = emitter_of(builder, kernel, constants, op, product, machine, overwrite)
+        done = _padded(builder, kernel, op, emitter)
         sums = None if summed is None else emitter.sum_columns()
         emitter.emit()
-        done: list[Operation] = []
         if summed is not None and sums is not None:
             builder.insert_at(summed)
             sums.finish(product, summed)
@@ -187,13 +187,27 @@ def emit_product(
             assert isinstance(each.nest.op, GenericOp)
             each.finish(initial_values(each.nest.op, absorbed))
             done.append(each.nest.op)
-        if isinstance(emitter, PaddedProductEmitter):
-            done += emitter.rows.padding.operations
         return done
     parts = with_pairs(builder, kernel, in_chunks(builder, product, cut), machine)
-    emitter_of(builder, kernel, constants, op, parts, machine, overwrite=True).emit()
+    emitter = emitter_of(builder, kernel, constants, op, parts, machine, overwrite=True)
+    done = _padded(builder, kernel, op, emitter)
+    emitter.emit()
     add_chunks(builder, product, parts, overwrite)
-    return ()
+    return done
+
+
+def _padded(builder: LoopBuilder, kernel: func.FuncOp, op: GenericOp, emitter: ProductEmitter) -> list[Operation]:
+    """
+    Write the padded tensor of a product whose emitter reads it, if it is computed. Returns the operations that would
+    have made what the emitter, or this, pads.
+    """
+    if isinstance(emitter, PaddedProductEmitter):
+        return list(emitter.rows.padding.operations)
+    padding = padding_of(op, kernel)
+    if padding is None or padding.maker is None:
+        return []
+    compute_padded(builder, padding)
+    return [padding.generic, *padding.making]
 
 
 @dataclass(frozen=True)
@@ -280,8 +294,8 @@ class ConvertContractionsToVectorPass(HloPass):
              kernel with products is lowered as a whole, by tiles of rows. An elementwise generic that alone reads a
              product is applied to each of its tiles, and a sum over the rows of both adds up each tile. Where few
              columns follow others in C, but not in B, B is copied. A convolution's tasks pad the rows of its input that
-             they read, if each is in few windows. Where no factor is shared by the columns, as in depthwise
-             convolutions, vectors of both are multiplied (lanes/).
+             they read, if each is in few windows, and compute what an elementwise generic makes for it alone. Where no
+             factor is shared by the columns, as in depthwise convolutions, vectors of both are multiplied (lanes/).
     A factor that an elementwise generic computes for the product alone is computed piece by piece, as it is packed.
     Factors are widened when they are packed, or read: f16, bf16, i8 and i16 to the product's type. Where the machine
     multiplies and adds groups of integers (byte-dots: four i8, pair-dots: two i16), neighbours along k are packed

@@ -3,15 +3,17 @@ Convolutions that pad their input themselves: no padded copy of it is in memory.
 
 A task copies the rows that the windows of a band of rows of the output need, with zeros around them, to a buffer of
 its own, and multiplies them from there. Rows of the input that two bands need are copied for both, which is cheap
-beside the products, and the copy is in the cache when it is read.
+beside the products, and the copy is in the cache when it is read. An input that an elementwise generic makes for the
+convolution alone is computed where it would be copied.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 from xdsl.dialects import arith, func, memref
@@ -19,17 +21,21 @@ from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.dialects.linalg.ops import GenericOp, YieldOp
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.support.buffers import memref_type
-from ...dialects.support.kernel import PADDING
+from ...dialects.support.buffers import memref_type, row_major
+from ...dialects.support.kernel import PADDING, Kernel
 from ...dialects.support.scalar import Scalar, scalar_attr
+from ..loop_nests.emission import NestEmitter
 from ..loop_nests.fills import is_zero
 from ..loop_nests.indices import delinearized, linearized
 from ..loop_nests.kernel_builder import Index
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from ..loop_nests.nest import Access, Nest, nest_of_generic
 from .blocking import Blocking
 from .constants import KernelConstants
 from .contraction import Contraction
 from .direct import DirectProductEmitter, is_shallow, panels_of_row
+from .factors.computed import maker_of
+from .kernel import tasks
 from .shared_function import call_known, writes
 
 MOST_COPIED = 1 << 14
@@ -58,9 +64,11 @@ class Padding:
     generic: GenericOp
     """The operation that would write the padded tensor."""
     source: SSAValue
-    """The tensor, a parameter of the kernel."""
+    """The tensor: a parameter of the kernel, or what `maker` computes."""
     low: tuple[int, ...]
     """The zeros before it, per dimension."""
+    maker: GenericOp | None = None
+    """The elementwise generic that computes the tensor for the padded one alone."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -75,7 +83,13 @@ class Padding:
         """The operations that would make the padded tensor, the last first."""
         buffer = self.generic.outputs[0].owner
         assert isinstance(buffer, Operation)
-        return self.generic, buffer
+        return self.generic, buffer, *self.making
+
+    @property
+    def making(self) -> tuple[Operation, ...]:
+        """The operations that would compute the tensor, the last first."""
+        buffer = self.source.owner
+        return () if self.maker is None or not isinstance(buffer, Operation) else (self.maker, buffer)
 
 
 def padding_of(op: GenericOp, kernel: func.FuncOp) -> Padding | None:
@@ -91,9 +105,15 @@ def padding_of(op: GenericOp, kernel: func.FuncOp) -> Padding | None:
     if not isinstance(chosen, arith.SelectOp) or not is_zero(chosen.rhs):
         return None
     reads = [inner for inner in generic.body.block.ops if isinstance(inner, memref.LoadOp)]
-    if not isinstance(low, DenseArrayBase) or len(reads) != 1 or reads[0].memref not in kernel.body.block.args:
+    if not isinstance(low, DenseArrayBase) or len(reads) != 1:
         return None
-    return Padding(generic, reads[0].memref, tuple(cast("DenseArrayBase[Any]", low).get_values()))
+    source, maker = reads[0].memref, None
+    if source not in kernel.body.block.args:
+        shared = {kernel.body.block.args[number] for number in Kernel(kernel).shared}
+        maker = maker_of(source, reads[0], op, shared)
+        if maker is None or chosen.lhs is not reads[0].res:
+            return None
+    return Padding(generic, source, tuple(cast("DenseArrayBase[Any]", low).get_values()), maker)
 
 
 @dataclass(frozen=True)
@@ -211,10 +231,28 @@ class PaddedProductEmitter(DirectProductEmitter):
 
 
 def copy_rows(builder: LoopBuilder, kernel: func.FuncOp, rows: Rows, copy: SSAValue, first: Index) -> None:
-    """Copy the rows from `first` on."""
+    """Copy the rows from `first` on, or compute them."""
     padding = rows.padding
     facts = _Facts(padding.shape, padding.padded, padding.low, rows.dim, rows.count)
-    call_known(builder, kernel, "pad", (padding.source, copy, first), facts, _emit)
+    if padding.maker is None:
+        call_known(builder, kernel, "pad", (padding.source, copy, first), facts, _emit)
+        return
+    compute = partial(_compute_row, builder, nest_of_generic(padding.maker), copy, facts)
+    with builder.loop(0, rows.count) as row:
+        _pad_row(builder, copy, builder.index(first) + row, row * rows.size, facts, compute)
+
+
+def compute_padded(builder: LoopBuilder, padding: Padding) -> None:
+    """Write the padded tensor as a whole, each row of it computed where it is to be."""
+    assert padding.maker is not None
+    shape, padded, target = padding.shape, padding.padded, padding.generic.outputs[0]
+    dim = max(1, max((dim for dim, size in enumerate(padded) if size != shape[dim]), default=1))
+    count, size = math.prod(padded[:dim]), math.prod(padded[dim:])
+    facts = _Facts(shape, padded, padding.low, dim, 1)
+    view = builder.strided_view(target, 0, (count * size,), (1,))
+    compute = partial(_compute_row, builder, nest_of_generic(padding.maker), view, facts)
+    with tasks(builder, count, count * size) as row:
+        _pad_row(builder, view, row, row * size, facts, compute)
 
 
 @dataclass(frozen=True)
@@ -235,33 +273,65 @@ def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -
     first, dim = builder.index(number), facts.dim
     size = math.prod(facts.padded[dim:])
     with builder.loop(0, facts.count) as row:
-        numbers = delinearized(first + row, facts.padded[:dim])
-        at = [number - low for number, low in zip(numbers, facts.low, strict=False)]
-        inside: Scalar | None = None
-        for index, kept, whole in zip(at, facts.shape, facts.padded, strict=False):
-            if kept != whole:
-                here = builder.index(index).below(kept)
-                inside = here if inside is None else inside & here
-        with nullcontext() if inside is None else builder.when(inside):
-            _copy_row(builder, source, target, at, row * size, facts)
-        if inside is not None:
-            with builder.otherwise():
-                _clear(builder, target, row * size, size)
+        _pad_row(builder, target, first + row, row * size, facts, partial(_copy_row, builder, source, target, facts))
+
+
+def _pad_row(
+    builder: LoopBuilder,
+    target: SSAValue,
+    number: Index,
+    to: Index,
+    facts: _Facts,
+    write: Callable[[Sequence[Index], Index], None],
+) -> None:
+    """Write one row of the padded tensor; `write`: writes what is inside, of the row at some indices."""
+    dim, size = facts.dim, math.prod(facts.padded[facts.dim :])
+    at = [n - low for n, low in zip(delinearized(number, facts.padded[:dim]), facts.low, strict=False)]
+    inside: Scalar | None = None
+    for index, kept, whole in zip(at, facts.shape, facts.padded, strict=False):
+        if kept != whole:
+            here = builder.index(index).below(kept)
+            inside = here if inside is None else inside & here
+    with nullcontext() if inside is None else builder.when(inside):
+        before, kept = facts.low[dim] * math.prod(facts.padded[dim + 1 :]), math.prod(facts.shape[dim:])
+        _clear(builder, target, to, before)
+        write(at, to + before)
+        _clear(builder, target, to + (before + kept), size - before - kept)
+    if inside is not None:
+        with builder.otherwise():
+            _clear(builder, target, to, size)
 
 
 def _copy_row(
-    builder: LoopBuilder, source: SSAValue, target: SSAValue, at: Sequence[Index], to: Index, facts: _Facts
+    builder: LoopBuilder, source: SSAValue, target: SSAValue, facts: _Facts, at: Sequence[Index], to: Index
 ) -> None:
-    """Copy the row at the indices `at`, with the zeros around it."""
-    dim = facts.dim
-    kept, size = math.prod(facts.shape[dim:]), math.prod(facts.padded[dim:])
-    before = facts.low[dim] * math.prod(facts.padded[dim + 1 :])
-    _clear(builder, target, to, before)
-    read = builder.strided_view(source, linearized(at, facts.shape[:dim]) * kept, (kept,), (1,))
-    written = builder.strided_view(target, to + before, (kept,), (1,))
+    """Copy the row at the indices `at`."""
+    kept = math.prod(facts.shape[facts.dim :])
+    read = builder.strided_view(source, linearized(at, facts.shape[: facts.dim]) * kept, (kept,), (1,))
+    written = builder.strided_view(target, to, (kept,), (1,))
     with builder.loop(0, kept, attributes=PARALLEL) as i:
         builder.store(builder.load(read, [i]), written, [i])
-    _clear(builder, target, to + (before + kept), size - before - kept)
+
+
+def _compute_row(
+    builder: LoopBuilder, nest: Nest, target: SSAValue, facts: _Facts, at: Sequence[Index], to: Index
+) -> None:
+    """Compute the row at the indices `at`."""
+    location, builder.location = builder.location, nest.op.location
+    nest, inner = replace(nest, bound=facts.dim), facts.shape[facts.dim :]
+    written = builder.strided_view(target, to, inner, row_major(inner))
+    emitter = NestEmitter(builder, nest)
+    for k, access in enumerate(nest.inputs):
+        if isinstance(access, Access):
+            emitter.view(k, access)
+    with emitter.scope():
+        for loop, index in enumerate(at):
+            emitter.indices[loop] = index
+        emitter.load_ready()
+        with emitter.loops(list(nest.free)):
+            (value,) = emitter.body()
+            builder.store(value, written, [index for loop in nest.free if (index := emitter.indices[loop]) is not None])
+    builder.location = location
 
 
 def _clear(builder: LoopBuilder, target: SSAValue, at: Index, count: int) -> None:

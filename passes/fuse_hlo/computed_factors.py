@@ -5,8 +5,9 @@ the rows and their statistics, the gradient of a softmax from its scores, that o
 A value that follows elementwise from what is in memory anyway, and that is only a factor of products, reshaped perhaps,
 or read elementwise, is then never written: the fusion that made it returns one value per row instead, if that is
 missing, and its users read what the value follows from (`lowering/convert_contractions_to_vector/factors/computed.py`).
-Where others read it too, those users compute it again that read all large values that it follows from anyway, such as
-the mask of an activation beside the gradient of the normalization before it.
+A gather of few elements, as of a table of embeddings that is converted for the products, picks them of what the value
+follows from. Where others read it too, those users compute it again that read all large values that it follows from
+anyway, such as the mask of an activation beside the gradient of the normalization before it.
 """
 
 from __future__ import annotations
@@ -14,32 +15,29 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from ...dialects.cost import ELEMENTARY
 from ...dialects.support.creation import append, create_op, new_block
 from ...dialects.support.editing import clone_op, erase_op, insert_before, replace_uses, set_operands
-from ...dialects.support.rewriting import like
-from ...hlo_dialect.attributes import DotDimensionNumbersAttr
 from ...hlo_dialect.op import CHEAP
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.fusion import FusionOp
-from ...hlo_dialect.ops.movement import ReshapeOp
-from ...hlo_dialect.types import element_of, shape_of
+from ...hlo_dialect.types import element_of, make_tensor, shape_of
 from ...lowering.device.cpu import CPU
 from .clusters import MAX_INPUTS, MAX_OPS
 from .decisions import Decision, Verdict
 from .epilogues import replace_results, taken_into
-from .factor_sums import LEAST_MATRIX, LEAST_ROWS
+from .factor_users import FEW, User, apart, contract, factors_of, joined, multiplications, reader_of, users_of
 from .graph import bytes_of, is_splat_constant, role_of
 from .packages import cost_of, reason_apart
 from .producers import FAR
 
-FEW = 16
-"""Elements of a value for each of a row's, from which it costs nothing to read the row's beside it."""
+if TYPE_CHECKING:
+    from ...hlo_dialect.ops.gather import GatherOp
 
 SHARE = 16
 """The part of their products' time that factors may take to be computed again, besides what memory takes for them."""
@@ -82,17 +80,6 @@ def _next_chain(op: Operation, given: Container[Operation], refused: Container[O
 
 
 @dataclass(frozen=True)
-class _User:
-    """A fusion that reads a value once, and can compute it."""
-
-    fusion: FusionOp
-    product: DotGeneralOp | None
-    """The product whose factor the value is; None if the value is read elementwise."""
-    reshape: ReshapeOp | None = None
-    """The reshape that the product reads the value through, which joins the dimensions that it contracts."""
-
-
-@dataclass(frozen=True)
 class _Chain:
     """A result of a fusion, and how fusions that read it can compute it."""
 
@@ -102,7 +89,7 @@ class _Chain:
     """The operations that compute it, in order."""
     sources: tuple[SSAValue, ...]
     """The values that these read: arguments of the maker's body, and values that are computed there."""
-    users: tuple[_User, ...]
+    users: tuple[User, ...]
     is_whole: bool
     """Whether these are all that read it."""
 
@@ -117,7 +104,7 @@ class _Chain:
     @property
     def readers(self) -> list[Operation]:
         """What reads the value in each fusion: the product, or the first operation."""
-        return [each.product or _reader_of(each.fusion, self.value) for each in self.users]
+        return [each.product or reader_of(each.fusion, self.value) for each in self.users]
 
     @property
     def added(self) -> list[SSAValue]:
@@ -134,12 +121,20 @@ class _Chain:
     @property
     def saved(self) -> int:
         """The bytes that are moved less."""
-        before = bytes_of(self.value) * (self.is_whole + len(self.users))
+        before = bytes_of(self.value) * (self.is_whole + self.times)
         before += sum(map(bytes_of, self.maker.operands)) if self.is_all else 0
         return before - sum(map(self.more_read, self.users)) - sum(map(bytes_of, self.added))
 
-    def more_read(self, user: _User) -> int:
+    @property
+    def times(self) -> int:
+        """How many users compute all of it."""
+        return sum(user.gather is None for user in self.users)
+
+    def more_read(self, user: User) -> int:
         """The bytes of the sources that a user does not read yet."""
+        if user.gather is not None:
+            picked = bytes_of(user.gather.result)
+            return picked * bytes_of(self.sources[0]) // bytes_of(self.value) - picked
         operands = list(user.fusion.operands)
         return sum(bytes_of(source) for source in self.sources if self.outside(source) not in operands)
 
@@ -161,9 +156,9 @@ class _Chain:
                 left.add(op)
         if not self.is_whole:
             left = inside
-        again = sum(costs.values()) * len(self.users) - sum(costs[op] for op in self.ops if op not in left)
+        again = sum(costs.values()) * self.times - sum(costs[op] for op in self.ops if op not in left)
         elements = math.prod(shape_of(self.value))
-        multiplied = sum(_multiplications(user.product) for user in self.users if user.product is not None)
+        multiplied = sum(multiplications(user.product) for user in self.users if user.product is not None)
         time = again * elements / CPU.operations_per_ns
         return time <= self.saved / CPU.bytes_per_ns + multiplied / CPU.products_per_ns / SHARE
 
@@ -180,17 +175,17 @@ def _chain_of(maker: FusionOp, number: int, given: Container[Operation]) -> _Cha
     How all that read a result of a fusion can compute it; else how those can that read what it follows from. None if
     they cannot, or move more then.
     """
-    users, is_whole = _users_of(maker, number, given)
+    users, is_whole = users_of(maker, number, given)
     found = sources_of(maker, number) if users else None
     if found is None:
         return None
-    if is_whole:
+    if is_whole and any(user.product is not None for user in users):
         chain = _Chain(maker, number, *found, users, is_whole)
         if 2 * chain.saved >= bytes_of(chain.value) and _is_possible(chain):
             return chain
     alone = _Chain(maker, number, *found, (), is_whole=False)
     few = bytes_of(alone.value) // FEW
-    beside = tuple(each for each in users if each.product is None and alone.more_read(each) <= few)
+    beside = tuple(each for each in users if each.is_elementwise and alone.more_read(each) <= few)
     chain = _Chain(maker, number, *found, beside, is_whole=False)
     return chain if beside and not chain.added and _is_possible(chain) else None
 
@@ -200,7 +195,9 @@ def _is_possible(chain: _Chain) -> bool:
     if chain.added and chain.maker.kind.data != "row":
         return False
     is_near = bytes_of(chain.value) < FAR and any(cost_of(op) > CHEAP for op in chain.ops)
-    if is_near and any(user.product is None for user in chain.users):
+    if is_near and any(user.is_elementwise for user in chain.users):
+        return False
+    if any(user.gather is not None for user in chain.users) and not _is_of_one(chain):
         return False
     if any(reason_apart(chain.ops[-1], reader) is not None for reader in chain.readers):
         return False
@@ -210,100 +207,9 @@ def _is_possible(chain: _Chain) -> bool:
     return all(len(chain.ops) + len(list(fusion.body.block.ops)) <= MAX_OPS for fusion in fusions)
 
 
-def _users_of(maker: FusionOp, number: int, given: Container[Operation]) -> tuple[tuple[_User, ...], bool]:
-    """The fusions that read a result and can compute it, and whether nothing else reads it."""
-    value, found, is_whole = maker.outs[number], dict[FusionOp, _User](), True
-    for use in value.uses:
-        reader = use.operation
-        reshape = reader if isinstance(reader, ReshapeOp) else None
-        for each in [use.operation] if reshape is None else [other.operation for other in reshape.result.uses]:
-            user = _user_of(each, value, reshape, maker, given)
-            if user is None or (user.fusion in found and found[user.fusion] != user):
-                is_whole = False
-            else:
-                found[user.fusion] = user
-    return tuple(found.values()), is_whole
-
-
-def _user_of(
-    fusion: Operation, value: SSAValue, reshape: ReshapeOp | None, maker: FusionOp, given: Container[Operation]
-) -> _User | None:
-    """How a fusion reads a value; None if it cannot compute it."""
-    read = value if reshape is None else reshape.result
-    if not isinstance(fusion, FusionOp) or fusion in given or fusion.parent is not maker.parent:
-        return None
-    if list(fusion.operands).count(read) != 1:
-        return None
-    product = _product_of(fusion, read)
-    if product is not None:
-        return _User(fusion, product, reshape) if reshape is None or _contracts(product, read, reshape) else None
-    return _User(fusion, None) if reshape is None and _reads_elementwise(fusion, value) else None
-
-
-def _reader_of(fusion: FusionOp, value: SSAValue) -> Operation:
-    """The first operation in a fusion that reads a value."""
-    return next(iter(fusion.body.block.args[list(fusion.operands).index(value)].uses)).operation
-
-
-def _reads_elementwise(fusion: FusionOp, value: SSAValue) -> bool:
-    """Whether a fusion reads a value in elementwise operations alone, behind its product if it has one."""
-    if fusion.kind.data not in ("loop", "reduce", "dot"):
-        return False
-    waiting: list[SSAValue] = [fusion.body.block.args[list(fusion.operands).index(value)]]
-    if any(role_of(use.operation) != "elementwise" for use in waiting[0].uses):
-        return False
-    seen: set[Operation] = set()
-    while waiting:
-        for use in waiting.pop().uses:
-            if use.operation not in seen:
-                seen.add(use.operation)
-                waiting += use.operation.results
-    return not any(op.name in ("hlo.dot_general", "hlo.convolution") for op in seen)
-
-
-def _product_of(fusion: FusionOp, read: SSAValue) -> DotGeneralOp | None:
-    """The product of a fusion that reads the value as a factor, and alone reads it there, and packs it."""
-    if fusion.kind.data != "dot":
-        return None
-    (use, *others) = fusion.body.block.args[list(fusion.operands).index(read)].uses
-    product = use.operation
-    if others or not isinstance(product, DotGeneralOp) or product.operands[0] is product.operands[1]:
-        return None
-    return product if _packs_both(product, use.index) else None
-
-
-def _contracts(product: DotGeneralOp, read: SSAValue, reshape: ReshapeOp) -> bool:
-    """Whether a product contracts the first dimension of its factors alone, and a reshape joins several to that one."""
-    numbers = product.dot_dimension_numbers
-    before, after = shape_of(reshape.operands[0]), shape_of(read)
-    return (
-        tuple(numbers.lhs_contracting) == tuple(numbers.rhs_contracting) == (0,)
-        and not numbers.lhs_batching
-        and all(isinstance(value, BlockArgument) and value.has_one_use() for value in product.operands)
-        and len(before) > len(after) > 1
-        and before[_joined(reshape) :] == after[1:]
-    )
-
-
-def _sides(product: DotGeneralOp) -> tuple[int, int, int]:
-    """Rows and columns of the result, and contracted elements."""
-    left, right = map(shape_of, product.operands)
-    m, n = (math.prod(x[dim] for dim in dims) for x, dims in ((left, product.lhs_free), (right, product.rhs_free)))
-    return m, n, math.prod(left[dim] for dim in product.dot_dimension_numbers.lhs_contracting)
-
-
-def _packs_both(product: DotGeneralOp, number: int) -> bool:
-    """Whether a product has a factor so large, and so many rows and columns, that both factors are packed."""
-    m, n, k = _sides(product)
-    return (
-        not product.dot_dimension_numbers.lhs_batching
-        and min(m, n, k) >= LEAST_ROWS // 2
-        and (m, n)[number] * k > LEAST_MATRIX
-    )
-
-
-def _multiplications(product: DotGeneralOp) -> int:
-    return math.prod(_sides(product))
+def _is_of_one(chain: _Chain) -> bool:
+    """Whether a value is computed by one elementwise operation of one other."""
+    return len(chain.ops) == 1 and [shape_of(each) for each in chain.sources] == [shape_of(chain.value)]
 
 
 def sources_of(maker: FusionOp, number: int) -> tuple[tuple[Operation, ...], tuple[SSAValue, ...]] | None:
@@ -361,6 +267,9 @@ def _moved(chain: _Chain) -> FusionOp | None:
         if known is not None:
             outside[source] = known
     for user in chain.users:
+        if user.gather is not None:
+            _compute_picked(user.gather, chain, outside[chain.sources[0]])
+            continue
         _compute_in(user, chain, {inside.get(each, each): outside[each] for each in chain.sources})
     if not chain.is_whole:
         return maker
@@ -412,14 +321,14 @@ def drop_unread(fusion: FusionOp) -> None:
     set_operands(fusion, kept)
 
 
-def _compute_in(user: _User, chain: _Chain, outside: dict[SSAValue, SSAValue]) -> None:
+def _compute_in(user: User, chain: _Chain, outside: dict[SSAValue, SSAValue]) -> None:
     """Let a fusion compute the value from the sources, which have these values outside."""
     fusion, reshape = user.fusion, user.reshape
     value = chain.value if reshape is None else reshape.result
     others = dict[SSAValue, SSAValue]()
-    if reshape is not None and user.product is not None:
-        (other,) = (each for each in _factors_of(user.product, fusion) if each is not value)
-        others[other] = _apart(other, reshape, fusion)
+    if reshape is not None and isinstance(user.product, DotGeneralOp):
+        (other,) = (each for each in factors_of(user.product, fusion) if each is not value)
+        others[other] = apart(other, reshape, fusion)
     read = [others.get(each, each) for each in fusion.operands if each is not value]
     inputs = list(dict.fromkeys([*outside.values(), *read]))
     block = new_block([value.type for value in inputs])
@@ -429,40 +338,44 @@ def _compute_in(user: _User, chain: _Chain, outside: dict[SSAValue, SSAValue]) -
     local = {source: arguments[each] for source, each in outside.items()}
     for op in chain.ops:
         append(block, clone_op(op, local))
-    (made,) = chain.ops[-1].results
-    arguments |= {value: local[made]} | {other: arguments[apart] for other, apart in others.items()}
+    (computed,) = chain.ops[-1].results
+    arguments |= {value: local[computed]} | {other: arguments[split] for other, split in others.items()}
     returned = taken_into(block, fusion, arguments)
-    if reshape is not None and user.product is not None:
-        _contract(user.product, _joined(reshape))
+    if reshape is not None and isinstance(user.product, DotGeneralOp):
+        old, made = user.product.result, contract(user.product, joined(reshape))
+        returned = [made if each is old else each for each in returned]
     replace_results(fusion.outs, fusion, inputs, block, returned, dict(fusion.properties))
     erase_op(fusion)
 
 
-def _factors_of(product: DotGeneralOp, fusion: FusionOp) -> list[SSAValue]:
-    """The operands of a fusion that its product multiplies."""
-    return [fusion.operands[each.index] for each in product.operands if isinstance(each, BlockArgument)]
-
-
-def _joined(reshape: ReshapeOp) -> int:
-    """How many dimensions a reshape joins to the first one."""
-    return len(shape_of(reshape.operands[0])) - len(shape_of(reshape.result)) + 1
-
-
-def _apart(value: SSAValue, reshape: ReshapeOp, place: Operation) -> SSAValue:
-    """A factor before its first dimension was joined as a reshape joins those of the other factor."""
-    shape = (*shape_of(reshape.operands[0])[: _joined(reshape)], *shape_of(value)[1:])
-    if isinstance(value.owner, ReshapeOp) and shape_of(value.owner.operands[0]) == shape:
-        return value.owner.operands[0]
-    type_ = TensorType(element_of(value), shape)
-    split = create_op(ReshapeOp, operands=[value], result_types=[type_], location=reshape.location)
-    insert_before(split, place)
-    return split.results[0]
-
-
-def _contract(product: DotGeneralOp, count: int) -> None:
-    """Let a product whose factors have their first dimension in several now contract this many."""
-    dims = DotDimensionNumbersAttr.of((), (), range(count), range(count))
-    made = like(product, list(product.operands), [product.result.type], {"dot_dimension_numbers": dims})
-    insert_before(made, product)
-    replace_uses(product.result, made.result)
-    erase_op(product)
+def _compute_picked(gather: GatherOp, chain: _Chain, source: SSAValue) -> None:
+    """Let the fusion of a gather pick elements of the source, and compute the value from these."""
+    user, (op,) = gather.parent_op(), chain.ops
+    assert isinstance(user, FusionOp)
+    inputs = list(dict.fromkeys([source, *(each for each in user.operands if each is not chain.value)]))
+    block = new_block([each.type for each in inputs])
+    arguments: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
+    for each, argument in arguments.items():
+        argument.name_hint = each.name_hint
+    returned = taken_into(block, user, {**arguments, chain.value: arguments[source]})
+    picked = create_op(
+        type(gather),
+        operands=list(gather.operands),
+        result_types=[make_tensor(shape_of(gather.result), element_of(source))],
+        properties=dict(gather.properties),
+        location=gather.location,
+    )
+    made = create_op(
+        type(op),
+        operands=[picked.results[0]],
+        result_types=[gather.result.type],
+        properties=dict(op.properties),
+        location=op.location,
+    )
+    for each in (picked, made):
+        insert_before(each, gather)
+    returned = [made.results[0] if each is gather.result else each for each in returned]
+    replace_uses(gather.result, made.results[0])
+    erase_op(gather)
+    replace_results(user.outs, user, inputs, block, returned, dict(user.properties))
+    erase_op(user)

@@ -143,7 +143,9 @@ def _sum_in(fusion: FusionOp, shape: tuple[int, ...]) -> ReduceOp | None:
         if isinstance(op, (ConstantOp, ReturnOp, TransposeOp)):
             continue
         if isinstance(op, ReduceOp):
-            if not sums_columns(op, whole, column) or not isinstance(element_of(op.outs[0]), (Float32Type, Float64Type)):
+            if not sums_columns(op, whole, column) or not isinstance(
+                element_of(op.outs[0]), (Float32Type, Float64Type)
+            ):
                 return None
             sums.append(op)
         elif any(shape_of(result) == whole for result in op.results):

@@ -18,11 +18,13 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects.cost import DIVISION, F32_BYTES, Cost
+from ...dialects.support.buffer_ops import buffer_type, byte_size
 from ...dialects.support.editing import operands_of
-from ...dialects.support.kernel import CONTRACTION, loop_sizes
+from ...dialects.support.kernel import CONTRACTION, PADDING, loop_sizes
 from ...lowering.device.cpu import CPU
 from ...lowering.loop_nests.cost import weight_of
 from ...lowering.loop_nests.index_maps import check_index_map
+from ...lowering.loop_nests.windows import IMAGE_BYTES
 from .bodies import inputs_of, point
 
 MANY_CHANNELS = 16
@@ -99,7 +101,20 @@ class KernelPlan:
             for producer in _producers(generic)
             if self.row or not (_only_widens(producer) or self._only_reverses(producer, generic))
         }
+        kept |= {maker for pad in kept if PADDING in pad.attributes for maker in self._padded_by_rows(pad)}
         self.groups = self._decide(kept)
+
+    def _padded_by_rows(self, pad: GenericOp) -> list[GenericOp]:
+        """
+        What makes the input that a convolution pads, for it alone: tasks compute the rows that they pad, if images are
+        not so small that each is taken through all steps.
+        """
+        image = byte_size(buffer_type(pad.results[0].type)) // self.extents[pad][0]
+        if image <= IMAGE_BYTES or not pad.results[0].has_one_use():
+            return []
+        read = [op.tensor for op in pad.body.block.ops if isinstance(op, tensor.ExtractOp)]
+        owners = [value.owner for value in read if value.has_one_use()]
+        return [each for each in owners if isinstance(each, GenericOp) and is_parallel(each) and len(each.results) == 1]
 
     def _only_reverses(self, producer: GenericOp, product: GenericOp) -> bool:
         """

@@ -38,20 +38,30 @@ def computed_factors(op: GenericOp, shared: Collection[SSAValue]) -> Computed:
 
 
 def _maker_of(op: GenericOp, number: int, shared: Collection[SSAValue]) -> GenericOp | None:
-    factor = op.inputs[number]
-    if not isinstance(factor.owner, memref.AllocOp) or list(op.inputs).count(factor) != 1:
+    factor, places = op.inputs[number], op.indexing_maps.data[number].data.results
+    loops = [expr.position for expr in places if isinstance(expr, AffineDimExpr)]
+    if list(op.inputs).count(factor) != 1 or len(set(loops)) != len(places):
         return None
-    users = {use.operation for use in factor.uses} - {op}
+    return maker_of(factor, op, op, shared)
+
+
+def maker_of(factor: SSAValue, reader: Operation, op: GenericOp, shared: Collection[SSAValue]) -> GenericOp | None:
+    """
+    The elementwise generic that makes a buffer that only one operation reads, of which `op` is a product; None if its
+    elements cannot be computed where the product is.
+    """
+    if not isinstance(factor.owner, memref.AllocOp):
+        return None
+    users = {use.operation for use in factor.uses} - {reader}
     (maker,) = users if len(users) == 1 else (None,)
     if not isinstance(maker, GenericOp) or list(maker.outputs) != [factor] or factor in maker.inputs:
         return None
     nest = nest_of_generic(maker)
     own = tuple(AffineDimExpr(dim) for dim in range(len(nest.sizes)))
-    (*_, written), places = maker.indexing_maps.data, op.indexing_maps.data[number].data.results
+    (*_, written) = maker.indexing_maps.data
     if any(nest.reduction) or 0 in nest.sizes or written.data.results != own or _reads_output(maker):
         return None
-    loops = [expr.position for expr in places if isinstance(expr, AffineDimExpr)]
-    if len(set(loops)) != len(own) or any(root_buffer(value) in shared for value in maker.inputs):
+    if any(root_buffer(value) in shared for value in maker.inputs):
         return None
     return maker if _stays_computable(maker, op) else None
 

@@ -44,3 +44,22 @@ func.func @main(%x: tensor<2x12x4x3xbf16>, %w: tensor<7x5x3x16xbf16>) -> tensor<
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 0]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x12x4x3xbf16>, tensor<7x5x3x16xbf16>) -> tensor<2x8x1x16xf32>
   return %0 : tensor<2x8x1x16xf32>
 }
+
+// -----
+
+// An input that is made for the convolution alone is computed where it would be copied; the zeros around it stay zeros.
+
+// CHECK-LABEL: func.func private @dot_0(
+// CHECK-NOT:   memref<8x56x56x16xf32>{{$}}
+// CHECK:       %[[ROWS:.*]] = memref.alloca() : memref<9280xf32>
+// CHECK:       scf.if
+// CHECK:         %[[E:.*]] = math.exp
+// CHECK:         memref.store %[[E]], %{{.*}} : memref<56x16xf32, strided<[16, 1], offset: ?>>
+// CHECK:       } else {
+// CHECK:       func.call @dot_0_block(%[[ROWS]],
+// CHECK-NOT:   @dot_0_pad
+func.func @main(%x: tensor<8x56x56x16xf32>, %w: tensor<3x3x16x32xf32>) -> tensor<8x56x56x32xf32> {
+  %0 = stablehlo.exponential %x : tensor<8x56x56x16xf32>
+  %1 = stablehlo.convolution(%0, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<8x56x56x16xf32>, tensor<3x3x16x32xf32>) -> tensor<8x56x56x32xf32>
+  return %1 : tensor<8x56x56x32xf32>
+}

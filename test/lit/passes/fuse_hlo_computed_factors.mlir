@@ -127,3 +127,59 @@ func.func @table(%t: tensor<16384x192xf32>, %i: tensor<256x1xi32>, %d: tensor<25
   %3 = hlo.dot_general %d, %0, contracting_dims = [1] x [0] : (tensor<256x16384xbf16>, tensor<16384x192xbf16>) -> tensor<256x192xbf16>
   return %1, %2, %3 : tensor<256x192xbf16>, tensor<256x16384xbf16>, tensor<256x192xbf16>
 }
+
+// A convolution pads what it computes, and so does the gradient of its filters.
+
+// CHECK-LABEL: func.func @convolved
+// CHECK-NOT:   hlo.fusion loop
+// CHECK:       hlo.fusion dot (%{{.*}} = %x : tensor<8x20x20x64xf32>, %{{.*}} = %w : tensor<3x3x64x64xf32>)
+// CHECK:         hlo.maximum
+// CHECK:         hlo.pad
+// CHECK:         hlo.convolution
+// CHECK:       hlo.fusion dot (%{{.*}} = %x : tensor<8x20x20x64xf32>, %{{.*}} = %d : tensor<8x20x20x64xf32>)
+// CHECK:         hlo.maximum
+// CHECK:         hlo.pad
+// CHECK:         hlo.convolution
+func.func @convolved(%x: tensor<8x20x20x64xf32>, %w: tensor<3x3x64x64xf32>, %d: tensor<8x20x20x64xf32>) -> (tensor<8x20x20x64xf32>, tensor<3x3x64x64xf32>) {
+  %zero = hlo.constant dense<0.0> : tensor<8x20x20x64xf32>
+  %none = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.maximum %x, %zero : tensor<8x20x20x64xf32>
+  %1 = hlo.pad %0, %none, low = [0, 1, 1, 0], high = [0, 1, 1, 0], interior = [0, 0, 0, 0] : (tensor<8x20x20x64xf32>, tensor<f32>) -> tensor<8x22x22x64xf32>
+  %2 = hlo.convolution(%1, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x22x22x64xf32>, tensor<3x3x64x64xf32>) -> tensor<8x20x20x64xf32>
+  %3 = hlo.convolution(%1, %d) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x22x22x64xf32>, tensor<8x20x20x64xf32>) -> tensor<3x3x64x64xf32>
+  return %2, %3 : tensor<8x20x20x64xf32>, tensor<3x3x64x64xf32>
+}
+
+// A product that contracts several dimensions, which a reshape had joined, computes what was reshaped.
+
+// CHECK-LABEL: func.func @joined
+// CHECK-NOT:   hlo.fusion loop
+// CHECK:       hlo.fusion dot (%{{.*}} = %x : tensor<8x10x10x128xf32>, %{{.*}} = %w
+// CHECK:         hlo.negate
+// CHECK:       %[[D:.*]] = hlo.reshape %d : (tensor<800x128xf32>) -> tensor<8x10x10x128xf32>
+// CHECK:       hlo.fusion dot (%{{.*}} = %x : tensor<8x10x10x128xf32>, %{{.*}} = %[[D]] : tensor<8x10x10x128xf32>)
+// CHECK:         %[[N:.*]] = hlo.negate
+// CHECK:         hlo.dot_general %[[N]], %{{.*}}, contracting_dims = [0, 1, 2] x [0, 1, 2]
+func.func @joined(%x: tensor<8x10x10x128xf32>, %w: tensor<128x128xf32>, %d: tensor<800x128xf32>) -> (tensor<8x10x10x128xf32>, tensor<128x128xf32>) {
+  %0 = hlo.negate %x : tensor<8x10x10x128xf32>
+  %1 = hlo.dot_general %0, %w, contracting_dims = [3] x [0] : (tensor<8x10x10x128xf32>, tensor<128x128xf32>) -> tensor<8x10x10x128xf32>
+  %2 = hlo.reshape %0 : (tensor<8x10x10x128xf32>) -> tensor<800x128xf32>
+  %3 = hlo.dot_general %2, %d, contracting_dims = [0] x [0] : (tensor<800x128xf32>, tensor<800x128xf32>) -> tensor<128x128xf32>
+  return %1, %3 : tensor<8x10x10x128xf32>, tensor<128x128xf32>
+}
+
+// What others need in memory is computed again where everything that it follows from is read anyway.
+
+// CHECK-LABEL: func.func @beside
+// CHECK:       %[[A:.*]] = hlo.fusion loop (%{{.*}} = %x : tensor<512x256xf32>) -> tensor<512x256xf32>
+// CHECK:       %[[O:.*]] = hlo.fusion dot (%{{.*}} = %[[A]] : tensor<512x256xf32>, %{{.*}} = %w
+// CHECK:       hlo.fusion dot (%{{.*}} = %x : tensor<512x256xf32>, %{{.*}} = %[[O]] : tensor<512x8xf32>, %{{.*}} = %w
+// CHECK:         hlo.negate
+func.func @beside(%x: tensor<512x256xf32>, %w: tensor<256x8xf32>) -> tensor<512x256xf32> {
+  %0 = hlo.negate %x : tensor<512x256xf32>
+  %1 = hlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<512x256xf32>, tensor<256x8xf32>) -> tensor<512x8xf32>
+  %2 = hlo.dot_general %1, %w, contracting_dims = [1] x [1] : (tensor<512x8xf32>, tensor<256x8xf32>) -> tensor<512x256xf32>
+  %3 = hlo.multiply %2, %0 : tensor<512x256xf32>
+  %4 = hlo.add %3, %x : tensor<512x256xf32>
+  return %4 : tensor<512x256xf32>
+}
