@@ -11,7 +11,6 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from ...dialects.gpu.functions import GpuFuncOp, GpuModuleOp
-from ...dialects.gpu.registers import ChipTargetAttr
 
 MATH_FUNCTION = "xhlo_math_"
 """The name prefix of expand-math's functions, which are pure."""
@@ -23,6 +22,8 @@ def device_modules(module: ModuleOp) -> list[GpuModuleOp]:
 
 def chip_of(device: GpuModuleOp) -> str | None:
     """The chip that a gpu.module targets, if stated."""
+    from ...dialects.gpu.registers import ChipTargetAttr
+
     targets = device.targets.data if device.targets is not None else ()
     return next((target.chip.data for target in targets if isinstance(target, ChipTargetAttr)), None)
 
