@@ -103,7 +103,7 @@ class _Chain:
 
     @property
     def readers(self) -> list[Operation]:
-        """What reads the value in each fusion: the product, or the first operation."""
+        """The operation in each fusion that reads the value: the product, or the first one."""
         return [each.product or reader_of(each.fusion, self.value) for each in self.users]
 
     @property

@@ -106,8 +106,8 @@ class KernelPlan:
 
     def _padded_by_rows(self, pad: GenericOp) -> list[GenericOp]:
         """
-        What makes the input that a convolution pads, for it alone: tasks compute the rows that they pad, if images are
-        not so small that each is taken through all steps.
+        The makers of the input that a convolution pads, for it alone: tasks compute the rows that they pad, if images
+        are not so small that each is taken through all steps.
         """
         image = byte_size(buffer_type(pad.results[0].type)) // self.extents[pad][0]
         if image <= IMAGE_BYTES or not pad.results[0].has_one_use():

@@ -19,7 +19,7 @@ from xhlo.hlo_dialect.reading import parse_module
 from xhlo.targets.cpu.target import CPU
 from xhlo.targets.program.pipeline import run_passes
 
-# Of several small images, each is taken through all steps before the next; these are larger, but for the first.
+# Several small images are taken through all steps one by one; these are larger, but for the first.
 CASES = {
     "images": plain((22, 22), (3, 3), 16, 32, pad=((1, 1), (1, 1))),
     "square": plain((40, 40), (3, 3), 16, 32, pad=((1, 1), (1, 1))),
@@ -90,7 +90,7 @@ def test_threads_and_guard(name: str) -> None:
 
 
 def buffers(text: str) -> list[memref.AllocOp]:
-    """What kernels have in memory for themselves."""
+    """The buffers that kernels have for themselves."""
     context = make_context()
     module = parse_module(text, "activated.mlir", context)
     specs = CPU.passes_to("loops")

@@ -23,7 +23,7 @@ BOUNDS: dict[Any, float] = {np.float32: 2e-6, np.float64: 1e-14, ml_dtypes.bfloa
 
 
 def norm_gradient(shape: tuple[int, ...], element: Any = np.float32, in_place: bool = False) -> str:
-    """What is left of %d along each row of %x, and %g and %b less the sums of %d over all rows, with and without %x."""
+    """Subtract from %d its part along each row of %x, and from %g and %b the sums of %d over all rows, with and without %x."""
     whole, rows, row, e = (type_of(np.zeros(each, element)) for each in (shape, shape[:-1], shape[-1:], ()))
     last, dims = len(shape) - 1, list(range(len(shape) - 1))
     over = [f" {{tf.aliasing_output = {number} : i32}}" if in_place else "" for number in range(3)]
