@@ -179,7 +179,7 @@ def _chain_of(maker: FusionOp, number: int, given: Container[Operation]) -> _Cha
     found = sources_of(maker, number) if users else None
     if found is None:
         return None
-    if is_whole and any(user.product is not None for user in users):
+    if is_whole:
         chain = _Chain(maker, number, *found, users, is_whole)
         if 2 * chain.saved >= bytes_of(chain.value) and _is_possible(chain):
             return chain
@@ -208,8 +208,9 @@ def _is_possible(chain: _Chain) -> bool:
 
 
 def _is_of_one(chain: _Chain) -> bool:
-    """Whether a value is computed by one elementwise operation of one other."""
-    return len(chain.ops) == 1 and [shape_of(each) for each in chain.sources] == [shape_of(chain.value)]
+    """Whether a value that products read is computed by one elementwise operation of one other."""
+    is_read = any(user.product is not None for user in chain.users)
+    return is_read and len(chain.ops) == 1 and [shape_of(each) for each in chain.sources] == [shape_of(chain.value)]
 
 
 def sources_of(maker: FusionOp, number: int) -> tuple[tuple[Operation, ...], tuple[SSAValue, ...]] | None:
