@@ -40,6 +40,8 @@ FEW_TIMES = 10
 """The same for clusters that may be compiled when they come again, while others come where they began."""
 MUCH_LOST = 5e-3
 """The seconds lost where clusters begin after which recording is given up there, however few they were."""
+ENOUGH = 3
+"""Runs of a compiled cluster whose least time counts: the first starts threads and gets memory."""
 TRIALS = (3, 0.6), (6, 0.6), (20, 0.3), (60, 0.15)
 """
 The runs of a program after which NumPy runs the cluster again, if the program takes more than this part of NumPy's
@@ -279,7 +281,9 @@ def _note_run(last: Step, storages: list[Storage], cluster: Cluster, seconds: fl
     cluster.compiled_seconds = min(cluster.compiled_seconds, seconds)
     if cluster.numpy_seconds < float("inf"):
         cluster.saved_seconds += cluster.numpy_seconds - seconds
-        if cluster.runs >= 3 and cluster.compiled_seconds > 1.1 * cluster.numpy_seconds:
+        if cluster.runs < ENOUGH:
+            return
+        if cluster.compiled_seconds > 1.1 * cluster.numpy_seconds:
             cluster.rejected = "slower than NumPy"
         _weigh(last, storages, cluster, cluster.numpy_seconds - cluster.compiled_seconds, cluster.runs)
 

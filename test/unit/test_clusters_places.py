@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import xhlo
 from xhlo.frontends.clusters import clusters, dispatch, recorder, traces
 from xhlo.frontends.clusters.arrays import ClusterArray
+from xhlo.frontends.clusters.programs import Program
 from xhlo.frontends.clusters.report import clear_clusters
 
 X = np.linspace(-2.0, 3.0, 12)
@@ -225,3 +227,27 @@ def test_a_trace_needs_what_clusters_pass_by() -> None:
         with xhlo.autocluster():
             doubled(1.0)
     np.testing.assert_array_equal(xhlo.jit(doubled)(np.ones(2)), [2, 1, 1])
+
+
+def test_a_slow_first_run_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiled cluster whose first run takes a second longer than the others, and NumPy a quarter of one."""
+    clock, run, replay = time.perf_counter, clusters._run_compiled, Program.replay
+    late = [0.0]
+
+    def run_late(*args: Any) -> None:
+        run(*args)
+        late[0] = 1.0
+
+    def replay_late(self: Program) -> float:
+        return replay(self) + 0.25
+
+    monkeypatch.setattr(time, "perf_counter", lambda: clock() + late[0])
+    monkeypatch.setattr(clusters, "_run_compiled", run_late)
+    monkeypatch.setattr(Program, "replay", replay_late)
+    x = xhlo.asarray(np.linspace(-3.0, 3.0, 1 << 14))
+    for _ in range(8):
+        found = np.exp(-(np.sin(x) * np.cos(x) + x * x) / 2) + x
+        assert type(found) is ClusterArray
+        np.asarray(found)
+    cluster = max(clusters.CLUSTERS.values(), key=lambda one: one.runs)
+    assert cluster.runs >= 5 and not cluster.given_up and not cluster.rejected
