@@ -1,10 +1,10 @@
-"""linalg_ext operations at computed indices: scatter."""
+"""linalg_ext operations at computed indices: scatter, and nonzero."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, i1, i32
 from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -53,4 +53,25 @@ class ScatterOp(DestinationOp):
             raise VerifyException("expected a component of the index vectors for each entry of index_map")
 
 
-OPS = (ScatterOp,)
+@irdl_op_definition
+class NonzeroOp(DestinationOp):
+    """
+    The places of the true elements of a mask, in ascending order, then the length of the mask.
+
+    ins: the mask, i1. outs: i32 of any length, only written; places for which there is no room are left out.
+    """
+
+    name = "linalg_ext.nonzero"
+
+    def verify_(self) -> None:
+        super().verify_()
+        if len(self.inputs) != 1 or len(self.outputs) != 1 or self.regions:
+            raise VerifyException("expected a mask, one output, and no region")
+        mask, places = (cast(Any, value.type) for value in (self.inputs[0], self.outputs[0]))
+        if (mask.element_type, places.element_type) != (i1, i32):
+            raise VerifyException("expected a mask of i1 and places of i32")
+        if len(mask.get_shape()) != 1 or len(places.get_shape()) != 1:
+            raise VerifyException("expected a mask and places of one dimension")
+
+
+OPS = (ScatterOp, NonzeroOp)

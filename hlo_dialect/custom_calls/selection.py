@@ -1,4 +1,4 @@
-"""The first elements of a sorted row, on targets that lower this to loops: `xhlo.top_k`."""
+"""Elements that are selected, on targets that lower this to loops: the first of a sorted row, and those of a mask."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from .call import CustomCall
 from .registry import CustomCallTarget
 
 TOP_K = "xhlo.top_k"
+NONZERO = "xhlo.nonzero"
 
 
 def _top_k(call: CustomCall, x: Array) -> tuple[Array, Array]:
@@ -45,4 +46,24 @@ def _check(call: CustomCall) -> str | None:
     return None
 
 
-TARGETS = (CustomCallTarget(TOP_K, _top_k, _check, loops=True),)
+def _nonzero(call: CustomCall, mask: Array) -> Array:
+    """The places of the true elements, as many as there is room for, then the length of the mask."""
+    places = np.full(call.results[0].shape, len(mask), np.int32)
+    found = np.flatnonzero(mask)[: len(places)]
+    places[: len(found)] = found
+    return places
+
+
+def _check_nonzero(call: CustomCall) -> str | None:
+    if len(call.operands) != 1 or len(call.results) != 1:
+        return "it takes a mask, and gives places"
+    (mask,), (places,) = call.operands, call.results
+    if mask.dtype != np.bool_ or places.dtype != np.int32 or len(mask.shape) != 1 or len(places.shape) != 1:
+        return f"the result {places.text} holds no places of a mask {mask.text}"
+    return None
+
+
+TARGETS = (
+    CustomCallTarget(TOP_K, _top_k, _check, loops=True),
+    CustomCallTarget(NONZERO, _nonzero, _check_nonzero, loops=True),
+)

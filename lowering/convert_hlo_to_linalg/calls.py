@@ -11,6 +11,7 @@ from ...dialects.linalg_ext.base import DestinationOp, YieldOp
 from ...dialects.linalg_ext.calls import CallOp, HostCallOp, UnblockedOp
 from ...dialects.linalg_ext.factorization import CholeskyOp, LuOp, TriangularSolveOp
 from ...dialects.linalg_ext.fourier import FourierOp
+from ...dialects.linalg_ext.indexing import NonzeroOp
 from ...dialects.linalg_ext.sort import TopKOp
 from ...dialects.support.kernel import COMPLEX_OPERANDS, COMPLEX_RESULTS
 from ...dialects.support.scalar import Scalar
@@ -20,7 +21,7 @@ from ...hlo_dialect.custom_calls.fourier import FOURIER
 from ...hlo_dialect.custom_calls.linked import ROUTINE
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import target_of
-from ...hlo_dialect.custom_calls.selection import TOP_K
+from ...hlo_dialect.custom_calls.selection import NONZERO, TOP_K
 from ...hlo_dialect.custom_calls.unblocked import UNBLOCKED
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.types import element_of
@@ -131,6 +132,7 @@ def _structured(cls: type[DestinationOp], flags: Sequence[str] = ()) -> Callable
 _NATIVE = {
     FOURIER: _fourier,
     TOP_K: _top_k,
+    NONZERO: _structured(NonzeroOp),
     POTRF: _structured(CholeskyOp, ("lower",)),
     GETRF: _structured(LuOp),
     TRSM: _structured(TriangularSolveOp, FLAGS),

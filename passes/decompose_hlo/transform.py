@@ -45,9 +45,9 @@ class DecomposeHloPass(HloPass):
 
     short-floats=true keeps f16/bf16 convolutions, for targets that multiply these types directly;
     bfloat-dots=true those of bf16 whose features are multiplied in pairs.
-    native-calls=true makes calls of fft, of sorts whose first elements are used, and of factorizations of small
-    matrices, for targets with loops for these; with any-size=true of all matrices, and of LAPACK's other routines, for
-    programs without LAPACK.
+    native-calls=true makes calls of fft, of sorts whose first elements are used, of sums that are the places of a
+    mask's true elements, and of factorizations of small matrices, for targets with loops for these; with any-size=true
+    of all matrices, and of LAPACK's other routines, for programs without LAPACK.
     workspaces=true gives calls of LAPACK a result more, the memory that the routine needs; direct-calls=true does so
     with memory for each of the parts of a batch that threads take, for targets with a runtime that has threads.
     """
