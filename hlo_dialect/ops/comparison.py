@@ -181,8 +181,12 @@ class CompareOp(ElementwiseOp):
             raise VerifyException(f"compare_{constraint}: result has type {result}, expected {wanted}")
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        """x == x and the like, except for floats, where x may be NaN."""
+        """x == x and the like, except for floats, where x may be NaN; booleans that are compared with a constant."""
         element = element_of(self.operands[0])
+        if element == i1 and self.direction in ("EQ", "NE"):
+            for x, other in (self.operands, reversed(self.operands)):
+                if is_splat_of(other, self.direction == "EQ") and x.type == self.results[0].type:
+                    return (x,)
         exact = self.is_total_order or self.is_weak_order or not (is_float(element) or is_complex(element))
         if self.operands[0] is not self.operands[1] or not exact:
             return None

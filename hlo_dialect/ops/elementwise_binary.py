@@ -225,6 +225,9 @@ class RemainderOp(ElementwiseBinaryOp):
             fail(self, "has no reference for complex numbers: the specification does not define their remainder")
         return number_semantics.remainder(x, y)
 
+    def fold(self) -> Folded:
+        return splat_like(self.results[0], 0) if _is_exact(self) and is_splat_of(self.operands[1], 1) else None
+
 
 class ShiftOp(ElementwiseBinaryOp):
     """A shift of integers by an amount that is read as unsigned (i1, c1)."""

@@ -74,3 +74,33 @@ func.func @short_rows(%x: tensor<4x8xui8>) -> tensor<4xui8> {
   %2 = hlo.convert %1 : (tensor<4xui32>) -> tensor<4xui8>
   return %2 : tensor<4xui8>
 }
+
+// The remainder of a division by one is zero; a boolean equals what says whether it is true.
+
+// CHECK-LABEL: func.func @by_one(
+// CHECK-NEXT:    %[[ZERO:.*]] = hlo.constant dense<0>
+// CHECK-NEXT:    func.return %[[ZERO]], %p, %p
+func.func @by_one(%x: tensor<8xi32>, %p: tensor<8xi1>) -> (tensor<8xi32>, tensor<8xi1>, tensor<8xi1>) {
+  %one = hlo.constant dense<1> : tensor<8xi32>
+  %false = hlo.constant dense<false> : tensor<8xi1>
+  %true = hlo.constant dense<true> : tensor<8xi1>
+  %0 = hlo.remainder %x, %one : tensor<8xi32>
+  %1 = hlo.compare NE, %p, %false : (tensor<8xi1>, tensor<8xi1>) -> tensor<8xi1>
+  %2 = hlo.compare EQ, %true, %p : (tensor<8xi1>, tensor<8xi1>) -> tensor<8xi1>
+  return %0, %1, %2 : tensor<8xi32>, tensor<8xi1>, tensor<8xi1>
+}
+
+// The others are computed: a float has a remainder, and these comparisons turn a boolean.
+
+// CHECK-LABEL: func.func @not_by_one(
+// CHECK:         hlo.remainder
+// CHECK-COUNT-2: hlo.compare
+func.func @not_by_one(%x: tensor<8xf32>, %p: tensor<8xi1>) -> (tensor<8xf32>, tensor<8xi1>, tensor<8xi1>) {
+  %one = hlo.constant dense<1.0> : tensor<8xf32>
+  %false = hlo.constant dense<false> : tensor<8xi1>
+  %true = hlo.constant dense<true> : tensor<8xi1>
+  %0 = hlo.remainder %x, %one : tensor<8xf32>
+  %1 = hlo.compare NE, %p, %true : (tensor<8xi1>, tensor<8xi1>) -> tensor<8xi1>
+  %2 = hlo.compare EQ, %p, %false : (tensor<8xi1>, tensor<8xi1>) -> tensor<8xi1>
+  return %0, %1, %2 : tensor<8xf32>, tensor<8xi1>, tensor<8xi1>
+}
