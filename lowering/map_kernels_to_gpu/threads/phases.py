@@ -145,7 +145,7 @@ def _with_fills(group: Sequence[Operation], absorbed: Absorbed) -> list[Operatio
 
 def _has_effect(op: Operation, structured: Sequence[Operation]) -> bool:
     """Whether the operation writes memory, or reads memory that an operation of this kernel writes."""
-    if op in structured or op.regions or isinstance(op, memref.StoreOp):
+    if op in structured or op.regions or isinstance(op, (func.CallOp, memref.StoreOp)):
         return True
     if isinstance(op, memref.LoadOp):
         return isinstance(op.memref.owner, memref.AllocOp)
