@@ -11,11 +11,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from ...dialects.linalg_ext.factorization import CholeskyOp
-from ...dialects.support.attributes import integer_attr
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder
 from .cholesky_rows import Moving, Triangle, root_of
@@ -37,7 +35,7 @@ class Driver(MatrixFunctions):
 
     def emit(self) -> None:
         """Divide the groups of matrices among tasks."""
-        builder, n = self.builder, self.n
+        n = self.n
         source, target, info = map(self.flat, (self.op.inputs[0], *self.op.outputs))
         elements = n * n * self.lanes if self.wide else n * self.padded
         with self.groups(n * n * n // 6 + 4 * n * n, elements) as (group, scratch, at):
@@ -45,20 +43,8 @@ class Driver(MatrixFunctions):
                 self.lanes_of_group(source, target, scratch, at, group)
             else:
                 self.rows_of_matrix(source, target, scratch, at, group)
-            with builder.loop(*self.matrices_of(group)) as matrix:
-                self.report(target, info, matrix)
-
-    def report(self, target: SSAValue, info: SSAValue, matrix: IndexValue) -> None:
-        """The number of the first element of the diagonal that is not positive: the root of a bad pivot is 0 or NaN."""
-        builder, n = self.builder, self.n
-        diagonal = builder.strided_view(target, matrix * (n * n), (n,), (n + 1,))
-        none = builder.scalar(integer_attr(0, i32))
-        with builder.loop(0, n, carry=[none]) as (k, state):
-            place = n - 1 - k
-            good = builder.on(builder.load(diagonal, [place])).compare("gt", 0.0)
-            number = builder.index(place + 1).cast_to(i32)
-            builder.yield_(good.select(state[0], number))
-        builder.store(state[0], builder.strided_view(info, matrix, (1,), (1,)), [0])
+            # The root of a bad pivot is 0 or NaN.
+            self.report(target, info, group, "not_positive")
 
     # A matrix in each lane.
 

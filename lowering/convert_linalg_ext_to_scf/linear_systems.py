@@ -17,8 +17,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.linalg_ext.factorization import LuOp, TriangularSolveOp
 from ...dialects.linalg_ext.window import shape_of
-from ...dialects.support.attributes import integer_attr
-from ...dialects.support.scalar import NO_FASTMATH
+from ...dialects.support.scalar import NO_FASTMATH, Scalar
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
 from .conversion import patterns
@@ -101,6 +100,66 @@ class _LuLanes:
         return self.vectors.splat(builder.on(index.cast_to(i32)).cast(arith.SIToFPOp, self.vectors.element).value)
 
 
+@dataclass(frozen=True)
+class _LuRows:
+    """The body of the function that factors one matrix, whose rows LLVM vectorizes, in the result."""
+
+    vectors: Vectors
+    source: SSAValue
+    target: SSAValue
+    at: IndexValue
+    rows: IndexValue
+    columns: IndexValue
+    pivots: SSAValue
+    pivots_at: IndexValue
+
+    def place(self, i: IndexValue, j: IndexValue) -> IndexValue:
+        return self.vectors.builder.index(self.at + self.columns * i + j)
+
+    def load(self, i: IndexValue, j: IndexValue) -> Scalar:
+        return self.vectors.builder.on(self.vectors.element_at(self.target, self.place(i, j)))
+
+    def store(self, value: Scalar, i: IndexValue, j: IndexValue) -> None:
+        builder = self.vectors.builder
+        builder.store(value, builder.strided_view(self.target, self.place(i, j), (1,), (1,)), [0])
+
+    def size(self, i: IndexValue, j: IndexValue) -> Scalar:
+        builder, value = self.vectors.builder, self.load(i, j).value
+        op = AbsFOp.create(operands=[value], result_types=[value.type], properties={"fastmath": NO_FASTMATH})
+        return builder.on(builder.insert(op).result)
+
+    def factor(self) -> None:
+        vectors, builder = self.vectors, self.vectors.builder
+        size = builder.index(self.rows * self.columns)
+        with builder.loop(0, size, attributes=PARALLEL) as k:
+            given = vectors.element_at(self.source, self.at + k)
+            builder.store(given, builder.strided_view(self.target, self.at + k, (1,), (1,)), [0])
+        with builder.loop(0, builder.min(self.rows, self.columns)) as j:
+            self.exchange(j)
+            pivot = self.load(j, j)
+            divisor = pivot.compare("eq", 0.0).select(1.0, pivot)
+            with builder.loop(j + 1, self.rows) as i:
+                factor = self.load(i, j) / divisor
+                self.store(factor, i, j)
+                with builder.loop(j + 1, self.columns, attributes=PARALLEL) as c:
+                    self.store(self.load(i, c) - factor * self.load(j, c), i, c)
+
+    def exchange(self, j: IndexValue) -> None:
+        """Find the largest element of a column, note its row, and bring that row to the front."""
+        builder = self.vectors.builder
+        with builder.loop(j + 1, self.rows, carry=[self.size(j, j), j]) as (i, state):
+            own = self.size(i, j)
+            larger = own.compare("gt", state[0])
+            builder.yield_(larger.select(own, state[0]), larger.select(i.value, state[1]))
+        row = builder.index(state[1])
+        noted = builder.strided_view(self.pivots, self.pivots_at + j, (1,), (1,))
+        builder.store(builder.index(row + 1).cast_to(i32), noted, [0])
+        with builder.when(row.compare("ne", j)), builder.loop(0, self.columns, attributes=PARALLEL) as c:
+            first, second = self.load(j, c), self.load(row, c)
+            self.store(first, row, c)
+            self.store(second, j, c)
+
+
 class _Lu(MatrixFunctions):
     """The loops of one lu."""
 
@@ -122,54 +181,12 @@ class _Lu(MatrixFunctions):
                 self.call("lu", (scratch, at, rows, columns, pivots, where, held), factor)
                 self.write(target, size, group, scratch, at)
             else:
-                self.matrix(source, target, pivots, group)
-            with self.builder.loop(*self.matrices_of(group)) as matrix:
-                self.report(target, info, matrix)
 
-    def report(self, target: SSAValue, info: SSAValue, matrix: IndexValue) -> None:
-        """The number of the first zero on the diagonal."""
-        builder, (rows, columns) = self.builder, self.shape[-2:]
-        least = min(rows, columns)
-        diagonal = builder.strided_view(target, matrix * (rows * columns), (least,), (columns + 1,))
-        with builder.loop(0, least, carry=[builder.scalar(integer_attr(0, i32))]) as (k, state):
-            place = least - 1 - k
-            zero = builder.on(builder.load(diagonal, [place])).compare("eq", 0.0)
-            builder.yield_(zero.select(builder.index(place + 1).cast_to(i32), state[0]))
-        builder.store(state[0], builder.strided_view(info, matrix, (1,), (1,)), [0])
+                def factor_rows(vectors: Vectors, *given: Any) -> None:
+                    _LuRows(vectors, *given).factor()
 
-    def matrix(self, source: SSAValue, target: SSAValue, pivots: SSAValue, number: IndexValue) -> None:
-        """Factor one matrix in the result."""
-        builder, (rows, columns) = self.builder, self.shape[-2:]
-        least, start = min(rows, columns), number * (rows * columns)
-        given, a = (builder.strided_view(array, start, (rows, columns), (columns, 1)) for array in (source, target))
-        noted = builder.strided_view(pivots, number * least, (least,), (1,))
-        with builder.loop(0, rows) as i, builder.loop(0, columns, attributes=PARALLEL) as c:
-            builder.store(builder.load(given, [i, c]), a, [i, c])
-        with builder.loop(0, least) as j:
-
-            def size(i: IndexValue, j: IndexValue = j) -> SSAValue:
-                value = builder.load(a, [i, j])
-                op = AbsFOp.create(operands=[value], result_types=[value.type], properties={"fastmath": NO_FASTMATH})
-                return builder.insert(op).result
-
-            with builder.loop(j + 1, rows, carry=[size(j), j]) as (i, state):
-                own = size(i)
-                larger = builder.on(own).compare("gt", state[0])
-                builder.yield_(larger.select(own, state[0]), larger.select(i.value, state[1]))
-            row = builder.index(state[1])
-            builder.store(builder.index(row + 1).cast_to(i32), noted, [j])
-            with builder.when(row.compare("ne", j)), builder.loop(0, columns, attributes=PARALLEL) as c:
-                first, second = builder.load(a, [j, c]), builder.load(a, [row, c])
-                builder.store(first, a, [row, c])
-                builder.store(second, a, [j, c])
-            pivot = builder.on(builder.load(a, [j, j]))
-            divisor = pivot.compare("eq", 0.0).select(1.0, pivot)
-            with builder.loop(j + 1, rows) as i:
-                factor = builder.on(builder.load(a, [i, j])) / divisor
-                builder.store(factor, a, [i, j])
-                with builder.loop(j + 1, columns, attributes=PARALLEL) as c:
-                    value = builder.on(builder.load(a, [i, c])) - factor * builder.load(a, [j, c])
-                    builder.store(value, a, [i, c])
+                self.call("lu_rows", (source, target, group * size, rows, columns, pivots, group * least), factor_rows)
+            self.report(target, info, group, "zero")
 
 
 @dataclass(frozen=True)

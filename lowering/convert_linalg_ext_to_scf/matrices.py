@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import i32, i64
 from xdsl.dialects.math import AbsFOp
 from xdsl.ir import SSAValue
 
@@ -117,6 +118,19 @@ class MatrixFunctions(VectorFunctions):
         """Copy a group's matrices back from lanes."""
         self._move(True, array, size, group, scratch, at)
 
+    def report(self, factor: SSAValue, info: SSAValue, group: IndexValue, bad: str) -> None:
+        """
+        Store, for each matrix of a group, the number of the first element on the diagonal of its factor that is bad:
+        `zero`, or `not_positive`.
+        """
+        rows, columns = self.shape[-2:]
+
+        def emit(vectors: Vectors, *given: Any) -> None:
+            Diagonals(vectors, *given).report(bad)
+
+        shape = (rows * columns, min(rows, columns), columns + 1)
+        self.call(f"first_{bad}", (factor, info, *self.matrices_of(group), *shape), emit)
+
     def _move(self, writes: bool, array: SSAValue, size: int, group: IndexValue, scratch: SSAValue, at: Index) -> None:
         first = self.builder.index(group * self.lanes)
         count = self.builder.min(self.lanes, self.count - first)
@@ -126,6 +140,35 @@ class MatrixFunctions(VectorFunctions):
 
         name = "write_matrices" if writes else "read_matrices"
         self.call(name, (array, first * size, size, count, scratch, at), emit)
+
+
+@dataclass(frozen=True)
+class Diagonals:
+    """The body of a function that looks for bad elements on the diagonals of some matrices of an array."""
+
+    vectors: Vectors
+    array: SSAValue
+    info: SSAValue
+    first: IndexValue
+    end: IndexValue
+    apart: IndexValue
+    """Elements of a matrix."""
+    length: IndexValue
+    step: IndexValue
+
+    def report(self, bad: str) -> None:
+        vectors, builder = self.vectors, self.vectors.builder
+        with builder.loop(self.first, self.end) as matrix:
+            start = builder.index(matrix * self.apart)
+            with builder.loop(0, self.length, carry=[builder.scalar(integer_attr(0, i32))]) as (k, state):
+                place = builder.index(self.length - 1 - k)
+                element = builder.on(vectors.element_at(self.array, start + place * self.step))
+                number = builder.index(place + 1).cast_to(i32)
+                if bad == "zero":
+                    builder.yield_(element.compare("eq", 0.0).select(number, state[0]))
+                else:  # NaN is not positive either
+                    builder.yield_(element.compare("gt", 0.0).select(state[0], number))
+            builder.store(state[0], builder.strided_view(self.info, matrix, (1,), (1,)), [0])
 
 
 class Square:

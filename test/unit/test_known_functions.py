@@ -80,6 +80,10 @@ CHOLESKY = """func.func @main(%x: tensor<ROWSx5x5xf32>) -> tensor<ROWSx5x5xf32> 
   %0 = stablehlo.cholesky %x, lower = true : tensor<ROWSx5x5xf32>
   return %0 : tensor<ROWSx5x5xf32>
 }"""
+LU = """func.func @main(%x: tensor<ROWSx5xf32>) -> (tensor<ROWSx5xf32>, tensor<5xi32>) {
+  %0:3 = hlo.custom_call @xhlo.getrf(%x) : (tensor<ROWSx5xf32>) -> (tensor<ROWSx5xf32>, tensor<5xi32>, tensor<i32>)
+  return %0#0, %0#1 : tensor<ROWSx5xf32>, tensor<5xi32>
+}"""
 
 
 TOP_K = """func.func @main(%x: tensor<2xROWS0xf32>) -> (tensor<2x3xf32>, tensor<2x3xi32>) {
@@ -104,7 +108,14 @@ SORT_PAIRS = """func.func @main(%x: tensor<ROWS0xi16>, %y: tensor<ROWS0xf64>) ->
   }) : (tensor<ROWS0xi16>, tensor<ROWS0xf64>) -> (tensor<ROWS0xi16>, tensor<ROWS0xf64>)
   return %0#1 : tensor<ROWS0xf64>
 }"""
-PROGRAMS = {"fourier": FOURIER, "cholesky": CHOLESKY, "top_k": TOP_K, "sort": SORT, "sort_pairs": SORT_PAIRS}
+PROGRAMS = {
+    "fourier": FOURIER,
+    "cholesky": CHOLESKY,
+    "lu": LU,
+    "top_k": TOP_K,
+    "sort": SORT,
+    "sort_pairs": SORT_PAIRS,
+}
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
