@@ -26,6 +26,7 @@ from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
 from ...lowering.device.cpu import CPU
 from ...lowering.loop_nests.brevity import operations_of_a_call
+from ..outline_parallel_loops.equal import share_equal
 from ..outline_parallel_loops.transform import outline
 from .body import LoopBody
 from .tiles import TileBody, Writes, tiles_refusal
@@ -78,7 +79,7 @@ class OutlineLoopsPass(HloPass):
     number of iterations that one call makes is no loop of the entry any more.
     The kernel before such a loop moves with it, if only the loop reads what it computes and that stays in the cache.
     Small buffers of an iteration become allocas, which LLVM keeps in registers; the others of a tile get a part of the
-    arena for each thread, by which it grows.
+    arena for each thread, by which it grows. Equal loops become one kernel.
     """
 
     name = "outline-loops"
@@ -110,6 +111,7 @@ class OutlineLoopsPass(HloPass):
                     text = kernels.outline(op, next(names))
             engine.emit(Diagnostic("remark", text, op.location))
         if kernels.outlined:
+            share_equal(module, kernels.outlined)
             kernels.forget_unused()
 
 
@@ -123,7 +125,7 @@ class _Kernels:
         self.program = cast(DictionaryAttr, module.attributes[PROGRAM])
         entries = cast("ArrayAttr[DictionaryAttr]", self.program.data["kernels"])
         self.facts = {cast(Any, each.data["name"]).root_reference.data: each for each in entries}
-        self.outlined = 0
+        self.outlined: list[func.FuncOp] = []
         """The functions made of loops."""
         self._given = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
         """All functions that the module had, by name."""
@@ -269,7 +271,7 @@ class _Kernels:
         name = function.sym_name.data
         Kernel.mark(function, StringAttr("while"), 0, ())
         self.functions[name] = function
-        self.outlined += 1
+        self.outlined.append(function)
         entries = {fact: integer_attr(number) for fact, number in facts.items()}
         self.facts[name] = DictionaryAttr({"name": symbol(name), "kind": StringAttr("while"), **entries})
 
@@ -341,7 +343,8 @@ class _Kernels:
         called = Counter(op.callee.root_reference.data for op in operations_in(self.module) if type(op) is func.CallOp)
         for name, function in list(self.functions.items()):
             if not called[name]:
-                erase_op(function)
+                if function.parent is not None:  # share_equal has not erased it
+                    erase_op(function)
                 del self.facts[name]
         rows: list[DictionaryAttr] = []
         for function in kernels_of(self.module):

@@ -286,6 +286,28 @@ def test_a_recurrence_is_a_kernel(count: int, most: int, monkeypatch: pytest.Mon
     assert calls["loop_0"] == -(-count // most)
 
 
+def test_equal_recurrences_are_one_kernel() -> None:
+    types = "(tensor<100xf32>, tensor<i32>) -> (tensor<100xf32>, tensor<f32>)"
+    text = FILTER.replace("@main", "private @filter") + (
+        """func.func @main(%a: tensor<100xf32>, %b: tensor<100xf32>, %m: tensor<i32>, %n: tensor<i32>)
+          -> (tensor<100xf32>, tensor<100xf32>) {
+          %0:2 = func.call @filter(%a, %m) : TYPES
+          %1:2 = func.call @filter(%b, %n) : TYPES
+          return %0#0, %1#0 : tensor<100xf32>, tensor<100xf32> }""".replace("TYPES", types)
+    )
+    executable = xhlo.compile(text, profile=True)
+    executable.reset_profile()
+    arguments = (
+        *np.random.default_rng(0).standard_normal((2, 100)).astype(np.float32),
+        np.array(70, np.int32),
+        np.array(100, np.int32),
+    )
+    for actual, expected in zip(executable(*arguments), Program(text).results(*arguments), strict=True):
+        assert _bits(np.asarray(actual)) == _bits(expected)
+    loops = [kernel for kernel in executable.kernels if kernel.name in ("loop_0", "loop_1")]
+    assert [kernel.calls for kernel in loops] == [2]
+
+
 def test_an_unrolled_loop_at_the_end_of_another(capfd: pytest.CaptureFixture[str]) -> None:
     """LLVM merges the ends of both, and warns if the outer one is to be unrolled then, as the inner one was."""
     text = """func.func @main(%n: tensor<i8>, %x: tensor<3xf32>) -> tensor<3xf32> {
