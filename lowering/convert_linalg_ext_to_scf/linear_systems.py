@@ -264,6 +264,54 @@ class _SolveLanes:
             vectors.store(found if unit else divided(found, self.matrix(i, i)), self.buffer, place)
 
 
+@dataclass(frozen=True)
+class _SolveRows:
+    """The body of the function that solves one system, whose rows LLVM vectorizes, in the result, from `begin` on."""
+
+    vectors: Vectors
+    source: SSAValue
+    target: SSAValue
+    begin: IndexValue
+    matrix: SSAValue
+    a: IndexValue
+    a_row: IndexValue
+    a_column: IndexValue
+    x: IndexValue
+    x_row: IndexValue
+    x_column: IndexValue
+    n: IndexValue
+    k: IndexValue
+
+    def factor(self, i: IndexValue, j: IndexValue) -> Scalar:
+        place = self.a + self.a_row * i + self.a_column * j
+        return self.vectors.builder.on(self.vectors.element_at(self.matrix, place))
+
+    def place(self, i: IndexValue, c: IndexValue) -> IndexValue:
+        return self.vectors.builder.index(self.begin + self.x + self.x_row * i + self.x_column * c)
+
+    def load(self, i: IndexValue, c: IndexValue) -> Scalar:
+        return self.vectors.builder.on(self.vectors.element_at(self.target, self.place(i, c)))
+
+    def store(self, value: Scalar | SSAValue, place: Index) -> None:
+        builder = self.vectors.builder
+        builder.store(value, builder.strided_view(self.target, place, (1,), (1,)), [0])
+
+    def solve(self, unit: bool) -> None:
+        builder = self.vectors.builder
+        size = builder.index(self.n * self.k)
+        with builder.loop(0, size, attributes=PARALLEL) as place:
+            self.store(self.vectors.element_at(self.source, self.begin + place), self.begin + place)
+        with builder.loop(0, self.n) as j:
+            if not unit:
+                pivot = self.factor(j, j)
+                with builder.loop(0, self.k, attributes=PARALLEL) as c:
+                    self.store(self.load(j, c) / pivot, self.place(j, c))
+            with builder.loop(j + 1, self.n) as i:
+                factor = self.factor(i, j)
+                with builder.loop(0, self.k, attributes=PARALLEL) as c:
+                    self.store(self.load(i, c) - factor * self.load(j, c), self.place(i, c))
+
+
 class _Solve(MatrixFunctions):
     """The loops of one triangular_solve."""
 
@@ -284,7 +332,7 @@ class _Solve(MatrixFunctions):
             if few:
                 self.few_sides(at_all, a, b, x, group, scratch, at)
             elif not self.wide:
-                self.matrix(at_all, a, b, x, group, unit)
+                self.rows(at_all, a, b, x, group, unit)
             else:
                 first = self.builder.index(at)
                 second = self.builder.index(first + n * n * self.lanes)
@@ -300,6 +348,17 @@ class _Solve(MatrixFunctions):
 
                 self.call("solve_unit" if unit else "solve", (scratch, *places, *others, n, k), solve)
                 self.write(x, n * k, group, scratch, second)
+
+    def rows(self, forward: _Forward, a: SSAValue, b: SSAValue, x: SSAValue, number: IndexValue, unit: bool) -> None:
+        """Solve one system in the result."""
+        n, k = forward.n, forward.k
+
+        def solve(vectors: Vectors, *given: Any) -> None:
+            _SolveRows(vectors, *given).solve(unit)
+
+        matrix = (a, number * (n * n) + forward.a, forward.a_row, forward.a_column)
+        sides = (forward.x, forward.x_row, forward.x_column)
+        self.call("rows_unit" if unit else "rows", (b, x, number * (n * k), *matrix, *sides, n, k), solve)
 
     def many_sides(self, forward: _Forward, a: SSAValue, b: SSAValue, x: SSAValue, unit: bool) -> None:
         """Solve blocks of right sides, which are contiguous, in the result."""
@@ -370,33 +429,6 @@ class _Solve(MatrixFunctions):
                     for array, place in zip((source, target), pair, strict=True)
                 ]
                 builder.store(builder.load(views[0], [0]), views[1], [0])
-
-    def matrix(self, at: _Forward, a: SSAValue, b: SSAValue, x: SSAValue, number: IndexValue, unit: bool) -> None:
-        """Solve one system in the result."""
-        builder, n, k = self.builder, at.n, at.k
-        first = number * (n * k)
-        given, made = (builder.strided_view(array, first, (n * k,), (1,)) for array in (b, x))
-        with builder.loop(0, n * k, attributes=PARALLEL) as place:
-            builder.store(builder.load(given, [place]), made, [place])
-
-        def element(i: IndexValue, j: IndexValue) -> SSAValue:
-            place = number * (n * n) + at.a + i * at.a_row + j * at.a_column
-            return builder.load(builder.strided_view(a, place, (1,), (1,)), [0])
-
-        def row(i: IndexValue) -> SSAValue:
-            return builder.strided_view(x, first + at.x + i * at.x_row, (k,), (at.x_column,))
-
-        with builder.loop(0, n) as j:
-            own = row(j)
-            if not unit:
-                pivot = element(j, j)
-                with builder.loop(0, k, attributes=PARALLEL) as c:
-                    builder.store(builder.on(builder.load(own, [c])) / pivot, own, [c])
-            with builder.loop(j + 1, n) as i:
-                factor, other = builder.on(element(i, j)), row(i)
-                with builder.loop(0, k, attributes=PARALLEL) as c:
-                    value = builder.on(builder.load(other, [c])) - factor * builder.load(own, [c])
-                    builder.store(value, other, [c])
 
 
 @patterns.on(LuOp)

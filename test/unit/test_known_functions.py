@@ -84,6 +84,11 @@ LU = """func.func @main(%x: tensor<ROWSx5xf32>) -> (tensor<ROWSx5xf32>, tensor<5
   %0:3 = hlo.custom_call @xhlo.getrf(%x) : (tensor<ROWSx5xf32>) -> (tensor<ROWSx5xf32>, tensor<5xi32>, tensor<i32>)
   return %0#0, %0#1 : tensor<ROWSx5xf32>, tensor<5xi32>
 }"""
+SOLVE = """func.func @main(%a: tensor<FEWxFEWxf32>, %b: tensor<FEWx2xf32>) -> tensor<FEWx2xf32> {
+  %0 = "stablehlo.triangular_solve"(%a, %b) <{left_side = true, lower = true, unit_diagonal = false,
+    transpose_a = #stablehlo<transpose NO_TRANSPOSE>}> : (tensor<FEWxFEWxf32>, tensor<FEWx2xf32>) -> tensor<FEWx2xf32>
+  return %0 : tensor<FEWx2xf32>
+}"""
 
 
 TOP_K = """func.func @main(%x: tensor<2xROWS0xf32>) -> (tensor<2x3xf32>, tensor<2x3xi32>) {
@@ -112,6 +117,7 @@ PROGRAMS = {
     "fourier": FOURIER,
     "cholesky": CHOLESKY,
     "lu": LU,
+    "solve": SOLVE,
     "top_k": TOP_K,
     "sort": SORT,
     "sort_pairs": SORT_PAIRS,
@@ -121,7 +127,8 @@ PROGRAMS = {
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_buffers_of_other_sizes_share_functions(program: str) -> None:
     symbols: Symbols = {}
-    few, many = (program.replace("ROWS", rows) for rows in ("64", "96"))
+    sizes = (("64", "2"), ("96", "3"))
+    few, many = (program.replace("ROWS", rows).replace("FEW", rank) for rows, rank in sizes)
     _, made = lowered(few, symbols)
     again, none = lowered(many, symbols)
     assert made > 0 == none
