@@ -76,7 +76,8 @@ def _home_caches() -> Path | None:
 
 def _existing(path: Path) -> Path:
     """The path, or the nearest folder above it that exists."""
-    return next(each for each in (path, *path.parents) if each.exists())
+    # A folder that this user may not look into, such as another's home, is none; Path.exists raises an error for it.
+    return next(each for each in (path, *path.parents) if os.path.exists(each))
 
 
 def fingerprint(root: Path | str, folders: Iterable[str]) -> str:
@@ -134,9 +135,38 @@ def stored(path: Path, load: Callable[[bytes], T]) -> T | None:
     return _loaded(path, read, load)
 
 
-def stored_in_parts(path: Path, load: Callable[[memoryview], T]) -> T | None:
+class Parts:
+    """
+    Contents of a file that are read where they are used.
+
+    They are not mapped into memory: where another machine replaces a file on a network, a process that reads the
+    memory of the old one would be ended.
+    """
+
+    _descriptor = -1
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._descriptor = os.dup(file.fileno())
+        self._size = os.fstat(self._descriptor).st_size
+
+    def read(self, start: int, end: int) -> bytes:
+        """Bytes of the contents; fewer if they cannot be read."""
+        try:
+            return os.pread(self._descriptor, min(end - start, self._size), START + start)
+        except OSError:
+            return b""
+
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
+        # The names of modules are gone when the process ends.
+        try:  # noqa: SIM105
+            close(self._descriptor)
+        except OSError:
+            pass
+
+
+def stored_in_parts(path: Path, load: Callable[[Parts], T]) -> T | None:
     """The same of contents that are read where they are used, and whose damage is for `load` to find."""
-    return _loaded(path, _mapped, load)
+    return _loaded(path, lambda path: _opened(path, Parts), load)
 
 
 def _loaded(path: Path, contents_of: Callable[[Path], S | None], load: Callable[[S], T]) -> T | None:
@@ -161,13 +191,6 @@ def read(path: Path) -> bytes | None:
     if data[:START] != MAGIC + hashlib.sha256(contents).digest():
         raise ValueError("it is damaged")
     return contents
-
-
-def _mapped(path: Path) -> memoryview | None:
-    from mmap import ACCESS_READ, mmap
-
-    data = _opened(path, lambda file: mmap(file.fileno(), 0, access=ACCESS_READ))
-    return None if data is None else memoryview(data)[START:]
 
 
 def _opened(path: Path, use: Callable[[BinaryIO], T]) -> T | None:
@@ -198,15 +221,15 @@ def may_read(path: Path) -> bool:
     return True
 
 
-def write(path: Path, contents: bytes) -> None:
+def write(path: Path, contents: bytes, *, limited: bool = True) -> None:
     """
     Write a file, for this user alone. Readers see a whole file or none; a failure is a warning.
 
-    A file that is larger than an eighth of what may be kept is not. One write in 16, chosen by the file's name, removes
-    what is too much.
+    A file that is larger than an eighth of what may be kept is not, if it is `limited`. One write in 16, chosen by the
+    file's name, removes what is too much.
     """
     limit = cache_size() or DEFAULT_SIZE
-    if len(contents) > limit // 8:
+    if limited and len(contents) > limit // 8:
         return
     try:
         make_folder(path.parent)

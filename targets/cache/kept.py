@@ -19,7 +19,7 @@ from struct import pack, unpack
 from typing import Any
 from zlib import crc32
 
-from .files import VARIABLE, cache_folder, place, stored_in_parts, write
+from .files import VARIABLE, Parts, cache_folder, place, stored_in_parts, write
 from .trust import SUPPORTED, NotTrustedError, open_folder
 
 _FORMAT = b"1" + MAGIC_NUMBER
@@ -45,7 +45,7 @@ class Kept:
     def get(self, key: Any) -> Any:
         """The value of a key, made anew; None if there is none."""
         self._used.add(key)
-        data: bytes | memoryview | None = self._new.get(key)
+        data: bytes | None = self._new.get(key)
         if data is None:
             data = next((data for file in self._opened() if key in file.places and (data := file.data(key))), None)
         return None if data is None else marshal.loads(data)
@@ -72,20 +72,21 @@ class Kept:
         if not self._new:
             return
         self._files = None
-        every: dict[Any, bytes | memoryview] = {
+        every: dict[Any, bytes] = {
             key: data for file in reversed(self._opened()) for key in file.places if (data := file.data(key))
         }
         every.update(self._new)
         if sum(map(len, every.values())) > LIMIT:
             every = {key: data for key, data in every.items() if key in self._used}
-        write(path, _joined(every))
+        # The size of the folder for caches does not say what may lie beside byte code.
+        write(path, _joined(every), limited=path != _paths(self.name)[0])
         self._files = None
         self._new.clear()
 
     def _opened(self) -> list[_File]:
         if self._files is None:
             written = _written(self.name)
-            paths = [path for path in _paths(self.name) if path is not None and path.exists()]
+            paths = [path for path in _paths(self.name) if path is not None and os.path.exists(path)]
             # First that to which values of changed files are added.
             found = [stored_in_parts(path, _File) for path in sorted(paths, key=lambda path: path != written)]
             self._files = [file for file in found if file is not None]
@@ -100,29 +101,31 @@ class _File:
     table has the place and the checksum of each. They are short ones: Python's own byte code has none.
     """
 
-    def __init__(self, contents: memoryview) -> None:
+    def __init__(self, contents: Parts) -> None:
         """Raises ValueError if the table is damaged."""
         self.places: dict[Any, tuple[int, int, int]] = {}
-        if bytes(contents[: len(_FORMAT)]) != _FORMAT:
-            return  # of another version of Python, whose byte code has the same tag
+        self._contents = contents
         start = len(_FORMAT) + 8
-        if len(contents) < start:
+        head = contents.read(0, start)
+        if head[: len(_FORMAT)] != _FORMAT:
+            return  # of another version of Python, whose byte code has the same tag
+        if len(head) < start:
             raise ValueError("it is damaged")
-        length, checksum = unpack("<II", contents[start - 8 : start])
-        table = contents[start : start + length]
+        length, checksum = unpack("<II", head[-8:])
+        self._values = start + length
+        table = contents.read(start, self._values)
         if crc32(table) != checksum:
             raise ValueError("it is damaged")
         self.places = marshal.loads(table)
-        self._values = contents[start + length :]
 
-    def data(self, key: Any) -> memoryview:
+    def data(self, key: Any) -> bytes:
         """The bytes of a value; none if they are damaged."""
         start, end, checksum = self.places[key]
-        data = self._values[start:end]
-        return data if crc32(data) == checksum else data[:0]
+        data = self._contents.read(self._values + start, self._values + end)
+        return data if crc32(data) == checksum else b""
 
 
-def _joined(values: Mapping[Any, bytes | memoryview]) -> bytes:
+def _joined(values: Mapping[Any, bytes]) -> bytes:
     """The contents of a file; see `_File`."""
     places: dict[Any, tuple[int, int, int]] = {}
     end = 0
@@ -137,7 +140,9 @@ def _paths(name: str) -> tuple[Path | None, Path | None]:
     if os.environ.get(VARIABLE) == "":
         return None, None
     beside = Path(cache_from_source(__file__)).with_suffix(f".{name}")  # __pycache__/kept.cpython-311.methods
-    return beside if _is_ours(beside.parent) else None, place(beside.suffixes, ".code", cache_folder)
+    # Byte code names the folder that it is in.
+    elsewhere = place([*beside.suffixes, sys.pycache_prefix], ".code", cache_folder)
+    return beside if _is_ours(beside.parent) else None, elsewhere
 
 
 def _written(name: str) -> Path | None:

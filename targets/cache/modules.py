@@ -44,6 +44,9 @@ class KeptModules:
         self.kept = Kept("modules", self._add_found)
         self._others: list[str] = []
         """Modules of these packages whose code was not kept."""
+        self._hooks: tuple[object, ...] = ()
+        self._usual = False
+        """Whether Python loads sources itself, as far as these hooks say."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -52,7 +55,7 @@ class KeptModules:
         if path is None or len(path) != 1 or fullname.partition(".")[0] not in _PACKAGES:
             return None
         kept = self.kept.get((fullname, *path))
-        if kept is not None:
+        if kept is not None and self._loads_as_python_does():
             source, version, cached, is_package, code = kept
             if version == _version(source):
                 return _spec(fullname, source, cached, is_package, marshal.loads(code))
@@ -61,18 +64,28 @@ class KeptModules:
         self._others.append(fullname)
         return None
 
+    def _loads_as_python_does(self) -> bool:
+        """Tools that check or count what modules do have loaders of their own, which hooks for folders may give."""
+        hooks = tuple(sys.path_hooks)
+        if hooks != self._hooks:
+            spec = PathFinder.find_spec(__name__, [os.path.dirname(__file__)])
+            self._usual = spec is not None and type(spec.loader) is SourceFileLoader
+            self._hooks = hooks
+        return self._usual
+
     def _add_found(self) -> None:
         """Keep the byte code of the modules that Python has found otherwise."""
         for fullname in self._others:
             spec: Any = getattr(sys.modules.get(fullname), "__spec__", None)
             if spec is None or type(spec.loader) is not SourceFileLoader or spec.cached is None:
                 continue
-            version, code = _version(spec.origin), _byte_code(spec.cached)
+            version = _version(spec.origin)
             folder, is_package = os.path.dirname(spec.origin), spec.submodule_search_locations is not None
-            # The code is that of the source if it states its size and time, in whole seconds.
-            if version is not None and code is not None and code[:8] == _stated(version):
+            if version is not None and _has_byte_code(spec.cached, version):
+                # The loader names the source in it where that is now: installations are moved and copied.
+                code = marshal.dumps(spec.loader.get_code(fullname))
                 key = (fullname, os.path.dirname(folder) if is_package else folder)
-                self.kept.add(key, (spec.origin, version, spec.cached, is_package, code[8:]))
+                self.kept.add(key, (spec.origin, version, spec.cached, is_package, code))
         self._others.clear()
 
 
@@ -90,15 +103,19 @@ def _stated(version: tuple[int, int]) -> bytes:
     return b"".join((number & 0xFFFFFFFF).to_bytes(4, "little") for number in (time // 10**9, size))
 
 
-def _byte_code(path: str) -> bytes | None:
-    """Byte code from the size and time of its source on, if it is of this version of Python and states them."""
+def _has_byte_code(path: str, version: tuple[int, int]) -> bool:
+    """
+    Whether a file has the byte code of a source, for this version of Python.
+
+    It states the source's size and time in whole seconds, so it must also not be older: an editor may have stored the
+    source twice in a second.
+    """
     try:
         with open(path, "rb") as file:
-            data = file.read()
+            written = os.fstat(file.fileno()).st_mtime_ns
+            return file.read(16) == MAGIC_NUMBER + bytes(4) + _stated(version) and written >= version[0]
     except OSError:
-        return None
-    start = MAGIC_NUMBER + bytes(4)
-    return data[len(start) :] if data.startswith(start) else None
+        return False
 
 
 def _spec(fullname: str, source: str, cached: str, is_package: bool, code: CodeType) -> ModuleSpec:

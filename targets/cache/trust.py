@@ -43,7 +43,7 @@ def make_folder(folder: Path) -> None:
     """Create a folder and the missing ones above it, for this user alone. Raises OSError."""
     missing: list[Path] = []
     at = folder
-    while not at.exists():
+    while not os.path.exists(at):
         missing.append(at)
         at = at.parent
     for each in reversed(missing):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import os
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
@@ -189,3 +191,71 @@ def test_a_system_without_owners_of_files_keeps_nothing(folder: Path, monkeypatc
     found.code_of(TEXT)
     found.kept.keep()
     assert [path.name for path in folder.iterdir()] == ["__pycache__"] and not list((folder / "__pycache__").iterdir())
+
+
+def test_a_folder_for_caches_that_cannot_be_asked_for_is_none(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Path.exists raises an error for it, as for a folder in another user's home."""
+    for variable in (files.VARIABLE, "XDG_CACHE_HOME"):
+        monkeypatch.delenv(files.VARIABLE, raising=False)
+        monkeypatch.setenv(variable, f"{folder}/{'x' * 300}")
+        found = Definitions()
+        found.code_of(TEXT)
+        with pytest.warns(RuntimeWarning, match="cannot be written"):
+            found.kept.keep()
+        monkeypatch.setattr(files, "_warned", set[str]())
+
+
+def test_a_file_that_is_cut_short_or_closed_later_has_no_values(folder: Path) -> None:
+    """So does one on a network that another machine has replaced; one in memory would end the process."""
+    first = Definitions()
+    first.code_of(TEXT)
+    first.code_of(TEXT.replace("1", "2"))
+    first.kept.keep()
+    (path,) = folder.glob("*.code")
+    found = Definitions()
+    found.code_of(TEXT)
+    assert found.compiled == 0
+    os.truncate(path, path.stat().st_size - 1)
+    found.code_of(TEXT.replace("1", "2"))
+    assert found.compiled == 1
+    parts = found.kept._opened()[0]._contents  # pyright: ignore[reportPrivateUsage]
+    os.close(parts._descriptor)  # pyright: ignore[reportPrivateUsage]
+    parts._descriptor = -1  # pyright: ignore[reportPrivateUsage]
+    names: dict[str, Any] = {}
+    exec(found.code_of(TEXT), names)
+    assert names["f"](1) == 2 and found.compiled == 2
+
+
+def test_byte_code_elsewhere_has_a_file_of_its_own(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for prefix in (None, str(folder / "prefix")):
+        monkeypatch.setattr(sys, "pycache_prefix", prefix)
+        found = Definitions()
+        found.code_of(TEXT)
+        found.kept.keep()
+        assert found.compiled == 1
+
+
+def test_the_size_of_the_folder_for_caches_is_not_that_beside_byte_code(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept.sys, "dont_write_bytecode", False)
+    monkeypatch.setenv(files.SIZE_VARIABLE, "1")
+    (folder / "__pycache__").mkdir(0o700)
+    for number in (1, 0):
+        found = Definitions()
+        found.code_of(TEXT)
+        found.kept.keep()
+        assert found.compiled == number
+
+
+def test_a_file_is_closed_also_when_modules_have_lost_their_names(tmp_path: Path) -> None:
+    """As they do when the process ends."""
+    (tmp_path / "file").touch()
+    with open(tmp_path / "file", "rb") as file:
+        parts = files.Parts(file)
+    descriptor = parts._descriptor  # pyright: ignore[reportPrivateUsage]
+    closes = files.Parts.__del__
+    FunctionType(closes.__code__, {}, argdefs=closes.__defaults__)(parts)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
+    parts._descriptor = -1  # pyright: ignore[reportPrivateUsage]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.machinery
+import importlib.util
 import inspect
 import os
 import subprocess
@@ -85,11 +86,63 @@ def test_a_source_that_changes_is_compiled_again(package: Path, monkeypatch: pyt
     source = package / "part.py"
     before = source.stat()
     source.write_text(SOURCE.replace("41", "42"))
-    os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns + 10**9))
+    os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns - 10**9))
     changed, _ = _imported(monkeypatch)
     assert [*map(_answer, changed)] == [42, 41, 41] and [*map(_is_kept, changed)] == [False, True, True]
     again, _ = _imported(monkeypatch)
     assert [*map(_answer, again)] == [42, 41, 41] and all(map(_is_kept, again))
+
+
+def test_a_source_stored_twice_in_a_second_is_not_kept(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Byte code states its source's time in seconds, so that of the first would do for the second."""
+    add, stated = KeptModules._add_found, modules._stated  # pyright: ignore[reportPrivateUsage]
+
+    def stored_again(self: KeptModules) -> None:
+        source = package / "part.py"
+        code = Path(importlib.util.cache_from_source(str(source)))
+        source.write_text(SOURCE.replace("41", "42"))
+        second = source.stat().st_mtime_ns // 10**9 * 10**9
+        os.utime(source, ns=(second, second + 2))
+        # As if the first had been stored and compiled in the same second.
+        code.write_bytes(code.read_bytes()[:8] + stated((second, len(SOURCE))) + code.read_bytes()[16:])
+        os.utime(code, ns=(second, second + 1))
+        add(self)
+
+    monkeypatch.setattr(KeptModules, "_add_found", stored_again)
+    _imported(monkeypatch)
+    monkeypatch.setattr(KeptModules, "_add_found", add)
+    Path(importlib.util.cache_from_source(str(package / "part.py"))).unlink()
+    again, _ = _imported(monkeypatch)
+    assert [*map(_answer, again)] == [42, 41, 41] and [*map(_is_kept, again)] == [False, True, True]
+
+
+def test_moved_modules_name_their_sources(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Byte code that moves with its source names where that was; Python corrects it when it reads it."""
+    _imported(monkeypatch)
+    moved = package.parent / "elsewhere"
+    moved.mkdir()
+    package.rename(moved / package.name)
+    monkeypatch.setattr(sys, "path", [str(moved), *sys.path])
+    for kept_code_is_used in (False, True):
+        found, _ = _imported(monkeypatch)
+        assert [*map(_is_kept, found)] == [kept_code_is_used] * 3
+        assert all(module.answer.__code__.co_filename == module.__file__ for module in found)
+
+
+def test_loaders_that_hooks_for_folders_give_go_first(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _imported(monkeypatch)
+
+    class Loader(importlib.machinery.SourceFileLoader):
+        pass
+
+    hook = importlib.machinery.FileFinder.path_hook((Loader, [".py"]))
+    with monkeypatch.context() as patches:
+        patches.setattr(sys, "path_hooks", [hook, *sys.path_hooks])
+        patches.setattr(sys, "path_importer_cache", {})
+        found, _ = _imported(monkeypatch)
+        assert all(type(module.__loader__) is Loader for module in found)
+    found, _ = _imported(monkeypatch)
+    assert all(map(_is_kept, found))
 
 
 def test_a_source_that_is_gone_is_not_found(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
