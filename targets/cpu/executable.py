@@ -250,11 +250,12 @@ class CpuExecutable(Executable):
         Wait for no further run if this one has shown that none takes long: waking another thread, which often begins on
         the processor of a thread of the pool, takes half a millisecond.
 
-        Without loops each run takes as long, but for other threads and processes; with loops, what one iteration takes
-        is estimated.
+        Without loops and branches each run takes as long, but for other threads and processes; with them, what one
+        iteration, or all branches, take is estimated.
         """
-        if seconds < (LONG / 10 if self.facts.loops else LONG / 2):
-            self.may_take_long = self.facts.loops and estimated_seconds(self.facts) > LONG
+        varies = self.facts.loops or self.facts.branches
+        if seconds < (LONG / 10 if varies else LONG / 2):
+            self.may_take_long = varies and estimated_seconds(self.facts) > LONG
             if not self.may_take_long:
                 self._direct = self._direct_call()
 

@@ -101,6 +101,8 @@ class Facts:
     """Bytes of one run's intermediate buffers."""
     loops: bool = False
     """Whether the host program repeats kernels, so that their sum is no estimate of the time."""
+    branches: bool = False
+    """Whether the host program chooses between kernels, so that no run tells how long others take."""
     donated: tuple[int, ...] = ()
     """
     For each argument the number of the result that is in its memory; OVERWRITTEN or UNTOUCHED without one

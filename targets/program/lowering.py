@@ -24,7 +24,16 @@ from ...passes.manager.timing import Timing
 from .entry import entry_names, entry_of, entry_types, result_names
 from .facts import Facts
 from .guard_side import guard_side
-from .module_facts import arena_bytes, checks_of, donated_arguments, has_loops, host_calls_of, kernels_of, result_count
+from .module_facts import (
+    arena_bytes,
+    checks_of,
+    donated_arguments,
+    has_branches,
+    has_loops,
+    host_calls_of,
+    kernels_of,
+    result_count,
+)
 from .pipeline import Pipeline, run_passes
 from .stated import admit
 
@@ -168,7 +177,8 @@ def _read_kernels(module: ModuleOp, facts: Facts) -> None:
 
 
 def _read_memory(module: ModuleOp, facts: Facts) -> None:
-    facts.host_calls, facts.arena_bytes, facts.loops = host_calls_of(module), arena_bytes(module), has_loops(module)
+    facts.host_calls, facts.arena_bytes = host_calls_of(module), arena_bytes(module)
+    facts.loops, facts.branches = has_loops(module), has_branches(module)
     if facts.guard is not None:
         from .guard import read_slots
 

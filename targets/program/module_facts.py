@@ -24,7 +24,7 @@ from ...hlo_dialect.walking import operations_in
 from .facts import Check, HostCall, Kernel
 
 if TYPE_CHECKING:
-    from xdsl.ir import Attribute
+    from xdsl.ir import Attribute, Operation
 
 
 def checks_of(module: ModuleOp) -> tuple[Check, ...]:
@@ -87,8 +87,17 @@ def result_count(module: ModuleOp, outputs: int) -> int:
 
 def has_loops(module: ModuleOp) -> bool:
     """Whether a host function has a loop around calls of kernels."""
+    return _calls_in(module, (scf.ForOp, scf.WhileOp))
+
+
+def has_branches(module: ModuleOp) -> bool:
+    """Whether a host function chooses between calls of kernels."""
+    return _calls_in(module, (scf.IfOp, scf.IndexSwitchOp))
+
+
+def _calls_in(module: ModuleOp, around: tuple[type[Operation], ...]) -> bool:
     return any(
-        isinstance(op, (scf.ForOp, scf.WhileOp))
+        isinstance(op, around)
         for function in module.body.block.ops
         if isinstance(function, FuncOp) and not is_kernel(function) and SHARED not in function.attributes
         for op in operations_in(function)

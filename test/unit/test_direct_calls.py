@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -118,6 +118,26 @@ def test_no_thread_waits_once_a_run_has_ended_soon(monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(executable, "time", SimpleNamespace(monotonic=times.__next__))
         np.testing.assert_array_equal(product(x), x)
         assert product.may_take_long is waits
+
+
+def test_a_run_of_a_short_branch_says_nothing_of_others() -> None:
+    program = compiled("""
+        func.func @main(%p: tensor<i1>, %x: tensor<400x400xf32>) -> tensor<400x400xf32> {
+          %0 = "stablehlo.if"(%p) ({
+            %1 = hlo.dot_general %x, %x, contracting_dims = [1] x [0]
+              : (tensor<400x400xf32>, tensor<400x400xf32>) -> tensor<400x400xf32>
+            "stablehlo.return"(%1) : (tensor<400x400xf32>) -> ()
+          }, {
+            %2 = hlo.negate %x : tensor<400x400xf32>
+            "stablehlo.return"(%2) : (tensor<400x400xf32>) -> ()
+          }) : (tensor<i1>) -> tensor<400x400xf32>
+          return %0 : tensor<400x400xf32>
+        }""")
+    assert program.facts.branches and program.may_take_long
+    x = np.eye(400, dtype=np.float32)
+    np.testing.assert_array_equal(program(np.array(False), x), -x)
+    assert program.may_take_long
+    assert cast(CpuExecutable, xhlo.deserialize(program.serialize())).facts.branches
 
 
 def test_trees_are_returned_as_trees(doubled: CpuExecutable) -> None:
