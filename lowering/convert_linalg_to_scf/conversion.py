@@ -118,7 +118,7 @@ def convert_kernel(kernel: func.FuncOp, vector_bits: int) -> None:
     structured = [op for run in runs for op in run]
     if not structured:
         return
-    absorbed = absorbed_fills(structured)
+    absorbed = absorbed_fills(list(kernel.body.block.ops))
     builder = LoopBuilder(kernel)
     builder.vector_bits = vector_bits
     rows = Kernel(kernel).rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from xdsl.dialects import arith
@@ -12,6 +12,8 @@ from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.support.views import is_view
+from ...hlo_dialect.walking import operations_in
 from .nest import address_of, nest_of_generic
 
 
@@ -21,10 +23,10 @@ def is_reduction(op: Operation) -> bool:
 
 def absorbed_fills(ops: Sequence[Operation]) -> dict[GenericOp, tuple[FillOp | None, ...]]:
     """
-    For each reduction of a kernel: per output, the fill whose value it starts from.
+    For each reduction among these operations: per output, the fill whose value it starts from.
 
     The reduction stores every element itself, so that such a fill need not run. A reduction over nothing stores
-    nothing, and absorbs nothing.
+    nothing, and absorbs nothing. `ops`: all that stand between them, too, such as loops, which may use what was filled.
     """
     pending: dict[SSAValue, FillOp] = {}
     absorbed: dict[GenericOp, tuple[FillOp | None, ...]] = {}
@@ -34,10 +36,17 @@ def absorbed_fills(ops: Sequence[Operation]) -> dict[GenericOp, tuple[FillOp | N
             continue
         if isinstance(op, GenericOp) and is_reduction(op) and 0 not in nest_of_generic(op).sizes:
             absorbed[op] = tuple(None if out in op.inputs else pending.get(out) for out in op.outputs)
-        touched = {address_of(x).root for x in op.operands if isinstance(x.type, MemRefType)}
-        for buffer in [b for b in pending if address_of(b).root in touched]:
-            del pending[buffer]
+        if pending and not is_view(op):
+            touched = {address_of(x).root for x in _buffers_of(op)}
+            for buffer in [b for b in pending if address_of(b).root in touched]:
+                del pending[buffer]
     return absorbed
+
+
+def _buffers_of(op: Operation) -> Iterator[SSAValue]:
+    """The buffers that an operation may read or write, those of its regions included."""
+    inner = (each for each in operations_in(op) if not is_view(each))
+    return (x for each in inner for x in each.operands if isinstance(x.type, MemRefType))
 
 
 def is_zero(value: SSAValue | None, positive: bool = False) -> bool:

@@ -57,7 +57,7 @@ class SequenceEmitter:
         """Replace the operations of a block."""
         ops = list(block.ops)
         structured: list[Structured] = [op for op in ops if isinstance(op, STRUCTURED)]
-        absorbed = absorbed_fills(structured)
+        absorbed = absorbed_fills(ops)
         run = set(without_fills(structured, absorbed))
         for op in ops:
             if isinstance(op, STRUCTURED):

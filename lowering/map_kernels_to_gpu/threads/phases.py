@@ -78,7 +78,7 @@ def phases_of(kernel: func.FuncOp) -> list[Phase]:
         if structured:
             fail(call, "is in a kernel with other operations; map-kernels-to-gpu takes it alone")
         return []
-    absorbed = absorbed_fills(structured)
+    absorbed = absorbed_fills(ops)
     skipped = {fill for fills in absorbed.values() for fill in fills if fill is not None}
     groups: list[list[Operation]] = []
     where: dict[Operation, int] = {}
