@@ -14,6 +14,7 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import IntegerType, MemRefType, NoneAttr
 from xdsl.ir import Operation, SSAValue
 
+from ....dialects.gpu.plans import PLAN
 from ....dialects.gpu.plans import Block as BlockPlan
 from ....dialects.support.buffer_ops import byte_size, copy
 from ....dialects.support.buffers import Buffer, memref_type
@@ -33,6 +34,10 @@ ALIGNMENT = 128
 """Bytes between parts of a buffer that blocks have for themselves."""
 
 
+_MEMORY = (memref.AllocOp, memref.CopyOp, memref.DeallocOp, memref.LoadOp)
+"""What operations between the structured ones do with buffers, besides views."""
+
+
 def holds_operations(op: Operation) -> bool:
     """Whether a loop has structured operations inside: a block may run it."""
     return not isinstance(op, STRUCTURED) and any(isinstance(inner, STRUCTURED) for inner in op.walk())
@@ -44,10 +49,11 @@ def refusal(ops: tuple[Operation, ...]) -> str | None:
         for inner in op.walk():
             if isinstance(inner, scf.ParallelOp) and (len(ops) > 1 or inner is not op or parallel_range(op) is None):
                 return "a parallel loop is around all operations, and of known length"
-            if isinstance(inner, (scf.ForOp, memref.StoreOp)) and not _is_in_nest(inner, op):
+            apart = not _is_in_nest(inner, op)
+            if apart and isinstance(inner, (scf.ForOp, memref.StoreOp)):
                 return f"{inner.name} is in no structured operation"
-            known = inner.name.startswith(("arith.", "math.", "linalg.", "memref.", "scf."))
-            if not known:
+            memory = is_view(inner) or isinstance(inner, _MEMORY) or (not apart and inner.name.startswith("memref."))
+            if not (memory or inner.name.startswith(("arith.", "math.", "linalg.", "scf."))):
                 return f"{inner.name} is not for a block"
     return None
 
@@ -67,6 +73,8 @@ def map_block(mapper: KernelMapper, phase: Phase) -> None:
     assert isinstance(plan, BlockPlan)
     reason = refusal(phase.ops)
     phase.require(reason is None, str(reason))
+    planned = next((inner for op in phase.ops for inner in op.walk() if PLAN in inner.attributes), None)
+    phase.require(planned is None, f"{planned and planned.name}, which the block runs, has a plan of its own")
     others = [op for op in mapper.kernel.body.block.ops if isinstance(op, STRUCTURED) or op.regions]
     phase.require(set(others) <= set(phase.ops), "a block runs all operations of a kernel")
     buffers = Buffers.of(mapper.kernel, mapper.chip.warp)

@@ -303,3 +303,95 @@ func.func private @recurrence(%h0: memref<64xf32>, %w: memref<64x64xf32>, %0: me
   "memref.copy"(%h, %0) {gpu.plan = #gpu.elementwise} : (memref<64xf32>, memref<64xf32>) -> ()
   func.return
 }
+
+// -----
+
+#i = affine_map<(i) -> (i)>
+#none = affine_map<() -> ()>
+
+func.func private @stack(%s: memref<64xf32>) attributes {hlo.kernel = "while"} {
+  %i = memref.alloc() : memref<i32>
+  %zero = arith.constant 0 : i32
+  // expected-error@+1 {{memref.alloca is not for a block}}
+  linalg.fill {gpu.plan = #gpu.block<threads = 32>} ins(%zero : i32) outs(%i : memref<i32>)
+  scf.while () : () -> () {
+    %n = memref.load %i[] : memref<i32>
+    %most = arith.constant 20 : i32
+    %less = arith.cmpi slt, %n, %most : i32
+    scf.condition(%less)
+  } do {
+    // Each thread would have an array of its own, of which it writes a part.
+    %own = memref.alloca() : memref<64xf32>
+    "memref.copy"(%s, %own) : (memref<64xf32>, memref<64xf32>) -> ()
+    linalg.generic {indexing_maps = [#none], iterator_types = []} outs(%i : memref<i32>) {
+    ^bb(%n: i32):
+      %one = arith.constant 1 : i32
+      %m = arith.addi %n, %one : i32
+      linalg.yield %m : i32
+    }
+    scf.yield
+  } attributes {gpu.joined, xhlo.trip_count = 20 : i64}
+  func.return
+}
+
+// -----
+
+#i = affine_map<(i) -> (i)>
+#none = affine_map<() -> ()>
+
+func.func private @atomic(%s: memref<64xf32>) attributes {hlo.kernel = "while"} {
+  %i = memref.alloc() : memref<i32>
+  %zero = arith.constant 0 : i32
+  // expected-error@+1 {{memref.atomic_rmw is not for a block}}
+  linalg.fill {gpu.plan = #gpu.block<threads = 32>} ins(%zero : i32) outs(%i : memref<i32>)
+  scf.while () : () -> () {
+    %n = memref.load %i[] : memref<i32>
+    %most = arith.constant 20 : i32
+    %less = arith.cmpi slt, %n, %most : i32
+    scf.condition(%less)
+  } do {
+    %c0 = arith.constant 0 : index
+    %more = arith.constant 1.0 : f32
+    %old = "memref.atomic_rmw"(%more, %s, %c0) <{kind = 0 : i64}> : (f32, memref<64xf32>, index) -> f32
+    linalg.generic {indexing_maps = [#none], iterator_types = []} outs(%i : memref<i32>) {
+    ^bb(%n: i32):
+      %one = arith.constant 1 : i32
+      %m = arith.addi %n, %one : i32
+      linalg.yield %m : i32
+    }
+    scf.yield
+  } attributes {gpu.joined, xhlo.trip_count = 20 : i64}
+  func.return
+}
+
+// -----
+
+#i = affine_map<(i) -> (i)>
+#none = affine_map<() -> ()>
+
+func.func private @plans_inside(%s: memref<64xf32>) attributes {hlo.kernel = "while"} {
+  %i = memref.alloc() : memref<i32>
+  %zero = arith.constant 0 : i32
+  // expected-error@+1 {{linalg.generic, which the block runs, has a plan of its own}}
+  linalg.fill {gpu.plan = #gpu.block<threads = 32>} ins(%zero : i32) outs(%i : memref<i32>)
+  scf.while () : () -> () {
+    %n = memref.load %i[] : memref<i32>
+    %most = arith.constant 20 : i32
+    %less = arith.cmpi slt, %n, %most : i32
+    scf.condition(%less)
+  } do {
+    linalg.generic {indexing_maps = [#i], iterator_types = ["parallel"]} outs(%s : memref<64xf32>) attrs = {gpu.plan = #gpu.elementwise} {
+    ^bb(%a: f32):
+      %b = arith.addf %a, %a : f32
+      linalg.yield %b : f32
+    }
+    linalg.generic {indexing_maps = [#none], iterator_types = []} outs(%i : memref<i32>) {
+    ^bb(%n: i32):
+      %one = arith.constant 1 : i32
+      %m = arith.addi %n, %one : i32
+      linalg.yield %m : i32
+    }
+    scf.yield
+  } attributes {gpu.joined, xhlo.trip_count = 20 : i64}
+  func.return
+}
