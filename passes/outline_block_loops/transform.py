@@ -126,6 +126,8 @@ class _Loops:
                 return "its state is not in memory"
             if isinstance(op, scf.WhileOp) and TRIP_COUNT not in op.attributes:
                 return "it may not end"
+            if op is not loop and INDEPENDENT in op.attributes:
+                return "it runs tiles, which have a block each"
             if isinstance(op, func.CallOp):
                 name = op.callee.root_reference.data
                 if name not in self._kernels or not _is_plain(self._kernels[name]):

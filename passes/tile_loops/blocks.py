@@ -77,6 +77,8 @@ def _tiles_of(rows: Rows, chip: GpuChip) -> Tiles | str:
     sizes = [size for size in range(1, rows.count) if rows.count % size == 0]
     size = min(sizes, key=time)
     apart = kernels * chip.launch_ns + work / chip.multiprocessors
+    if _is_in_loop(rows.loop.op) and time(rows.count) < PAYS * apart:
+        return "a block may run it with the loop around"
     if time(size) >= PAYS * apart:
         return f"a block takes {time(size) / 1000:.1f} us for a step, launches take {apart / 1000:.1f}"
     if time(size) * rows.loop.trip_count > MOST_NS:
@@ -85,6 +87,14 @@ def _tiles_of(rows: Rows, chip: GpuChip) -> Tiles | str:
     if step.again * rows.count / size > step.work * rows.count:
         return "each block would compute again what all rows share"
     return Tiles(rows, size)
+
+
+def _is_in_loop(op: Operation) -> bool:
+    """Whether there is a loop of known length around."""
+    above = op.parent_op()
+    while above is not None and not isinstance(above, WhileOp):
+        above = above.parent_op()
+    return above is not None and Loop(above).trip_count is not None
 
 
 def _latency(op: DotGeneralOp, part: float) -> float:

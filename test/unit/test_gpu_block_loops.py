@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import ml_dtypes
@@ -127,6 +128,24 @@ func.func @main(%f: tensor<{matrix}>, %q: tensor<{matrix}>, %p0: tensor<{matrix}
 }}"""
 
 
+def repeated(steps: int, batch: int, units: int) -> str:
+    """A loop in each step of another one."""
+    state = f"{batch}x{units}xf32"
+    inner = f"""
+    %hw = stablehlo.dot_general %h, %w, contracting_dims = [1] x [0]
+        : (tensor<{state}>, tensor<{units}x{units}xf32>) -> tensor<{state}>
+    %h_next = stablehlo.tanh %hw : tensor<{state}>"""
+    renamed = re.sub(r"%(first|all|i|last|goes|z|by|next)\b", r"%inner_\1", loop(4, {"h": f"{state} %g"}, inner))
+    body = f"""{renamed}
+    %g_next = stablehlo.add %inner_all#1, %h0 : tensor<{state}>"""
+    return f"""
+func.func @main(%w: tensor<{units}x{units}xf32>, %h0: tensor<{state}>) -> tensor<{state}> {{{
+        loop(steps, {"g": f"{state} %h0"}, body)
+    }
+  return %all#1 : tensor<{state}>
+}}"""
+
+
 def arguments(text: str) -> list[Any]:
     """Small numbers for the entry."""
     rng, kinds = np.random.default_rng(0), {"f32": np.float32, "bf16": ml_dtypes.bfloat16}
@@ -162,6 +181,7 @@ RECURRENCES = {
     "bf16": (lstm(20, 2, 16, 16, "bf16"), 2),
     "sums over rows": (normalized(20, 1, 40), 1),
     "sums over rows of a batch": (normalized(20, 5, 40), 5),
+    "loop in a loop": (repeated(16, 17, 8), 1),
     "small matrices": (covariance(20, 6), 1),
 }
 """Programs, and the blocks of their loop."""
@@ -204,3 +224,12 @@ def test_large_steps_stay_launches() -> None:
     text = lstm(20, 1, 1024, 1024)
     module, _ = gpu_level(text)
     assert any(op.name == "scf.while" for op in module.walk() if _is_on_host(op))
+
+
+def test_blocks_run_tiles_in_each_step_of_a_loop() -> None:
+    text = repeated(2, 64, 80)
+    module, _ = gpu_level(text)
+    assert sum(op.name == "scf.while" for op in module.walk() if _is_on_host(op)) == 1
+    grids = [op.properties["known_grid_size"].get_values()[0] for op in module.walk() if isinstance(op, GpuFuncOp)]  # pyright: ignore
+    assert 64 in grids
+    check_on_simt(text, arguments(text))

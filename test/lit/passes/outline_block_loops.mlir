@@ -323,3 +323,77 @@ builtin.module attributes {xhlo.program = {entry = @main, inputs = [tensor<64xf3
     func.return
   }
 }
+
+// -----
+
+// A loop around tiles leaves them to several blocks.
+
+// CHECK: func.func @main(
+// CHECK: scf.while () : () -> () {
+// CHECK: func.call @loop_0(
+// CHECK: attributes {xhlo.trip_count = 20 : i64}
+// CHECK: func.func private @loop_0(
+// CHECK: "scf.parallel"
+builtin.module attributes {xhlo.program = {entry = @main, inputs = [tensor<64xf32>], outputs = [], kernels = [{name = @goes_on, kind = "loop", ops = 1 : i64, bytes = 5 : i64, flops = 1 : i64, sites = 2 : i64}, {name = @step, kind = "loop", ops = 1 : i64, bytes = 512 : i64, flops = 1 : i64, sites = 1 : i64}, {name = @next, kind = "loop", ops = 1 : i64, bytes = 8 : i64, flops = 1 : i64, sites = 2 : i64}]}, xhlo.after = "bufferize"} {
+  "memref.global"() <{sym_name = "zero", type = memref<i32>, initial_value = dense<0> : tensor<i32>, sym_visibility = "private", constant, alignment = 64 : i64}> : () -> ()
+  func.func @main(%h0: memref<64xf32>) {
+    %zero = memref.get_global @zero : memref<i32>
+    %i = memref.alloc() : memref<i32>
+    "memref.copy"(%zero, %i) : (memref<i32>, memref<i32>) -> ()
+    // expected-remark@+1 {{the loop stays in the host program: it runs tiles, which have a block each}}
+    scf.while () : () -> () {
+      %go = memref.alloc() : memref<i1>
+      func.call @goes_on(%i, %go) : (memref<i32>, memref<i1>) -> ()
+      %1 = memref.load %go[] : memref<i1>
+      scf.condition(%1)
+    } do {
+      %t = memref.alloc() : memref<i32>
+      "memref.copy"(%zero, %t) : (memref<i32>, memref<i32>) -> ()
+      // expected-remark@+1 {{20 blocks run a tile each, with its loop}}
+      scf.while () : () -> () {
+        %go = memref.alloc() : memref<i1>
+        func.call @goes_on(%t, %go) : (memref<i32>, memref<i1>) -> ()
+        %1 = memref.load %go[] : memref<i1>
+        scf.condition(%1)
+      } do {
+        %h = memref.alloc() : memref<64xf32>
+        %m = memref.alloc() : memref<i32>
+        func.call @step(%h0, %h) : (memref<64xf32>, memref<64xf32>) -> ()
+        func.call @next(%t, %m) : (memref<i32>, memref<i32>) -> ()
+        "memref.copy"(%m, %t) : (memref<i32>, memref<i32>) -> ()
+        scf.yield
+      } attributes {xhlo.independent = 20 : i64, xhlo.trip_count = 20 : i64}
+      %n = memref.alloc() : memref<i32>
+      func.call @next(%i, %n) : (memref<i32>, memref<i32>) -> ()
+      "memref.copy"(%n, %i) : (memref<i32>, memref<i32>) -> ()
+      scf.yield
+    } attributes {xhlo.trip_count = 20 : i64}
+    func.return
+  }
+  func.func private @next(%i: memref<i32>, %0: memref<i32>) attributes {hlo.kernel = "loop"} {
+    linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%i : memref<i32>) outs(%0 : memref<i32>) {
+    ^bb0(%1: i32, %2: i32):
+      %3 = arith.constant 1 : i32
+      %4 = arith.addi %1, %3 : i32
+      linalg.yield %4 : i32
+    }
+    func.return
+  }
+  func.func private @goes_on(%i: memref<i32>, %0: memref<i1>) attributes {hlo.kernel = "loop"} {
+    linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%i : memref<i32>) outs(%0 : memref<i1>) {
+    ^bb0(%1: i32, %2: i1):
+      %3 = arith.constant 20 : i32
+      %4 = arith.cmpi slt, %1, %3 : i32
+      linalg.yield %4 : i1
+    }
+    func.return
+  }
+  func.func private @step(%h: memref<64xf32>, %0: memref<64xf32>) attributes {hlo.kernel = "loop"} {
+    linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%h : memref<64xf32>) outs(%0 : memref<64xf32>) {
+    ^bb0(%1: f32, %2: f32):
+      %3 = math.tanh %1 : f32
+      linalg.yield %3 : f32
+    }
+    func.return
+  }
+}

@@ -66,3 +66,37 @@ func.func @large(%w: tensor<2048x2048xf32>, %xs: tensor<20x48x2048xf32>, %h0: te
     }
   return %0#1, %0#2 : tensor<48x2048xf32>, tensor<20x48x2048xf32>
 }
+
+// -----
+
+// A block that runs the loop around may run all rows, too: the tiles would be one after the other.
+
+// CHECK-LABEL: func.func @inside
+// CHECK-NOT: xhlo.independent
+func.func @inside(%w: tensor<32x32xf32>, %h0: tensor<48x32xf32>) -> tensor<48x32xf32> {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  // expected-remark@+1 {{not tiled: hlo.while is not computed row by row}}
+  %0:2 = hlo.while(%i = %zero, %g = %h0) : tensor<i32>, tensor<48x32xf32>
+    cond {
+      %n = hlo.constant dense<20> : tensor<i32>
+      %1 = hlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    } do {
+      // expected-remark@+1 {{not tiled: a block may run it with the loop around}}
+      %1:2 = hlo.while(%j = %zero, %h = %g) : tensor<i32>, tensor<48x32xf32>
+        cond {
+          %m = hlo.constant dense<4> : tensor<i32>
+          %2 = hlo.compare LT, %j, %m, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          hlo.return %2 : tensor<i1>
+        } do {
+          %2 = hlo.dot_general %h, %w, contracting_dims = [1] x [0] : (tensor<48x32xf32>, tensor<32x32xf32>) -> tensor<48x32xf32>
+          %3 = hlo.tanh %2 : tensor<48x32xf32>
+          %4 = hlo.add %j, %one : tensor<i32>
+          hlo.return %4, %3 : tensor<i32>, tensor<48x32xf32>
+        }
+      %5 = hlo.add %i, %one : tensor<i32>
+      hlo.return %5, %1#1 : tensor<i32>, tensor<48x32xf32>
+    }
+  return %0#1 : tensor<48x32xf32>
+}
