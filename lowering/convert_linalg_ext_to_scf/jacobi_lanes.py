@@ -255,7 +255,7 @@ class Spectra(MatrixFunctions):
             self.write(vectors, size, group, scratch, at)
             first = builder.index(at + size * self.lanes)
             self.write(values, n, group, scratch, first)
-            self.report(values, n, info, group, 1)
+            self.report_numbers(values, n, info, group, 1)
 
     def singular_values(self) -> None:
         builder, (rows, columns) = self.builder, self.shape[-2:]
@@ -273,7 +273,7 @@ class Spectra(MatrixFunctions):
             self.call("singular_values", (scratch, place, place + size, row, column, m, n), emit)
             self.write(outputs[0], size, group, scratch, at)
             self.write(outputs[1], n, group, scratch, builder.index(at + size * self.lanes))
-            self.report(outputs[1], n, outputs[4], group, NOT_FINITE)
+            self.report_numbers(outputs[1], n, outputs[4], group, NOT_FINITE)
             zero = builder.on(builder.load(outputs[1], [0])).constant(0.0)
             with builder.loop(*self.matrices_of(group)) as matrix:
                 for number in (2, 3):
@@ -284,7 +284,7 @@ class Spectra(MatrixFunctions):
     def _place(self, at: IndexValue) -> IndexValue:
         return self.builder.index(at // self.lanes)
 
-    def report(self, values: SSAValue, n: int, info: SSAValue, group: IndexValue, code: int) -> None:
+    def report_numbers(self, values: SSAValue, n: int, info: SSAValue, group: IndexValue, code: int) -> None:
         """0, or the code where the values are NaN; without an attempt they are zeros."""
         builder = self.builder
         with builder.loop(*self.matrices_of(group)) as matrix:
