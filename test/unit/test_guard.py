@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -233,6 +233,33 @@ def test_kernels_on_several_threads() -> None:
     executable = broken(EXP.replace("300", str(size)), index_constants(size, size + 64))
     message = failure(executable, np.ones(size, np.float32))
     assert "outside of operand 0" in message and "at byte 4194304" in message
+
+
+HOISTED = """
+func.func @main(%x: tensor<300000xf32>, %n: tensor<i32>) -> (tensor<300000xf32>, tensor<300000xf32>) {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %0:3 = hlo.while(%i = %zero, %a = %x, %b = %x) : tensor<i32>, tensor<300000xf32>, tensor<300000xf32> cond {
+    %more = hlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    hlo.return %more : tensor<i1>
+  } do {
+    %one = hlo.constant dense<1> : tensor<i32>
+    %next = hlo.add %i, %one : tensor<i32>
+    %c = hlo.negate %x : tensor<300000xf32>
+    %r = hlo.reverse %a, dims = [0] : tensor<300000xf32>
+    %d = hlo.add %b, %r : tensor<300000xf32>
+    hlo.return %next, %c, %d : tensor<i32>, tensor<300000xf32>, tensor<300000xf32>
+  }
+  return %0#1, %0#2 : tensor<300000xf32>, tensor<300000xf32>
+}"""
+
+
+@pytest.mark.parametrize("guard", ["start", "end"])
+def test_copies_by_threads(guard: Literal["start", "end"]) -> None:
+    """A loop that copies a buffer of the arena on several threads accesses that buffer, not the arena's first one."""
+    x = np.arange(300000, dtype=np.float32)
+    negative, total = xhlo.compile(HOISTED, guard=guard).compute([x, np.asarray(3, np.int32)], None)
+    np.testing.assert_array_equal(negative, -x)
+    np.testing.assert_array_equal(total, x - x[::-1])
 
 
 LOOP = """
