@@ -23,8 +23,8 @@ MOST_NS = 2.5e8
 """Nanoseconds of a launch, which is not interrupted."""
 
 
-class UnknownChipError(LookupError):
-    """There is no chip of this name."""
+class UnknownChipError(ValueError):
+    """There is no chip of this name: an option of passes and targets has an invalid value."""
 
 
 @dataclass(frozen=True)

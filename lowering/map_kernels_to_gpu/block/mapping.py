@@ -35,7 +35,7 @@ ALIGNMENT = 128
 
 
 _MEMORY = (memref.AllocOp, memref.CopyOp, memref.DeallocOp, memref.LoadOp)
-"""What operations between the structured ones do with buffers, besides views."""
+"""The uses of buffers by operations between the structured ones, besides views."""
 
 
 def holds_operations(op: Operation) -> bool:
