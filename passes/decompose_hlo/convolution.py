@@ -49,6 +49,9 @@ LEAST_ODD = 3
 LEAST_FEATURES = 8
 """Least number of output features in a row for which making them contiguous in memory pays off."""
 
+MOST_IN_ROWS = 16
+"""Most output features of a group whose filters' gradients are summed along rows of both images as they lie."""
+
 VECTOR = 16
 """Elements of a vector of f32 on most CPUs of today."""
 
@@ -238,9 +241,9 @@ def _with_neighbouring_features(op: ConvolutionOp, lhs: Tensor, rhs: Tensor) -> 
     features = shape_of(op.rhs)[numbers.kernel.feature]
     # The features of a group of few fill vectors together with those of other groups.
     together = features if 1 < op.feature_groups < features or op.batch_groups > 1 else features // groups
-    if together < LEAST_FEATURES or not numbers.lhs.spatial:
-        return None
     rank = len(numbers.lhs.all)
+    if together < LEAST_FEATURES or not numbers.lhs.spatial or _sums_along_rows(op):
+        return None
     inner = rank - 1 if rank - 1 not in numbers.lhs.spatial else max(numbers.lhs.batch, numbers.lhs.feature)
     to_lhs, to_out = _to_the_end(inner, rank), _to_the_end(numbers.output.feature, rank)
     if inner == numbers.lhs.batch and to_out != list(range(rank)):
@@ -256,6 +259,17 @@ def _with_neighbouring_features(op: ConvolutionOp, lhs: Tensor, rhs: Tensor) -> 
     type_ = make_tensor(tuple(shape[dim] for dim in to_out), element_of(op.result))
     result = _changed(op, lhs.transpose(to_lhs), rhs, type_, dimension_numbers=new_numbers)
     return result.transpose([to_out.index(dim) for dim in range(rank)])
+
+
+def _sums_along_rows(op: ConvolutionOp) -> bool:
+    """
+    Whether a convolution is the gradient of the filters of groups of few features, channels first: its window is a
+    whole image, and both factors have rows in memory, along which vectors are summed without moving either.
+    """
+    numbers, groups = op.dimension_numbers, op.batch_groups
+    last = len(numbers.lhs.all) - 1
+    in_rows = last in numbers.lhs.spatial and last in numbers.kernel.spatial
+    return in_rows and groups > 1 and shape_of(op.rhs)[numbers.kernel.feature] <= groups * MOST_IN_ROWS
 
 
 def _to_the_end(dim: int, rank: int) -> list[int]:

@@ -214,6 +214,8 @@ BLOCKED = {
     "groups": plain((20, 20), (3, 3), 32, 64, feature_groups=2),
     "groups of the batch": plain((20, 20), (3, 3), 16, 64, batch=4, batch_groups=2),
     "depthwise": plain((20, 20), (3, 3), 32, 32, feature_groups=32, pad=((1, 1), (1, 1))),
+    "gradient of depthwise filters, channels first": plain((17, 20), (15, 18), 3, 24, batch=24, batch_groups=24, pad=((0, 0), (1, 1)), lhs_order=(3, 0, 1, 2), rhs_order=(0, 3, 1, 2), out_order=(3, 0, 1, 2)),
+    "gradient of groups' strided filters, channels first": plain((21,), (10,), 24, 64, batch=32, rhs_dilate=(2,), batch_groups=8, pad=((1, 1),), lhs_order=(2, 0, 1), rhs_order=(0, 2, 1), out_order=(2, 0, 1)),
     "reversed": plain((20, 20), (3, 2), 16, 32, reverse=(True, False)),
     "reversed and padded": plain((22, 22), (3, 3), 16, 32, pad=((1, 1), (1, 1)), reverse=(True, True)),
     "reversed, channels first": plain((16, 17), (3, 3), 16, 24, reverse=(True, True), pad=((1, 1), (1, 1)), lhs_order=(0, 3, 1, 2), rhs_order=(3, 0, 1, 2), out_order=(0, 3, 1, 2)),

@@ -135,3 +135,19 @@ func.func @one_image(%x: tensor<1x4x4x8xf32>, %w: tensor<7x7x8x32xf32>) -> tenso
   %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[3, 3], [3, 3]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x8xf32>, tensor<7x7x8x32xf32>) -> tensor<1x4x4x32xf32>
   return %0 : tensor<1x4x4x32xf32>
 }
+
+// The gradient of depthwise filters is summed along rows where the images lie, unlike that of one group's filters.
+// CHECK-LABEL: func.func @depthwise_filters
+// CHECK-NOT:     transpose
+// CHECK:         hlo.convolution(%x, %dy) dim_numbers = [f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1]
+// CHECK-LABEL: func.func @filters
+// CHECK:         %[[X:.*]] = hlo.transpose %x
+// CHECK:         hlo.convolution(%[[X]], %dy)
+func.func @depthwise_filters(%x: tensor<4x32x18x18xf32>, %dy: tensor<4x32x16x16xf32>) -> tensor<32x1x3x3xf32> {
+  %0 = hlo.convolution(%x, %dy) dim_numbers = [f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1], window = {} {batch_group_count = 32 : i64, feature_group_count = 1 : i64} : (tensor<4x32x18x18xf32>, tensor<4x32x16x16xf32>) -> tensor<32x1x3x3xf32>
+  return %0 : tensor<32x1x3x3xf32>
+}
+func.func @filters(%x: tensor<4x32x18x18xf32>, %dy: tensor<4x32x16x16xf32>) -> tensor<32x32x3x3xf32> {
+  %0 = hlo.convolution(%x, %dy) dim_numbers = [f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x32x18x18xf32>, tensor<4x32x16x16xf32>) -> tensor<32x32x3x3xf32>
+  return %0 : tensor<32x32x3x3xf32>
+}
