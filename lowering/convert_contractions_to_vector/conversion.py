@@ -32,6 +32,7 @@ from .direct import (
     streams,
     with_pairs,
 )
+from .edges import edges_of
 from .epilogue import epilogue_of
 from .factors.computed import NONE, Computed, computed_factors
 from .factors.rearranged import alternates, with_matrices_apart
@@ -256,10 +257,15 @@ def emitter_of(
     if plan.a_packed:
         return ProductEmitter(builder, kernel, constants, product, blocking, overwrite)
     padding = padding_of(op, kernel) if product.a.root is op.inputs[0] else None
+    edges = () if padding is None else edges_of(product, blocking, padding.low, padding.shape, padding.padded)
     rows = None if padding is None else rows_of(padding, product, blocking)
     if rows is not None:
-        return PaddedProductEmitter(builder, kernel, constants, product, blocking, overwrite, rows, plan.b_packed)
-    return DirectProductEmitter(builder, kernel, constants, product, blocking, overwrite, plan.b_packed, plan.b_streams)
+        return PaddedProductEmitter(
+            builder, kernel, constants, product, blocking, overwrite, rows, plan.b_packed, edges
+        )
+    return DirectProductEmitter(
+        builder, kernel, constants, product, blocking, overwrite, plan.b_packed, plan.b_streams, edges
+    )
 
 
 def tilings_of(kernel: func.FuncOp, machine: Machine) -> dict[GenericOp, list[Tiling]]:

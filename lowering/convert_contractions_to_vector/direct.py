@@ -27,11 +27,13 @@ from ..loop_nests.nest import Access
 from .blocking import Blocking, lanes_of, most_rows, pairs_bfloats
 from .constants import KernelConstants
 from .contraction import Contraction, Loop
+from .edges import Edge, FiniteFilters, is_first, is_inside, window_at
 from .epilogue import Tile
-from .kernel import ProductEmitter, Step, tasks
+from .kernel import ProductEmitter, Step
 from .micro_kernel import PanelOfA
 from .packing import Operand, Packer, number_matrices
 from .panel import MAGNITUDE, are_normal, emit_least, emit_pairs, packed_type
+from .parts import in_parts, parts_of
 from .shared_function import call_known
 from .vectors import VectorBuilder
 
@@ -96,12 +98,6 @@ FEW_TASKS = 8
 """Tasks of a product that is summed over outer loops: each task reads all of A and B."""
 
 
-PART = 1 << 15
-"""Elements of a factor of bf16 whose least number is found by itself, as far as there are `MOST_PARTS`."""
-
-MOST_PARTS = 64
-
-
 def lines_alias(product: Contraction, stride: int) -> bool:
     """Whether rows that are `stride` elements apart map to few sets of the L1 cache."""
     return stride * (8 if isinstance(product.element, Float64Type) else 4) % ALIASING == 0
@@ -125,11 +121,8 @@ def with_pairs(builder: LoopBuilder, kernel: func.FuncOp, product: Contraction, 
         return product
     count = math.prod(buffer_of(a.root).get_shape()) - k.a
     pairs = builder.alloc(memref_type((2 * count,), buffer_of(a.root).element_type))
-    parts = min(MOST_PARTS, -(-count // PART))
-    size = -(-count // parts)
-    with tasks(builder, parts, count) as part:
-        at = part * size
-        arguments = (a.root, pairs, at, builder.min(count - at, size), k.a)
+    with in_parts(builder, count) as (_, at, size):
+        arguments = (a.root, pairs, at, size, k.a)
         call_known(builder, kernel, "pairs", arguments, 2 * lanes_of(product, machine), emit_pairs)
 
     def moved(loop: Loop) -> Loop:
@@ -286,12 +279,9 @@ class LeastNumbers:
     def find(self, buffer: SSAValue) -> None:
         """Find the least number of a buffer, part by part."""
         builder, count = self.builder, math.prod(buffer_of(buffer).get_shape())
-        parts = min(MOST_PARTS, -(-count // PART))
-        size = -(-count // parts)
-        numbers = builder.alloc(memref_type((parts,), MAGNITUDE))
-        with tasks(builder, parts, count) as part:
-            at = part * size
-            arguments = (buffer, at, builder.min(count - at, size), numbers, part)
+        numbers = builder.alloc(memref_type((parts_of(count),), MAGNITUDE))
+        with in_parts(builder, count) as (part, at, size):
+            arguments = (buffer, at, size, numbers, part)
             call_known(builder, self.kernel, "least", arguments, self.lanes, emit_least)
         self.note(numbers)
 
@@ -331,9 +321,13 @@ class DirectProductEmitter(ProductEmitter):
         overwrite: bool,
         b_packed: bool = True,
         b_streams: bool = False,
+        edges: tuple[Edge, ...] = (),
     ):
         self.b_packed = b_packed
         self.b_streams = b_streams
+        self.edges = edges
+        self.filters: FiniteFilters | None = None
+        """What says whether the products with padding at the edges may be left out."""
         self.batches = [loop for loop in product.outer if loop.b]
         self.row_loops = [loop for loop in product.outer if not loop.b]
         self.inner_k: tuple[Loop, ...] = product.outer_k if is_shallow(product, blocking) else ()
@@ -350,6 +344,9 @@ class DirectProductEmitter(ProductEmitter):
 
     def emit_packing(self) -> None:
         super().emit_packing()
+        if self.edges:
+            filters = self.packers[0].buffer if self.b_packed else self.product.b.root
+            self.filters = FiniteFilters(self.builder, self.kernel, filters, self.blocking.lanes)
         if isinstance(packed_type(self.product.element, self.blocking.group), BFloat16Type):
             self.least = LeastNumbers(self.builder, self.kernel, self.blocking.lanes * self.blocking.group)
             self.least.find(self.source)
@@ -440,7 +437,41 @@ class DirectProductEmitter(ProductEmitter):
         a_at += self._row(panel) * product.m.a
         a_at += step.lower * (product.k.a * self.blocking.group)
         output = self._moved(step.output, self.row_loops, rows_at, of_a=False)
-        self.multiply_block((product.a.root, a_at), self._lies(), step, output, panel, j, first, self._normal())
+        self.multiply_inside((product.a.root, a_at), step, output, (rows_at, panel), j, first)
+
+    def multiply_inside(
+        self,
+        a: tuple[SSAValue, Index],
+        step: Step,
+        output: Index,
+        place: tuple[Sequence[Index], Index],
+        j: IndexValue,
+        first: bool,
+    ) -> None:
+        """
+        As `multiply_block`, without what the edges leave out. `place`: the indices of the loops over rows, and the
+        panel of the innermost rows.
+        """
+        builder, product, lies, (rows_at, panel) = self.builder, self.product, self._lies(), place
+        if self.filters is None:
+            self.multiply_block(a, lies, step, output, panel, j, first, self._normal())
+            return
+        ranges = window_at(builder, self.edges, self.filters.are(), rows_at, self._row(panel), self.blocking.mr)
+        if not self.inner_k:
+            taps = step.at[len(step.at) - len(product.outer_k) :]
+            # The first element stores to the block.
+            with builder.when(is_first(builder, taps) | is_inside(builder, taps, ranges)):
+                self.multiply_block(a, lies, step, output, panel, j, first)
+            return
+        (root, a_at), b_at, loops, turns = a, step.b_at, list(lies.loops), list[Index]()
+        for tap, (lower, upper) in sorted(ranges.items()):
+            _, a_step, b_step = loops[tap]
+            loops[tap] = None, a_step, b_step
+            a_at += lower * a_step
+            b_at += lower * b_step
+            turns.append(upper - lower)
+        lies, step = replace(lies, loops=tuple(loops)), replace(step, b_at=b_at)
+        self.multiply_block((root, a_at), lies, step, output, panel, j, first, turns=tuple(turns))
 
     def complete_parts(
         self, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]

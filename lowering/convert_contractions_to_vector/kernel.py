@@ -431,10 +431,11 @@ class ProductEmitter:
         j: IndexValue,
         first: bool,
         normal: Scalar | None = None,
+        turns: tuple[Index, ...] = (),
     ) -> None:
         """
         Add the product of the panel of A at `a` and the step's panel of B to block (i, j) of the matrix at `output`;
-        `normal`: see `call_micro_kernel`.
+        `normal`: see `call_micro_kernel`; `turns`: see `Arguments`.
         """
         builder, product, blocking = self.builder, self.product, self.blocking
         row, column = i * blocking.mr, self.column_of_c(j, first)
@@ -468,5 +469,6 @@ class ProductEmitter:
             offsets=self.offsets,
             offsets_at=self._offsets_at(step, j),
             earlier=earlier,
+            turns=turns,
         )
         call_micro_kernel(builder, self.kernel, blocking, lies, target, arguments, normal)

@@ -32,8 +32,11 @@ class PanelOfA:
     """Stride, in elements, from one row to the next."""
     step: int
     """Stride, in elements, from one step along k to the next."""
-    loops: tuple[tuple[int, int, int], ...] = ()
-    """Contracted loops around the one along k: trip counts, and strides, in elements, in A and in the panel of B."""
+    loops: tuple[tuple[int | None, int, int], ...] = ()
+    """
+    Contracted loops around the one along k: trip counts, None for those that are given, and strides, in elements, in A
+    and in the panel of B.
+    """
     overlaps: bool = False
     """Whether the last panel ends with the last row of A, rather than with zeros."""
 
@@ -89,11 +92,14 @@ class Arguments:
     offsets_at: Index = 0
     earlier: Index | None = None
     """Zero if the block has no sums yet; only where the target does not say."""
+    turns: tuple[Index, ...] = ()
+    """The trip counts of the panel's loops that have none of their own."""
 
     def values(self) -> tuple[Index | SSAValue, ...]:
-        found = [getattr(self, each.name) for each in fields(self)[:-3]]
+        found = [getattr(self, each.name) for each in fields(self)[:-4]]
         found += [] if self.offsets is None else [self.offsets, self.offsets_at]
-        return tuple(found if self.earlier is None else [*found, self.earlier])
+        found += [] if self.earlier is None else [self.earlier]
+        return (*found, *self.turns)
 
 
 AHEAD = 4096
@@ -159,6 +165,8 @@ class MicroKernel:
             return self.accumulate(a_at, b_at, start)
         builder = self.builder
         size, a_step, b_step = self.a.loops[depth]
+        if size is None:
+            size = self.given.turns[sum(loop[0] is None for loop in self.a.loops[:depth])]
         with builder.loop(0, size, carry=start) as (x, sums):
             a = a_at + x * a_step
             builder.yield_(*self.sums(depth + 1, a, b_at + x * b_step, sums))
@@ -377,6 +385,7 @@ def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -
     blocking, target = facts.blocking, facts.target
     a_value, a_at, b_value, b_at, b_step, c_value, *numbers = parameters
     begin_a, begin_b, step_b = map(builder.index, (a_at, b_at, b_step))
+    turns = [builder.index(numbers.pop()) for size, _, _ in facts.a.loops if size is None][::-1]
     earlier = builder.index(numbers.pop()) if target.overwrite is None else None
     offsets = numbers.pop(-2) if target.offsets else None
     c_at, c_row, count, rows, columns, *offsets_at = map(builder.index, numbers)
@@ -385,6 +394,8 @@ def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -
         received = replace(received, offsets=offsets, offsets_at=offsets_at[0])
     if earlier is not None:
         received = replace(received, earlier=earlier)
+    if turns:
+        received = replace(received, turns=tuple(turns))
     if target.b_packed:
         received = replace(received, b_step=blocking.nr * blocking.group)
     if not target.rows_vary:

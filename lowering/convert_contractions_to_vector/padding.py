@@ -34,6 +34,7 @@ from .blocking import Blocking
 from .constants import KernelConstants
 from .contraction import Contraction
 from .direct import DirectProductEmitter, is_shallow, panels_of_row
+from .edges import Edge
 from .factors.computed import maker_of
 from .kernel import tasks
 from .shared_function import call_known, writes
@@ -184,8 +185,9 @@ class PaddedProductEmitter(DirectProductEmitter):
         overwrite: bool,
         rows: Rows,
         b_packed: bool,
+        edges: tuple[Edge, ...],
     ):
-        super().__init__(builder, kernel, constants, product, blocking, overwrite, b_packed)
+        super().__init__(builder, kernel, constants, product, blocking, overwrite, b_packed, edges=edges)
         self.rows = rows
         of_band = self.panels_of_row * rows.band
         self.blocking = replace(blocking, tile_m=max(1, round(blocking.tile_m / of_band)) * of_band)
@@ -225,9 +227,10 @@ class PaddedProductEmitter(DirectProductEmitter):
                 in_copy = self._moved(
                     step.lower * (product.k.a * self.blocking.group), inner, [row] * len(inner), of_a=True
                 )
+                in_band = [*rows_at[:-1], *(rows_at[-1] + row for _ in inner)]
                 with builder.loop(0, each) as panel:
                     a_at = in_copy + self._row(panel) * product.m.a
-                    self.multiply_block((copy, a_at), self._lies(), step, of_row, panel, j, first, self._normal())
+                    self.multiply_inside((copy, a_at), step, of_row, (in_band, panel), j, first)
 
 
 def copy_rows(builder: LoopBuilder, kernel: func.FuncOp, rows: Rows, copy: SSAValue, first: Index) -> None:

@@ -269,11 +269,7 @@ def emit_least(builder: LoopBuilder, parameters: Sequence[SSAValue], lanes: int)
     greatest = builder.scalar(scalar_attr(-1, MAGNITUDE))
     with builder.loop(0, whole, step=lanes, carry=[vectors.splat(greatest, lanes)]) as (first, found):
         builder.yield_(least(found[0], first, lanes))
-    length, halves = lanes, found[0]
-    while length > 1:
-        length //= 2
-        halves = vectors.least(*(vectors.part(halves, start, length) for start in (0, length)))
-    with builder.loop(whole, count, carry=[halves]) as (first, found):
+    with builder.loop(whole, count, carry=[vectors.folded(found[0], vectors.least)]) as (first, found):
         builder.yield_(least(found[0], first, 1))
     vectors.store(found[0], target, [builder.index(at)])
 

@@ -134,6 +134,14 @@ class VectorBuilder:
         """Some neighbouring lanes."""
         return value if lanes == lanes_of(value) else self.shuffled(value, value, range(first, first + lanes))
 
+    def folded(self, value: SSAValue, combine: Callable[[SSAValue, SSAValue], SSAValue]) -> SSAValue:
+        """All lanes of a vector, combined by halves to a vector of one."""
+        length = lanes_of(value)
+        while length > 1:
+            length //= 2
+            value = combine(self.part(value, 0, length), self.part(value, length, length))
+        return value
+
     def joined(self, parts: Sequence[SSAValue]) -> SSAValue:
         """The vectors one after the other; they are a power of two of one length."""
         found = list(parts)

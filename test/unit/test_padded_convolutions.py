@@ -41,14 +41,47 @@ WHOLE = {
 """Convolutions before which the whole input is padded."""
 
 
+EDGES = {
+    "holes": plain((33, 33), (3, 3), 16, 32, pad=((12, 12), (12, 12)), rhs_dilate=(12, 12)),
+    "holes, rows apart": plain((20, 31), (3, 3), 96, 40, batch=1, pad=((7, 5), (6, 9)), rhs_dilate=(6, 6)),
+    "holes, several passes": plain((9, 9), (3, 3), 160, 64, batch=3, pad=((8, 8), (8, 8)), rhs_dilate=(8, 8)),
+    "holes and strides": plain((33, 34), (3, 3), 16, 64, stride=(2, 1), pad=((10, 9), (7, 8)), rhs_dilate=(10, 8)),
+    "places that no element meets": plain((12, 14), (2, 2), 32, 32, pad=((20, 20), (3, 3)), rhs_dilate=(2, 3)),
+    "small images": plain((7, 7), (3, 3), 64, 48, batch=3, pad=((1, 1), (1, 1))),
+    "small images, many features": plain((7, 7), (3, 3), 512, 40, batch=9, pad=((1, 1), (1, 1))),
+    "three dimensions": plain((6, 5, 7), (3, 3, 3), 16, 32, pad=((1, 1), (1, 1), (1, 1))),
+    "doubles": plain((8, 8), (5, 5), 16, 32, batch=3, pad=((2, 2), (2, 2)), element="f64"),
+}
+"""Convolutions that leave out products with padding."""
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_products_with_padding(name: str) -> None:
+    conv = EDGES[name]
+    x, w = inputs_of(conv)
+    np.testing.assert_array_equal(run(conv.text(), (x, w), "cpu")[0], run(conv.text(), (x, w), "reference")[0])
+    assert calls(conv.text(), "_finite")
+    # A product of a zero and an infinity, or NaN, is NaN.
+    first, last = (0,) * w.ndim, tuple(n - 1 for n in w.shape)
+    w[first], w[last] = np.inf, np.nan
+    want, found = (run(conv.text(), (x, w), target)[0] for target in ("reference", "cpu"))
+    np.testing.assert_array_equal(found, want)
+    assert np.isnan(found).any()
+
+
 def pads_rows(text: str) -> bool:
     """Whether a kernel calls a function that pads rows."""
+    return calls(text, "_pad")
+
+
+def calls(text: str, suffix: str) -> bool:
+    """Whether there is a function of such a name beside the kernels."""
     context = make_context()
     module = parse_module(text, "padded.mlir", context)
     specs = CPU.passes_to("loops")
     last = next(i for i, spec in enumerate(specs) if spec.startswith("convert-contractions-to-vector"))
     run_passes(context, module, specs[: last + 1])
-    return any(getattr(op, "sym_name", None) is not None and "_pad" in op.sym_name.data for op in module.ops)  # pyright: ignore
+    return any(getattr(op, "sym_name", None) is not None and suffix in op.sym_name.data for op in module.ops)  # pyright: ignore
 
 
 @pytest.mark.parametrize("name", [*PADDED, *WHOLE])
