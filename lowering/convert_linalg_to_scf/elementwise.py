@@ -46,6 +46,9 @@ LEAST_ROW, FULL_ROW = 2, 16
 MOST_OPERATIONS = 64
 """Operations of all those iterations."""
 
+OFTEN = 16
+"""Iterations that read an element from which on it matters less how."""
+
 COLLIDING = 2048
 """Bytes: of lines this far apart, every other one or more share a set of the L1 cache."""
 
@@ -54,13 +57,18 @@ ENOUGH = 32
 
 
 def contiguity(nest: Nest, loop: int) -> float:
-    """A score of how well `loop` vectorizes as the innermost one: operands with stride 1 or 0 count."""
+    """
+    A score of how well `loop` vectorizes as the innermost one: operands with stride 1 or 0 count, those less whose
+    elements are each read by many iterations.
+    """
     score = 0.0
     for weight, accesses in ((1, nest.inputs), (2, nest.outputs)):
         for access in accesses:
             if isinstance(access, Access):
                 stride = access.strides[loop]
-                score += weight * (2 if abs(stride) == 1 else 1 if stride == 0 else 0)
+                again = nest.size_of([l for l, step in enumerate(access.strides) if step == 0])
+                share = OFTEN / max(again, OFTEN)
+                score += weight * share * (2 if abs(stride) == 1 else 1 if stride == 0 else 0)
     return score * min(nest.sizes[loop], 16) / 16
 
 

@@ -452,3 +452,23 @@ func.func private @colors_of_a_table(%w: memref<64xf32>, %t: memref<i32>, %x: me
   }
   func.return
 }
+
+// What one number of each matrix chooses between is stored in the order of the matrices' elements: that the numbers are
+// contiguous along the matrices matters little.
+// CHECK-LABEL: func.func private @chosen_for_each_matrix
+// CHECK:         scf.for %[[MATRIX:.*]] =
+// CHECK:           memref.load %i[%[[MATRIX]]]
+// CHECK:           scf.for %[[ELEMENT:.*]] =
+// CHECK:             scf.for %[[PART:.*]] =
+// CHECK:               memref.store %{{.*}}, %{{.*}}[%[[MATRIX]], %[[ELEMENT]], %[[PART]]]
+func.func private @chosen_for_each_matrix(%x: memref<20x16x16x2xf32>, %i: memref<20xi32>, %o: memref<20x16x16x2xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(b, r, c, p) -> (b, r, c, 0)>, affine_map<(b, r, c, p) -> (b)>, affine_map<(b, r, c, p) -> (b, r, c, p)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x, %i : memref<20x16x16x2xf32>, memref<20xi32>) outs(%o : memref<20x16x16x2xf32>) {
+  ^bb(%a: f32, %n: i32, %z: f32):
+    %zero = arith.constant 0 : i32
+    %none = arith.constant 0x7FC00000 : f32
+    %right = arith.cmpi eq, %n, %zero : i32
+    %r = arith.select %right, %a, %none : f32
+    linalg.yield %r : f32
+  }
+  func.return
+}
