@@ -28,6 +28,9 @@ Element: TypeAlias = Float32Type | Float64Type | IntegerType[Any, Any]
 i32 = IntegerType(32)
 
 
+OVERLAP = 2
+"""Least ratio of the elements of all windows to those that they are read from, if windows overlap."""
+
 LONG = 24
 """Steps along k that make up for a block of C that is read and written."""
 
@@ -256,7 +259,15 @@ def canonical_contraction(
         None if x is None else x.computed(nest, order) for x, order in zip(makers, orders, strict=True)
     )
     product = Contraction(lhs, rhs, out, m, n, k, outer, outer_k, element, first, tuple(after), computed_a, computed_b)
-    return product.transposed() if n.c != 1 and m.c == 1 else product
+    return product.transposed() if n.c != 1 and m.c == 1 and not _has_windows(product) else product
+
+
+def _has_windows(product: Contraction) -> bool:
+    """Whether the rows of A are overlapping windows whose features lie together: a convolution's input."""
+    moving = [loop for loop in (product.m, product.k, *product.outer, *product.outer_k) if loop.a]
+    together = any(loop.a == 1 for loop in (product.k, *product.outer_k))
+    span = 1 + sum((loop.size - 1) * loop.a for loop in moving)
+    return together and math.prod(loop.size for loop in moving) > OVERLAP * span
 
 
 def _turns_back(loop: Loop) -> bool:

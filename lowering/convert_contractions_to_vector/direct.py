@@ -477,10 +477,15 @@ class DirectProductEmitter(ProductEmitter):
         self, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]
     ) -> Iterator[tuple[Sequence[Index], tuple[Index, Index], Tile | None]]:
         builder, product, blocking = self.builder, self.product, self.blocking
-        with builder.loop(*rows) as number:
-            rows_at, i = self._panel_places(number)
+        # Rows that are neighbours in memory are completed together.
+        each = self.panels_of_row if product.m.c == 1 != product.n.c else 1
+        with builder.loop(rows[0] // each, (rows[1] + (each - 1)) // each) as number:
+            begin = number if each == 1 else builder.index(number * each).max(rows[0])
+            end = begin + 1 if each == 1 else builder.min((number + 1) * each, rows[1])
+            rows_at, i = self._panel_places(begin)
             of_batches, of_rows = iter(position), iter(rows_at)
             outer = [next(of_batches) if loop.b else next(of_rows) for loop in self.around]
             row = i * blocking.mr
+            below = row + (end - begin) * blocking.mr
             # The rows shared with the previous panel have had theirs.
-            yield outer, (row, at_most(builder, row + blocking.mr, blocking.mr, product.m.size)), None
+            yield outer, (row, at_most(builder, below, blocking.mr, product.m.size)), None

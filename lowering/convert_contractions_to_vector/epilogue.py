@@ -159,7 +159,8 @@ def emit_epilogue(
             emitter.indices[loop] = index
         emitter.load_ready()
         m, n = nest.bound, nest.bound + 1
-        with emitter.loops([m, n], {m: rows, n: columns}):
+        beside = all(output.strides[m] == 1 != output.strides[n] for output in nest.outputs)
+        with emitter.loops([n, m] if beside else [m, n], {m: rows, n: columns}):
             for k, value in enumerate(emitter.body()):
                 emitter.store_output(k, value)
     builder.location = location

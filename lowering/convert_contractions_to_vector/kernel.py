@@ -453,6 +453,7 @@ class ProductEmitter:
             columns_overlap=not self.b_packed,
             b_streams=self.b_streams,
             offsets=self.offsets is not None,
+            rows_beside=into.row == 1 != into.column,
         )
         arguments = Arguments(
             a=a[0],

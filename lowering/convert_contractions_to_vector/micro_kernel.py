@@ -8,8 +8,9 @@ that products of many shapes share a micro-kernel: it is most of the code of a p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial, reduce
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import i8, i32
@@ -64,6 +65,8 @@ class Target:
     """Whether pairs of bf16 are multiplied as f32, in the order of `cpu.dot`."""
     offsets: bool = False
     """Whether the sums of a block of bytes start from given offsets, rather than finding them; see offsets.py."""
+    rows_beside: bool = False
+    """Whether the rows of C are neighbours in memory, rather than its columns."""
 
 
 @dataclass(frozen=True)
@@ -272,12 +275,18 @@ class MicroKernel:
     @property
     def _is_whole(self) -> bool:
         """Whether vectors of C are read and written, in some blocks at least."""
-        return self.target.column == 1 and not self.target.never_whole
+        return (self.target.column == 1 or self.target.rows_beside) and not self.target.never_whole
 
     def _ask_for_block(self) -> None:
         """Ask for the block of C: it has left the caches nearby, and is there when the sums are complete."""
         line = LINE // (width_of(self.element) // 8)
         at = self.given.c_at
+        if self.target.rows_beside:
+            for column in range(self.blocking.nr):
+                view = self._column(at, column)
+                for row in (0, self.blocking.mr - 1):
+                    self.builder.prefetch(view, [row], to_write=True)
+            return
         for _ in range(self.blocking.mr):
             for column in range(0, self.blocking.nr, line):
                 self.builder.prefetch(self._row(at), [column], to_write=True)
@@ -287,36 +296,86 @@ class MicroKernel:
 
     def write(self, sums: list[SSAValue]) -> None:
         """Store the sums, or add them to C."""
+        if self._is_whole and self.target.rows_beside:
+            self._write_transposed(sums)
+        else:
+            self._either_way(lambda overwrite: self._write(sums, overwrite))
+
+    def _either_way(self, write: Callable[[bool], None]) -> None:
+        """Write over C, or add to it, whichever the block needs."""
         if self.given.earlier is None:
-            self._write(sums, bool(self.target.overwrite))
+            write(bool(self.target.overwrite))
             return
         with self.builder.when(self.builder.index(self.given.earlier).compare("eq", 0)):
-            self._write(sums, overwrite=True)
+            write(True)
         with self.builder.otherwise():
-            self._write(sums, overwrite=False)
+            write(False)
 
     def _write(self, sums: list[SSAValue], overwrite: bool) -> None:
         """Blocks that extend beyond the edge go through a buffer."""
-        target, blocking, builder = self.target, self.blocking, self.builder
+        whole = self._whole()
         if not self._is_whole:
-            self._write_part(sums, overwrite)
+            self._write_part(self._stored(sums), overwrite)
             return
-        if not target.rows_vary and not target.columns_vary:
+        with self.builder.guarded(whole):
             self._write_whole(sums, overwrite)
-            return
+        if whole is not None:
+            with self.builder.otherwise():
+                self._write_part(self._stored(sums), overwrite)
+
+    def _whole(self) -> Scalar | None:
+        """Whether the block has all its rows and columns in C; None if each has."""
+        builder, target, blocking = self.builder, self.target, self.blocking
         whole: list[Scalar] = []
         if target.rows_vary:
             whole.append(builder.index(self.given.rows).compare("eq", blocking.mr))
         if target.columns_vary:
             whole.append(builder.index(self.given.columns).compare("eq", blocking.nr))
-        with builder.when(whole[0] if len(whole) == 1 else whole[0] & whole[1]):
-            self._write_whole(sums, overwrite)
-        with builder.otherwise():
-            self._write_part(sums, overwrite)
+        return reduce(Scalar.__and__, whole) if whole else None
 
     def _row(self, at: Index) -> SSAValue:
         """The row of the block of C at that offset."""
         return self.builder.strided_view(self.given.c, at, (self.blocking.nr,), (self.target.column,))
+
+    def _column(self, at: Index, column: int) -> SSAValue:
+        """A column of the block of C at that offset, whose rows are neighbours."""
+        return self.builder.strided_view(self.given.c, at + column * self.target.column, (self.blocking.mr,), (1,))
+
+    def _write_transposed(self, sums: list[SSAValue]) -> None:
+        """Transpose the sums, which pass through a buffer, in registers, so that vectors are parts of columns."""
+        builder, blocking, lanes = self.builder, self.blocking, self.blocking.lanes
+        buffer, whole = self._stored(sums), self._whole()
+        with builder.guarded(whole), builder.loop(0, blocking.vectors) as v:
+            first = v * lanes
+            at = self.given.c_at + first * self.target.column
+            for top in range(0, blocking.mr, lanes):
+                rows = range(top, min(top + lanes, blocking.mr))
+                columns = self._columns([self.vectors.load(buffer, [row, first], lanes) for row in rows])
+                self._either_way(partial(self._write_columns, columns, at, rows))
+        if whole is not None:
+            with builder.otherwise():
+                self._either_way(partial(self._write_part, buffer))
+
+    def _columns(self, rows: list[SSAValue]) -> list[SSAValue]:
+        """The columns of these rows, in vectors as long as a power of two; the last elements may mean nothing."""
+        lanes, side = self.blocking.lanes, 1 << (len(rows) - 1).bit_length()
+        found = self.vectors.transposed([*rows, *[rows[0]] * (side - len(rows))])
+        return [self.vectors.part(found[i % side], i // side * side, side) for i in range(lanes)]
+
+    def _write_columns(self, columns: list[SSAValue], at: Index, rows: range, overwrite: bool) -> None:
+        for number, column in enumerate(columns):
+            self._write_part_of_column(column, self._column(at, number), rows.start, len(rows), overwrite)
+
+    def _write_part_of_column(self, sums: SSAValue, view: SSAValue, top: int, count: int, overwrite: bool) -> None:
+        """Store the first `count` sums, or add them to C, by two vectors that overlap if they are no power of two."""
+        vectors, length = self.vectors, 1 << count.bit_length() - 1
+        starts = (0,) if length == count else (0, count - length)
+        parts = [vectors.part(sums, start, length) for start in starts]
+        if not overwrite:
+            found = [vectors.load(view, [top + start], length) for start in starts]
+            parts = [vectors.add(before, part) for before, part in zip(found, parts, strict=True)]
+        for start, part in zip(starts, parts, strict=True):
+            vectors.store(part, view, [top + start])
 
     def _write_whole(self, sums: list[SSAValue], overwrite: bool) -> None:
         blocking, at = self.blocking, self.given.c_at
@@ -333,12 +392,17 @@ class MicroKernel:
         for (row, place), value in zip(places, sums, strict=True):
             self.vectors.store(value, row, place)
 
-    def _write_part(self, sums: list[SSAValue], overwrite: bool) -> None:
-        builder, blocking, given = self.builder, self.blocking, self.given
-        buffer = builder.alloca(memref_type((blocking.mr, blocking.nr), self.element))
+    def _stored(self, sums: list[SSAValue]) -> SSAValue:
+        """A buffer that holds the sums."""
+        blocking = self.blocking
+        buffer = self.builder.alloca(memref_type((blocking.mr, blocking.nr), self.element))
         for number, value in enumerate(sums):
             row, v = divmod(number, blocking.vectors)
             self.vectors.store(value, buffer, [row, v * blocking.lanes])
+        return buffer
+
+    def _write_part(self, buffer: SSAValue, overwrite: bool) -> None:
+        builder, blocking, given = self.builder, self.blocking, self.given
         first_row = blocking.mr - given.rows if self.a.overlaps else 0
         first_column = blocking.nr - given.columns if self.target.columns_overlap else 0
         with builder.loop(0, given.rows) as i:

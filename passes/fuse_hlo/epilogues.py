@@ -3,14 +3,17 @@ Fuse elementwise operations into the matrix product or convolution that they fol
 into the gradient of a pooling whose windows tile its operand.
 
 A kernel applies the epilogue to a tile of sums that is in registers or in the cache, so that the product itself never
-goes to memory. The fusion must be the product's only user, and read each element at that element's own index.
+goes to memory. The fusion must be the product's only user, and read each element at that element's own index, or after
+a transpose that the kernel writes.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterator, Sequence
+from typing import TYPE_CHECKING, cast
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import Float32Type, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.support.creation import create_op
@@ -18,13 +21,28 @@ from ...dialects.support.editing import clone_op, erase_op, insert_before, repla
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.fusion import FusionOp
-from ...hlo_dialect.ops.movement import ReshapeOp
-from ...hlo_dialect.types import shape_of
+from ...hlo_dialect.ops.movement import ReshapeOp, TransposeOp
+from ...hlo_dialect.types import element_of, shape_of
 from ...lowering.loop_nests.windows import is_tiled, takes_columns
 from .clusters import MAX_INPUTS, MAX_OPS
 from .decisions import Decision, Verdict
 from .graph import bytes_of, role_of
 from .packages import reason_apart
+
+if TYPE_CHECKING:  # programs without convolutions do not load them
+    from ...hlo_dialect.ops.convolution import ConvolutionOp
+
+LEAST_OVERLAP = 2
+"""Windows that read each element of a convolution's input, on average."""
+
+LEAST_FEATURES = 16
+"""Features of a result that fill vectors."""
+
+LEAST_ROW = 12
+"""Places of a row that make up for lines which blocks write in part."""
+
+LARGE = 1 << 19
+"""Operations of a convolution that is large."""
 
 
 def fuse_epilogues(block: Block, given: Container[Operation], convolutions: bool) -> Iterator[Decision]:
@@ -80,17 +98,21 @@ def _operand_number(product: FusionOp, loop: FusionOp) -> int:
 
 
 def _epilogue_of(product: FusionOp) -> FusionOp | None:
-    """The loop fusion that is a product's only user and reads each element at that element's own index."""
+    """The loop fusion that is a product's only user and reads each element at its own index, or so transposed."""
     if len(product.outs) != 1:
         return None
     uses = list(product.outs[0].uses)
     loop = uses[0].operation if len(uses) == 1 else None
     if not isinstance(loop, FusionOp) or loop.kind.data != "loop" or loop.parent is not product.parent:
         return None
-    shape = shape_of(product.outs[0].type)
+    argument: SSAValue = loop.body.block.args[_operand_number(product, loop)]
+    transpose = argument.get_user_of_unique_use()
+    written = argument
+    if isinstance(transpose, TransposeOp) and _writes_transposed(product, transpose):
+        written = transpose.results[0]
+    shape = shape_of(written.type)
     if any(shape_of(result.type) != shape for result in loop.outs):
         return None
-    argument = loop.body.block.args[_operand_number(product, loop)]
     made_by = product.body.block.last_op
     if made_by is not None and any(
         reason_apart(value.owner, use.operation) is not None
@@ -99,12 +121,32 @@ def _epilogue_of(product: FusionOp) -> FusionOp | None:
         for use in argument.uses
     ):
         return None
-    if not _reads_at_own_index(argument, shape):
+    if not _reads_at_own_index(written, shape):
         return None
     inputs = dict.fromkeys([*product.operands, *loop.operands])
     if len(inputs) - 1 > MAX_INPUTS or _size(product) + _size(loop) > MAX_OPS:
         return None
     return loop
+
+
+def _writes_transposed(product: FusionOp, transpose: TransposeOp) -> bool:
+    """
+    Whether a product's kernel may write its result transposed: a convolution of overlapping windows, whose features
+    come before its places then. Blocks of the result are transposed in registers.
+    """
+    made = product_in(product, convolutions=True)
+    if made is None or made.name != "hlo.convolution" or made.results[0].get_user_of_unique_use() is None:
+        return False
+    op = cast("ConvolutionOp", made)
+    feature, last = op.dimension_numbers.output.feature, len(transpose.dims) - 1
+    if op.feature_groups * op.batch_groups > 1 or feature != last or transpose.dims[-1] != last - 1:
+        return False
+    if not all(isinstance(element_of(value), Float32Type) for value in (*op.operands, *op.results)):
+        return False
+    window, features = op.window, shape_of(op.result)[feature]
+    overlap = window.size >= LEAST_OVERLAP * math.prod(window.strides)
+    row = shape_of(op.result)[last - 1]
+    return overlap and features >= LEAST_FEATURES and row >= LEAST_ROW and op.flops() >= LARGE
 
 
 def _size(fusion: FusionOp) -> int:

@@ -49,14 +49,14 @@ class FuseHloPass(HloPass):
             Fusions that the program has already stay as they are.
 
     strategy=none makes each operation a fusion of its own. Elementwise operations are fused into the matrix product or
-    convolution that they follow, the zeros around its input into a convolution, as well as what comes before and after
-    one of small images at other indices, and the conversion of a narrow factor, the slice of stacked ones, and the sums
-    of a factor's columns, or the result's, into a product, sums of the columns of all rows into a row fusion; values
-    that large products alone read are computed while they pack them, where that moves fewer bytes; epilogues=dots, or
-    none, is for targets whose kernels apply elementwise operations to matrix products only, or to nothing. Products of
-    rows are part of row fusions, by factors that a kernel packs, which may be slices, with the transposes and
-    concatenations of their results, or by factors whose tiles it streams, which is for GPUs; row-products=none is for
-    targets whose row kernels cannot multiply.
+    convolution that they follow, with the transpose that puts a convolution's features first, the zeros around its
+    input into a convolution, as well as what comes before and after one of small images at other indices, and the
+    conversion of a narrow factor, the slice of stacked ones, and the sums of a factor's columns, or the result's, into
+    a product, sums of the columns of all rows into a row fusion; values that large products alone read are computed
+    while they pack them, where that moves fewer bytes; epilogues=dots, or none, is for targets whose kernels apply
+    elementwise operations to matrix products only, or to nothing. Products of rows are part of row fusions, by factors
+    that a kernel packs, which may be slices, with the transposes and concatenations of their results, or by factors
+    whose tiles it streams, which is for GPUs; row-products=none is for targets whose row kernels cannot multiply.
 
     A loop or reduction of more than most-ops operations is cut where the fewest bytes cross from one part to the next.
     """

@@ -1,8 +1,8 @@
 """
-The products of a row kernel read slices where they lie, and write transposed results at once.
+Products write transposed results at once, and those of a row kernel read slices where they lie.
 
 A slice is the whole operand at other indices, and a transpose of a product that nothing else reads is the product with
-its result's dimensions in another order. Kernels that multiply rows follow any strides, so neither needs a copy.
+its result's dimensions in another order. Kernels that multiply follow any strides, so neither needs a copy.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from .bodies import inputs_of, point
 from .plan import extents, is_contraction
 
 
-def read_and_write_in_place(block: Block) -> None:
-    """Let the products of a row kernel read through slices, and write through transposes."""
+def read_and_write_in_place(block: Block, rows: bool) -> None:
+    """Let products write through transposes, and those of a row kernel read through slices."""
     for generic in [op for op in block.ops if type(op) is GenericOp]:
         if is_contraction(generic):
-            _read_slices(generic)
+            if rows:
+                _read_slices(generic)
             _write_transposed(generic)
 
 

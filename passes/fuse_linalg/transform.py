@@ -42,8 +42,7 @@ class KernelFuser:
     def __init__(self, block: Block, rows: int):
         """`rows`: the loops over rows that a row kernel's operations share; 0 for other kernels."""
         self.block = block
-        if rows:
-            read_and_write_in_place(block)
+        read_and_write_in_place(block, rows > 0)
         self.plan = KernelPlan(block, rows)
 
     def run(self) -> None:
