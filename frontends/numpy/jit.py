@@ -30,10 +30,11 @@ from ...hlo_dialect.errors import DiagnosticError
 from ...hlo_dialect.garbage_collector import paused_gc
 from ...hlo_dialect.types import element_type_of
 from ...targets.compile import compile_program
+from ...targets.cpu.direct_calls import CalledDirectly, Plan
 from ...targets.cpu.executable import CpuExecutable
 from ...targets.program.entry import entry_of
 from ...targets.program.executable import Executable
-from ...targets.program.trees import LEAF, Assembler, Structure, assembler, flatten, paths, unflatten
+from ...targets.program.trees import LEAF, Structure, assembler, flatten, paths, unflatten
 from ..builder.builder import Builder
 from ..stages import text_of
 
@@ -52,6 +53,9 @@ from .unrolling import Repetitions
 
 MANY = 8
 """The number of compilations of one function from which it warns."""
+
+MOST_PLANS = 8
+"""The combinations of a function whose calls machine code answers: it tries one after the other."""
 
 
 class CacheInfo(NamedTuple):
@@ -83,7 +87,10 @@ class Compiled:
     donated: frozenset[int] = frozenset()
     """The numbers of the arguments that a call may use up."""
     seconds: float = 0.0
-    calls: int = 0
+    slow_calls: int = 0
+    """The calls that Python answered."""
+    plan: Plan | None = None
+    """That of the other calls."""
     executable: Executable | None = None
     run: Callable[..., Any] = _not_compiled
     """Calls the executable."""
@@ -101,16 +108,37 @@ class Compiled:
                 self.run = lambda *arguments: spare.run(found, arguments, self.names, self.donated)
         return self.executable
 
-    def tree(self, outputs: Sequence[Any]) -> Any:
-        """The value that the function returns, from the program's outputs."""
-        if any(self.constants):
-            results = iter(outputs)
-            outputs = [next(results) if one is None else one[0] for one in self.constants]
-        return self._assemble(iter(outputs))
+    @property
+    def calls(self) -> int:
+        """How often it was called."""
+        return self.slow_calls + self.planned_calls
+
+    @property
+    def planned_calls(self) -> int:
+        return 0 if self.plan is None else self.plan.calls
+
+    @property
+    def is_one_array(self) -> bool:
+        """Whether the function returns the array that the program computes."""
+        return self.results == LEAF and self.constants[0] is None
 
     @functools.cached_property
-    def _assemble(self) -> Assembler:
-        return assembler(self.results)
+    def tree(self) -> Callable[[Sequence[Any]], Any]:
+        """Makes the value that the function returns from the program's outputs."""
+        constants = self.constants if any(self.constants) else None
+        assemble = assembler(self.results)
+
+        def tree(outputs: Sequence[Any]) -> Any:
+            if constants is None:
+                return assemble(iter(outputs))
+            results = iter(outputs)
+            return assemble(iter([next(results) if one is None else one[0] for one in constants]))
+
+        return tree
+
+
+def _is_array(given: Any) -> bool:
+    return type(given) is np.ndarray
 
 
 def _described(leaf: Any) -> str:
@@ -142,7 +170,7 @@ class Options:
     autograph: bool = False
 
 
-class JitFunction:
+class JitFunction(CalledDirectly):
     """A function that is compiled when it is called; made by `xhlo.jit`."""
 
     def __init__(self, function: Callable[..., Any], options: Options):
@@ -165,11 +193,14 @@ class JitFunction:
         self._compiled: dict[Any, Compiled] = {}
         self._lock = threading.Lock()
         self._hits = 0
+        self._plans = 0
+        self.forget_plans()
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        # Machine code answers calls that are like earlier ones with nothing but arrays (see CalledDirectly).
         seen = self._shortcuts.facts(args, kwargs)
         known = None if seen is None else self._shortcuts.find(*seen)
         if known is None:
@@ -183,11 +214,23 @@ class JitFunction:
             self._hits += 1
             found, leaves = known
             leaves = [one if type(one) is np.ndarray else np.asarray(one) for one in leaves]
-        found.calls += 1
+            if found.plan is None and not kwargs and all(map(_is_array, args)):
+                self._plan_calls(found)
+        found.slow_calls += 1
         outputs = found.run(*leaves)
-        if found.results == LEAF and found.constants[0] is None:
+        if found.is_one_array:
             return outputs
         return found.tree(outputs if isinstance(outputs, tuple) else (outputs,))
+
+    def _plan_calls(self, found: Compiled) -> None:
+        """Let machine code answer calls with the arrays of a combination, if their program allows that."""
+        executable = found.executable
+        if self._options.static or found.donated or not isinstance(executable, CpuExecutable):
+            return
+        with self._lock:
+            if found.plan is None and self._plans < MOST_PLANS:
+                found.plan = executable.add_plan_to(self, None if found.is_one_array else found.tree)
+                self._plans += found.plan is not None
 
     def _found(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Compiled, Sequence[Any]]:
         """The combination of a call, compiled, and the program's arguments."""
@@ -288,14 +331,16 @@ class JitFunction:
 
     def cache_info(self) -> CacheInfo:
         """Calls that found their executable, those that did not, and the number of executables."""
-        return CacheInfo(self._hits, len(self._compiled), len(self._compiled))
+        hits = self._hits + sum(one.planned_calls for one in self._compiled.values())
+        return CacheInfo(hits, len(self._compiled), len(self._compiled))
 
     def cache_clear(self) -> None:
         """Forget all executables."""
         with self._lock:
             self._compiled.clear()
             self._shortcuts.clear()
-            self._hits = 0
+            self.forget_plans()
+            self._hits = self._plans = 0
 
     def explain(self) -> str:
         """Each combination: its arguments, why it was compiled, how long that took, and its calls."""

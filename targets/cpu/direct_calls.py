@@ -1,28 +1,39 @@
 """
-Calls of programs by machine code that Python calls as a function: it checks the arrays and runs the program in about
-100 nanoseconds, where Python takes microseconds (`targets/cpu/runtime/direct_call.py`).
+Calls of programs by machine code that Python calls as a function or method: it checks the arrays and runs the program
+in about 100 nanoseconds, where Python takes microseconds (`targets/cpu/runtime/direct_call.py`).
 """
 
 from __future__ import annotations
 
 import ctypes
+import inspect
 import os
 import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache
-from typing import Any
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...hlo_dialect.arrays import Array, ArrayType
-from .runtime.direct_call import DATA, DTYPE, FLAGS, PYTHON, RANK, ROW_MAJOR, SIZES
+from .runtime.direct_call import CALLS, DATA, DTYPE, FLAGS, PLAN, PYTHON, RANK, ROW_MAJOR, SIZES
 
 MOST_ON_STACK = 32 << 10
 """The largest arena in bytes that lies on the stack of the thread that calls."""
 
-_FASTCALL = 0x80
-"""METH_FASTCALL: the function takes an array of arguments and their number."""
+_FASTCALL, _KEYWORDS = 0x80, 0x02
+"""METH_FASTCALL: the function takes an array of arguments and their number; METH_KEYWORDS: and names of the last."""
+
+_NEW_FROM_DESCR = 94
+"""The place of `PyArray_NewFromDescr` in NumPy's table of functions."""
+
+NEVER = -1
+"""A number of arguments that no call has."""
+
+_ABI = 0x02000000
+"""The version of that table (`PyArray_GetNDArrayCVersion`, the first function in it)."""
 
 
 class _Definition(ctypes.Structure):
@@ -41,7 +52,8 @@ def are_possible() -> bool:
     """Whether arrays lie in this Python's memory as the machine code reads them."""
     if sys.implementation.name != "cpython" or os.name != "posix" or object.__basicsize__ != DATA:
         return False
-    return all(map(_is_read_right, (np.zeros((2, 3)), np.zeros((4, 2), np.int8)[:, 1], np.zeros(()))))
+    arrays = np.zeros((2, 3)), np.zeros((4, 2), np.int8)[:, 1], np.zeros(())
+    return CalledDirectly.__basicsize__ == PLAN + 8 and all(map(_is_read_right, arrays))
 
 
 def _is_read_right(array: Array) -> bool:
@@ -65,15 +77,133 @@ def python_functions() -> Mapping[str, int]:
     return {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in PYTHON}
 
 
-def direct_call(function: int, entry: int, arrays: Sequence[ArrayType], arena_bytes: int) -> Callable[..., bool] | None:
+@lru_cache(maxsize=1)
+def _allocator() -> int:
+    """The address of `PyArray_NewFromDescr`, 0 where NumPy does not offer it as its documentation says."""
+    try:
+        from numpy._core._multiarray_umath import _ARRAY_API as table  # pyright: ignore
+    except ImportError:
+        return 0
+    address: Any = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi)
+    )(table, None)
+    functions = ctypes.cast(address, ctypes.POINTER(ctypes.c_void_p))
+    version: Callable[[], int] = ctypes.PYFUNCTYPE(ctypes.c_uint)(functions[0] or 0)
+    return functions[_NEW_FROM_DESCR] or 0 if version() == _ABI else 0
+
+
+class Plan(bytearray):
+    """The words of a planned call, and what they point to."""
+
+    __slots__ = ("_kept",)
+
+    def __init__(self, words: Sequence[int], kept: Sequence[object]):
+        super().__init__(struct.pack(f"{len(words)}q", *words))
+        self._kept = kept
+
+    @property
+    def calls(self) -> int:
+        """How often its program has run."""
+        return struct.unpack_from("q", self, 8 * CALLS)[0]
+
+
+@dataclass(frozen=True)
+class Result:
+    """A result of a planned call."""
+
+    type: ArrayType
+    maker: Callable[[], Array] | None = None
+    """Makes its memory; None for NumPy."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program whose runs only call its entry."""
+
+    entry: int
+    arena_bytes: int
+    inputs: Sequence[ArrayType]
+    results: Sequence[Result]
+    is_short: bool
+    """Whether a run takes so little time that other threads of Python may wait for it."""
+    owner: object
+    """Owns its machine code."""
+
+
+class CalledDirectly:
+    """
+    An object whose calls machine code answers where they fit its plan; all others are left to `__call__` of its class,
+    as Python defines it.
+    """
+
+    __slots__ = ("_plan",)
+
+    _plan: Plan
+    _called: ClassVar[tuple[type, Callable[..., Any], Plan]]
+    """The class that defines `__call__`, its definition, and the plan that no call fits."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        call = vars(cls).get("__call__")
+        if call is not None:
+            cls._called = cls, call, Plan((id(call), 0, 0, 0, 0, 0, NEVER, 0, 0, 0, 0), (call,))
+
+    def forget_plans(self) -> None:
+        """Leave all calls to Python."""
+        self._plan = self._called[2]
+
+    def add_plan(self, method: int, program: Program, finish: Callable[[Any], Any] | None = None) -> Plan:
+        """
+        Let machine code answer calls with arrays that the program takes, before it tries earlier plans.
+
+        `method`: the address of that machine code. `finish`: makes the value of the call from a tuple of the results;
+        None for one array or a tuple of them, as they are.
+        """
+        owner, call, _ = self._called
+        made = _planned(call, self._plan, program, finish)
+        if vars(owner)["__call__"] is call:
+            _let_call(owner, method, call)
+        self._plan = made
+        return made
+
+
+def _planned(call: Callable[..., Any], after: Plan, program: Program, finish: Callable[[Any], Any] | None) -> Plan:
+    """A plan that is tried before another."""
+    allocator = _allocator()
+    words = [id(call), id(after), program.entry, id(np.ndarray), allocator, program.arena_bytes]
+    words += [len(program.inputs), len(program.results), 0 if finish is None else id(finish), program.is_short, 0]
+    makers: list[object] = []
+    for each in program.inputs:
+        words += (id(each.dtype), len(each.shape), *each.shape)
+    for result in program.results:
+        type_, maker = result.type, result.maker
+        if maker is None and not allocator:
+            maker = partial(np.empty, type_.shape, type_.dtype)
+        makers.append(maker)
+        words += (0 if maker is None else id(maker), id(type_.dtype), len(type_.shape), *type_.shape)
+    return Plan(words, (call, after, finish, program, makers))
+
+
+_METHODS: list[_Definition] = []
+"""The definitions of methods, which Python reads as long as it runs."""
+
+
+def _let_call(kind: type, method: int, call: Callable[..., Any]) -> None:
+    """Put the machine code in the place of `__call__` of a class."""
+    parameters = inspect.signature(call).parameters.values()
+    plain = ", ".join(str(one.replace(annotation=one.empty)) for one in parameters)
+    text = f"__call__(${plain})\n--\n\n{inspect.getdoc(call) or ''}"
+    _METHODS.append(_Definition(b"__call__", method, _FASTCALL | _KEYWORDS, text.encode()))
+    type.__setattr__(kind, "__call__", _make_method(kind, ctypes.byref(_METHODS[-1])))
+
+
+def direct_call(function: int, entry: int, arrays: Sequence[ArrayType], arena_bytes: int) -> Callable[..., bool]:
     """
     A function that runs a program on arrays, its arguments and then its results, of exactly these types and row-major,
-    and returns True; for anything else it returns False and does nothing. None if there is no such function.
+    and returns True; for anything else it returns False and does nothing.
 
     `function`: the address of the machine code. `entry`: that of the program. Both must outlive the result.
     """
-    if arena_bytes > MOST_ON_STACK:
-        return None
     words = [entry, id(np.ndarray), arena_bytes, len(arrays)]
     for each in arrays:
         words += (id(each.dtype), len(each.shape), *each.shape)
@@ -88,3 +218,7 @@ def _definition(function: int) -> Any:
 _make: Callable[..., Any] = ctypes.PYFUNCTYPE(
     ctypes.py_object, ctypes.POINTER(_Definition), ctypes.py_object, ctypes.c_void_p
 )(("PyCFunction_NewEx", ctypes.pythonapi))
+
+_make_method: Callable[..., Any] = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.POINTER(_Definition))(
+    ("PyDescr_NewMethod", ctypes.pythonapi)
+)

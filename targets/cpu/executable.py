@@ -6,7 +6,7 @@ import ctypes
 import struct
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -20,16 +20,23 @@ from ..program.executable import Executable, overlaps
 from ..program.facts import Facts, Kernel
 from ..program.signature import Signature
 from .callbacks import Callbacks
-from .direct_calls import direct_call
+from .direct_calls import MOST_ON_STACK, CalledDirectly, Plan, Program, Result, direct_call
 from .image import Image
 from .interrupts import run_interruptibly
-from .memory import POOL, Block, array_maker, new_array
+from .memory import POOL, SMALL, Block, array_maker, new_array
+
+if TYPE_CHECKING:
+    from .jit import Engine
 
 LONG = 0.1
 """Seconds: runs that are expected to take longer are waited for on the main thread, where Ctrl-C is seen."""
 
 
-class CpuExecutable(Executable):
+SHORT = 1e-6
+"""Seconds: runs that are expected to take less keep Python's lock, which other threads would hardly have had."""
+
+
+class CpuExecutable(Executable, CalledDirectly):
     """NumPy arrays in, NumPy arrays out. Calls from several threads run at once: each has its own arena and outputs."""
 
     def __init__(
@@ -52,19 +59,39 @@ class CpuExecutable(Executable):
         self._profile = np.zeros((max(1, len(facts.kernels)), 2), np.int64)
         self.may_take_long = facts.loops or estimated_seconds(facts) > LONG
         """Whether Ctrl-C during a run must be seen before it ends; cleared when a run has ended soon."""
-        self._new = tuple(array_maker(*output) for output in self._outputs)
-        self._new_result = self._new[0] if len(self._new) == 1 else None
-        """Makes the memory of the result of a call that returns one array."""
-        self._direct = self._direct_call()
+        self._direct: Callable[..., bool] | None = None
+        """Runs the program on given arrays, arguments and results, for a program whose run only calls the entry."""
+        self._call_directly()
 
-    def _direct_call(self) -> Callable[..., bool] | None:
-        """The function of direct calls, for a program whose run only calls the entry."""
-        from .jit import engine  # llvmlite takes a while to load, but whoever has machine code has loaded it
+    def _call_directly(self) -> None:
+        """Let machine code answer calls of a program whose run only calls the entry."""
+        self.forget_plans()
+        self._direct = None
+        if self.add_plan_to(self, self._unflatten) is not None:
+            function = _engine().direct_call
+            assert function is not None
+            arrays = (*self.facts.inputs, *self.facts.outputs)
+            self._direct = direct_call(function, self.entry, arrays, self.facts.arena_bytes)
 
-        function = engine().direct_call
-        if function is None or not self.runs_alone or self.facts.donated:
+    def add_plan_to(self, called: CalledDirectly, finish: Callable[[Any], Any] | None) -> Plan | None:
+        """
+        Let machine code answer calls of an object with arrays that the program takes. None if its run does more than to
+        call the entry.
+        """
+        method, program = _engine().planned_call, self._direct_program()
+        return None if method is None or program is None else called.add_plan(method, program, finish)
+
+    def _direct_program(self) -> Program | None:
+        """The program as machine code calls it directly; None if its run does more than to call the entry."""
+        facts = self.facts
+        if facts.arena_bytes > MOST_ON_STACK or facts.donated or not self.runs_alone:
             return None
-        return direct_call(function, self.entry, (*self.facts.inputs, *self.facts.outputs), self.facts.arena_bytes)
+        results = [
+            Result(type_, array_maker(*output) if output[2] >= SMALL else None)
+            for type_, output in zip(facts.outputs, self._outputs, strict=True)
+        ]
+        is_short = not facts.loops and estimated_seconds(facts) < SHORT
+        return Program(self.entry, facts.arena_bytes, facts.inputs, results, is_short, self._keep_alive)
 
     @property
     def only_computes(self) -> bool:
@@ -78,8 +105,7 @@ class CpuExecutable(Executable):
 
     def called_as(self, signature: Signature) -> Self:
         other = super().called_as(signature)
-        if other._unflatten is not None:
-            other._new_result = None
+        other._call_directly()
         return other
 
     def run_at(self, addresses: Sequence[int]) -> None:
@@ -115,20 +141,12 @@ class CpuExecutable(Executable):
         return serialize(self.image, self.source)
 
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
+        # Machine code answers those that it can (see CalledDirectly); this is for the others.
         direct = self._direct
-        if direct is not None and not named:
-            if out is not None:
-                places = self._direct_places(arguments, out)
-                if places and direct(*arguments, *places):
-                    return self.results(places)
-            elif self._new_result is not None:
-                result = self._new_result()
-                if direct(*arguments, result):
-                    return result
-            else:
-                outputs = [new() for new in self._new]
-                if direct(*arguments, *outputs):
-                    return self.results(outputs)
+        if direct is not None and not named and out is not None:
+            places = self._direct_places(arguments, out)
+            if places and direct(*arguments, *places):
+                return self.results(places)
         try:
             if direct is not None or named or out is not None or len(arguments) != len(self._expected):
                 return self.call(arguments, named, out)
@@ -257,7 +275,7 @@ class CpuExecutable(Executable):
         if seconds < (LONG / 10 if varies else LONG / 2):
             self.may_take_long = varies and estimated_seconds(self.facts) > LONG
             if not self.may_take_long:
-                self._direct = self._direct_call()
+                self._call_directly()
 
     def _call(self, pointers: list[int], held: object) -> None:
         """Run on buffers at these addresses; `held` owns them, and lives as long as this call."""
@@ -268,6 +286,12 @@ class CpuExecutable(Executable):
         else:
             with self._callbacks.run():
                 self._function(self._packed(*pointers))
+
+
+def _engine() -> Engine:
+    from .jit import engine  # llvmlite takes a while to load, but whoever has machine code has loaded it
+
+    return engine()
 
 
 def can_be_given(arrays: Sequence[Array], number: int) -> bool:

@@ -1,17 +1,38 @@
 """
-LLVM IR of the shortest way from a call in Python to a program: the function that Python calls is machine code, which
+LLVM IR of the shortest ways from a call in Python to a program: the functions that Python calls are machine code, which
 looks at the arrays itself.
 
 It reads NumPy's arrays as compiled extensions do, by the fields of `PyArrayObject_fields`; where they lie differently
-the function is not used (`targets/cpu/direct_calls.py`).
+the functions are not used (`targets/cpu/direct_calls.py`).
 """
 
 from __future__ import annotations
 
-PYTHON = ("PyBytes_AsString", "PyBool_FromLong", "PyEval_SaveThread", "PyEval_RestoreThread")
-"""The functions of Python that it calls."""
+import re
+
+PYTHON = (
+    "PyBool_FromLong",
+    "PyByteArray_AsString",
+    "PyBytes_AsString",
+    "PyErr_BadInternalCall",
+    "PyEval_RestoreThread",
+    "PyEval_SaveThread",
+    "PyObject_CallNoArgs",
+    "PyObject_CallOneArg",
+    "PyObject_Vectorcall",
+    "PyTuple_New",
+    "PyTuple_SetItem",
+    "PyTuple_Size",
+    "Py_DecRef",
+    "Py_IncRef",
+)
+"""The functions of Python that they call."""
 
 SYMBOL = "xhlo_direct_call"
+"""The function that runs a program on given arrays, arguments and results."""
+
+METHOD = "xhlo_planned_call"
+"""The method that makes the results itself: a call of an object whose programs it knows."""
 
 DATA, RANK, SIZES, DTYPE, FLAGS = 16, 24, 32, 56, 64
 """The offsets in bytes of an array's fields."""
@@ -20,45 +41,38 @@ ROW_MAJOR = 0x101
 """NumPy's flags of an array that is row-major and aligned."""
 
 HEAD_WORDS = 4
-"""The 64-bit words of a plan before its arrays: the entry, the class of arrays, the bytes of the arena, the arrays."""
+"""The 64-bit words of a direct call's plan before its arrays: the entry, the class of arrays, the bytes of the arena,
+the arrays."""
+
+FALLBACK, NEXT, ENTRY, CLASS, ALLOCATE, ARENA, INPUTS, OUTPUTS, FINISH, KEEPS_LOCK, CALLS, PLAN_WORDS = range(12)
+"""The 64-bit words of a method's plan before its arrays, and their number."""
+
+PLAN = 16
+"""The offset in bytes of the plan in an object that the method is of."""
 
 _IR = """
-declare ptr @PyBytes_AsString(ptr)
 declare ptr @PyBool_FromLong(i64)
-declare ptr @PyEval_SaveThread()
+declare ptr @PyByteArray_AsString(ptr)
+declare ptr @PyBytes_AsString(ptr)
+declare void @PyErr_BadInternalCall()
 declare void @PyEval_RestoreThread(ptr)
+declare ptr @PyEval_SaveThread()
+declare ptr @PyObject_CallNoArgs(ptr)
+declare ptr @PyObject_CallOneArg(ptr, ptr)
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyTuple_New(i64)
+declare i32 @PyTuple_SetItem(ptr, i64, ptr)
+declare i64 @PyTuple_Size(ptr)
+declare void @Py_DecRef(ptr)
+declare void @Py_IncRef(ptr)
 
-; A function of Python (METH_FASTCALL) whose own object is the plan, as bytes: the entry of a program, the class of
-; arrays, the bytes of the arena, the number of arrays, then of each its dtype, rank and sizes. True if the given
-; arrays, arguments and results, are as planned: then the program has run on them. False if they are not, and nothing
-; has run.
-define ptr @xhlo_direct_call(ptr %self, ptr %objects, i64 %given) nounwind {
+; Whether an object is an array of the class, row-major and aligned, of the wanted dtype, rank and sizes.
+define internal i1 @xhlo_is_planned(ptr %object, ptr %class, ptr %wanted) alwaysinline nounwind {
 start:
-  %plan = call ptr @PyBytes_AsString(ptr %self)
-  %entry = load ptr, ptr %plan, align 8
-  %class.place = getelementptr i64, ptr %plan, i64 1
-  %class = load ptr, ptr %class.place, align 8
-  %arena.place = getelementptr i64, ptr %plan, i64 2
-  %arena.bytes = load i64, ptr %arena.place, align 8
-  %count.place = getelementptr i64, ptr %plan, i64 3
-  %count = load i64, ptr %count.place, align 8
-  %slots = add i64 %count, 1
-  %pointers = alloca ptr, i64 %slots, align 8
-  %arrays = getelementptr i64, ptr %plan, i64 HEAD_WORDS
-  %as.many = icmp eq i64 %given, %count
-  br i1 %as.many, label %array, label %refuse
-array:
-  %number = phi i64 [ 0, %start ], [ %next.number, %next ]
-  %wanted = phi ptr [ %arrays, %start ], [ %next.wanted, %next ]
-  %more = icmp ult i64 %number, %count
-  br i1 %more, label %look, label %run
-look:
-  %object.place = getelementptr ptr, ptr %objects, i64 %number
-  %object = load ptr, ptr %object.place, align 8
   %its.class.place = getelementptr i8, ptr %object, i64 8
   %its.class = load ptr, ptr %its.class.place, align 8
   %is.array = icmp eq ptr %its.class, %class
-  br i1 %is.array, label %compare, label %refuse
+  br i1 %is.array, label %compare, label %no
 compare:
   %dtype.place = getelementptr i8, ptr %object, i64 DTYPE
   %dtype = load i64, ptr %dtype.place, align 8
@@ -79,11 +93,11 @@ compare:
   %sizes.place = getelementptr i8, ptr %object, i64 SIZES
   %sizes = load ptr, ptr %sizes.place, align 8
   %wanted.sizes = getelementptr i64, ptr %wanted, i64 2
-  br i1 %alike, label %size, label %refuse
+  br i1 %alike, label %size, label %no
 size:
   %dimension = phi i64 [ 0, %compare ], [ %next.dimension, %same ]
   %is.size = icmp ult i64 %dimension, %rank
-  br i1 %is.size, label %same, label %next
+  br i1 %is.size, label %same, label %yes
 same:
   %size.place = getelementptr i64, ptr %sizes, i64 %dimension
   %one = load i64, ptr %size.place, align 8
@@ -91,15 +105,69 @@ same:
   %other = load i64, ptr %wanted.size.place, align 8
   %next.dimension = add i64 %dimension, 1
   %same.size = icmp eq i64 %one, %other
-  br i1 %same.size, label %size, label %refuse
-next:
+  br i1 %same.size, label %size, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Puts the addresses of the elements of arrays into %pointers and gives the words after theirs, or null if they are not
+; as planned.
+define internal ptr @xhlo_addresses(ptr %objects, i64 %count, ptr %class, ptr %arrays, ptr %pointers) alwaysinline
+    nounwind {
+start:
+  br label %array
+array:
+  %number = phi i64 [ 0, %start ], [ %next.number, %planned ]
+  %wanted = phi ptr [ %arrays, %start ], [ %next.wanted, %planned ]
+  %more = icmp ult i64 %number, %count
+  br i1 %more, label %look, label %done
+look:
+  %object.place = getelementptr ptr, ptr %objects, i64 %number
+  %object = load ptr, ptr %object.place, align 8
+  %fits = call i1 @xhlo_is_planned(ptr %object, ptr %class, ptr %wanted)
+  br i1 %fits, label %planned, label %no
+planned:
   %data.place = getelementptr i8, ptr %object, i64 DATA
   %data = load ptr, ptr %data.place, align 8
   %pointer.place = getelementptr ptr, ptr %pointers, i64 %number
   store ptr %data, ptr %pointer.place, align 8
+  %rank.place = getelementptr i64, ptr %wanted, i64 1
+  %rank = load i64, ptr %rank.place, align 8
+  %words = add i64 %rank, 2
+  %next.wanted = getelementptr i64, ptr %wanted, i64 %words
   %next.number = add i64 %number, 1
-  %next.wanted = getelementptr i64, ptr %wanted.sizes, i64 %rank
   br label %array
+done:
+  ret ptr %wanted
+no:
+  ret ptr null
+}
+
+; A function of Python (METH_FASTCALL) whose own object is the plan, as bytes: the entry of a program, the class of
+; arrays, the bytes of the arena, the number of arrays, then of each its dtype, rank and sizes. True if the given
+; arrays, arguments and results, are as planned: then the program has run on them. False if they are not, and nothing
+; has run.
+define ptr @xhlo_direct_call(ptr %self, ptr %objects, i64 %given) nounwind {
+start:
+  %plan = call ptr @PyBytes_AsString(ptr %self)
+  %entry = load ptr, ptr %plan, align 8
+  %class.place = getelementptr i64, ptr %plan, i64 1
+  %class = load ptr, ptr %class.place, align 8
+  %arena.place = getelementptr i64, ptr %plan, i64 2
+  %arena.bytes = load i64, ptr %arena.place, align 8
+  %count.place = getelementptr i64, ptr %plan, i64 3
+  %count = load i64, ptr %count.place, align 8
+  %slots = add i64 %count, 1
+  %pointers = alloca ptr, i64 %slots, align 8
+  %arrays = getelementptr i64, ptr %plan, i64 HEAD_WORDS
+  %as.many = icmp eq i64 %given, %count
+  br i1 %as.many, label %look, label %refuse
+look:
+  %after = call ptr @xhlo_addresses(ptr %objects, i64 %count, ptr %class, ptr %arrays, ptr %pointers)
+  %fit = icmp ne ptr %after, null
+  br i1 %fit, label %run, label %refuse
 run:
   %arena.pointer.place = getelementptr ptr, ptr %pointers, i64 %count
   %arena = alloca i8, i64 %arena.bytes, align 64
@@ -113,13 +181,230 @@ refuse:
   %false = call ptr @PyBool_FromLong(i64 0)
   ret ptr %false
 }
+
+; A method of Python (METH_FASTCALL | METH_KEYWORDS) of objects that have a plan: calls with positional arguments that
+; are arrays as planned run the program, on results that are made here. Its plan, a bytearray, has the next plan, which
+; is tried if the arrays are not as planned. After the last one, and for keywords, the object's function in Python is
+; called with all arguments.
+define ptr @xhlo_planned_call(ptr %self, ptr %objects, i64 %given, ptr %keywords) nounwind {
+start:
+  %plan.place = getelementptr i8, ptr %self, i64 PLAN_AT
+  %first = load ptr, ptr %plan.place, align 8
+  %has.plan = icmp ne ptr %first, null
+  br i1 %has.plan, label %begin, label %none
+none:
+  call void @PyErr_BadInternalCall()
+  ret ptr null
+begin:
+  %first.words = call ptr @PyByteArray_AsString(ptr %first)
+  %by.name = icmp ne ptr %keywords, null
+  br i1 %by.name, label %refuse, label %try
+try:
+  %plan = phi ptr [ %first, %begin ], [ %next.plan, %another ]
+  %words = call ptr @PyByteArray_AsString(ptr %plan)
+  %next.place = getelementptr i64, ptr %words, i64 NEXT
+  %next.plan = load ptr, ptr %next.place, align 8
+  %inputs.place = getelementptr i64, ptr %words, i64 INPUTS
+  %inputs = load i64, ptr %inputs.place, align 8
+  %as.many = icmp eq i64 %given, %inputs
+  br i1 %as.many, label %look, label %another
+another:
+  %is.last = icmp eq ptr %next.plan, null
+  br i1 %is.last, label %refuse, label %try
+look:
+  %class.place = getelementptr i64, ptr %words, i64 CLASS
+  %class = load ptr, ptr %class.place, align 8
+  %outputs.place = getelementptr i64, ptr %words, i64 OUTPUTS
+  %outputs = load i64, ptr %outputs.place, align 8
+  %saved = call ptr @llvm.stacksave.p0()
+  %buffers = add i64 %inputs, %outputs
+  %slots = add i64 %buffers, 1
+  %pointers = alloca ptr, i64 %slots, align 8
+  %arrays = getelementptr i64, ptr %words, i64 PLAN_WORDS
+  %after = call ptr @xhlo_addresses(ptr %objects, i64 %inputs, ptr %class, ptr %arrays, ptr %pointers)
+  %fit = icmp ne ptr %after, null
+  br i1 %fit, label %begin.results, label %unfit
+unfit:
+  call void @llvm.stackrestore.p0(ptr %saved)
+  br label %another
+begin.results:
+  call void @Py_IncRef(ptr %plan)
+  %results = alloca ptr, i64 %outputs, align 8
+  %result.pointers = getelementptr ptr, ptr %pointers, i64 %inputs
+  %allocate.place = getelementptr i64, ptr %words, i64 ALLOCATE
+  %allocate = load ptr, ptr %allocate.place, align 8
+  br label %result
+result:
+  %number = phi i64 [ 0, %begin.results ], [ %next.number, %made ]
+  %of.result = phi ptr [ %after, %begin.results ], [ %of.next, %made ]
+  %more = icmp ult i64 %number, %outputs
+  br i1 %more, label %make, label %run
+make:
+  %maker = load ptr, ptr %of.result, align 8
+  %dtype.place = getelementptr i64, ptr %of.result, i64 1
+  %dtype = load ptr, ptr %dtype.place, align 8
+  %rank.place = getelementptr i64, ptr %of.result, i64 2
+  %rank = load i64, ptr %rank.place, align 8
+  %sizes = getelementptr i64, ptr %of.result, i64 3
+  %by.numpy = icmp eq ptr %maker, null
+  br i1 %by.numpy, label %numpy, label %python
+numpy:
+  %short.rank = trunc i64 %rank to i32
+  call void @Py_IncRef(ptr %dtype)
+  %new = call ptr %allocate(ptr %class, ptr %dtype, i32 %short.rank, ptr %sizes, ptr null, ptr null, i32 0, ptr null)
+  br label %check
+python:
+  %called = call ptr @PyObject_CallNoArgs(ptr %maker)
+  br label %check
+check:
+  %array = phi ptr [ %new, %numpy ], [ %called, %python ]
+  %is.made = icmp ne ptr %array, null
+  br i1 %is.made, label %made, label %failed
+made:
+  %result.place = getelementptr ptr, ptr %results, i64 %number
+  store ptr %array, ptr %result.place, align 8
+  %data.place = getelementptr i8, ptr %array, i64 DATA
+  %data = load ptr, ptr %data.place, align 8
+  %pointer.place = getelementptr ptr, ptr %result.pointers, i64 %number
+  store ptr %data, ptr %pointer.place, align 8
+  %next.number = add i64 %number, 1
+  %of.next = getelementptr i64, ptr %sizes, i64 %rank
+  br label %result
+failed:
+  %left = phi i64 [ %number, %check ], [ %before, %free ]
+  %is.left = icmp ne i64 %left, 0
+  br i1 %is.left, label %free, label %give.up
+free:
+  %before = sub i64 %left, 1
+  %freed.place = getelementptr ptr, ptr %results, i64 %before
+  %freed = load ptr, ptr %freed.place, align 8
+  call void @Py_DecRef(ptr %freed)
+  br label %failed
+give.up:
+  call void @Py_DecRef(ptr %plan)
+  ret ptr null
+run:
+  %entry.place = getelementptr i64, ptr %words, i64 ENTRY
+  %entry = load ptr, ptr %entry.place, align 8
+  %arena.place = getelementptr i64, ptr %words, i64 ARENA
+  %arena.bytes = load i64, ptr %arena.place, align 8
+  %arena = alloca i8, i64 %arena.bytes, align 64
+  %arena.pointer.place = getelementptr ptr, ptr %pointers, i64 %buffers
+  store ptr %arena, ptr %arena.pointer.place, align 8
+  %keeps.place = getelementptr i64, ptr %words, i64 KEEPS_LOCK
+  %keeps = load i64, ptr %keeps.place, align 8
+  %keeps.lock = icmp ne i64 %keeps, 0
+  br i1 %keeps.lock, label %short, label %long
+short:
+  call void %entry(ptr %pointers)
+  br label %ran
+long:
+  %state = call ptr @PyEval_SaveThread()
+  call void %entry(ptr %pointers)
+  call void @PyEval_RestoreThread(ptr %state)
+  br label %ran
+ran:
+  %calls.place = getelementptr i64, ptr %words, i64 CALLS
+  %calls = load i64, ptr %calls.place, align 8
+  %one.more = add i64 %calls, 1
+  store i64 %one.more, ptr %calls.place, align 8
+  %finish.place = getelementptr i64, ptr %words, i64 FINISH
+  %finish = load ptr, ptr %finish.place, align 8
+  %as.they.are = icmp eq ptr %finish, null
+  %is.one = icmp eq i64 %outputs, 1
+  %is.array = and i1 %as.they.are, %is.one
+  br i1 %is.array, label %one, label %several
+one:
+  %only = load ptr, ptr %results, align 8
+  br label %end
+several:
+  %tuple = call ptr @PyTuple_New(i64 %outputs)
+  %has.tuple = icmp ne ptr %tuple, null
+  br i1 %has.tuple, label %fill, label %failed.tuple
+failed.tuple:
+  br label %drop
+drop:
+  %dropped = phi i64 [ 0, %failed.tuple ], [ %next.dropped, %dropping ]
+  %is.dropped = icmp ult i64 %dropped, %outputs
+  br i1 %is.dropped, label %dropping, label %end
+dropping:
+  %dropped.place = getelementptr ptr, ptr %results, i64 %dropped
+  %dropped.one = load ptr, ptr %dropped.place, align 8
+  call void @Py_DecRef(ptr %dropped.one)
+  %next.dropped = add i64 %dropped, 1
+  br label %drop
+fill:
+  %filled = phi i64 [ 0, %several ], [ %next.filled, %filling ]
+  %is.filled = icmp ult i64 %filled, %outputs
+  br i1 %is.filled, label %filling, label %full
+filling:
+  %item.place = getelementptr ptr, ptr %results, i64 %filled
+  %item = load ptr, ptr %item.place, align 8
+  %ignored = call i32 @PyTuple_SetItem(ptr %tuple, i64 %filled, ptr %item)
+  %next.filled = add i64 %filled, 1
+  br label %fill
+full:
+  br i1 %as.they.are, label %end, label %finishing
+finishing:
+  %finished = call ptr @PyObject_CallOneArg(ptr %finish, ptr %tuple)
+  call void @Py_DecRef(ptr %tuple)
+  br label %end
+end:
+  %value = phi ptr [ %only, %one ], [ null, %drop ], [ %tuple, %full ], [ %finished, %finishing ]
+  call void @Py_DecRef(ptr %plan)
+  ret ptr %value
+refuse:
+  %fallback.place = getelementptr i64, ptr %first.words, i64 FALLBACK
+  %fallback = load ptr, ptr %fallback.place, align 8
+  br i1 %by.name, label %names, label %with.self
+names:
+  %named = call i64 @PyTuple_Size(ptr %keywords)
+  br label %with.self
+with.self:
+  %more.given = phi i64 [ 0, %refuse ], [ %named, %names ]
+  %all.given = add i64 %given, %more.given
+  %places = add i64 %all.given, 1
+  %stack = alloca ptr, i64 %places, align 8
+  store ptr %self, ptr %stack, align 8
+  %others = getelementptr ptr, ptr %stack, i64 1
+  %bytes = mul i64 %all.given, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %others, ptr align 8 %objects, i64 %bytes, i1 false)
+  %positional = add i64 %given, 1
+  %answer = call ptr @PyObject_Vectorcall(ptr %fallback, ptr %stack, i64 %positional, ptr %keywords)
+  ret ptr %answer
+}
+declare ptr @llvm.stacksave.p0()
+declare void @llvm.stackrestore.p0(ptr)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
+
+_NUMBERS = {
+    "DATA": DATA,
+    "RANK": RANK,
+    "SIZES": SIZES,
+    "DTYPE": DTYPE,
+    "FLAGS": FLAGS,
+    "ROW_MAJOR": ROW_MAJOR,
+    "HEAD_WORDS": HEAD_WORDS,
+    "PLAN_AT": PLAN,
+    "FALLBACK": FALLBACK,
+    "NEXT": NEXT,
+    "ENTRY": ENTRY,
+    "CLASS": CLASS,
+    "ALLOCATE": ALLOCATE,
+    "ARENA": ARENA,
+    "INPUTS": INPUTS,
+    "OUTPUTS": OUTPUTS,
+    "FINISH": FINISH,
+    "KEEPS_LOCK": KEEPS_LOCK,
+    "CALLS": CALLS,
+    "PLAN_WORDS": PLAN_WORDS,
+}
 
 
 def direct_call_ir() -> str:
-    """LLVM IR of `PyObject *xhlo_direct_call(PyObject *plan, PyObject *const *arrays, Py_ssize_t count)`."""
-    text = _IR
-    offsets = {"DATA": DATA, "RANK": RANK, "SIZES": SIZES, "DTYPE": DTYPE, "FLAGS": FLAGS}
-    for name, value in {**offsets, "ROW_MAJOR": ROW_MAJOR, "HEAD_WORDS": HEAD_WORDS}.items():
-        text = text.replace(name, str(value))
-    return text
+    """
+    LLVM IR of `PyObject *xhlo_direct_call(PyObject *plan, PyObject *const *arrays, Py_ssize_t count)` and
+    `PyObject *xhlo_planned_call(PyObject *self, PyObject *const *arrays, Py_ssize_t count, PyObject *keywords)`.
+    """
+    return re.sub(r"\b[A-Z_]{4,}\b", lambda found: str(_NUMBERS.get(found[0], found[0])), _IR)

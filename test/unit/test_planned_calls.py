@@ -1,0 +1,232 @@
+"""Calls of executables and compiled functions that machine code answers from the arguments to the value of the call."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from copy import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xhlo
+from counting import calls
+from xhlo.targets.cpu import direct_calls
+from xhlo.targets.cpu.executable import CpuExecutable
+
+pytestmark = pytest.mark.skipif(not direct_calls.are_possible(), reason="arrays lie differently in this Python")
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+def compiled(text: str, **options: Any) -> CpuExecutable:
+    executable = xhlo.compile(text, **options)
+    assert isinstance(executable, CpuExecutable)
+    return executable
+
+
+def doubled(size: int, **options: Any) -> CpuExecutable:
+    return compiled(f"func.func @main(%x: tensor<{size}xf32>) -> tensor<{size}xf32> {{\n"
+                    f"  %0 = hlo.add %x, %x : tensor<{size}xf32>\n  return %0 : tensor<{size}xf32>\n}}",
+                    **options)  # fmt: skip
+
+
+PAIR = """func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<2xf64>) {
+  %0 = hlo.reverse %x, dims = [0] : tensor<4xf32>
+  %1 = hlo.constant dense<[1.0, 2.0]> : tensor<2xf64>
+  return %0, %1 : tensor<4xf32>, tensor<2xf64>
+}"""
+
+
+def is_answered_by_machine_code(call: Callable[[], Any]) -> bool:
+    """Whether a call is: the function that calls, and the end of the count, are the two that Python sees."""
+    return calls(call) <= 2
+
+
+# Executables.
+
+
+@pytest.mark.parametrize("size", [0, 1, 5, 16384, 100_000])
+def test_results_of_numpy_and_of_the_pool(size: int) -> None:
+    executable = doubled(size)
+    x = np.arange(size, dtype=np.float32)
+    first, second = executable(x), executable(x + 1)
+    np.testing.assert_array_equal(first, x * 2)
+    np.testing.assert_array_equal(second, x * 2 + 2)
+    assert first.flags.writeable and first.flags.c_contiguous and type(first) is np.ndarray
+
+
+def test_several_results_and_trees() -> None:
+    pair, tree = compiled(PAIR), compiled(PAIR, out_tree={"a": 0, "b": 0})
+    x = np.arange(4, dtype=np.float32)
+    for call in (lambda: pair(x), lambda: tuple(tree(x).values())):
+        a, b = call()
+        assert (a.tolist(), b.tolist(), b.dtype) == ([3, 2, 1, 0], [1, 2], np.dtype(np.float64))
+    assert type(pair(x)) is tuple and is_answered_by_machine_code(lambda: pair(x))
+
+
+def test_numpy_without_its_table_of_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(direct_calls, "_allocator", lambda: 0)
+    pair = copy(compiled(PAIR))
+    x = np.arange(4, dtype=np.float32)
+    assert is_answered_by_machine_code(lambda: pair(x))
+    assert [each.tolist() for each in pair(x)] == [[3, 2, 1, 0], [1, 2]]
+
+
+def test_memory_that_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> Any:
+        raise MemoryError("none left")
+
+    made: list[Any] = []
+
+    def first() -> Any:
+        made.append(np.empty(4, np.float32))
+        return made[-1]
+
+    monkeypatch.setattr(direct_calls, "_allocator", lambda: 0)
+    monkeypatch.setattr(direct_calls, "partial", lambda function, shape, dtype: first if shape == (4,) else none)
+    pair = copy(compiled(PAIR))
+    with pytest.raises(MemoryError, match="none left"):
+        pair(np.arange(4, dtype=np.float32))
+    count = sys.getrefcount(made[0])
+    assert count == 2, "the result that was made before is freed"
+
+
+def test_an_executable_is_freed_with_its_last_reference() -> None:
+    executable = copy(doubled(3))
+    x = np.ones(3, np.float32)
+    executable(x)
+    gc.collect()
+    gc.disable()
+    try:
+        seen = weakref.ref(executable)
+        del executable
+        assert seen() is None
+    finally:
+        gc.enable()
+
+
+def test_nothing_is_left_of_a_call() -> None:
+    executable, tree = doubled(7), compiled(PAIR, out_tree=[0, 0])
+    x, y = np.ones(7, np.float32), np.ones(4, np.float32)
+
+    def counts() -> tuple[int, ...]:
+        plans = executable._plan, tree._plan  # pyright: ignore[reportPrivateUsage]
+        gc.collect()
+        return *map(sys.getrefcount, (x, y, x.dtype, np.ndarray, *plans)), sys.getallocatedblocks()
+
+    for _ in range(20):
+        executable(x), tree(y)
+    before = counts()
+    for _ in range(1000):
+        executable(x), tree(y)
+        with pytest.raises(TypeError):
+            executable(y)
+    after = counts()
+    assert all(abs(now - then) < 500 for now, then in zip(after, before, strict=True)), (before, after)
+
+
+def test_a_method_looks_like_the_one_that_python_defines() -> None:
+    executable = doubled(3)
+    assert str(inspect.signature(executable)) == "(*arguments, out=None, **named)"
+    method = executable.__call__
+    del executable
+    assert method(np.ones(3, np.float32)).tolist() == [2, 2, 2]
+    with pytest.raises(TypeError):
+        CpuExecutable.__call__(X, X)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(SystemError):
+        object.__new__(CpuExecutable)(X)
+
+
+# Compiled functions.
+
+
+def test_what_machine_code_answers_of_a_compiled_function() -> None:
+    function = xhlo.jit(lambda x, y=3.0: (x * y, {"sum": x.sum(), "constant": 5}))
+    expected = X * 3, X.sum()
+    for _ in range(3):
+        product, rest = function(X)
+        np.testing.assert_array_equal(product, expected[0])
+        assert rest == {"sum": expected[1], "constant": 5} and list(rest) == ["sum", "constant"]
+    one = xhlo.jit(lambda x: x + 1)
+    one(X), one(X)
+    assert is_answered_by_machine_code(lambda: one(X))
+    for given in (X.T.copy().T, X[:, ::-1], X[:1], X.astype(np.int16), 2.5):
+        assert not is_answered_by_machine_code(lambda given=given: one(given))
+        np.testing.assert_array_equal(one(given), given + 1)
+    np.testing.assert_array_equal(one(x=X), X + 1)
+
+
+def test_counts_of_calls_are_of_all_calls() -> None:
+    function = xhlo.jit(lambda x: x + 1)
+    for size in (2, 3, 2, 2, 3, 2, 2):
+        function(np.ones(size))
+    assert function.cache_info() == (5, 2, 2)
+    assert [line.split()[-2] for line in function.explain().splitlines()] == ["5", "2"]
+    function.cache_clear()
+    assert function.cache_info() == (0, 0, 0)
+    np.testing.assert_array_equal(function(np.ones(2)), np.full(2, 2.0))
+    assert function.cache_info() == (0, 1, 1)
+
+
+@pytest.mark.filterwarnings("ignore:.*is compiled for the 9th time")
+def test_more_combinations_than_machine_code_tries() -> None:
+    function = xhlo.jit(lambda x: x * 2)
+    arrays = [np.arange(size, dtype=np.float64) for size in range(12)]
+    for _ in range(3):
+        for x in arrays:
+            np.testing.assert_array_equal(function(x), x * 2)
+    by_machine = [is_answered_by_machine_code(lambda x=x: function(x)) for x in arrays]
+    assert by_machine == [True] * 8 + [False] * 4
+    assert function.cache_info().currsize == 12
+
+
+def test_static_and_donated_arguments_are_left_to_python() -> None:
+    power = xhlo.jit(lambda x, n: x**n, static_argnames="n")
+    step = xhlo.jit(lambda x: x + 1, donate_argnames="x")
+    for _ in range(3):
+        np.testing.assert_array_equal(power(X, 2), X * X)
+        np.testing.assert_array_equal(power(X, 3), X**3)
+        np.testing.assert_array_equal(step(X.copy()), X + 1)
+
+
+def test_threads_while_executables_are_forgotten() -> None:
+    function = xhlo.jit(lambda x: (x * 2).sum(0))
+    arrays = [np.full((40, size), size, np.float64) for size in (3, 5, 7)]
+    wrong: list[int] = []
+
+    def work() -> None:
+        for turn in range(150):
+            x = arrays[turn % 3]
+            if function(x).tolist() != [80.0 * x.shape[1]] * x.shape[1]:
+                wrong.append(turn)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(5):
+        function.cache_clear()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_methods_and_calls_in_other_functions() -> None:
+    inner = xhlo.jit(lambda x: x * 2)
+    inner(X), inner(X)
+    outer = xhlo.jit(lambda x: inner(x) + 1)
+    np.testing.assert_array_equal(outer(X), X * 2 + 1)
+
+    class Model:
+        weight = 3.0
+
+        @xhlo.jit(static_argnames="self")
+        def apply(self, x: Any) -> Any:
+            return x * self.weight
+
+    np.testing.assert_array_equal(Model().apply(X), X * 3)
