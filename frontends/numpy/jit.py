@@ -137,10 +137,6 @@ class Compiled:
         return tree
 
 
-def _is_array(given: Any) -> bool:
-    return type(given) is np.ndarray
-
-
 def _described(leaf: Any) -> str:
     if hasattr(leaf, "dtype"):
         return f"{leaf.dtype}[{', '.join(map(str, leaf.shape))}]"
@@ -157,6 +153,10 @@ def _key(leaf: Any) -> Any:
     if hasattr(leaf, "dtype"):
         return leaf.dtype, leaf.shape
     return type(leaf)
+
+
+_PLANNED = frozenset((np.ndarray, float, int))
+"""The classes of arguments that machine code takes."""
 
 
 @dataclass(frozen=True)
@@ -214,22 +214,24 @@ class JitFunction(CalledDirectly):
             self._hits += 1
             found, leaves = known
             leaves = [one if type(one) is np.ndarray else np.asarray(one) for one in leaves]
-            if found.plan is None and not kwargs and all(map(_is_array, args)):
-                self._plan_calls(found)
+            if found.plan is None and not kwargs:
+                self._plan_calls(found, args)
         found.slow_calls += 1
         outputs = found.run(*leaves)
         if found.is_one_array:
             return outputs
         return found.tree(outputs if isinstance(outputs, tuple) else (outputs,))
 
-    def _plan_calls(self, found: Compiled) -> None:
-        """Let machine code answer calls with the arrays of a combination, if their program allows that."""
-        executable = found.executable
+    def _plan_calls(self, found: Compiled, args: Sequence[Any]) -> None:
+        """Let machine code answer calls like this one, if it has but arrays and numbers and their program allows it."""
+        executable, kinds = found.executable, list(map(type, args))
         if self._options.static or found.donated or not isinstance(executable, CpuExecutable):
+            return
+        if not _PLANNED.issuperset(kinds):
             return
         with self._lock:
             if found.plan is None and self._plans < MOST_PLANS:
-                found.plan = executable.add_plan_to(self, None if found.is_one_array else found.tree)
+                found.plan = executable.add_plan_to(self, None if found.is_one_array else found.tree, kinds)
                 self._plans += found.plan is not None
 
     def _found(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Compiled, Sequence[Any]]:

@@ -18,7 +18,22 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...hlo_dialect.arrays import Array, ArrayType
-from .runtime.direct_call import CALLS, DATA, DTYPE, FLAGS, PLAN, PYTHON, RANK, ROW_MAJOR, SIZES
+from .runtime.direct_arguments import (
+    ARRAYS,
+    DATA,
+    DTYPE,
+    F32,
+    F64,
+    FLAGS,
+    FLOATS,
+    I32,
+    I64,
+    INTEGERS,
+    RANK,
+    ROW_MAJOR,
+    SIZES,
+)
+from .runtime.direct_call import CALLS, PLAN, PYTHON
 
 MOST_ON_STACK = 32 << 10
 """The largest arena in bytes that lies on the stack of the thread that calls."""
@@ -107,6 +122,33 @@ class Plan(bytearray):
         return struct.unpack_from("q", self, 8 * CALLS)[0]
 
 
+_STORED = {"float32": F32, "float64": F64, "int32": I32, "int64": I64}
+"""How Python's numbers are stored for arguments of these types."""
+
+_CLASSES = id(np.ndarray), id(float), id(int)
+
+
+def takes(type_: ArrayType) -> int:
+    """The bits of what a call takes for an argument: an array, or for one without dimensions a number that fits."""
+    stored = _STORED.get(type_.dtype.name, 0) if not type_.shape else 0
+    if not stored:
+        return ARRAYS
+    return ARRAYS | INTEGERS | stored | (FLOATS if type_.dtype.kind == "f" else 0)
+
+
+def takes_kind(type_: ArrayType, kind: type) -> int:
+    """The bits of an argument for which only that class is taken; 0 if machine code does not take it."""
+    if kind is np.ndarray:
+        return ARRAYS
+    stored = _STORED.get(type_.dtype.name, 0)
+    bit = {float: FLOATS, int: INTEGERS}.get(kind, 0)
+    return bit and stored and bit | stored
+
+
+def _words(takes: int, type_: ArrayType) -> tuple[int, ...]:
+    return takes, id(type_.dtype), len(type_.shape), *type_.shape
+
+
 @dataclass(frozen=True)
 class Result:
     """A result of a planned call."""
@@ -123,6 +165,8 @@ class Program:
     entry: int
     arena_bytes: int
     inputs: Sequence[ArrayType]
+    takes: Sequence[int]
+    """The bits of what is taken for each."""
     results: Sequence[Result]
     is_short: bool
     """Whether a run takes so little time that other threads of Python may wait for it."""
@@ -146,7 +190,7 @@ class CalledDirectly:
         super().__init_subclass__()
         call = vars(cls).get("__call__")
         if call is not None:
-            cls._called = cls, call, Plan((id(call), 0, 0, 0, 0, 0, NEVER, 0, 0, 0, 0), (call,))
+            cls._called = cls, call, Plan((id(call), *[0] * 4, NEVER, *[0] * 7), (call,))
 
     def forget_plans(self) -> None:
         """Leave all calls to Python."""
@@ -170,17 +214,18 @@ class CalledDirectly:
 def _planned(call: Callable[..., Any], after: Plan, program: Program, finish: Callable[[Any], Any] | None) -> Plan:
     """A plan that is tried before another."""
     allocator = _allocator()
-    words = [id(call), id(after), program.entry, id(np.ndarray), allocator, program.arena_bytes]
+    words = [id(call), id(after), program.entry, allocator, program.arena_bytes]
     words += [len(program.inputs), len(program.results), 0 if finish is None else id(finish), program.is_short, 0]
+    words += _CLASSES
     makers: list[object] = []
-    for each in program.inputs:
-        words += (id(each.dtype), len(each.shape), *each.shape)
+    for taken, each in zip(program.takes, program.inputs, strict=True):
+        words += _words(taken, each)
     for result in program.results:
         type_, maker = result.type, result.maker
         if maker is None and not allocator:
             maker = partial(np.empty, type_.shape, type_.dtype)
         makers.append(maker)
-        words += (0 if maker is None else id(maker), id(type_.dtype), len(type_.shape), *type_.shape)
+        words += _words(0 if maker is None else id(maker), type_)
     return Plan(words, (call, after, finish, program, makers))
 
 
@@ -197,16 +242,20 @@ def _let_call(kind: type, method: int, call: Callable[..., Any]) -> None:
     type.__setattr__(kind, "__call__", _make_method(kind, ctypes.byref(_METHODS[-1])))
 
 
-def direct_call(function: int, entry: int, arrays: Sequence[ArrayType], arena_bytes: int) -> Callable[..., bool]:
+def direct_call(
+    function: int, entry: int, inputs: Sequence[ArrayType], outputs: Sequence[ArrayType], arena_bytes: int
+) -> Callable[..., bool]:
     """
-    A function that runs a program on arrays, its arguments and then its results, of exactly these types and row-major,
-    and returns True; for anything else it returns False and does nothing.
+    A function that runs a program on its arguments and then its results, arrays of exactly these types and row-major,
+    or for arguments numbers that fit, and returns True; for anything else it returns False and does nothing.
 
     `function`: the address of the machine code. `entry`: that of the program. Both must outlive the result.
     """
-    words = [entry, id(np.ndarray), arena_bytes, len(arrays)]
-    for each in arrays:
-        words += (id(each.dtype), len(each.shape), *each.shape)
+    words = [entry, *_CLASSES, arena_bytes, len(inputs) + len(outputs)]
+    for each in inputs:
+        words += _words(takes(each), each)
+    for each in outputs:
+        words += _words(ARRAYS, each)
     return _make(_definition(function), struct.pack(f"{len(words)}q", *words), None)
 
 

@@ -20,7 +20,7 @@ from ..program.executable import Executable, overlaps
 from ..program.facts import Facts, Kernel
 from ..program.signature import Signature
 from .callbacks import Callbacks
-from .direct_calls import MOST_ON_STACK, CalledDirectly, Plan, Program, Result, direct_call
+from .direct_calls import MOST_ON_STACK, CalledDirectly, Plan, Program, Result, direct_call, takes, takes_kind
 from .image import Image
 from .interrupts import run_interruptibly
 from .memory import POOL, SMALL, Block, array_maker, new_array
@@ -70,28 +70,36 @@ class CpuExecutable(Executable, CalledDirectly):
         if self.add_plan_to(self, self._unflatten) is not None:
             function = _engine().direct_call
             assert function is not None
-            arrays = (*self.facts.inputs, *self.facts.outputs)
-            self._direct = direct_call(function, self.entry, arrays, self.facts.arena_bytes)
+            facts = self.facts
+            self._direct = direct_call(function, self.entry, facts.inputs, facts.outputs, facts.arena_bytes)
 
-    def add_plan_to(self, called: CalledDirectly, finish: Callable[[Any], Any] | None) -> Plan | None:
+    def add_plan_to(
+        self, called: CalledDirectly, finish: Callable[[Any], Any] | None, kinds: Sequence[type] | None = None
+    ) -> Plan | None:
         """
-        Let machine code answer calls of an object with arrays that the program takes. None if its run does more than to
-        call the entry.
+        Let machine code answer calls of an object with arrays that the program takes, or numbers that fit; of exactly
+        these classes, if they are given. None if it cannot, or a run does more than to call the entry.
         """
-        method, program = _engine().planned_call, self._direct_program()
+        method, program = _engine().planned_call, self._direct_program(kinds)
         return None if method is None or program is None else called.add_plan(method, program, finish)
 
-    def _direct_program(self) -> Program | None:
+    def _direct_program(self, kinds: Sequence[type] | None) -> Program | None:
         """The program as machine code calls it directly; None if its run does more than to call the entry."""
         facts = self.facts
         if facts.arena_bytes > MOST_ON_STACK or facts.donated or not self.runs_alone:
+            return None
+        if kinds is None:
+            taken = list(map(takes, facts.inputs))
+        else:
+            taken = list(map(takes_kind, facts.inputs, kinds))
+        if not all(taken):
             return None
         results = [
             Result(type_, array_maker(*output) if output[2] >= SMALL else None)
             for type_, output in zip(facts.outputs, self._outputs, strict=True)
         ]
         is_short = not facts.loops and estimated_seconds(facts) < SHORT
-        return Program(self.entry, facts.arena_bytes, facts.inputs, results, is_short, self._keep_alive)
+        return Program(self.entry, facts.arena_bytes, facts.inputs, taken, results, is_short, self._keep_alive)
 
     @property
     def only_computes(self) -> bool:
@@ -183,6 +191,10 @@ class CpuExecutable(Executable, CalledDirectly):
         return places
 
     def compute(self, arguments: Sequence[Any], memory: Sequence[Array] | None) -> Sequence[Array]:
+        if self._direct is not None and memory is None:
+            found = self._memory(())
+            if self._direct(*arguments, *found):
+                return found
         arrays = [host_array(argument, i, self.facts.inputs[i]) for i, argument in enumerate(arguments)]
         outputs = self._memory(arrays) if memory is None else self._memory_at(arrays, memory)
         self._run([*map(address_of, arrays), *map(address_of, outputs)], (arrays, outputs))

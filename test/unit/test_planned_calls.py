@@ -143,6 +143,62 @@ def test_a_method_looks_like_the_one_that_python_defines() -> None:
         object.__new__(CpuExecutable)(X)
 
 
+# Numbers.
+
+
+def one_number(type_: str) -> CpuExecutable:
+    return compiled(f"func.func @main(%x: tensor<{type_}>) -> tensor<{type_}> {{\n"
+                    f"  %0 = hlo.add %x, %x : tensor<{type_}>\n  return %0 : tensor<{type_}>\n}}")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("type_", "dtype", "values"),
+    [
+        ("f32", np.float32, (1.1, -0.0, np.inf, -np.inf, np.nan, 3e38 / 2, 1e-42, 7, -3, 2**62 + 2**38)),
+        ("f64", np.float64, (1.1, -0.0, np.inf, np.nan, 8e307, 5e-324, 7, 2**53 + 1, -(2**63))),
+        ("i32", np.int32, (0, 1, 2**30 - 1, -(2**30))),
+        ("i64", np.int64, (0, 1, 2**62 - 1, -(2**62))),
+    ],
+)
+def test_numbers_of_python(type_: str, dtype: Any, values: tuple[Any, ...]) -> None:
+    executable = one_number(type_)
+    for value in values:
+        assert is_answered_by_machine_code(lambda value=value: executable(value))
+        expected = np.array(value).astype(dtype)
+        for found in (executable(value), executable(x=value), executable(expected)):
+            assert (found.dtype, found.shape) == (expected.dtype, ())
+            assert found.tobytes() == np.asarray(expected + expected).tobytes() or np.isnan(value)
+
+
+@pytest.mark.parametrize(
+    ("type_", "values"),
+    [("f32", (True, 1j, "1", None)), ("i32", (1.0, True, 2**31, -(2**31) - 1, 2**70)), ("i64", (2**63, 1.5, False))],
+)
+def test_numbers_that_do_not_fit(type_: str, values: tuple[Any, ...]) -> None:
+    executable = one_number(type_)
+    for value in values:
+        with pytest.raises(TypeError, match="argument 0"):
+            executable(value)
+
+
+def test_a_number_that_overflows_is_a_warning() -> None:
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        assert one_number("f32")(1e300) == np.inf
+    assert one_number("f64")(2**64) == 2.0**65
+
+
+def test_numbers_and_arrays_are_different_combinations() -> None:
+    function = xhlo.jit(lambda x, s: x * s)
+    x = np.arange(4, dtype=np.float32)
+    scales = (2.5, 3, np.array(2.5), np.float32(0.5), True)
+    for scale in scales * 3:
+        expected = x * scale
+        found = function(x, scale)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+    assert [is_answered_by_machine_code(lambda s=s: function(x, s)) for s in scales] == [True] * 3 + [False] * 2
+
+
 # Compiled functions.
 
 
@@ -155,8 +211,10 @@ def test_what_machine_code_answers_of_a_compiled_function() -> None:
         assert rest == {"sum": expected[1], "constant": 5} and list(rest) == ["sum", "constant"]
     one = xhlo.jit(lambda x: x + 1)
     one(X), one(X)
+    one(2.5), one(2.5)
+    assert is_answered_by_machine_code(lambda: one(2.5)) and one(2.5) == 3.5
     assert is_answered_by_machine_code(lambda: one(X))
-    for given in (X.T.copy().T, X[:, ::-1], X[:1], X.astype(np.int16), 2.5):
+    for given in (X.T.copy().T, X[:, ::-1], X[:1], X.astype(np.int16), np.float32(2.5), True):
         assert not is_answered_by_machine_code(lambda given=given: one(given))
         np.testing.assert_array_equal(one(given), given + 1)
     np.testing.assert_array_equal(one(x=X), X + 1)

@@ -1,16 +1,16 @@
 """
 LLVM IR of the shortest ways from a call in Python to a program: the functions that Python calls are machine code, which
-looks at the arrays itself.
-
-It reads NumPy's arrays as compiled extensions do, by the fields of `PyArrayObject_fields`; where they lie differently
-the functions are not used (`targets/cpu/direct_calls.py`).
+looks at the arguments itself (`direct_arguments.py`).
 """
 
 from __future__ import annotations
 
 import re
 
+from .direct_arguments import ARGUMENT_FUNCTIONS, ARGUMENT_NUMBERS, ARGUMENTS_IR
+
 PYTHON = (
+    *ARGUMENT_FUNCTIONS,
     "PyBool_FromLong",
     "PyByteArray_AsString",
     "PyBytes_AsString",
@@ -34,17 +34,12 @@ SYMBOL = "xhlo_direct_call"
 METHOD = "xhlo_planned_call"
 """The method that makes the results itself: a call of an object whose programs it knows."""
 
-DATA, RANK, SIZES, DTYPE, FLAGS = 16, 24, 32, 56, 64
-"""The offsets in bytes of an array's fields."""
+HEAD_WORDS = 6
+"""The 64-bit words of a direct call's plan before its arrays: the entry, the three classes of arguments, the bytes of
+the arena, the number of arrays."""
 
-ROW_MAJOR = 0x101
-"""NumPy's flags of an array that is row-major and aligned."""
-
-HEAD_WORDS = 4
-"""The 64-bit words of a direct call's plan before its arrays: the entry, the class of arrays, the bytes of the arena,
-the arrays."""
-
-FALLBACK, NEXT, ENTRY, CLASS, ALLOCATE, ARENA, INPUTS, OUTPUTS, FINISH, KEEPS_LOCK, CALLS, PLAN_WORDS = range(12)
+FALLBACK, NEXT, ENTRY, ALLOCATE, ARENA, INPUTS, OUTPUTS, FINISH, KEEPS_LOCK, CALLS, CLASSES = range(11)
+PLAN_WORDS = CLASSES + 3
 """The 64-bit words of a method's plan before its arrays, and their number."""
 
 PLAN = 16
@@ -66,106 +61,27 @@ declare i64 @PyTuple_Size(ptr)
 declare void @Py_DecRef(ptr)
 declare void @Py_IncRef(ptr)
 
-; Whether an object is an array of the class, row-major and aligned, of the wanted dtype, rank and sizes.
-define internal i1 @xhlo_is_planned(ptr %object, ptr %class, ptr %wanted) alwaysinline nounwind {
-start:
-  %its.class.place = getelementptr i8, ptr %object, i64 8
-  %its.class = load ptr, ptr %its.class.place, align 8
-  %is.array = icmp eq ptr %its.class, %class
-  br i1 %is.array, label %compare, label %no
-compare:
-  %dtype.place = getelementptr i8, ptr %object, i64 DTYPE
-  %dtype = load i64, ptr %dtype.place, align 8
-  %wanted.dtype = load i64, ptr %wanted, align 8
-  %same.dtype = icmp eq i64 %dtype, %wanted.dtype
-  %flags.place = getelementptr i8, ptr %object, i64 FLAGS
-  %flags = load i32, ptr %flags.place, align 4
-  %both = and i32 %flags, ROW_MAJOR
-  %row.major = icmp eq i32 %both, ROW_MAJOR
-  %rank.place = getelementptr i8, ptr %object, i64 RANK
-  %short.rank = load i32, ptr %rank.place, align 4
-  %rank = sext i32 %short.rank to i64
-  %wanted.rank.place = getelementptr i64, ptr %wanted, i64 1
-  %wanted.rank = load i64, ptr %wanted.rank.place, align 8
-  %same.rank = icmp eq i64 %rank, %wanted.rank
-  %first = and i1 %same.dtype, %row.major
-  %alike = and i1 %first, %same.rank
-  %sizes.place = getelementptr i8, ptr %object, i64 SIZES
-  %sizes = load ptr, ptr %sizes.place, align 8
-  %wanted.sizes = getelementptr i64, ptr %wanted, i64 2
-  br i1 %alike, label %size, label %no
-size:
-  %dimension = phi i64 [ 0, %compare ], [ %next.dimension, %same ]
-  %is.size = icmp ult i64 %dimension, %rank
-  br i1 %is.size, label %same, label %yes
-same:
-  %size.place = getelementptr i64, ptr %sizes, i64 %dimension
-  %one = load i64, ptr %size.place, align 8
-  %wanted.size.place = getelementptr i64, ptr %wanted.sizes, i64 %dimension
-  %other = load i64, ptr %wanted.size.place, align 8
-  %next.dimension = add i64 %dimension, 1
-  %same.size = icmp eq i64 %one, %other
-  br i1 %same.size, label %size, label %no
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}
-
-; Puts the addresses of the elements of arrays into %pointers and gives the words after theirs, or null if they are not
-; as planned.
-define internal ptr @xhlo_addresses(ptr %objects, i64 %count, ptr %class, ptr %arrays, ptr %pointers) alwaysinline
-    nounwind {
-start:
-  br label %array
-array:
-  %number = phi i64 [ 0, %start ], [ %next.number, %planned ]
-  %wanted = phi ptr [ %arrays, %start ], [ %next.wanted, %planned ]
-  %more = icmp ult i64 %number, %count
-  br i1 %more, label %look, label %done
-look:
-  %object.place = getelementptr ptr, ptr %objects, i64 %number
-  %object = load ptr, ptr %object.place, align 8
-  %fits = call i1 @xhlo_is_planned(ptr %object, ptr %class, ptr %wanted)
-  br i1 %fits, label %planned, label %no
-planned:
-  %data.place = getelementptr i8, ptr %object, i64 DATA
-  %data = load ptr, ptr %data.place, align 8
-  %pointer.place = getelementptr ptr, ptr %pointers, i64 %number
-  store ptr %data, ptr %pointer.place, align 8
-  %rank.place = getelementptr i64, ptr %wanted, i64 1
-  %rank = load i64, ptr %rank.place, align 8
-  %words = add i64 %rank, 2
-  %next.wanted = getelementptr i64, ptr %wanted, i64 %words
-  %next.number = add i64 %number, 1
-  br label %array
-done:
-  ret ptr %wanted
-no:
-  ret ptr null
-}
-
-; A function of Python (METH_FASTCALL) whose own object is the plan, as bytes: the entry of a program, the class of
-; arrays, the bytes of the arena, the number of arrays, then of each its dtype, rank and sizes. True if the given
-; arrays, arguments and results, are as planned: then the program has run on them. False if they are not, and nothing
-; has run.
+; A function of Python (METH_FASTCALL) whose own object is the plan, as bytes: the entry of a program, the classes of
+; arrays and numbers, the bytes of the arena, the number of arrays, then the words of each. True if the given arrays,
+; arguments and results, are as planned: then the program has run on them. False if they are not, and nothing has run.
 define ptr @xhlo_direct_call(ptr %self, ptr %objects, i64 %given) nounwind {
 start:
   %plan = call ptr @PyBytes_AsString(ptr %self)
   %entry = load ptr, ptr %plan, align 8
-  %class.place = getelementptr i64, ptr %plan, i64 1
-  %class = load ptr, ptr %class.place, align 8
-  %arena.place = getelementptr i64, ptr %plan, i64 2
+  %classes = getelementptr i64, ptr %plan, i64 1
+  %arena.place = getelementptr i64, ptr %plan, i64 4
   %arena.bytes = load i64, ptr %arena.place, align 8
-  %count.place = getelementptr i64, ptr %plan, i64 3
+  %count.place = getelementptr i64, ptr %plan, i64 5
   %count = load i64, ptr %count.place, align 8
   %slots = add i64 %count, 1
   %pointers = alloca ptr, i64 %slots, align 8
+  %places = alloca i64, i64 %count, align 8
   %arrays = getelementptr i64, ptr %plan, i64 HEAD_WORDS
   %as.many = icmp eq i64 %given, %count
   br i1 %as.many, label %look, label %refuse
 look:
-  %after = call ptr @xhlo_addresses(ptr %objects, i64 %count, ptr %class, ptr %arrays, ptr %pointers)
+  %after = call ptr @xhlo_addresses(ptr %objects, i64 %count, ptr %classes, ptr %arrays, ptr %pointers,
+                                   ptr %places)
   %fit = icmp ne ptr %after, null
   br i1 %fit, label %run, label %refuse
 run:
@@ -183,9 +99,9 @@ refuse:
 }
 
 ; A method of Python (METH_FASTCALL | METH_KEYWORDS) of objects that have a plan: calls with positional arguments that
-; are arrays as planned run the program, on results that are made here. Its plan, a bytearray, has the next plan, which
-; is tried if the arrays are not as planned. After the last one, and for keywords, the object's function in Python is
-; called with all arguments.
+; are arrays or numbers as planned run the program, on results that are made here. Its plan, a bytearray, has the next
+; plan, which is tried if they are not as planned. After the last one, and for keywords, the object's function in Python
+; is called with all arguments.
 define ptr @xhlo_planned_call(ptr %self, ptr %objects, i64 %given, ptr %keywords) nounwind {
 start:
   %plan.place = getelementptr i8, ptr %self, i64 PLAN_AT
@@ -212,16 +128,17 @@ another:
   %is.last = icmp eq ptr %next.plan, null
   br i1 %is.last, label %refuse, label %try
 look:
-  %class.place = getelementptr i64, ptr %words, i64 CLASS
-  %class = load ptr, ptr %class.place, align 8
+  %classes = getelementptr i64, ptr %words, i64 CLASSES
   %outputs.place = getelementptr i64, ptr %words, i64 OUTPUTS
   %outputs = load i64, ptr %outputs.place, align 8
   %saved = call ptr @llvm.stacksave.p0()
   %buffers = add i64 %inputs, %outputs
   %slots = add i64 %buffers, 1
   %pointers = alloca ptr, i64 %slots, align 8
+  %places = alloca i64, i64 %inputs, align 8
   %arrays = getelementptr i64, ptr %words, i64 PLAN_WORDS
-  %after = call ptr @xhlo_addresses(ptr %objects, i64 %inputs, ptr %class, ptr %arrays, ptr %pointers)
+  %after = call ptr @xhlo_addresses(ptr %objects, i64 %inputs, ptr %classes, ptr %arrays, ptr %pointers,
+                                   ptr %places)
   %fit = icmp ne ptr %after, null
   br i1 %fit, label %begin.results, label %unfit
 unfit:
@@ -233,6 +150,7 @@ begin.results:
   %result.pointers = getelementptr ptr, ptr %pointers, i64 %inputs
   %allocate.place = getelementptr i64, ptr %words, i64 ALLOCATE
   %allocate = load ptr, ptr %allocate.place, align 8
+  %class = load ptr, ptr %classes, align 8
   br label %result
 result:
   %number = phi i64 [ 0, %begin.results ], [ %next.number, %made ]
@@ -363,8 +281,8 @@ names:
 with.self:
   %more.given = phi i64 [ 0, %refuse ], [ %named, %names ]
   %all.given = add i64 %given, %more.given
-  %places = add i64 %all.given, 1
-  %stack = alloca ptr, i64 %places, align 8
+  %with.it = add i64 %all.given, 1
+  %stack = alloca ptr, i64 %with.it, align 8
   store ptr %self, ptr %stack, align 8
   %others = getelementptr ptr, ptr %stack, i64 1
   %bytes = mul i64 %all.given, 8
@@ -379,18 +297,11 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
 
 _NUMBERS = {
-    "DATA": DATA,
-    "RANK": RANK,
-    "SIZES": SIZES,
-    "DTYPE": DTYPE,
-    "FLAGS": FLAGS,
-    "ROW_MAJOR": ROW_MAJOR,
     "HEAD_WORDS": HEAD_WORDS,
     "PLAN_AT": PLAN,
     "FALLBACK": FALLBACK,
     "NEXT": NEXT,
     "ENTRY": ENTRY,
-    "CLASS": CLASS,
     "ALLOCATE": ALLOCATE,
     "ARENA": ARENA,
     "INPUTS": INPUTS,
@@ -398,7 +309,9 @@ _NUMBERS = {
     "FINISH": FINISH,
     "KEEPS_LOCK": KEEPS_LOCK,
     "CALLS": CALLS,
+    "CLASSES": CLASSES,
     "PLAN_WORDS": PLAN_WORDS,
+    **ARGUMENT_NUMBERS,
 }
 
 
@@ -407,4 +320,4 @@ def direct_call_ir() -> str:
     LLVM IR of `PyObject *xhlo_direct_call(PyObject *plan, PyObject *const *arrays, Py_ssize_t count)` and
     `PyObject *xhlo_planned_call(PyObject *self, PyObject *const *arrays, Py_ssize_t count, PyObject *keywords)`.
     """
-    return re.sub(r"\b[A-Z_]{4,}\b", lambda found: str(_NUMBERS.get(found[0], found[0])), _IR)
+    return re.sub(r"\b[A-Z][A-Z0-9_]{2,}\b", lambda found: str(_NUMBERS.get(found[0], found[0])), ARGUMENTS_IR + _IR)
