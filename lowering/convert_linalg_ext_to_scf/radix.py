@@ -45,6 +45,12 @@ def put_before(builder: LoopBuilder, counts: SSAValue, place: Index, before: SSA
     return builder.on(before) + own
 
 
+SHORT_DIGIT = 8
+"""Bits of a digit whose counts fit into the first-level cache several times."""
+
+LONG_DIGIT = 11
+"""Bits of a digit of long keys: each is a pass over the row."""
+
 Key: TypeAlias = Callable[[Sequence[SSAValue]], SSAValue]
 """The key of an element."""
 
@@ -57,11 +63,8 @@ class Radix:
     length: Index
     key: Key
     width: int
-
-    @property
-    def bits(self) -> int:
-        """Bits per digit, chosen so that the number of digits is 1 or even."""
-        return 11 if self.width > 32 else 8
+    bits: int
+    """Bits per digit; the number of digits is 1 or even."""
 
     @property
     def size(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
@@ -31,6 +31,9 @@ LEAST_PART = 1 << 14
 
 MOST_PARTS = 16
 """The most parts of a row: tasks count the next digit for each of them."""
+
+LEAST_OF_LONG_KEYS = 4
+"""The least parts of a row with keys of more than 32 bits: their short digits take up to a third longer in all."""
 
 
 @dataclass(frozen=True)
@@ -173,11 +176,12 @@ def sort_in_parts(rows: KeyRows) -> bool:
 
     A task that moves its part by a digit counts the next one, for each part of the row that an element goes to.
     """
-    builder, (_, length, inner), elements = rows.builder, rows.shape, rows.elements
-    parts, radix = Parts.of(rows.tasks, length), elements.radix(builder, length)
-    # Counts of longer digits, for each part, do not fit into the first-level cache: two tasks take as long as one.
-    if parts.parts == 1 or radix.width > 32:
+    builder, (_, length, inner), parts = rows.builder, rows.shape, Parts.of(rows.tasks, rows.shape[1])
+    if parts.parts < (LEAST_OF_LONG_KEYS if rows.elements.key_type.width.data > 32 else 2):
         return False
+    # Counts of longer digits, for each part, do not fit into the first-level cache.
+    rows = replace(rows, in_parts=True)
+    radix = rows.elements.radix(builder, length)
     away, homes = rows.copies(), rows.homes
     second = rows.copies() if inner > 1 else homes
     lines = [(second, away)[number % 2] for number in range(radix.digits + 1)]

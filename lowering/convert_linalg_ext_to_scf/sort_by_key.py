@@ -24,7 +24,7 @@ from ..convert_contractions_to_vector.shared_function import call_known, call_or
 from ..loop_nests.kernel_builder import Index
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.scalar_block import ScalarBlock
-from .radix import Line, Radix
+from .radix import LONG_DIGIT, SHORT_DIGIT, Line, Radix
 from .sort_vectors import SORT_PLACES, KeySort, sort_keys
 
 RADIX_LENGTH = 128
@@ -67,6 +67,8 @@ class Elements:
     """The components."""
     are_columns: bool
     """Whether the elements of a row are apart in memory."""
+    in_parts: bool = False
+    """Whether several tasks sort a row, each with counts of its own."""
 
     @property
     def key_type(self) -> IntegerType:
@@ -74,7 +76,8 @@ class Elements:
 
     def radix(self, builder: LoopBuilder, length: Index) -> Radix:
         width = self.key_type.width.data
-        return Radix(builder, length, lambda values: builder.inline(self.key.block, values)[0], width)
+        bits = LONG_DIGIT if width > 32 and not self.in_parts else SHORT_DIGIT
+        return Radix(builder, length, lambda values: builder.inline(self.key.block, values)[0], width, bits)
 
     def take(self, parameters: Sequence[SSAValue]) -> tuple[Sequence[SSAValue], Sequence[SSAValue]]:
         """The buffers of the components, from the front of some parameters, and the others."""
@@ -167,6 +170,8 @@ class KeyRows:
     shape: tuple[int, int, int]
     """The sizes before the sorted dimension, its length, the sizes after it."""
     tasks: int
+    in_parts: bool = False
+    """Whether several tasks sort a row."""
 
     @property
     def kernel(self) -> func.FuncOp:
@@ -190,7 +195,8 @@ class KeyRows:
 
     @property
     def elements(self) -> Elements:
-        return Elements(ScalarBlock.of(self.op.regions[0].block), len(self.op.outputs), self.shape[2] > 1)
+        key = ScalarBlock.of(self.op.regions[0].block)
+        return Elements(key, len(self.op.outputs), self.shape[2] > 1, self.in_parts)
 
     def home(self, row: Index) -> Line:
         """A row of the results."""

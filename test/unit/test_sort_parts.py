@@ -14,10 +14,12 @@ from xhlo.lowering.convert_linalg_ext_to_scf.radix_parts import Parts
 from xhlo.targets.cpu.target import CPU
 from xhlo.targets.program.lowering import Lowering
 
+FLOATS = ("bf16", "f32", "f64")
+
 
 def program(keys: Any, places: Any, axis: int, direction: str) -> str:
     element = next(name for name, dtype in DTYPES.items() if dtype == keys.dtype)
-    kind = ", TOTALORDER" if element in ("f32", "bf16") else ""
+    kind = ", TOTALORDER" if element in FLOATS else ""
     x, i = type_of(keys), type_of(places)
     return f"""func.func @main(%x: {x}, %i: {i}) -> ({x}, {i}) {{
       %r:2 = "stablehlo.sort"(%x, %i) <{{dimension = {axis} : i64, is_stable = true}}> ({{
@@ -39,6 +41,7 @@ def lowered(text: str) -> str:
 CASES = [
     ((40_000,), 0, "f32", "LT"), ((3, 33_000), 1, "i32", "GT"), ((20_000, 2), 0, "f32", "GT"), ((70_000,), 0, "i8", "LT"),
     ((50_001,), 0, "bf16", "LT"), ((32_768,), 0, "ui16", "GT"), ((2, 17_000), 1, "ui32", "LT"),
+    ((49_153,), 0, "f64", "LT"), ((2, 60_000), 1, "i64", "GT"), ((50_000, 2), 0, "f64", "GT"),
 ]  # fmt: skip
 
 
@@ -47,19 +50,27 @@ CASES = [
 def test_equal_keys_keep_their_order(shape: tuple[int, ...], axis: int, type_: str, direction: str) -> None:
     rng = np.random.default_rng(shape[0])
     keys = rng.integers(0, 100, shape).astype(DTYPES[type_])
-    if type_ in ("f32", "bf16"):
+    if type_ == "i64":
+        keys *= 1 << 55
+    if type_ in FLOATS:
         keys = (keys * 3.7e-3 - 0.1).astype(DTYPES[type_])
         keys.flat[::97], keys.flat[1::97], keys.flat[2::97] = np.nan, -0.0, -np.inf
     places = np.broadcast_to(np.arange(shape[axis], dtype=np.int32).reshape(-1, *[1] * (len(shape) - 1 - axis)), shape)
     text = program(keys, np.ascontiguousarray(places), axis, direction)
     assert "cpu.parallel_for" in lowered(text)
     values, order = on_threads(text, keys, np.ascontiguousarray(places))
-    wide = keys.astype(np.float64)
+    wide = keys.astype(np.int64 if type_ == "i64" else np.float64)
     # In the total order: NaN above all, and -0 below 0.
-    ranks = np.where(np.isnan(wide), 1e300, np.where((wide == 0) & np.signbit(wide), -1e-300, wide))
+    ranks = np.where(np.isnan(wide), 1e300, np.where((keys == 0) & np.signbit(keys.astype(np.float64)), -1e-300, wide))
     wanted = np.argsort(ranks if direction == "LT" else -ranks, axis=axis, kind="stable")
     np.testing.assert_array_equal(order, wanted)
     assert values.tobytes() == np.take_along_axis(keys, wanted, axis).tobytes()
+
+
+def test_rows_of_long_keys_have_four_parts_at_least() -> None:
+    for size, is_cut in ((49_152, False), (49_153, True)):
+        keys, places = np.zeros(size), np.zeros(size, np.int32)
+        assert ("_move(" in lowered(program(keys, places, 0, "LT"))) is is_cut
 
 
 def test_parts() -> None:
