@@ -12,7 +12,7 @@ from xdsl.ir import Block, SSAValue
 
 from ...dialects.linalg_ext.window import ScanOp
 from ...dialects.support.buffers import memref_type, row_major
-from ..loop_nests.cost import CACHED_COLUMNS, region_cost, task_count, task_size
+from ..loop_nests.cost import CACHED_COLUMNS, region_cost, share_of_one, task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from .conversion import patterns
@@ -26,6 +26,9 @@ COLUMNS = 64
 
 UNROLL = 8
 """Elements of a run whose prefixes are computed before the accumulator is combined into them."""
+
+UNEVEN_SHARE = 0.6
+"""The part of the lines for one of two threads from which they are cut: that takes up to a sixth longer in all."""
 
 MAX_UNROLLED = 4
 """Most operations of a body that is cheap enough to be computed twice for `UNROLL`."""
@@ -185,6 +188,9 @@ def _scan_lines(scan: _Scan, start: Values, work: int) -> None:
             scan.run(line, 0, scan.length, start)
         return
     size = task_size(scan.outer, tasks)
+    if share_of_one(scan.outer, size) > UNEVEN_SHARE and task_count(work, work, scan.length) > tasks:
+        _scan_chunks(scan, start, work)
+        return
     with (
         builder.parallel(-(-scan.outer // size)) as task,
         builder.loop(*chunk(builder, task, size, scan.outer)) as line,
@@ -193,31 +199,37 @@ def _scan_lines(scan: _Scan, start: Values, work: int) -> None:
 
 
 def _scan_line(scan: _Scan, start: Values, work: int) -> None:
-    """Scan one line; a long one in three passes over chunks."""
-    builder = scan.builder
-    tasks = task_count(work, work, scan.length)
-    if tasks < 3:
+    """Scan one line; a long one in chunks."""
+    if task_count(work, work, scan.length) < 3:
         scan.run(0, 0, scan.length, start)
-        return
-    size = task_size(scan.length, tasks, UNROLL)
-    chunks = -(-scan.length // size)
-    totals = [builder.alloc(memref_type((chunks,), buffer_of(target).element_type)) for target in scan.targets]
+    else:
+        _scan_chunks(scan, start, work)
 
-    with builder.parallel(chunks) as number:
+
+def _scan_chunks(scan: _Scan, start: Values, work: int) -> None:
+    """Scan few lines in three passes over chunks of them."""
+    builder, lines = scan.builder, scan.outer
+    size = task_size(scan.length, -(-task_count(work, work, scan.length) // lines), UNROLL)
+    chunks = -(-scan.length // size)
+    totals = [builder.alloc(memref_type((lines, chunks), buffer_of(target).element_type)) for target in scan.targets]
+
+    with builder.parallel(lines * chunks) as task:
+        line, number = task // chunks, task % chunks
         lower, upper = chunk(builder, number, size, scan.length)
-        first = scan.place(0, lower, 0)
+        first = scan.place(line, lower, 0)
         state = scan.read(first)
         scan.write(state, first)
-        last = scan.run(0, lower + 1, upper, state)
+        last = scan.run(line, lower + 1, upper, state)
         for value, buffer in zip(last, totals, strict=True):
-            builder.store(value, buffer, (number,))
-    with builder.loop(0, chunks, carry=start) as (number, before):
-        own = [builder.load(buffer, (number,)) for buffer in totals]
+            builder.store(value, buffer, (line, number))
+    with builder.loop(0, lines) as line, builder.loop(0, chunks, carry=start) as (number, before):
+        own = [builder.load(buffer, (line, number)) for buffer in totals]
         for value, buffer in zip(before, totals, strict=True):
-            builder.store(value, buffer, (number,))
+            builder.store(value, buffer, (line, number))
         builder.yield_(*scan.combine(before, own))
-    with builder.parallel(chunks) as number:
-        before = [builder.load(buffer, (number,)) for buffer in totals]
+    with builder.parallel(lines * chunks) as task:
+        line, number = task // chunks, task % chunks
+        before = [builder.load(buffer, (line, number)) for buffer in totals]
         with builder.loop(*chunk(builder, number, size, scan.length), attributes=PARALLEL) as step:
-            place = scan.place(0, step, 0)
+            place = scan.place(line, step, 0)
             scan.write(scan.combine(before, scan.read(place, written=True)), place)

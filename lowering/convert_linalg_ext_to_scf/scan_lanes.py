@@ -40,6 +40,12 @@ LEAST_STEPS = 8
 PIECE = 1024
 """Steps of a piece, about; lines that are shorter are not cut."""
 
+LEAST_PIECE = 128
+"""The least steps of a piece of few lines, which have more pieces, so that there are tiles for several tasks."""
+
+FEW_TILES = 4
+"""Tiles that are enough for several tasks."""
+
 MANY_LINES = 4 * LANES
 """Lines that are enough for several tasks without cuts."""
 
@@ -238,7 +244,8 @@ def lane_scan(
         return None
     is_cut = length >= PIECE and outer < MANY_LINES
     if is_cut:
-        groups, pieces = outer, LANES * max(1, length // (LANES * PIECE))
+        tiles = max(length // (LANES * PIECE), min(-(-FEW_TILES // outer), length // (LANES * LEAST_PIECE)), 1)
+        groups, pieces = outer, LANES * tiles
         steps = length // pieces
     elif outer >= LANES // 2:
         groups, pieces, steps, length = 1, outer, length, outer * length

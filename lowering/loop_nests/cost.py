@@ -99,9 +99,9 @@ def task_size(splittable: int, tasks: int, multiple: int = 1) -> int:
         return size
     least = max(multiple, size // 2)
     for each in _sizes_by_count(splittable, size, least, multiple):
-        if _share_of_one(splittable, each) <= EVEN_SHARE:
+        if share_of_one(splittable, each) <= EVEN_SHARE:
             return each
-    return min(_sizes_by_count(splittable, size, least, multiple), key=lambda each: _share_of_one(splittable, each))
+    return min(_sizes_by_count(splittable, size, least, multiple), key=lambda each: share_of_one(splittable, each))
 
 
 def _sizes_by_count(splittable: int, most: int, least: int, multiple: int) -> Iterator[int]:
@@ -118,7 +118,7 @@ def _sizes_by_count(splittable: int, most: int, least: int, multiple: int) -> It
         most = smallest - multiple
 
 
-def _share_of_one(splittable: int, size: int) -> float:
+def share_of_one(splittable: int, size: int) -> float:
     """The part of the iterations that the busier one of two threads has, if each takes half of the tasks."""
     tasks = -(-splittable // size)
     first = tasks // 2 * size

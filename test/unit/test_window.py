@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import xhlo
-from cpu_programs import DTYPES, TYPES, edges, run, type_of, wrong
+from cpu_programs import DTYPES, TYPES, edges, on_threads, run, type_of, wrong
 from xhlo.hlo_dialect.ops.window_geometry import Window
 
 I = tuple[int, ...]
@@ -170,7 +170,7 @@ def scan_window(shape: I, dim: int, reverse: bool) -> Window:
 SCANS = [
     ((1,), 0), ((2,), 0), ((9,), 0), ((1000,), 0), ((70_001,), 0), ((200_000,), 0), ((8, 9), 0), ((8, 9), 1),
     ((3, 100, 70), 1), ((40, 33), 0), ((300, 517), 1), ((4, 50, 5000), 1), ((0, 3), 1), ((3, 0), 0),
-    ((3000, 3), 0), ((2, 2100, 5), 1), ((70, 11, 2), 1),
+    ((3000, 3), 0), ((2, 2100, 5), 1), ((70, 11, 2), 1), ((3, 60_001), 1),
 ]  # fmt: skip
 
 
@@ -189,7 +189,18 @@ def test_scans(shape: I, dim: int, reverse: bool) -> None:
         np.testing.assert_array_equal(run(text, [x], target)[0], want, err_msg=target)
 
 
-@pytest.mark.parametrize("shape", [(1024,), (2003,), (3, 1100), (33, 8), (130, 70), (64, 129)])
+def test_sums_of_few_lines_do_not_fall() -> None:
+    """Lines that are cut: each sum of numbers that are not negative is at least the one before, also where cuts are."""
+    x = np.random.default_rng(3).random((3, 60_001), dtype=np.float32)
+    text = window_program(
+        x.shape, scan_window(x.shape, 1, False), "f32", "%m = hlo.add %a, %b : tensor<f32>", "0.000000e+00"
+    )
+    (found,) = on_threads(text, x)
+    assert (np.diff(found) >= 0).all()
+    np.testing.assert_allclose(found, np.cumsum(x.astype(np.float64), 1), rtol=2e-6)
+
+
+@pytest.mark.parametrize("shape", [(1024,), (2003,), (3, 1100), (33, 8), (130, 70), (64, 129), (3, 17_001)])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("type_", ["f32", "f64"])
 def test_greatest_so_far(shape: I, reverse: bool, type_: str) -> None:

@@ -76,3 +76,48 @@ func.func private @pieces(%x: memref<2000xf32>, %c: f32, %y: memref<2000xf32>) a
   })
   return
 }
+
+
+// A line of medium length has several tiles of shorter pieces, which tasks take.
+// CHECK-LABEL: @tiles
+// CHECK:         memref.alloc() : memref<1x256x1xf32>
+// CHECK:         scf.parallel
+// CHECK:         scf.parallel
+func.func private @tiles(%x: memref<40000xf32>, %c: f32, %y: memref<40000xf32>) attributes {hlo.kernel = "custom"} {
+  linalg_ext.scan {dimension = 0 : i64, reverse = false} ins(%x, %c : memref<40000xf32>, f32) outs(%y : memref<40000xf32>) ({
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.maximumf %a, %b : f32
+    linalg.yield %m : f32
+  })
+  return
+}
+
+// Three lines cannot be shared evenly by two threads: each is cut into chunks. Four can.
+// CHECK-LABEL: @three_lines
+// CHECK:         %[[TOTALS:.*]] = memref.alloc() : memref<3x[[N:.*]]xf32>
+// CHECK:         scf.parallel
+// CHECK:           memref.store %{{.*}}, %[[TOTALS]]
+// CHECK:         scf.for
+// CHECK:           scf.for %{{.*}} iter_args(%[[BEFORE:.*]] = %c) -> (f32) {
+// CHECK:             memref.store %[[BEFORE]], %[[TOTALS]]
+// CHECK:         scf.parallel
+// CHECK-LABEL: @four_lines
+// CHECK-NOT:     memref.alloc()
+// CHECK:         scf.parallel
+// CHECK-NOT:     scf.parallel
+func.func private @three_lines(%x: memref<3x60000xf32>, %c: f32, %y: memref<3x60000xf32>) attributes {hlo.kernel = "custom"} {
+  linalg_ext.scan {dimension = 1 : i64, reverse = false} ins(%x, %c : memref<3x60000xf32>, f32) outs(%y : memref<3x60000xf32>) ({
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.addf %a, %b : f32
+    linalg.yield %m : f32
+  })
+  return
+}
+func.func private @four_lines(%x: memref<4x60000xf32>, %c: f32, %y: memref<4x60000xf32>) attributes {hlo.kernel = "custom"} {
+  linalg_ext.scan {dimension = 1 : i64, reverse = false} ins(%x, %c : memref<4x60000xf32>, f32) outs(%y : memref<4x60000xf32>) ({
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.addf %a, %b : f32
+    linalg.yield %m : f32
+  })
+  return
+}
