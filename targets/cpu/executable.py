@@ -6,6 +6,7 @@ import ctypes
 import struct
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -59,19 +60,24 @@ class CpuExecutable(Executable, CalledDirectly):
         self._profile = np.zeros((max(1, len(facts.kernels)), 2), np.int64)
         self.may_take_long = facts.loops or estimated_seconds(facts) > LONG
         """Whether Ctrl-C during a run must be seen before it ends; cleared when a run has ended soon."""
-        self._direct: Callable[..., bool] | None = None
-        """Runs the program on given arrays, arguments and results, for a program whose run only calls the entry."""
-        self._call_directly()
+        self._call_anew()
 
-    def _call_directly(self) -> None:
-        """Let machine code answer calls of a program whose run only calls the entry."""
+    def _call_anew(self) -> None:
+        """Let the next call find out whether machine code answers those that follow."""
         self.forget_plans()
-        self._direct = None
-        if self.add_plan_to(self, self._unflatten) is not None:
-            function = _engine().direct_call
-            assert function is not None
-            facts = self.facts
-            self._direct = direct_call(function, self.entry, facts.inputs, facts.outputs, facts.arena_bytes)
+        self.__dict__.pop("_direct", None)
+
+    @cached_property
+    def _direct(self) -> Callable[..., bool] | None:
+        """
+        Runs the program on given arrays, arguments and results, for a program whose run only calls the entry. From here
+        on machine code answers calls of such a program.
+        """
+        if self.add_plan_to(self, self._unflatten) is None:
+            return None
+        function, facts = _engine().direct_call, self.facts
+        assert function is not None
+        return direct_call(function, self.entry, facts.inputs, facts.outputs, facts.arena_bytes)
 
     def add_plan_to(
         self, called: CalledDirectly, finish: Callable[[Any], Any] | None, kinds: Sequence[type] | None = None
@@ -113,7 +119,7 @@ class CpuExecutable(Executable, CalledDirectly):
 
     def called_as(self, signature: Signature) -> Self:
         other = super().called_as(signature)
-        other._call_directly()
+        other._call_anew()
         return other
 
     def run_at(self, addresses: Sequence[int]) -> None:
@@ -149,7 +155,7 @@ class CpuExecutable(Executable, CalledDirectly):
         return serialize(self.image, self.source)
 
     def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
-        # Machine code answers those that it can (see CalledDirectly); this is for the others.
+        # Machine code answers those that it can (see CalledDirectly); this is for the first call, and the others.
         direct = self._direct
         if direct is not None and not named and out is not None:
             places = self._direct_places(arguments, out)
@@ -287,7 +293,7 @@ class CpuExecutable(Executable, CalledDirectly):
         if seconds < (LONG / 10 if varies else LONG / 2):
             self.may_take_long = varies and estimated_seconds(self.facts) > LONG
             if not self.may_take_long:
-                self._call_directly()
+                self._call_anew()
 
     def _call(self, pointers: list[int], held: object) -> None:
         """Run on buffers at these addresses; `held` owns them, and lives as long as this call."""

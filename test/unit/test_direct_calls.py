@@ -34,6 +34,7 @@ def doubled() -> CpuExecutable:
 
 def test_a_call_is_direct(doubled: CpuExecutable) -> None:
     assert doubled._direct is not None  # pyright: ignore[reportPrivateUsage]
+    doubled(X)
     # The lambda and the end of the count; neither the call nor its allocation is a function of Python.
     assert calls(lambda: doubled(X)) <= 2
 
