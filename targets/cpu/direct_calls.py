@@ -146,7 +146,7 @@ def takes_kind(type_: ArrayType, kind: type) -> int:
 
 
 def _words(takes: int, type_: ArrayType) -> tuple[int, ...]:
-    return takes, id(type_.dtype), len(type_.shape), *type_.shape
+    return takes, type_.nbytes, id(type_.dtype), len(type_.shape), *type_.shape
 
 
 @dataclass(frozen=True)
@@ -247,11 +247,12 @@ def direct_call(
 ) -> Callable[..., bool]:
     """
     A function that runs a program on its arguments and then its results, arrays of exactly these types and row-major,
-    or for arguments numbers that fit, and returns True; for anything else it returns False and does nothing.
+    or for arguments numbers that fit, and returns True; for anything else, and for results that are read-only or share
+    memory with others or with arguments, it returns False and does nothing.
 
     `function`: the address of the machine code. `entry`: that of the program. Both must outlive the result.
     """
-    words = [entry, *_CLASSES, arena_bytes, len(inputs) + len(outputs)]
+    words = [entry, *_CLASSES, arena_bytes, len(inputs) + len(outputs), len(inputs)]
     for each in inputs:
         words += _words(takes(each), each)
     for each in outputs:

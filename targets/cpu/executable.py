@@ -158,8 +158,9 @@ class CpuExecutable(Executable, CalledDirectly):
         # Machine code answers those that it can (see CalledDirectly); this is for the first call, and the others.
         direct = self._direct
         if direct is not None and not named and out is not None:
-            places = self._direct_places(arguments, out)
-            if places and direct(*arguments, *places):
+            places = cast("Sequence[Any]", out if isinstance(out, tuple | list) else (out,))
+            fits = self.signature.out_tree is None and len(places) == len(self._outputs)
+            if fits and direct(*arguments, *places):
                 return self.results(places)
         try:
             if direct is not None or named or out is not None or len(arguments) != len(self._expected):
@@ -181,20 +182,6 @@ class CpuExecutable(Executable, CalledDirectly):
         except (DiagnosticError, TypeError) as error:
             hide_our_frames(error)
             raise
-
-    def _direct_places(self, arguments: Sequence[Any], out: Any) -> Sequence[Any]:
-        """The arrays of `out=` if a direct call may write to them: writeable ones that no other array overlaps with."""
-        places = cast("Sequence[Any]", out if isinstance(out, tuple | list) else (out,))
-        if self.signature.out_tree is not None or len(places) != len(self._outputs):
-            return ()
-        arrays: list[Any] = [*arguments, *places]
-        for index, place in enumerate(places, start=len(arguments)):
-            if type(place) is not np.ndarray or not place.flags.writeable:
-                return ()
-            for other in arrays[:index]:
-                if type(other) is np.ndarray and np.may_share_memory(place, other):
-                    return ()
-        return places
 
     def compute(self, arguments: Sequence[Any], memory: Sequence[Array] | None) -> Sequence[Array]:
         if self._direct is not None and memory is None:

@@ -16,6 +16,9 @@ DATA, RANK, SIZES, DTYPE, FLAGS = 16, 24, 32, 56, 64
 ROW_MAJOR = 0x101
 """NumPy's flags of an array that is row-major and aligned."""
 
+WRITEABLE = 0x400
+"""NumPy's flag of an array that may be written."""
+
 ARRAYS, FLOATS, INTEGERS = 1, 2, 4
 """Bits of what is taken for an argument: an array, and for one without dimensions a Python float, a Python int."""
 
@@ -29,7 +32,7 @@ declare double @llvm.fabs.f64(double)
 declare float @llvm.fabs.f32(float)
 
 ; Whether an object is an array of the class, row-major and aligned, of the wanted dtype, rank and sizes. Of an array
-; there are a word of bits, what is taken for it, and then its dtype, rank and sizes.
+; there are a word of bits, what is taken for it, and then its bytes, its dtype, rank and sizes.
 define internal i1 @xhlo_is_planned(ptr %object, ptr %class, ptr %wanted) alwaysinline nounwind {
 start:
   %its.class.place = getelementptr i8, ptr %object, i64 8
@@ -43,7 +46,7 @@ start:
 compare:
   %dtype.place = getelementptr i8, ptr %object, i64 DTYPE
   %dtype = load i64, ptr %dtype.place, align 8
-  %wanted.dtype.place = getelementptr i64, ptr %wanted, i64 1
+  %wanted.dtype.place = getelementptr i64, ptr %wanted, i64 2
   %wanted.dtype = load i64, ptr %wanted.dtype.place, align 8
   %same.dtype = icmp eq i64 %dtype, %wanted.dtype
   %flags.place = getelementptr i8, ptr %object, i64 FLAGS
@@ -53,14 +56,14 @@ compare:
   %rank.place = getelementptr i8, ptr %object, i64 RANK
   %short.rank = load i32, ptr %rank.place, align 4
   %rank = sext i32 %short.rank to i64
-  %wanted.rank.place = getelementptr i64, ptr %wanted, i64 2
+  %wanted.rank.place = getelementptr i64, ptr %wanted, i64 3
   %wanted.rank = load i64, ptr %wanted.rank.place, align 8
   %same.rank = icmp eq i64 %rank, %wanted.rank
   %first = and i1 %same.dtype, %row.major
   %alike = and i1 %first, %same.rank
   %sizes.place = getelementptr i8, ptr %object, i64 SIZES
   %sizes = load ptr, ptr %sizes.place, align 8
-  %wanted.sizes = getelementptr i64, ptr %wanted, i64 3
+  %wanted.sizes = getelementptr i64, ptr %wanted, i64 4
   br i1 %alike, label %size, label %no
 size:
   %dimension = phi i64 [ 0, %compare ], [ %next.dimension, %same ]
@@ -191,9 +194,9 @@ planned:
   %data = phi ptr [ %array.pointer, %array.data ], [ %place, %look.for.number ]
   %pointer.place = getelementptr ptr, ptr %pointers, i64 %number
   store ptr %data, ptr %pointer.place, align 8
-  %rank.place = getelementptr i64, ptr %wanted, i64 2
+  %rank.place = getelementptr i64, ptr %wanted, i64 3
   %rank = load i64, ptr %rank.place, align 8
-  %words = add i64 %rank, 3
+  %words = add i64 %rank, 4
   %next.wanted = getelementptr i64, ptr %wanted, i64 %words
   %next.number = add i64 %number, 1
   br label %array
@@ -201,6 +204,66 @@ done:
   ret ptr %wanted
 no:
   ret ptr null
+}
+
+; Whether results may be written: the arrays from %first on are writeable, and share no memory with those before them.
+define internal i1 @xhlo_may_be_written(ptr %objects, i64 %first, i64 %count, ptr %arrays, ptr %pointers) nounwind {
+start:
+  br label %array
+array:
+  %number = phi i64 [ 0, %start ], [ %next.number, %next ]
+  %words = phi ptr [ %arrays, %start ], [ %next.words, %next ]
+  %more = icmp ult i64 %number, %count
+  br i1 %more, label %look, label %yes
+look:
+  %is.result = icmp uge i64 %number, %first
+  br i1 %is.result, label %result, label %next
+result:
+  %object.place = getelementptr ptr, ptr %objects, i64 %number
+  %object = load ptr, ptr %object.place, align 8
+  %flags.place = getelementptr i8, ptr %object, i64 FLAGS
+  %flags = load i32, ptr %flags.place, align 4
+  %bit = and i32 %flags, WRITEABLE
+  %is.writeable = icmp ne i32 %bit, 0
+  %begin.place = getelementptr i64, ptr %pointers, i64 %number
+  %begin = load i64, ptr %begin.place, align 8
+  %bytes.place = getelementptr i64, ptr %words, i64 1
+  %bytes = load i64, ptr %bytes.place, align 8
+  %end = add i64 %begin, %bytes
+  br i1 %is.writeable, label %other, label %no
+other:
+  %before = phi i64 [ 0, %result ], [ %next.before, %apart ]
+  %its.words = phi ptr [ %arrays, %result ], [ %its.next.words, %apart ]
+  %is.before = icmp ult i64 %before, %number
+  br i1 %is.before, label %compare, label %next
+compare:
+  %its.begin.place = getelementptr i64, ptr %pointers, i64 %before
+  %its.begin = load i64, ptr %its.begin.place, align 8
+  %its.bytes.place = getelementptr i64, ptr %its.words, i64 1
+  %its.bytes = load i64, ptr %its.bytes.place, align 8
+  %its.end = add i64 %its.begin, %its.bytes
+  %begins.inside = icmp ult i64 %its.begin, %end
+  %ends.inside = icmp ult i64 %begin, %its.end
+  %shares = and i1 %begins.inside, %ends.inside
+  %its.rank.place = getelementptr i64, ptr %its.words, i64 3
+  %its.rank = load i64, ptr %its.rank.place, align 8
+  %its.length = add i64 %its.rank, 4
+  %its.next.words = getelementptr i64, ptr %its.words, i64 %its.length
+  %next.before = add i64 %before, 1
+  br i1 %shares, label %no, label %apart
+apart:
+  br label %other
+next:
+  %rank.place = getelementptr i64, ptr %words, i64 3
+  %rank = load i64, ptr %rank.place, align 8
+  %length = add i64 %rank, 4
+  %next.words = getelementptr i64, ptr %words, i64 %length
+  %next.number = add i64 %number, 1
+  br label %array
+yes:
+  ret i1 true
+no:
+  ret i1 false
 }
 """
 
@@ -211,6 +274,7 @@ ARGUMENT_NUMBERS = {
     "DTYPE": DTYPE,
     "FLAGS": FLAGS,
     "ROW_MAJOR": ROW_MAJOR,
+    "WRITEABLE": WRITEABLE,
     "ARRAYS": ARRAYS,
     "FLOATS": FLOATS,
     "INTEGERS": INTEGERS,

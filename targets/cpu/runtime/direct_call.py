@@ -34,9 +34,9 @@ SYMBOL = "xhlo_direct_call"
 METHOD = "xhlo_planned_call"
 """The method that makes the results itself: a call of an object whose programs it knows."""
 
-HEAD_WORDS = 6
+HEAD_WORDS = 7
 """The 64-bit words of a direct call's plan before its arrays: the entry, the three classes of arguments, the bytes of
-the arena, the number of arrays."""
+the arena, the number of arrays, and of those among them that are arguments."""
 
 FALLBACK, NEXT, ENTRY, ALLOCATE, ARENA, INPUTS, OUTPUTS, FINISH, KEEPS_LOCK, CALLS, CLASSES = range(11)
 PLAN_WORDS = CLASSES + 3
@@ -62,8 +62,9 @@ declare void @Py_DecRef(ptr)
 declare void @Py_IncRef(ptr)
 
 ; A function of Python (METH_FASTCALL) whose own object is the plan, as bytes: the entry of a program, the classes of
-; arrays and numbers, the bytes of the arena, the number of arrays, then the words of each. True if the given arrays,
-; arguments and results, are as planned: then the program has run on them. False if they are not, and nothing has run.
+; arrays and numbers, the bytes of the arena, the number of arrays and of arguments, then the words of each. True if the
+; given arrays, arguments and results, are as planned, and the results may be written: then the program has run on them.
+; False if they are not, and nothing has run.
 define ptr @xhlo_direct_call(ptr %self, ptr %objects, i64 %given) nounwind {
 start:
   %plan = call ptr @PyBytes_AsString(ptr %self)
@@ -83,7 +84,12 @@ look:
   %after = call ptr @xhlo_addresses(ptr %objects, i64 %count, ptr %classes, ptr %arrays, ptr %pointers,
                                    ptr %places)
   %fit = icmp ne ptr %after, null
-  br i1 %fit, label %run, label %refuse
+  br i1 %fit, label %results, label %refuse
+results:
+  %inputs.place = getelementptr i64, ptr %plan, i64 6
+  %inputs = load i64, ptr %inputs.place, align 8
+  %free = call i1 @xhlo_may_be_written(ptr %objects, i64 %inputs, i64 %count, ptr %arrays, ptr %pointers)
+  br i1 %free, label %run, label %refuse
 run:
   %arena.pointer.place = getelementptr ptr, ptr %pointers, i64 %count
   %arena = alloca i8, i64 %arena.bytes, align 64
@@ -159,11 +165,11 @@ result:
   br i1 %more, label %make, label %run
 make:
   %maker = load ptr, ptr %of.result, align 8
-  %dtype.place = getelementptr i64, ptr %of.result, i64 1
+  %dtype.place = getelementptr i64, ptr %of.result, i64 2
   %dtype = load ptr, ptr %dtype.place, align 8
-  %rank.place = getelementptr i64, ptr %of.result, i64 2
+  %rank.place = getelementptr i64, ptr %of.result, i64 3
   %rank = load i64, ptr %rank.place, align 8
-  %sizes = getelementptr i64, ptr %of.result, i64 3
+  %sizes = getelementptr i64, ptr %of.result, i64 4
   %by.numpy = icmp eq ptr %maker, null
   br i1 %by.numpy, label %numpy, label %python
 numpy:
