@@ -1,6 +1,6 @@
 """
-Calls of programs by machine code that Python calls as a function or method: it checks the arrays and runs the program
-in about 100 nanoseconds, where Python takes microseconds (`targets/cpu/runtime/direct_call.py`).
+Calls of programs by machine code that Python calls as a method: it checks the arrays and runs the program in about 100
+nanoseconds, where Python takes microseconds (`targets/cpu/runtime/direct_call.py`).
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ...hlo_dialect.arrays import Array, ArrayType
-from .runtime.direct_arguments import (
+from .runtime.direct_call import (
     ARRAYS,
+    CALLS,
     DATA,
     DTYPE,
     F32,
@@ -29,11 +30,12 @@ from .runtime.direct_arguments import (
     I32,
     I64,
     INTEGERS,
+    PLAN,
+    PYTHON,
     RANK,
     ROW_MAJOR,
     SIZES,
 )
-from .runtime.direct_call import CALLS, PLAN, PYTHON
 
 MOST_ON_STACK = 32 << 10
 """The largest arena in bytes that lies on the stack of the thread that calls."""
@@ -108,7 +110,7 @@ def _allocator() -> int:
 
 
 class Plan(bytearray):
-    """The words of a planned call, and what they point to."""
+    """The words of a plan, and what they point to."""
 
     __slots__ = ("_kept",)
 
@@ -151,7 +153,7 @@ def _words(takes: int, type_: ArrayType) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Result:
-    """A result of a planned call."""
+    """A result that a direct call makes."""
 
     type: ArrayType
     maker: Callable[[], Array] | None = None
@@ -172,6 +174,8 @@ class Program:
     """Whether a run takes so little time that other threads of Python may wait for it."""
     owner: object
     """Owns its machine code."""
+    written: Sequence[ArrayType] = ()
+    """Results in whose place a call gives arrays, after the arguments."""
 
 
 class CalledDirectly:
@@ -190,7 +194,7 @@ class CalledDirectly:
         super().__init_subclass__()
         call = vars(cls).get("__call__")
         if call is not None:
-            cls._called = cls, call, Plan((id(call), *[0] * 4, NEVER, *[0] * 7), (call,))
+            cls._called = cls, call, Plan((id(call), *[0] * 4, NEVER, *[0] * 8), (call,))
 
     def forget_plans(self) -> None:
         """Leave all calls to Python."""
@@ -211,15 +215,33 @@ class CalledDirectly:
         return made
 
 
+class DirectRun(CalledDirectly):
+    """
+    Runs a program on arguments and memory for its results, writeable arrays that share none of it, and returns (). If
+    they are not as planned it returns None, and nothing has run.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, method: int, program: Program):
+        self.forget_plans()
+        self.add_plan(method, program)
+
+    def __call__(self, *given: Any) -> tuple[()] | None:
+        return None
+
+
 def _planned(call: Callable[..., Any], after: Plan, program: Program, finish: Callable[[Any], Any] | None) -> Plan:
     """A plan that is tried before another."""
     allocator = _allocator()
-    words = [id(call), id(after), program.entry, allocator, program.arena_bytes]
-    words += [len(program.inputs), len(program.results), 0 if finish is None else id(finish), program.is_short, 0]
-    words += _CLASSES
+    read, given = len(program.inputs), len(program.inputs) + len(program.written)
+    words = [id(call), id(after), program.entry, allocator, program.arena_bytes, given, read, len(program.results)]
+    words += [0 if finish is None else id(finish), program.is_short, 0, *_CLASSES]
     makers: list[object] = []
     for taken, each in zip(program.takes, program.inputs, strict=True):
         words += _words(taken, each)
+    for each in program.written:
+        words += _words(ARRAYS, each)
     for result in program.results:
         type_, maker = result.type, result.maker
         if maker is None and not allocator:
@@ -241,33 +263,6 @@ def _let_call(kind: type, method: int, call: Callable[..., Any]) -> None:
     _METHODS.append(_Definition(b"__call__", method, _FASTCALL | _KEYWORDS, text.encode()))
     type.__setattr__(kind, "__call__", _make_method(kind, ctypes.byref(_METHODS[-1])))
 
-
-def direct_call(
-    function: int, entry: int, inputs: Sequence[ArrayType], outputs: Sequence[ArrayType], arena_bytes: int
-) -> Callable[..., bool]:
-    """
-    A function that runs a program on its arguments and then its results, arrays of exactly these types and row-major,
-    or for arguments numbers that fit, and returns True; for anything else, and for results that are read-only or share
-    memory with others or with arguments, it returns False and does nothing.
-
-    `function`: the address of the machine code. `entry`: that of the program. Both must outlive the result.
-    """
-    words = [entry, *_CLASSES, arena_bytes, len(inputs) + len(outputs), len(inputs)]
-    for each in inputs:
-        words += _words(takes(each), each)
-    for each in outputs:
-        words += _words(ARRAYS, each)
-    return _make(_definition(function), struct.pack(f"{len(words)}q", *words), None)
-
-
-@cache
-def _definition(function: int) -> Any:
-    return ctypes.byref(_Definition(b"run", function, _FASTCALL, None))
-
-
-_make: Callable[..., Any] = ctypes.PYFUNCTYPE(
-    ctypes.py_object, ctypes.POINTER(_Definition), ctypes.py_object, ctypes.c_void_p
-)(("PyCFunction_NewEx", ctypes.pythonapi))
 
 _make_method: Callable[..., Any] = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.POINTER(_Definition))(
     ("PyDescr_NewMethod", ctypes.pythonapi)

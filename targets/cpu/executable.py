@@ -6,8 +6,9 @@ import ctypes
 import struct
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -21,13 +22,10 @@ from ..program.executable import Executable, overlaps
 from ..program.facts import Facts, Kernel
 from ..program.signature import Signature
 from .callbacks import Callbacks
-from .direct_calls import MOST_ON_STACK, CalledDirectly, Plan, Program, Result, direct_call, takes, takes_kind
+from .direct_calls import MOST_ON_STACK, CalledDirectly, DirectRun, Plan, Program, Result, takes, takes_kind
 from .image import Image
 from .interrupts import run_interruptibly
 from .memory import POOL, SMALL, Block, array_maker, new_array
-
-if TYPE_CHECKING:
-    from .jit import Engine
 
 LONG = 0.1
 """Seconds: runs that are expected to take longer are waited for on the main thread, where Ctrl-C is seen."""
@@ -68,25 +66,25 @@ class CpuExecutable(Executable, CalledDirectly):
         self.__dict__.pop("_direct", None)
 
     @cached_property
-    def _direct(self) -> Callable[..., bool] | None:
+    def _direct(self) -> DirectRun | None:
         """
-        Runs the program on given arrays, arguments and results, for a program whose run only calls the entry. From here
-        on machine code answers calls of such a program.
+        Runs the program on given arrays, for a program whose run only calls the entry. From here on machine code
+        answers calls of such a program.
         """
-        if self.add_plan_to(self, self._unflatten) is None:
+        method, program = _direct_call(), self._direct_program(None)
+        if method is None or program is None:
             return None
-        function, facts = _engine().direct_call, self.facts
-        assert function is not None
-        return direct_call(function, self.entry, facts.inputs, facts.outputs, facts.arena_bytes)
+        self.add_plan(method, program, self._unflatten)
+        return DirectRun(method, replace(program, results=(), written=self.facts.outputs))
 
     def add_plan_to(
-        self, called: CalledDirectly, finish: Callable[[Any], Any] | None, kinds: Sequence[type] | None = None
+        self, called: CalledDirectly, finish: Callable[[Any], Any] | None, kinds: Sequence[type]
     ) -> Plan | None:
         """
-        Let machine code answer calls of an object with arrays that the program takes, or numbers that fit; of exactly
-        these classes, if they are given. None if it cannot, or a run does more than to call the entry.
+        Let machine code answer calls of an object with arguments of exactly these classes, arrays that the program
+        takes or numbers. None if it cannot, or a run does more than to call the entry.
         """
-        method, program = _engine().planned_call, self._direct_program(kinds)
+        method, program = _direct_call(), self._direct_program(kinds)
         return None if method is None or program is None else called.add_plan(method, program, finish)
 
     def _direct_program(self, kinds: Sequence[type] | None) -> Program | None:
@@ -160,7 +158,7 @@ class CpuExecutable(Executable, CalledDirectly):
         if direct is not None and not named and out is not None:
             places = cast("Sequence[Any]", out if isinstance(out, tuple | list) else (out,))
             fits = self.signature.out_tree is None and len(places) == len(self._outputs)
-            if fits and direct(*arguments, *places):
+            if fits and direct(*arguments, *places) is not None:
                 return self.results(places)
         try:
             if direct is not None or named or out is not None or len(arguments) != len(self._expected):
@@ -186,7 +184,7 @@ class CpuExecutable(Executable, CalledDirectly):
     def compute(self, arguments: Sequence[Any], memory: Sequence[Array] | None) -> Sequence[Array]:
         if self._direct is not None and memory is None:
             found = self._memory(())
-            if self._direct(*arguments, *found):
+            if self._direct(*arguments, *found) is not None:
                 return found
         arrays = [host_array(argument, i, self.facts.inputs[i]) for i, argument in enumerate(arguments)]
         outputs = self._memory(arrays) if memory is None else self._memory_at(arrays, memory)
@@ -293,10 +291,11 @@ class CpuExecutable(Executable, CalledDirectly):
                 self._function(self._packed(*pointers))
 
 
-def _engine() -> Engine:
+def _direct_call() -> int | None:
+    """The address of the machine code of direct calls."""
     from .jit import engine  # llvmlite takes a while to load, but whoever has machine code has loaded it
 
-    return engine()
+    return engine().direct_call
 
 
 def can_be_given(arrays: Sequence[Array], number: int) -> bool:

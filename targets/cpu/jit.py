@@ -20,7 +20,6 @@ from ...dialects.support.vector_variants import VECTOR_VARIANTS
 from ..cache.files import cache_folder, fingerprint, kept, place, stored, write
 from . import direct_calls
 from .host import host_cpu, host_features, host_triple, llvm, llvm_version
-from .runtime.direct_call import METHOD as PLANNED_CALL
 from .runtime.direct_call import SYMBOL as DIRECT_CALL
 from .runtime.direct_call import direct_call_ir
 from .runtime.pool import FUNCTIONS, MAX_THREADS
@@ -337,14 +336,13 @@ class Engine:
         self.imports: dict[str, int] = {}
         text, symbols, imports = runtime_ir(host_triple()) + GOES_ON_IR, (*RUNTIME_FUNCTIONS, *FUNCTIONS), STOPS.symbols
         if direct_calls.are_possible():
-            text, symbols = text + direct_call_ir(), (*symbols, DIRECT_CALL, PLANNED_CALL)
+            text, symbols = text + direct_call_ir(), (*symbols, DIRECT_CALL)
             imports = {**imports, **direct_calls.python_functions()}
         code = kept_object((text,), lambda: text)
         self.runtime = self.link([code], symbols, imports)
         self.imports = {name: self.runtime.address(name) for name in RUNTIME_FUNCTIONS}
         self.direct_call = self.runtime.addresses.get(DIRECT_CALL)
-        self.planned_call = self.runtime.addresses.get(PLANNED_CALL)
-        """The addresses of the machine code of direct calls, where they are possible."""
+        """The address of the machine code of direct calls, where they are possible."""
         self._start_threads(threads)
 
     def function(self, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:

@@ -1,116 +1,309 @@
 """
-LLVM IR of the shortest ways from a call in Python to a program: the functions that Python calls are machine code, which
-looks at the arguments itself (`direct_arguments.py`).
+LLVM IR of the shortest way from a call in Python to a program: the method that Python calls is machine code, which
+looks at the arguments itself, arrays of NumPy and numbers of Python.
+
+It reads NumPy's arrays as compiled extensions do, by the fields of `PyArrayObject_fields`; where they lie differently
+it is not used (`targets/cpu/direct_calls.py`).
 """
 
 from __future__ import annotations
 
 import re
 
-from .direct_arguments import ARGUMENT_FUNCTIONS, ARGUMENT_NUMBERS, ARGUMENTS_IR
+PYTHON = {
+    "PyByteArray_AsString": "ptr (ptr)",
+    "PyErr_BadInternalCall": "void ()",
+    "PyEval_RestoreThread": "void (ptr)",
+    "PyEval_SaveThread": "ptr ()",
+    "PyFloat_AsDouble": "double (ptr)",
+    "PyLong_AsLongLongAndOverflow": "i64 (ptr, ptr)",
+    "PyObject_CallNoArgs": "ptr (ptr)",
+    "PyObject_CallOneArg": "ptr (ptr, ptr)",
+    "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
+    "PyTuple_New": "ptr (i64)",
+    "PyTuple_SetItem": "i32 (ptr, i64, ptr)",
+    "PyTuple_Size": "i64 (ptr)",
+    "Py_DecRef": "void (ptr)",
+    "Py_IncRef": "void (ptr)",
+}
+"""The functions of Python that it calls, and their types."""
 
-PYTHON = (
-    *ARGUMENT_FUNCTIONS,
-    "PyBool_FromLong",
-    "PyByteArray_AsString",
-    "PyBytes_AsString",
-    "PyErr_BadInternalCall",
-    "PyEval_RestoreThread",
-    "PyEval_SaveThread",
-    "PyObject_CallNoArgs",
-    "PyObject_CallOneArg",
-    "PyObject_Vectorcall",
-    "PyTuple_New",
-    "PyTuple_SetItem",
-    "PyTuple_Size",
-    "Py_DecRef",
-    "Py_IncRef",
-)
-"""The functions of Python that they call."""
+_LLVM = {
+    "llvm.fabs.f32": "float (float)",
+    "llvm.fabs.f64": "double (double)",
+    "llvm.memcpy.p0.p0.i64": "void (ptr, ptr, i64, i1)",
+    "llvm.stackrestore.p0": "void (ptr)",
+    "llvm.stacksave.p0": "ptr ()",
+}
+"""LLVM's functions."""
 
 SYMBOL = "xhlo_direct_call"
-"""The function that runs a program on given arrays, arguments and results."""
 
-METHOD = "xhlo_planned_call"
-"""The method that makes the results itself: a call of an object whose programs it knows."""
-
-HEAD_WORDS = 7
-"""The 64-bit words of a direct call's plan before its arrays: the entry, the three classes of arguments, the bytes of
-the arena, the number of arrays, and of those among them that are arguments."""
-
-FALLBACK, NEXT, ENTRY, ALLOCATE, ARENA, INPUTS, OUTPUTS, FINISH, KEEPS_LOCK, CALLS, CLASSES = range(11)
+(
+    FALLBACK, NEXT, ENTRY, ALLOCATE, ARENA, INPUTS, READ, OUTPUTS, FINISH, KEEPS_LOCK, CALLS, CLASSES,
+) = range(12)  # fmt: skip
 PLAN_WORDS = CLASSES + 3
-"""The 64-bit words of a method's plan before its arrays, and their number."""
+"""The 64-bit words of a plan before its arrays, and their number."""
 
 PLAN = 16
 """The offset in bytes of the plan in an object that the method is of."""
 
-_IR = """
-declare ptr @PyBool_FromLong(i64)
-declare ptr @PyByteArray_AsString(ptr)
-declare ptr @PyBytes_AsString(ptr)
-declare void @PyErr_BadInternalCall()
-declare void @PyEval_RestoreThread(ptr)
-declare ptr @PyEval_SaveThread()
-declare ptr @PyObject_CallNoArgs(ptr)
-declare ptr @PyObject_CallOneArg(ptr, ptr)
-declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
-declare ptr @PyTuple_New(i64)
-declare i32 @PyTuple_SetItem(ptr, i64, ptr)
-declare i64 @PyTuple_Size(ptr)
-declare void @Py_DecRef(ptr)
-declare void @Py_IncRef(ptr)
+DATA, RANK, SIZES, DTYPE, FLAGS = 16, 24, 32, 56, 64
+"""The offsets in bytes of an array's fields."""
 
-; A function of Python (METH_FASTCALL) whose own object is the plan, as bytes: the entry of a program, the classes of
-; arrays and numbers, the bytes of the arena, the number of arrays and of arguments, then the words of each. True if the
-; given arrays, arguments and results, are as planned, and the results may be written: then the program has run on them.
-; False if they are not, and nothing has run.
-define ptr @xhlo_direct_call(ptr %self, ptr %objects, i64 %given) nounwind {
+ROW_MAJOR = 0x101
+"""NumPy's flags of an array that is row-major and aligned."""
+
+WRITEABLE = 0x400
+"""NumPy's flag of an array that may be written."""
+
+ARRAYS, FLOATS, INTEGERS = 1, 2, 4
+"""Bits of what is taken for an argument: an array, and for one without dimensions a Python float, a Python int."""
+
+F32, F64, I32, I64 = 8, 16, 32, 64
+"""Bits of how a number is stored."""
+
+_IR = """
+; Whether an object is an array of the class, row-major and aligned, of the wanted dtype, rank and sizes. Of an array
+; there are a word of bits, what is taken for it, and then its bytes, its dtype, rank and sizes.
+define internal i1 @xhlo_is_planned(ptr %object, ptr %class, ptr %wanted) alwaysinline nounwind {
 start:
-  %plan = call ptr @PyBytes_AsString(ptr %self)
-  %entry = load ptr, ptr %plan, align 8
-  %classes = getelementptr i64, ptr %plan, i64 1
-  %arena.place = getelementptr i64, ptr %plan, i64 4
-  %arena.bytes = load i64, ptr %arena.place, align 8
-  %count.place = getelementptr i64, ptr %plan, i64 5
-  %count = load i64, ptr %count.place, align 8
-  %slots = add i64 %count, 1
-  %pointers = alloca ptr, i64 %slots, align 8
-  %places = alloca i64, i64 %count, align 8
-  %arrays = getelementptr i64, ptr %plan, i64 HEAD_WORDS
-  %as.many = icmp eq i64 %given, %count
-  br i1 %as.many, label %look, label %refuse
+  %its.class.place = getelementptr i8, ptr %object, i64 8
+  %its.class = load ptr, ptr %its.class.place, align 8
+  %is.array = icmp eq ptr %its.class, %class
+  %taken = load i64, ptr %wanted, align 8
+  %bit = and i64 %taken, ARRAYS
+  %takes.arrays = icmp ne i64 %bit, 0
+  %may.be = and i1 %is.array, %takes.arrays
+  br i1 %may.be, label %compare, label %no
+compare:
+  %dtype.place = getelementptr i8, ptr %object, i64 DTYPE
+  %dtype = load i64, ptr %dtype.place, align 8
+  %wanted.dtype.place = getelementptr i64, ptr %wanted, i64 2
+  %wanted.dtype = load i64, ptr %wanted.dtype.place, align 8
+  %same.dtype = icmp eq i64 %dtype, %wanted.dtype
+  %flags.place = getelementptr i8, ptr %object, i64 FLAGS
+  %flags = load i32, ptr %flags.place, align 4
+  %both = and i32 %flags, ROW_MAJOR
+  %row.major = icmp eq i32 %both, ROW_MAJOR
+  %rank.place = getelementptr i8, ptr %object, i64 RANK
+  %short.rank = load i32, ptr %rank.place, align 4
+  %rank = sext i32 %short.rank to i64
+  %wanted.rank.place = getelementptr i64, ptr %wanted, i64 3
+  %wanted.rank = load i64, ptr %wanted.rank.place, align 8
+  %same.rank = icmp eq i64 %rank, %wanted.rank
+  %first = and i1 %same.dtype, %row.major
+  %alike = and i1 %first, %same.rank
+  %sizes.place = getelementptr i8, ptr %object, i64 SIZES
+  %sizes = load ptr, ptr %sizes.place, align 8
+  %wanted.sizes = getelementptr i64, ptr %wanted, i64 4
+  br i1 %alike, label %size, label %no
+size:
+  %dimension = phi i64 [ 0, %compare ], [ %next.dimension, %same ]
+  %is.size = icmp ult i64 %dimension, %rank
+  br i1 %is.size, label %same, label %yes
+same:
+  %size.place = getelementptr i64, ptr %sizes, i64 %dimension
+  %one = load i64, ptr %size.place, align 8
+  %wanted.size.place = getelementptr i64, ptr %wanted.sizes, i64 %dimension
+  %other = load i64, ptr %wanted.size.place, align 8
+  %next.dimension = add i64 %dimension, 1
+  %same.size = icmp eq i64 %one, %other
+  br i1 %same.size, label %size, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Whether a number of Python is taken: then it is stored at %place. One that is out of range is not.
+define internal i1 @xhlo_number(ptr %object, ptr %numbers, i64 %taken, ptr %place) nounwind {
+start:
+  %overflow = alloca i32, align 4
+  %class.place = getelementptr i8, ptr %object, i64 8
+  %class = load ptr, ptr %class.place, align 8
+  %float.class = load ptr, ptr %numbers, align 8
+  %integer.class.place = getelementptr ptr, ptr %numbers, i64 1
+  %integer.class = load ptr, ptr %integer.class.place, align 8
+  %is.float = icmp eq ptr %class, %float.class
+  %float.bit = and i64 %taken, FLOATS
+  %takes.floats = icmp ne i64 %float.bit, 0
+  %float.is.taken = and i1 %is.float, %takes.floats
+  br i1 %float.is.taken, label %float, label %no.float
+float:
+  %value = call double @PyFloat_AsDouble(ptr %object)
+  %float.f64.bit = and i64 %taken, F64
+  %float.is.f64 = icmp ne i64 %float.f64.bit, 0
+  br i1 %float.is.f64, label %as.it.is, label %narrow
+as.it.is:
+  store double %value, ptr %place, align 8
+  br label %yes
+narrow:
+  %narrow.value = fptrunc double %value to float
+  %its.size = call double @llvm.fabs.f64(double %value)
+  %new.size = call float @llvm.fabs.f32(float %narrow.value)
+  %was.finite = fcmp olt double %its.size, 0x7FF0000000000000
+  %is.infinite = fcmp oeq float %new.size, 0x7FF0000000000000
+  %overflows = and i1 %was.finite, %is.infinite
+  store float %narrow.value, ptr %place, align 4
+  br i1 %overflows, label %no, label %yes
+no.float:
+  %is.integer = icmp eq ptr %class, %integer.class
+  %integer.bit = and i64 %taken, INTEGERS
+  %takes.integers = icmp ne i64 %integer.bit, 0
+  %integer.is.taken = and i1 %is.integer, %takes.integers
+  br i1 %integer.is.taken, label %integer, label %no
+integer:
+  %whole = call i64 @PyLong_AsLongLongAndOverflow(ptr %object, ptr %overflow)
+  %far = load i32, ptr %overflow, align 4
+  %is.near = icmp eq i32 %far, 0
+  br i1 %is.near, label %near, label %no
+near:
+  %i64.bit = and i64 %taken, I64
+  %is.i64 = icmp ne i64 %i64.bit, 0
+  br i1 %is.i64, label %as.i64, label %no.i64
+as.i64:
+  store i64 %whole, ptr %place, align 8
+  br label %yes
+no.i64:
+  %i32.bit = and i64 %taken, I32
+  %is.i32 = icmp ne i64 %i32.bit, 0
+  br i1 %is.i32, label %as.i32, label %no.i32
+as.i32:
+  %half = trunc i64 %whole to i32
+  %again = sext i32 %half to i64
+  %in.range = icmp eq i64 %again, %whole
+  store i32 %half, ptr %place, align 4
+  ret i1 %in.range
+no.i32:
+  %f64.bit = and i64 %taken, F64
+  %is.f64 = icmp ne i64 %f64.bit, 0
+  br i1 %is.f64, label %as.f64, label %as.f32
+as.f64:
+  %double = sitofp i64 %whole to double
+  store double %double, ptr %place, align 8
+  br label %yes
+as.f32:
+  %single = sitofp i64 %whole to float
+  store float %single, ptr %place, align 4
+  br label %yes
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Puts the addresses of the elements of arrays into %pointers, and numbers into %places, and gives the words after
+; theirs, or null if one is not as planned. %classes: the class of arrays, of floats and of integers.
+define internal ptr @xhlo_addresses(ptr %objects, i64 %count, ptr %classes, ptr %arrays, ptr %pointers, ptr %places)
+    alwaysinline nounwind {
+start:
+  %class = load ptr, ptr %classes, align 8
+  %numbers = getelementptr ptr, ptr %classes, i64 1
+  br label %array
+array:
+  %number = phi i64 [ 0, %start ], [ %next.number, %planned ]
+  %wanted = phi ptr [ %arrays, %start ], [ %next.wanted, %planned ]
+  %more = icmp ult i64 %number, %count
+  br i1 %more, label %look, label %done
 look:
-  %after = call ptr @xhlo_addresses(ptr %objects, i64 %count, ptr %classes, ptr %arrays, ptr %pointers,
-                                   ptr %places)
-  %fit = icmp ne ptr %after, null
-  br i1 %fit, label %results, label %refuse
-results:
-  %inputs.place = getelementptr i64, ptr %plan, i64 6
-  %inputs = load i64, ptr %inputs.place, align 8
-  %free = call i1 @xhlo_may_be_written(ptr %objects, i64 %inputs, i64 %count, ptr %arrays, ptr %pointers)
-  br i1 %free, label %run, label %refuse
-run:
-  %arena.pointer.place = getelementptr ptr, ptr %pointers, i64 %count
-  %arena = alloca i8, i64 %arena.bytes, align 64
-  store ptr %arena, ptr %arena.pointer.place, align 8
-  %state = call ptr @PyEval_SaveThread()
-  call void %entry(ptr %pointers)
-  call void @PyEval_RestoreThread(ptr %state)
-  %true = call ptr @PyBool_FromLong(i64 1)
-  ret ptr %true
-refuse:
-  %false = call ptr @PyBool_FromLong(i64 0)
-  ret ptr %false
+  %object.place = getelementptr ptr, ptr %objects, i64 %number
+  %object = load ptr, ptr %object.place, align 8
+  %fits = call i1 @xhlo_is_planned(ptr %object, ptr %class, ptr %wanted)
+  br i1 %fits, label %array.data, label %look.again
+array.data:
+  %data.place = getelementptr i8, ptr %object, i64 DATA
+  %array.pointer = load ptr, ptr %data.place, align 8
+  br label %planned
+look.again:
+  %taken = load i64, ptr %wanted, align 8
+  %only.arrays = icmp eq i64 %taken, ARRAYS
+  br i1 %only.arrays, label %no, label %look.for.number
+look.for.number:
+  %place = getelementptr i64, ptr %places, i64 %number
+  %is.number = call i1 @xhlo_number(ptr %object, ptr %numbers, i64 %taken, ptr %place)
+  br i1 %is.number, label %planned, label %no
+planned:
+  %data = phi ptr [ %array.pointer, %array.data ], [ %place, %look.for.number ]
+  %pointer.place = getelementptr ptr, ptr %pointers, i64 %number
+  store ptr %data, ptr %pointer.place, align 8
+  %rank.place = getelementptr i64, ptr %wanted, i64 3
+  %rank = load i64, ptr %rank.place, align 8
+  %words = add i64 %rank, 4
+  %next.wanted = getelementptr i64, ptr %wanted, i64 %words
+  %next.number = add i64 %number, 1
+  br label %array
+done:
+  ret ptr %wanted
+no:
+  ret ptr null
+}
+
+; Whether arrays may be written: those from %first on are writeable, and share no memory with those before them.
+define internal i1 @xhlo_may_be_written(ptr %objects, i64 %first, i64 %count, ptr %arrays, ptr %pointers) nounwind {
+start:
+  br label %array
+array:
+  %number = phi i64 [ 0, %start ], [ %next.number, %next ]
+  %words = phi ptr [ %arrays, %start ], [ %next.words, %next ]
+  %more = icmp ult i64 %number, %count
+  br i1 %more, label %look, label %yes
+look:
+  %is.result = icmp uge i64 %number, %first
+  br i1 %is.result, label %result, label %next
+result:
+  %object.place = getelementptr ptr, ptr %objects, i64 %number
+  %object = load ptr, ptr %object.place, align 8
+  %flags.place = getelementptr i8, ptr %object, i64 FLAGS
+  %flags = load i32, ptr %flags.place, align 4
+  %bit = and i32 %flags, WRITEABLE
+  %is.writeable = icmp ne i32 %bit, 0
+  %begin.place = getelementptr i64, ptr %pointers, i64 %number
+  %begin = load i64, ptr %begin.place, align 8
+  %bytes.place = getelementptr i64, ptr %words, i64 1
+  %bytes = load i64, ptr %bytes.place, align 8
+  %end = add i64 %begin, %bytes
+  br i1 %is.writeable, label %other, label %no
+other:
+  %before = phi i64 [ 0, %result ], [ %next.before, %compare ]
+  %its.words = phi ptr [ %arrays, %result ], [ %its.next.words, %compare ]
+  %is.before = icmp ult i64 %before, %number
+  br i1 %is.before, label %compare, label %next
+compare:
+  %its.begin.place = getelementptr i64, ptr %pointers, i64 %before
+  %its.begin = load i64, ptr %its.begin.place, align 8
+  %its.bytes.place = getelementptr i64, ptr %its.words, i64 1
+  %its.bytes = load i64, ptr %its.bytes.place, align 8
+  %its.end = add i64 %its.begin, %its.bytes
+  %begins.inside = icmp ult i64 %its.begin, %end
+  %ends.inside = icmp ult i64 %begin, %its.end
+  %shares = and i1 %begins.inside, %ends.inside
+  %its.rank.place = getelementptr i64, ptr %its.words, i64 3
+  %its.rank = load i64, ptr %its.rank.place, align 8
+  %its.length = add i64 %its.rank, 4
+  %its.next.words = getelementptr i64, ptr %its.words, i64 %its.length
+  %next.before = add i64 %before, 1
+  br i1 %shares, label %no, label %other
+next:
+  %rank.place = getelementptr i64, ptr %words, i64 3
+  %rank = load i64, ptr %rank.place, align 8
+  %length = add i64 %rank, 4
+  %next.words = getelementptr i64, ptr %words, i64 %length
+  %next.number = add i64 %number, 1
+  br label %array
+yes:
+  ret i1 true
+no:
+  ret i1 false
 }
 
 ; A method of Python (METH_FASTCALL | METH_KEYWORDS) of objects that have a plan: calls with positional arguments that
-; are arrays or numbers as planned run the program, on results that are made here. Its plan, a bytearray, has the next
-; plan, which is tried if they are not as planned. After the last one, and for keywords, the object's function in Python
-; is called with all arguments.
-define ptr @xhlo_planned_call(ptr %self, ptr %objects, i64 %given, ptr %keywords) nounwind {
+; are arrays or numbers as planned run the program, on results that are made here, or are the arguments from the number
+; READ on. Its plan, a bytearray, has the next plan, which is tried if they are not as planned. After the last one, and
+; for keywords, the object's function in Python is called with all arguments.
+define ptr @xhlo_direct_call(ptr %self, ptr %objects, i64 %given, ptr %keywords) nounwind {
 start:
-  %plan.place = getelementptr i8, ptr %self, i64 PLAN_AT
+  %plan.place = getelementptr i8, ptr %self, i64 PLAN
   %first = load ptr, ptr %plan.place, align 8
   %has.plan = icmp ne ptr %first, null
   br i1 %has.plan, label %begin, label %none
@@ -146,7 +339,15 @@ look:
   %after = call ptr @xhlo_addresses(ptr %objects, i64 %inputs, ptr %classes, ptr %arrays, ptr %pointers,
                                    ptr %places)
   %fit = icmp ne ptr %after, null
-  br i1 %fit, label %begin.results, label %unfit
+  br i1 %fit, label %written, label %unfit
+written:
+  %read.place = getelementptr i64, ptr %words, i64 READ
+  %read = load i64, ptr %read.place, align 8
+  %only.read = icmp eq i64 %read, %inputs
+  br i1 %only.read, label %begin.results, label %may.be.written
+may.be.written:
+  %may = call i1 @xhlo_may_be_written(ptr %objects, i64 %read, i64 %inputs, ptr %arrays, ptr %pointers)
+  br i1 %may, label %begin.results, label %unfit
 unfit:
   call void @llvm.stackrestore.p0(ptr %saved)
   br label %another
@@ -195,7 +396,7 @@ made:
   %of.next = getelementptr i64, ptr %sizes, i64 %rank
   br label %result
 failed:
-  %left = phi i64 [ %number, %check ], [ %before, %free ]
+  %left = phi i64 [ %number, %check ], [ %outputs, %several ], [ %before, %free ]
   %is.left = icmp ne i64 %left, 0
   br i1 %is.left, label %free, label %give.up
 free:
@@ -244,19 +445,7 @@ one:
 several:
   %tuple = call ptr @PyTuple_New(i64 %outputs)
   %has.tuple = icmp ne ptr %tuple, null
-  br i1 %has.tuple, label %fill, label %failed.tuple
-failed.tuple:
-  br label %drop
-drop:
-  %dropped = phi i64 [ 0, %failed.tuple ], [ %next.dropped, %dropping ]
-  %is.dropped = icmp ult i64 %dropped, %outputs
-  br i1 %is.dropped, label %dropping, label %end
-dropping:
-  %dropped.place = getelementptr ptr, ptr %results, i64 %dropped
-  %dropped.one = load ptr, ptr %dropped.place, align 8
-  call void @Py_DecRef(ptr %dropped.one)
-  %next.dropped = add i64 %dropped, 1
-  br label %drop
+  br i1 %has.tuple, label %fill, label %failed
 fill:
   %filled = phi i64 [ 0, %several ], [ %next.filled, %filling ]
   %is.filled = icmp ult i64 %filled, %outputs
@@ -274,7 +463,7 @@ finishing:
   call void @Py_DecRef(ptr %tuple)
   br label %end
 end:
-  %value = phi ptr [ %only, %one ], [ null, %drop ], [ %tuple, %full ], [ %finished, %finishing ]
+  %value = phi ptr [ %only, %one ], [ %tuple, %full ], [ %finished, %finishing ]
   call void @Py_DecRef(ptr %plan)
   ret ptr %value
 refuse:
@@ -297,33 +486,12 @@ with.self:
   %answer = call ptr @PyObject_Vectorcall(ptr %fallback, ptr %stack, i64 %positional, ptr %keywords)
   ret ptr %answer
 }
-declare ptr @llvm.stacksave.p0()
-declare void @llvm.stackrestore.p0(ptr)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
-
-_NUMBERS = {
-    "HEAD_WORDS": HEAD_WORDS,
-    "PLAN_AT": PLAN,
-    "FALLBACK": FALLBACK,
-    "NEXT": NEXT,
-    "ENTRY": ENTRY,
-    "ALLOCATE": ALLOCATE,
-    "ARENA": ARENA,
-    "INPUTS": INPUTS,
-    "OUTPUTS": OUTPUTS,
-    "FINISH": FINISH,
-    "KEEPS_LOCK": KEEPS_LOCK,
-    "CALLS": CALLS,
-    "CLASSES": CLASSES,
-    "PLAN_WORDS": PLAN_WORDS,
-    **ARGUMENT_NUMBERS,
-}
 
 
 def direct_call_ir() -> str:
-    """
-    LLVM IR of `PyObject *xhlo_direct_call(PyObject *plan, PyObject *const *arrays, Py_ssize_t count)` and
-    `PyObject *xhlo_planned_call(PyObject *self, PyObject *const *arrays, Py_ssize_t count, PyObject *keywords)`.
-    """
-    return re.sub(r"\b[A-Z][A-Z0-9_]{2,}\b", lambda found: str(_NUMBERS.get(found[0], found[0])), ARGUMENTS_IR + _IR)
+    """LLVM IR of `PyObject *xhlo_direct_call(PyObject *self, PyObject *const *given, Py_ssize_t, PyObject *names)`."""
+    declared = [f"declare {type_.replace('(', f'@{name}(')}\n" for name, type_ in (PYTHON | _LLVM).items()]
+    # Numbers stand in the text by the names of this module.
+    text = re.sub(r"\b[A-Z][A-Z0-9_]{2,}\b", lambda found: str(globals().get(found[0], found[0])), _IR)
+    return "".join([*declared, text])
