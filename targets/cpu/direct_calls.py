@@ -46,11 +46,11 @@ _FASTCALL, _KEYWORDS = 0x80, 0x02
 _NEW_FROM_DESCR = 94
 """The place of `PyArray_NewFromDescr` in NumPy's table of functions."""
 
-NEVER = -1
-"""A number of arguments that no call has."""
-
 _ABI = 0x02000000
 """The version of that table (`PyArray_GetNDArrayCVersion`, the first function in it)."""
+
+NEVER = -1
+"""A number of arguments that no call has."""
 
 
 class _Definition(ctypes.Structure):

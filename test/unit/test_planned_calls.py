@@ -54,6 +54,7 @@ def is_answered_by_machine_code(call: Callable[[], Any]) -> bool:
 
 @pytest.mark.parametrize("size", [0, 1, 5, 16384, 100_000])
 def test_results_of_numpy_and_of_the_pool(size: int) -> None:
+    assert direct_calls._allocator(), "NumPy has another table of functions"  # pyright: ignore[reportPrivateUsage]
     executable = doubled(size)
     x = np.arange(size, dtype=np.float32)
     first, second = executable(x), executable(x + 1)
