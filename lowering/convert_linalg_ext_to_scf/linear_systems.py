@@ -8,7 +8,7 @@ matrix with rows and columns exchanged.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
@@ -25,6 +25,8 @@ from .few_sides import MOST_SIDES, TOGETHER, FewSides
 from .fourier_passes import Vec, Vectors
 from .many_sides import ManySides
 from .matrices import MatrixFunctions, compared, divided, selected, size_of
+
+NumberT = TypeVar("NumberT", int, IndexValue)
 
 COLUMNS = 4
 """Columns of right sides that are solved at once."""
@@ -190,20 +192,23 @@ class _Lu(MatrixFunctions):
 
 
 @dataclass(frozen=True)
-class _Forward:
-    """Where the elements of a lower triangular system are: strides in elements, and the first one's place."""
+class _System(Generic[NumberT]):
+    """
+    A lower triangular system of n rows with k right sides: the places of the first elements of the matrix and of the
+    solution, and their strides, in elements; numbers, or values in the function that solves it.
+    """
 
-    a: int
-    a_row: int
-    a_column: int
-    x: int
-    x_row: int
-    x_column: int
-    n: int
-    k: int
+    a: NumberT
+    a_row: NumberT
+    a_column: NumberT
+    x: NumberT
+    x_row: NumberT
+    x_column: NumberT
+    n: NumberT
+    k: NumberT
 
     @staticmethod
-    def of(op: TriangularSolveOp) -> _Forward:
+    def of(op: TriangularSolveOp) -> _System[int]:
         left, lower, transpose = (bool(cast(Any, flag).value.data) for flag in (op.left, op.lower, op.transpose))
         rows, columns = shape_of(op.inputs[1])[-2:]
         n, k = (rows, columns) if left else (columns, rows)
@@ -213,8 +218,16 @@ class _Forward:
         x_row, x_column = (columns, 1) if left else (1, columns)
         if lower == swapped:  # an upper system, from its end
             end = (n - 1) * (a_row + a_column)
-            return _Forward(end, -a_row, -a_column, (n - 1) * x_row, -x_row, x_column, n, k)
-        return _Forward(0, a_row, a_column, 0, x_row, x_column, n, k)
+            return _System(end, -a_row, -a_column, (n - 1) * x_row, -x_row, x_column, n, k)
+        return _System(0, a_row, a_column, 0, x_row, x_column, n, k)
+
+    def factor(self, i: IndexValue, j: IndexValue) -> Index:
+        """The place of an element of the matrix."""
+        return self.a + self.a_row * i + self.a_column * j
+
+    def solution(self, i: IndexValue, c: IndexValue, begin: Index = 0) -> Index:
+        """The place of element i of solution c, of a system that begins there."""
+        return begin + self.x + self.x_row * i + self.x_column * c
 
 
 @dataclass(frozen=True)
@@ -223,30 +236,22 @@ class _SolveLanes:
 
     vectors: Vectors
     buffer: SSAValue
-    a: IndexValue
-    a_row: IndexValue
-    a_column: IndexValue
-    x: IndexValue
-    x_row: IndexValue
-    x_column: IndexValue
-    n: IndexValue
-    k: IndexValue
+    system: _System[IndexValue]
 
     def matrix(self, i: IndexValue, j: IndexValue) -> Vec:
-        at = (self.a + self.a_row * i + self.a_column * j) * self.vectors.lanes
-        return self.vectors.load(self.buffer, at)
+        return self.vectors.load(self.buffer, self.system.factor(i, j) * self.vectors.lanes)
 
     def solution(self, i: IndexValue, c: IndexValue) -> Index:
-        return (self.x + self.x_row * i + self.x_column * c) * self.vectors.lanes
+        return self.system.solution(i, c) * self.vectors.lanes
 
     def solve(self, unit: bool) -> None:
         builder = self.vectors.builder
-        with builder.loop(0, self.n) as i:
-            whole = builder.index(self.k // COLUMNS)
+        with builder.loop(0, self.system.n) as i:
+            whole = builder.index(self.system.k // COLUMNS)
             with builder.loop(0, whole) as block:
                 first = builder.index(block * COLUMNS)
                 self.columns(i, [builder.index(first + number) for number in range(COLUMNS)], unit)
-            with builder.loop(whole * COLUMNS, self.k) as column:
+            with builder.loop(whole * COLUMNS, self.system.k) as column:
                 self.columns(i, [column], unit)
 
     def columns(self, i: IndexValue, columns: list[IndexValue], unit: bool) -> None:
@@ -273,21 +278,13 @@ class _SolveRows:
     target: SSAValue
     begin: IndexValue
     matrix: SSAValue
-    a: IndexValue
-    a_row: IndexValue
-    a_column: IndexValue
-    x: IndexValue
-    x_row: IndexValue
-    x_column: IndexValue
-    n: IndexValue
-    k: IndexValue
+    system: _System[IndexValue]
 
     def factor(self, i: IndexValue, j: IndexValue) -> Scalar:
-        place = self.a + self.a_row * i + self.a_column * j
-        return self.vectors.builder.on(self.vectors.element_at(self.matrix, place))
+        return self.vectors.builder.on(self.vectors.element_at(self.matrix, self.system.factor(i, j)))
 
     def place(self, i: IndexValue, c: IndexValue) -> IndexValue:
-        return self.vectors.builder.index(self.begin + self.x + self.x_row * i + self.x_column * c)
+        return self.vectors.builder.index(self.system.solution(i, c, self.begin))
 
     def load(self, i: IndexValue, c: IndexValue) -> Scalar:
         return self.vectors.builder.on(self.vectors.element_at(self.target, self.place(i, c)))
@@ -297,18 +294,18 @@ class _SolveRows:
         builder.store(value, builder.strided_view(self.target, place, (1,), (1,)), [0])
 
     def solve(self, unit: bool) -> None:
-        builder = self.vectors.builder
-        size = builder.index(self.n * self.k)
+        builder, n, k = self.vectors.builder, self.system.n, self.system.k
+        size = builder.index(n * k)
         with builder.loop(0, size, attributes=PARALLEL) as place:
             self.store(self.vectors.element_at(self.source, self.begin + place), self.begin + place)
-        with builder.loop(0, self.n) as j:
+        with builder.loop(0, n) as j:
             if not unit:
                 pivot = self.factor(j, j)
-                with builder.loop(0, self.k, attributes=PARALLEL) as c:
+                with builder.loop(0, k, attributes=PARALLEL) as c:
                     self.store(self.load(j, c) / pivot, self.place(j, c))
-            with builder.loop(j + 1, self.n) as i:
+            with builder.loop(j + 1, n) as i:
                 factor = self.factor(i, j)
-                with builder.loop(0, self.k, attributes=PARALLEL) as c:
+                with builder.loop(0, k, attributes=PARALLEL) as c:
                     self.store(self.load(i, c) - factor * self.load(j, c), self.place(i, c))
 
 
@@ -317,22 +314,22 @@ class _Solve(MatrixFunctions):
 
     def emit(self) -> None:
         op = cast(TriangularSolveOp, self.op)
-        unit, at_all = bool(cast(Any, op.unit).value.data), _Forward.of(op)
-        n, k = at_all.n, at_all.k
+        unit, system = bool(cast(Any, op.unit).value.data), _System.of(op)
+        n, k = system.n, system.k
         a, b, x = map(self.flat, (*op.inputs, op.outputs[0]))
-        if at_all.x_column == 1 and k >= (SIDES_OF_LANES if self.wide else 1) * self.lanes and k > MOST_SIDES:
-            self.many_sides(at_all, a, b, x, unit)
+        if system.x_column == 1 and k >= (SIDES_OF_LANES if self.wide else 1) * self.lanes and k > MOST_SIDES:
+            self.many_sides(system, a, b, x, unit)
             return
-        if not self.wide and at_all.x_column != 1 and k > max(MOST_SIDES, self.lanes - 1):
-            self.turned_sides(at_all, a, b, x, unit)
+        if not self.wide and system.x_column != 1 and k > max(MOST_SIDES, self.lanes - 1):
+            self.turned_sides(system, a, b, x, unit)
             return
         few = not self.wide and k <= MOST_SIDES and n >= self.lanes
         elements = (n * n + n * k) * self.lanes if self.wide else n * k if few else 1
         with self.groups(n * n * k // 2 + 4 * n * (n + k), elements) as (group, scratch, at):
             if few:
-                self.few_sides(at_all, a, b, x, group, scratch, at)
+                self.few_sides(system, a, b, x, group, scratch, at)
             elif not self.wide:
-                self.rows(at_all, a, b, x, group, unit)
+                self.rows(system, a, b, x, group, unit)
             else:
                 first = self.builder.index(at)
                 second = self.builder.index(first + n * n * self.lanes)
@@ -340,29 +337,29 @@ class _Solve(MatrixFunctions):
                 self.read(b, n * k, group, scratch, second)
                 # Both are counted in vectors.
                 base = self.builder.index(first // self.lanes)
-                places = (base + at_all.a, at_all.a_row, at_all.a_column)
-                others = (base + n * n + at_all.x, at_all.x_row, at_all.x_column)
+                places = (base + system.a, system.a_row, system.a_column)
+                others = (base + n * n + system.x, system.x_row, system.x_column)
 
-                def solve(vectors: Vectors, *given: Any) -> None:
-                    _SolveLanes(vectors, *given).solve(unit)
+                def solve(vectors: Vectors, buffer: Any, *given: Any) -> None:
+                    _SolveLanes(vectors, buffer, _System(*given)).solve(unit)
 
                 self.call("solve_unit" if unit else "solve", (scratch, *places, *others, n, k), solve)
                 self.write(x, n * k, group, scratch, second)
 
-    def rows(self, forward: _Forward, a: SSAValue, b: SSAValue, x: SSAValue, number: IndexValue, unit: bool) -> None:
+    def rows(self, system: _System[int], a: SSAValue, b: SSAValue, x: SSAValue, number: IndexValue, unit: bool) -> None:
         """Solve one system in the result."""
-        n, k = forward.n, forward.k
+        n, k = system.n, system.k
 
-        def solve(vectors: Vectors, *given: Any) -> None:
-            _SolveRows(vectors, *given).solve(unit)
+        def solve(vectors: Vectors, source: Any, target: Any, begin: Any, matrix: Any, *given: Any) -> None:
+            _SolveRows(vectors, source, target, begin, matrix, _System(*given)).solve(unit)
 
-        matrix = (a, number * (n * n) + forward.a, forward.a_row, forward.a_column)
-        sides = (forward.x, forward.x_row, forward.x_column)
+        matrix = (a, number * (n * n) + system.a, system.a_row, system.a_column)
+        sides = (system.x, system.x_row, system.x_column)
         self.call("rows_unit" if unit else "rows", (b, x, number * (n * k), *matrix, *sides, n, k), solve)
 
-    def many_sides(self, forward: _Forward, a: SSAValue, b: SSAValue, x: SSAValue, unit: bool) -> None:
+    def many_sides(self, system: _System[int], a: SSAValue, b: SSAValue, x: SSAValue, unit: bool) -> None:
         """Solve blocks of right sides, which are contiguous, in the result."""
-        builder, (n, k) = self.builder, (forward.n, forward.k)
+        builder, (n, k) = self.builder, (system.n, system.k)
         size = min(k, BLOCK_OF_SIDES)
         blocks = -(-k // size)
 
@@ -372,15 +369,15 @@ class _Solve(MatrixFunctions):
         with self.groups(n * n * size // 2 + 4 * n * size, 1, self.count * blocks) as (number, _, _):
             matrix, block = builder.index(number // blocks), builder.index(number % blocks)
             first = builder.index(block * size)
-            matrices = (a, matrix * (n * n) + forward.a, forward.a_row, forward.a_column)
-            sides = (b, x, matrix * (n * k) + forward.x + first, forward.x_row)
+            matrices = (a, matrix * (n * n) + system.a, system.a_row, system.a_column)
+            sides = (b, x, matrix * (n * k) + system.x + first, system.x_row)
             count = builder.min(size, builder.index(k - first))
             self.call("many_sides_unit" if unit else "many_sides", (*matrices, *sides, n, count), solve)
 
-    def turned_sides(self, forward: _Forward, a: SSAValue, b: SSAValue, x: SSAValue, unit: bool) -> None:
+    def turned_sides(self, system: _System[int], a: SSAValue, b: SSAValue, x: SSAValue, unit: bool) -> None:
         """Solve one system whose right sides are rows, as columns of scratch memory."""
-        builder, (n, k) = self.builder, (forward.n, forward.k)
-        row = k if forward.x_row > 0 else -k
+        builder, (n, k) = self.builder, (system.n, system.k)
+        row = k if system.x_row > 0 else -k
 
         def solve(vectors: Vectors, buffer: Any, begin: Any, a: Any, at: Any, i: Any, j: Any, *given: Any) -> None:
             ManySides(vectors, a, at, i, j, buffer, buffer, begin, *given).solve(unit)
@@ -391,14 +388,14 @@ class _Solve(MatrixFunctions):
             with builder.loop(0, k) as c, builder.loop(0, n) as i:
                 builder.store(builder.load(outside[0], [c, i]), inside, [c, i])
             first = builder.index(at + (0 if row > 0 else (n - 1) * k))
-            matrices = (a, matrix * (n * n) + forward.a, forward.a_row, forward.a_column)
+            matrices = (a, matrix * (n * n) + system.a, system.a_row, system.a_column)
             self.call("turned_sides_unit" if unit else "turned_sides", (scratch, first, *matrices, row, n, k), solve)
             with builder.loop(0, k) as c, builder.loop(0, n) as i:
                 builder.store(builder.load(inside, [c, i]), outside[1], [c, i])
 
     def few_sides(
         self,
-        forward: _Forward,
+        system: _System[int],
         a: SSAValue,
         b: SSAValue,
         x: SSAValue,
@@ -407,10 +404,10 @@ class _Solve(MatrixFunctions):
         at: IndexValue,
     ) -> None:
         """Solve one system, with the right sides as columns of scratch memory."""
-        builder, (n, k) = self.builder, (forward.n, forward.k)
-        unit, backwards = bool(cast(Any, self.op).unit.value.data), forward.a != 0
-        by_columns = abs(forward.a_row) == 1 and n > 1
-        row = abs(forward.x_row)
+        builder, (n, k) = self.builder, (system.n, system.k)
+        unit, backwards = bool(cast(Any, self.op).unit.value.data), system.a != 0
+        by_columns = abs(system.a_row) == 1 and n > 1
+        row = abs(system.x_row)
         for source, target in ((b, scratch), (scratch, x)):
             if source is scratch:
                 for side in range(0, k, TOGETHER):
@@ -422,7 +419,7 @@ class _Solve(MatrixFunctions):
                     flags = "".join(str(int(flag)) for flag in (by_columns, backwards, unit))
                     self.call(f"sides_{sides}_{flags}", (a, number * (n * n), scratch, at + n * side, n), solve)
             with builder.loop(0, k) as c, builder.loop(0, n, attributes=PARALLEL) as i:
-                outside, inside = number * (n * k) + i * row + c * forward.x_column, at + c * n + i
+                outside, inside = number * (n * k) + i * row + c * system.x_column, at + c * n + i
                 pair = (inside, outside) if source is scratch else (outside, inside)
                 views = [
                     builder.strided_view(array, place, (1,), (1,))
