@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, MemRefType, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.support.attributes import integer_attr, symbol
 from ...dialects.support.buffer_ops import byte_size
 from ...dialects.support.buffers import Buffer
-from ...dialects.support.editing import erase_op
-from ...dialects.support.kernel import INDEPENDENT, PROGRAM, TRIP_COUNT, entry_name, kernels_of
+from ...dialects.support.kernel import INDEPENDENT, PROGRAM, TRIP_COUNT
 from ...dialects.support.views import is_view, uses_through_views
 from ...hlo_dialect.diagnostics import Diagnostic, engine_of
 from ...hlo_dialect.hlo_pass import HloPass
@@ -27,6 +23,7 @@ from ...lowering.device.gpu import MOST_NS, PAYS, GpuChip
 from ...lowering.device.vendors import find_chip
 from ...lowering.map_kernels_to_gpu.block.sequence import STRUCTURED, accesses
 from ...lowering.plan_gpu_kernels.block import Estimate, estimate
+from ..outline_loops.stated import StatedKernels
 from ..outline_loops.tiles import Writes, tiles_refusal
 from .body import BlockLoop
 
@@ -81,13 +78,11 @@ class OutlineBlockLoopsPass(HloPass):
     def run(self, ctx: Context, module: ModuleOp) -> None:
         if PROGRAM not in module.attributes:
             return
-        engine, name = engine_of(ctx), entry_name(module)
-        functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
-        entry = functions.get(name)
-        if entry is None or not entry.body.blocks:
+        engine, stated = engine_of(ctx), StatedKernels(module)
+        entry = stated.entry
+        if entry is None:
             return
-        loops = _Loops(module, find_chip(self.chip))
-        names = (each for each in map("loop_{}".format, itertools.count()) if each not in functions)
+        loops, names = _Loops(stated, find_chip(self.chip)), stated.names()
         for op in operations_in(entry):
             if isinstance(op, scf.WhileOp) and entry.is_ancestor(op):
                 reason = loops.refusal(op)
@@ -95,24 +90,20 @@ class OutlineBlockLoopsPass(HloPass):
                 if reason is None:
                     text = loops.outline(op, next(names))
                 engine.emit(Diagnostic("remark", text, op.location))
-        if loops.outlined:
-            loops.state_kernels()
+        stated.finish()
 
 
 class _Loops:
     """The loops of a module and its kernels."""
 
-    def __init__(self, module: ModuleOp, chip: GpuChip):
-        self._module = module
+    def __init__(self, stated: StatedKernels, chip: GpuChip):
+        self._stated = stated
+        self._kernels = stated.kernels
         self._chip = chip
-        self._kernels = {function.sym_name.data: function for function in kernels_of(module)}
+        self._module = stated.module
         self._constants: dict[str, Attribute] = {
-            op.sym_name.data: op.initial_value for op in module.body.block.ops if isinstance(op, memref.GlobalOp)
+            op.sym_name.data: op.initial_value for op in self._module.body.block.ops if isinstance(op, memref.GlobalOp)
         }
-        self._program = cast(DictionaryAttr, module.attributes[PROGRAM])
-        entries = cast("ArrayAttr[DictionaryAttr]", self._program.data["kernels"])
-        self._facts = {cast(Any, each.data["name"]).root_reference.data: each for each in entries}
-        self.outlined = 0
 
     def refusal(self, loop: scf.WhileOp) -> str | None:
         """In words why a loop stays in the host program."""
@@ -176,19 +167,16 @@ class _Loops:
         count = _int(loop, TRIP_COUNT)
         function, taken = BlockLoop(loop, first, self._kernels, self._constants).function(name, tiles)
         self._module.body.block.add_op(function)
-        self._kernels[name] = function
         moved = sum(byte_size(cast(Buffer, value.type)) for value in taken)
         facts["bytes"] = min(facts["bytes"], moved)
-        entries = {fact: integer_attr(number) for fact, number in facts.items()}
-        self._facts[name] = DictionaryAttr({"name": symbol(name), "kind": function.attributes["hlo.kernel"], **entries})
-        self.outlined += 1
+        self._stated.add(function, facts)
         if tiles:
             return f"{count} blocks run a tile each, with its loop"
         also = len(first) and f", and {len(first)} operations before it"
         return f"one block runs the whole loop{also or ''}"
 
     def _fact(self, call: func.CallOp, fact: str) -> int:
-        return cast("IntegerAttr[Any]", self._facts[call.callee.root_reference.data].data[fact]).value.data
+        return self._stated.fact(call.callee.root_reference.data, fact)
 
     def _first(self, loop: scf.WhileOp) -> list[Operation]:
         """The small copies before a loop, and the cheap kernels that compute what only the loop reads, in order."""
@@ -224,20 +212,6 @@ class _Loops:
                 return False
         found = estimate(list(kernel.body.block.ops), self._chip)
         return found.block <= max(found.launches, most)
-
-    def state_kernels(self) -> None:
-        """Erase the kernels that nothing calls, and state the others."""
-        called = Counter(
-            op.callee.root_reference.data for op in operations_in(self._module) if isinstance(op, func.CallOp)
-        )
-        rows: list[DictionaryAttr] = []
-        for function in list(kernels_of(self._module)):
-            name = function.sym_name.data
-            if called[name]:
-                rows.append(DictionaryAttr({**self._facts[name].data, "sites": integer_attr(called[name])}))
-            else:
-                erase_op(function)
-        self._module.attributes[PROGRAM] = DictionaryAttr({**self._program.data, "kernels": ArrayAttr(rows)})
 
 
 class _Writes(Writes):

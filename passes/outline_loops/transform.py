@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, IntegerType, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, StringAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.cpu import SHARED, HostCallOp, ParallelForOp
-from ...dialects.support.attributes import call_op, integer_attr, symbol
+from ...dialects.support.attributes import call_op, integer_attr
 from ...dialects.support.buffer_ops import byte_size, index_constant, take_block_arguments
 from ...dialects.support.buffers import Buffer, memref_type
-from ...dialects.support.editing import erase_op
-from ...dialects.support.kernel import ARENA_SIZE, INDEPENDENT, PROGRAM, TRIP_COUNT, Kernel, entry_name, kernels_of
+from ...dialects.support.kernel import ARENA_SIZE, INDEPENDENT, PROGRAM, TRIP_COUNT, Kernel
 from ...dialects.support.rewriting import set_type
 from ...dialects.support.views import is_view, uses_through_views
 from ...hlo_dialect.diagnostics import Diagnostic, engine_of
@@ -26,9 +23,9 @@ from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
 from ...lowering.device.cpu import CPU
 from ...lowering.loop_nests.brevity import operations_of_a_call
-from ..outline_parallel_loops.equal import share_equal
 from ..outline_parallel_loops.transform import outline
 from .body import LoopBody
+from .stated import StatedKernels
 from .tiles import TileBody, Writes, tiles_refusal
 
 MOST_OPERATIONS = 1500
@@ -89,52 +86,38 @@ class OutlineLoopsPass(HloPass):
     def run(self, ctx: Context, module: ModuleOp) -> None:
         if ARENA_SIZE not in module.attributes or PROGRAM not in module.attributes:
             return
-        engine, name = engine_of(ctx), entry_name(module)
-        functions = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
-        entry = next((function for function in functions if function.sym_name.data == name), None)
-        if entry is None or not entry.body.blocks or not entry.body.block.args:
+        engine, stated = engine_of(ctx), StatedKernels(module)
+        entry = stated.entry
+        if entry is None or not entry.body.block.args:
             return
-        kernels = _Kernels(module, entry.body.block.args[-1])
-        names = (name for name in map("loop_{}".format, itertools.count()) if not kernels.is_taken(name))
+        loops, names = _Loops(stated, entry.body.block.args[-1]), stated.names()
         for op in operations_in(entry):
             if not isinstance(op, scf.WhileOp) or not entry.is_ancestor(op):
                 continue  # it moved with the loop around it
             if INDEPENDENT in op.attributes:
-                reason = kernels.tiles_refusal(op)
+                reason = loops.tiles_refusal(op)
                 text = f"one tile runs after the other: {reason}"
                 if reason is None:
-                    text = kernels.outline_tiles(op, next(names))
+                    text = loops.outline_tiles(op, next(names))
             else:
-                reason = kernels.refusal(op)
+                reason = loops.refusal(op)
                 text = f"the loop stays in the host program: {reason}"
                 if reason is None:
-                    text = kernels.outline(op, next(names))
+                    text = loops.outline(op, next(names))
             engine.emit(Diagnostic("remark", text, op.location))
-        if kernels.outlined:
-            share_equal(module, kernels.outlined)
-            kernels.forget_unused()
+        stated.finish()
 
 
-class _Kernels:
-    """The kernels of a module, and what is known about them."""
+class _Loops:
+    """The loops of an entry, and what is known about their kernels."""
 
-    def __init__(self, module: ModuleOp, arena: SSAValue):
-        self.module = module
+    def __init__(self, stated: StatedKernels, arena: SSAValue):
+        self.stated = stated
+        self.module = stated.module
+        self.functions = stated.kernels
         self.arena = arena
-        self.functions = {function.sym_name.data: function for function in kernels_of(module)}
-        self.program = cast(DictionaryAttr, module.attributes[PROGRAM])
-        entries = cast("ArrayAttr[DictionaryAttr]", self.program.data["kernels"])
-        self.facts = {cast(Any, each.data["name"]).root_reference.data: each for each in entries}
-        self.outlined: list[func.FuncOp] = []
-        """The functions made of loops."""
-        self._given = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
-        """All functions that the module had, by name."""
         self._sizes: dict[tuple[str, bool], int | None] = {}
         self._work: dict[str, float] = {}
-
-    def is_taken(self, name: str) -> bool:
-        """Whether a function has that name."""
-        return name in self._given or name in self.functions
 
     def refusal(self, op: scf.WhileOp) -> str | None:
         """In words why a loop stays in the entry."""
@@ -177,20 +160,17 @@ class _Kernels:
     def _leaves(self, op: Operation) -> bool:
         if not isinstance(op, func.CallOp):
             return False
-        callee = self._given.get(op.callee.root_reference.data)
+        callee = self.stated.given.get(op.callee.root_reference.data)
         # The code of a shared function may be known already, so that it is only declared.
         return callee is None or (callee.is_declaration and SHARED not in callee.attributes)
 
     def _calls(self, op: Operation) -> list[str]:
         calls = (each for each in operations_in(op) if isinstance(each, func.CallOp))
-        return [name for call in calls if (name := call.callee.root_reference.data) in self.facts]
+        return [name for call in calls if self.stated.is_stated(name := call.callee.root_reference.data)]
 
     def _sum(self, op: Operation, fact: str) -> int:
         """A fact of all kernels that an iteration calls."""
-        return sum(self._fact(name, fact) for name in self._calls(op))
-
-    def _fact(self, name: str, fact: str) -> int:
-        return cast("IntegerAttr[Any]", self.facts[name].data[fact]).value.data
+        return sum(self.stated.fact(name, fact) for name in self._calls(op))
 
     def _work_of(self, op: Operation) -> float:
         """The operations of an iteration, at most."""
@@ -202,7 +182,7 @@ class _Kernels:
             work = operations_of_a_call(self.functions, name)
             if work == math.inf and not any(isinstance(op, scf.WhileOp) for op in operations_in(self.functions[name])):
                 # Loops up to bounds that are computed, as in triangles and sorts.
-                work = OF_A_BYTE * self._fact(name, "bytes")
+                work = OF_A_BYTE * self.stated.fact(name, "bytes")
             self._work[name] = work
         return self._work[name]
 
@@ -213,7 +193,7 @@ class _Kernels:
         if op.operands or op.results or any(each.operands or each.results for each in ops if each not in inner):
             return "its state is not in memory"
         reason = self._size_refusal(inner, forks=True, most=MOST_OF_TILES)
-        return reason or tiles_refusal(op, Writes(self._given), self.functions)
+        return reason or tiles_refusal(op, Writes(self.stated.given), self.functions)
 
     def outline_tiles(self, op: scf.WhileOp, name: str) -> str:
         """Replace the loop by a call of a function of that name that runs its iterations on several threads."""
@@ -236,13 +216,13 @@ class _Kernels:
         """A fact of all kernels that a loop calls, as often as the loops inside are known to run."""
         total = 0
         for each in operations_in(op):
-            if isinstance(each, func.CallOp) and (name := each.callee.root_reference.data) in self.facts:
+            if isinstance(each, func.CallOp) and self.stated.is_stated(name := each.callee.root_reference.data):
                 around, times = each.parent_op(), 1
                 while around is not None and op.is_ancestor(around):
                     count = around.attributes.get(TRIP_COUNT)
                     times *= count.value.data if isinstance(count, IntegerAttr) else 1
                     around = around.parent_op()
-                total += times * self._fact(name, fact)
+                total += times * self.stated.fact(name, fact)
         return total
 
     def _grow(self, size: int) -> None:
@@ -268,12 +248,8 @@ class _Kernels:
 
     def _add(self, function: func.FuncOp, facts: Mapping[str, int]) -> None:
         """Make a kernel of a function, about which these facts are known."""
-        name = function.sym_name.data
         Kernel.mark(function, StringAttr("while"), 0, ())
-        self.functions[name] = function
-        self.outlined.append(function)
-        entries = {fact: integer_attr(number) for fact, number in facts.items()}
-        self.facts[name] = DictionaryAttr({"name": symbol(name), "kind": StringAttr("while"), **entries})
+        self.stated.add(function, facts)
 
     def outline(self, op: scf.WhileOp, name: str) -> str:
         """Replace the loop's body, or all of it, by a call of a function of that name; says what was done."""
@@ -287,7 +263,7 @@ class _Kernels:
         for each in first:
             if isinstance(each, func.CallOp):
                 called = each.callee.root_reference.data
-                before = {fact: before[fact] + self._fact(called, fact) for fact in before}
+                before = {fact: before[fact] + self.stated.fact(called, fact) for fact in before}
         body = LoopBody(op, self.arena, self.functions, most, first, between)
         function = body.function(name)
         self.module.body.block.add_op(function)
@@ -313,13 +289,13 @@ class _Kernels:
             if isinstance(op, memref.CopyOp):
                 found.append(op)
             op = op.prev_op
-        if not isinstance(op, func.CallOp) or op.callee.root_reference.data not in self.facts:
+        if not isinstance(op, func.CallOp) or not self.stated.is_stated(op.callee.root_reference.data):
             return [], []
         name = op.callee.root_reference.data
         size, inside = self._size(name, forks=True), self._size_of(loop)
         if size is None or size + inside > MOST_OPERATIONS or self._operations(name) > MOST_WORK:
             return [], []
-        writes = Writes(self._given)
+        writes = Writes(self.stated.given)
         written = [value for place, value in enumerate(op.operands) if writes.of(name, place)]
         held = sum(byte_size(cast(Buffer, value.type)) for value in written)
         if held > CPU.l2_bytes // 2 or not all(self._is_between(value, op, loop) for value in written):
@@ -337,17 +313,3 @@ class _Kernels:
             return False
         users = [use.operation for use in uses_through_views(value)]
         return any(map(loop.is_ancestor, users)) and all(user is call or loop.is_ancestor(user) for user in users)
-
-    def forget_unused(self) -> None:
-        """Erase the kernels that nothing calls, and state the others."""
-        called = Counter(op.callee.root_reference.data for op in operations_in(self.module) if type(op) is func.CallOp)
-        for name, function in list(self.functions.items()):
-            if not called[name]:
-                if function.parent is not None:  # share_equal has not erased it
-                    erase_op(function)
-                del self.facts[name]
-        rows: list[DictionaryAttr] = []
-        for function in kernels_of(self.module):
-            name = function.sym_name.data
-            rows.append(DictionaryAttr({**self.facts[name].data, "sites": integer_attr(called[name])}))
-        self.module.attributes[PROGRAM] = DictionaryAttr({**self.program.data, "kernels": ArrayAttr(rows)})

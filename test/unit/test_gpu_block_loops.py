@@ -146,6 +146,22 @@ func.func @main(%w: tensor<{units}x{units}xf32>, %h0: tensor<{state}>) -> tensor
 }}"""
 
 
+def twice(steps: int, units: int) -> str:
+    """The same recurrence from two starts."""
+    state = f"{units}xf32"
+    body = f"""
+    %hw = stablehlo.dot_general %h, %w, contracting_dims = [0] x [0]
+        : (tensor<{state}>, tensor<{units}x{units}xf32>) -> tensor<{state}>
+    %h_next = stablehlo.tanh %hw : tensor<{state}>"""
+    again = loop(steps, {"h": f"{state} %h1"}, body)
+    again = re.sub(r"%(first|all|i|last|goes|z|by|next)\b", r"%again_\1", again)
+    return f"""
+func.func @main(%w: tensor<{units}x{units}xf32>, %h0: tensor<{state}>, %h1: tensor<{state}>)
+    -> (tensor<{state}>, tensor<{state}>) {{{loop(steps, {"h": f"{state} %h0"}, body)}{again}
+  return %all#1, %again_all#1 : tensor<{state}>, tensor<{state}>
+}}"""
+
+
 def arguments(text: str) -> list[Any]:
     """Small numbers for the entry."""
     rng, kinds = np.random.default_rng(0), {"f32": np.float32, "bf16": ml_dtypes.bfloat16}
@@ -232,4 +248,12 @@ def test_blocks_run_tiles_in_each_step_of_a_loop() -> None:
     assert sum(op.name == "scf.while" for op in module.walk() if _is_on_host(op)) == 1
     grids = [op.properties["known_grid_size"].get_values()[0] for op in module.walk() if isinstance(op, GpuFuncOp)]  # pyright: ignore
     assert 64 in grids
+    check_on_simt(text, arguments(text))
+
+
+def test_equal_loops_are_one_kernel() -> None:
+    text = twice(20, 12)
+    module, _ = gpu_level(text)
+    loops = [op for op in module.walk() if isinstance(op, GpuFuncOp) and any(x.name == "scf.while" for x in op.walk())]
+    assert len(loops) == 1
     check_on_simt(text, arguments(text))
