@@ -12,7 +12,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -181,10 +181,14 @@ def constant_of(value: SSAValue) -> Array | None:
     return constant_array(value.owner.dense) if isinstance(value.owner, ConstantOp) else None
 
 
+def is_splat_op(op: Operation | Block) -> bool:
+    """Whether an operation is a constant with one number for all elements."""
+    return type(op) is ConstantOp and is_splat(cast("DenseIntOrFPElementsAttr[Any]", op.properties["value"]))
+
+
 def is_splat_constant(value: SSAValue) -> bool:
     """Whether a constant defines the value, with one number for all elements."""
-    owner = value.owner
-    return type(owner) is ConstantOp and is_splat(owner.dense)
+    return is_splat_op(value.owner)
 
 
 def splat_of(value: SSAValue) -> Any:

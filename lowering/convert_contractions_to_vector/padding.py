@@ -29,7 +29,7 @@ from ..loop_nests.fills import is_zero
 from ..loop_nests.indices import delinearized, linearized
 from ..loop_nests.kernel_builder import Index
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
-from ..loop_nests.nest import Access, Nest, nest_of_generic
+from ..loop_nests.nest import Nest, nest_of_generic
 from .blocking import Blocking
 from .constants import KernelConstants
 from .contraction import Contraction
@@ -320,21 +320,11 @@ def _compute_row(
     builder: LoopBuilder, nest: Nest, target: SSAValue, facts: _Facts, at: Sequence[Index], to: Index
 ) -> None:
     """Compute the row at the indices `at`."""
-    location, builder.location = builder.location, nest.op.location
     nest, inner = replace(nest, bound=facts.dim), facts.shape[facts.dim :]
     written = builder.strided_view(target, to, inner, row_major(inner))
     emitter = NestEmitter(builder, nest)
-    for k, access in enumerate(nest.inputs):
-        if isinstance(access, Access):
-            emitter.view(k, access)
-    with emitter.scope():
-        for loop, index in enumerate(at):
-            emitter.indices[loop] = index
-        emitter.load_ready()
-        with emitter.loops(list(nest.free)):
-            (value,) = emitter.body()
-            builder.store(value, written, [index for loop in nest.free if (index := emitter.indices[loop]) is not None])
-    builder.location = location
+    with emitter.element(at, nest.free) as value:
+        builder.store(value, written, [index for loop in nest.free if (index := emitter.indices[loop]) is not None])
 
 
 def _clear(builder: LoopBuilder, target: SSAValue, at: Index, count: int) -> None:

@@ -209,6 +209,26 @@ class NestEmitter:
         return bool(read) and all(root in self.roots for root in read)
 
     @contextmanager
+    def element(
+        self, position: Sequence[Index], order: Sequence[int], bounds: Bounds | None = None
+    ) -> Generator[SSAValue]:
+        """
+        One element of an elementwise nest, in loops `order` inside those whose indices are `position`: the `with` block
+        stores it, with the nest's location.
+        """
+        location, self.builder.location = self.builder.location, self.nest.op.location
+        for k, access in enumerate(self.nest.inputs):
+            if isinstance(access, Access):
+                self.view(k, access)
+        with self.scope():
+            self.indices[: len(position)] = position
+            self.load_ready()
+            with self.loops(order, bounds):
+                (value,) = self.body()
+                yield value
+        self.builder.location = location
+
+    @contextmanager
     def loops(self, order: Sequence[int], bounds: Bounds | None = None, innermost: bool = True) -> Generator[None]:
         """
         Loops without carried values, `order[0]` outermost, around what is emitted in the `with` block.

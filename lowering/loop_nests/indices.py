@@ -26,18 +26,18 @@ def linearized(indices: Sequence[Index], sizes: Sequence[int]) -> Index:
 
 
 def chunk(builder: LoopBuilder, number: Index, size: int, total: int) -> tuple[Index, Index]:
-    """The range `[number * size, min(total, (number + 1) * size))`."""
+    """Range `number` of the `ceil(total / size)` ranges of `size` numbers, the last of which ends at `total`."""
     lower = number * size
     return lower, end_of(builder, lower, size, total)
 
 
 def end_of(builder: LoopBuilder, lower: Index, size: int, total: int) -> Index:
-    """The end of a range of up to `size` numbers from `lower`, a multiple of `size`, below `total`."""
+    """The end of the range of up to `size` numbers from `lower`, a multiple of `size` below `total`."""
     return at_most(builder, lower + size, size, total)
 
 
 def at_most(builder: LoopBuilder, upper: Index, size: int, total: int) -> Index:
-    """The smaller of `upper`, a multiple of `size` that ends a block, and `total`."""
+    """The smaller of `total` and `upper`, the end of one of `ceil(total / size)` ranges of `size` numbers."""
     return upper if total % size == 0 else builder.min(upper, total)
 
 

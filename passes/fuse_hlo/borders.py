@@ -15,10 +15,11 @@ from xdsl.ir import OpResult, SSAValue
 
 from ...dialects.cost import Cost
 from ...hlo_dialect.op import CHEAP
+from ...hlo_dialect.ops.creation import is_splat_constant
 from ...lowering.device.cpu import CPU
 from .clusters import LOOPS, Cluster, Clusters
 from .decisions import size_in_words
-from .graph import BlockGraph, Node, bytes_of, is_splat_constant
+from .graph import BlockGraph, Node, bytes_of
 from .producers import ProducerFusion
 
 _HORIZON = 4
@@ -130,7 +131,7 @@ class _Order:
             result = node.op.results[0]
             read = max(position, last.get(result, position)) if node.index in self.again else position
             for value in node.op.operands:
-                if not is_splat_constant(value.owner):
+                if not is_splat_constant(value):
                     first[value] = position
                     last[value] = max(read, last.get(value, read))
         for value, end in last.items():

@@ -21,7 +21,8 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from .graph import LOOP_ROLES, BlockGraph, Node, is_splat_constant
+from ...hlo_dialect.ops.creation import is_splat_constant
+from .graph import LOOP_ROLES, BlockGraph, Node
 
 MAX_OPS = 200
 """Operations in one fusion: with more, register pressure and compile time cost more than memory traffic."""
@@ -349,7 +350,7 @@ def single(node: Node) -> Cluster:
         case role:
             assert role in LOOP_ROLES, f"role {role} has no fusion kind"
             kind = "loop"
-    inputs = dict.fromkeys(v for v in node.op.operands if not is_splat_constant(v.owner))
+    inputs = dict.fromkeys(v for v in node.op.operands if not is_splat_constant(v))
     return Cluster(
         node.index,
         kind,

@@ -25,6 +25,7 @@ from ...dialects.support.editing import clone_op, erase_op, insert_before, repla
 from ...hlo_dialect.op import CHEAP
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.control_flow import ReturnOp
+from ...hlo_dialect.ops.creation import is_splat_op
 from ...hlo_dialect.ops.fusion import FusionOp
 from ...hlo_dialect.types import element_of, make_tensor, shape_of
 from ...lowering.device.cpu import CPU
@@ -32,7 +33,7 @@ from .clusters import MAX_INPUTS, MAX_OPS
 from .decisions import Decision, Verdict
 from .epilogues import replace_results, taken_into
 from .factor_users import FEW, User, apart, contract, factors_of, joined, multiplications, reader_of, users_of
-from .graph import bytes_of, is_splat_constant, role_of
+from .graph import bytes_of, role_of
 from .packages import cost_of, reason_apart
 from .producers import FAR
 
@@ -237,7 +238,7 @@ def sources_of(maker: FusionOp, number: int) -> tuple[tuple[Operation, ...], tup
             continue
         role = role_of(op)
         whole = shape_of(each) == shape
-        if is_splat_constant(op) or (whole and role in ("elementwise", "broadcast", "iota")):
+        if is_splat_op(op) or (whole and role in ("elementwise", "broadcast", "iota")):
             pending += op.operands
         elif bytes_of(each) * FEW <= size:
             sources[each] = None

@@ -12,17 +12,16 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, TensorType
+from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.op import Role, is_elementwise, is_hlo
-from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.movement import ReshapeOp
 from ...hlo_dialect.shapes import reshape_parts
-from ...hlo_dialect.types import element_of, is_splat, numpy_dtype, shape_of
+from ...hlo_dialect.types import element_of, numpy_dtype, shape_of
 from ...hlo_dialect.walking import values_read
 from .packages import cost_of, reason_apart
 
@@ -175,11 +174,6 @@ def bytes_of(value: SSAValue) -> int:
 def int_array(op: Operation, name: str) -> tuple[int, ...]:
     """The integers of a dense array property."""
     return cast("DenseArrayBase[Attribute]", op.properties[name]).get_values()  # pyright: ignore
-
-
-def is_splat_constant(op: Operation | Block) -> bool:
-    """Whether `op` is a constant with equal elements or a single one: it is cloned into fusions."""
-    return type(op) is ConstantOp and is_splat(cast("DenseIntOrFPElementsAttr", op.properties["value"]))
 
 
 def is_affine_reshape(source: tuple[int, ...], target: tuple[int, ...]) -> bool:

@@ -20,6 +20,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.cost import F32_BYTES
 from ...dialects.support.editing import erase_op, insert_before, replace_uses
 from ...hlo_dialect.ops.control_flow import ReturnOp
+from ...hlo_dialect.ops.creation import is_splat_op
 from ...hlo_dialect.ops.fusion import FusionOp
 from ...hlo_dialect.ops.movement import ReshapeOp
 from ...hlo_dialect.ops.slicing import PadOp, SliceOp
@@ -28,7 +29,7 @@ from ...lowering.loop_nests.windows import IMAGE_BYTES, MOST_FILTERS
 from .clusters import MAX_INPUTS, MAX_OPS
 from .decisions import Decision, Verdict
 from .epilogues import merged
-from .graph import bytes_of, is_splat_constant, role_of
+from .graph import bytes_of, role_of
 
 if TYPE_CHECKING:  # programs without convolutions do not load them
     from ...hlo_dialect.ops.convolution import ConvolutionOp
@@ -165,7 +166,7 @@ def _with_operand(loop: FusionOp, given: Container[Operation]) -> Iterator[Decis
         argument = user.body.block.args[list(user.operands).index(value)]
         if not _feeds(argument, images) or not images.fits([value]) or not _is_small(loop, user):
             return
-    maker = [op for op in loop.body.block.ops if not isinstance(op, ReturnOp) and not is_splat_constant(op)][-1]
+    maker = [op for op in loop.body.block.ops if not isinstance(op, ReturnOp) and not is_splat_op(op)][-1]
     producer = _reshaped(loop, reshape) if isinstance(reshape, ReshapeOp) else loop
     for user in users:
         images = Images.of(user)

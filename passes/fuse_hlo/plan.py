@@ -13,10 +13,11 @@ from typing import Literal
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ...dialects.support.kernel import UNREAD
+from ...hlo_dialect.ops.creation import is_splat_constant, is_splat_op
 from ...hlo_dialect.types import shape_of
 from .clusters import MAX_LOOP_OPS, Cluster, Clusters
 from .decisions import Decision, decisions
-from .graph import BlockGraph, is_splat_constant
+from .graph import BlockGraph
 from .producers import ProducerFusion
 from .repeats import repeat_broadcasts, repeat_indices, repeat_large_rows, repeat_values
 from .row_products import fuse_row_products
@@ -159,7 +160,7 @@ class _Steps:
     def _constant(self, number: int) -> list[Step]:
         """A constant stays outside for users that read it from memory; a fusion fills a large splat."""
         op = self.nodes[number].op
-        if not is_splat_constant(op) or UNREAD in op.attributes:
+        if not is_splat_op(op) or UNREAD in op.attributes:
             return [Step("host", (op,))]
         if not any(self._from_memory(op.results[0], place) for place in self.clusters.users_of(number)):
             return []
@@ -183,7 +184,7 @@ class _Steps:
             for value in op.operands:
                 if value in inside or value in inputs:
                     continue
-                if not is_splat_constant(value.owner) or self._from_memory(value, cluster.number):
+                if not is_splat_constant(value) or self._from_memory(value, cluster.number):
                     inputs[value] = None
         outputs = [result for op in ops for result in op.results if self._is_output(result, cluster)]
         moved = frozenset(op for op in ops if self.clusters.home(self.graph.index[op]) == cluster.number)

@@ -12,10 +12,11 @@ from xdsl.ir import OpResult, SSAValue
 
 from ...dialects.cost import F32_BYTES, Cost
 from ...hlo_dialect.op import CHEAP
+from ...hlo_dialect.ops.creation import is_splat_constant
 from ...hlo_dialect.types import shape_of
 from ...lowering.device.cpu import CPU
 from .clusters import MAX_INPUTS, MAX_OPS, Cluster, Clusters, Mode
-from .graph import BlockGraph, Node, bytes_of, is_splat_constant
+from .graph import BlockGraph, Node, bytes_of
 from .row_products import LIMITS, Limits, RowProducts
 from .rows import RowShape
 from .sources import Sources
@@ -112,7 +113,7 @@ def _rows_again(clusters: Clusters, last: Node, cluster: Cluster, limits: Limits
             return []
         for value in node.op.operands:
             number = clusters.graph.index.get(value.op) if isinstance(value, OpResult) else None
-            if value in cluster.inputs or is_splat_constant(value.owner) or number in cluster.ops:
+            if value in cluster.inputs or is_splat_constant(value) or number in cluster.ops:
                 continue
             if shape_of(value) != cluster.domain:
                 inputs[value] = None

@@ -21,11 +21,12 @@ from xdsl.ir import Operation, OpResult
 
 from ...dialects.cost import F32_BYTES, Cost
 from ...hlo_dialect.ops.contraction import DotGeneralOp
+from ...hlo_dialect.ops.creation import is_splat_constant
 from ...hlo_dialect.ops.movement import TransposeOp
 from ...hlo_dialect.types import element_of, is_float, numpy_dtype, shape_of
 from ...lowering.device.cpu import CPU
 from .clusters import Cluster, Clusters, Mode
-from .graph import Node, is_splat_constant
+from .graph import Node
 
 LEAST = 16
 """Rows of a matrix, and elements of a row, below which a product is no better in a row kernel."""
@@ -303,7 +304,7 @@ class RowProducts:
             or (self.limits.streams and _asks_for_tf32(op))
         ):
             return False
-        if any(is_splat_constant(value.owner) for value in op.operands):
+        if any(is_splat_constant(value) for value in op.operands):
             return False
         return made is None or made not in self.cluster.ops
 

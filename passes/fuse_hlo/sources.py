@@ -9,8 +9,9 @@ from __future__ import annotations
 from xdsl.ir import OpResult, SSAValue
 
 from ...hlo_dialect.op import CHEAP
+from ...hlo_dialect.ops.creation import is_splat_constant
 from .clusters import Cluster, Clusters
-from .graph import LOOP_ROLES, Node, bytes_of, is_splat_constant
+from .graph import LOOP_ROLES, Node, bytes_of
 
 _PARTIAL = frozenset({"movement", "gather"})
 """Roles of operations that may read a part of their operand."""
@@ -39,7 +40,7 @@ class Sources:
         """As `least`, for what is not among the values `seen`, to which it adds its own."""
         total = 0
         for value in dict.fromkeys(reader.op.operands):
-            if value in seen or is_splat_constant(value.owner):
+            if value in seen or is_splat_constant(value):
                 continue
             if total > limit:
                 break

@@ -17,7 +17,7 @@ from ...dialects.support.kernel import TRIP_COUNT, UNREAD, host_functions
 from ...hlo_dialect.diagnostics import engine_of
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp, ReturnOp, WhileOp
-from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.ops.creation import ConstantOp, is_splat_op
 from ...hlo_dialect.ops.fusion import FusionKind, FusionOp
 from ...hlo_dialect.types import i64
 from .clusters import MAX_LOOP_OPS
@@ -25,7 +25,7 @@ from .decisions import Decision
 from .epilogues import fuse_epilogues
 from .factor_sums import fuse_factor_sums
 from .factors import fuse_factors
-from .graph import bytes_of, is_splat_constant
+from .graph import bytes_of
 from .images import fuse_images
 from .padding import fuse_padding
 from .plan import Step, plan_block
@@ -160,7 +160,7 @@ def prepare_loops(block: Block) -> None:
             owner = value.owner
             if not isinstance(owner, ConstantOp) or owner.parent is not block:
                 continue
-            if not is_splat_constant(owner) or bytes_of(value) < FILLED_BYTES:
+            if not is_splat_op(owner) or bytes_of(value) < FILLED_BYTES:
                 continue
             unread = loop.writes_all(index)
             if value.has_one_use() and not unread:
@@ -184,7 +184,7 @@ def _sink_into(block: Block, inner: Block) -> None:
     for op in list(inner.walk()):
         for index, value in enumerate(op.operands):
             owner = value.owner
-            if not isinstance(owner, ConstantOp) or owner.parent is not block or not is_splat_constant(owner):
+            if not isinstance(owner, ConstantOp) or owner.parent is not block or not is_splat_op(owner):
                 continue
             if value not in clones:
                 clone = owner.clone()
@@ -275,7 +275,7 @@ class Rewriter:
         The value inside the fusion that replaces an original one; a splat constant is cloned into it at its first use.
         """
         owner = value.owner
-        if value not in local and is_splat_constant(owner):
+        if value not in local and is_splat_op(owner):
             append(block, clone_op(cast(Operation, owner), local))
         return local.get(value, value)
 

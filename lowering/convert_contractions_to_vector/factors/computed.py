@@ -138,21 +138,11 @@ class ComputedFactor:
         Compute a piece: `across`, the first of some rows or columns and their number, and `along` the same along k,
         into `scratch[k, row]` if `by_steps`, else `scratch[row, k]`. `position`: the indices of the loops around.
         """
-        location, builder.location = builder.location, self.nest.op.location
         emitter = NestEmitter(builder, self.nest)
         row, step = self.nest.bound, self.nest.bound + 1
         bounds = {row: (across[0], across[0] + across[1]), step: (along[0], along[0] + along[1])}
-        for k, access in enumerate(self.nest.inputs):
-            if isinstance(access, Access):
-                emitter.view(k, access)
-        with emitter.scope():
-            for loop, index in enumerate(position):
-                emitter.indices[loop] = index
-            emitter.load_ready()
-            with emitter.loops([step, row] if by_steps else [row, step], bounds):
-                (value,) = emitter.body()
-                at = [emitter.indices[row], emitter.indices[step]]
-                begin = [across[0], along[0]]
-                places = [index - first for index, first in zip(at, begin, strict=True) if index is not None]
-                builder.store(value, scratch, places[::-1] if by_steps else places)
-        builder.location = location
+        with emitter.element(position, [step, row] if by_steps else [row, step], bounds) as value:
+            at = [emitter.indices[row], emitter.indices[step]]
+            begin = [across[0], along[0]]
+            places = [index - first for index, first in zip(at, begin, strict=True) if index is not None]
+            builder.store(value, scratch, places[::-1] if by_steps else places)
