@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias, cast
 
 from xdsl.context import Context
@@ -162,20 +162,23 @@ class InlinePass(HloPass):
             if name in done:
                 continue
             calls = [c for c in calls_in(functions[name]) if c.callee.root_reference.data in functions]
-            if not ready:
-                open_.add(name)
-                stack.append((name, True))
-                for call in calls:
-                    callee = call.callee.root_reference.data
-                    if callee in open_ and callee not in done:
-                        if (callee, False) not in stack:
-                            fail(call, f"calls @{callee} recursively")
-                        continue
-                    stack.append((callee, False))
+            if ready:
+                _inline_calls(calls, functions)
+                done.add(name)
                 continue
+            open_.add(name)
+            stack.append((name, True))
             for call in calls:
-                callee = functions[call.callee.root_reference.data]
-                if len(callee.body.blocks) != 1:
-                    fail(call, f"calls @{callee.sym_name.data}, which has several blocks")
-                inline_call(call, callee)
-            done.add(name)
+                callee = call.callee.root_reference.data
+                if callee not in open_ or callee in done:
+                    stack.append((callee, False))
+                elif (callee, False) not in stack:
+                    fail(call, f"calls @{callee} recursively")
+
+
+def _inline_calls(calls: Iterable[Call], functions: Mapping[str, func.FuncOp]) -> None:
+    for call in calls:
+        callee = functions[call.callee.root_reference.data]
+        if len(callee.body.blocks) != 1:
+            fail(call, f"calls @{callee.sym_name.data}, which has several blocks")
+        inline_call(call, callee)

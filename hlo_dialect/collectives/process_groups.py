@@ -312,11 +312,10 @@ def split_axes(sizes: dict[str, int], axes: Sequence[AxisRefAttr]) -> tuple[list
         for low, high in pairwise(bounds):
             if high % low:
                 raise VerifyException(f'sub-axes of axis "{name}" overlap')
-            for index, (before, length) in refs:
-                if before <= low and high <= before * length:
-                    if (low, high) != (before, before * length) or len(pieces) in chosen:
-                        raise VerifyException(f'sub-axes of axis "{name}" overlap')
-                    chosen[len(pieces)] = index
+            named = [(index, ref) for index, ref in refs if ref[0] <= low and high <= ref[0] * ref[1]]
+            if len(named) > 1 or any(ref != (low, high // low) for _, ref in named):
+                raise VerifyException(f'sub-axes of axis "{name}" overlap')
+            chosen.update((len(pieces), index) for index, _ in named)
             pieces.append(high // low)
         units = [(before, index) for index, (before, length) in refs if length == 1]
         if len(dict(units)) < len(units):

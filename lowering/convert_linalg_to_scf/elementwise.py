@@ -235,47 +235,64 @@ def _emit_loops(
     meanwhile: Meanwhile | None = None,
 ) -> None:
     """Emit the free loops within `bounds`, serially."""
+    within = bounds or {}
     with emitter.scope():
-        for loop, index in enumerate(bound):
-            emitter.indices[loop] = index
+        emitter.indices[: len(bound)] = bound
         emitter.load_ready()
-        copy = transposition_of(emitter.nest)
-        if copy is not None:
-            emit_transposition(emitter, copy, bounds or {})
-            return
-        gather = row_gather_of(emitter.nest)
-        if gather is not None and gather.inner not in (bounds or {}):
-            emit_row_gather(emitter, gather, bounds or {})
-            return
-        if meanwhile is None and _emit_plain(emitter, bounds or {}):
+        if _emit_movement(emitter, within) or (meanwhile is None and _emit_plain(emitter, within)):
             return
         other = transposed_loop(emitter.nest, free) if free else None
-        stages = stages_of(emitter.nest, free[-1]) if free and other is None else None
-        if stages is not None:
-            with emitter.loops(free[:-1], bounds, innermost=False):
-                emit_stages(emitter, stages, free[-1], *(bounds or {}).get(free[-1], (0, emitter.nest.sizes[free[-1]])))
+        if free and other is None and _emit_staged(emitter, free, within):
             return
-        if _emit_gathered(emitter, free, bounds or {}):
+        if _emit_gathered(emitter, free, within):
             return
-        short: tuple[int, ...] = ()
         inside = inside_of(emitter.nest, free[-1]) if free and other is None and meanwhile is None else None
         if inside is not None:
-            _emit_by_borders(emitter, free, inside, bounds or {})
-            return
-        if other is not None:
-            loops = _tiles(emitter, free, other, bounds or {})
-        elif meanwhile is None and (short := unrolled_loops(emitter.nest, free)):
-            if _emit_woven(emitter, free, short, bounds or {}):
-                return
-            loops = emitter.loops([loop for loop in free if loop not in short], bounds)
+            _emit_by_borders(emitter, free, inside, within)
+        elif other is not None:
+            with _tiles(emitter, free, other, within):
+                store_element(emitter)
+        elif meanwhile is not None:
+            with _by_tiles(emitter, meanwhile):
+                store_element(emitter)
         else:
-            loops = emitter.loops(free, bounds) if meanwhile is None else _by_tiles(emitter, meanwhile)
-        with loops:
-            for place in itertools.product(*(range(emitter.nest.sizes[loop]) for loop in short)):
-                with emitter.scope():
-                    for loop, index in zip(short, place, strict=True):
-                        emitter.bind(loop, index)
-                    store_element(emitter)
+            _emit_unrolled(emitter, free, within)
+
+
+def _emit_movement(emitter: NestEmitter, bounds: Bounds) -> bool:
+    """Emit a transposition or a gather of rows; return whether it is one."""
+    copy = transposition_of(emitter.nest)
+    if copy is not None:
+        emit_transposition(emitter, copy, bounds)
+        return True
+    gather = row_gather_of(emitter.nest)
+    if gather is None or gather.inner in bounds:
+        return False
+    emit_row_gather(emitter, gather, bounds)
+    return True
+
+
+def _emit_staged(emitter: NestEmitter, free: list[int], bounds: Bounds) -> bool:
+    """Emit the innermost loop in stages that share what they compute; return whether it has any."""
+    *outer, inner = free
+    stages = stages_of(emitter.nest, inner)
+    if stages is not None:
+        with emitter.loops(outer, bounds, innermost=False):
+            emit_stages(emitter, stages, inner, *bounds.get(inner, (0, emitter.nest.sizes[inner])))
+    return stages is not None
+
+
+def _emit_unrolled(emitter: NestEmitter, free: list[int], bounds: Bounds) -> None:
+    """Emit the loops, those of few iterations unrolled."""
+    short = unrolled_loops(emitter.nest, free)
+    if short and _emit_woven(emitter, free, short, bounds):
+        return
+    with emitter.loops([loop for loop in free if loop not in short], bounds):
+        for place in itertools.product(*(range(emitter.nest.sizes[loop]) for loop in short)):
+            with emitter.scope():
+                for loop, index in zip(short, place, strict=True):
+                    emitter.bind(loop, index)
+                store_element(emitter)
 
 
 def _emit_plain(emitter: NestEmitter, bounds: Bounds) -> bool:

@@ -79,16 +79,19 @@ def repeat_large_rows(clusters: Clusters, products: str) -> None:
     for cluster in [each for each in clusters.live.values() if each.kind == "row" and products in LIMITS]:
         for number in sorted(cluster.ops, reverse=True):
             node = nodes[number]
-            if node.bytes < LARGE or node.shape != cluster.domain or clusters.home(number) != cluster.number:
-                continue
-            users = [
-                clusters.live[place] for place in clusters.users_of(number) if number not in clusters.live[place].ops
-            ]
-            chains = {user.number: _rows_again(clusters, node, user, LIMITS[products]) for user in users}
-            if users and all(chains.values()):
-                for place, chain in chains.items():
-                    for each in chain:
-                        clusters.repeat_in(each, [place], Mode.ROW)
+            if node.bytes >= LARGE and node.shape == cluster.domain and clusters.home(number) == cluster.number:
+                _repeat_in_users(clusters, node, LIMITS[products])
+
+
+def _repeat_in_users(clusters: Clusters, node: Node, limits: Limits) -> None:
+    """Compute a node's rows again in all other fusions that read them, if each of these can."""
+    readers = [clusters.live[place] for place in clusters.users_of(node.index)]
+    users = [reader for reader in readers if node.index not in reader.ops]
+    chains = {user.number: _rows_again(clusters, node, user, limits) for user in users}
+    if all(chains.values()):
+        for place, chain in chains.items():
+            for each in chain:
+                clusters.repeat_in(each, [place], Mode.ROW)
 
 
 def _rows_again(clusters: Clusters, last: Node, cluster: Cluster, limits: Limits) -> list[int]:

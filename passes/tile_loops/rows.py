@@ -166,6 +166,19 @@ def _spread(rows: Rows, start: BlockArgument, dim: int) -> None:
         elif rows.dims[value] != dim:
             raise _Dependent("a tensor has its rows along two dimensions")
 
+    def follow(value: SSAValue, op: Operation) -> None:
+        """Find the rows of the other values of an operation that reads or makes one."""
+        if isinstance(op, ReturnOp):
+            for argument, returned in zip(body.args, op.operands, strict=True):
+                if returned is value:
+                    assign(argument, rows.dims[value])
+            return
+        places = rows.places(op)
+        for other, place in zip((*op.operands, *op.results), places, strict=True):
+            if place is not None:
+                assign(other, place, op)
+        _check(op, places, rows)
+
     assign(start, dim)
     while pending:
         value, by = pending.pop()
@@ -173,18 +186,8 @@ def _spread(rows: Rows, start: BlockArgument, dim: int) -> None:
             assign(loop.returned[value.index], rows.dims[value])
         neighbours = [value.owner] if isinstance(value.owner, Operation) else []
         for op in (*neighbours, *_users(value, body)):
-            if op is by:
-                continue  # it gave the value its rows
-            if isinstance(op, ReturnOp):
-                for position, returned in enumerate(op.operands):
-                    if returned is value:
-                        assign(body.args[position], rows.dims[value])
-                continue
-            places = rows.places(op)
-            for other, place in zip((*op.operands, *op.results), places, strict=True):
-                if place is not None:
-                    assign(other, place, op)
-            _check(op, places, rows)
+            if op is not by:  # which gave the value its rows
+                follow(value, op)
     if any(argument.first_use for argument in loop.cond.args if loop.body.args[argument.index] in rows.dims):
         raise _Dependent("its condition depends on its rows")
 
