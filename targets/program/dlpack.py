@@ -8,6 +8,7 @@ The structures are the C ones, in ctypes.
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -130,16 +131,26 @@ def can_export(dtype: np.dtype[Any]) -> bool:
 
 
 def export(
-    owner: Any, address: int, shape: Sequence[int], dtype: np.dtype[Any], device: tuple[int, int], versioned: bool
+    owner: Any,
+    address: int,
+    shape: Sequence[int],
+    dtype: np.dtype[Any],
+    device: tuple[int, int],
+    versioned: bool,
+    strides: Sequence[int] | None = None,
 ) -> Any:
-    """A capsule of row-major memory, which keeps `owner` alive until its consumer is done. Raises BufferError."""
+    """
+    A capsule of an array in memory, which keeps `owner` alive until its consumer is done. Raises BufferError.
+
+    `strides`: those of its dimensions, in elements; None for a row-major array.
+    """
     if dtype not in _BY_DTYPE:
         raise BufferError(f"DLPack has no element type for {dtype}")
     rank = len(shape)
     extents = (ctypes.c_int64 * rank)(*shape)
-    strides, step = (ctypes.c_int64 * rank)(), 1
-    for dim in reversed(range(rank)):
-        strides[dim], step = step, step * shape[dim]
+    if strides is None:
+        strides = [math.prod(shape[dim + 1 :]) for dim in range(rank)]
+    steps = (ctypes.c_int64 * rank)(*strides)
     managed: Any = _ManagedVersioned() if versioned else _Managed()
     if versioned:
         managed.major, managed.minor = VERSION
@@ -149,9 +160,9 @@ def export(
     tensor.ndim, tensor.lanes = rank, 1
     tensor.code, tensor.bits = _BY_DTYPE[dtype]
     tensor.shape = ctypes.cast(extents, ctypes.POINTER(ctypes.c_int64))
-    tensor.strides = ctypes.cast(strides, ctypes.POINTER(ctypes.c_int64))
+    tensor.strides = ctypes.cast(steps, ctypes.POINTER(ctypes.c_int64))
     place = ctypes.addressof(managed)
-    _exported[place] = (managed, extents, strides, owner)
+    _exported[place] = (managed, extents, steps, owner)
     return _api.PyCapsule_New(place, _VERSIONED if versioned else _PLAIN, ctypes.cast(_destructor, ctypes.c_void_p))
 
 
