@@ -123,7 +123,7 @@ def _needed(nodes: Sequence[Any]) -> set[Any]:
 
 
 def executable_of(module: ModuleOp, options: Options) -> Executable:
-    """Compile a program through the door that all programs take."""
+    """Compile a program as `xhlo.compile` does; its dumps are named torch."""
     if options.dump is not None:
         dump("torch", read_source(module), get_target(options.target).present(), options.dump)
     return compile_program(module, options.target, math=options.math, autotune=options.autotune, tuning=options.tuning)

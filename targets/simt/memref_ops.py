@@ -174,10 +174,17 @@ def _known(op: Operation, numbers: Sequence[Any]) -> list[int]:
     return list(numbers)
 
 
+def _box(op: memref.ReinterpretCastOp | memref.SubviewOp) -> tuple[list[int | SSAValue], ...]:
+    """The offsets, sizes and strides of a view, numbers or values."""
+    return (
+        _mixed(op.static_offsets.get_values(), op.offsets),
+        _mixed(op.static_sizes.get_values(), op.sizes),
+        _mixed(op.static_strides.get_values(), op.strides),
+    )
+
+
 def _reinterpret_cast(evaluator: Evaluator, op: memref.ReinterpretCastOp) -> Step:
-    offsets = _mixed(op.static_offsets.get_values(), op.offsets)
-    sizes = _mixed(op.static_sizes.get_values(), op.sizes)
-    strides = _mixed(op.static_strides.get_values(), op.strides)
+    offsets, sizes, strides = _box(op)
     source, result = op.source, op.result
 
     def step(frame: Frame) -> None:
@@ -191,9 +198,7 @@ def _reinterpret_cast(evaluator: Evaluator, op: memref.ReinterpretCastOp) -> Ste
 
 
 def _subview(evaluator: Evaluator, op: memref.SubviewOp) -> Step:
-    offsets = _mixed(op.static_offsets.get_values(), op.offsets)
-    sizes = _mixed(op.static_sizes.get_values(), op.sizes)
-    strides = _mixed(op.static_strides.get_values(), op.strides)
+    offsets, sizes, strides = _box(op)
     source, result = op.source, op.result
 
     def step(frame: Frame) -> None:
