@@ -225,7 +225,7 @@ def _scan_in_python(f: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: An
 
 def map_(f: Callable[[Any], Any], xs: Any) -> Any:
     """
-    `f` of each element along the first dimension, one after the other; the results are stacked.
+    `f` of each element along the first dimension, one after the other; the results are stacked. Raises TraceError.
 
     >>> import numpy as np
     >>> import xhlo
