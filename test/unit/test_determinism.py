@@ -8,23 +8,17 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import xhlo
+from seed_outputs import FORMS, PROGRAMS, ROOT, SEEDS
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.targets.cpu import threads
 from xhlo.targets.cpu.target import CPU
 from xhlo.targets.program.lowering import Lowering
 
-ROOT = Path(__file__).resolve().parents[2]
-CONFORMANCE = ROOT.parent / "shared" / "conformance" / "jax"
-PROGRAMS = [
-    ROOT / "examples" / "softmax.mlir",
-    ROOT / "examples" / "mlp_training_step.mlir",
-    CONFORMANCE / "model_lstm.mlir",
-    CONFORMANCE / "hmm_viterbi.mlir",
-]
-SETTINGS = [("0", "1"), ("1", "2"), ("2", "1")]
+SETTINGS = [("0", "1"), ("1", "2"), ("2", "3")]
 """PYTHONHASHSEED and XHLO_NUM_THREADS."""
 
 
@@ -35,20 +29,34 @@ def output_of(command: list[str], seed: str, threads: str, **more: str) -> str:
     return done.stdout + done.stderr
 
 
-LOWER = """
-import sys
-from xhlo.tools.hlo_opt import main
-for path in sys.argv[1:]:
-    assert main(["--fuse", "--fuse-remarks", "--lower", path]) == 0
-assert main(["--fuse", "--lower", "--emit=asm", sys.argv[1]]) == 0
-"""
+@pytest.fixture(scope="module")
+def of_settings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """For each of the settings a folder of what one process makes of programs (`seed_outputs.py`)."""
+    folders = [tmp_path_factory.mktemp("setting") for _ in SETTINGS]
+    for folder, setting in zip(folders, SETTINGS, strict=True):
+        output_of([str(Path(__file__).with_name("seed_outputs.py")), str(folder)], *setting)
+    return folders
 
 
-def test_lowered_modules_and_assembly() -> None:
-    paths = [str(path) for path in PROGRAMS if path.exists()]
-    first, *others = [output_of(["-c", LOWER, *paths], *setting) for setting in SETTINGS]
-    assert first.count("llvm.func @xhlo_entry") == len(paths)
+def test_lowered_modules_and_assembly(of_settings: list[Path]) -> None:
+    first, *others = [(folder / "lowered").read_text() for folder in of_settings]
+    assert first.count("llvm.func @xhlo_entry") == len(PROGRAMS)
     assert others == [first] * len(others)
+
+
+def test_text_and_results_of_random_programs(of_settings: list[Path]) -> None:
+    first, *others = [(folder / "random").read_text() for folder in of_settings]
+    assert first.count("\n") == len(SEEDS)
+    assert others == [first] * len(others)
+
+
+needs_ptxas = pytest.mark.skipif("cubin" not in FORMS, reason="there is no ptxas on PATH")
+
+
+@pytest.mark.parametrize("emit", ["mlir", "ptx", pytest.param("cubin", marks=needs_ptxas)])
+def test_programs_for_gpus(of_settings: list[Path], emit: str) -> None:
+    found = {(folder / emit).read_bytes() for folder in of_settings}
+    assert len(found) == 1 and found != {b""}
 
 
 RESULTS = """func.func @main(%x: tensor<512x600xf32>, %y: tensor<600x300xf32>, %i: tensor<4096x1xi32>, %u: tensor<4096xf32>,
