@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import Literal
 
 import numpy as np
 import pytest
 
 import xhlo
+from cpu_programs import on_threads
 from hlo_programs import Program
 from xhlo.passes.manager.pipelines import FRONT
 from xhlo.passes.tile_loops import sizes
@@ -204,28 +202,9 @@ def test_a_batched_product_beside_one_that_moves_into_the_loop(monkeypatch: pyte
     check(text, *arrays(12), weights, remark="with 1 product from before it")
 
 
-BITS = """
-import sys
-sys.path[:0] = sys.argv[1:]
-import numpy as np
-import xhlo
-from test_tile_loops import arrays, recurrence, sizes
-sizes.LEAST_WORK, sizes.ROWS_OF_A_PRODUCT, sizes.STEP = 0, 4, 1
-for rows in (12, 13):
-    for result in xhlo.compile(recurrence(rows))(*arrays(rows)):
-        print(result.tobytes().hex())
-"""
-
-
-def test_bits_do_not_depend_on_the_threads() -> None:
-    def bits(threads: int) -> str:
-        environment = {**os.environ, "XHLO_NUM_THREADS": str(threads), "XHLO_CACHE_DIR": ""}
-        command = [sys.executable, "-c", BITS, os.path.dirname(__file__)]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-
-    one = bits(1)
-    assert len(one.splitlines()) == 4
-    assert bits(3) == one
+@pytest.mark.parametrize("rows", [12, 13])
+def test_bits_do_not_depend_on_the_threads(rows: int) -> None:
+    assert len(on_threads(recurrence(rows), *arrays(rows))) == 2
 
 
 def test_a_state_that_becomes_a_constant() -> None:
