@@ -26,7 +26,7 @@ class StatedKernels:
         """All functions that the module had, by name."""
         self.kernels = {function.sym_name.data: function for function in kernels_of(module)}
         self._program = cast(DictionaryAttr, module.attributes[PROGRAM])
-        entries = cast("ArrayAttr[DictionaryAttr]", self._program.data["kernels"])
+        entries = cast("ArrayAttr[DictionaryAttr]", self._program.data.get("kernels", ArrayAttr(())))
         self._facts = {cast(Any, each.data["name"]).root_reference.data: each for each in entries}
         self._outlined: list[func.FuncOp] = []
 
