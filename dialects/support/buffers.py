@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, MemRefType, NoneAttr, StridedLayoutAttr, i32, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    VectorType,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute
 
 Buffer: TypeAlias = MemRefType[Any]
@@ -25,6 +34,21 @@ def i32_array(values: tuple[int, ...]) -> DenseArrayBase[Any]:
     return DenseArrayBase.from_list(i32, values)
 
 
+_vectors: dict[tuple[int, int], VectorType[Any]] = {}
+"""By the identity of the type of elements, which they keep, and the number of lanes."""
+
+
+def vector_type(element: Attribute, lanes: int) -> VectorType[Any]:
+    """`vector<lanes x element>`"""
+    key = (id(element), lanes)
+    found = _vectors.get(key)
+    if found is None:
+        if len(_vectors) >= 4096:
+            _vectors.clear()
+        found = _vectors[key] = VectorType(cast(Any, element), [lanes])
+    return found
+
+
 @lru_cache(maxsize=4096)
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The strides, in elements, of the identity layout."""
@@ -34,9 +58,8 @@ def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(strides)
 
 
-@lru_cache(maxsize=4096)
-def _typed(shape: tuple[int, ...], element: Attribute, layout: tuple[tuple[int, ...], int | None] | None) -> Buffer:
-    return MemRefType(element, shape, NoneAttr() if layout is None else StridedLayoutAttr(*layout))
+_buffers: dict[tuple[tuple[int, ...], int, tuple[tuple[int, ...], int | None] | None], Buffer] = {}
+"""By shape, the identity of the type of elements, which they keep, and strides with offset."""
 
 
 def memref_type(
@@ -45,4 +68,12 @@ def memref_type(
     """A memref type from a cache; identity layout without `strides`. An `offset` of None is dynamic."""
     if strides is not None and offset == 0 and strides == row_major(shape):
         strides = None
-    return _typed(shape, element, None if strides is None else (strides, offset))
+    layout = None if strides is None else (strides, offset)
+    key = (shape, id(element), layout)
+    found = _buffers.get(key)
+    if found is None:
+        if len(_buffers) >= 4096:
+            _buffers.clear()
+        stated = NoneAttr() if layout is None else StridedLayoutAttr(*layout)
+        found = _buffers[key] = MemRefType(element, shape, stated)
+    return found

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerType, VectorType, f32, i32, i64
+from xdsl.dialects.builtin import BoolAttr, IntegerType, VectorType, f32, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.arith_ops import ExtSIOp, SIToFPOp
 from ...dialects.cpu import DotOp
 from ...dialects.support.attributes import MAY_WRAP, integer_attr
+from ...dialects.support.buffers import i64_array, vector_type
+from ...dialects.support.creation import create_op
 from ...dialects.support.scalar import scalar_attr, width_of
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 
@@ -51,24 +53,24 @@ class VectorBuilder:
     def load(self, source: SSAValue, indices: Sequence[Index], lanes: int) -> SSAValue:
         """The `lanes` elements from these indices on."""
         operands = [source, *(self.builder.index(i).value for i in indices)]
-        type_ = VectorType(buffer_of(source).element_type, [lanes])
-        return self.builder.insert(vector.LoadOp.create(operands=operands, result_types=[type_])).result
+        type_ = vector_type(buffer_of(source).element_type, lanes)
+        return self.builder.insert(create_op(vector.LoadOp, operands=operands, result_types=[type_])).result
 
     def store(self, value: SSAValue, target: SSAValue, indices: Sequence[Index]) -> None:
         operands = [value, target, *(self.builder.index(i).value for i in indices)]
-        self.builder.insert(vector.StoreOp.create(operands=operands))
+        self.builder.insert(create_op(vector.StoreOp, operands=operands))
 
     def store_past_caches(self, value: SSAValue, target: SSAValue, indices: Sequence[Index]) -> None:
         """Store at an address that is a multiple of the vector's size; other threads see it after a fence."""
         operands = [value, target, *(self.builder.index(i).value for i in indices)]
-        op = vector.StoreOp.create(operands=operands, properties={"nontemporal": BoolAttr.from_bool(True)})
+        op = create_op(vector.StoreOp, operands=operands, properties={"nontemporal": BoolAttr.from_bool(True)})
         size = lanes_of(value) * width_of(element_of(value)) // 8
         op.attributes["alignment"] = integer_attr(size, i64)
         self.builder.insert(op)
 
     def splat(self, value: SSAValue, lanes: int) -> SSAValue:
         """A scalar, or a vector of one element, in every lane."""
-        op = vector.BroadcastOp.create(operands=[value], result_types=[VectorType(element_of(value), [lanes])])
+        op = create_op(vector.BroadcastOp, operands=[value], result_types=[vector_type(element_of(value), lanes)])
         return self.builder.insert(op).vector
 
     def multiply_add(self, x: SSAValue, y: SSAValue, total: SSAValue) -> SSAValue:
@@ -107,7 +109,7 @@ class VectorBuilder:
 
     def bitcast(self, value: SSAValue, element: Attribute, lanes: int) -> SSAValue:
         """The same bits as a vector of another element type."""
-        type_ = VectorType(cast(Any, element), [lanes])
+        type_ = vector_type(element, lanes)
         return value if value.type == type_ else self._inserted(vector.BitcastOp, [value], type_)
 
     def widened(self, value: SSAValue, element: Attribute) -> SSAValue:
@@ -115,7 +117,7 @@ class VectorBuilder:
         narrow = element_of(value)
         if narrow == element:
             return value
-        wide = VectorType(cast(Any, element), [lanes_of(value)]) if is_vector(value) else element
+        wide = vector_type(element, lanes_of(value)) if is_vector(value) else element
         if not isinstance(narrow, IntegerType):
             return self._inserted(arith.ExtFOp, [value], wide)
         to_integer, to_float = (ExtSIOp, SIToFPOp) if is_vector(value) else (arith.ExtSIOp, arith.SIToFPOp)
@@ -123,10 +125,11 @@ class VectorBuilder:
 
     def shuffled(self, x: SSAValue, y: SSAValue, lanes: Sequence[int]) -> SSAValue:
         """The vector of these lanes of x and y, numbered through both."""
-        op = vector.ShuffleOp.create(
+        op = create_op(
+            vector.ShuffleOp,
             operands=[x, y],
-            result_types=[VectorType(vector_type_of(x).element_type, [len(lanes)])],
-            properties={"mask": DenseArrayBase.from_list(i64, list(lanes))},
+            result_types=[vector_type(vector_type_of(x).element_type, len(lanes))],
+            properties={"mask": i64_array(tuple(lanes))},
         )
         return self.builder.insert(op).result
 
@@ -186,7 +189,7 @@ class VectorBuilder:
     def _inserted(
         self, cls: type[Operation], operands: list[SSAValue], type_: Attribute, properties: dict[str, Any] | None = None
     ) -> SSAValue:
-        op = cls.create(operands=operands, result_types=[type_], properties=dict(properties or {}))
+        op = create_op(cls, operands=operands, result_types=[type_], properties=dict(properties or {}))
         return self.builder.insert(op).results[0]
 
 

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import SSAValue
 
+from ...dialects.support.buffers import i64_array
+from ...dialects.support.creation import create_op
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder
 from .fourier_passes import Number, Planes, Vec, Vectors
@@ -23,10 +24,11 @@ from .fourier_passes import Number, Planes, Vec, Vectors
 def shuffled(first: Vec, second: Vec, lanes: Sequence[int]) -> Vec:
     """Lanes of two vectors, those of the second numbered after the first's."""
     vectors = first.vectors
-    op = vector.ShuffleOp.create(
+    op = create_op(
+        vector.ShuffleOp,
         operands=[first.value, second.value],
         result_types=[vectors.type],
-        properties={"mask": DenseArrayBase.from_list(i64, list(lanes))},
+        properties={"mask": i64_array(tuple(lanes))},
     )
     return Vec(vectors, vectors.builder.insert(op).results[0])
 

@@ -17,6 +17,7 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.support.creation import create_op
 from ...dialects.support.scalar import NO_FASTMATH, scalar_attr
 from ...hlo_dialect.ops.algorithms.fourier import unit_circle
 from ..loop_nests.kernel_builder import Index, IndexValue
@@ -33,7 +34,8 @@ class Vec:
         self.value = value
 
     def _emit(self, cls: type[Operation], *others: Vec) -> Vec:
-        op = cls.create(
+        op = create_op(
+            cls,
             operands=[self.value, *(other.value for other in others)],
             result_types=[self.value.type],
             properties={"fastmath": NO_FASTMATH},
@@ -54,7 +56,7 @@ class Vec:
 
     def plus_product(self, x: Vec, y: Vec) -> Vec:
         """`self + x * y`, rounded once."""
-        op = vector.FMAOp.create(operands=[x.value, y.value, self.value], result_types=[self.value.type])
+        op = create_op(vector.FMAOp, operands=[x.value, y.value, self.value], result_types=[self.value.type])
         return Vec(self.vectors, self.vectors.builder.insert(op).res)
 
 
@@ -130,15 +132,15 @@ class Vectors:
 
     def load(self, buffer: SSAValue, at: Index) -> Vec:
         view = self.builder.strided_view(buffer, at, (self.lanes,), (1,))
-        op = vector.LoadOp.create(operands=[view, self.builder.index(0).value], result_types=[self.type])
+        op = create_op(vector.LoadOp, operands=[view, self.builder.index(0).value], result_types=[self.type])
         return Vec(self, self.builder.insert(op).result)
 
     def store(self, value: Vec, buffer: SSAValue, at: Index) -> None:
         view = self.builder.strided_view(buffer, at, (self.lanes,), (1,))
-        self.builder.insert(vector.StoreOp.create(operands=[value.value, view, self.builder.index(0).value]))
+        self.builder.insert(create_op(vector.StoreOp, operands=[value.value, view, self.builder.index(0).value]))
 
     def splat(self, value: SSAValue) -> Vec:
-        op = vector.BroadcastOp.create(operands=[value], result_types=[self.type])
+        op = create_op(vector.BroadcastOp, operands=[value], result_types=[self.type])
         return Vec(self, self.builder.insert(op).vector)
 
     def constant(self, value: float) -> Vec:

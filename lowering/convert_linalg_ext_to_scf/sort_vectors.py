@@ -21,6 +21,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.arith_ops import SelectOp
 from ...dialects.support.buffers import memref_type
+from ...dialects.support.creation import create_op
 from ..convert_contractions_to_vector.shared_function import call_known
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder
@@ -64,7 +65,7 @@ def network(count: int) -> Iterator[tuple[int, int]]:
 
 
 def _extreme(cls: type[Operation], x: Vec, y: Vec) -> Vec:
-    op = cls.create(operands=[x.value, y.value], result_types=[x.value.type])
+    op = create_op(cls, operands=[x.value, y.value], result_types=[x.value.type])
     return Vec(x.vectors, x.vectors.builder.insert(op).results[0])
 
 
@@ -153,11 +154,11 @@ class _Chain:
         """A vector of a run; lanes beyond its end hold the greatest key."""
         vectors, builder = self.merging.vectors, self.merging.vectors.builder
         count = builder.index(end - source)
-        mask = vector.CreateMaskOp.create(operands=[count.value], result_types=[VectorType(i1, [vectors.lanes])])
+        mask = create_op(vector.CreateMaskOp, operands=[count.value], result_types=[VectorType(i1, [vectors.lanes])])
         inside = builder.insert(mask).results[0]
         highest = vectors.constant(-1)
         operands = [inside, self.merging.load(source).value, highest.value]
-        return Vec(vectors, builder.insert(SelectOp.create(operands=operands, result_types=[vectors.type])).result)
+        return Vec(vectors, builder.insert(create_op(SelectOp, operands=operands, result_types=[vectors.type])).result)
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...dialects.gpu.functions import WORKGROUP
 from ...dialects.llvm_ops import AddrSpaceCastOp, ExtractElementOp, PoisonOp
 from ...dialects.support.attributes import float_attr, integer_attr, symbol
-from ...dialects.support.buffers import Buffer, i32_array, row_major
+from ...dialects.support.buffers import Buffer, i32_array, row_major, vector_type
 from ...dialects.support.creation import append, append_new, create_op
-from ...dialects.support.editing import operands_of
+from ...dialects.support.editing import insert_before, operands_of
 from ...dialects.support.llvm_layout import FLOAT_NAMES, Integer, Layout, Vector, bit_width, byte_width, mangled
 from ...dialects.support.views import root_buffer
 from ...hlo_dialect.diagnostics import fail
@@ -62,11 +62,6 @@ OpT = TypeVar("OpT", bound=Operation)
 Pattern: TypeAlias = "Callable[[Any, LlvmBuilder], None]"
 """Converts one operation: reads its operands from the builder, emits, and defines its results."""
 patterns = Rules[Pattern]("convert-to-llvm", __package__)
-
-
-@lru_cache(maxsize=1024)
-def vector_of(length: int, element: Attribute) -> Vector:
-    return VectorType(element, (length,))
 
 
 @lru_cache(maxsize=4096)
@@ -174,7 +169,7 @@ class LlvmBuilder:
 
     def splat(self, scalar: SSAValue, length: int) -> SSAValue:
         """A splat vector of a value; a constant's is a constant."""
-        type_ = vector_of(length, scalar.type)
+        type_ = vector_type(scalar.type, length)
         owner = scalar.owner
         if isinstance(owner, llvm.ConstantOp) and isinstance(owner.value, IntegerAttr | FloatAttr):
             key = (scalar, length)
@@ -213,9 +208,9 @@ class LlvmBuilder:
 
     def attribute_constant(self, attr: Attribute, type_: Attribute) -> SSAValue:
         """The converted value of an arith.constant."""
-        if isinstance(attr, IntegerAttr):
+        if type(attr) is IntegerAttr:
             return self.constant(attr.value.data, self.type(type_))
-        if isinstance(attr, FloatAttr):
+        if type(attr) is FloatAttr:
             return self.float_constant(attr.value.data, type_)
         if isinstance(attr, DenseIntOrFPElementsAttr) and isinstance(type_, VectorType):
             new_type = self.type(cast(Vector, type_))
@@ -233,8 +228,9 @@ class LlvmBuilder:
     def known_int(self, value: SSAValue) -> int | None:
         """The value of an old integer or index constant, or None."""
         owner = value.owner
-        if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-            return owner.value.value.data
+        if type(owner) is arith.ConstantOp:
+            number = owner.properties["value"]
+            return number.value.data if type(number) is IntegerAttr else None
         return None
 
     # Types
@@ -248,7 +244,7 @@ class LlvmBuilder:
 
     def like(self, type_: Attribute, element: Attribute) -> Attribute:
         """`element`, or a vector of it with the length of `type_` if that is a vector."""
-        return vector_of(cast(Vector, type_).get_shape()[0], element) if isinstance(type_, VectorType) else element
+        return vector_type(element, cast(Vector, type_).get_shape()[0]) if isinstance(type_, VectorType) else element
 
     def mask(self, compared: Attribute) -> Attribute:
         """The result type of a comparison: i1, or a vector of i1 for a vector."""
@@ -266,7 +262,7 @@ class LlvmBuilder:
             vector = cast(Vector, type_)
             if len(vector.get_shape()) == 1 and not vector.get_num_scalable_dims():
                 element = self.type(vector.element_type)
-                return vector if element is vector.element_type else vector_of(vector.get_shape()[0], element)
+                return vector if element is vector.element_type else vector_type(element, vector.get_shape()[0])
         elif type(type_) in FLOAT_NAMES or type_.name.startswith("llvm."):
             if isinstance(type_, BFloat16Type) or (self.conventions.soft_half and isinstance(type_, Float16Type)):
                 self.has_soft_floats = True
@@ -478,7 +474,8 @@ class LlvmBuilder:
         if prologue:
             first = entry.first_op
             assert first is not None
-            entry.insert_ops_before(prologue, first)
+            for op in prologue:
+                insert_before(op, first)
         return self.new_blocks
 
 

@@ -129,8 +129,8 @@ def _reinterpret_cast(op: memref.ReinterpretCastOp, to: LlvmBuilder) -> None:
     """The result type has the new shape; the offset, in elements, moves the pointer."""
     layout = to.layout(op.result.type)
     (offset,) = int_values(op.static_offsets)
-    moved = op.operands[0]
-    index: SSAValue | int = to.operand(op.operands[1]) if offset == DYNAMIC_INDEX else offset
+    moved, *offsets = operands_of(op)
+    index: SSAValue | int = to.operand(offsets[0]) if offset == DYNAMIC_INDEX else offset
     source = moved.type
     if not isinstance(index, int) or index:
         base = root_offset(cast(Buffer, source))
@@ -145,10 +145,11 @@ def _reinterpret_cast(op: memref.ReinterpretCastOp, to: LlvmBuilder) -> None:
 
 def root_offset(type_: Buffer) -> int | None:
     """The static offset, in elements, of a memref type's first element; None if dynamic."""
-    if not isinstance(type_.layout, StridedLayoutAttr):
+    layout = type_.layout
+    if type(layout) is not StridedLayoutAttr:
         return 0
-    offset = type_.layout.offset
-    return offset.data if isinstance(offset, IntAttr) else None
+    offset = layout.offset
+    return offset.data if type(offset) is IntAttr else None
 
 
 @patterns.on(memref.CastOp, memref.AssumeAlignmentOp, memref.CollapseShapeOp, memref.ExpandShapeOp)

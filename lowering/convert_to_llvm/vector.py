@@ -22,10 +22,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
-from ...dialects.support.buffers import Buffer, i32_array
+from ...dialects.support.buffers import Buffer, i32_array, vector_type
 from ...dialects.support.llvm_layout import Vector
 from ...hlo_dialect.diagnostics import fail
-from .builder import LlvmBuilder, flags_of, patterns, vector_of
+from ...hlo_dialect.walking import int_values
+from .builder import LlvmBuilder, flags_of, patterns
 from .conventions import I32
 from .fused import multiply_add
 from .memref import from_memory, is_nontemporal, to_memory
@@ -177,9 +178,9 @@ def _shuffle(op: vector.ShuffleOp, to: LlvmBuilder) -> None:
     lengths = _length(first.type), _length(second.type)
     longest = max(lengths)
     values = [_lengthened(to, value, longest) for value in (first, second)]
-    mask = [int(lane) for lane in op.mask.get_values()]
-    mask = [lane if lane < lengths[0] else lane - lengths[0] + longest for lane in mask]
-    properties = {"mask": i32_array(tuple(mask))}
+    moved = longest - lengths[0]
+    mask = tuple([lane if lane < lengths[0] else lane + moved for lane in int_values(op.mask)])
+    properties = {"mask": i32_array(mask)}
     to.define(op.result, to.emit(llvm.ShuffleVectorOp, values, to.type(op.result.type), properties))
 
 
@@ -189,7 +190,7 @@ def _lengthened(to: LlvmBuilder, value: SSAValue, length: int) -> SSAValue:
     if have == length:
         return value
     mask = i32_array((*range(have), *[-1] * (length - have)))
-    type_ = vector_of(length, cast(Vector, value.type).element_type)
+    type_ = vector_type(cast(Vector, value.type).element_type, length)
     return to.emit(llvm.ShuffleVectorOp, (value, to.poison(value.type)), type_, {"mask": mask})
 
 
@@ -207,7 +208,7 @@ def _create_mask(op: vector.CreateMaskOp, to: LlvmBuilder) -> None:
     for name, limit in (("smax", 0), ("smin", length)):
         bound = to.intrinsic(name, (bound, to.constant(limit, bound.type)), bound.type, (bound.type,))
     narrow = bound if bound.type == I32 else to.emit(llvm.TruncOp, (bound,), I32)
-    lanes = vector_of(length, I32)
+    lanes = vector_type(I32, length)
     numbers = DenseIntOrFPElementsAttr.from_list(cast(Any, lanes), list(range(length)))
     to.define(op.mask_vector, to.compare("slt", to.attribute_constant(numbers, lanes), to.splat(narrow, length)))
 

@@ -176,10 +176,11 @@ def known(value: Index) -> Index:
 
 def known_number(value: SSAValue) -> int | None:
     """The number of an integer constant."""
-    if not _is_constant(value.owner):
+    owner = value.owner
+    if not _is_constant(owner):
         return None
-    number = cast(arith.ConstantOp, value.owner).value
-    return number.value.data if isinstance(number, IntegerAttr) else None
+    number = cast(arith.ConstantOp, owner).properties["value"]
+    return number.value.data if type(number) is IntegerAttr else None
 
 
 def value_of(value: Value) -> SSAValue:
@@ -200,6 +201,8 @@ class KernelBuilder:
         self.anchor = before or cast(Operation, self.top.last_op)
         self.location: LocationAttr = self.anchor.location
         self._constants: dict[Attribute, SSAValue] = {}
+        self._known: dict[int, tuple[Attribute, SSAValue]] = {}
+        """The constants by the identity of attributes, which it keeps: a hash of one takes as long as an operation."""
 
     def insert_at(self, op: Operation) -> None:
         """Insert before `op` from now on, with its location."""
@@ -217,11 +220,15 @@ class KernelBuilder:
 
     def scalar(self, value: IntegerAttr[Any] | FloatAttr[Any]) -> SSAValue:
         """A constant, once per kernel."""
+        known = self._known.get(id(value))
+        if known is not None:
+            return known[1]
         found = self._constants.get(value)
         if found is None:
             op = create_op(arith.ConstantOp, result_types=[cast(Attribute, value.type)], properties={"value": value})
             insert_before(op, cast(Operation, self.top.first_op))
             found = self._constants[value] = op.result
+        self._known[id(value)] = (value, found)
         return found
 
     def index(self, value: Index | SSAValue) -> IndexValue:
@@ -241,7 +248,8 @@ class KernelBuilder:
         if cls in (arith.AddiOp, arith.MuliOp, arith.SubiOp, arith.ShLIOp):
             properties["overflowFlags"] = MAY_WRAP
         op = create_op(cls, operands=operands, result_types=[INDEX], properties=properties)
-        return IndexValue(self, self.insert(op).results[0])
+        (result,) = self.insert(op).results
+        return IndexValue(self, result)
 
     def min(self, lhs: Index, rhs: Index) -> Index:
         """The smaller of two signed numbers."""

@@ -16,6 +16,7 @@ from ...dialects.cpu import SHARED, GuardOp
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffer_ops import alloc, byte_size, index_constant, reshape, take_block_arguments
 from ...dialects.support.buffers import Buffer, memref_type
+from ...dialects.support.creation import create_op
 from ...dialects.support.editing import erase_op, insert_before, replace_uses
 from ...dialects.support.kernel import ARENA_SIZE, PROGRAM, entry_name, is_kernel, kernels_of
 from ...hlo_dialect.diagnostics import fail
@@ -91,7 +92,8 @@ def use_arena(function: func.FuncOp, intervals: list[Interval], size: int, guard
             constant = index_constant(interval.offset)
             constants.append(constant)
             offsets[interval.offset] = constant.result
-        view = memref.ViewOp.create(
+        view = create_op(
+            memref.ViewOp,
             operands=[arena, offsets[interval.offset]],
             result_types=[interval.op.memref.type],
             location=interval.op.location,
