@@ -16,13 +16,22 @@ decide, and attributes only where there are none.
 # pyright: reportPrivateUsage=false, reportUnknownVariableType=false, reportUnknownMemberType=false
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
-from xdsl.ir import Operation, Region
+from xdsl.dialects.builtin import DenseArrayBase
+from xdsl.ir import Attribute, Operation, Region
 from xdsl.irdl import OpDef
 from xdsl.irdl.declarative_assembly_format import FormatProgram
-from xdsl.irdl.operations import BaseAccessor, BeforeVariadicSingleAccessor, VarIRConstruct
+from xdsl.irdl.operations import (
+    BaseAccessor,
+    BaseAttrAccessor,
+    BeforeVariadicSingleAccessor,
+    OptionalAttrAccessor,
+    SingleAttrAccessor,
+    VariadicAttrAccessor,
+    VarIRConstruct,
+)
 from xdsl.transforms.common_subexpression_elimination import OperationInfo
 
 _read = FormatProgram.from_str
@@ -79,7 +88,37 @@ def _any(self: BaseAccessor, obj: Operation, objtype: Any = None) -> Any:
     return self.index(obj.results) if construct is _RESULT else _get(self, obj, objtype)
 
 
-_FASTER: Mapping[type, Callable[..., Any]] = {BaseAccessor: _any, BeforeVariadicSingleAccessor: _single}
+_get_sized: Callable[..., Any] = BaseAttrAccessor.__get__
+
+
+def _sized(self: BaseAttrAccessor, obj: Operation, objtype: Any = None) -> Any:
+    """The one, or those, whose place the sizes in an attribute determine."""
+    construct = self.construct
+    if construct is _OPERAND:
+        values: Sequence[Any] = obj._operands
+    elif construct is _RESULT:
+        values = obj.results
+    else:
+        return _get_sized(self, obj, objtype)
+    attribute = self.option.container(obj)[self.option.attribute_name]
+    known = _sizes.get(id(attribute))
+    if known is None:
+        if len(_sizes) >= 1024:
+            _sizes.clear()
+        known = _sizes[id(attribute)] = (attribute, cast("DenseArrayBase[Any]", attribute).get_values())
+    return self.index(known[1], values)
+
+
+_sizes: dict[int, tuple[Attribute, tuple[int, ...]]] = {}
+"""The numbers in attributes, by the identity of these, which it keeps: most operations of a kind share theirs."""
+
+_FASTER: Mapping[type, Callable[..., Any]] = {
+    BaseAccessor: _any,
+    BeforeVariadicSingleAccessor: _single,
+    SingleAttrAccessor: _sized,
+    VariadicAttrAccessor: _sized,
+    OptionalAttrAccessor: _sized,
+}
 
 
 def read_names_directly() -> None:

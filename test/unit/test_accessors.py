@@ -1,9 +1,10 @@
 """Names of operands, results and regions are read as xDSL's accessors read them."""
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from xdsl.ir import Operation
-from xdsl.irdl.operations import BaseAccessor
+from xdsl.irdl.operations import BaseAccessor, BaseAttrAccessor
 
 from xhlo.dialects.support import definitions
 from xhlo.hlo_dialect.dialect import make_context
@@ -31,10 +32,10 @@ TEXT = """func.func @main(%x: tensor<8x16xf32>, %y: tensor<16x300xf32>, %n: tens
 }"""
 
 
-def names_of(op: Operation) -> dict[str, BaseAccessor]:
+def names_of(op: Operation) -> dict[str, BaseAccessor | BaseAttrAccessor]:
     """The accessors of an operation's class, by name."""
     found = ((name, each) for cls in type(op).__mro__ for name, each in vars(cls).items())
-    return {name: each for name, each in found if isinstance(each, BaseAccessor)}
+    return {name: each for name, each in found if isinstance(each, BaseAccessor | BaseAttrAccessor)}
 
 
 def test_names_are_read_as_xdsl_reads_them() -> None:
@@ -46,8 +47,10 @@ def test_names_are_read_as_xdsl_reads_them() -> None:
         run_passes(ctx, module, stage)
         for op in operations_in(module):
             for name, accessor in names_of(op).items():
-                read, stated = getattr(op, name), definitions._get(accessor, op)  # pyright: ignore[reportPrivateUsage]
+                slow = definitions._get if isinstance(accessor, BaseAccessor) else definitions._get_sized
+                read, stated = getattr(op, name), slow(accessor, op)
                 assert type(read) is type(stated) and read == stated, f"{name} of {op}"
                 kinds.add(f"{type(accessor).__name__} {accessor.construct.name}")
     assert {"BeforeVariadicSingleAccessor OPERAND", "BeforeVariadicSingleAccessor RESULT"} <= kinds
+    assert {"SingleAttrAccessor OPERAND", "VariadicAttrAccessor OPERAND"} <= kinds
     assert {"BeforeVariadicSingleAccessor REGION", "UniqueVariadicAccessor OPERAND"} <= kinds
