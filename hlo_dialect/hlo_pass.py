@@ -12,17 +12,22 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec
 
 from .diagnostics import op_error
-from .walking import distinct_types, operations_in, operations_of
+from .walking import Survey, operations_in, operations_of
+
+
+def _is_unknown(type_: Attribute) -> bool:
+    """Whether a type is of tensors of unknown size."""
+    return type(type_) is TensorType and DYNAMIC_INDEX in cast("TensorType[Any]", type_).get_shape()
 
 
 @dataclass(frozen=True)
@@ -69,25 +74,37 @@ class HloPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         self.apply_after(None, ctx, op)
 
-    def apply_after(self, previous: ModulePass | None, ctx: Context, module: ModuleOp) -> None:
-        """Apply the pass right after `previous`, if that is given: where neither takes tensors, there are none."""
-        known = isinstance(previous, HloPass) and not previous.takes_tensors
-        self._check_level(module, searched=not known)
-        self.run(ctx, module)
-        if self.illegal:
-            self._check_illegal(module)
+    def apply_after(
+        self, previous: ModulePass | None, ctx: Context, module: ModuleOp, survey: Survey | None = None
+    ) -> Survey | None:
+        """
+        Apply the pass right after `previous`, if that is given: where neither takes tensors, there are none.
 
-    def _check_level(self, module: ModuleOp, searched: bool) -> None:
+        `survey`: that of the module, if there is one; returns that of what the pass leaves, if it has looked.
+        """
+        known = isinstance(previous, HloPass) and not previous.takes_tensors
+        self._check_level(module, not known, survey)
+        del survey  # it would keep what the pass erases
+        self.run(ctx, module)
+        return self._check_illegal(module) if self.illegal else None
+
+    def _check_level(self, module: ModuleOp, searched: bool, survey: Survey | None) -> None:
         """Refuse functions that no level has on which the pass works; `searched`: operations inside them too."""
         if self.takes_branches and self.takes_buffers and self.takes_tensors:
             return
+        searched = searched and not self.takes_tensors
+        # Few modules have what is refused: one look at all types tells.
+        looks = searched or not self.takes_unknown_sizes
+        present = (survey or Survey.of(module)).types if looks else []
+        has_tensors = any(type(type_) is TensorType for type_ in present)
+        has_unknown = has_tensors and any(map(_is_unknown, present))
         for function in (op for block in module.body.blocks for op in operations_of(block)):
             if type(function) is not FuncOp:
                 continue
             body = function.regions[0]
             if not self.takes_branches and body.first_block is not body.last_block:
                 raise op_error(function, f"has several blocks: {self.name} takes no branches")
-            if not self.takes_unknown_sizes:
+            if not self.takes_unknown_sizes and (has_unknown or any(map(_is_unknown, function.function_type.inputs))):
                 self._check_sizes(function)
             if self.takes_buffers and self.takes_tensors:
                 continue
@@ -99,10 +116,7 @@ class HloPass(ModulePass):
                 continue
             if any(type(type_) is TensorType for type_ in types):
                 raise op_error(function, f"has values of tensor type: {self.name} comes after bufferize")
-            ops = operations_in(function) if searched else []
-            if not any(type(type_) is TensorType for type_ in distinct_types(ops)):
-                continue
-            for op in ops:
+            for op in operations_in(function) if has_tensors else ():
                 if any(type(result.type) is TensorType for result in op.results):
                     raise op_error(op, f"has a value of tensor type: {self.name} comes after bufferize")
 
@@ -110,17 +124,20 @@ class HloPass(ModulePass):
         for op in (function, *operations_in(function)):
             types = function.function_type.inputs.data if op is function else op.result_types
             for type_ in types:
-                if type(type_) is TensorType and DYNAMIC_INDEX in type_.get_shape():
+                if _is_unknown(type_):
                     raise op_error(op, f"has a value of type {type_}; {self.name} needs static shapes")
 
-    def _check_illegal(self, module: ModuleOp) -> None:
+    def _check_illegal(self, module: ModuleOp) -> Survey | None:
+        """Refuse what must be gone after the pass; returns the survey of the module, if all of it was looked at."""
         names = {name for name in self.illegal if not name.endswith(".*")}
         dialects = tuple(name[:-1] for name in self.illegal if name.endswith(".*"))
-        ops = list(chain.from_iterable(map(operations_in, self.parts(module))))
+        parts = self.parts(module)
+        ops = list(chain.from_iterable(map(operations_in, parts)))
         classes: set[type[Operation]] = set(map(type, ops))
         wrong = {cls for cls in classes if cls.name in names or (dialects and cls.name.startswith(dialects))}
         if wrong:
             raise self.unsupported(next(op for op in ops if type(op) in wrong))
+        return Survey(ops) if len(parts) == 1 and parts[0] is module else None
 
     def parts(self, module: ModuleOp) -> Sequence[Operation]:
         """The parts of a module that the pass works on; only these are checked for `illegal` operations."""

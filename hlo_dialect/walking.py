@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, TypeVar, cast
 
 from xdsl.dialects.builtin import DenseArrayBase
@@ -116,13 +117,15 @@ class Survey:
 
     ops: list[Operation]
     """The operation and all inside of it, as `operations_in` has them."""
-    types: list[Attribute]
-    """The types of their results and of the arguments of their blocks, each object once."""
 
     @classmethod
     def of(cls, op: Operation) -> Survey:
-        ops = operations_in(op)
-        return cls(ops, distinct_types(ops))
+        return cls(operations_in(op))
+
+    @cached_property
+    def types(self) -> list[Attribute]:
+        """The types of their results and of the arguments of their blocks, each object once."""
+        return distinct_types(self.ops)
 
 
 def distinct_types(ops: Sequence[Operation]) -> list[Attribute]:

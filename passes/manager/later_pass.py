@@ -43,13 +43,16 @@ class LaterPass(HloPass):
         assert isinstance(found, ModulePass)
         return found
 
-    def apply_after(self, previous: ModulePass | None, ctx: Context, module: ModuleOp) -> None:
-        if not Contents(Survey.of(module)).has_any(self.only_for):
-            return
+    def apply_after(
+        self, previous: ModulePass | None, ctx: Context, module: ModuleOp, survey: Survey | None = None
+    ) -> Survey | None:
+        survey = survey or Survey.of(module)
+        if not Contents(survey).has_any(self.only_for):
+            return survey
         if isinstance(self.itself, HloPass):
-            self.itself.apply_after(None, ctx, module)
-        else:
-            self.itself.apply(ctx, module)
+            return self.itself.apply_after(None, ctx, module, survey)
+        self.itself.apply(ctx, module)
+        return None
 
     def pipeline_pass_spec(self, **options: Any) -> ArgSpec:
         return self.itself.pipeline_pass_spec(**options)

@@ -76,13 +76,14 @@ class PassManager:
     reproducer: Path | None = None
     """Where to write the reproducer; if given, user errors leave one too."""
     survey: Survey | None = None
-    """The operations of the module before the first pass, if the caller has looked."""
+    """The operations of the module as it is now, if someone has looked since it changed."""
     watch: Callable[[str, ModuleOp], None] | None = None
     """Called after each pass with its name; what it raises ends the run."""
 
     def run(self, module: ModuleOp) -> None:
         """Raises DiagnosticError (a user error) or PassFailure (a compiler bug)."""
         if self.passes:
+            self.survey = self.survey or Survey.of(module)
             check_limits(module, self.survey)
         for index, one in enumerate(self.passes):
             self._run_pass(index, one, module)
@@ -113,6 +114,7 @@ class PassManager:
         try:
             with self.timing.stage(one.name):
                 if isinstance(one, NestedPass):
+                    self.survey = None
                     target = one.apply_to(self.ctx, target)
                 else:
                     self._apply(one, index, module)
@@ -131,9 +133,11 @@ class PassManager:
         dumps.after(one.name, target)
 
     def _apply(self, one: ModulePass, index: int, module: ModuleOp) -> None:
+        survey, self.survey = self.survey, None
         if isinstance(one, HloPass):
             previous = self.passes[index - 1] if index else None
-            one.apply_after(None if isinstance(previous, NestedPass) else previous, self.ctx, module)
+            previous = None if isinstance(previous, NestedPass) else previous
+            self.survey = one.apply_after(previous, self.ctx, module, survey)
         else:
             one.apply(self.ctx, module)
 

@@ -136,13 +136,14 @@ class Lowering:
         self.module = ModuleOp([])
 
     def _run(self, specs: Sequence[str]) -> None:
-        start = 0
+        start, survey = 0, None
         placed = tuple(self._profiled(self._guarded(self._pipeline.placed(specs))))
         for end, spec in enumerate(placed, 1):
             read = _FACTS.get(pass_name(spec))
             if read is not None or end == len(placed):
                 with erased_freed():
-                    run_passes(self._ctx, self.module, placed[start:end], self.timing, self._verify)
+                    due, seen, survey = placed[start:end], survey, None
+                    survey = run_passes(self._ctx, self.module, due, self.timing, self._verify, seen)
                 start = end
             if read is not None:
                 read(self.module, self.facts)

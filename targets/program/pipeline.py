@@ -148,11 +148,16 @@ def parse_source(source: Source, ctx: Context) -> ModuleOp:
 
 
 def run_passes(
-    ctx: Context, module: ModuleOp, specs: Sequence[Spec], timing: Timing | None = None, verify: bool = False
-) -> None:
+    ctx: Context,
+    module: ModuleOp,
+    specs: Sequence[Spec],
+    timing: Timing | None = None,
+    verify: bool = False,
+    survey: Survey | None = None,
+) -> Survey | None:
     """
     Run the passes in order, but those that are for programs of another kind (`HloPass.only_for`); `verify` the module
-    after each.
+    after each. `survey`: that of the module, if there is one; returns that of what the last pass leaves, if it looked.
 
     Raises DiagnosticError for errors in the program, PassFailure for bugs in a pass.
     """
@@ -162,10 +167,14 @@ def run_passes(
     timing = timing or Timing()
     waiting = list(specs)
     while waiting:
-        survey = Survey.of(module)
+        survey = survey or Survey.of(module)
         due = cached_passes(_due(waiting, survey))
         if due:
-            PassManager(ctx, due, verify_each=verify, verify_end=False, timing=timing, survey=survey).run(module)
+            manager = PassManager(ctx, due, verify_each=verify, verify_end=False, timing=timing, survey=survey)
+            survey = None  # it would keep what a pass erases
+            manager.run(module)
+            survey = manager.survey
+    return survey
 
 
 def _due(waiting: list[Spec], survey: Survey) -> tuple[Spec, ...]:
