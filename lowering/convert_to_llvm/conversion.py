@@ -40,8 +40,8 @@ from ...dialects.support.kernel import (
 from ...dialects.support.vector_variants import VECTOR_VARIANTS, vector_variant
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
-from ...hlo_dialect.walking import operations_in, operations_of
-from ..device.parts import device_modules, is_amd, lowered_parts
+from ...hlo_dialect.walking import operations_of
+from ..device.parts import is_amd, lowered_parts
 from . import cpu
 from . import func as func_patterns
 from . import memref as memref_patterns
@@ -49,7 +49,7 @@ from .bfloat import floats_as_bits
 from .builder import UNIT, LlvmBuilder, patterns
 from .conventions import AMD_32, AMD_64, CPU, GPU_32, GPU_64, INDEX_BITWIDTH, PTR, Conventions
 from .definitions import function_type, llvm_function
-from .independence import access_group_attributes, independent_bodies
+from .independence import access_group_attributes, independent_bodies, uses_in
 from .kernels import is_launched, mark_kernel
 from .subnormals import Registers, flushed
 
@@ -86,9 +86,6 @@ class ConvertToLlvmPass(HloPass):
     flush_subnormals: Registers = "none"
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        calls = [op.description for op in operations_in(module) if type(op) is HostCallOp]
-        if calls and not device_modules(module):
-            module.attributes[HOST_CALLS] = ArrayAttr(calls)
         cpu = replace(CPU, soft_half=self.soft_half, soft_fma=self.soft_fma, soft_extremes=self.soft_extremes)
         for part in lowered_parts(module):
             ModuleConversion(part, cpu, self.flush_subnormals).run()
@@ -117,7 +114,11 @@ class ModuleConversion:
         block = self.module.body.block
         old_ops = list(block.ops)
         functions = {op.sym_name.data: op for op in old_ops if type(op) is func.FuncOp}
-        independent = independent_bodies(functions.values())
+        uses = uses_in(functions.values())
+        calls = [each.description for ops in uses.values() for each in ops if type(each) is HostCallOp]
+        if calls and not self.device:
+            self.module.attributes[HOST_CALLS] = ArrayAttr(calls)
+        independent = independent_bodies(uses)
         if not self.device and any(len(op.body.blocks) > 1 and _is_host(op) for op in functions.values()):
             from .host_loops import inlined_kernels  # few programs have loops between their kernels
 

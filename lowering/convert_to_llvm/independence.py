@@ -9,25 +9,35 @@ from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, MemRefType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from ...dialects.cpu import ParallelForOp
+from ...dialects.cpu import HostCallOp, ParallelForOp
 from ...dialects.llvm_loops import ACCESS_GROUPS, AccessGroupAttr
+from ...dialects.support.classes import one_of
 from ...dialects.support.kernel import PART, Kernel, is_kernel
 from ...dialects.support.views import root_buffer
 from ...hlo_dialect.walking import operations_in
 from .builder import NO_PROPERTIES
 
+_uses_functions = one_of(ParallelForOp, func.CallOp, HostCallOp)
 
-def independent_bodies(functions: Iterable[func.FuncOp]) -> dict[str, set[int]]:
+
+def uses_in(functions: Iterable[func.FuncOp]) -> dict[func.FuncOp, list[Operation]]:
+    """What starts parallel bodies, and calls functions, in each function."""
+    return {function: list(filter(_uses_functions, operations_in(function))) for function in functions}
+
+
+def independent_bodies(uses: Mapping[func.FuncOp, Sequence[Operation]]) -> dict[str, set[int]]:
     """
     The parallel bodies and parts of kernels whose memref parameters alias only as those of their kernel may: wherever
     one is started, the captured memrefs are views of different buffers, each a kernel parameter or a stack slot. With
     each the parameters that may share a buffer, as `Kernel.shared` says.
+
+    `uses`: all functions, with their `uses_in`.
     """
-    defined = [function for function in functions if function.body.blocks]
+    defined = [function for function in uses if function.body.blocks]
     parts = {function.sym_name.data for function in defined if PART in function.attributes}
     shared = {function.sym_name.data: set(Kernel(function).shared) for function in defined if is_kernel(function)}
-    bodies = _independent(defined, shared, _started)
-    return bodies | _independent(defined, shared | bodies, lambda op: _called(op, parts))
+    bodies = _independent(uses, shared, _started)
+    return bodies | _independent(uses, shared | bodies, lambda op: _called(op, parts))
 
 
 def _started(op: Operation) -> tuple[str, Sequence[SSAValue]] | None:
@@ -43,7 +53,7 @@ def _called(op: Operation, parts: Collection[str]) -> tuple[str, Sequence[SSAVal
 
 
 def _independent(
-    functions: Sequence[func.FuncOp],
+    uses: Mapping[func.FuncOp, Sequence[Operation]],
     known: Mapping[str, Collection[int]],
     use: Callable[[Operation], tuple[str, Sequence[SSAValue]] | None],
 ) -> dict[str, set[int]]:
@@ -53,10 +63,10 @@ def _independent(
     """
     found: dict[str, set[int]] = {}
     dependent: set[str] = set()
-    for function in functions:
+    for function, ops in uses.items():
         own = known.get(function.sym_name.data)
-        shared = {function.body.blocks[0].args[number] for number in own or ()}
-        for op in operations_in(function):
+        shared = {function.body.blocks[0].args[number] for number in own or ()} if ops else set[SSAValue]()
+        for op in ops:
             used = use(op)
             if used is not None:
                 name, values = used

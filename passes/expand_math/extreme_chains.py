@@ -17,6 +17,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from ...dialects.support.classes import one_of
 from ...dialects.support.editing import erase_op, replace_uses
 from ...dialects.support.scalar import Scalar, constant, width_of
 from .long_loops import move_before
@@ -24,15 +25,18 @@ from .long_loops import move_before
 LEAST = 3
 """Values from which the rules take fewer instructions together: two take six either way."""
 
-_EXTREMES = (arith.MaximumfOp, arith.MinimumfOp)
+is_extreme = one_of(arith.MaximumfOp, arith.MinimumfOp)
 
 
 def ends_chain(op: Operation) -> bool:
     """Whether an operation is the last of a chain of maxima, or of minima, that is shorter as one."""
-    if not isinstance(op, _EXTREMES) or not isinstance(op.result.type, (Float32Type, Float64Type)):
+    if not is_extreme(op):
         return False
-    user = op.result.get_user_of_unique_use()
-    if user is not None and _goes_on(op.result, user):
+    (result,) = op.results
+    if not isinstance(result.type, (Float32Type, Float64Type)):
+        return False
+    user = result.get_user_of_unique_use()
+    if user is not None and _goes_on(result, user):
         return False
     values = _values(op)
     return len(values) >= LEAST and not any(map(_is_carried, values))

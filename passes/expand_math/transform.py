@@ -221,15 +221,17 @@ class ExpandMathPass(HloPass):
         first = [FAST] * fast + [WITH_SCALINGS] * (self.scalings and not device)
         tables = [*first, BODIES, NO_LIBRARY if without else WITH_LIBRARY]
         defined: dict[str, func.FuncOp] = {}
-        if not device and self._leaves_extremes:
-            for op in operations_in(part):
+        ops = operations_in(part)
+        if not device and self._leaves_extremes and any(map(extreme_chains.is_extreme, ops)):
+            for op in ops:
                 if extremes.finds_extremes(op):
                     extremes.replace_extremes(op)
             for op in [op for op in operations_in(part) if extreme_chains.ends_chain(op)]:
                 extreme_chains.replace_chain(op)
-        looked = usual_rows.look_first(part) if not device and self._divides else {}
+            ops = operations_in(part)
+        looked = usual_rows.look_first(ops) if not device and self._divides else {}
         changed = frozenset(_ALWAYS).union(*tables, _CONTRACTED if fast else ())
-        for op in operations_in(part):
+        for op in operations_in(part) if looked else ops:
             if type(op) not in changed:
                 continue
             operands = list(op.operands)

@@ -16,13 +16,11 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import ModuleOp, UnitAttr, i32
+from xdsl.dialects.builtin import UnitAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.gpu.functions import GpuModuleOp
 from ...dialects.support.kernel import PARALLEL
 from ...dialects.support.scalar import Scalar, constant
-from ...hlo_dialect.walking import operations_in
 from .division import divides_by_invariant
 from .long_loops import move_before
 
@@ -33,13 +31,13 @@ _DIVIDENDS, _DIVISORS = (tuple((127 + sign * exponent) << 23 for sign in (-1, 1)
 """The bits of the least usual size, and of the first one beyond."""
 
 
-def look_first(part: ModuleOp | GpuModuleOp) -> dict[Operation, bool]:
+def look_first(ops: Sequence[Operation]) -> dict[Operation, bool]:
     """
-    Let loops look at rows before they divide them, where they may. Returns the divisions of these loops, and whether
-    their operands are known to be usual.
+    Let the loops around these operations look at rows before they divide them, where they may. Returns the divisions of
+    these loops, and whether their operands are known to be usual.
     """
     loops: dict[scf.ForOp, list[Operation]] = {}
-    for op in operations_in(part):
+    for op in ops:
         if divides_by_invariant(op):
             loops.setdefault(cast(scf.ForOp, op.parent_op()), []).append(op)
     found: dict[Operation, bool] = {}

@@ -13,7 +13,7 @@ from ...dialects.cpu import ParallelForOp
 from ...dialects.support.attributes import symbol
 from ...dialects.support.editing import erase_op
 from ...hlo_dialect.walking import operations_in, operations_inside
-from ...lowering.convert_to_llvm.independence import independent_bodies
+from ...lowering.convert_to_llvm.independence import independent_bodies, uses_in
 
 NAME = "sym_name"
 
@@ -32,7 +32,7 @@ def share_equal(module: ModuleOp, functions: Iterable[func.FuncOp]) -> None:
         alike = known[tuple(map(type, operations_inside(function.body)))]
         equal = [each for each in alike if _are_equal(each, function)]
         if equal and aliases is None:
-            aliases = independent_bodies(op for op in module.body.block.ops if type(op) is func.FuncOp)
+            aliases = independent_bodies(uses_in(op for op in module.body.block.ops if type(op) is func.FuncOp))
         name = function.sym_name.data
         one = next((each for each in equal if _alias_alike(each.sym_name.data, name, aliases or {})), None)
         if one is None:
