@@ -150,10 +150,11 @@ def take_apart(op: Operation) -> None:
                 inner.parent = inner._prev_op = inner._next_op = None
                 for use in inner._operand_uses:
                     use._prev_use = None
-                for use in inner._successor_uses:
-                    use._prev_use = None
-                inner._operands, inner.results = _NO_OPERANDS, NO_VALUES
-                inner._operand_uses = inner._successors = inner._successor_uses = ()
+                inner._operands, inner.results, inner._operand_uses = _NO_OPERANDS, NO_VALUES, ()
+                if inner._successors:
+                    for use in inner._successor_uses:
+                        use._prev_use = None
+                    inner._successors = inner._successor_uses = ()
                 if inner.regions:
                     take_apart(inner)
                 inner = following
@@ -174,7 +175,11 @@ def _drop_uses(op: Operation) -> None:
         while block is not None:
             inner = block._first_op
             while inner is not None:
-                _drop_uses(inner)
+                if inner._successors or inner.regions:
+                    _drop_uses(inner)
+                elif inner._operand_uses:
+                    _drop(inner._operands, inner._operand_uses)
+                    inner._operand_uses = ()
                 inner = inner._next_op
             block = block._next_block
 

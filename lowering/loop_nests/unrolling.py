@@ -18,6 +18,7 @@ from xdsl.ir import Block, SSAValue
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.classes import one_of
 from ...dialects.support.editing import insert_before
+from ...hlo_dialect.walking import operations_of
 from .kernel_builder import known_number
 
 UNROLL = "xhlo.unroll"
@@ -65,7 +66,7 @@ class SmallLoops:
     def mark(self, block: Block) -> int:
         """Mark the loops to unroll in a block; returns the block's size after unrolling, at most `_ROLLED`."""
         size = 0
-        for op in block.ops:
+        for op in operations_of(block):
             if type(op) is scf.ForOp:
                 size += self._mark(op)
                 continue
@@ -88,7 +89,7 @@ class SmallLoops:
         if self.device and count <= MOST_ITERATIONS and count * inner <= MOST_OPERATIONS_ON_GPU:
             _repeat(op, WHOLLY)
             return count * inner
-        innermost = not any(inside.regions for inside in op.body.block.ops)
+        innermost = not any(inside.regions for inside in operations_of(op.body.block))
         if not innermost and any(value.type == i1 for value in op.iter_args):
             # LLVM threads a branch on the flag after the loop through the branches inside: it no longer sees a loop of
             # so many iterations, and would warn on standard error.

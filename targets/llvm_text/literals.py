@@ -50,7 +50,7 @@ def attribute_literal(op: Operation, attr: Attribute, type_: Attribute) -> str:
 
 
 def integer_literal(value: int, type_: Attribute) -> str:
-    if isinstance(type_, IntegerType) and cast("IntegerType[Any, Any]", type_).width.data == 1:
+    if type(type_) is IntegerType and cast("IntegerType[Any, Any]", type_).width.data == 1:
         return "true" if value else "false"
     return str(value)
 

@@ -11,7 +11,7 @@ import hashlib
 import math
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringAttr, UnitAttr
@@ -62,7 +62,11 @@ def emit_llvm_ir(
     attributes, if given; without them the text is independent of the machine, but for the order of the bytes of
     constants. Raises DiagnosticError for operations outside the llvm dialect.
     """
-    return ModuleWriter([module], triple, cpu, features, big_endian=big_endian).text()
+    return ModuleWriter(_members([module]), triple, cpu, features, big_endian=big_endian).text()
+
+
+Members: TypeAlias = Sequence[tuple[str, llvm.FuncOp | llvm.GlobalOp]]
+"""Functions and globals, with their names."""
 
 
 @dataclass(frozen=True)
@@ -89,22 +93,33 @@ def emit_units(module: ModuleOp, guarded: bool = False, known: MutableMapping[st
 
     `known`: the symbols of shared functions by key, which the module only declares; receives those of bodies.
     """
-    named = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, llvm.FuncOp | llvm.GlobalOp)}
+    members = _members([module])
+    named = dict(members)
     shared = {name: op for name, op in named.items() if SHARED in op.attributes}
-    apart, symbols = _set_all_apart(module, shared, {} if known is None else known)
+    apart, symbols = _set_all_apart(members, shared, {} if known is None else known)
     parts = divide(named, frozenset(shared))
     symbols |= {name: f"{_EXPORTED}{name}" for part in parts for name in part.exported}
     texts: list[str] = []
     data: dict[str, bytes] = {}
     for part in parts:
-        writer = ModuleWriter([module], large=1 if guarded else LARGE_CONSTANT, part=part, symbols=symbols)
+        writer = ModuleWriter(members, large=1 if guarded else LARGE_CONSTANT, part=part, symbols=symbols)
         texts.append(writer.text())
         data |= writer.data
     return Units(tuple(texts), tuple(part.starts for part in parts), apart, data)
 
 
+def _members(modules: Sequence[ModuleOp | GpuModuleOp]) -> Members:
+    """The functions and globals of modules, with their names, in order. Raises DiagnosticError for anything else."""
+    found: list[tuple[str, llvm.FuncOp | llvm.GlobalOp]] = []
+    for op in (op for module in modules for op in module.body.block.ops):
+        if not isinstance(op, llvm.FuncOp | llvm.GlobalOp):
+            fail(op, "is no part of the llvm dialect: it cannot be written as LLVM IR")
+        found.append((op.sym_name.data, op))
+    return found
+
+
 def _set_all_apart(
-    module: ModuleOp, shared: Mapping[str, llvm.FuncOp | llvm.GlobalOp], known: MutableMapping[str, str]
+    members: Members, shared: Mapping[str, llvm.FuncOp | llvm.GlobalOp], known: MutableMapping[str, str]
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The texts of the shared functions with a body, by symbol, and the symbols of all by name."""
     apart: dict[str, str] = {}
@@ -120,7 +135,7 @@ def _set_all_apart(
             return symbol_of(with_key[key]) if key in with_key else known[key]
         if name not in symbols:
             callees = {callee: symbol_of(callee) for callee in callees_of(bodies[name]) if callee in shared}
-            symbols[name], text = _set_apart(module, name, callees)
+            symbols[name], text = _set_apart(members, name, callees)
             apart[symbols[name]] = text
             if name in keys:
                 known[keys[name]] = symbols[name]
@@ -129,13 +144,13 @@ def _set_all_apart(
     return apart, {name: symbol_of(name) for name in shared if name in bodies or name in keys}
 
 
-def _set_apart(module: ModuleOp, name: str, callees: Mapping[str, str]) -> tuple[str, str]:
+def _set_apart(members: Members, name: str, callees: Mapping[str, str]) -> tuple[str, str]:
     """
     The symbol of a function, which is derived from its text, and the text, which only declares the shared functions
     that it calls, whose symbols are given by name.
     """
     alone = Part(frozenset({name}), frozenset({name, *callees}), frozenset({name}), frozenset())
-    text = ModuleWriter([module], part=alone, symbols={**callees, name: _UNNAMED}).text()
+    text = ModuleWriter(members, part=alone, symbols={**callees, name: _UNNAMED}).text()
     symbol = f"{SHARED_SYMBOL}{hashlib.sha256(text.encode()).hexdigest()[:24]}"
     return symbol, text.replace(_UNNAMED, symbol)
 
@@ -151,7 +166,7 @@ def emit_device_llvm_ir(module: ModuleOp, *, triple: str | None = None) -> str:
     devices = [op for op in module.body.block.ops if isinstance(op, GpuModuleOp)]
     if not devices:
         fail(module, "has no gpu.module: there are no functions of the device")
-    return ModuleWriter(devices, triple, None, None).text()
+    return ModuleWriter(_members(devices), triple, None, None, device=True).text()
 
 
 class ModuleWriter:
@@ -159,7 +174,7 @@ class ModuleWriter:
 
     def __init__(
         self,
-        modules: Sequence[ModuleOp | GpuModuleOp],
+        members: Members,
         triple: str | None = None,
         cpu: str | None = None,
         features: str | None = None,
@@ -167,17 +182,17 @@ class ModuleWriter:
         part: Part | None = None,
         symbols: Mapping[str, str] | None = None,
         big_endian: bool = False,
+        device: bool = False,
     ):
         """
         `large`: bytes from which a constant is kept out of the text; None for none. `part`: what the text has of the
-        modules; None for all. `symbols`: the symbols of functions where they are not the names.
+        `members`; None for all. `symbols`: the symbols of functions where they are not the names.
         """
-        self.modules = modules
+        self.members = members
         self.part = part
         self.large = large
         self.big_endian = big_endian
         self.triple = triple
-        device = any(isinstance(module, GpuModuleOp) for module in modules)
         self.target = "" if device else _target_attributes(cpu, features)
         self.lines: list[str] = []
         self.metadata = Metadata()
@@ -191,10 +206,8 @@ class ModuleWriter:
     def text(self) -> str:
         if self.triple is not None:
             self.lines.append(f'target triple = "{self.triple}"')
-        for op in (op for module in self.modules for op in module.body.block.ops):
-            if not isinstance(op, llvm.FuncOp | llvm.GlobalOp):
-                fail(op, "is no part of the llvm dialect: it cannot be written as LLVM IR")
-            if self.part is not None and op.sym_name.data not in self.part.named:
+        for name, op in self.members:
+            if self.part is not None and name not in self.part.named:
                 continue
             if isinstance(op, llvm.FuncOp):
                 FunctionWriter(self, op).write()
@@ -281,6 +294,7 @@ class FunctionWriter:
         self.lines = module.lines
         self.names: dict[int, str] = {}
         """By the identity of a value: xDSL's hash of one is a call."""
+        self._typed: dict[int, str] = {}
         self.labels: dict[Block, str] = {}
         self.incoming: dict[Block, list[tuple[str, Sequence[SSAValue]]]] = {}
         """The label and the operands of each edge into a block with arguments."""
@@ -300,10 +314,13 @@ class FunctionWriter:
         return found
 
     def typed(self, value: SSAValue) -> str:
-        return f"{type_text(value.type)} {self.name(value)}"
+        found = self._typed.get(id(value))
+        if found is None:
+            found = self._typed[id(value)] = f"{type_text(value.type)} {self.name(value)}"
+        return found
 
     def typed_list(self, values: Sequence[SSAValue]) -> str:
-        return ", ".join([f"{type_text(value.type)} {self.name(value)}" for value in values])
+        return ", ".join([self.typed(value) for value in values])
 
     # Functions
 

@@ -95,7 +95,7 @@ def _overflow_words(op: Operation) -> str:
     flags = op.properties.get("overflowFlags")
     if flags is None:
         return ""
-    if isinstance(flags, IntegerAttr):
+    if type(flags) is IntegerAttr:
         return _FLAG_WORDS[cast("IntegerAttr[Any]", flags).value.data]
     if isinstance(flags, llvm.OverflowAttr):
         return "".join(f" {flag}" for flag in sorted(flags.data, reverse=True))
@@ -105,7 +105,7 @@ def _overflow_words(op: Operation) -> str:
 def _float_words(op: Operation) -> str:
     """Fast-math flags, each with a space before it."""
     flags = op.properties.get("fastmathFlags")
-    if isinstance(flags, llvm.FastMathAttr) and flags.data:
+    if type(flags) is llvm.FastMathAttr and flags.data:
         if len(flags.data) == 7:
             return " fast"
         return "".join(f" {flag}" for flag in sorted(flags.data))
@@ -236,11 +236,13 @@ def _call(w: FunctionState, op: llvm.CallOp) -> None:
 
 def _call_intrinsic(w: FunctionState, op: llvm.CallIntrinsicOp) -> None:
     name = op.intrin.data
+    args, _ = operand_groups(op)
+    value = op.results[0] if op.results else None
     if name not in w.module.intrinsics:
-        result = "void" if op.ress is None else type_text(op.ress.type)
-        types = ", ".join(type_text(arg.type) for arg in op.args)
+        result = "void" if value is None else type_text(value.type)
+        types = ", ".join(type_text(arg.type) for arg in args)
         w.module.intrinsics[name] = f"declare {result} @{name}({types})"
-    _write_call(w, op, name, op.args, op.ress)
+    _write_call(w, op, name, args, value)
 
 
 def _write_call(w: FunctionState, op: Operation, name: str, args: Sequence[SSAValue], result: SSAValue | None) -> None:
@@ -253,7 +255,7 @@ def _write_call(w: FunctionState, op: Operation, name: str, args: Sequence[SSAVa
 def _range_words(op: Operation) -> str:
     """Bounds of a call's result: ` range(i32 0, 256)`."""
     bounds = op.attributes.get(llvm_ops.RANGE)
-    if not isinstance(bounds, DenseArrayBase):
+    if type(bounds) is not DenseArrayBase:
         return ""
     low, high = cast("DenseArrayBase[Any]", bounds).get_values()
     return f" range({type_text(op.results[0].type)} {low}, {high})"
@@ -287,7 +289,7 @@ def _insert_element(w: FunctionState, op: llvm.InsertElementOp) -> None:
 
 
 def _shuffle(w: FunctionState, op: llvm.ShuffleVectorOp) -> None:
-    lanes = [int(lane) for lane in op.mask.get_values()]
+    lanes = int_values(op.mask)
     if any(lanes):
         mask = "<" + ", ".join("i32 poison" if lane < 0 else f"i32 {lane}" for lane in lanes) + ">"
     else:
@@ -308,7 +310,7 @@ def _branch(w: FunctionState, op: llvm.BrOp) -> None:
 
 def _conditional_branch(w: FunctionState, op: llvm.CondBrOp) -> None:
     targets = f"label %{w.target_label(op, 0)}, label %{w.target_label(op, 1)}"
-    w.lines.append(f"  br i1 {w.name(op.cond)}, {targets}{_loop_suffix(w, op)}")
+    w.lines.append(f"  br i1 {w.name(operands_of(op)[0])}, {targets}{_loop_suffix(w, op)}")
 
 
 def _switch(w: FunctionState, op: llvm_ops.SwitchOp) -> None:

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+from ...hlo_dialect.walking import TypeFact
 
 _NAMES: dict[type, str] = {
     llvm.LLVMVoidType: "void",
@@ -28,9 +29,10 @@ _NAMES: dict[type, str] = {
 _INTEGERS: dict[int, str] = {width: f"i{width}" for width in (1, 8, 16, 32, 64)}
 
 
+@TypeFact
 def type_text(type_: Attribute) -> str:
     """A type such as `<16 x float>`. Raises DiagnosticError for a type that LLVM lacks."""
-    kind = type(type_)  # isinstance is slower, because these are abstract base classes.
+    kind = type(type_)
     if kind is IntegerType:
         width = cast("IntegerType[Any, Any]", type_).width.data
         return _INTEGERS.get(width) or f"i{width}"
