@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, LocationAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from ...dialects.support.creation import append
 from ..diagnostics import file_location, placed
 from .attributes import tensor_of_text
 from .literals import LiteralError, decode_literal
@@ -147,7 +148,7 @@ class FastReader:
             op = self._operation(line)
             if op is None:
                 break
-            block.add_op(op)
+            append(block, op)
             offset = line.end
         if offset != start:
             parser._resume_from(offset)
