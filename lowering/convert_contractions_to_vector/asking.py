@@ -51,9 +51,13 @@ class NextFactor:
             return
         at = self.begin + block * (count * self.step)
         view = builder.strided_view(self.root, at, (count, self.size), (self.step, 1))
-        for row in range(count):
-            for column in range(0, self.size, self._line):
-                builder.prefetch(view, [row, column])
+        _ask_for_all(builder, view, count, range(0, self.size, self._line))
+
+
+def _ask_for_all(builder: LoopBuilder, view: SSAValue, rows: int, columns: range) -> None:
+    for row in range(rows):
+        for column in columns:
+            builder.prefetch(view, [row, column])
 
 
 def ask_for_next_rows(
@@ -65,6 +69,9 @@ def ask_for_next_rows(
     count, line = -(-panel // blocks), LINE * 8 // width_of(buffer_of(a[0]).element_type)
     begin = a[1] + (j * count + panel) * product.m.a
     view = builder.strided_view(a[0], begin, (count, product.k.size), (product.m.a, 1))
+    if count * -(-product.k.size // line) <= MOST_LINES:
+        _ask_for_all(builder, view, count, range(0, product.k.size, line))
+        return
     with builder.loop(0, count) as row, builder.loop(0, product.k.size, step=line) as column:
         builder.prefetch(view, [row, column])
 

@@ -122,8 +122,8 @@ class OutlineParallelLoopsPass(HloPass):
     Before: `scf.parallel (%i) = (0) to (256) step (1) {.. %a ..}` in @k
     After:  `cpu.parallel_for @k_body_0(%a : memref<..>) {count = 256 : i64}` and
             `func.func private @k_body_0(%a: memref<..>, %i: index, %slot: index)`, which runs iteration %i.
-    A function that has nothing but calls of shared functions, the loops around them and loops of other work, such as
-    the epilogue of a product, calls functions for these loops: what is left is translated quickly
+    A function that calls shared functions calls functions for its other work, such as the epilogue of a product or the
+    rows between two products: calls and the loops around them are left, which are translated quickly
     (targets/llvm_text/parts.py).
     Equal functions of several kernels are one, where the buffers that they take alias alike.
     cpu.slot becomes %slot, the first iteration of those that a thread runs one after the other.

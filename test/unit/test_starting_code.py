@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 import xhlo
+from attention_programs import Attention
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.passes.outline_parallel_loops import transform
 from xhlo.targets.cpu import build, jit
@@ -35,6 +36,8 @@ CHAIN = """func.func @main(%a: tensor<70x96xf32>, %b: tensor<96x64xf32>, %c: ten
 }"""
 
 EPILOGUE = PRODUCT.replace("return %0", "%1 = hlo.tanh %0 : tensor<64x64xf32>\n  return %1")
+
+ATTENTION = Attention(1, 2, 40, 64, 32, 32)
 
 ADDITION = """func.func @main(%a: tensor<64xi64>) -> tensor<64xi64> {
   %0 = hlo.add %a, %a : tensor<64xi64>
@@ -82,16 +85,28 @@ def test_an_epilogue_is_work_apart() -> None:
     assert "_part_0" in work and "call void @xhlo_shared_" not in work
 
 
-def test_an_epilogue_apart_computes_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rows_between_two_products_are_work_apart() -> None:
+    """In attention, LLVM optimizes the softmax of rows without the loops around the micro-kernels."""
+    start, *work = units_of(ATTENTION.text()).texts
+    assert "call void @xhlo_shared_" in start and "load float" not in start and "fdiv" not in start
+    assert any("fdiv" in text for text in work) and not any("call void @xhlo_shared_" in text for text in work)
+
+
+@pytest.mark.parametrize("name", ["epilogue", "attention"])
+def test_work_apart_computes_the_same_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
-    a, b = (rng.normal(size=shape).astype(np.float32) for shape in ((64, 96), (96, 64)))
+    text, inputs = EPILOGUE, tuple(rng.normal(size=shape).astype(np.float32) for shape in ((64, 96), (96, 64)))
+    if name == "attention":
+        text, inputs = ATTENTION.text(), ATTENTION.inputs()
 
     def nothing(module: ModuleOp, function: FuncOp) -> list[FuncOp]:
         return []
 
-    apart = np.asarray(xhlo.compile(EPILOGUE + "// apart")(a, b)).tobytes()
+    apart = np.asarray(xhlo.compile(text + "// apart")(*inputs))
     monkeypatch.setattr(transform, "outline_work", nothing)
-    assert np.asarray(xhlo.compile(EPILOGUE + "// together")(a, b)).tobytes() == apart
+    assert np.asarray(xhlo.compile(text + "// together")(*inputs)).tobytes() == apart.tobytes()
+    if name == "attention":
+        np.testing.assert_allclose(apart, ATTENTION.expected()[1], atol=1e-5)
 
 
 def test_what_starts_a_kernel_is_apart_from_it_or_with_it_if_it_is_brief() -> None:
