@@ -65,10 +65,10 @@ VARIANTS = "xhlo.variants"
 """On a function of scalars: the widths for which there are variants of vectors and a mask (`vector_variant`)."""
 PARALLEL_BODY = "xhlo.parallel_body"
 PART = "xhlo.part"
-"""A loop of a kernel as a function of its own (outline-parallel-loops)."""
+"""Work of a kernel as a function of its own, beside the calls that are left (outline-parallel-loops)."""
 
 BRIEF = "xhlo.brief"
-"""A kernel, or part of one, of so few operations that LLVM need not optimize it (convert-loops-to-cf)."""
+"""A kernel, or part of one, of so few operations that LLVM need not optimize it (convert-loops-to-cf); a thunk."""
 
 # On the module.
 ARENA_SIZE = "xhlo.arena_size"

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import VectorType, bf16, i8, i16
+from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType, UnitAttr, VectorType, bf16, i8, i16
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from ...dialects.cpu import DotOp, GuardOp, HostCallOp, ParallelForOp, PrefetchOp, SafepointOp, ScaleOp, SlotOp
 from ...dialects.support.attributes import symbol
+from ...dialects.support.kernel import BRIEF
 from ...dialects.support.llvm_layout import byte_width
 from ...hlo_dialect.diagnostics import fail
 from .bfloat import BFLOAT_DOTS
@@ -31,6 +32,7 @@ The runtime function `void xhlo_parallel_for(void (*share)(void *context, i64 lo
 
 PARALLEL_FOR_TYPE = llvm.LLVMFunctionType([PTR, PTR, I64])
 THUNK_TYPE = llvm.LLVMFunctionType([PTR, I64, I64])
+_IN_REGISTERS = (llvm.LLVMPointerType, IntegerType, Float32Type, Float64Type)
 
 
 def thunk_name(body: str) -> str:
@@ -56,7 +58,10 @@ def _parallel_for(op: ParallelForOp, to: LlvmBuilder) -> None:
 
 
 def make_thunk(body: str, captures: list[Attribute], to: LlvmBuilder, registers: Registers) -> llvm.FuncOp:
-    """`void @body.thunk(ptr context, i64 lo, i64 hi)`: loads the captures and calls the body for each iteration."""
+    """
+    `void @body.thunk(ptr context, i64 lo, i64 hi)`: loads the captures and calls the body for each iteration. There is
+    nothing to optimize in it, unless a capture is of a type for which some machines have no registers.
+    """
     entry = to.block = to.new_block(THUNK_TYPE.inputs.data)
     context, low, high = entry.args
     struct = llvm.LLVMStructType.from_type_list(captures)
@@ -66,7 +71,10 @@ def make_thunk(body: str, captures: list[Attribute], to: LlvmBuilder, registers:
     ]
     flushed(to, registers, lambda: _call_each(body, values, low, high, to))
     to.add(llvm.ReturnOp.create())
-    return llvm_function(thunk_name(body), THUNK_TYPE, "internal", Region(to.finish()))
+    thunk = llvm_function(thunk_name(body), THUNK_TYPE, "internal", Region(to.finish()))
+    if all(isinstance(type_, _IN_REGISTERS) for type_ in captures):
+        thunk.attributes[BRIEF] = UnitAttr()
+    return thunk
 
 
 def _call_each(body: str, values: Sequence[SSAValue], low: SSAValue, high: SSAValue, to: LlvmBuilder) -> None:

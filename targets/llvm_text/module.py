@@ -309,7 +309,10 @@ class FunctionWriter:
         if found is None:
             owner = value.owner
             literal = LITERALS.get(type(owner))
-            found = literal(owner) if literal is not None else f"%v{len(self.names)}"
+            if type(owner) is llvm.AddressOfOp:
+                found = f"@{self.module.symbol(owner.global_name.root_reference.data)}"
+            else:
+                found = literal(owner) if literal is not None else f"%v{len(self.names)}"
             self.names[id(value)] = found
         return found
 

@@ -15,7 +15,7 @@ from ...dialects.support.editing import operands_of
 from ...dialects.support.kernel import UNPREDICTABLE
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.walking import int_values, operand_groups
-from .literals import attribute_literal, quoted, symbol
+from .literals import attribute_literal, quoted
 from .metadata import Metadata
 from .types import type_text
 
@@ -74,7 +74,6 @@ def _constant_literal(op: llvm.ConstantOp) -> str:
 
 LITERALS: dict[type, Callable[[Any], str]] = {
     llvm.ConstantOp: _constant_literal,
-    llvm.AddressOfOp: lambda op: f"@{symbol(op.global_name.root_reference.data)}",
     llvm.UndefOp: lambda op: "undef",
     llvm_ops.PoisonOp: lambda op: "poison",
     llvm.ZeroOp: lambda op: "null" if isinstance(op.res.type, llvm.LLVMPointerType) else "zeroinitializer",
@@ -370,7 +369,7 @@ _CAST_OPS: dict[type[Operation], str] = {
 }
 
 WRITERS: dict[type[Operation], Writer] = {
-    **dict.fromkeys(LITERALS, _no_line),
+    **dict.fromkeys((*LITERALS, llvm.AddressOfOp), _no_line),
     **{op: _integer_binary(mnemonic) for op, mnemonic in _INTEGER_OPS.items()},
     **{op: _float_binary(mnemonic) for op, mnemonic in _FLOAT_OPS.items()},
     **{op: _cast(mnemonic) for op, mnemonic in _CAST_OPS.items()},

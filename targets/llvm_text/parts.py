@@ -1,11 +1,12 @@
 """
 How the functions of a module are divided into parts that LLVM compiles at the same time.
 
-A part has functions that call one another; kernels, which are never inlined, may be elsewhere. Each part has its own
-copy of the constants that it names and of functions that are inlined anyway. Functions that only start others, such as
-the entry, the program of calls, and the loops around the micro-kernel of a product, are a part that LLVM compiles
-without optimizing it, in a tenth of the time; so are kernels of few operations (`xhlo.brief`). The division follows
-from the module alone, so that the machine code is the same however many threads compile it.
+A part has functions that call one another; kernels, which are never inlined, and functions whose addresses are passed
+on may be elsewhere. Each part has its own copy of the constants that it names and of functions that are inlined anyway.
+Functions that only start others, such as the entry, the program of calls, the loops around the micro-kernel of a
+product, and the thunks of parallel loops, are a part that LLVM compiles without optimizing it, in a tenth of the time;
+so are kernels of few operations (`xhlo.brief`). The division follows from the module alone, so that the machine code is
+the same however many threads compile it.
 """
 
 from __future__ import annotations
@@ -117,7 +118,8 @@ class _Graph:
                 size += 1
                 works = works or (not brief and _works(each))
                 if type(each) is llvm.AddressOfOp:
-                    bound.add(each.global_name.root_reference.data)
+                    addressed = each.global_name.root_reference.data
+                    (named if type(self.ops.get(addressed)) is llvm.FuncOp else bound).add(addressed)
                 elif type(each) is llvm.CallOp and each.callee is not None:
                     callee = each.callee.string_value()
                     named.add(callee)

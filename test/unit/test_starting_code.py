@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
@@ -107,6 +109,23 @@ def test_work_apart_computes_the_same_bits(name: str, monkeypatch: pytest.Monkey
     assert np.asarray(xhlo.compile(text + "// together")(*inputs)).tobytes() == apart.tobytes()
     if name == "attention":
         np.testing.assert_allclose(apart, ATTENTION.expected()[1], atol=1e-5)
+
+
+def test_the_thunks_of_a_kernel_with_work_of_its_own_are_apart() -> None:
+    """The kernel adds up the partial sums of its parallel loop; only the address of the loop's thunk is in its text."""
+    text = """func.func @main(%a: tensor<1048576xf32>) -> tensor<f32> {
+      %z = hlo.constant dense<0.0> : tensor<f32>
+      %0 = hlo.reduce(%a init: %z) applies hlo.add across dimensions = [0] : (tensor<1048576xf32>, tensor<f32>) -> tensor<f32>
+      return %0 : tensor<f32>
+    }"""
+    units = units_of(text)
+    assert units.starting == (True, False)
+    start, work = units.texts
+    assert re.search(r"^define hidden void @xhlo_part_.*\.thunk", start, re.MULTILINE)
+    assert re.search(r"^declare void @xhlo_part_.*\.thunk", work, re.MULTILINE)
+    assert re.search(r"call void @xhlo_parallel_for\(ptr @xhlo_part_.*\.thunk", work)
+    ones = np.ones(1048576, np.float32)
+    assert np.asarray(xhlo.compile(text)(ones)) == 1048576
 
 
 def test_what_starts_a_kernel_is_apart_from_it_or_with_it_if_it_is_brief() -> None:
