@@ -68,7 +68,10 @@ PART = "xhlo.part"
 """Work of a kernel as a function of its own, beside the calls that are left (outline-parallel-loops)."""
 
 BRIEF = "xhlo.brief"
-"""A kernel, or part of one, of so few operations that LLVM need not optimize it (convert-loops-to-cf); a thunk."""
+"""
+A function that LLVM need not optimize: a kernel, or part of one, of few operations, or a host program all of whose
+iterations take long (convert-loops-to-cf); a thunk of a parallel loop.
+"""
 
 # On the module.
 ARENA_SIZE = "xhlo.arena_size"

@@ -2,14 +2,15 @@
 Finds the functions of a program that take so little time that LLVM need not optimize them.
 
 An operation that LLVM has not optimized takes a tenth of a nanosecond longer, and the optimizer takes milliseconds even
-for the smallest function. So functions are marked that a run calls only a few times, for a few operations each.
+for the smallest function. So functions are marked that a run calls only a few times, for a few operations each, and
+what is left of the host program beside kernels that take long.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -29,11 +30,17 @@ from ...dialects.cpu import SHARED, ParallelForOp
 from ...dialects.support.classes import one_of
 from ...dialects.support.editing import operands_of
 from ...dialects.support.kernel import BRIEF, INLINE, PART, entry_name, is_kernel
-from ...hlo_dialect.walking import TypeFact
+from ...hlo_dialect.walking import TypeFact, operations_in
 from .unrolling import iterations
 
 MOST = 1024
 """Operations of the functions of a program that are not optimized, over a run: a tenth of a microsecond."""
+
+SHORT = 64
+"""Operations of a kernel without loops that is not optimized even if it is called in each iteration of a loop."""
+
+LONG = 4096
+"""Operations of a kernel beside which the others of such an iteration do not count: about half a microsecond."""
 
 _is_free = one_of(arith.ConstantOp, scf.YieldOp, memref.ReinterpretCastOp, func.ReturnOp)
 _is_access = one_of(memref.LoadOp, memref.StoreOp)
@@ -42,7 +49,12 @@ _OF_A_LOOP = 3
 
 
 def mark_brief_functions(module: ModuleOp) -> None:
-    """Mark kernels and parts of kernels, those of least work first, as long as they take `MOST` operations in all."""
+    """
+    Mark kernels and parts of kernels, those of least work first, as long as they take `MOST` operations in all.
+
+    Where each iteration of the host program's loops takes much longer than the loops themselves and short kernels
+    without loops do, mark the host program and these kernels too, however often they run.
+    """
     functions = {op.sym_name.data: op for op in module.body.block.ops if type(op) is func.FuncOp}
     entry = entry_name(module)
     if entry not in functions:
@@ -57,6 +69,11 @@ def mark_brief_functions(module: ModuleOp) -> None:
         if (is_kernel(function) or PART in function.attributes) and runs.work(name).is_plain:
             function.attributes[BRIEF] = UnitAttr()
             left -= operations
+    loops = list(_loops_of(functions[entry]))
+    if loops and all(map(runs.is_long, loops)) and all(map(_is_plain, operations_in(functions[entry]))):
+        functions[entry].attributes[BRIEF] = UnitAttr()
+        for name in filter(runs.is_short, runs.operations):
+            functions[name].attributes[BRIEF] = UnitAttr()
 
 
 def operations_of_a_call(functions: dict[str, func.FuncOp], name: str) -> float:
@@ -84,9 +101,9 @@ class _Work:
 class _Runs:
     """How many operations of each function a run of the program executes."""
 
-    def __init__(self, functions: dict[str, func.FuncOp]):
+    def __init__(self, functions: dict[str, func.FuncOp], found: dict[str, _Work] | None = None):
         self._functions = functions
-        self._found: dict[str, _Work] = {}
+        self._found: dict[str, _Work] = {} if found is None else found
         self._endless: set[str] = set()
         self.operations: defaultdict[str, float] = defaultdict(float)
 
@@ -101,6 +118,26 @@ class _Runs:
         self.operations[name] += _product(times, work.operations)
         for callee, number in work.calls:
             self.add(callee, _product(times, number))
+
+    def is_short(self, name: str) -> bool:
+        """Whether a function is a kernel of few operations, without loops, in which LLVM would change no result."""
+        function, work = self._functions[name], self.work(name)
+        is_plain = is_kernel(function) and work.operations <= SHORT and work.is_plain
+        return is_plain and not any(_loops_of(function))
+
+    def is_long(self, loop: Operation) -> bool:
+        """Whether each iteration calls a kernel that takes long or works on several threads, or has such a loop."""
+        return any(
+            self._takes_long(op.callee.string_value()) if type(op) is func.CallOp else _is_loop(op) and self.is_long(op)
+            for region in loop.regions
+            for block in region.blocks
+            for op in block.ops
+        )
+
+    def _takes_long(self, name: str) -> bool:
+        alone = _Runs(self._functions, self._found)
+        alone.add(name, 1)
+        return sum(alone.operations.values()) >= LONG
 
     def work(self, name: str) -> _Work:
         """The work of a call of a function that has a body."""
@@ -137,6 +174,14 @@ class _Runs:
         work.operations += _product(times, inlined.operations)
         work.is_plain = work.is_plain and inlined.is_plain
         work.calls += [(name, _product(times, number)) for name, number in inlined.calls]
+
+
+def _loops_of(function: func.FuncOp) -> Iterator[Operation]:
+    return filter(_is_loop, operations_in(function))
+
+
+def _is_loop(op: Operation) -> bool:
+    return bool(op.regions) and not isinstance(op, scf.IfOp | scf.IndexSwitchOp | func.FuncOp)
 
 
 def _size(op: Operation) -> int:

@@ -79,6 +79,72 @@ def test_those_of_least_work_are_first() -> None:
     assert marked(kernels, call("more") + call("less")) == ["less"]
 
 
+SCALAR = """
+  func.func private @scalar(%x: memref<999xi32>, %n: index) attributes {hlo.kernel = "loop"} {
+    %v = memref.load %x[%n] : memref<999xi32>
+    %e = arith.addi %v, %v : i32
+    memref.store %e, %x[%n] : memref<999xi32>
+    func.return
+  }
+"""
+
+
+def test_host_programs_of_long_iterations_are_brief_with_their_short_kernels() -> None:
+    kernels = SCALAR + kernel("long", constant(900)) + kernel("short", constant(200))
+
+    def loop(inside: str, index: str = "i") -> str:
+        return f"scf.for %{index} = %z to %n step %s {{\n{inside}}}\n"
+
+    long, scalar = call("long"), call("scalar")
+    assert marked(kernels, loop(long + scalar)) == ["scalar", "main"]
+    assert marked(kernels, loop(loop(long, "j") + scalar)) == ["scalar", "main"]
+    assert marked(kernels, loop(call("short") + scalar)) == []
+    assert marked(kernels, loop(long + loop(scalar, "j"))) == []
+    assert marked(kernels, loop(long) + loop(scalar)) == []
+    once = "%first = arith.cmpi eq, %i, %z : index\n"
+    assert marked(kernels, loop(f"{once}scf.if %first {{\n{long}}}\n{scalar}")) == []
+
+
+def test_a_brief_host_program_computes_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of iterations and what an iteration multiplies by follow from earlier ones."""
+    text = """func.func @main(%x: tensor<64x64xf32>, %n: tensor<i32>) -> (tensor<64x64xf32>, tensor<i32>) {
+      %zero = hlo.constant dense<0> : tensor<i32>
+      %r:2 = hlo.while(%y = %x, %i = %zero) : tensor<64x64xf32>, tensor<i32>
+        cond {
+          %more = hlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          hlo.return %more : tensor<i1>
+        } do {
+          %f = hlo.convert %i : (tensor<i32>) -> tensor<f32>
+          %g = hlo.sine %f : tensor<f32>
+          %gs = hlo.broadcast_in_dim %g, dims = [] : (tensor<f32>) -> tensor<64x64xf32>
+          %z = hlo.dot_general %y, %x, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+          %w = hlo.multiply %z, %gs : tensor<64x64xf32>
+          %t = hlo.tanh %w : tensor<64x64xf32>
+          %one = hlo.constant dense<1> : tensor<i32>
+          %j = hlo.add %i, %one : tensor<i32>
+          hlo.return %t, %j : tensor<64x64xf32>, tensor<i32>
+        }
+      return %r#0, %r#1 : tensor<64x64xf32>, tensor<i32>
+    }"""
+    x = np.random.default_rng(0).normal(size=(64, 64)).astype(np.float32)
+    results: list[list[bytes]] = []
+    texts: list[list[str]] = []
+    original = jit.compile_to_objects
+
+    def noted(each: Sequence[str], timings: jit.Timings, levels: Sequence[int]) -> list[bytes]:
+        texts.append([text for text, level in zip(each, levels, strict=True) if level == jit.QUICK])
+        return original(each, timings, levels)
+
+    monkeypatch.setattr(jit, "compile_to_objects", noted)
+    for least in (brevity.LONG, float("inf")):
+        monkeypatch.setattr(brevity, "LONG", least)
+        executable = xhlo.compile(f"{text}// {least}")
+        assert isinstance(executable, CpuExecutable)
+        results.append([np.asarray(each).tobytes() for each in executable(x, np.int32(5))])
+    assert results[0] == results[1]
+    assert any("@xhlo_entry(" in text for text in texts[0])
+
+
 def test_what_is_inlined_counts_where_it_is_called() -> None:
     body = "%e = func.call @steps(%v) : (i32) -> i32"
     steps = "\n".join(f"%{i + 1} = arith.muli %{i}, %{i} : i32" for i in range(30))
