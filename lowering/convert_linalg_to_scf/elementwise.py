@@ -7,6 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import cast
 
+from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from ...dialects.cost import ELEMENTARY
@@ -298,7 +299,7 @@ def _emit_unrolled(emitter: NestEmitter, free: list[int], bounds: Bounds) -> Non
 def _emit_plain(emitter: NestEmitter, bounds: Bounds) -> bool:
     """Emit a copy or a fill of rows that are contiguous in memory; return whether it is one."""
     body = emitter.nest.body
-    if body is not None and body.first_op is not body.last_op:
+    if body is not None and any(type(op) is not arith.ConstantOp for op in body.ops if op is not body.last_op):
         return False
     from .plain_rows import emit_plain_rows, plain_rows_of  # programs of a few kernels have none
 

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects import func
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import BFloat16Type, FloatAttr, IntegerAttr
 from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import BlockArgument, SSAValue
 
@@ -26,8 +27,11 @@ from .transposition import can_transpose
 LONG = 256
 """Bytes of a row from which it is worth a call of memcpy; shorter ones are a few vectors, which LLVM writes out."""
 
-WORTH = 1024
-"""Elements from which LLVM would optimize the loops themselves, which takes it longer than all else that they need."""
+WORTH = 256
+"""
+Elements from which LLVM would optimize the loops themselves, which takes it longer than all else that they need; it
+leaves kernels of fewer as they are (brevity.py).
+"""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ def plain_rows_of(builder: LoopBuilder, nest: Nest) -> PlainRows | None:
         if source.strides[inner] != 1:
             return None
         roots.append(source.root)
+    elif isinstance(element, BFloat16Type):
+        return None  # the function would take bits, which it only moves, and its kernel might pass a number
     # The function's buffers are apart.
     shared = Kernel(kernel).shared
     if len({*roots}) < len(roots) or any(isinstance(x, BlockArgument) and x.index in shared for x in roots):
@@ -68,7 +74,7 @@ def _source_of(nest: Nest) -> Access | SSAValue | None:
     if nest.body is None:
         return nest.inputs[0]
     *ops, last = nest.body.ops
-    if ops or not isinstance(last, YieldOp):
+    if not isinstance(last, YieldOp) or not all(type(op) is arith.ConstantOp for op in ops):
         return None
     (value,) = last.operands
     if not isinstance(value, BlockArgument) or value.block is not nest.body:
@@ -102,7 +108,9 @@ def emit_plain_rows(emitter: NestEmitter, found: PlainRows, bounds: Bounds) -> N
         if isinstance(source, Access):
             call_known(builder, kernel, "copy", (*numbers, *place(source)), (), _emit_copy)
         else:
-            fill_rows(builder, kernel, source, numbers)
+            constant = source.owner.value if type(source.owner) is arith.ConstantOp else None
+            value = builder.scalar(constant) if isinstance(constant, IntegerAttr | FloatAttr) else source
+            fill_rows(builder, kernel, value, numbers)
 
 
 @writes(0)

@@ -154,6 +154,7 @@ class _Runs:
                 continue
             if type(op) is func.CallOp:
                 self._count_call(op.callee.string_value(), times, work)
+                work.is_plain = work.is_plain and _are_common(value.type for value in operands_of(op))
             elif type(op) is ParallelForOp:
                 work.calls.append((op.callee.root_reference.data, math.inf))
             elif op.regions:

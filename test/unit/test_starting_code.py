@@ -111,6 +111,19 @@ def test_work_apart_computes_the_same_bits(name: str, monkeypatch: pytest.Monkey
         np.testing.assert_allclose(apart, ATTENTION.expected()[1], atol=1e-5)
 
 
+@pytest.mark.parametrize("type_", ["bf16", "f16", "f32", "f64", "i8", "i32"])
+def test_constants_that_fill_a_result(type_: str) -> None:
+    number = "1.5" if "f" in type_ else "1"
+    text = f"""func.func @main() -> tensor<5000x{type_}> {{
+      %0 = hlo.constant dense<{number}> : tensor<5000x{type_}>
+      return %0 : tensor<5000x{type_}>
+    }}"""
+    units = units_of(text)
+    assert bool(units.shared) == (type_ != "bf16")
+    result = np.asarray(xhlo.compile(text)())
+    np.testing.assert_array_equal(result.astype(np.float32), np.full(5000, number, np.float32))
+
+
 def test_the_thunks_of_a_kernel_with_work_of_its_own_are_apart() -> None:
     """The kernel adds up the partial sums of its parallel loop; only the address of the loop's thunk is in its text."""
     text = """func.func @main(%a: tensor<1048576xf32>) -> tensor<f32> {

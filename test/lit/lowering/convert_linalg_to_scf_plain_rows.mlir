@@ -24,14 +24,28 @@ func.func private @fills(%x: memref<4096xf32>, %y: memref<4096xf32>) attributes 
   return
 }
 
+// So are constants inside of the body, as fusions of constants have them.
+// CHECK-LABEL: @constants
+// CHECK:         %[[TWO:.*]] = arith.constant 2.000000e+00
+// CHECK:         func.call @constants_fill(%x, {{.*}}, %[[TWO]])
+// CHECK-NEXT:    return
+func.func private @constants(%x: memref<4096xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%x : memref<4096xf32>) {
+  ^bb0(%old: f32):
+    %two = arith.constant 2.0 : f32
+    linalg.yield %two : f32
+  }
+  return
+}
+
 // Short rows, and few elements, stay loops.
 // CHECK-LABEL: @short
 // CHECK-NOT:     func.call
 // CHECK:         return
-func.func private @short(%x: memref<400x20xf32>, %few: memref<500xf32>, %out: memref<400x30xf32>, %one: memref<500xf32>) attributes {hlo.kernel = "concatenate"} {
+func.func private @short(%x: memref<400x20xf32>, %few: memref<200xf32>, %out: memref<400x30xf32>, %one: memref<200xf32>) attributes {hlo.kernel = "concatenate"} {
   %part = memref.reinterpret_cast %out to offset: [0], sizes: [400, 20], strides: [30, 1] : memref<400x30xf32> to memref<400x20xf32, strided<[30, 1]>>
   "memref.copy"(%x, %part) : (memref<400x20xf32>, memref<400x20xf32, strided<[30, 1]>>) -> ()
-  "memref.copy"(%few, %one) : (memref<500xf32>, memref<500xf32>) -> ()
+  "memref.copy"(%few, %one) : (memref<200xf32>, memref<200xf32>) -> ()
   return
 }
 
