@@ -68,7 +68,7 @@ def interleave(z: Complex) -> Tensor:
     This is a select by the last index, not a concatenation: one loop computes both parts and writes whole pairs. Parts
     that were deinterleaved from one tensor give that tensor; if both were moved in the same way since, it is moved so.
     """
-    whole = _whole(z)
+    whole = whole_of(z)
     if whole is not None:
         return whole
     shape, rank = (*z.re.shape, 2), len(z.re.shape)
@@ -91,7 +91,7 @@ def deinterleave(pairs: Tensor) -> Complex:
 _MOVEMENTS = (BroadcastInDimOp, ConcatenateOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp)
 
 
-def _whole(z: Complex) -> Tensor | None:
+def whole_of(z: Complex) -> Tensor | None:
     """The tensor of pairs whose parts two values are, with the movements that both made; None if there is none."""
     found = _deinterleaved(z)
     if found is not None:
@@ -105,7 +105,7 @@ def _whole(z: Complex) -> Tensor | None:
     for first, second in zip(re.operands, im.operands, strict=True):
         if first.type != second.type:
             return None
-        whole = _whole(Complex(Tensor(z.re.builder, first), Tensor(z.re.builder, second)))
+        whole = whole_of(Complex(Tensor(z.re.builder, first), Tensor(z.re.builder, second)))
         if whole is None:
             return None
         pairs.append(whole)

@@ -21,6 +21,7 @@ from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.op import HloOp
 from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
+from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.elementwise_binary import AddOp
 from ...hlo_dialect.ops.fusion import FusionOp
 from ...hlo_dialect.ops.mapping import MapOp
@@ -38,6 +39,7 @@ from .layout import (
     part_type,
     split_custom_call,
     split_signature,
+    whole_of,
 )
 
 CARRIERS = (
@@ -151,17 +153,37 @@ class Splitter:
         self.spread.carry(op)
 
     def _sums(self, op: ReduceOp | ReduceWindowOp) -> None:
-        """A complex sum becomes two real ones."""
-        sums: list[SSAValue] = []
-        for value, init in zip(self.parts[op.operands[0]], self.parts[op.operands[1]], strict=True):
-            body = Block(arg_types=[init.type, init.type])
-            add = AddOp.create(operands=list(body.args), result_types=[init.type], location=op.location)
-            body.add_ops([add, ReturnOp.create(operands=list(add.results), location=op.location)])
-            new = like(op, [value, init], [part_type(op.results[0].type)], regions=[Region([body])])
-            cast(Block, op.parent).insert_op_before(new, op)
-            sums.append(new.results[0])
-        self.spread.replace(op.results[0], sums)
+        """A complex sum becomes two real ones, or one of the pairs of numbers that only it reads from memory."""
+        builder, value, init = Builder.before(op), op.operands[0], self.parts[op.operands[1]]
+        pairs = None
+        if isinstance(op, ReduceOp) and value.has_one_use() and _is_same(*init):
+            pairs = whole_of(Complex(*builder.tensors(self.parts[value])))
+        if pairs is not None:
+            (total,) = builder.tensors([self._sum(op, pairs.value, init[0], pairs_type(op.results[0].type))])
+            self.spread.replace(op.results[0], [part.value for part in deinterleave(total)])
+        else:
+            type_ = part_type(op.results[0].type)
+            self.spread.replace(
+                op.results[0], [self._sum(op, *part, type_) for part in zip(self.parts[value], init, strict=True)]
+            )
         self.spread.replaced.operations.append(op)
+
+    def _sum(self, op: ReduceOp | ReduceWindowOp, value: SSAValue, init: SSAValue, type_: Attribute) -> SSAValue:
+        """The same sum of real numbers, before `op`."""
+        body = Block(arg_types=[init.type, init.type])
+        add = AddOp.create(operands=list(body.args), result_types=[init.type], location=op.location)
+        body.add_ops([add, ReturnOp.create(operands=list(add.results), location=op.location)])
+        new = like(op, [value, init], [type_], regions=[Region([body])])
+        cast(Block, op.parent).insert_op_before(new, op)
+        return new.results[0]
+
+
+def _is_same(first: SSAValue, second: SSAValue) -> bool:
+    """Whether two values are one, or equal constants to the bit."""
+    one, other = first.owner, second.owner
+    if isinstance(one, ConstantOp) and isinstance(other, ConstantOp):
+        return one.value == other.value
+    return first is second
 
 
 def _is_sum(op: ReduceOp | ReduceWindowOp) -> bool:

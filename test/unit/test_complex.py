@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import xhlo
-from cpu_programs import run
+from cpu_programs import on_threads, run
 
 TYPES = {"f32": np.dtype(np.complex64), "f64": np.dtype(np.complex128)}
 INF, NAN = np.inf, np.nan
@@ -234,6 +234,22 @@ def test_one_kernel_reads_pairs_and_writes_pairs() -> None:
     assert len(executable.kernels) == 1
     strided = np.stack([z, z], axis=1)[:, 0]
     np.testing.assert_allclose(executable(strided), z * z, rtol=1e-6)
+
+
+@pytest.mark.parametrize("part", TYPES)
+@pytest.mark.parametrize("axes", [(0,), (1,), (0, 2), (0, 1, 2)])
+@pytest.mark.parametrize("init", [(2, -1), (0, 0)])
+def test_sums_of_numbers_that_only_they_read(part: str, axes: tuple[int, ...], init: tuple[int, int]) -> None:
+    """Small whole numbers, whose sums are exact in every order."""
+    re, im = np.random.default_rng(2).integers(-20, 20, (2, 9, 70, 33))
+    z = (re + 1j * im).astype(TYPES[part])
+    t, s, r = (f"tensor<{''.join(f'{n}x' for n in x.shape)}complex<{part}>>" for x in (z, z[0, 0, 0], z.sum(axes)))
+    text = f"""func.func @main(%z: {t}) -> {r} {{
+      %c = hlo.constant dense<({init[0]}.0, {init[1]}.0)> : {s}
+      %0 = hlo.reduce(%z init: %c) applies hlo.add across dimensions = {list(axes)} : ({t}, {s}) -> {r}
+      return %0 : {r} }}"""
+    (found,) = on_threads(text, z)
+    np.testing.assert_array_equal(found, z.sum(axes) + complex(*init))
 
 
 @pytest.mark.parametrize("part", TYPES)

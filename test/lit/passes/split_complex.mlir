@@ -108,3 +108,35 @@ func.func @moved(%z: tensor<4x6xcomplex<f32>>) -> tensor<6x4xcomplex<f32>> {
   %1 = hlo.transpose %0, dims = [1, 0] : (tensor<4x6xcomplex<f32>>) -> tensor<6x4xcomplex<f32>>
   func.return %1 : tensor<6x4xcomplex<f32>>
 }
+
+// -----
+
+// Numbers that only a sum reads are summed as pairs, in one pass.
+// CHECK-LABEL: func.func @sum
+// CHECK:         %[[ZERO:.*]] = hlo.constant dense<0.000000e+00> : tensor<f32>
+// CHECK:         %[[SUM:.*]] = hlo.reduce(%z init: %{{.*}}) applies hlo.add across dimensions = [1] : (tensor<4x6x2xf32>, tensor<f32>) -> tensor<4x2xf32>
+// CHECK:         func.return %[[SUM]]
+func.func @sum(%z: tensor<4x6xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  %zero = hlo.constant dense<(0.0, 0.0)> : tensor<complex<f32>>
+  %0 = hlo.reduce(%z init: %zero) applies hlo.add across dimensions = [1] : (tensor<4x6xcomplex<f32>>, tensor<complex<f32>>) -> tensor<4xcomplex<f32>>
+  func.return %0 : tensor<4xcomplex<f32>>
+}
+
+// -----
+
+// Others read these numbers, in one kernel with the sums of both parts; parts that start from different values have their own.
+// CHECK-LABEL: func.func @sum_and_more
+// CHECK-COUNT-2: hlo.reduce({{.*}} : (tensor<6xf32>, tensor<f32>) -> tensor<f32>
+// CHECK-LABEL: func.func @sum_from_one
+// CHECK-COUNT-2: hlo.reduce({{.*}} : (tensor<6xf32>, tensor<f32>) -> tensor<f32>
+func.func @sum_and_more(%z: tensor<6xcomplex<f32>>) -> (tensor<complex<f32>>, tensor<6xcomplex<f32>>) {
+  %zero = hlo.constant dense<(0.0, 0.0)> : tensor<complex<f32>>
+  %0 = hlo.reduce(%z init: %zero) applies hlo.add across dimensions = [0] : (tensor<6xcomplex<f32>>, tensor<complex<f32>>) -> tensor<complex<f32>>
+  %1 = hlo.multiply %z, %z : tensor<6xcomplex<f32>>
+  func.return %0, %1 : tensor<complex<f32>>, tensor<6xcomplex<f32>>
+}
+func.func @sum_from_one(%z: tensor<6xcomplex<f32>>) -> tensor<complex<f32>> {
+  %one = hlo.constant dense<(1.0, 0.0)> : tensor<complex<f32>>
+  %0 = hlo.reduce(%z init: %one) applies hlo.add across dimensions = [0] : (tensor<6xcomplex<f32>>, tensor<complex<f32>>) -> tensor<complex<f32>>
+  func.return %0 : tensor<complex<f32>>
+}
