@@ -16,6 +16,8 @@ from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block, SSAValue
 
 from ...dialects.support.buffers import memref_type, row_major
+from ...dialects.support.llvm_layout import byte_width
+from ..device.cpu import CPU
 from ..loop_nests.combiners import Combiner
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
@@ -26,8 +28,14 @@ NARROW = 64
 WIDE = 128
 """Least elements of a wide row: some vectors, so that as many chains of operations are in flight."""
 
-LEAST_WIDE_ROWS = 16
-"""Wide rows that make partial results worth it."""
+LEAST_WIDE = 32
+"""Elements of a wide row where there are few rows."""
+
+LEAST_WIDE_ROWS, FEW_WIDE_ROWS = 16, 8
+"""Wide rows that make partial results worth it, with wide rows of WIDE elements and with shorter ones."""
+
+NEAR = 4
+"""Columns so few that a loop along one reads all of them in vectors, and takes its own from these."""
 
 
 def combination_of_rows(
@@ -129,9 +137,26 @@ def wide_rows_of(nest: Nest, kept: Sequence[int], reduced: Sequence[int]) -> Wid
     size = nest.sizes[column]
     if not any(x.strides[column] == 1 for x in inputs):
         return None
-    count = 1 << (-(-WIDE // size) - 1).bit_length()
+    outer = tuple(loop for loop in kept if loop != column)
+    bytes_of_row = nest.size_of(outer) * size * sum(byte_width(buffer_of(x.root).element_type) for x in nest.outputs)
     for row in reduced:
         follow = all(x.strides[row] == x.strides[column] * size for x in inputs)
-        if follow and nest.sizes[row] >= LEAST_WIDE_ROWS * count:
-            return WideRows(nest, (*(loop for loop in kept if loop != column), column), row, count)
+        count = _rows_in_wide(nest.sizes[row], size, CPU.l2_bytes // bytes_of_row)
+        if follow and count > 1:
+            return WideRows(nest, (*outer, column), row, count)
     return None
+
+
+def _rows_in_wide(rows: int, size: int, cached: int) -> int:
+    """
+    Rows of `size` elements in a wide one; 1 if there are too few.
+
+    Where rows are short, the partial results are much of the work: then wide rows are as short as fills vectors, leave
+    no rest if that is possible, and stay in the cache, which holds `cached` rows of each matrix.
+    """
+    count = 1 << (-(-WIDE // size) - 1).bit_length()
+    if rows >= LEAST_WIDE_ROWS * count:
+        return count
+    most = min(rows // FEW_WIDE_ROWS, cached) if size > NEAR else 1
+    whole = (each for each in range(-(-LEAST_WIDE // size), most + 1) if rows % each == 0)
+    return next(whole, 1 << max(most, 1).bit_length() >> 1)

@@ -34,7 +34,7 @@ from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from ..loop_nests.unrolling import is_short_but_rolled
-from .partial_results import combination_of_rows, wide_rows_of
+from .partial_results import NEAR, combination_of_rows, wide_rows_of
 from .together import Together
 
 BLOCK = 4096
@@ -82,14 +82,16 @@ class ReductionPlan:
 
 def _contiguity(nest: Nest, loop: int) -> float:
     """
-    How well a loop vectorizes: the operands that it reads in order or once; less if it is below half a vector.
+    How well a loop vectorizes: the operands that it reads in order or once, or if it reduces every few elements; less
+    if it is below half a vector.
 
     All outputs count as one: they stay in the cache, while the inputs pass through it.
     """
     lanes = CPU.vector_bits // 2 // width_of(buffer_of(nest.outputs[0].root).element_type)
     score = 0.0
     for access in (*(x for x in nest.inputs if isinstance(x, Access)), nest.outputs[0]):
-        score += 2 if abs(access.strides[loop]) == 1 else 1 if access.strides[loop] == 0 else 0
+        stride = abs(access.strides[loop])
+        score += 2 if stride == 1 else 1 if stride == 0 or (loop in nest.reduction_loops and stride <= NEAR) else 0
     return score * min(nest.sizes[loop], lanes) / lanes
 
 

@@ -24,7 +24,16 @@ def reduction(x: np.ndarray, axes: tuple[int, ...], operation: str, init: str) -
 @pytest.mark.parametrize("element", ["i8", "i32", "f32", "f64"])
 @pytest.mark.parametrize(
     "shape, axes",
-    [((5003, 3), (0,)), ((70000, 2), (0,)), ((3, 2049, 7), (1,)), ((3, 30, 20, 5), (1, 2)), ((4, 999, 63), (0, 1))],
+    [
+        *(
+            ((5003, 3), (0,)),
+            ((70000, 2), (0,)),
+            ((3, 2049, 7), (1,)),
+            ((3, 30, 20, 5), (1, 2)),
+            ((4, 999, 63), (0, 1)),
+        ),
+        *(((30, 100, 8), (1,)), ((60, 41, 5), (1,)), ((50, 60, 4), (1,))),
+    ],
 )
 def test_few_columns(element: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
     """Small integers, whose sums are exact in every order; the initial value counts once."""
@@ -33,6 +42,22 @@ def test_few_columns(element: str, shape: tuple[int, ...], axes: tuple[int, ...]
     np.testing.assert_array_equal(total, x.sum(axes, dtype=x.dtype) + x.dtype.type(5))
     (least,) = on_threads(reduction(x, axes, "minimum", "-3" if element[0] == "i" else "-3.0"), x)
     np.testing.assert_array_equal(least, np.minimum(x.min(axes), -3))
+
+
+@pytest.mark.parametrize("element", ["i32", "f32", "f64"])
+@pytest.mark.parametrize("step", [2, 3, 5])
+def test_elements_with_gaps(element: str, step: int) -> None:
+    x = np.random.default_rng(0).integers(-20, 20, (70, 301)).astype(DTYPES[element])
+    part, kept, scalar = x[:, 1::step], type_of(x[:, 0]), type_of(x[0, 0])
+    zero = "0" if element[0] == "i" else "0.0"
+    text = f"""func.func @main(%x: {type_of(x)}) -> {kept} {{
+      %c = stablehlo.constant dense<{zero}> : {scalar}
+      %0 = stablehlo.slice %x [0:70, 1:301:{step}] : ({type_of(x)}) -> {type_of(part)}
+      %1 = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [1]
+        : ({type_of(part)}, {scalar}) -> {kept}
+      return %1 : {kept} }}"""
+    (found,) = on_threads(text, x)
+    np.testing.assert_array_equal(found, part.sum(1, dtype=x.dtype))
 
 
 @pytest.mark.parametrize("shape, axes", [((70001,), (0,)), ((3, 1000), (1,)), ((40, 9, 99), (1, 2))])

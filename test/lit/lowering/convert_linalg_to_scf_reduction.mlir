@@ -105,6 +105,41 @@ func.func private @narrow(%a: memref<1026x3xf32>, %o: memref<3xf32>) attributes 
   func.return
 }
 
+// Few rows of eight columns in each of 40 matrices: four side by side fill vectors and leave no rest.
+// CHECK-LABEL: @narrow_matrices(
+// CHECK-DAG:     %[[WIDE:.*]] = memref.alloc() : memref<1280xf32>
+// CHECK:         memref.reinterpret_cast %[[WIDE]] to offset: [0], sizes: [40, 8, 4], strides: [32, 1, 8]
+// CHECK:         memref.store %{{.*}}, %o
+// CHECK-NOT:     memref.reinterpret_cast
+// CHECK:         func.return
+func.func private @narrow_matrices(%a: memref<40x100x8xf32>, %o: memref<40x8xf32>) attributes {hlo.kernel = "reduce"} {
+  %least = arith.constant 0xFF800000 : f32
+  linalg.fill ins(%least : f32) outs(%o : memref<40x8xf32>)
+  linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a : memref<40x100x8xf32>) outs(%o : memref<40x8xf32>) {
+  ^bb0(%x: f32, %acc: f32):
+    %0 = arith.maximumf %acc, %x : f32
+    linalg.yield %0 : f32
+  }
+  func.return
+}
+
+// Every other element of a row: a loop along it takes them from vectors, one down the rows would read them one by one.
+// CHECK-LABEL: @every_other(
+// CHECK:         scf.for %[[I:[a-z0-9]+]] =
+// CHECK:           scf.for %[[J:[a-z0-9]+]] = {{.*}} iter_args
+// CHECK-NEXT:        memref.load %{{.*}}[%[[I]], %[[J]]] : memref<40x50xf32, strided<[100, 2]>>
+func.func private @every_other(%b: memref<40x100xf32>, %o: memref<40xf32>) attributes {hlo.kernel = "reduce"} {
+  %least = arith.constant 0xFF800000 : f32
+  linalg.fill ins(%least : f32) outs(%o : memref<40xf32>)
+  %a = memref.reinterpret_cast %b to offset: [0], sizes: [40, 50], strides: [100, 2] : memref<40x100xf32> to memref<40x50xf32, strided<[100, 2]>>
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%a : memref<40x50xf32, strided<[100, 2]>>) outs(%o : memref<40xf32>) {
+  ^bb0(%x: f32, %acc: f32):
+    %0 = arith.maximumf %acc, %x : f32
+    linalg.yield %0 : f32
+  }
+  func.return
+}
+
 // Columns of 16 MB: each pass over the accumulators reads one row, which the processor fetches ahead.
 // CHECK-LABEL: func.func private @far_columns
 // CHECK:         "scf.parallel"
