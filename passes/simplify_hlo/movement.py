@@ -165,8 +165,10 @@ def _slice_of_concatenation(inner: ConcatenateOp, op: SliceOp) -> Rewrite | None
     Otherwise the parts would be computed for both.
     """
     dim, shape = inner.dim, shape_of(op.results[0])
-    small = math.prod(shape) <= SMALL_SLICE * math.prod(shape_of(inner.results[0])) and op.steps[dim] == 1
-    if not small and not all(_is_of_one_part(inner, use.operation) for use in inner.results[0].uses):
+    small = math.prod(shape) <= SMALL_SLICE * math.prod(shape_of(inner.results[0]))
+    users = [use.operation for use in inner.results[0].uses]
+    several = op.steps[dim] == 1 and (small or _are_joined(inner, users))
+    if not several and not all(_is_of_one_part(inner, user) for user in users):
         return None
     builder, taken = Builder(), list[Tensor]()
     for part, low, high in _parts_in(inner, op):
@@ -174,6 +176,15 @@ def _slice_of_concatenation(inner: ConcatenateOp, op: SliceOp) -> Rewrite | None
         starts = [low if d == dim else start for d, start in enumerate(op.starts)]
         taken.append(_box(Tensor(builder, part), starts, op.steps, inside))
     return by(taken[0] if len(taken) == 1 else concatenate(taken, dim))
+
+
+def _are_joined(inner: ConcatenateOp, users: Sequence[Operation]) -> bool:
+    """Whether the users are slices that take no more elements in all than there are, and that one operation joins."""
+    slices = [user for user in users if isinstance(user, SliceOp) and user.steps[inner.dim] == 1]
+    taken = sum(math.prod(shape_of(each.results[0])) for each in slices)
+    joined = {use.operation for each in slices for use in each.results[0].uses}
+    is_one = len(joined) == 1 and isinstance(next(iter(joined)), ConcatenateOp)
+    return is_one and len(slices) == len(users) and taken <= math.prod(shape_of(inner.results[0]))
 
 
 def _is_of_one_part(inner: ConcatenateOp, user: Operation) -> bool:

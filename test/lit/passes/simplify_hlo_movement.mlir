@@ -138,6 +138,48 @@ func.func @large_slice(%x: tensor<2x16xf32>, %y: tensor<6x16xf32>) -> (tensor<8x
   func.return %0, %1 : tensor<8x16xf32>, tensor<6x16xf32>
 }
 
+// Slices that take each element once and are joined, as by rolling along two dimensions, leave nothing that needs the whole.
+// CHECK-LABEL: @slices_joined
+// CHECK-DAG:     %[[A:[0-9]+]] = hlo.slice %x [0:2, 1:4]
+// CHECK-DAG:     %[[B:[0-9]+]] = hlo.slice %y [0:6, 1:4]
+// CHECK-DAG:     %[[L:[0-9]+]] = hlo.concatenate %[[A]], %[[B]], dim = 0 : (tensor<2x3xf32>, tensor<6x3xf32>) -> tensor<8x3xf32>
+// CHECK-DAG:     %[[C:[0-9]+]] = hlo.slice %x [0:2, 0:1]
+// CHECK-DAG:     %[[D:[0-9]+]] = hlo.slice %y [0:6, 0:1]
+// CHECK-DAG:     %[[R:[0-9]+]] = hlo.concatenate %[[C]], %[[D]], dim = 0 : (tensor<2x1xf32>, tensor<6x1xf32>) -> tensor<8x1xf32>
+// CHECK:         hlo.concatenate %[[L]], %[[R]], dim = 1
+func.func @slices_joined(%x: tensor<2x4xf32>, %y: tensor<6x4xf32>) -> tensor<8x4xf32> {
+  %0 = hlo.concatenate %x, %y, dim = 0 : (tensor<2x4xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+  %1 = hlo.slice %0 [0:8, 1:4] : (tensor<8x4xf32>) -> tensor<8x3xf32>
+  %2 = hlo.slice %0 [0:8, 0:1] : (tensor<8x4xf32>) -> tensor<8x1xf32>
+  %3 = hlo.concatenate %1, %2, dim = 1 : (tensor<8x3xf32>, tensor<8x1xf32>) -> tensor<8x4xf32>
+  func.return %3 : tensor<8x4xf32>
+}
+
+// Others would each be a kernel.
+// CHECK-LABEL: @slices_apart
+// CHECK:         %[[C:[0-9]+]] = hlo.concatenate
+// CHECK-DAG:     hlo.slice %[[C]] [0:8, 1:4]
+// CHECK-DAG:     hlo.slice %[[C]] [0:8, 0:1]
+func.func @slices_apart(%x: tensor<2x4xf32>, %y: tensor<6x4xf32>) -> (tensor<8x3xf32>, tensor<8x1xf32>) {
+  %0 = hlo.concatenate %x, %y, dim = 0 : (tensor<2x4xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+  %1 = hlo.slice %0 [0:8, 1:4] : (tensor<8x4xf32>) -> tensor<8x3xf32>
+  %2 = hlo.slice %0 [0:8, 0:1] : (tensor<8x4xf32>) -> tensor<8x1xf32>
+  func.return %1, %2 : tensor<8x3xf32>, tensor<8x1xf32>
+}
+
+// Slices that take elements twice read the whole.
+// CHECK-LABEL: @slices_overlap
+// CHECK:         %[[C:[0-9]+]] = hlo.concatenate
+// CHECK-DAG:     hlo.slice %[[C]] [0:8, 1:4]
+// CHECK-DAG:     hlo.slice %[[C]] [0:8, 0:3]
+func.func @slices_overlap(%x: tensor<2x4xf32>, %y: tensor<6x4xf32>) -> tensor<8x6xf32> {
+  %0 = hlo.concatenate %x, %y, dim = 0 : (tensor<2x4xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+  %1 = hlo.slice %0 [0:8, 1:4] : (tensor<8x4xf32>) -> tensor<8x3xf32>
+  %2 = hlo.slice %0 [0:8, 0:3] : (tensor<8x4xf32>) -> tensor<8x3xf32>
+  %3 = hlo.concatenate %1, %2, dim = 1 : (tensor<8x3xf32>, tensor<8x3xf32>) -> tensor<8x6xf32>
+  func.return %3 : tensor<8x6xf32>
+}
+
 // A slice with strides that reaches into several parts stays.
 // CHECK-LABEL: @strides_across_parts
 // CHECK:         %[[C:[0-9]+]] = hlo.concatenate
