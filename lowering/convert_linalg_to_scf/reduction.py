@@ -24,7 +24,7 @@ from xdsl.ir import SSAValue
 from ...dialects.support.buffer_ops import byte_size
 from ...dialects.support.buffers import memref_type, row_major
 from ...dialects.support.kernel import CONTRACTION
-from ...dialects.support.scalar import width_of
+from ...dialects.support.llvm_layout import byte_width
 from ..device.cpu import CPU
 from ..loop_nests.combination import separated
 from ..loop_nests.combiners import Combiner, known_combiners
@@ -87,7 +87,8 @@ def _contiguity(nest: Nest, loop: int) -> float:
 
     All outputs count as one: they stay in the cache, while the inputs pass through it.
     """
-    lanes = CPU.vector_bits // 2 // width_of(buffer_of(nest.outputs[0].root).element_type)
+    widest = max(byte_width(buffer_of(access.root).element_type) for access in nest.outputs)
+    lanes = CPU.vector_bits // 16 // widest
     score = 0.0
     for access in (*(x for x in nest.inputs if isinstance(x, Access)), nest.outputs[0]):
         stride = abs(access.strides[loop])
@@ -350,7 +351,7 @@ class ReductionEmitter:
         for read in nest.inputs:
             if isinstance(read, Access) and read.strides[column] == 1 and read.strides[inner]:
                 buffer = buffer_of(read.root)
-                row = nest.sizes[column] * (width_of(buffer.element_type) // 8)
+                row = nest.sizes[column] * byte_width(buffer.element_type)
                 if FETCHED_ROW <= row <= CPU.l1_bytes // 4 and byte_size(buffer) >= FETCHED:
                     return True
         return False

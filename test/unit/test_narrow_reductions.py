@@ -44,6 +44,21 @@ def test_few_columns(element: str, shape: tuple[int, ...], axes: tuple[int, ...]
     np.testing.assert_array_equal(least, np.minimum(x.min(axes), -3))
 
 
+@pytest.mark.parametrize(
+    "shape, axes", [((5003, 3), (0,)), ((30, 100, 8), (1,)), ((700, 64), (1,)), ((3, 2049, 7), (1,))]
+)
+def test_truth_values(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    x = np.random.default_rng(0).random(shape) < 0.03
+    kept = type_of(x.any(axes))
+    text = f"""func.func @main(%x: {type_of(x)}) -> {kept} {{
+      %c = stablehlo.constant dense<false> : tensor<i1>
+      %0 = stablehlo.reduce(%x init: %c) applies stablehlo.or across dimensions = {list(axes)}
+        : ({type_of(x)}, tensor<i1>) -> {kept}
+      return %0 : {kept} }}"""
+    (found,) = on_threads(text, x)
+    np.testing.assert_array_equal(found, x.any(axes))
+
+
 @pytest.mark.parametrize("element", ["i32", "f32", "f64"])
 @pytest.mark.parametrize("step", [2, 3, 5])
 def test_elements_with_gaps(element: str, step: int) -> None:

@@ -140,6 +140,22 @@ func.func private @every_other(%b: memref<40x100xf32>, %o: memref<40xf32>) attri
   func.return
 }
 
+// A row of 64 truth values is two half vectors of bytes: the accumulator lives in a register, as for any row.
+// CHECK-LABEL: @truth(
+// CHECK:         scf.for %[[I:[a-z0-9]+]] =
+// CHECK:           scf.for %[[J:[a-z0-9]+]] = {{.*}} iter_args
+// CHECK-NEXT:        memref.load %a[%[[I]], %[[J]]]
+func.func private @truth(%a: memref<40x64xi1>, %o: memref<40xi1>) attributes {hlo.kernel = "reduce"} {
+  %false = arith.constant false
+  linalg.fill ins(%false : i1) outs(%o : memref<40xi1>)
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%a : memref<40x64xi1>) outs(%o : memref<40xi1>) {
+  ^bb0(%x: i1, %acc: i1):
+    %0 = arith.ori %acc, %x : i1
+    linalg.yield %0 : i1
+  }
+  func.return
+}
+
 // Columns of 16 MB: each pass over the accumulators reads one row, which the processor fetches ahead.
 // CHECK-LABEL: func.func private @far_columns
 // CHECK:         "scf.parallel"
