@@ -20,6 +20,7 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
+from ...dialects.llvm_ops import FenceOp
 from ...dialects.support.buffers import Buffer, memref_type, row_major
 from ...dialects.support.views import root_buffer
 from ..loop_nests.combiners import known_combiners
@@ -30,6 +31,7 @@ from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .elementwise import emit_elementwise
 from .next_row import next_row
+from .past_caches import past_caches
 from .reduction import emit_reduction
 
 if TYPE_CHECKING:
@@ -292,6 +294,10 @@ def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
         shared = {} if short else _rows(builder, plan, here=False)
         for each in sums.values():
             each.begin(task, (0, each.nest.sizes[-1]))
+        nests = [step.nest for step in plan.steps]
+        far = None if short or sums else past_caches(builder, nests, plan.temporaries)
+        if far is not None:
+            plan = replace(plan, steps=(*plan.steps[:-1], replace(plan.steps[-1], nest=far.nest)))
         with builder.loop(*chunk(builder, task, size, total), attributes=None if inner > 1 else attributes) as number:
             bound = [builder.index(index) for index in delinearized(number, outer)]
             if inner > 1:
@@ -301,6 +307,10 @@ def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
                 roots = _rows(builder, plan, here=True) if short else shared
                 adds = {k: partial(each.add_row, task, bound, roots) for k, each in sums.items()}
                 _emit_row(builder, plan, roots, bound, adds)
+                if far is not None:
+                    far.copy(builder, bound[0])
+        if far is not None:
+            builder.insert(FenceOp("seq_cst"))
     for k, each in sums.items():
         each.finish(plan.steps[k].inits)
 
