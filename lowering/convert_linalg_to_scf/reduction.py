@@ -82,17 +82,18 @@ class ReductionPlan:
 
 def _contiguity(nest: Nest, loop: int) -> float:
     """
-    How well a loop vectorizes: the operands that it reads in order or once, or if it reduces every few elements; less
-    if it is below half a vector.
+    How well a loop vectorizes: the operands that it reads in order or once, or if it reduces, and reads nothing far
+    apart, every few elements; less if it is below half a vector.
 
     All outputs count as one: they stay in the cache, while the inputs pass through it.
     """
     widest = max(byte_width(buffer_of(access.root).element_type) for access in nest.outputs)
     lanes = CPU.vector_bits // 16 // widest
+    inputs = [abs(x.strides[loop]) for x in nest.inputs if isinstance(x, Access)]
+    is_near = nest.reduction[loop] and all(stride <= NEAR for stride in inputs)
     score = 0.0
-    for access in (*(x for x in nest.inputs if isinstance(x, Access)), nest.outputs[0]):
-        stride = abs(access.strides[loop])
-        score += 2 if stride == 1 else 1 if stride == 0 or (loop in nest.reduction_loops and stride <= NEAR) else 0
+    for stride in (*inputs, abs(nest.outputs[0].strides[loop])):
+        score += 2 if stride == 1 else 1 if stride == 0 or is_near else 0
     return score * min(nest.sizes[loop], lanes) / lanes
 
 

@@ -140,6 +140,27 @@ func.func private @every_other(%b: memref<40x100xf32>, %o: memref<40xf32>) attri
   func.return
 }
 
+// Not beside elements that such a loop would read from distant rows: the columns of the second operand are innermost.
+// CHECK-LABEL: @beside_columns(
+// CHECK:         scf.for %[[C:[a-z0-9]+]] =
+// CHECK:             memref.store %zero, %o
+// CHECK:           scf.for %[[K:[a-z0-9]+]] =
+// CHECK:             scf.for %[[I:[a-z0-9]+]] =
+// CHECK-NEXT:          memref.load %o[%[[I]], %[[C]]]
+// CHECK-NEXT:          memref.load %a[%[[I]], %[[K]], %[[C]]]
+// CHECK-NEXT:          memref.load %b[%[[K]], %[[I]]]
+func.func private @beside_columns(%a: memref<40x48x2xf32>, %b: memref<48x40xf32>, %o: memref<40x2xf32>) attributes {hlo.kernel = "dot"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<40x2xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, c, k) -> (i, k, c)>, affine_map<(i, c, k) -> (k, i)>, affine_map<(i, c, k) -> (i, c)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : memref<40x48x2xf32>, memref<48x40xf32>) outs(%o : memref<40x2xf32>) {
+  ^bb0(%x: f32, %y: f32, %acc: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %acc, %0 fastmath<reassoc> : f32
+    linalg.yield %1 : f32
+  }
+  func.return
+}
+
 // A row of 64 truth values is two half vectors of bytes: the accumulator lives in a register, as for any row.
 // CHECK-LABEL: @truth(
 // CHECK:         scf.for %[[I:[a-z0-9]+]] =
