@@ -1,22 +1,27 @@
-"""Kernels that run again where their result is needed late, so that it takes no memory in between."""
+"""
+Kernels that run again where their result is needed late, so that it takes no memory in between.
+
+The memory that counts is that of the whole program, arguments and results included, where most of it is taken; the
+price is the bytes that move again. Memory that the machine has is worth less than the time to move them: the peak must
+fall by a greater part of the memory, `worth` times, than the bytes of the block rise. A program that does not fit
+otherwise repeats whatever makes it smaller.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import TensorType, UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
-from xdsl.ir.core import Use
+from xdsl.ir import Attribute, Operation
 
 from ...dialects.support.buffer_ops import buffer_type, byte_size
-from ...dialects.support.kernel import REPEATED
-from ...dialects.tensor_ops import is_reshape
+from ...dialects.support.kernel import TRIP_COUNT
 from ...lowering.device.cpu import CPU
 from ...lowering.loop_nests.cost import weight_of
 from ..bufferize.in_place import KernelFacts
@@ -26,18 +31,32 @@ from .flow import Flow
 MOST = 64
 """Most calls of a block that are repeated."""
 
-WORTH = 2
-"""The least ratio of the part of the peak that a repeated call saves to the part of the block's time that it takes."""
-
 SMALL_PART = 8
 """A value that this many times exceeds an operand may keep the operand alive."""
 
 
+class Cost(NamedTuple):
+    """The bytes that calls move, and their time."""
+
+    bytes: int
+    ns: int
+
+    def times(self, count: int) -> Cost:
+        return Cost(self.bytes * count, self.ns * count)
+
+    def plus(self, other: Cost) -> Cost:
+        return Cost(self.bytes + other.bytes, self.ns + other.ns)
+
+    def part_of(self, whole: Cost) -> float:
+        """The part that these calls have in the bytes of others or in their time, whichever is greater."""
+        return max(mine / max(1, all_) for mine, all_ in zip(self, whole, strict=True))
+
+
 @dataclass(frozen=True)
 class KernelCost:
-    """The time of one call of a kernel, and whether the kernel may run again: it only computes elements."""
+    """The cost of one call of a kernel, and whether the kernel may run again: it only computes elements."""
 
-    ns: int
+    cost: Cost
     repeatable: bool
 
     @staticmethod
@@ -57,19 +76,42 @@ class KernelCost:
         types = function.function_type
         moved = sum(byte_size(buffer_type(type_)) for type_ in (*types.inputs, *types.outputs) if _is_tensor(type_))
         computed = operations // CPU.operations_per_ns + products // CPU.products_per_ns
-        return KernelCost(max(moved // CPU.bytes_per_ns, computed), repeatable)
+        return KernelCost(Cost(moved, max(moved // CPU.bytes_per_ns, computed)), repeatable)
+
+
+def cost_of_calls(op: Operation, costs: Mapping[str, KernelCost]) -> Cost:
+    """The cost of a call, or of those in an operation's regions; a loop of unknown length counts as one iteration."""
+    if isinstance(op, func.CallOp):
+        kernel = costs.get(op.callee.root_reference.data)
+        return Cost(0, 0) if kernel is None else kernel.cost
+    found = Cost(0, 0)
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.ops:
+                found = found.plus(cost_of_calls(inner, costs))
+    count = op.attributes.get(TRIP_COUNT)
+    return found.times(count.value.data) if isinstance(count, IntegerAttr) else found
 
 
 def _is_tensor(type_: Attribute) -> bool:
     return isinstance(type_, TensorType)
 
 
-@dataclass
-class Repeat:
+class Repeat(NamedTuple):
     """A value that is computed again before an operation of the block, for that and all later ones."""
 
     value: int
     before: int
+
+
+class Decision(NamedTuple):
+    """Repeats that are made together, or not."""
+
+    repeats: list[Repeat]
+    pays: bool
+    saved: int
+    """The bytes by which they lower the peak, or could at most."""
+    cost: Cost
 
 
 @dataclass
@@ -79,6 +121,10 @@ class Rematerialization:
     flow: Flow
     kernels: Mapping[str, KernelFacts]
     costs: Mapping[str, KernelCost]
+    memory: int
+    """The bytes that the program takes, arguments and results included."""
+    worth: int
+    """How many times the part of the memory that repeats save must exceed their part of the block's cost."""
     maker: dict[int, int] = field(default_factory=dict[int, int])
     """The operation that writes each value."""
     size: dict[int, int] = field(default_factory=dict[int, int])
@@ -86,9 +132,13 @@ class Rematerialization:
     """The last operation that reads each value, repeated calls too."""
     fixed: set[int] = field(default_factory=set[int])
     """The values whose lives are settled: they are computed again, or for what is."""
+    dear: dict[int, Decision] = field(default_factory=dict[int, Decision])
+    """Against repeats that cost more than they could save, by their values."""
+    whole: Cost = field(default=Cost(0, 0))
+    """All calls of the block."""
 
-    def run(self) -> list[Repeat]:
-        """The repeats that lower the peak of the bytes alive at once, and pay."""
+    def run(self) -> list[Decision]:
+        """The decisions about repeats that lower the peak of the bytes alive at once; the first may be for some."""
         flow = self.flow
         for number, makes in enumerate(flow.makes):
             for made in makes:
@@ -96,21 +146,34 @@ class Rematerialization:
         for value, readers in enumerate(flow.read_by):
             self.needed_until[value] = len(flow.ops) if value in flow.kept else max(readers, default=-1)
         alive = np.array(flow.profile(range(len(flow.ops)))[0], dtype=np.int64)
-        whole = sum(self._time(op) for op in flow.ops)
+        for op in flow.ops:
+            self.whole = self.whole.plus(cost_of_calls(op, self.costs))
         first = int(alive.max(initial=0))
         candidates = [value for value in self.maker if self._is_candidate(value, first)]
         found: list[Repeat] = []
-        peaks = [first]
+        peaks, costs = [first], [Cost(0, 0)]
         while len(found) < MOST and first:
             place = int(alive.argmax())
-            best = max(self._options(candidates, place, alive, whole), default=None, key=lambda option: option[:2])
+            best = max(self._options(candidates, place, alive), default=None)
             if best is None:
                 break
             _, _, value, before = best
             self._repeat(value, before, place, alive)
             found.append(Repeat(value, before))
             peaks.append(int(alive.max()))
-        return found[: peaks.index(min(peaks))]
+            costs.append(costs[-1].plus(self._cost(value)))
+        gains = [self._gain(first - peak, cost) for peak, cost in zip(peaks, costs, strict=True)]
+        kept = gains.index(max(gains))
+        together = [Decision(found[:kept], True, first - peaks[kept], costs[kept])] if kept else []
+        if found[kept:]:
+            cost = Cost(*(all_ - some for all_, some in zip(costs[-1], costs[kept], strict=True)))
+            together.append(Decision(found[kept:], False, peaks[kept] - min(peaks[kept:]), cost))
+        taken = {repeat.value for repeat in found}
+        return together + [each for value, each in self.dear.items() if value not in taken]
+
+    def _gain(self, saved: int, cost: Cost) -> float:
+        """What it is worth to save bytes at some cost, as a part of the program's memory."""
+        return saved / self.memory - self.worth * cost.part_of(self.whole)
 
     def _is_candidate(self, value: int, peak: int) -> bool:
         op = self.flow.ops[self.maker[value]]
@@ -120,28 +183,31 @@ class Rematerialization:
         facts = self.kernels.get(name)
         return facts is not None and not facts.has_effects and not facts.kernel.tied and self.costs[name].repeatable
 
-    def _time(self, op: Operation) -> int:
-        cost = self.costs.get(op.callee.root_reference.data) if isinstance(op, func.CallOp) else None
-        return 0 if cost is None else cost.ns
+    def _cost(self, value: int) -> Cost:
+        return cost_of_calls(self.flow.ops[self.maker[value]], self.costs)
 
     def _options(
-        self, candidates: list[int], place: int, alive: np.ndarray[Any, Any], whole: int
+        self, candidates: list[int], place: int, alive: np.ndarray[Any, Any]
     ) -> Iterator[tuple[int, int, int, int]]:
-        """(bytes saved, minus the time, value, operation before which it is computed again), where that pays."""
+        """(bytes saved, minus the time, value, operation before which it is computed again), where that may pay."""
         for value in candidates:
             readers = self.flow.read_by[value]
             late = [reader for reader in readers if reader > place]
             if value in self.fixed or self.maker[value] >= place or not late or place in readers:
                 continue
-            before, op = min(late), self.flow.ops[self.maker[value]]
+            before = min(late)
             extended = self._extended(value, before)
             if extended is None:
                 continue
             saved = self.size[value] - sum(self.size.get(operand, 0) for operand in extended)
             beside = sum(made.size for made in self.flow.makes[self.maker[value]] if made.value != value)
-            time = self._time(op)
-            if alive[before] + beside < alive[place] and saved * whole >= WORTH * time * int(alive[place]):
-                yield saved, -time, value, before
+            cost = self._cost(value)
+            if alive[before] + beside >= alive[place] or saved <= 0:
+                continue
+            if self._gain(saved, cost) >= 0:
+                yield saved, -cost.ns, value, before
+            else:
+                self.dear.setdefault(value, Decision([Repeat(value, before)], False, saved, cost))
 
     def _operands(self, value: int) -> list[int]:
         op = self.flow.ops[self.maker[value]]
@@ -171,46 +237,3 @@ class Rematerialization:
             alive[max(self.needed_until[operand], 0) + 1 : before + 1] += self.size[operand]
             self.needed_until[operand] = before
         self.fixed |= {value, *self._operands(value)}
-
-
-def apply(block: Block, flow: Flow, repeats: list[Repeat]) -> None:
-    """Insert the calls that `repeats` ask for, and let the operations from there on use their results."""
-    place = {op: number for number, op in enumerate(flow.ops)}
-    for repeat in repeats:
-        user = flow.ops[repeat.before]
-        (original,) = (v for v, n in flow.value_of.items() if n == repeat.value and not _is_view(v))
-        assert isinstance(original, OpResult)
-        again = original.op.clone()
-        again.attributes[REPEATED] = UnitAttr()
-        block.insert_op_before(again, user)
-        renewed: dict[SSAValue, SSAValue] = {original: again.results[original.index]}
-        renewed[original].name_hint = original.name_hint
-        for use in _uses(original, block):
-            beside = block.find_ancestor_op_in_block(use.operation)
-            if beside is None or place.get(beside, -1) < repeat.before or _is_view(beside):
-                continue
-            use.operation.operands[use.index] = _renewed(use.operation.operands[use.index], renewed, block, user)
-
-
-def _uses(value: SSAValue, block: Block) -> list[Use]:
-    """The uses of a value and of its views in the block."""
-    found = list(value.uses)
-    for use in value.uses:
-        if _is_view(use.operation) and use.operation.parent is block:
-            found += _uses(use.operation.results[0], block)
-    return found
-
-
-def _is_view(thing: Operation | SSAValue) -> bool:
-    owner = thing.owner if isinstance(thing, SSAValue) else thing
-    return is_reshape(owner)
-
-
-def _renewed(value: SSAValue, renewed: dict[SSAValue, SSAValue], block: Block, before: Operation) -> SSAValue:
-    """The value, a view of one that was computed again, as a view of the new one."""
-    if value not in renewed:
-        view = cast(Operation, value.owner).clone()
-        view.operands = [_renewed(view.operands[0], renewed, block, before)]
-        block.insert_op_before(view, before)
-        renewed[value] = view.results[0]
-    return renewed[value]

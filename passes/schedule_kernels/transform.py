@@ -19,7 +19,7 @@ from ...hlo_dialect.diagnostics import Diagnostic, engine_of
 from ...hlo_dialect.diagnostics.diagnostic import DiagnosticEngine
 from ...hlo_dialect.donation import placed_donations
 from ...hlo_dialect.hlo_pass import HloPass
-from ...hlo_dialect.limits import shown
+from ...hlo_dialect.limits import shown, static_bytes, too_much
 from ..bufferize.in_place import KernelFacts
 from ..bufferize.update_order import read_before_updates
 from .flow import Flow, Homes
@@ -45,6 +45,10 @@ class ScheduleKernelsPass(HloPass):
     Assumes: the level before bufferize, host functions of calls, constants, views and control flow. With in-place=true
              bufferize writes results over arguments. Effects keep their order.
     Leaves: the program's order where no other is found that has a lower peak, and where values are small together.
+            A kernel runs again only where the program takes most memory, and where the part of that memory which this
+            saves is at least `worth` times the part of the bytes, or of the time, that it adds; whatever makes a
+            program smaller that takes more memory than there is. A block's kernels run again together or not, and a
+            remark on each says which.
     """
 
     name = "schedule-kernels"
@@ -53,9 +57,10 @@ class ScheduleKernelsPass(HloPass):
     works_on_functions = False
 
     in_place: bool = False
+    worth: int = 2
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        scheduler = Scheduler(module, engine_of(ctx), self.in_place)
+        scheduler = Scheduler(module, engine_of(ctx), self.in_place, self.worth)
         for function in host_functions(module):
             if not function.is_declaration:
                 scheduler.schedule(function)
@@ -68,6 +73,9 @@ class Scheduler:
     module: ModuleOp
     engine: DiagnosticEngine
     in_place: bool
+    worth: int
+    flows: dict[Block, Flow] = field(default_factory=dict[Block, Flow])
+    """The flow of each block, in its final order."""
     inside: dict[Operation, int] = field(default_factory=dict[Operation, int])
     """The most bytes alive at once in the regions of operations."""
     _kernels: dict[str, KernelFacts] | None = None
@@ -86,6 +94,18 @@ class Scheduler:
         for value in terminator.operands:
             self._home(value, None, block, homes)
         self._block(block, homes, [block.args[number] for number in donations])
+        flow = self.flows[block]
+        peak = flow.peak(range(len(flow.ops)))
+        if peak > SMALL:
+            # Most programs take little memory.
+            from .repeats import Repeats
+
+            types = function.function_type
+            placed = {output for output in donations.values() if output is not None}
+            results = (type_ for number, type_ in enumerate(types.outputs) if number not in placed)
+            beside = static_bytes((*types.inputs, *results))
+            worth = 0 if too_much(peak + beside) else self.worth
+            Repeats(self.flows, self.kernels, self.costs, worth, peak + beside, self.engine).make(block, beside)
 
     @property
     def kernels(self) -> Mapping[str, KernelFacts]:
@@ -143,19 +163,11 @@ class Scheduler:
                     flow.ops[number].detach()
                     insert_before(flow.ops[number], terminator)
                 flow = Flow.of(block, self.kernels, homes, overwritable, self.inside)
-            # Most programs take little memory.
-            from .rematerialize import Rematerialization, apply
-
-            repeats = Rematerialization(flow, self.kernels, self.costs).run()
-            if repeats:
-                apply(block, flow, repeats)
-                flow = Flow.of(block, self.kernels, homes, overwritable, self.inside)
-            peak = flow.peak(range(len(flow.ops)))
-            if peak < before:
-                again = f", {len(repeats)} kernels run again" if repeats else ""
-                text = f"kernels in another order: {shown(peak)} alive at once instead of {shown(before)}{again}"
+                peak = flow.peak(program)
+                text = f"kernels in another order: {shown(peak)} alive at once instead of {shown(before)}"
                 around = block.parent_op()
                 self.engine.emit(Diagnostic("remark", text, terminator.location if around is None else around.location))
+        self.flows[block] = flow
         owner = block.parent_op()
         if owner is not None:
             self.inside[owner] = max(self.inside.get(owner, 0), peak)
