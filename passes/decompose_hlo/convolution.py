@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -376,17 +376,23 @@ def _by_phases(op: ConvolutionOp, lhs: Tensor, rhs: Tensor, phases: list[list[Ph
             rhs_dilation=int_array([phase.dilation for phase in chosen]),
         )
 
-    def joined(dim: int, chosen: tuple[Phase, ...]) -> Tensor:
-        """The interleaved results of all phases of the dimensions from `dim` on."""
-        if dim == len(phases):
-            return part(chosen)
-        filled = [phase for phase in phases[dim] if phase.taps]
-        if len(filled) == 1:
-            return joined(dim + 1, (*chosen, *filled))
-        parts = [joined(dim + 1, (*chosen, phase)) for phase in phases[dim]]
-        return _interleaved(parts, numbers.output.spatial[dim])
+    # Where only one phase is not zero, it is computed alone.
+    taken = [filled if len(filled := [phase for phase in of_dim if phase.taps]) == 1 else of_dim for of_dim in phases]
+    several = {dim: len(some) for dim, some in zip(numbers.output.spatial, taken, strict=True) if len(some) > 1}
+    apart, places = _with_phases(shape, several)
 
-    whole = _between_zeros(joined(0, ()), numbers.output.spatial, phases)
+    def joined(dim: int, chosen: tuple[Phase, ...]) -> Tensor:
+        """
+        The results of all phases of the dimensions from `dim` on, side by side in a dimension after each: one
+        concatenation of the others, which is one kernel, and whose reshape interleaves them.
+        """
+        if dim == len(phases):
+            return part(chosen).reshape(apart)
+        parts = [joined(dim + 1, (*chosen, phase)) for phase in taken[dim]]
+        return parts[0] if len(parts) == 1 else concatenate(parts, places[numbers.output.spatial[dim]])
+
+    interleaved = joined(0, ()).reshape([size * several.get(dim, 1) for dim, size in enumerate(shape)])
+    whole = _between_zeros(interleaved, numbers.output.spatial, phases)
     return _sliced(whole, [range(size) for size in out])
 
 
@@ -423,13 +429,16 @@ def _sliced(x: Tensor, ranges: Sequence[range]) -> Tensor:
     return x.slice([kept.start for kept in ranges], [kept[-1] + 1 for kept in ranges], [kept.step for kept in ranges])
 
 
-def _interleaved(parts: Sequence[Tensor], dim: int) -> Tensor:
-    """Element `i * count + p` along a dimension is element i of part p."""
-    if len(parts) == 1:
-        return parts[0]
-    shape = parts[0].shape
-    pieces = [x.reshape((*shape[: dim + 1], 1, *shape[dim + 1 :])) for x in parts]
-    return concatenate(pieces, dim + 1).reshape((*shape[:dim], shape[dim] * len(parts), *shape[dim + 1 :]))
+def _with_phases(shape: Sequence[int], several: Container[int]) -> tuple[list[int], dict[int, int]]:
+    """A shape with a dimension of one after each dimension that has several phases, and the places of those."""
+    found: list[int] = []
+    places: dict[int, int] = {}
+    for dim, size in enumerate(shape):
+        found.append(size)
+        if dim in several:
+            places[dim] = len(found)
+            found.append(1)
+    return found, places
 
 
 def _between_zeros(part: Tensor, dims: Sequence[int], phases: Sequence[Sequence[Phase]]) -> Tensor:

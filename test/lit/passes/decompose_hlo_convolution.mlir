@@ -25,6 +25,17 @@ func.func @dilated(%x: tensor<8x64x64xf32>, %w: tensor<3x64x64xf32>) -> tensor<8
   return %0 : tensor<8x127x64xf32>
 }
 
+// Two dilated dimensions: the concatenation of four phases is one of concatenations, with nothing between them.
+// CHECK-LABEL: func.func @dilated_twice
+// CHECK-COUNT-4: hlo.convolution
+// CHECK:         hlo.concatenate %{{.*}}, dim = 4 : {{.*}} -> tensor<8x14x1x14x2x64xf32>
+// CHECK:         %[[ALL:.*]] = hlo.concatenate %{{.*}}, %{{.*}}, dim = 2 : {{.*}} -> tensor<8x14x2x14x2x64xf32>
+// CHECK-NEXT:    hlo.reshape %[[ALL]] : {{.*}} -> tensor<8x28x28x64xf32>
+func.func @dilated_twice(%x: tensor<8x14x14x64xf32>, %w: tensor<3x3x64x64xf32>) -> tensor<8x28x28x64xf32> {
+  %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 2], [1, 2]], lhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x14x14x64xf32>, tensor<3x3x64x64xf32>) -> tensor<8x28x28x64xf32>
+  return %0 : tensor<8x28x28x64xf32>
+}
+
 // Windows of one element read nothing for the odd results: zeros stand between the even ones.
 // CHECK-LABEL: func.func @dilated_ones
 // CHECK:         %[[EVEN:.*]] = hlo.convolution(%x, %w) {{.*}} -> tensor<8x14x14x64xf32>
