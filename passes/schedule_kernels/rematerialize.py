@@ -3,8 +3,9 @@ Kernels that run again where their result is needed late, so that it takes no me
 
 The memory that counts is that of the whole program, arguments and results included, where most of it is taken; the
 price is the bytes that move again. Memory that the machine has is worth less than the time to move them: the peak must
-fall by a greater part of the memory, `worth` times, than the bytes of the block rise. A program that does not fit
-otherwise repeats whatever makes it smaller.
+fall by a greater part of the memory, `worth` times, than the bytes of the block rise. That is more than once because
+buffers of other sizes leave gaps, so that the arena shrinks by less than the bytes alive at once. A program that does
+not fit otherwise repeats whatever makes it smaller.
 """
 
 from __future__ import annotations

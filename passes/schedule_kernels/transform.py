@@ -57,7 +57,7 @@ class ScheduleKernelsPass(HloPass):
     works_on_functions = False
 
     in_place: bool = False
-    worth: int = 2
+    worth: int = 3
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         scheduler = Scheduler(module, engine_of(ctx), self.in_place, self.worth)

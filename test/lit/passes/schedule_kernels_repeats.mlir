@@ -1,6 +1,6 @@
-// RUN: hlo-opt %s --schedule-kernels --split-input-file | filecheck %s
-// RUN: hlo-opt %s --schedule-kernels --split-input-file --fuse-remarks --verify-diagnostics
-// RUN: hlo-opt %s --schedule-kernels --split-input-file --max-memory=4500K | filecheck %s --check-prefix=ANY
+// RUN: hlo-opt %s -p 'schedule-kernels{worth=2}' --split-input-file | filecheck %s
+// RUN: hlo-opt %s -p 'schedule-kernels{worth=2}' --split-input-file --fuse-remarks --verify-diagnostics
+// RUN: hlo-opt %s -p 'schedule-kernels{worth=2}' --split-input-file --max-memory=4500K | filecheck %s --check-prefix=ANY
 // RUN: hlo-opt %s -p 'schedule-kernels{worth=1}' --split-input-file | filecheck %s --check-prefix=ANY
 
 // A value that is computed from a row is computed again for its late reader, not kept while %p and %q are alive: the
