@@ -1,11 +1,12 @@
 """
-Move the zeros around a convolution's input into the convolution's kernel, which then reads the input itself.
+Move what surrounds a convolution's or a pooling's input into its kernel, which then reads the input itself.
 
 Only a pad that is a kernel of its own moves: one that is computed together with what it pads writes that once.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterator
 
 from xdsl.ir import Block, Operation
@@ -13,14 +14,24 @@ from xdsl.ir import Block, Operation
 from ...dialects.support.editing import erase_op
 from ...hlo_dialect.ops.fusion import FusionOp
 from ...hlo_dialect.ops.slicing import PadOp
+from ...hlo_dialect.ops.window import ReduceWindowOp
+from ...hlo_dialect.types import shape_of
+from ...lowering.loop_nests.windows import takes_columns
 from .decisions import Decision, Verdict
 from .epilogues import merged
 from .graph import bytes_of
 
+LEAST_COLUMNS = 16
+"""Columns of a pooling that fill the vectors of its innermost loop."""
+
+HIDING = 3
+"""Columns in which the check of one element of a window takes no time, beside writing and reading a padded one."""
+
 
 def fuse_padding(block: Block, given: Container[Operation]) -> Iterator[Decision]:
     """
-    Merge each fusion in `block` that only pads with the convolutions that alone read the padded tensor.
+    Merge each fusion in `block` that only pads with the poolings that read the padded tensor, and with convolutions if
+    nothing else reads it.
 
     Fusions that the program was `given` with stay as they are. Returns a decision per pad.
     """
@@ -29,35 +40,52 @@ def fuse_padding(block: Block, given: Container[Operation]) -> Iterator[Decision
         if not isinstance(op, FusionOp) or pad is None:
             continue
         users = list(dict.fromkeys(use.operation for use in op.outs[0].uses))
-        convolutions = [_padded_by(user, op) for user in users if user not in given]
-        if len(convolutions) != len(users) or None in convolutions:
+        found = [each for user in users if user not in given and (each := _padded_by(user, op, pad)) is not None]
+        whole = len(found) == len(users)
+        taking = [each for each in found if whole or isinstance(each[1], ReduceWindowOp)]
+        if not taking:
             continue
-        saved = bytes_of(op.outs[0]) * (1 + len(users))  # written, and read by each
-        last = convolutions[-1]
-        assert last is not None
-        yield Decision(Verdict.FUSED, pad, last, "dot", saved)
-        for user in users:
-            assert isinstance(user, FusionOp)
+        last = taking[-1][1]
+        saved = bytes_of(op.outs[0]) * (whole + len(taking))  # written, and read by each
+        yield Decision(Verdict.FUSED, pad, last, "custom" if isinstance(last, ReduceWindowOp) else "dot", saved)
+        for user, _ in taking:
             merged(op, user)
-        erase_op(op)
+        if whole:
+            erase_op(op)
 
 
 def _pad_in(fusion: FusionOp) -> PadOp | None:
-    """The operation of a fusion that surrounds its operand with zeros and does nothing else."""
+    """The operation of a fusion that surrounds its operand with one value and does nothing else."""
     ops = [op for op in fusion.body.block.ops if op.name not in ("hlo.constant", "hlo.return")]
     pad = ops[0] if len(ops) == 1 else None
-    if fusion.kind.data == "loop" and isinstance(pad, PadOp) and pad.surrounds_with_zeros:
+    if fusion.kind.data == "loop" and isinstance(pad, PadOp) and pad.surrounds:
         return pad
     return None
 
 
-def _padded_by(user: Operation, pad: FusionOp) -> Operation | None:
-    """The convolution of a fusion whose input is the padded tensor, and that alone reads it there."""
-    if not isinstance(user, FusionOp) or user.parent is not pad.parent:
+def _padded_by(user: Operation, fusion: FusionOp, pad: PadOp) -> tuple[FusionOp, Operation] | None:
+    """A fusion and its convolution or pooling that alone reads the padded tensor there, if it can pad by itself."""
+    if not isinstance(user, FusionOp) or user.parent is not fusion.parent:
         return None
-    if user.kind.data not in ("dot", "custom") or list(user.operands).count(pad.outs[0]) != 1:
+    if user.kind.data not in ("dot", "custom") or list(user.operands).count(fusion.outs[0]) != 1:
         return None
-    (use, *others) = user.body.block.args[list(user.operands).index(pad.outs[0])].uses
-    if others or use.index != 0 or use.operation.name != "hlo.convolution":
+    (use, *others) = user.body.block.args[list(user.operands).index(fusion.outs[0])].uses
+    if others:
         return None
-    return use.operation
+    if isinstance(use.operation, ReduceWindowOp):
+        suits = _pads_rows(pad, use.operation)
+    else:
+        suits = use.index == 0 and use.operation.name == "hlo.convolution" and pad.surrounds_with_zeros
+    return (user, use.operation) if suits else None
+
+
+def _pads_rows(pad: PadOp, pooling: ReduceWindowOp) -> bool:
+    """
+    Whether nothing is padded in the last dimension, whose elements are pooled side by side, and these are enough: an
+    element is checked for each window that it is in.
+    """
+    window, counts = pooling.window, shape_of(pooling.results[0])
+    if not takes_columns(window.dimensions, window.strides, counts) or pad.low[-1] or pad.high[-1]:
+        return False
+    checks = HIDING * math.prod(window.dimensions)
+    return counts[-1] >= LEAST_COLUMNS and counts[-1] * math.prod(window.strides) >= checks

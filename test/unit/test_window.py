@@ -76,6 +76,7 @@ CASES = [
     ((5, 7), Window((2, 2), (1, 1), (1, 1), (1, 1), (-1, -3), (-2, 0))),
     ((3, 4, 4, 5), Window((1, 2, 2, 1), (1, 2, 2, 1), (1,) * 4, (1,) * 4, (0,) * 4, (0,) * 4)),
     ((3, 4, 4, 5), Window((1, 1, 3, 3), (1, 1, 1, 2), (1,) * 4, (1, 1, 1, 2), (0, 0, 1, 2), (0, 0, 1, 2))),
+    ((2, 5, 7, 32), Window((1, 3, 2, 1), (1, 2, 1, 1), (1, 1, 2, 1), (1,) * 4, (0, 1, 0, 0), (0, 2, 3, 0))),
     ((7,), Window((7,), (1,), (1,), (1,), (3,), (3,))),
     ((7,), Window((8,), (1,), (1,), (1,), (0,), (0,))),
     ((0, 3), Window((1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (0, 0))),
@@ -99,13 +100,17 @@ def test_windows_against_loops(shape: I, window: Window, init: int) -> None:
 
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("element", TYPES)
-def test_every_type(element: str) -> None:
-    x = np.resize(edges(element), (6, 9))
+@pytest.mark.parametrize("columns", [9, 32])
+def test_every_type(element: str, columns: int) -> None:
+    """Few columns are padded first; the windows of many are pooled while the padding is computed."""
+    x = np.resize(edges(element), (6, columns))
     window = Window((3, 2), (1, 2), (1, 1), (1, 1), (1, 0), (1, 1))
+    if columns > 9:
+        window = Window((3, 1), (1, 1), (1, 1), (1, 1), (1, 0), (1, 0))
     low = {"i1": "false", "f32": "0xFF800000"}.get(element)
     if low is None:
         low = "0.0" if x.dtype.kind not in "iu" else str(np.iinfo(x.dtype).min)
-    text = window_program((6, 9), window, element, f"%m = hlo.maximum %a, %b : tensor<{element}>", low)
+    text = window_program((6, columns), window, element, f"%m = hlo.maximum %a, %b : tensor<{element}>", low)
     got, want = (run(text, [x], target)[0] for target in ("cpu", "reference"))
     assert not wrong(got, want).any()
 
