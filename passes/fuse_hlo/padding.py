@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterator
+from typing import TYPE_CHECKING, TypeGuard
 
 from xdsl.ir import Block, Operation
 
 from ...dialects.support.editing import erase_op
 from ...hlo_dialect.ops.fusion import FusionOp
 from ...hlo_dialect.ops.slicing import PadOp
-from ...hlo_dialect.ops.window import ReduceWindowOp
 from ...hlo_dialect.types import shape_of
 from ...lowering.loop_nests.windows import takes_columns
 from .decisions import Decision, Verdict
 from .epilogues import merged
 from .graph import bytes_of
+
+if TYPE_CHECKING:
+    from ...hlo_dialect.ops.window import ReduceWindowOp
 
 LEAST_COLUMNS = 16
 """Columns of a pooling that fill the vectors of its innermost loop."""
@@ -42,12 +45,12 @@ def fuse_padding(block: Block, given: Container[Operation]) -> Iterator[Decision
         users = list(dict.fromkeys(use.operation for use in op.outs[0].uses))
         found = [each for user in users if user not in given and (each := _padded_by(user, op, pad)) is not None]
         whole = len(found) == len(users)
-        taking = [each for each in found if whole or isinstance(each[1], ReduceWindowOp)]
+        taking = [each for each in found if whole or _is_pooling(each[1])]
         if not taking:
             continue
         last = taking[-1][1]
         saved = bytes_of(op.outs[0]) * (whole + len(taking))  # written, and read by each
-        yield Decision(Verdict.FUSED, pad, last, "custom" if isinstance(last, ReduceWindowOp) else "dot", saved)
+        yield Decision(Verdict.FUSED, pad, last, "custom" if _is_pooling(last) else "dot", saved)
         for user, _ in taking:
             merged(op, user)
         if whole:
@@ -72,11 +75,15 @@ def _padded_by(user: Operation, fusion: FusionOp, pad: PadOp) -> tuple[FusionOp,
     (use, *others) = user.body.block.args[list(user.operands).index(fusion.outs[0])].uses
     if others:
         return None
-    if isinstance(use.operation, ReduceWindowOp):
+    if _is_pooling(use.operation):
         suits = _pads_rows(pad, use.operation)
     else:
         suits = use.index == 0 and use.operation.name == "hlo.convolution" and pad.surrounds_with_zeros
     return (user, use.operation) if suits else None
+
+
+def _is_pooling(op: Operation) -> TypeGuard[ReduceWindowOp]:
+    return op.name == "hlo.reduce_window"  # most programs do not import its class
 
 
 def _pads_rows(pad: PadOp, pooling: ReduceWindowOp) -> bool:

@@ -59,6 +59,10 @@ class ScheduleKernelsPass(HloPass):
     in_place: bool = False
     worth: int = 3
 
+    def __post_init__(self) -> None:
+        if self.worth < 0:
+            raise ValueError(f"memory is worth no less than nothing, not {self.worth}")
+
     def run(self, ctx: Context, module: ModuleOp) -> None:
         scheduler = Scheduler(module, engine_of(ctx), self.in_place, self.worth)
         for function in host_functions(module):
