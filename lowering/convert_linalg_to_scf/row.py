@@ -21,6 +21,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects.llvm_ops import FenceOp
+from ...dialects.support.buffer_ops import byte_size
 from ...dialects.support.buffers import Buffer, memref_type, row_major
 from ...dialects.support.views import root_buffer
 from ..loop_nests.combiners import known_combiners
@@ -31,11 +32,12 @@ from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .elementwise import emit_elementwise
 from .next_row import next_row
-from .past_caches import past_caches
 from .reduction import emit_reduction
+from .transposition import BEYOND_CACHES
 
 if TYPE_CHECKING:
     from .column_sums import TileSums
+    from .past_caches import PastCaches
 
 Structured = FillOp | GenericOp | memref.CopyOp
 
@@ -294,8 +296,7 @@ def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
         shared = {} if short else _rows(builder, plan, here=False)
         for each in sums.values():
             each.begin(task, (0, each.nest.sizes[-1]))
-        nests = [step.nest for step in plan.steps]
-        far = None if short or sums else past_caches(builder, nests, plan.temporaries)
+        far = None if short or sums else _past_caches(builder, plan)
         if far is not None:
             plan = replace(plan, steps=(*plan.steps[:-1], replace(plan.steps[-1], nest=far.nest)))
         with builder.loop(*chunk(builder, task, size, total), attributes=None if inner > 1 else attributes) as number:
@@ -313,6 +314,16 @@ def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
             builder.insert(FenceOp("seq_cst"))
     for k, each in sums.items():
         each.finish(plan.steps[k].inits)
+
+
+def _past_caches(builder: LoopBuilder, plan: RowPlan) -> PastCaches | None:
+    """The last step, if its output is large and better written past the caches."""
+    nests = [step.nest for step in plan.steps]
+    if all(byte_size(buffer_of(output.root)) < BEYOND_CACHES for output in nests[-1].outputs):
+        return None
+    from .past_caches import past_caches  # few programs have results of that size
+
+    return past_caches(builder, nests, plan.temporaries)
 
 
 def _tile_sums(builder: LoopBuilder, plan: RowPlan, steps: Sequence[int], tasks: int) -> dict[int, TileSums]:
