@@ -34,6 +34,9 @@ FAR = 8 << 20
 MOST_ACCESSES = 32
 """Indices at which a fusion reads a value that are told apart; values read in more places are seldom worth it."""
 
+FEW = 64
+"""A small part of a tensor's elements is one in so many."""
+
 NEGLIGIBLE = CPU.operations_in(CPU.launch_ns)
 """The number of repeated operations that take no longer than launching another kernel."""
 
@@ -106,8 +109,12 @@ class ProducerFusion:
         """
         Whether to compute a node in each of its users instead of writing it once and reading it in each.
 
-        Each user then reads what the node is computed from.
+        Each user then reads what the node is computed from. Users of so few elements that these cost nothing, such as
+        a probe of one place, do not count.
         """
+        taken = {number: fit for number, fit in taken.items() if not self._takes_few(node, number, fit)}
+        if len(taken) <= 1:
+            return True
         if len(taken) > 8 or (node.cost > CHEAP and not _is_far(node, taken)):
             return False
         if node.cost == FREE:
@@ -120,6 +127,12 @@ class ProducerFusion:
             return least <= kept
         work = min(node.cost, ELEMENTARY.loop) * node.elements * (len(taken) - 1)
         return least < kept and CPU.hides(Cost(kept - least, work))
+
+    def _takes_few(self, node: Node, number: int, fit: Fit) -> bool:
+        """Whether a fusion computes a small part of a node's elements, in less time than launching a kernel takes."""
+        count = _count(fit.accesses)
+        work = self.clusters.live[number].repeated + node.cost * count
+        return count * FEW <= node.elements and work <= NEGLIGIBLE
 
     def _repeat(self, node: Node, taken: dict[int, Fit]) -> None:
         for number, fit in taken.items():

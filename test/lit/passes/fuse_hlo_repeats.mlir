@@ -197,3 +197,22 @@ func.func @selected(%x: tensor<6x8x4xf32>, %i: tensor<5x1xi32>, %m: tensor<4x6xi
   %o = "hlo.gather"(%s, %j) <{slice_sizes = array<i64: 1, 6, 5>, dimension_numbers = #hlo.gather<offset_dims = [1, 2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>}> : (tensor<4x6x5xf32>, tensor<4000x1xi32>) -> tensor<4000x6x5xf32>
   func.return %r, %c, %o : tensor<4x6xf32>, tensor<4x6x5xi1>, tensor<4000x6x5xf32>
 }
+
+// -----
+
+// A user of one element computes it for itself, so that the other one need not read the value from memory.
+
+// CHECK-LABEL: func.func @probed
+// CHECK:         hlo.fusion concatenate {{.*}} -> tensor<161x160xf32>
+// CHECK:           hlo.exponential
+// CHECK:         hlo.fusion loop {{.*}} -> tensor<1x1xf32>
+// CHECK:           hlo.exponential
+// CHECK-NOT:     hlo.fusion
+func.func @probed(%x: tensor<160x160xf32>, %y: tensor<160x160xf32>, %z: tensor<1x160xf32>) -> (tensor<161x160xf32>, tensor<1x1xf32>) {
+  %0 = hlo.add %x, %y : tensor<160x160xf32>
+  %1 = hlo.exponential %0 : tensor<160x160xf32>
+  %2 = hlo.concatenate %1, %z, dim = 0 : (tensor<160x160xf32>, tensor<1x160xf32>) -> tensor<161x160xf32>
+  %3 = hlo.slice %1 [80:81, 80:81] : (tensor<160x160xf32>) -> tensor<1x1xf32>
+  %4 = hlo.add %3, %3 : tensor<1x1xf32>
+  func.return %2, %4 : tensor<161x160xf32>, tensor<1x1xf32>
+}
