@@ -57,3 +57,21 @@ func.func private @one_buffer(%x: memref<4096xf32>, %out: memref<4096xf32>) attr
   "memref.copy"(%x, %out) : (memref<4096xf32>, memref<4096xf32>) -> ()
   return
 }
+
+// Vectors copy rows of 2 KiB and more, for which memcpy may be slow; the last ones overlap those before them.
+// CHECK-LABEL: @long_rows
+// CHECK:         func.call @long_rows_copy(%out, {{.*}}, %x
+// CHECK:       func.func private @long_rows_copy(
+// CHECK:         scf.if
+// CHECK:           scf.for
+// CHECK:             scf.for
+// CHECK:               arith.minsi
+// CHECK-COUNT-4:       vector.load
+// CHECK-COUNT-4:       vector.store
+// CHECK:         } else {
+// CHECK:           memref.load
+func.func private @long_rows(%x: memref<40x1000xf32>, %out: memref<40x1001xf32>) attributes {hlo.kernel = "concatenate"} {
+  %part = memref.reinterpret_cast %out to offset: [1], sizes: [40, 1000], strides: [1001, 1] : memref<40x1001xf32> to memref<40x1000xf32, strided<[1001, 1], offset: 1>>
+  "memref.copy"(%x, %part) : (memref<40x1000xf32>, memref<40x1000xf32, strided<[1001, 1], offset: 1>>) -> ()
+  return
+}
