@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from xdsl.dialects import func, memref
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import SSAValue
 
-from ...dialects.support.kernel import CONTRACTION, Kernel, is_kernel, kernels_of
+from ...dialects.support.kernel import CONTRACTION, Kernel, kernels_of
 from ...dialects.support.views import root_buffer
 from ...hlo_dialect.types import is_splat
-from ...hlo_dialect.walking import operations_in
+from .kernel_calls import arguments_of
 
 
 def mark_constant_parameters(module: ModuleOp) -> None:
@@ -24,12 +22,7 @@ def mark_constant_parameters(module: ModuleOp) -> None:
     whole = {op.sym_name.data for op in module.body.block.ops if isinstance(op, memref.GlobalOp) and _is_whole(op)}
     if not kernels or not whole:
         return
-    calls: dict[str, list[Sequence[SSAValue]]] = {}
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and not is_kernel(function):
-            for op in operations_in(function):
-                if isinstance(op, func.CallOp):
-                    calls.setdefault(op.callee.root_reference.data, []).append(op.arguments)
+    calls = arguments_of(kernels, module)
     for name, kernel in kernels.items():
         columns = zip(*calls.get(name, ()), strict=True)
         found = [number for number, given in enumerate(columns) if all(_constant(each) in whole for each in given)]

@@ -16,6 +16,7 @@ from .constant_parameters import mark_constant_parameters
 from .host import ConstantPool, HostBufferizer
 from .in_place import KernelFacts
 from .kernel import KernelBufferizer
+from .unchanged_parts import erase_unchanged_parts
 
 
 @dataclass(frozen=True)
@@ -57,4 +58,5 @@ class BufferizePass(HloPass):
                 places = HostBufferizer(function, constants, kernels, placed_donations(function)).run()
                 if any(place != UNTOUCHED for place in places):
                     module.attributes[DONATED] = DenseArrayBase.from_list(i64, places)
+        erase_unchanged_parts(module)
         mark_constant_parameters(module)
