@@ -29,6 +29,7 @@ from .graph import bytes_of
 from .images import fuse_images
 from .padding import fuse_padding
 from .plan import Step, plan_block
+from .rolls import gather_rolled_rows
 from .row_views import fuse_row_views
 
 if TYPE_CHECKING:
@@ -115,6 +116,8 @@ class FuseHloPass(HloPass):
                 block = pending.pop(0)
                 sink_constants(block)
                 prepare_loops(block)
+                if self.strategy == "default":
+                    gather_rolled_rows(block)
                 plan = plan_block(block, self.strategy, self.row_products, self.epilogues == "all", self.most_ops)
                 if plan.unknown:
                     raise self.unsupported(plan.unknown[0])
