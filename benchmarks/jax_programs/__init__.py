@@ -1,9 +1,33 @@
 """Ordinary JAX programs of all classes, a file each: what people run on a CPU. xla_programs.py times them."""
 
-from . import convolutions, indexing, linear_algebra, models, products, recurrent, simulation, statistics, training
+from . import (
+    convolutions,
+    dynamic_programs,
+    grids,
+    indexing,
+    linear_algebra,
+    models,
+    products,
+    recurrent,
+    simulation,
+    statistics,
+    training,
+)
 from .program import Entry, JaxProgram
 
-CLASSES = (models, recurrent, convolutions, training, simulation, statistics, indexing, linear_algebra, products)
+CLASSES = (
+    models,
+    recurrent,
+    convolutions,
+    training,
+    simulation,
+    grids,
+    statistics,
+    indexing,
+    dynamic_programs,
+    linear_algebra,
+    products,
+)
 
 
 def entries(only: str = "") -> list[Entry]:

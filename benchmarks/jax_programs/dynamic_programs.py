@@ -1,0 +1,147 @@
+"""Recurrences over sequences and graphs: alignments, paths, and how often states and labels occur."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from .program import Programs
+
+PROGRAMS = Programs("dynamic_programs")
+program = PROGRAMS.add
+
+
+@program(lambda d: (d.integers(0, 4, 16, 60), d.integers(0, 4, 16, 70)))
+def edit_distance(first: Array, second: Array) -> Array:
+    """16 pairs of words."""
+
+    def of_pair(a: Array, b: Array) -> Array:
+        def row(before: Array, letter: tuple[Array, Array]) -> tuple[Array, None]:
+            number, character = letter
+            best = jnp.minimum(before[:-1] + (b != character), before[1:] + 1)
+
+            def cell(left: Array, best: Array) -> tuple[Array, Array]:
+                least = jnp.minimum(left + 1, best)
+                return least, least
+
+            return jnp.concatenate([number[None], lax.scan(cell, number, best)[1]]), None
+
+        return lax.scan(row, jnp.arange(71), (jnp.arange(1, 61), a))[0][-1]
+
+    return jax.vmap(of_pair)(first, second)
+
+
+@program(lambda d: (d.normal(8, 64, 32), d.integers(1, 32, 8, 12), d.integers(40, 65, 8), d.integers(5, 13, 8)))
+def connectionist_temporal_classification(
+    scores: Array, labels: Array, times: Array, lengths: Array
+) -> tuple[Array, Array]:
+    """The loss of 8 sequences, and its gradient."""
+
+    def of_one(scores: Array, labels: Array, time: Array, length: Array) -> Array:
+        logs = jax.nn.log_softmax(scores)
+        padded = jnp.zeros(25, jnp.int32).at[1::2].set(labels)
+        may_skip = jnp.zeros(25, bool).at[2:].set((padded[2:] != 0) & (padded[2:] != padded[:-2]))
+        begin = jnp.full(25, -1e30).at[0].set(logs[0, 0]).at[1].set(logs[0, padded[1]])
+
+        def step(state: Array, at: Array) -> tuple[Array, None]:
+            one = jnp.concatenate([jnp.array([-1e30]), state[:-1]])
+            two = jnp.where(may_skip, jnp.concatenate([jnp.full(2, -1e30), state[:-2]]), -1e30)
+            after = jnp.logaddexp(jnp.logaddexp(state, one), two) + logs[at, padded]
+            return jnp.where(at < time, after, state), None
+
+        state = lax.scan(step, begin, jnp.arange(1, 64))[0]
+        return -jnp.logaddexp(state[2 * length], state[2 * length - 1])
+
+    return jax.value_and_grad(lambda x: jnp.mean(jax.vmap(of_one)(x, labels, times, lengths)))(scores)
+
+
+@program(lambda d: (d.normal(16, 50, 9), d.normal(9, 9)))
+def viterbi_paths(emissions: Array, transitions: Array) -> tuple[Array, Array]:
+    """The normalization of 16 conditional random fields, and their best paths."""
+
+    def of_one(emissions: Array) -> tuple[Array, Array]:
+        def forward(a: Array, e: Array) -> tuple[Array, None]:
+            return jax.nn.logsumexp(a[:, None] + transitions, 0) + e, None
+
+        def best(d: Array, e: Array) -> tuple[Array, Array]:
+            scores = d[:, None] + transitions
+            return jnp.max(scores, 0) + e, jnp.argmax(scores, 0)
+
+        def back(state: Array, before: Array) -> tuple[Array, Array]:
+            return before[state], before[state]
+
+        total = jax.nn.logsumexp(lax.scan(forward, emissions[0], emissions[1:])[0])
+        last, before = lax.scan(best, emissions[0], emissions[1:])
+        end = jnp.argmax(last)
+        return total, jnp.append(lax.scan(back, end, before, reverse=True)[1], end)
+
+    return jax.vmap(of_one)(emissions)
+
+
+@program(lambda d: (d.normal(8, 8), d.normal(8, 12), d.integers(0, 12, 32, 60), d.normal(8)))
+def expected_transitions(a: Array, b: Array, observed: Array, start: Array) -> tuple[Array, Array]:
+    """Forward and backward passes of a hidden Markov model over 32 sequences, in logarithms."""
+    a, b, start = jax.nn.log_softmax(a), jax.nn.log_softmax(b), jax.nn.log_softmax(start)
+
+    def of_one(observed: Array) -> tuple[Array, Array]:
+        e = b[:, observed].T
+
+        def forward(x: Array, e: Array) -> tuple[Array, Array]:
+            x = jax.nn.logsumexp(x[:, None] + a, 0) + e
+            return x, x
+
+        def backward(x: Array, e: Array) -> tuple[Array, Array]:
+            after = jax.nn.logsumexp(a + e + x, 1)
+            return after, x
+
+        first = start + e[0]
+        later = lax.scan(forward, first, e[1:])[1]
+        before = jnp.concatenate([first[None], later[:-1]])
+        after = lax.scan(backward, jnp.zeros(8), e[1:], reverse=True)[1]
+        total = jax.nn.logsumexp(later[-1])
+        return total, jnp.sum(jnp.exp(before[:, :, None] + a + (e[1:] + after)[:, None] - total), 0)
+
+    totals, counts = jax.vmap(of_one)(observed)
+    return jnp.sum(totals), jnp.sum(counts, 0)
+
+
+@program(lambda d: (d.integers(0, 2000, 16000), d.integers(0, 2000, 16000)))
+def page_rank(sources: Array, targets: Array) -> Array:
+    """30 steps over 16000 edges of 2000 nodes."""
+    degree = jnp.zeros(2000).at[sources].add(1)
+
+    def step(_: Array, rank: Array) -> Array:
+        given = jnp.where(degree > 0, rank / jnp.maximum(degree, 1), 0)
+        lost = jnp.sum(jnp.where(degree == 0, rank, 0))
+        return 0.15 / 2000 + 0.85 * (jax.ops.segment_sum(given[sources], targets, 2000) + lost / 2000)
+
+    return lax.fori_loop(0, 30, step, jnp.full(2000, 1 / 2000))
+
+
+@program(lambda d: (d.integers(0, 500, 4000), d.integers(0, 500, 4000), d.uniform(0.1, 1, 4000)))
+def shortest_paths(sources: Array, targets: Array, lengths: Array) -> Array:
+    """Bellman and Ford's method until nothing changes."""
+
+    def step(state: tuple[Array, Array]) -> tuple[Array, Array]:
+        after = state[0].at[targets].min(state[0][sources] + lengths)
+        return after, jnp.any(after < state[0])
+
+    return lax.while_loop(lambda state: state[1], step, (jnp.full(500, jnp.inf).at[0].set(0), jnp.array(True)))[0]
+
+
+@program(lambda d: (d.normal(128, 2), d.normal(160, 2)))
+def optimal_transport(x: Array, y: Array) -> Array:
+    """Sinkhorn's method in logarithms, until it converges or 50 times."""
+    cost = jnp.sum((x[:, None] - y[None]) ** 2, -1)
+    a, b = -jnp.log(128.0), -jnp.log(160.0)
+
+    def step(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
+        f, g, count, _ = state
+        after = -0.1 * jax.nn.logsumexp((g[None] - cost) / 0.1 + b, 1)
+        g = -0.1 * jax.nn.logsumexp((after[:, None] - cost) / 0.1 + a, 0)
+        return after, g, count + 1, jnp.max(jnp.abs(after - f))
+
+    begin = jnp.zeros(128), jnp.zeros(160), jnp.array(0), jnp.array(jnp.inf)
+    f, g, _, _ = lax.while_loop(lambda state: (state[2] < 50) & (state[3] > 1e-4), step, begin)
+    return jnp.sum(jnp.exp((f[:, None] + g[None] - cost) / 0.1 + a + b) * cost)
