@@ -73,3 +73,24 @@ def test_rolled_components_in_a_loop() -> None:
     for _ in range(4):
         want = np.stack([want[0] - np.roll(want[1], 1, 0), want[1] + np.roll(want[0], -1, 0)])
     assert got.tobytes() == want.tobytes()
+
+
+def test_rows_beyond_the_border() -> None:
+    """Differences of rows, of which the last one, or the first, is repeated; and every second row of such a tensor."""
+    x = np.random.default_rng(3).standard_normal((9, 40), dtype=np.float32)
+    text = """func.func @main(%x: tensor<9x40xf32>) -> (tensor<9x40xf32>, tensor<4x40xf32>) {
+      %first = hlo.slice %x [0:1, 0:40] : (tensor<9x40xf32>) -> tensor<1x40xf32>
+      %last = hlo.slice %x [8:9, 0:40] : (tensor<9x40xf32>) -> tensor<1x40xf32>
+      %all = hlo.concatenate %first, %x, %last, dim = 0 : (tensor<1x40xf32>, tensor<9x40xf32>, tensor<1x40xf32>) -> tensor<11x40xf32>
+      %down = hlo.slice %all [2:11, 0:40] : (tensor<11x40xf32>) -> tensor<9x40xf32>
+      %up = hlo.slice %all [0:9, 0:40] : (tensor<11x40xf32>) -> tensor<9x40xf32>
+      %d = hlo.subtract %down, %up : tensor<9x40xf32>
+      %odd = hlo.slice %all [3:11:2, 0:40] : (tensor<11x40xf32>) -> tensor<4x40xf32>
+      %inner = hlo.slice %all [4:8, 0:40] : (tensor<11x40xf32>) -> tensor<4x40xf32>
+      %s = hlo.add %odd, %inner : tensor<4x40xf32>
+      func.return %d, %s : tensor<9x40xf32>, tensor<4x40xf32>
+    }"""
+    padded = np.pad(x, ((1, 1), (0, 0)), "edge")
+    difference, total = on_threads(text, x)
+    assert difference.tobytes() == (padded[2:] - padded[:-2]).tobytes()
+    assert total.tobytes() == (padded[3::2] + padded[4:8]).tobytes()
