@@ -58,6 +58,8 @@ class FuseHloPass(HloPass):
     elementwise operations to matrix products only, or to nothing. Products of rows are part of row fusions, by factors
     that a kernel packs, which may be slices, with the transposes and concatenations of their results, or by factors
     whose tiles it streams, which is for GPUs; row-products=none is for targets whose row kernels cannot multiply.
+    Concatenations of rows of one tensor, such as rotated ones, that elements are computed of become gathers, which
+    loops take in.
 
     A loop or reduction of more than most-ops operations is cut where the fewest bytes cross from one part to the next.
     """
