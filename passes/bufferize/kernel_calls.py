@@ -1,4 +1,4 @@
-"""What host functions give to kernels."""
+"""The arguments that host functions give to kernels."""
 
 from __future__ import annotations
 

@@ -109,13 +109,15 @@ class ProducerFusion:
         """
         Whether to compute a node in each of its users instead of writing it once and reading it in each.
 
-        Each user then reads what the node is computed from. Users of so few elements that these cost nothing, such as
-        a probe of one place, do not count.
+        Each user then reads what the node is computed from. That is worth it if all users but one compute so few
+        elements that these cost nothing, such as a probe of one place.
         """
-        taken = {number: fit for number, fit in taken.items() if not self._takes_few(node, number, fit)}
-        if len(taken) <= 1:
+        if len(taken) > 8:
+            return False
+        many = [number for number, fit in taken.items() if not self._takes_few(node, number, fit)]
+        if len(many) <= 1 and self._fits_in_all(node, taken):
             return True
-        if len(taken) > 8 or (node.cost > CHEAP and not _is_far(node, taken)):
+        if node.cost > CHEAP and not _is_far(node, taken):
             return False
         if node.cost == FREE:
             return True
@@ -127,6 +129,11 @@ class ProducerFusion:
             return least <= kept
         work = min(node.cost, ELEMENTARY.loop) * node.elements * (len(taken) - 1)
         return least < kept and CPU.hides(Cost(kept - least, work))
+
+    def _fits_in_all(self, node: Node, taken: dict[int, Fit]) -> bool:
+        """Whether the fusions stay within their limits with the node."""
+        live = self.clusters.live
+        return all(self.clusters.fits(live[node.index], live[number]) for number in taken)
 
     def _takes_few(self, node: Node, number: int, fit: Fit) -> bool:
         """Whether a fusion computes a small part of a node's elements, in less time than launching a kernel takes."""
