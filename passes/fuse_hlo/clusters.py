@@ -112,6 +112,8 @@ class Clusters:
     """For each cluster, the bits of all that were merged into it, and its own."""
     most_ops: int = MAX_LOOP_OPS
     """Operations in one loop or reduction."""
+    writes_pads: bool = False
+    """Whether a padded tensor is written for readers of several places, as for loops of vectors."""
 
     @staticmethod
     def of(graph: BlockGraph) -> Clusters:
@@ -143,7 +145,7 @@ class Clusters:
                 places[index] = list(places[index])
         for index in repeated:
             places[index] = list(places[index])
-        return Clusters(self.graph, live, places, list(self.reach), list(self.members), self.most_ops)
+        return Clusters(self.graph, live, places, list(self.reach), list(self.members), self.most_ops, self.writes_pads)
 
     def users_of(self, number: int) -> list[int]:
         """The clusters that read node `number`, in the order of its users; its own cluster included."""

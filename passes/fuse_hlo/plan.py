@@ -58,13 +58,14 @@ def plan_block(
 ) -> BlockPlan:
     """
     Partition the block's operations into fusions; `products`: how row fusions take in products of their rows;
-    `factors`: whether products take in what their factors are read through; `most_ops`: of one loop or reduction.
+    `factors`: whether products take in what their factors are read through, and padded tensors are written if several
+    places of them are read; `most_ops`: of one loop or reduction.
     """
     graph = BlockGraph(block)
     if graph.unknown_ops:
         return BlockPlan((), (), tuple(graph.unknown_ops))
     clusters = Clusters.of(graph)
-    clusters.most_ops = most_ops
+    clusters.most_ops, clusters.writes_pads = most_ops, factors
     decided: tuple[Decision, ...] = ()
     if strategy == "default":
         fuse_rows(clusters)

@@ -34,6 +34,9 @@ FAR = 8 << 20
 MOST_ACCESSES = 32
 """Indices at which a fusion reads a value that are told apart; values read in more places are seldom worth it."""
 
+MANY_PADDED = 1 << 12
+"""Elements of a padded tensor from which writing it takes less time than comparing indices in each place it is read."""
+
 FEW = 64
 """A small part of a tensor's elements is one in so many."""
 
@@ -271,6 +274,9 @@ class ProducerFusion:
         return same, accesses, reduced
 
     def _too_much_work(self, node: Node, cluster: Cluster, evaluations: int) -> str | None:
+        is_written = self.clusters.writes_pads and node.op.name == "hlo.pad" and node.elements >= MANY_PADDED
+        if is_written and evaluations >= 2 * node.elements:
+            return f"its border would be told apart {evaluations // node.elements}x"
         repeated = _repeated_operations(node, evaluations)
         if repeated == 0:
             return None

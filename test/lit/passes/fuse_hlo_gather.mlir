@@ -52,3 +52,18 @@ func.func @interpolated(%x: tensor<4096xf32>, %p: tensor<64x64xf32>) -> tensor<6
   %r = hlo.add %o, %q : tensor<64x64xf32>
   return %r : tensor<64x64xf32>
 }
+
+// A padded tensor of which a loop reads several places is written: vectors would tell its border apart in each.
+// CHECK-LABEL: @padded
+// CHECK:         %[[P:.*]] = hlo.fusion loop (%{{.*}} = %x : tensor<64x64xf32>) -> tensor<66x66xf32>
+// CHECK:         hlo.fusion loop (%{{.*}} = %[[P]] : tensor<66x66xf32>) -> tensor<64x64xf32>
+func.func @padded(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.pad %x, %zero, low = [1, 1], high = [1, 1], interior = [0, 0] : (tensor<64x64xf32>, tensor<f32>) -> tensor<66x66xf32>
+  %1 = hlo.slice %0 [2:66, 1:65] : (tensor<66x66xf32>) -> tensor<64x64xf32>
+  %2 = hlo.slice %0 [0:64, 1:65] : (tensor<66x66xf32>) -> tensor<64x64xf32>
+  %3 = hlo.slice %0 [1:65, 2:66] : (tensor<66x66xf32>) -> tensor<64x64xf32>
+  %4 = hlo.add %1, %2 : tensor<64x64xf32>
+  %5 = hlo.add %4, %3 : tensor<64x64xf32>
+  func.return %5 : tensor<64x64xf32>
+}
