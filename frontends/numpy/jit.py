@@ -48,7 +48,7 @@ from .donation import Donated
 from .errors import TraceError
 from .functions import masks, padding, places, polynomials  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .named_sizes import NamedSizes
-from .shortcuts import Shortcuts
+from .shortcuts import Shortcuts, is_large
 from .unrolling import Repetitions
 
 MANY = 8
@@ -152,7 +152,8 @@ def _key(leaf: Any) -> Any:
     """The facts of a leaf that an executable depends on."""
     if hasattr(leaf, "dtype"):
         return leaf.dtype, leaf.shape
-    return type(leaf)
+    # An int that i64 does not hold is no argument of the program for those that it holds.
+    return np.asarray(leaf).dtype if is_large(leaf) else type(leaf)
 
 
 _PLANNED = frozenset((np.ndarray, float, int))
@@ -413,6 +414,8 @@ def _parameters(builder: Builder, leaves: Sequence[Any], names: Sequence[str]) -
             )
         hint = "".join(c if c.isalnum() else "_" for c in name).strip("_")
         array = _argument(leaf)
+        if is_large(leaf) and array.dtype == object:
+            raise TypeError(f"argument {name}: got an int of more than 64 bits")
         if element_type_of(array.dtype) is None:
             raise TypeError(f"argument {name}: arrays of {array.dtype} are not compiled; numbers or booleans are")
         value = builder.parameter(array.dtype, array.shape, name=hint if hint[:1].isalpha() else None)

@@ -21,6 +21,11 @@ _PLAIN = frozenset((bool, int, float, str, type(None)))
 """The static values whose equality, beside their type, is identity."""
 
 
+def is_large(leaf: Any) -> bool:
+    """Whether a leaf is an int of Python that i64 does not hold: its value decides the type of the argument."""
+    return type(leaf) is int and not -(2**63) <= leaf < 2**63
+
+
 class Shortcuts(Generic[Found]):
     """The results of lookups, by the facts of arguments that are seen without binding them to names."""
 
@@ -86,6 +91,8 @@ def _see(values: Iterable[Any], facts: list[Any], leaves: list[Any]) -> bool:
             facts.append(one.shape)
             leaves.append(one)
         elif kind in _NUMBERS:
+            if kind is int and is_large(one):
+                return False
             leaves.append(one)
         elif kind is tuple or kind is list:
             facts.append(len(one))

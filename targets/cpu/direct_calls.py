@@ -182,6 +182,9 @@ class CalledDirectly:
     """
     An object whose calls machine code answers where they fit its plan; all others are left to `__call__` of its class,
     as Python defines it.
+
+    That is the `__call__` of the class that derives from this one directly. A class that derives from it in turn may
+    define its own, which stays as it is, and reaches the machine code by `super()`.
     """
 
     __slots__ = ("_plan",)
@@ -192,8 +195,8 @@ class CalledDirectly:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        call = vars(cls).get("__call__")
-        if call is not None:
+        if CalledDirectly in cls.__bases__:
+            call = vars(cls)["__call__"]
             cls._called = cls, call, Plan((id(call), *[0] * 4, NEVER, *[0] * 8), (call,))
 
     def forget_plans(self) -> None:

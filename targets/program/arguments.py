@@ -51,7 +51,7 @@ def as_array(argument: Any, index: int, wanted: ArrayType) -> Array:
 def _number(value: complex, index: int, wanted: ArrayType) -> Array:
     """A Python number as an array without dimensions, if its kind and the element type's range allow that."""
     dtype = wanted.dtype
-    fits = False
+    fits, bits = False, value.bit_length() if isinstance(value, int) else 0
     if dtype == np.bool_:
         fits = isinstance(value, bool)
     elif isinstance(value, bool):
@@ -66,10 +66,17 @@ def _number(value: complex, index: int, wanted: ArrayType) -> Array:
 
             limits = iinfo(dtype)
             fits = int(limits.min) <= value <= int(limits.max)
+    found = value
+    if fits and bits > 64:  # NumPy would make an array of objects
+        try:
+            found = float(value.real)
+        except OverflowError:
+            fits = False
     if not fits:
-        kind = type(value).__name__
-        raise TypeError(f"argument {index}: expected {dtype} ({wanted.text}), got the {kind} {value!r}")
-    return np.array(value).astype(dtype)
+        # Python writes no ints of thousands of digits.
+        text = f"{type(value).__name__} {f'of {bits} bits' if bits > 64 else repr(value)}"
+        raise TypeError(f"argument {index}: expected {dtype} ({wanted.text}), got the {text}")
+    return np.array(found).astype(dtype)
 
 
 def _is_integer(dtype: np.dtype[Any]) -> bool:

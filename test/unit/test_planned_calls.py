@@ -16,6 +16,7 @@ import pytest
 
 import xhlo
 from counting import calls
+from xhlo.frontends.numpy.jit import JitFunction, Options
 from xhlo.targets.cpu import direct_calls
 from xhlo.targets.cpu.executable import CpuExecutable
 
@@ -146,6 +147,22 @@ def test_a_method_looks_like_the_one_that_python_defines() -> None:
         object.__new__(CpuExecutable)(X)
 
 
+def test_a_class_that_calls_the_one_it_derives_from() -> None:
+    class Counted(JitFunction):
+        calls = 0
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            self.calls += 1
+            return super().__call__(*args, **kwargs)
+
+    plain, counted = xhlo.jit(lambda x: x * 2), Counted(lambda x: x * 3, Options())
+    for _ in range(3):
+        np.testing.assert_array_equal(plain(X), X * 2)  # puts machine code in the place of its __call__
+        np.testing.assert_array_equal(counted(X), X * 3)
+    np.testing.assert_array_equal(counted(x=X[::-1]), X[::-1] * 3)
+    assert (counted.calls, counted.cache_info().hits, counted.cache_info().misses) == (4, 3, 1)
+
+
 # Numbers.
 
 
@@ -182,6 +199,31 @@ def test_numbers_that_do_not_fit(type_: str, values: tuple[Any, ...]) -> None:
     for value in values:
         with pytest.raises(TypeError, match="argument 0"):
             executable(value)
+
+
+@pytest.mark.parametrize("type_", ["f32", "f64", "bf16", "complex<f32>", "i32", "ui64", "i1"])
+def test_numbers_of_more_than_64_bits(type_: str) -> None:
+    """Python cannot write the one of 16610 bits in decimal, and makes no float of either."""
+    executable = compiled(
+        f"func.func @main(%x: tensor<{type_}>) -> tensor<{type_}> {{\n  return %x : tensor<{type_}>\n}}"
+    )
+    for value, bits in ((10**400, 1329), (10**5000, 16610)):
+        with pytest.raises(TypeError, match=f"argument 0: expected .*, got the int of {bits} bits"):
+            executable(value)
+    if type_ in ("f32", "f64", "bf16", "complex<f32>"):
+        assert executable(2**70) == 2.0**70 and executable(-(2**70)) == -(2.0**70)
+
+
+@pytest.mark.parametrize("first", [1, 2**63])
+def test_an_int_that_only_ui64_holds_is_another_combination(first: int) -> None:
+    function = xhlo.jit(lambda x, s: x + s)
+    x = np.ones(2, np.float32)
+    for scale in (first, 1, 2**63, 1, 2**63, 2**64 - 1, -(2**63)):
+        np.testing.assert_array_equal(function(x, scale), x + scale)
+    assert function.cache_info().currsize == 2
+    for scale in (2**64, -(2**63) - 1, 10**5000):
+        with pytest.raises(TypeError, match="argument s: got an int of more than 64 bits"):
+            function(x, scale)
 
 
 def test_a_number_that_overflows_is_a_warning() -> None:
