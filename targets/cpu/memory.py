@@ -123,10 +123,12 @@ POOL = BufferPool()
 class _Lent:
     """The owner of a pooled array's memory; it returns the block when the array's last view is dropped."""
 
-    block: Block
+    block: Block | None = None
+    """None if an interrupt (Ctrl-C) came before the owner had it: then it is free as it is."""
 
     def __del__(self) -> None:
-        POOL.give_back(self.block)
+        if self.block is not None:
+            POOL.give_back(self.block)
 
 
 @cache

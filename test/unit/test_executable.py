@@ -7,12 +7,14 @@ import sys
 import threading
 from pathlib import Path
 from subprocess import run
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 import xhlo
+from xhlo.targets.cpu import memory
 from xhlo.targets.cpu.memory import POOL, SMALL, BufferPool
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -217,6 +219,16 @@ def test_pool_keeps_no_more_than_its_limit() -> None:
         pool.give_back(block)
     assert sum(pool.take(1 << 19) in blocks for _ in range(4)) == 2
     assert POOL.take(1).address % 64 == 0
+
+
+def test_an_interrupt_before_the_owner_of_memory_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A KeyboardInterrupt between the two leaves an owner of nothing."""
+    ignored: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    block = POOL.take(4096)
+    owner = memory._lent_bytes(4096).from_address(block.address)  # pyright: ignore[reportPrivateUsage]
+    del owner
+    assert not ignored
 
 
 def test_import_loads_nothing_heavy() -> None:
