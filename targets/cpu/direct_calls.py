@@ -263,8 +263,9 @@ def _let_call(kind: type, method: int, call: Callable[..., Any]) -> None:
     parameters = inspect.signature(call).parameters.values()
     plain = ", ".join(str(one.replace(annotation=one.empty)) for one in parameters)
     text = f"__call__(${plain})\n--\n\n{inspect.getdoc(call) or ''}"
-    _METHODS.append(_Definition(b"__call__", method, _FASTCALL | _KEYWORDS, text.encode()))
-    type.__setattr__(kind, "__call__", _make_method(kind, ctypes.byref(_METHODS[-1])))
+    definition = _Definition(b"__call__", method, _FASTCALL | _KEYWORDS, text.encode())
+    _METHODS.append(definition)
+    type.__setattr__(kind, "__call__", _make_method(kind, ctypes.byref(definition)))
 
 
 _make_method: Callable[..., Any] = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.POINTER(_Definition))(

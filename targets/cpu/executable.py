@@ -168,7 +168,8 @@ class CpuExecutable(Executable, CalledDirectly):
                 if (
                     type(argument) is np.ndarray
                     and (argument.dtype, argument.shape) == expected
-                    and argument.flags.c_contiguous
+                    and (flags := argument.flags).c_contiguous
+                    and flags.aligned
                 ):
                     pointers.append(address_of(argument))
                 else:

@@ -23,10 +23,12 @@ def check_array(index: int, wanted: ArrayType, shape: tuple[int, ...], dtype: np
 
 
 def host_array(argument: Any, index: int, wanted: ArrayType) -> Array:
-    """The argument as a contiguous array of the expected type in host memory. Raises TypeError."""
+    """The argument as a row-major, aligned array of the expected type in host memory. Raises TypeError."""
     array = as_array(argument, index, wanted)
     check_array(index, wanted, array.shape, array.dtype)
     found = np.ascontiguousarray(array)
+    if not found.flags.aligned:
+        found = found.copy()
     return found if found.shape == wanted.shape else found.reshape(wanted.shape)
 
 

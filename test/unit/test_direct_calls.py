@@ -73,6 +73,25 @@ def test_what_is_taken_as_it_is(doubled: CpuExecutable, given: Any, is_direct: b
     np.testing.assert_array_equal(doubled(given), expected)
 
 
+@pytest.mark.parametrize("by_name", [False, True])
+def test_arrays_that_are_out_of_line_are_copied(
+    doubled: CpuExecutable, monkeypatch: pytest.MonkeyPatch, by_name: bool
+) -> None:
+    """Machine code reads elements where their type may lie, also of a program that Python calls."""
+    profiled = cast(CpuExecutable, xhlo.compile(doubled.as_text("hlo"), profile=True))
+    places: list[int] = []
+    run = profiled._run  # pyright: ignore[reportPrivateUsage]
+
+    def watched(pointers: list[int], held: object) -> None:
+        places.extend(pointers[:2])
+        run(pointers, held)
+
+    monkeypatch.setattr(profiled, "_run", watched)
+    result = profiled(x=out_of_line()) if by_name else profiled(out_of_line())
+    np.testing.assert_array_equal(result, X * 2)
+    assert len(places) == 2 and all(place % X.itemsize == 0 for place in places)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [(), (X, X), (None,), (1.0,), (X.tolist(),), (X[0],), (X[None],), (X.T,), (X.astype(np.float64),), (X.view("i4"),)],
