@@ -9,6 +9,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from copy import copy
+from subprocess import run
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,55 @@ def test_nothing_is_left_of_a_call() -> None:
             executable(y)
     after = counts()
     assert all(abs(now - then) < 500 for now, then in zip(after, before, strict=True)), (before, after)
+
+
+NESTED = """
+import sys, threading
+import numpy as np
+import xhlo
+
+class Pair(tuple):
+    depth = 0
+
+    def __new__(cls, items):
+        if cls.depth:
+            cls.depth -= 1
+            executable(x)
+        return super().__new__(cls, items)
+
+class Tree:
+    num_leaves = 2
+
+    def flatten_up_to(self, tree):
+        return list(tree)
+
+    def unflatten(self, leaves):
+        return Pair(leaves)
+
+executable, x = xhlo.compile(sys.stdin.read(), out_tree=Tree()), np.eye(7, 7600, dtype=np.float32)
+assert 30000 < executable.facts.arena_bytes and type(executable(x)) is Pair and executable._direct is not None
+threading.stack_size(1 << 20)
+Pair.depth = 60
+thread = threading.Thread(target=executable, args=(x,))
+thread.start()
+thread.join()
+assert Pair.depth == 0
+"""
+
+
+def test_arenas_of_calls_in_calls_are_not_all_on_the_stack() -> None:
+    """The memory of a program is free when the value is made of its results, which may run programs in turn."""
+    less_the_maximum = """
+        func.func @main(%x: tensor<7x7600xf32>) -> (tensor<7x7600xf32>, tensor<f32>) {
+          %0 = hlo.constant dense<0xFF800000> : tensor<f32>
+          %1 = hlo.reduce(%x init: %0) applies hlo.maximum across dimensions = [0]
+            : (tensor<7x7600xf32>, tensor<f32>) -> tensor<7600xf32>
+          %2 = hlo.broadcast_in_dim %1, dims = [1] : (tensor<7600xf32>) -> tensor<7x7600xf32>
+          %3 = hlo.subtract %x, %2 : tensor<7x7600xf32>
+          return %3, %0 : tensor<7x7600xf32>, tensor<f32>
+        }"""
+    done = run([sys.executable, "-c", NESTED], input=less_the_maximum, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_method_looks_like_the_one_that_python_defines() -> None:

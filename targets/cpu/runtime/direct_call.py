@@ -459,6 +459,8 @@ filling:
 full:
   br i1 %as.they.are, label %end, label %finishing
 finishing:
+  ; What makes the value may call programs too, whose arenas follow on this stack.
+  call void @llvm.stackrestore.p0(ptr %saved)
   %finished = call ptr @PyObject_CallOneArg(ptr %finish, ptr %tuple)
   call void @Py_DecRef(ptr %tuple)
   br label %end
