@@ -143,4 +143,4 @@ def add_chunks(
         body=body,
     )
     zero = builder.scalar(scalar_attr(0, element)) if overwrite else None
-    emit_reduction(builder, nest, (zero,))
+    emit_reduction(builder, nest, (zero,), of_parts=True)

@@ -61,6 +61,9 @@ MAX_UNROLLED = 12
 FETCHED_ROW, FETCHED = 1024, 12 * CPU.l2_bytes
 """Bytes of a row, and of all rows, from which processors fetch ahead of one that is read by itself."""
 
+CALL_WORTH = 4096
+"""Elements from which a call in a loop does not count."""
+
 LONG_CHOICE = 16
 """Elements from which a row that chooses is reduced in vectors."""
 
@@ -148,6 +151,8 @@ class ReductionEmitter:
         """The nest of the elements of a reduction that chooses, and how its partial results are combined."""
         self.whole: int | None = None
         """A reduced loop whose ranges are all a multiple of PASS_ROWS long."""
+        self.of_parts = False
+        """Whether partial results are reduced, by a function for all programs."""
 
     @property
     def _chooses_rows(self) -> bool:
@@ -206,6 +211,8 @@ class ReductionEmitter:
         if self.separated is not None and self._chooses_rows:
             nest = replace(nest, body=self.separated[0].body)
         emitter = NestEmitter(self.builder, nest, self.roots)
+        if self.of_parts and not self.plan.in_registers and self._emit_combined_rows(emitter, inits, bounds):
+            return
         emitter.make_views()
         for loop, index in enumerate(bound):
             emitter.indices[loop] = index
@@ -298,6 +305,20 @@ class ReductionEmitter:
                 with self.builder.loop(lower, upper, step=TILE) as index:
                     end = self.builder.min(index + TILE, upper)
                     self._emit_tile(emitter, column, index, end, inits, bounds)
+
+    def _emit_combined_rows(self, emitter: NestEmitter, inits: Inits, bounds: Bounds) -> bool:
+        """Combine rows by a function that programs share; return whether the nest combines rows."""
+        nest, combiners, kept, reduced = emitter.nest, self.plan.combiners, self.plan.kept, self.plan.reduced
+        if combiners is None or len(reduced) != 1 or not kept:
+            return False
+        if len(kept) > 1 and nest.size_of([*reduced, kept[-1]]) < CALL_WORTH:
+            return False
+        from .combining import combined_rows_of, emit_combined_rows  # few first programs need it
+
+        found = combined_rows_of(self.builder, nest, (kept, reduced), combiners, self.roots)
+        if found is not None:
+            emit_combined_rows(emitter, found, combiners, inits, bounds)
+        return found is not None
 
     def _emit_tile(
         self, emitter: NestEmitter, column: int, lower: Index, upper: Index, inits: Inits, bounds: Bounds
@@ -404,25 +425,8 @@ class ReductionEmitter:
         assert plan.combiners is not None, "rows are combined by known operations"
         then = combination_of_rows(plan.nest, plan.kept, plan.combiners, scratch, rows)
         second = ReductionEmitter(builder, plan_reduction(then), self.inits, self.roots)
-        if second.adds_rows():
-            from .combining import Rows, combine_rows  # few first programs need it
-
-            size = plan.nest.size_of(plan.kept)
-            for k, combiner in enumerate(plan.combiners):
-                output = replace(second.plan.nest.outputs[k], root=self._root(plan.nest.outputs[k]))
-                combine_rows(builder, combiner, Rows(scratch[k], rows, size), output, self.inits[k])
-        else:
-            second.emit((), may_split=False)
-
-    def _root(self, access: Access) -> SSAValue:
-        return self.roots.get(access.root, access.root)
-
-    def adds_rows(self) -> bool:
-        """Whether one task combines rows of neighbouring elements into neighbouring outputs."""
-        plan = self.plan
-        if plan.in_registers or len(plan.kept) != 1 or task_count(plan.work, plan.work, plan.work) != 1:
-            return False
-        return all(access.strides[plan.kept[0]] == 1 for access in plan.nest.outputs)
+        second.of_parts = True
+        second.emit((), may_split=False)
 
     def _choose_from_chunks(self, scratch: list[SSAValue], chunks: int, row: int, strides: list[int]) -> None:
         """Combine the chunks' results, in order."""
@@ -464,15 +468,21 @@ def emit_reduction(
     inits: Inits,
     roots: Mapping[SSAValue, SSAValue] | None = None,
     bound: Sequence[Index] = (),
+    of_parts: bool = False,
 ) -> None:
-    """Emit a reduction nest; `inits` as in `Inits`, `bound` holds the indices of its bound loops."""
+    """
+    Emit a reduction nest; `inits` as in `Inits`, `bound` holds the indices of its bound loops. `of_parts`: it reduces
+    partial results.
+    """
     if 0 in nest.sizes:
         return
     plan, roots = plan_reduction(nest), roots or {}
     alone = not bound and builder.parallel_body is None
     wide = wide_rows_of(plan.nest, plan.kept, plan.reduced) if alone and plan.combiners else None
     if wide is None or plan.combiners is None:
-        ReductionEmitter(builder, plan, inits, roots).emit(bound)
+        emitter = ReductionEmitter(builder, plan, inits, roots)
+        emitter.of_parts = of_parts
+        emitter.emit(bound)
         return
     scratch = wide.scratch(builder)
     emit_reduction(builder, wide.reduce_wide(scratch), [c.neutral(builder) for c in plan.combiners], roots)

@@ -60,6 +60,19 @@ def test_a_product_is_all_start() -> None:
     assert "define void @xhlo_entry(" in units.texts[0]
 
 
+@pytest.mark.parametrize("columns", [3, 50, 256])
+def test_the_chunks_of_a_long_product_are_added_by_a_function_for_all_programs(columns: int) -> None:
+    text = f"""func.func @main(%a: tensor<6001x{columns}xf64>) -> tensor<{columns}x{columns}xf64> {{
+      %0 = hlo.dot_general %a, %a, contracting_dims = [0] x [0]
+        : (tensor<6001x{columns}xf64>, tensor<6001x{columns}xf64>) -> tensor<{columns}x{columns}xf64>
+      return %0 : tensor<{columns}x{columns}xf64>
+    }}"""
+    if columns >= 50:
+        assert units_of(text).starting == (True,)
+    a = np.random.default_rng(0).standard_normal((6001, columns))
+    np.testing.assert_allclose(xhlo.compile(text)(a), a.T @ a, rtol=1e-9, atol=1e-9)
+
+
 def test_a_constant_that_is_passed_on_is_no_work() -> None:
     """The last pass of an inverse transform takes the factor by which it multiplies."""
     fft = """func.func @main(%a: tensor<128x256xcomplex<f32>>) -> tensor<128x256xcomplex<f32>> {

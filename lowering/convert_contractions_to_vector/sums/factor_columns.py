@@ -137,7 +137,8 @@ class ColumnSums:
             outputs=(replace(output, strides=(1, 0)),),
             body=body,
         )
-        emit_reduction(self.builder, nest, (self.builder.scalar(scalar_attr(0, element)),))
+        zero = self.builder.scalar(scalar_attr(0, element))
+        emit_reduction(self.builder, nest, (zero,), of_parts=True)
 
 
 @writes(3)

@@ -11,7 +11,7 @@
 // CHECK:           arith.addf
 // CHECK:         scf.reduce
 // CHECK-NOT:     memref.load %[[C]]
-// CHECK:         func.call @means_combine(%[[P]], %[[S]],
+// CHECK:         func.call @means_combine(%[[P]], %{{.*}}, %[[S]],
 // CHECK-NOT:     linalg
 // CHECK:         func.return
 func.func private @means(%x: memref<512x128xf32>, %w: memref<128x64xf32>, %c: memref<512x64xf32>, %s: memref<64xf32>) attributes {hlo.kernel = "dot"} {

@@ -15,8 +15,8 @@
 // CHECK:             scf.for
 // CHECK-COUNT-4:       arith.addf
 // CHECK-NOT:       scf.for
-// CHECK:         func.call @columns_combine(%[[ROWS]], %o, %{{.*}}, %[[SIZE]], %[[COUNT]], %zero)
-// CHECK:       func.func private @columns_combine(%[[A:.*]]: memref<4864xf32>, %[[O:.*]]: memref<128xf32>, %{{.*}}: index, %[[S:.*]]: index, %[[N:.*]]: index, %[[INIT:.*]]: f32) attributes {xhlo.shared, xhlo.written = array<i64: 1>}
+// CHECK:         func.call @columns_combine(%[[ROWS]], %{{.*}}, %o, %{{.*}}, %[[SIZE]], %[[SIZE]], %[[COUNT]], %zero)
+// CHECK:       func.func private @columns_combine(%[[A:.*]]: memref<4864xf32>, %{{.*}}: index, %[[O:.*]]: memref<128xf32>, %{{.*}}: index, %{{.*}}: index, %[[S:.*]]: index, %[[N:.*]]: index, %[[INIT:.*]]: f32) attributes {xhlo.shared, xhlo.written = array<i64: 2>}
 // CHECK:         scf.for %{{.*}} = %{{.*}} to %[[S]]
 // CHECK:           memref.store %[[INIT]]
 // CHECK:           scf.for
@@ -53,6 +53,31 @@ func.func private @odd(%a: memref<6273x128xi32>, %o: memref<128xi32>) attributes
   ^bb(%x: i32, %z: i32):
     %s = arith.maxsi %z, %x : i32
     linalg.yield %s : i32
+  }
+  func.return
+}
+
+// -----
+
+// Long rows of partial results: each task combines some columns by the same function, from where these begin.
+// CHECK-LABEL: func.func private @wide
+// CHECK-DAG:     %[[PART:.*]] = arith.constant 256 : index
+// CHECK-DAG:     %[[WHOLE:.*]] = arith.constant 1024 : index
+// CHECK:         %[[ROWS:.*]] = memref.alloc() : memref<65536xf32>
+// CHECK:         "scf.parallel"
+// CHECK:         "scf.parallel"
+// CHECK:         ^{{.*}}(%[[TASK:.*]]: index):
+// CHECK:           %[[FIRST:.*]] = arith.muli %[[TASK]], %[[PART]]
+// CHECK:           func.call @wide_combine(%[[ROWS]], %[[FIRST]], %o, %[[FIRST]], %[[WHOLE]], %{{.*}}, %{{.*}}, %zero)
+// CHECK-NOT:     scf.for
+// CHECK:       func.func private @wide_combine
+func.func private @wide(%a: memref<2048x1024xf32>, %o: memref<1024xf32>) attributes {hlo.kernel = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<1024xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%a : memref<2048x1024xf32>) outs(%o : memref<1024xf32>) {
+  ^bb(%x: f32, %z: f32):
+    %s = arith.addf %z, %x fastmath<reassoc> : f32
+    linalg.yield %s : f32
   }
   func.return
 }
