@@ -25,6 +25,9 @@ from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder
 from ..loop_nests.nest import Access, Nest
 
+CALL_WORTH = 4096
+"""Elements from which a call in a loop does not count."""
+
 
 @dataclass(frozen=True)
 class _Facts:
@@ -55,9 +58,13 @@ def combined_rows_of(
     roots: Mapping[SSAValue, SSAValue],
 ) -> CombinedRows | None:
     """
-    The rows that a canonical nest of a kernel combines; None if it computes their elements, if these are apart, or if
-    buffers may be one. `loops`: those that are kept, that over columns last, and the one that reduces.
+    The rows that a canonical nest of a kernel combines; None if it computes their elements, if these are apart, if
+    buffers may be one, or if a call for each of several matrices would count. `loops`: those that are kept, that over
+    columns last, and those that reduce.
     """
+    kept, reduced = loops
+    if not kept or len(reduced) != 1 or (len(kept) > 1 and nest.size_of([*reduced, kept[-1]]) < CALL_WORTH):
+        return None
     (*outer, column), (row,) = loops
     kernel, body = builder.top.parent_op(), nest.body
     if body is None or nest.bound or not isinstance(kernel, func.FuncOp) or not is_kernel(kernel):

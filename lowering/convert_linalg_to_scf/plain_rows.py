@@ -129,6 +129,29 @@ def emit_plain_rows(emitter: NestEmitter, found: PlainRows, bounds: Bounds) -> N
             fill_rows(builder, kernel, value, numbers)
 
 
+def fill_columns(
+    emitter: NestEmitter, column: int, columns: tuple[Index, Index], values: Sequence[SSAValue | None]
+) -> bool:
+    """
+    Fill columns of the outputs with the values that are not None, where the other loops that move an output are bound;
+    return whether all outputs are of a kernel, contiguous, and of types that it may pass.
+    """
+    kernel, outputs, (lower, upper) = emitter.builder.top.parent_op(), emitter.nest.outputs, columns
+    types = [buffer_of(output.root).element_type for output in outputs]
+    if not isinstance(kernel, func.FuncOp) or not is_kernel(kernel) or any(x.strides[column] != 1 for x in outputs):
+        return False
+    if any(isinstance(type_, BFloat16Type) or not can_transpose(type_) for type_ in types):
+        return False
+    for output, value in zip(outputs, values, strict=True):
+        if value is not None:
+            with emitter.scope():
+                emitter.indices[column] = lower
+                begin = emitter.offset(output)
+            buffer = emitter.roots.get(output.root, output.root)
+            fill_rows(emitter.builder, kernel, value, (buffer, begin, 0, 1, upper - lower))
+    return True
+
+
 @writes(0)
 def _emit_vectors(builder: LoopBuilder, parameters: Sequence[SSAValue], vector_bits: int) -> None:
     # Most programs copy no such rows, and need no vector dialect.

@@ -61,8 +61,8 @@ MAX_UNROLLED = 12
 FETCHED_ROW, FETCHED = 1024, 12 * CPU.l2_bytes
 """Bytes of a row, and of all rows, from which processors fetch ahead of one that is read by itself."""
 
-CALL_WORTH = 4096
-"""Elements from which a call in a loop does not count."""
+FILLED, FILLED_WORK = 512, 1 << 17
+"""Columns, and elements that are reduced to them, from which a call that fills them does not count."""
 
 LONG_CHOICE = 16
 """Elements from which a row that chooses is reduced in vectors."""
@@ -142,7 +142,14 @@ def plan_reduction(nest: Nest) -> ReductionPlan:
 class ReductionEmitter:
     """Emits one planned reduction."""
 
-    def __init__(self, builder: LoopBuilder, plan: ReductionPlan, inits: Inits, roots: Mapping[SSAValue, SSAValue]):
+    def __init__(
+        self,
+        builder: LoopBuilder,
+        plan: ReductionPlan,
+        inits: Inits,
+        roots: Mapping[SSAValue, SSAValue],
+        of_parts: bool = False,  # whether partial results are reduced, by a function for all programs
+    ):
         self.builder = builder
         self.plan = plan
         self.inits = inits
@@ -151,8 +158,7 @@ class ReductionEmitter:
         """The nest of the elements of a reduction that chooses, and how its partial results are combined."""
         self.whole: int | None = None
         """A reduced loop whose ranges are all a multiple of PASS_ROWS long."""
-        self.of_parts = False
-        """Whether partial results are reduced, by a function for all programs."""
+        self.of_parts = of_parts
 
     @property
     def _chooses_rows(self) -> bool:
@@ -308,14 +314,12 @@ class ReductionEmitter:
 
     def _emit_combined_rows(self, emitter: NestEmitter, inits: Inits, bounds: Bounds) -> bool:
         """Combine rows by a function that programs share; return whether the nest combines rows."""
-        nest, combiners, kept, reduced = emitter.nest, self.plan.combiners, self.plan.kept, self.plan.reduced
-        if combiners is None or len(reduced) != 1 or not kept:
-            return False
-        if len(kept) > 1 and nest.size_of([*reduced, kept[-1]]) < CALL_WORTH:
+        combiners, loops = self.plan.combiners, (self.plan.kept, self.plan.reduced)
+        if combiners is None:
             return False
         from .combining import combined_rows_of, emit_combined_rows  # few first programs need it
 
-        found = combined_rows_of(self.builder, nest, (kept, reduced), combiners, self.roots)
+        found = combined_rows_of(self.builder, emitter.nest, loops, combiners, self.roots)
         if found is not None:
             emit_combined_rows(emitter, found, combiners, inits, bounds)
         return found is not None
@@ -325,7 +329,7 @@ class ReductionEmitter:
     ) -> None:
         """Accumulate every reduced element into the columns [lower, upper)."""
         tile = {column: (lower, upper)}
-        if any(init is not None for init in inits):
+        if any(init is not None for init in inits) and not self._fill(emitter, column, tile, inits):
             with emitter.scope():
                 # No input is needed here: bind without loading.
                 emitter.hoistable, saved = [False] * len(emitter.hoistable), emitter.hoistable
@@ -340,6 +344,15 @@ class ReductionEmitter:
             with emitter.loops([*self.plan.reduced, column], {**bounds, **tile}):
                 for k, value in enumerate(emitter.body()):
                     emitter.store_output(k, value)
+
+    def _fill(self, emitter: NestEmitter, column: int, tile: Bounds, inits: Inits) -> bool:
+        """Fill many columns by a function that programs share; return whether it may."""
+        nest = emitter.nest
+        if nest.bound or nest.sizes[column] < FILLED or nest.size_of([*self.plan.reduced, column]) < FILLED_WORK:
+            return False
+        from .plain_rows import fill_columns  # few first programs need it
+
+        return fill_columns(emitter, column, tile[column], inits)
 
     def _is_small(self) -> bool:
         body = self.plan.nest.body
@@ -424,8 +437,7 @@ class ReductionEmitter:
         plan, builder = self.plan, self.builder
         assert plan.combiners is not None, "rows are combined by known operations"
         then = combination_of_rows(plan.nest, plan.kept, plan.combiners, scratch, rows)
-        second = ReductionEmitter(builder, plan_reduction(then), self.inits, self.roots)
-        second.of_parts = True
+        second = ReductionEmitter(builder, plan_reduction(then), self.inits, self.roots, of_parts=True)
         second.emit((), may_split=False)
 
     def _choose_from_chunks(self, scratch: list[SSAValue], chunks: int, row: int, strides: list[int]) -> None:
@@ -470,19 +482,14 @@ def emit_reduction(
     bound: Sequence[Index] = (),
     of_parts: bool = False,
 ) -> None:
-    """
-    Emit a reduction nest; `inits` as in `Inits`, `bound` holds the indices of its bound loops. `of_parts`: it reduces
-    partial results.
-    """
+    """Emit a reduction nest, of partial results or not; `inits` as in `Inits`, `bound`: indices of its bound loops."""
     if 0 in nest.sizes:
         return
     plan, roots = plan_reduction(nest), roots or {}
     alone = not bound and builder.parallel_body is None
     wide = wide_rows_of(plan.nest, plan.kept, plan.reduced) if alone and plan.combiners else None
     if wide is None or plan.combiners is None:
-        emitter = ReductionEmitter(builder, plan, inits, roots)
-        emitter.of_parts = of_parts
-        emitter.emit(bound)
+        ReductionEmitter(builder, plan, inits, roots, of_parts).emit(bound)
         return
     scratch = wide.scratch(builder)
     emit_reduction(builder, wide.reduce_wide(scratch), [c.neutral(builder) for c in plan.combiners], roots)

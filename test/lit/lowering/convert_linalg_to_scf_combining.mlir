@@ -59,18 +59,20 @@ func.func private @odd(%a: memref<6273x128xi32>, %o: memref<128xi32>) attributes
 
 // -----
 
-// Long rows of partial results: each task combines some columns by the same function, from where these begin.
+// Long rows of partial results: each task combines some columns by the same function, from where these begin. The rows
+// are filled by a function, too.
 // CHECK-LABEL: func.func private @wide
 // CHECK-DAG:     %[[PART:.*]] = arith.constant 256 : index
 // CHECK-DAG:     %[[WHOLE:.*]] = arith.constant 1024 : index
 // CHECK:         %[[ROWS:.*]] = memref.alloc() : memref<65536xf32>
 // CHECK:         "scf.parallel"
+// CHECK:           func.call @wide_fill(%[[ROWS]], %{{.*}}, %{{.*}}, %{{.*}}, %[[WHOLE]], %{{.*}})
 // CHECK:         "scf.parallel"
 // CHECK:         ^{{.*}}(%[[TASK:.*]]: index):
 // CHECK:           %[[FIRST:.*]] = arith.muli %[[TASK]], %[[PART]]
 // CHECK:           func.call @wide_combine(%[[ROWS]], %[[FIRST]], %o, %[[FIRST]], %[[WHOLE]], %{{.*}}, %{{.*}}, %zero)
 // CHECK-NOT:     scf.for
-// CHECK:       func.func private @wide_combine
+// CHECK:         func.return
 func.func private @wide(%a: memref<2048x1024xf32>, %o: memref<1024xf32>) attributes {hlo.kernel = "reduce"} {
   %zero = arith.constant 0.0 : f32
   linalg.fill ins(%zero : f32) outs(%o : memref<1024xf32>)
