@@ -9,7 +9,6 @@ from xdsl.ir import SSAValue
 from ...dialects.support.kernel import CONTRACTION, Kernel, kernels_of
 from ...dialects.support.views import root_buffer
 from ...hlo_dialect.types import is_splat
-from .kernel_calls import arguments_of
 
 
 def mark_constant_parameters(module: ModuleOp) -> None:
@@ -22,6 +21,8 @@ def mark_constant_parameters(module: ModuleOp) -> None:
     whole = {op.sym_name.data for op in module.body.block.ops if isinstance(op, memref.GlobalOp) and _is_whole(op)}
     if not kernels or not whole:
         return
+    from .kernel_calls import arguments_of  # few programs have such constants
+
     calls = arguments_of(kernels, module)
     for name, kernel in kernels.items():
         columns = zip(*calls.get(name, ()), strict=True)

@@ -9,14 +9,13 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
 
 from ...dialects.support.donation import UNTOUCHED
-from ...dialects.support.kernel import DONATED, entry_name, is_kernel, kernels_of
+from ...dialects.support.kernel import DONATED, Kernel, entry_name, is_kernel, kernels_of
 from ...hlo_dialect.donation import placed_donations
 from ...hlo_dialect.hlo_pass import HloPass
 from .constant_parameters import mark_constant_parameters
 from .host import ConstantPool, HostBufferizer
 from .in_place import KernelFacts
 from .kernel import KernelBufferizer
-from .unchanged_parts import erase_unchanged_parts
 
 
 @dataclass(frozen=True)
@@ -58,5 +57,8 @@ class BufferizePass(HloPass):
                 places = HostBufferizer(function, constants, kernels, placed_donations(function)).run()
                 if any(place != UNTOUCHED for place in places):
                     module.attributes[DONATED] = DenseArrayBase.from_list(i64, places)
-        erase_unchanged_parts(module)
+        if joining := [op for op in kernels_of(module) if Kernel(op).kind == "concatenate" and Kernel(op).shared]:
+            from .unchanged_parts import erase_unchanged_parts  # few programs have such kernels
+
+            erase_unchanged_parts(module, joining)
         mark_constant_parameters(module)

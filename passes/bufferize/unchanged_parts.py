@@ -15,15 +15,12 @@ from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ...dialects.support.editing import erase_op
-from ...dialects.support.kernel import Kernel, kernels_of
 from ...lowering.loop_nests.index_maps import without_part
 from .kernel_calls import arguments_of
 
 
-def erase_unchanged_parts(module: ModuleOp) -> None:
-    """Erase the copies of kernels whose source and target are the same elements in every call."""
-    found = [(op, Kernel(op)) for op in kernels_of(module)]
-    functions = [op for op, kernel in found if kernel.kind == "concatenate" and kernel.shared]
+def erase_unchanged_parts(module: ModuleOp, functions: Sequence[func.FuncOp]) -> None:
+    """Erase the copies of these kernels whose source and target are the same elements in every call."""
     calls = arguments_of({function.sym_name.data for function in functions}, module)
     for function in functions:
         if given := calls.get(function.sym_name.data):

@@ -19,6 +19,7 @@ from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp, ReturnOp, WhileOp
 from ...hlo_dialect.ops.creation import ConstantOp, is_splat_op
 from ...hlo_dialect.ops.fusion import FusionKind, FusionOp
+from ...hlo_dialect.ops.slicing import ConcatenateOp
 from ...hlo_dialect.types import i64
 from .clusters import MAX_LOOP_OPS
 from .decisions import Decision
@@ -29,7 +30,6 @@ from .graph import bytes_of
 from .images import fuse_images
 from .padding import fuse_padding
 from .plan import Step, plan_block
-from .rolls import gather_rolled_rows
 from .row_views import fuse_row_views
 
 if TYPE_CHECKING:
@@ -118,7 +118,9 @@ class FuseHloPass(HloPass):
                 block = pending.pop(0)
                 sink_constants(block)
                 prepare_loops(block)
-                if self.strategy == "default":
+                if self.strategy == "default" and any(isinstance(op, ConcatenateOp) for op in block.ops):
+                    from .rolls import gather_rolled_rows  # few programs concatenate
+
                     gather_rolled_rows(block)
                 plan = plan_block(block, self.strategy, self.row_products, self.epilogues == "all", self.most_ops)
                 if plan.unknown:
