@@ -37,8 +37,8 @@ from .runtime.direct_call import (
     SIZES,
 )
 
-MOST_ON_STACK = 32 << 10
-"""The largest arena in bytes that lies on the stack of the thread that calls."""
+MOST_ON_STACK = 16 << 10
+"""The largest arena in bytes on the stack of the thread that calls: half of the smallest stack that Python gives one."""
 
 _FASTCALL, _KEYWORDS = 0x80, 0x02
 """METH_FASTCALL: the function takes an array of arguments and their number; METH_KEYWORDS: and names of the last."""

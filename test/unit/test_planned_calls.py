@@ -159,10 +159,10 @@ class Tree:
     def unflatten(self, leaves):
         return Pair(leaves)
 
-executable, x = xhlo.compile(sys.stdin.read(), out_tree=Tree()), np.eye(7, 7600, dtype=np.float32)
-assert 30000 < executable.facts.arena_bytes and type(executable(x)) is Pair and executable._direct is not None
+executable, x = xhlo.compile(sys.stdin.read(), out_tree=Tree()), np.eye(7, 4000, dtype=np.float32)
+assert 15000 < executable.facts.arena_bytes and type(executable(x)) is Pair and executable._direct is not None
 threading.stack_size(1 << 20)
-Pair.depth = 60
+Pair.depth = 120
 thread = threading.Thread(target=executable, args=(x,))
 thread.start()
 thread.join()
@@ -173,13 +173,13 @@ assert Pair.depth == 0
 def test_arenas_of_calls_in_calls_are_not_all_on_the_stack() -> None:
     """The memory of a program is free when the value is made of its results, which may run programs in turn."""
     less_the_maximum = """
-        func.func @main(%x: tensor<7x7600xf32>) -> (tensor<7x7600xf32>, tensor<f32>) {
+        func.func @main(%x: tensor<7x4000xf32>) -> (tensor<7x4000xf32>, tensor<f32>) {
           %0 = hlo.constant dense<0xFF800000> : tensor<f32>
           %1 = hlo.reduce(%x init: %0) applies hlo.maximum across dimensions = [0]
-            : (tensor<7x7600xf32>, tensor<f32>) -> tensor<7600xf32>
-          %2 = hlo.broadcast_in_dim %1, dims = [1] : (tensor<7600xf32>) -> tensor<7x7600xf32>
-          %3 = hlo.subtract %x, %2 : tensor<7x7600xf32>
-          return %3, %0 : tensor<7x7600xf32>, tensor<f32>
+            : (tensor<7x4000xf32>, tensor<f32>) -> tensor<4000xf32>
+          %2 = hlo.broadcast_in_dim %1, dims = [1] : (tensor<4000xf32>) -> tensor<7x4000xf32>
+          %3 = hlo.subtract %x, %2 : tensor<7x4000xf32>
+          return %3, %0 : tensor<7x4000xf32>, tensor<f32>
         }"""
     done = run([sys.executable, "-c", NESTED], input=less_the_maximum, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
