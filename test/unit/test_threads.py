@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -170,6 +171,54 @@ def test_a_child_of_a_fork_has_its_own_workers(code: jit.LoadedCode, on_threads:
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
     run(code, "meet", np.zeros(4, np.float32), 2)
+
+
+ON_THE_WAY = """
+@moving = internal global i64 0
+@awaited = internal global i64 -1
+define internal i32 @processor() {
+  ret i32 0
+}
+define internal i1 @is.on(i32 %processor) {
+  ret i1 true
+}
+; Note how many workers the loop waits for.
+define internal void @leave.processor(i32 %processor) {
+  %job = load ptr, ptr @jobs
+  %active.at = getelementptr %job, ptr %job, i64 0, i32 7
+  %active = load i64, ptr %active.at
+  store i64 %active, ptr @awaited
+  store atomic i64 1, ptr @moving seq_cst, align 8
+  ret void
+}
+define void @until_a_worker_moves(ptr %counts, i64 %lo, i64 %hi) {
+entry:
+  br label %wait
+wait:
+  %moving = load atomic i64, ptr @moving seq_cst, align 8
+  %yet = icmp eq i64 %moving, 1
+  br i1 %yet, label %done, label %wait
+done:
+  ret void
+}
+define i64 @moved_awaited() {
+  call void @moved_parallel_for(ptr @until_a_worker_moves, ptr null, i64 2)
+  %awaited = load i64, ptr @awaited
+  ret i64 %awaited
+}
+"""
+
+
+def test_nobody_waits_for_a_worker_that_moves_to_another_processor() -> None:
+    """A pool of the test's own, whose workers always wake on the processor of their caller."""
+    runtime = runtime_ir(llvm.get_process_triple()).replace("@xhlo_", "@moved_")
+    for name in ("i32 @processor()", "i1 @is.on(i32 %processor)", "void @leave.processor(i32 %processor)"):
+        runtime, count = re.subn(rf"define internal {re.escape(name)} #0 {{.*?\n}}\n", "", runtime, flags=re.DOTALL)
+        assert count == 1
+    own = jit.load(runtime + ON_THE_WAY, ("moved_start_threads", "moved_awaited"))
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(own))  # its worker never ends
+    assert ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_int64)(own.address("moved_start_threads"))(2)
+    assert ctypes.CFUNCTYPE(ctypes.c_int64)(own.address("moved_awaited"))() == 0
 
 
 @pytest.mark.skipif(not IS_X86, reason="the test sets x86's mode")

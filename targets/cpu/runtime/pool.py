@@ -245,6 +245,7 @@ entry:
   br label %look
 ; Here the lock is held.
 look:
+  %may.move = phi i1 [ true, %entry ], [ false, %move ], [ true, %join ], [ true, %wake ], [ true, %check ]
   %first = load ptr, ptr @jobs
   br label %scan
 scan:
@@ -255,11 +256,24 @@ ask:
   %seats.at = getelementptr %job, ptr %job, i64 0, i32 5
   %seats = load i64, ptr %seats.at
   %free = icmp sgt i64 %seats, 0
-  br i1 %free, label %join, label %full
+  br i1 %free, label %place, label %full
 full:
   %after.at = getelementptr %job, ptr %job, i64 0, i32 8
   %after = load ptr, ptr %after.at
   br label %scan
+; The system may wake a worker where its caller runs, and let the two share a processor for a long time. On another
+; processor it may have to wait for its turn, so it moves before it joins: nobody waits for a worker on its way.
+place:
+  %processor.at = getelementptr %job, ptr %job, i64 0, i32 10
+  %processor = load i32, ptr %processor.at
+  %is.callers = call i1 @is.on(i32 %processor)
+  %go = and i1 %is.callers, %may.move
+  br i1 %go, label %move, label %join
+move:
+  call void @release()
+  call void @leave.processor(i32 %processor)
+  call void @acquire()
+  br label %look
 join:
   %seats.left = sub i64 %seats, 1
   store i64 %seats.left, ptr %seats.at
@@ -275,10 +289,6 @@ join:
   %mode.at = getelementptr %job, ptr %job, i64 0, i32 9
   %mode = load i32, ptr %mode.at
   call void @xhlo_set_arithmetic_mode(i32 %mode)
-  ; The system may wake a worker where its caller runs, and let the two share a processor for a long time.
-  %processor.at = getelementptr %job, ptr %job, i64 0, i32 10
-  %processor = load i32, ptr %processor.at
-  call void @leave.processor(i32 %processor)
   call void @run.shares(ptr %job, i64 %me)
   call void @acquire()
   ; All chunks are taken, so nobody needs to join any more. After `active` is 0 and the lock free the job is gone.

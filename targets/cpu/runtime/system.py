@@ -137,14 +137,17 @@ define internal i32 @processor() #0 {
   ret i32 %1
 }
 
-; Move this thread to another of its processors if it runs on this one: without the processor in its set it is moved at
-; once, and with the whole set again it may go anywhere later.
-define internal void @leave.processor(i32 %processor) #0 {
+define internal i1 @is.on(i32 %processor) #0 {
   %here = call i32 @sched_getcpu()
-  %same = icmp eq i32 %here, %processor
+  %1 = icmp eq i32 %here, %processor
+  ret i1 %1
+}
+
+; Move this thread to another of its processors: without this processor in its set it is moved at once, and with the
+; whole set again it may go anywhere later.
+define internal void @leave.processor(i32 %processor) #0 {
   %possible = icmp ult i32 %processor, 1024
-  %go = and i1 %same, %possible
-  br i1 %go, label %ask, label %done
+  br i1 %possible, label %ask, label %done
 ask:
   %all = alloca [128 x i8], align 16
   %others = alloca [128 x i8], align 16
@@ -178,6 +181,10 @@ done:
 _NO_PROCESSORS = """
 define internal i32 @processor() #0 {
   ret i32 -1
+}
+
+define internal i1 @is.on(i32 %processor) #0 {
+  ret i1 false
 }
 
 define internal void @leave.processor(i32 %processor) #0 {
