@@ -118,7 +118,8 @@ def _taken(op: Operation, dim: int, source: _Source, rows: np.ndarray, made: dic
     These rows of a tensor along dimension `dim`, before `op`; `made` has the constants of the block by their content.
     """
     shape, memory = shape_of(source.value), shape_of(source.memory)
-    first, count = int(rows[0]), len(rows)
+    count = len(rows)
+    first = int(rows[0]) if count else 0
     if np.array_equal(rows, np.arange(first, first + count)):
         x = Tensor(Builder.before(op), source.value)
         ranges = [(first, first + count) if at == dim else (0, size) for at, size in enumerate(shape)]

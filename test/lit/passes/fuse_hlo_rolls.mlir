@@ -78,3 +78,20 @@ func.func @others(%x: tensor<4x20xf32>, %y: tensor<4x20xf32>) -> (tensor<4x20xf3
   %9 = hlo.add %8, %x : tensor<4x20xf32>
   func.return %3, %5, %9 : tensor<4x20xf32>, tensor<4x20xf32>, tensor<4x20xf32>
 }
+
+// -----
+
+// A slice of no rows, which elements are computed of too, takes none of the tensor.
+
+// CHECK-LABEL: func.func @no_rows
+// CHECK:         hlo.slice %x{{.*}} [0:0, 0:20] : (tensor<4x20xf32>) -> tensor<0x20xf32>
+// CHECK:         hlo.gather
+func.func @no_rows(%x: tensor<4x20xf32>) -> (tensor<0x20xf32>, tensor<4x20xf32>) {
+  %0 = hlo.slice %x [2:4, 0:20] : (tensor<4x20xf32>) -> tensor<2x20xf32>
+  %1 = hlo.slice %x [0:2, 0:20] : (tensor<4x20xf32>) -> tensor<2x20xf32>
+  %2 = hlo.concatenate %0, %1, dim = 0 : (tensor<2x20xf32>, tensor<2x20xf32>) -> tensor<4x20xf32>
+  %3 = hlo.slice %2 [3:3, 0:20] : (tensor<4x20xf32>) -> tensor<0x20xf32>
+  %4 = hlo.negate %3 : tensor<0x20xf32>
+  %5 = hlo.add %2, %x : tensor<4x20xf32>
+  func.return %4, %5 : tensor<0x20xf32>, tensor<4x20xf32>
+}
