@@ -26,6 +26,8 @@ Shape = tuple[int, ...]
 
 SMALL_SLICE = 1 / 8
 """The part of a concatenation up to which a slice is taken of its parts."""
+MOST_PIECES = 128
+"""Pieces beyond those of one slice that the slices of a concatenation become: each is compiled."""
 LARGE_UPDATE = 1 / 2
 """The part of a tensor from which on an update is joined with the rest."""
 
@@ -162,7 +164,7 @@ def _slice_of_concatenation(inner: ConcatenateOp, op: SliceOp) -> Rewrite | None
     """
     The slice of a part, or slices of some, joined; if nothing needs the whole, or the slice is a small part of it.
 
-    Otherwise the parts would be computed for both.
+    Otherwise the parts would be computed for both. Many slices that each reach into many parts read the whole.
     """
     dim, shape = inner.dim, shape_of(op.results[0])
     small = math.prod(shape) <= SMALL_SLICE * math.prod(shape_of(inner.results[0]))
@@ -170,8 +172,11 @@ def _slice_of_concatenation(inner: ConcatenateOp, op: SliceOp) -> Rewrite | None
     several = op.steps[dim] == 1 and (small or _are_joined(inner, users))
     if not several and not all(_is_of_one_part(inner, user) for user in users):
         return None
+    parts = _parts_in(inner, op)
+    if len(parts) > 1 and len(parts) * (len(users) - 1) > MOST_PIECES:
+        return None
     builder, taken = Builder(), list[Tensor]()
-    for part, low, high in _parts_in(inner, op):
+    for part, low, high in parts:
         inside = tuple(high - low if d == dim and op.steps[dim] == 1 else n for d, n in enumerate(shape))
         starts = [low if d == dim else start for d, start in enumerate(op.starts)]
         taken.append(_box(Tensor(builder, part), starts, op.steps, inside))

@@ -209,3 +209,19 @@ def test_many_slices_of_a_chain_take_linear_time() -> None:
         return calls_to_simplify(f"func.func @main(%x: {whole}) -> ({types}) {{\n{lines}\n}}")
 
     assert work(800) < 6 * work(200)
+
+
+@pytest.mark.parametrize(("rows", "columns", "slices"), [(4, 8, 32), (8, 64, 64), (64, 8, 8)])
+def test_slices_across_joined_rows_become_few(rows: int, columns: int, slices: int) -> None:
+    """Each column of the whole has a piece of each row: many rows and columns are not cut into a slice for each element."""
+    row, whole = f"tensor<1x{columns}xf32>", f"tensor<{rows}x{columns}xf32>"
+    column = f"tensor<{rows}x1xf32>"
+    text = f"""func.func @main({", ".join(f"%x{i}: {row}" for i in range(rows))}) -> {whole} {{
+  %w = hlo.concatenate {", ".join(f"%x{i}" for i in range(rows))}, dim = 0 : ({", ".join([row] * rows)}) -> {whole}
+  {"".join(f"%{i} = hlo.slice %w [0:{rows}, {columns - 1 - i}:{columns - i}] : ({whole}) -> {column} " for i in range(columns))}
+  %r = hlo.concatenate {", ".join(f"%{i}" for i in range(columns))}, dim = 1 : ({", ".join([column] * columns)}) -> {whole}
+  return %r : {whole}
+}}"""
+    program = simplified(text)
+    assert program.count()["hlo.slice"] == slices
+    program.same_bits(*(np.arange(columns, dtype=np.float32)[None] + i for i in range(rows)))
