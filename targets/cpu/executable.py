@@ -183,12 +183,16 @@ class CpuExecutable(Executable, CalledDirectly):
             raise
 
     def compute(self, arguments: Sequence[Any], memory: Sequence[Array] | None) -> Sequence[Array]:
+        outputs: list[Array] = []
         if self._direct is not None and memory is None:
-            found = self._memory(())
-            if self._direct(*arguments, *found) is not None:
-                return found
+            outputs = self._memory(())  # such a program is given no arguments to write to
+            if self._direct(*arguments, *outputs) is not None:
+                return outputs
         arrays = [host_array(argument, i, self.facts.inputs[i]) for i, argument in enumerate(arguments)]
-        outputs = self._memory(arrays) if memory is None else self._memory_at(arrays, memory)
+        if memory is not None:
+            outputs = self._memory_at(arrays, memory)
+        elif not outputs:
+            outputs = self._memory(arrays)
         self._run([*map(address_of, arrays), *map(address_of, outputs)], (arrays, outputs))
         for index, place in enumerate(memory or ()):
             if outputs[index] is not place:

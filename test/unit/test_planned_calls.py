@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import pickle
 import sys
 import threading
 import weakref
@@ -72,6 +73,16 @@ def test_several_results_and_trees() -> None:
         a, b = call()
         assert (a.tolist(), b.tolist(), b.dtype) == ([3, 2, 1, 0], [1, 2], np.dtype(np.float64))
     assert type(pair(x)) is tuple and is_answered_by_machine_code(lambda: pair(x))
+
+
+def test_a_call_left_to_python_makes_memory_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    executable, made = doubled(6), list[int]()
+    make = CpuExecutable._memory  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(CpuExecutable, "_memory", lambda self, arrays: made.append(1) or make(self, arrays))
+    x = pickle.loads(pickle.dumps(X.reshape(-1)))  # with a type of elements of its own
+    for _ in range(2):
+        np.testing.assert_array_equal(executable(x), 2 * x)
+    assert len(made) == 2
 
 
 def test_numpy_without_its_table_of_functions(monkeypatch: pytest.MonkeyPatch) -> None:
