@@ -77,14 +77,29 @@ class ScatterLoops:
         return tuple(p.offset for p in self.places if p.offset is not None and p.component is None)
 
     @cached_property
+    def leading(self) -> list[int]:
+        """The first dimensions, if updates and outputs have them in common: one scatter for each of their indices."""
+        found: list[int] = []
+        for dim, place in enumerate(self.places):
+            if place.offset != dim or dim not in self.free:
+                break
+            found.append(dim)
+        return found
+
+    @cached_property
     def order(self) -> list[int]:
         """
         The loops, outermost first.
 
         Updates of one output element agree in the free dimensions, so those loops may be at any depth; the others keep
-        their order. Free ones are innermost, where they run along rows, or, if each index vector is read before its
-        window, where the window has them, so that the innermost loop runs along the window's rows.
+        their order. Leading ones are outermost, since their strides are the longest. Of the rest, free ones are
+        innermost, where they run along rows, or, if each index vector is read before its window, where the window has
+        them, so that the innermost loop runs along the window's rows.
         """
+        return self.leading + [dim for dim in self._inner_order if dim not in self.leading]
+
+    @cached_property
+    def _inner_order(self) -> list[int]:
         others = [dim for dim in range(len(self.updates)) if dim not in self.free]
         window = [dim for dim in self.dims.window if self.updates[dim] != 1]
         rest = [dim for dim in others if dim not in window]

@@ -21,6 +21,24 @@ func.func private @scatter(%x: memref<5x3xf32>, %i: memref<7x1xi32>, %u: memref<
   return
 }
 
+// Dimensions that come first in updates and outputs are outermost: the loop over the indices stays in one row.
+// CHECK-LABEL: @columns
+// CHECK:         scf.for %[[R:.*]] =
+// CHECK:           scf.for %[[B:.*]] =
+// CHECK:             %[[I:.*]] = memref.load %i[%[[B]], %{{.*}}]
+// CHECK:             scf.for %[[C:.*]] =
+// CHECK:               memref.load %x[%[[R]], %[[COLUMN:.*]], %[[C]]]
+// CHECK:               memref.load %u[%[[R]], %[[B]], %[[C]]]
+// CHECK:               memref.store %{{.*}}, %x[%[[R]], %[[COLUMN]], %[[C]]]
+func.func private @columns(%x: memref<5x9x3xf32>, %i: memref<7x1xi32>, %u: memref<5x7x3xf32>) attributes {hlo.kernel = "custom"} {
+  linalg_ext.scatter {batching = array<i64>, index_batching = array<i64>, index_map = array<i64: 1>, inserted = array<i64: 1>, is_unique = false, is_unsigned = false, vector_dim = 1 : i64, window = array<i64: 0, 2>} ins(%i, %u : memref<7x1xi32>, memref<5x7x3xf32>) outs(%x : memref<5x9x3xf32>) ({
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.addf %a, %b : f32
+    linalg.yield %m : f32
+  })
+  return
+}
+
 // The innermost loop runs along the rows of a window, also where the index moves it along them.
 // CHECK-LABEL: @window
 // CHECK:         memref.load %i[
