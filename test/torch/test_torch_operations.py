@@ -180,6 +180,25 @@ def test_elements_by_index() -> None:
     )  # fmt: skip
 
 
+def test_updates_between_other_dimensions() -> None:
+    """The indexed dimensions of `index_put` are first, last, in the middle, or apart."""
+    put = torch.ops.aten.index_put
+    x = torch.randn(3, 4, 5, 2)
+    i = torch.tensor([[0, -1, 2], [2, 0, 0]])
+    v = torch.randn(3, 2, 3, 2)
+    same_as_eager(
+        each(
+            lambda x, i, v: put(x, [None, i, i], v, True), lambda x, i, v: put(x, [None, i], v[:, :, :, None], True),
+            lambda x, i, v: put(x, [None, None, None, i - i], v[..., 0].sum(0), True), lambda x, i, v: put(x, [i], v[0, 0, 0], True),
+            lambda x, i, v: put(x, [None, i, None, i - i], v[0, :, :, :1, None], True),
+            lambda x, i, v: put(x, [None, i[0, 0], i[0, 1]], v[:, 0, 0], True), lambda x, i, v: put(x, [None, i[0, 0]], v[0, 0, 0], True),
+            lambda x, i, v: put(x.round().bfloat16(), [None, i, i], v.round().bfloat16(), True),
+            lambda x, i, v: put(x, [None, i[0], i[0]], v[:, 0]), lambda x, i, v: put(x, [None, i], v.new_ones(()), True),
+        ),
+        x, i, v,
+    )  # fmt: skip
+
+
 def test_convolutions_and_pooling() -> None:
     x, w = torch.randn(2, 4, 9, 8), torch.randn(6, 2, 3, 2)
     t = torch.randn(4, 3, 3, 2)

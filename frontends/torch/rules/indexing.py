@@ -41,9 +41,11 @@ def gathered(step: Step, x: Value, points: Value, dims: Sequence[int]) -> Value:
 
 
 def scattered(
-    step: Step, x: Value, points: Value, updates: Value, dims: Sequence[int], combine: Combine | None
+    step: Step, x: Value, points: Value, updates: Value, dims: Sequence[int], combine: Combine | None, place: int = 0
 ) -> Value:
-    """`x` with (n, *the other dimensions) updates combined into it at (n, len(dims)) points."""
+    """
+    `x` with updates combined into it at (n, len(dims)) points; these have the other dimensions, and n at `place`.
+    """
     rest = [dim for dim in range(len(x.shape)) if dim not in dims]
     if not count(updates.shape) or not count(x.shape):
         return x
@@ -51,7 +53,7 @@ def scattered(
         x,
         points,
         updates,
-        update_window_dims=list(range(1, 1 + len(rest))),
+        update_window_dims=[*range(place), *range(place + 1, 1 + len(rest))],
         inserted_window_dims=list(dims),
         scatter_dims_to_operand_dims=list(dims),
         index_vector_dim=1,
@@ -175,11 +177,11 @@ def index_put(step: Step, x: Value, indices: Sequence[Any], values: Value, accum
         return _masked_put(step, x, indices, new, accumulate)
     dims, points, common = _placed(step, x.shape, indices)
     rest = [size for dim, size in enumerate(x.shape) if dim not in dims]
-    order = _order(dims, len(x.shape), len(common))
-    sizes = (*common, *rest)
-    shown = broadcast(new, [sizes[one] for one in order])
-    rows = shown.transpose([order.index(one) for one in range(len(order))]).reshape((count(common), *rest))
-    return _combined(step, x, points, rows, dims, "sum" if accumulate else None)
+    # The updates stay as they lie in memory: those dimensions that come before the indices are first.
+    before = _order(dims, len(x.shape), len(common)).index(0) if common else 0
+    shown = broadcast(new, (*rest[:before], *common, *rest[before:]))
+    rows = shown.reshape((*rest[:before], count(common), *rest[before:]))
+    return _combined(step, x, points, rows, dims, "sum" if accumulate else None, before)
 
 
 def _masked_put(step: Step, x: Value, indices: Sequence[Any], new: Value, accumulate: bool) -> Value:
@@ -213,11 +215,13 @@ _COMBINE: dict[str | None, Combine | None] = {
 }
 
 
-def _combined(step: Step, x: Value, points: Value, rows: Value, dims: Sequence[int], how: str | None) -> Value:
+def _combined(
+    step: Step, x: Value, points: Value, rows: Value, dims: Sequence[int], how: str | None, place: int = 0
+) -> Value:
     """A scatter; sums of halves are those of f32, rounded once."""
     dtype = dtype_of(x)
     wide = working_dtype(dtype) if how in ("sum", "add", "mean") else dtype
-    found = scattered(step, converted(x, wide), points, converted(rows, wide), dims, _COMBINE[how])
+    found = scattered(step, converted(x, wide), points, converted(rows, wide), dims, _COMBINE[how], place)
     return converted(found, dtype)
 
 
