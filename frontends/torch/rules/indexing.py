@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ...builder.builder import Value
@@ -218,11 +219,32 @@ _COMBINE: dict[str | None, Combine | None] = {
 def _combined(
     step: Step, x: Value, points: Value, rows: Value, dims: Sequence[int], how: str | None, place: int = 0
 ) -> Value:
-    """A scatter; sums of halves are those of f32, rounded once."""
+    """`scattered`; sums of halves are those of f32, rounded once."""
+    return _widened(x, rows, how, lambda x, rows: scattered(step, x, points, rows, dims, _COMBINE[how], place))
+
+
+def _widened(x: Value, rows: Value, how: str | None, scatter: Combine) -> Value:
     dtype = dtype_of(x)
     wide = working_dtype(dtype) if how in ("sum", "add", "mean") else dtype
-    found = scattered(step, converted(x, wide), points, converted(rows, wide), dims, _COMBINE[how], place)
-    return converted(found, dtype)
+    return converted(scatter(converted(x, wide), converted(rows, wide)), dtype)
+
+
+def _scattered_rows(step: Step, x: Value, rows: Value, *, places: Value, dim: int, how: str | None) -> Value:
+    """`x` with `rows` combined into it at `places` along a dimension; the others are batches of all three."""
+    combine = _COMBINE[how]
+    others = [one for one in range(len(x.shape)) if one != dim]
+    return step.builder.scatter(
+        x,
+        places.reshape((*places.shape, 1)),
+        rows,
+        update_window_dims=[],
+        inserted_window_dims=[dim],
+        input_batching_dims=others,
+        scatter_indices_batching_dims=others,
+        scatter_dims_to_operand_dims=[dim],
+        index_vector_dim=len(x.shape),
+        update_computation=(lambda old, new: new) if combine is None else combine,
+    )
 
 
 def _along(step: Step, x: Value, dim: int, index: Value, source: Any, how: str | None) -> Value:
@@ -230,15 +252,19 @@ def _along(step: Step, x: Value, dim: int, index: Value, source: Any, how: str |
         return x
     shape = x.shape or (1,)
     along = dim_of(dim, len(shape))
-    flat = x.reshape((count(shape),))
     places = index if index.shape else index.reshape((1,))
-    linear = linear_places(step, wrapped(places, shape[along]), shape, along).reshape((count(places.shape), 1))
     if isinstance(source, Value) and source.shape:
         rows = source.slice([0] * len(source.shape), places.shape)
     else:
         rows = step.value(source, dtype_of(x), places.shape)
-    rows = converted(rows, dtype_of(x)).reshape((count(places.shape),))
-    return _combined(step, flat, linear, rows, [0], how).reshape(x.shape)
+    rows, wrapping = converted(rows, dtype_of(x)), wrapped(places, shape[along])
+    if all(size == shape[one] for one, size in enumerate(places.shape) if one != along):
+        scatter: Combine = partial(_scattered_rows, step, places=wrapping, dim=along, how=how)
+        return _widened(x.reshape(shape), rows, how, scatter).reshape(x.shape)
+    # An index may be smaller than the tensor, which is one batch then.
+    number = count(places.shape)
+    linear = linear_places(step, wrapping, shape, along).reshape((number, 1))
+    return _combined(step, x.reshape((count(shape),)), linear, rows.reshape((number,)), [0], how).reshape(x.shape)
 
 
 @lowers("aten.scatter.src aten.scatter.value aten.scatter.reduce aten.scatter.value_reduce")
