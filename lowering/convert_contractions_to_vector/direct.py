@@ -327,7 +327,7 @@ class DirectProductEmitter(ProductEmitter):
         self.b_streams = b_streams
         self.edges = edges
         self.filters: FiniteFilters | None = None
-        """What says whether the products with padding at the edges may be left out."""
+        """Says whether the products with padding at the edges may be left out."""
         self.batches = [loop for loop in product.outer if loop.b]
         self.row_loops = [loop for loop in product.outer if not loop.b]
         self.inner_k: tuple[Loop, ...] = product.outer_k if is_shallow(product, blocking) else ()

@@ -2,8 +2,9 @@
 Products with padding that a convolution leaves out.
 
 Where all that a panel of A multiplies by one element of the window is padding, the products are zeros if the filters
-are finite; `0 * inf` is NaN. So panels near the edges of an image run through fewer elements of the window, once a look
-at all filters has found no infinity and no NaN. That pays for wide windows with holes, and for small images.
+are finite; `0 * inf` is NaN, and such products are multiplied here. So panels near the edges of an image run through
+fewer elements of the window, once a look at all filters has found no infinity and no NaN. That pays for wide windows
+with holes, and for small images.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Edge:
     """The place of that loop among those around k."""
     taps: int
     step: int
-    """What one of its turns moves along the dimension."""
+    """Elements along the dimension that one of its turns moves."""
     rows: tuple[int, ...]
     """The same of each loop over rows around m."""
     m: int

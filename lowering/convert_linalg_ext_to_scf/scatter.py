@@ -92,7 +92,7 @@ class ScatterLoops:
         The loops, outermost first.
 
         Updates of one output element agree in the free dimensions, so those loops may be at any depth; the others keep
-        their order. Leading ones are outermost, since their strides are the longest. Of the rest, free ones are
+        their order. Leading ones are outermost, since their strides are the longest. The free ones of the rest are
         innermost, where they run along rows, or, if each index vector is read before its window, where the window has
         them, so that the innermost loop runs along the window's rows.
         """

@@ -21,7 +21,7 @@ _uses_functions = one_of(ParallelForOp, func.CallOp, HostCallOp)
 
 
 def uses_in(functions: Iterable[func.FuncOp]) -> dict[func.FuncOp, list[Operation]]:
-    """What starts parallel bodies, and calls functions, in each function."""
+    """The operations of each function that start parallel bodies, and those that call functions."""
     return {function: list(filter(_uses_functions, operations_in(function))) for function in functions}
 
 

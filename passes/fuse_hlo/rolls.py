@@ -35,7 +35,7 @@ MOST_ROWS = 1 << 14
 def gather_rolled_rows(block: Block) -> None:
     """Rewrite the concatenations of rows in `block` that elementwise operations read, or slices of rows for these."""
     made: dict[bytes, SSAValue] = {}
-    # Of nested ones, the last is first.
+    # The last of nested ones is first.
     for op in reversed(list(block.ops)):
         if not isinstance(op, ConcatenateOp) or (found := _rows_of(op)) is None:
             continue

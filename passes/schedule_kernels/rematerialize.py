@@ -173,7 +173,7 @@ class Rematerialization:
         return together + [each for value, each in self.dear.items() if value not in taken]
 
     def _gain(self, saved: int, cost: Cost) -> float:
-        """What it is worth to save bytes at some cost, as a part of the program's memory."""
+        """The gain of saving bytes at some cost, as a part of the program's memory."""
         return saved / self.memory - self.worth * cost.part_of(self.whole)
 
     def _is_candidate(self, value: int, peak: int) -> bool:

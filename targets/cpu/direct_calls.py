@@ -38,7 +38,7 @@ from .runtime.direct_call import (
 )
 
 MOST_ON_STACK = 16 << 10
-"""The largest arena in bytes on the stack of the thread that calls: half of the smallest stack that Python gives one."""
+"""The largest arena in bytes on the stack of the thread that calls: half of the smallest stack that Python makes."""
 
 _FASTCALL, _KEYWORDS = 0x80, 0x02
 """METH_FASTCALL: the function takes an array of arguments and their number; METH_KEYWORDS: and names of the last."""

@@ -1,4 +1,4 @@
-"""What a pass has looked through is the module as the next pass finds it."""
+"""A survey that is kept between passes describes the module as the next pass finds it."""
 
 from __future__ import annotations
 

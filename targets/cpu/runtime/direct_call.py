@@ -64,8 +64,8 @@ F32, F64, I32, I64 = 8, 16, 32, 64
 """Bits of how a number is stored."""
 
 _IR = """
-; Whether an object is an array of the class, row-major and aligned, of the wanted dtype, rank and sizes. Of an array
-; there are a word of bits, what is taken for it, and then its bytes, its dtype, rank and sizes.
+; Whether an object is an array of the class, row-major and aligned, of the wanted dtype, rank and sizes. An array
+; is described by a word of bits, for what is taken for it, and then its bytes, its dtype, rank and sizes.
 define internal i1 @xhlo_is_planned(ptr %object, ptr %class, ptr %wanted) alwaysinline nounwind {
 start:
   %its.class.place = getelementptr i8, ptr %object, i64 8
