@@ -116,6 +116,15 @@ no:
   ret i1 false
 }
 
+; The words after those of an array: its bits, bytes, dtype, rank and sizes.
+define internal ptr @xhlo_after(ptr %words) alwaysinline nounwind {
+  %rank.place = getelementptr i64, ptr %words, i64 3
+  %rank = load i64, ptr %rank.place, align 8
+  %length = add i64 %rank, 4
+  %after = getelementptr i64, ptr %words, i64 %length
+  ret ptr %after
+}
+
 ; Whether a number of Python is taken: then it is stored at %place. One that is out of range is not.
 define internal i1 @xhlo_number(ptr %object, ptr %numbers, i64 %taken, ptr %place) nounwind {
 start:
@@ -227,10 +236,7 @@ planned:
   %data = phi ptr [ %array.pointer, %array.data ], [ %place, %look.for.number ]
   %pointer.place = getelementptr ptr, ptr %pointers, i64 %number
   store ptr %data, ptr %pointer.place, align 8
-  %rank.place = getelementptr i64, ptr %wanted, i64 3
-  %rank = load i64, ptr %rank.place, align 8
-  %words = add i64 %rank, 4
-  %next.wanted = getelementptr i64, ptr %wanted, i64 %words
+  %next.wanted = call ptr @xhlo_after(ptr %wanted)
   %next.number = add i64 %number, 1
   br label %array
 done:
@@ -278,17 +284,11 @@ compare:
   %begins.inside = icmp ult i64 %its.begin, %end
   %ends.inside = icmp ult i64 %begin, %its.end
   %shares = and i1 %begins.inside, %ends.inside
-  %its.rank.place = getelementptr i64, ptr %its.words, i64 3
-  %its.rank = load i64, ptr %its.rank.place, align 8
-  %its.length = add i64 %its.rank, 4
-  %its.next.words = getelementptr i64, ptr %its.words, i64 %its.length
+  %its.next.words = call ptr @xhlo_after(ptr %its.words)
   %next.before = add i64 %before, 1
   br i1 %shares, label %no, label %other
 next:
-  %rank.place = getelementptr i64, ptr %words, i64 3
-  %rank = load i64, ptr %rank.place, align 8
-  %length = add i64 %rank, 4
-  %next.words = getelementptr i64, ptr %words, i64 %length
+  %next.words = call ptr @xhlo_after(ptr %words)
   %next.number = add i64 %number, 1
   br label %array
 yes:
