@@ -36,19 +36,19 @@ SMALL_PART = 8
 """A value that this many times exceeds an operand may keep the operand alive."""
 
 
-class Cost(NamedTuple):
+class CallCost(NamedTuple):
     """The bytes that calls move, and their time."""
 
     bytes: int
     ns: int
 
-    def times(self, count: int) -> Cost:
-        return Cost(self.bytes * count, self.ns * count)
+    def times(self, count: int) -> CallCost:
+        return CallCost(self.bytes * count, self.ns * count)
 
-    def plus(self, other: Cost) -> Cost:
-        return Cost(self.bytes + other.bytes, self.ns + other.ns)
+    def plus(self, other: CallCost) -> CallCost:
+        return CallCost(self.bytes + other.bytes, self.ns + other.ns)
 
-    def part_of(self, whole: Cost) -> float:
+    def part_of(self, whole: CallCost) -> float:
         """The part that these calls have in the bytes of others or in their time, whichever is greater."""
         return max(mine / max(1, all_) for mine, all_ in zip(self, whole, strict=True))
 
@@ -57,7 +57,7 @@ class Cost(NamedTuple):
 class KernelCost:
     """The cost of one call of a kernel, and whether the kernel may run again: it only computes elements."""
 
-    cost: Cost
+    cost: CallCost
     repeatable: bool
 
     @staticmethod
@@ -77,15 +77,15 @@ class KernelCost:
         types = function.function_type
         moved = sum(byte_size(buffer_type(type_)) for type_ in (*types.inputs, *types.outputs) if _is_tensor(type_))
         computed = operations // CPU.operations_per_ns + products // CPU.products_per_ns
-        return KernelCost(Cost(moved, max(moved // CPU.bytes_per_ns, computed)), repeatable)
+        return KernelCost(CallCost(moved, max(moved // CPU.bytes_per_ns, computed)), repeatable)
 
 
-def cost_of_calls(op: Operation, costs: Mapping[str, KernelCost]) -> Cost:
+def cost_of_calls(op: Operation, costs: Mapping[str, KernelCost]) -> CallCost:
     """The cost of a call, or of those in an operation's regions; a loop of unknown length counts as one iteration."""
     if isinstance(op, func.CallOp):
         kernel = costs.get(op.callee.root_reference.data)
-        return Cost(0, 0) if kernel is None else kernel.cost
-    found = Cost(0, 0)
+        return CallCost(0, 0) if kernel is None else kernel.cost
+    found = CallCost(0, 0)
     for region in op.regions:
         for block in region.blocks:
             for inner in block.ops:
@@ -112,7 +112,7 @@ class Decision(NamedTuple):
     pays: bool
     saved: int
     """The bytes by which they lower the peak, or could at most."""
-    cost: Cost
+    cost: CallCost
 
 
 @dataclass
@@ -135,7 +135,7 @@ class Rematerialization:
     """The values whose lives are settled: they are computed again, or for what is."""
     dear: dict[int, Decision] = field(default_factory=dict[int, Decision])
     """Against repeats that cost more than they could save, by their values."""
-    whole: Cost = field(default=Cost(0, 0))
+    whole: CallCost = field(default=CallCost(0, 0))
     """All calls of the block."""
 
     def run(self) -> list[Decision]:
@@ -152,7 +152,7 @@ class Rematerialization:
         first = int(alive.max(initial=0))
         candidates = [value for value in self.maker if self._is_candidate(value, first)]
         found: list[Repeat] = []
-        peaks, costs = [first], [Cost(0, 0)]
+        peaks, costs = [first], [CallCost(0, 0)]
         while len(found) < MOST and first:
             place = int(alive.argmax())
             best = max(self._options(candidates, place, alive), default=None)
@@ -167,12 +167,12 @@ class Rematerialization:
         kept = gains.index(max(gains))
         together = [Decision(found[:kept], True, first - peaks[kept], costs[kept])] if kept else []
         if found[kept:]:
-            cost = Cost(*(all_ - some for all_, some in zip(costs[-1], costs[kept], strict=True)))
+            cost = CallCost(*(all_ - some for all_, some in zip(costs[-1], costs[kept], strict=True)))
             together.append(Decision(found[kept:], False, peaks[kept] - min(peaks[kept:]), cost))
         taken = {repeat.value for repeat in found}
         return together + [each for value, each in self.dear.items() if value not in taken]
 
-    def _gain(self, saved: int, cost: Cost) -> float:
+    def _gain(self, saved: int, cost: CallCost) -> float:
         """The gain of saving bytes at some cost, as a part of the program's memory."""
         return saved / self.memory - self.worth * cost.part_of(self.whole)
 
@@ -184,7 +184,7 @@ class Rematerialization:
         facts = self.kernels.get(name)
         return facts is not None and not facts.has_effects and not facts.kernel.tied and self.costs[name].repeatable
 
-    def _cost(self, value: int) -> Cost:
+    def _cost(self, value: int) -> CallCost:
         return cost_of_calls(self.flow.ops[self.maker[value]], self.costs)
 
     def _options(
