@@ -29,13 +29,14 @@ from ..convert_linalg_to_scf.elementwise import emit_elementwise
 from ..convert_linalg_to_scf.padding import pad_of
 from ..convert_linalg_to_scf.reduction import emit_reduction
 from ..device.cpu import Machine
-from ..loop_nests.cost import body_cost, task_count, task_size
+from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.fills import is_zero
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest, address_of
 from ..loop_nests.windows import IMAGE_BYTES, MOST_FILTERS
+from ..loop_nests.work import nest_work
 from .blocking import Blocking, block
 from .clearing import fill_rows
 from .constants import KernelConstants
@@ -235,7 +236,7 @@ class ImageEmitter:
         assert found is not None, "plan_images is asked for what sums_of_products knows"
         self.element: Element = found[1]
         multiply = self._multiplier(product)
-        work = sum(math.prod(step.nest.sizes) * body_cost(step.nest) for step in plan.steps if not step.is_product)
+        work = sum(nest_work(step.nest) for step in plan.steps if not step.is_product)
         work += math.prod(product.nest.sizes) // MULTIPLICATIONS_PER_OPERATION
         size = task_size(plan.count, task_count(plan.count, work, plan.count))
         tasks = -(-plan.count // size)

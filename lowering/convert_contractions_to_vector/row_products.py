@@ -23,11 +23,12 @@ from ..convert_linalg_to_scf.elementwise import emit_elementwise, emit_tile
 from ..convert_linalg_to_scf.meanwhile import step_meanwhile
 from ..convert_linalg_to_scf.reduction import emit_reduction
 from ..device.cpu import Machine
-from ..loop_nests.cost import body_cost, task_count, task_size
+from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.indices import chunk, delinearized, end_of
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
+from ..loop_nests.work import nest_work
 from .asking import NextFactor, ask_for_next_rows, next_factors
 from .blocking import Blocking, block
 from .clearing import clear_block
@@ -252,7 +253,7 @@ class RowProductEmitter:
             for product in self.contractions.values()
             if product is not None
         )
-        work += sum(math.prod(nest.sizes) * body_cost(nest) for nest in self.plan.nests if not is_product(nest))
+        work += sum(nest_work(nest) for nest in self.plan.nests if not is_product(nest))
         size = task_size(total, task_count(total, work, total))
         with builder.parallel(-(-total // size)) as task:
             self._begin_task(products)

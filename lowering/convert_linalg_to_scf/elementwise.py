@@ -13,12 +13,13 @@ from xdsl.ir import SSAValue
 from ...dialects.cost import ELEMENTARY
 from ...dialects.support.buffers import memref_type
 from ..loop_nests.borders import Inside, inside_of
-from ..loop_nests.cost import body_cost, task_count, task_size, weight_of
+from ..loop_nests.cost import task_count, task_size, weight_of
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from ..loop_nests.variation import loads_of, reads_rows, varying
+from ..loop_nests.work import nest_work
 from .meanwhile import TILE as MEANWHILE
 from .meanwhile import Meanwhile
 from .row_copies import emit_row_gather, row_gather_of
@@ -169,7 +170,7 @@ def emit_elementwise(
     if 0 in nest.sizes:
         return
     nest = canonical(nest)
-    work = nest.size_of(nest.free) * body_cost(nest)
+    work = nest_work(nest)
     free = list(nest.free)
     wanted = task_count(work, work, work)
     emitter = NestEmitter(builder, nest, roots)

@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..loop_nests.cost import body_cost, task_count, task_size
+from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.emission import NestEmitter
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder
 from ..loop_nests.nest import Access, Nest
+from ..loop_nests.work import nest_work
 from .elementwise import LINE, MOST_OPERATIONS, MOST_UNROLLED, canonical, store_element
 from .weaving import Part as WovenPart
 from .weaving import block_of, emit_weave, weave_of
@@ -46,7 +47,7 @@ class Part:
 
     @property
     def work(self) -> int:
-        return self.nest.size_of(self.nest.free) * body_cost(self.nest)
+        return nest_work(self.nest)
 
     def follows(self, parts: Sequence[Part]) -> bool:
         """Whether it writes the neighbours of what the parts write, in the same rows."""

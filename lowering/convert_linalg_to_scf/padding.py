@@ -20,11 +20,13 @@ from xdsl.ir import Attribute, SSAValue
 from ...dialects.support.buffers import row_major
 from ...dialects.support.editing import erase_op
 from ...dialects.support.kernel import PADDING
+from ...dialects.support.llvm_layout import byte_width
 from ..convert_contractions_to_vector.shared_function import call_known, writes
 from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import known_number
 from ..loop_nests.loop_builder import PARALLEL, Index, IndexValue, LoopBuilder, buffer_of
+from ..loop_nests.work import copy_work
 from .weaving import WIDEST, Place, Strand, Weave, block_of, emit_weave
 
 RANK = 4
@@ -135,7 +137,8 @@ def _emit_pad(builder: LoopBuilder, kernel: func.FuncOp, pad: Pad) -> None:
     """Emit the calls for all rows, by tasks if they are many; rows of few elements are permutations of lanes."""
     *outer, _ = pad.dimensions
     rows = math.prod(each.outer for each in outer)
-    tasks = task_count(pad.elements, pad.elements, rows)
+    work = copy_work(pad.elements * byte_width(buffer_of(pad.target).element_type))
+    tasks = task_count(pad.elements, work, rows)
     value = builder.scalar(cast(Any, pad.value.owner).value)
     weave = _woven(pad, value)
     block = None if weave is None else block_of(weave, rows, builder.vector_bits)

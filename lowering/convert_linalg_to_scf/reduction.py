@@ -34,6 +34,7 @@ from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from ..loop_nests.unrolling import is_short_but_rolled
+from ..loop_nests.work import nest_work
 from .partial_results import NEAR, combination_of_rows, wide_rows_of
 from .together import Together
 
@@ -133,9 +134,8 @@ def plan_reduction(nest: Nest) -> ReductionPlan:
         # The largest input goes through the caches once: kept loops that do not move it are inside.
         most = max((x for x in nest.inputs if isinstance(x, Access)), key=lambda x: _elements(nest, x), default=None)
         kept = sorted(kept, key=lambda l: most is not None and not most.strides[l])
-    work = nest.size_of(nest.free)
     long_products = CONTRACTION in nest.op.attributes and nest.size_of(reduced) >= CHUNK_ROWS
-    work = work // MULTIPLICATIONS if long_products else work * body_cost(nest)
+    work = nest.size_of(nest.free) // MULTIPLICATIONS if long_products else nest_work(nest)
     return ReductionPlan(nest, combiners, kept, reduced, in_registers, work)
 
 

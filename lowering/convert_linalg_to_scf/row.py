@@ -25,11 +25,12 @@ from ...dialects.support.buffer_ops import byte_size
 from ...dialects.support.buffers import Buffer, memref_type, row_major
 from ...dialects.support.views import root_buffer
 from ..loop_nests.combiners import known_combiners
-from ..loop_nests.cost import body_cost, task_count, task_size
+from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.indices import chunk, delinearized
 from ..loop_nests.kernel_builder import IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
+from ..loop_nests.work import nest_work
 from .elementwise import emit_elementwise
 from .next_row import next_row
 from .reduction import emit_reduction
@@ -212,7 +213,7 @@ def plan_rows(
         return None
     if not _stay_in_rows(nests, shape) or all(sums):
         return None
-    if math.prod(shape) < FEW_ROWS and task_count(1, sum(_work(n) for n in nests), 2) > 1:
+    if math.prod(shape) < FEW_ROWS and task_count(1, sum(map(nest_work, nests)), 2) > 1:
         return None
     temporaries = row_temporaries(ops, rows)
     roots: set[SSAValue] = {op.memref for op in temporaries}
@@ -266,10 +267,6 @@ def _is_row_by_row(uses: Sequence[tuple[Nest, Access]], moving: Sequence[int], r
     return all(highest - lowest < abs(stride) for stride in strides)
 
 
-def _work(nest: Nest) -> int:
-    return math.prod(nest.sizes) * body_cost(nest)
-
-
 def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
     """
     Emit the chain as one loop over rows, in parallel tasks if there is enough work.
@@ -278,7 +275,7 @@ def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
     Rows whose columns are summed are not short.
     """
     short = all(math.prod(step.nest.sizes[len(plan.shape) :]) <= SHORT_ROW for step in plan.steps)
-    work, whole = sum(_work(step.nest) for step in plan.steps), math.prod(plan.shape)
+    work, whole = sum(nest_work(step.nest) for step in plan.steps), math.prod(plan.shape)
     # Vectors across rows want the index of a row in each dimension, not its number.
     inner = plan.shape[-1] if short and len(plan.shape) > 1 and plan.shape[-1] >= LEAST_ROWS else 1
     if whole // inner < task_count(whole, work, whole):

@@ -22,10 +22,14 @@ class Machine:
     l2_bytes: int = 1024 * 1024
     operations_per_ns: int = 8
     """Operations, as counted in dialects/cost.py, in a loop over many elements."""
+    vector_operations_per_ns: int = 64
+    """Operations on f32 in full vectors, whose elements are in the caches of the thread."""
     products_per_ns: int = 32
     """Multiply-adds in the micro-kernel of a matrix product."""
     bytes_per_ns: int = 4
     """Memory bandwidth while the other threads use it too."""
+    cached_bytes_per_ns: int = 96
+    """Bytes that vectors move to and from the caches of the thread."""
     launch_ns: int = 512
     """The cost of one more kernel."""
     fork_ns: int = 1024

@@ -62,7 +62,7 @@ func.func private @odd(%a: memref<6273x128xi32>, %o: memref<128xi32>) attributes
 // Long rows of partial results: each task combines some columns by the same function, from where these begin. The rows
 // are filled by a function, too.
 // CHECK-LABEL: func.func private @wide
-// CHECK-DAG:     %[[PART:.*]] = arith.constant 256 : index
+// CHECK-DAG:     %[[PART:.*]] = arith.constant 512 : index
 // CHECK-DAG:     %[[WHOLE:.*]] = arith.constant 1024 : index
 // CHECK:         %[[ROWS:.*]] = memref.alloc() : memref<65536xf32>
 // CHECK:         "scf.parallel"
