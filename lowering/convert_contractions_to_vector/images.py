@@ -29,14 +29,13 @@ from ..convert_linalg_to_scf.elementwise import emit_elementwise
 from ..convert_linalg_to_scf.padding import pad_of
 from ..convert_linalg_to_scf.reduction import emit_reduction
 from ..device.cpu import Machine
-from ..loop_nests.cost import task_count, task_size
+from ..loop_nests.cost import nest_work, task_count, task_size
 from ..loop_nests.fills import is_zero
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest, address_of
 from ..loop_nests.windows import IMAGE_BYTES, MOST_FILTERS
-from ..loop_nests.work import nest_work
 from .blocking import Blocking, block
 from .clearing import fill_rows
 from .constants import KernelConstants

@@ -23,12 +23,11 @@ from ..convert_linalg_to_scf.elementwise import emit_elementwise, emit_tile
 from ..convert_linalg_to_scf.meanwhile import step_meanwhile
 from ..convert_linalg_to_scf.reduction import emit_reduction
 from ..device.cpu import Machine
-from ..loop_nests.cost import task_count, task_size
+from ..loop_nests.cost import nest_work, task_count, task_size
 from ..loop_nests.indices import chunk, delinearized, end_of
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
-from ..loop_nests.work import nest_work
 from .asking import NextFactor, ask_for_next_rows, next_factors
 from .blocking import Blocking, block
 from .clearing import clear_block

@@ -13,13 +13,12 @@ from xdsl.ir import SSAValue
 from ...dialects.cost import ELEMENTARY
 from ...dialects.support.buffers import memref_type
 from ..loop_nests.borders import Inside, inside_of
-from ..loop_nests.cost import task_count, task_size, weight_of
+from ..loop_nests.cost import nest_work, task_count, task_size, weight_of
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from ..loop_nests.variation import loads_of, reads_rows, varying
-from ..loop_nests.work import nest_work
 from .meanwhile import TILE as MEANWHILE
 from .meanwhile import Meanwhile
 from .row_copies import emit_row_gather, row_gather_of

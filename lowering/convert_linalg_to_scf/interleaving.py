@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..loop_nests.cost import task_count, task_size
+from ..loop_nests.cost import nest_work, task_count, task_size
 from ..loop_nests.emission import NestEmitter
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder
 from ..loop_nests.nest import Access, Nest
-from ..loop_nests.work import nest_work
 from .elementwise import LINE, MOST_OPERATIONS, MOST_UNROLLED, canonical, store_element
 from .weaving import Part as WovenPart
 from .weaving import block_of, emit_weave, weave_of

@@ -22,11 +22,10 @@ from ...dialects.support.editing import erase_op
 from ...dialects.support.kernel import PADDING
 from ...dialects.support.llvm_layout import byte_width
 from ..convert_contractions_to_vector.shared_function import call_known, writes
-from ..loop_nests.cost import task_count, task_size
+from ..loop_nests.cost import copy_work, task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import known_number
 from ..loop_nests.loop_builder import PARALLEL, Index, IndexValue, LoopBuilder, buffer_of
-from ..loop_nests.work import copy_work
 from .weaving import WIDEST, Place, Strand, Weave, block_of, emit_weave
 
 RANK = 4

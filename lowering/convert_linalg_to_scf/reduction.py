@@ -28,13 +28,12 @@ from ...dialects.support.llvm_layout import byte_width
 from ..device.cpu import CPU
 from ..loop_nests.combination import separated
 from ..loop_nests.combiners import Combiner, known_combiners
-from ..loop_nests.cost import CACHED_COLUMNS, PASS_ROWS, body_cost, task_count, task_size
+from ..loop_nests.cost import CACHED_COLUMNS, PASS_ROWS, body_cost, nest_work, task_count, task_size
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from ..loop_nests.unrolling import is_short_but_rolled
-from ..loop_nests.work import nest_work
 from .partial_results import NEAR, combination_of_rows, wide_rows_of
 from .together import Together
 

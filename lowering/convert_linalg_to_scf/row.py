@@ -25,12 +25,11 @@ from ...dialects.support.buffer_ops import byte_size
 from ...dialects.support.buffers import Buffer, memref_type, row_major
 from ...dialects.support.views import root_buffer
 from ..loop_nests.combiners import known_combiners
-from ..loop_nests.cost import task_count, task_size
+from ..loop_nests.cost import nest_work, task_count, task_size
 from ..loop_nests.indices import chunk, delinearized
 from ..loop_nests.kernel_builder import IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
-from ..loop_nests.work import nest_work
 from .elementwise import emit_elementwise
 from .next_row import next_row
 from .reduction import emit_reduction

@@ -23,7 +23,7 @@ from xhlo.lowering.convert_contractions_to_vector import blocking
 from xhlo.lowering.convert_contractions_to_vector.conversion import ConvertContractionsToVectorPass
 from xhlo.lowering.convert_linalg_to_scf import elementwise, reduction
 from xhlo.lowering.convert_linalg_to_scf.conversion import ConvertLinalgToScfPass
-from xhlo.lowering.loop_nests import cost, work
+from xhlo.lowering.loop_nests import cost
 from xhlo.passes.outline_parallel_loops.transform import OutlineParallelLoopsPass
 
 DTYPES = {
@@ -273,7 +273,7 @@ def thresholds(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "parallel":
         monkeypatch.setattr(cost, "PARALLEL_WORK", 16)
         monkeypatch.setattr(cost, "TASK_WORK", 64)
-        monkeypatch.setattr(work, "CACHED_BYTES", 0)
+        monkeypatch.setattr(cost, "CACHED_BYTES", 0)
         monkeypatch.setattr(cost, "MAX_TASKS", 5)
         monkeypatch.setattr(reduction, "BLOCK", 8)
         monkeypatch.setattr(reduction, "TILE", 8)
