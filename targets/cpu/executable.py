@@ -26,10 +26,10 @@ from .direct_calls import MOST_ON_STACK, CalledDirectly, DirectRun, Plan, Progra
 from .image import Image
 from .interrupts import run_interruptibly
 from .memory import POOL, SMALL, Block, array_maker, new_array
+from .stops import ATTENTION
 
 LONG = 0.1
 """Seconds: runs that are expected to take longer are waited for on the main thread, where Ctrl-C is seen."""
-
 
 SHORT = 1e-6
 """Seconds: runs that are expected to take less keep Python's lock, which other threads would hardly have had."""
@@ -113,7 +113,7 @@ class CpuExecutable(Executable, CalledDirectly):
     @property
     def runs_alone(self) -> bool:
         """Whether a run only calls the entry, and nobody waits for an interrupt meanwhile."""
-        return self.only_computes and not self.may_take_long
+        return self.only_computes and not self.may_take_long and not self.facts.safepoints
 
     def called_as(self, signature: Signature) -> Self:
         other = super().called_as(signature)
@@ -266,7 +266,10 @@ class CpuExecutable(Executable, CalledDirectly):
             self._learn(time.monotonic() - start)
             return
         try:
-            self._call(pointers, held)
+            if self.facts.safepoints and arena is not None and self._callbacks is None:
+                ATTENTION.run(lambda: self._call(pointers, held), arena.address)
+            else:
+                self._call(pointers, held)
         finally:
             if arena is not None:
                 POOL.give_back(arena)

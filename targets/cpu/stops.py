@@ -1,8 +1,18 @@
-"""Runs that are asked to stop: their machine code leaves its loops at the next safepoint."""
+"""
+Runs that are asked to stop: their machine code leaves its loops at the next safepoint.
+
+Others ask a run on another thread. One on the main thread asks by itself: every few hundredths of a second a safepoint
+lets Python call the handlers of the signals that have come, Ctrl-C's among them, and if one raises an exception, the
+run stops and raises it.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import os
+import sys
 import threading
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -30,12 +40,122 @@ next:
   %last = icmp eq i64 %rest, 0
   br i1 %last, label %on, label %search
 on:
+  %attended = call i1 @attend(ptr %arena)
+  br i1 %attended, label %go, label %stop
+go:
   ret i64 1
 stop:
   ret i64 0
 }
 """
-"""LLVM IR of `i64 xhlo_goes_on(void *arena)`; see lowering/convert_to_llvm/cpu.py."""
+"""LLVM IR of `i64 xhlo_goes_on(void *arena)` (lowering/convert_to_llvm/cpu.py); `attend` follows."""
+
+ATTENDED = "xhlo_attended"
+"""The symbol of the table that the runtime reads."""
+
+_ARENA, _NEXT, _STOPPED = range(3)
+"""
+The table: the arena that names the run, _NONE if none is attended; when to ask next, in nanoseconds of the runtime's
+clock, 0 at the beginning; whether a handler has raised an exception.
+"""
+
+_NONE = -1
+
+PERIOD_NS = 30_000_000
+"""Nanoseconds from one question to the next."""
+
+RAISE = "xhlo_raise"
+"""The symbol of the function that raises again, with the GIL held, what a handler has raised."""
+
+_PYTHON = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch", "PyErr_Restore")
+
+_ATTEND_IR = """
+@xhlo_attended = external global [3 x i64]
+@exception = internal global [3 x ptr] zeroinitializer
+
+declare i32 @PyGILState_Ensure()
+declare void @PyGILState_Release(i32)
+declare i32 @PyErr_CheckSignals()
+declare void @PyErr_Fetch(ptr, ptr, ptr)
+declare void @PyErr_Restore(ptr, ptr, ptr)
+
+; Whether the run on an arena goes on: no handler of a signal has raised an exception.
+define internal i1 @attend(ptr %arena) nounwind {
+entry:
+  %attended = load ptr, ptr @xhlo_attended
+  %mine = icmp eq ptr %attended, %arena
+  br i1 %mine, label %look, label %on
+look:
+  %stopped.at = getelementptr i64, ptr @xhlo_attended, i64 STOPPED
+  %stopped = load i64, ptr %stopped.at
+  %was.stopped = icmp ne i64 %stopped, 0
+  br i1 %was.stopped, label %stop, label %time
+time:
+  %now = call i64 @xhlo_clock()
+  %next.at = getelementptr i64, ptr @xhlo_attended, i64 NEXT
+  %next = load i64, ptr %next.at
+  %later = add i64 %now, PERIOD_NS
+  %first = icmp eq i64 %next, 0
+  br i1 %first, label %begin, label %wait
+begin:
+  store i64 %later, ptr %next.at
+  br label %on
+wait:
+  %is.time = icmp sge i64 %now, %next
+  br i1 %is.time, label %ask, label %on
+ask:
+  store i64 %later, ptr %next.at
+  %lock = call i32 @PyGILState_Ensure()
+  %answer = call i32 @PyErr_CheckSignals()
+  %raised = icmp slt i32 %answer, 0
+  br i1 %raised, label %keep, label %asked
+keep:
+  %value.at = getelementptr ptr, ptr @exception, i64 1
+  %trace.at = getelementptr ptr, ptr @exception, i64 2
+  call void @PyErr_Fetch(ptr @exception, ptr %value.at, ptr %trace.at)
+  store i64 1, ptr %stopped.at
+  br label %asked
+asked:
+  call void @PyGILState_Release(i32 %lock)
+  br i1 %raised, label %stop, label %on
+on:
+  ret i1 true
+stop:
+  ret i1 false
+}
+
+define void @xhlo_raise() nounwind {
+  %value.at = getelementptr ptr, ptr @exception, i64 1
+  %trace.at = getelementptr ptr, ptr @exception, i64 2
+  %type = load ptr, ptr @exception
+  %value = load ptr, ptr %value.at
+  %trace = load ptr, ptr %trace.at
+  store [3 x ptr] zeroinitializer, ptr @exception
+  call void @PyErr_Restore(ptr %type, ptr %value, ptr %trace)
+  ret void
+}
+"""
+
+_NO_ATTENTION_IR = """
+define internal i1 @attend(ptr %arena) nounwind {
+  ret i1 true
+}
+"""
+
+
+def can_attend() -> bool:
+    """Whether this Python has the functions that machine code calls."""
+    return sys.implementation.name == "cpython" and os.name == "posix"
+
+
+def attention_ir() -> str:
+    """LLVM IR of `i1 attend(ptr arena)`, which safepoints ask, and of `void xhlo_raise()` where it is possible."""
+    if not can_attend():
+        return _NO_ATTENTION_IR
+    text = _ATTEND_IR
+    for name, number in {"PERIOD_NS": PERIOD_NS, "NEXT": _NEXT, "STOPPED": _STOPPED}.items():
+        text = text.replace(name, str(number))
+    return text
 
 
 class Stops:
@@ -87,5 +207,42 @@ class Stops:
         self._table[0] = len(shown)
 
 
+class Attention:
+    """The run of the main thread that is attended. Only the main thread uses it."""
+
+    def __init__(self) -> None:
+        self._table = (ctypes.c_int64 * 3)(_NONE)
+        self.raise_again: Callable[[], None] = ctypes.PYFUNCTYPE(None)()
+        """The function RAISE, from when the runtime is loaded."""
+
+    @property
+    def symbols(self) -> Mapping[str, int]:
+        """Addresses by symbol, for the runtime."""
+        functions = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in _PYTHON}
+        return {ATTENDED: ctypes.addressof(self._table), **functions}
+
+    def run(self, work: Callable[[], None], arena: int) -> None:
+        """
+        Call `work`, a run on the arena at this address. In a thread other than the main one it is a plain call.
+
+        Raises what a handler of a signal raises, after the run has left its loops.
+        """
+        if threading.get_ident() != threading.main_thread().ident:
+            work()
+            return
+        before, stopped = self._table[:], False  # of the run whose handler calls this one
+        self._table[:] = (arena, 0, 0)
+        try:
+            work()
+        finally:
+            stopped = self._table[_STOPPED] != 0
+            self._table[:] = before
+        if stopped:
+            self.raise_again()
+
+
 STOPS = Stops()
 """The process's runs."""
+
+ATTENTION = Attention()
+"""The process's attended run."""

@@ -101,6 +101,8 @@ class Facts:
     """Bytes of one run's intermediate buffers."""
     loops: bool = False
     """Whether the host program repeats kernels, so that their sum is no estimate of the time."""
+    safepoints: bool = False
+    """Whether a loop of the host program asks whether the run goes on: it may be one without end."""
     branches: bool = False
     """Whether the host program chooses between kernels, so that no run tells how long others take."""
     donated: tuple[int, ...] = ()

@@ -26,6 +26,7 @@ def facts_fields(facts: Facts) -> dict[str, Any]:
         "checks": list(map(_check_fields, facts.checks)),
         "host_calls": list(map(_host_call_fields, facts.host_calls)),
         "loops": facts.loops,
+        "safepoints": facts.safepoints,
         "branches": facts.branches,
         "donated": list(facts.donated),
         "profiled": facts.profiled,
@@ -45,7 +46,8 @@ def facts_of(fields: Mapping[str, Any]) -> Facts:
         checks=tuple(map(_check_of, fields["checks"])),
         host_calls=tuple(map(_host_call_of, fields["host_calls"])),
         loops=fields["loops"],
-        branches=fields.get("branches", True),  # not stated by versions without this fact
+        safepoints=fields.get("safepoints", fields["loops"]),  # not stated by versions without these facts
+        branches=fields.get("branches", True),
         donated=tuple(fields["donated"]),
         profiled=fields["profiled"],
         name=str(fields["name"]),

@@ -30,6 +30,7 @@ from .module_facts import (
     donated_arguments,
     has_branches,
     has_loops,
+    has_safepoints,
     host_calls_of,
     kernels_of,
     result_count,
@@ -180,6 +181,7 @@ def _read_kernels(module: ModuleOp, facts: Facts) -> None:
 def _read_memory(module: ModuleOp, facts: Facts) -> None:
     facts.host_calls, facts.arena_bytes = host_calls_of(module), arena_bytes(module)
     facts.loops, facts.branches = has_loops(module), has_branches(module)
+    facts.safepoints = has_safepoints(module)
     if facts.guard is not None:
         from .guard import read_slots
 
@@ -189,7 +191,7 @@ def _read_memory(module: ModuleOp, facts: Facts) -> None:
 def _read_loops(module: ModuleOp, facts: Facts) -> None:
     """The loops that became kernels, and what their threads need of the arena."""
     _read_kernels(module, facts)
-    facts.arena_bytes = arena_bytes(module)
+    facts.arena_bytes, facts.safepoints = arena_bytes(module), has_safepoints(module)
 
 
 def _read_donations(module: ModuleOp, facts: Facts) -> None:

@@ -90,6 +90,11 @@ def has_loops(module: ModuleOp) -> bool:
     return _calls_in(module, (scf.ForOp, scf.WhileOp))
 
 
+def has_safepoints(module: ModuleOp) -> bool:
+    """Whether a host function has a loop around calls of kernels that asks whether the run goes on."""
+    return _calls_in(module, (scf.WhileOp,))
+
+
 def has_branches(module: ModuleOp) -> bool:
     """Whether a host function chooses between calls of kernels."""
     return _calls_in(module, (scf.IfOp, scf.IndexSwitchOp))

@@ -1,0 +1,118 @@
+"""Long runs on the main thread see signals at their safepoints, whether the run was expected to be long or not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xhlo
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
+ENDLESS = -1
+
+
+def counting(size: int) -> str:
+    """Adds one to an array until that has been done `limit` times."""
+    t = f"tensor<{size}xi32>"
+    return f"""func.func @main(%x: {t}, %limit: tensor<i32>) -> {t} {{
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %ones = stablehlo.constant dense<1> : {t}
+      %out:2 = stablehlo.while(%each = %x, %i = %zero) : {t}, tensor<i32> cond {{
+        %more = stablehlo.compare NE, %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %more : tensor<i1>
+      }} do {{
+        %turned = stablehlo.reverse %each, dims = [0] : {t}
+        %next = stablehlo.add %turned, %ones : {t}
+        %after = stablehlo.add %i, %one : tensor<i32>
+        stablehlo.return %next, %after : {t}, tensor<i32>
+      }}
+      return %out#0 : {t}
+    }}"""
+
+
+@pytest.fixture(params=[4, 20000], ids=["a loop in a kernel", "a loop around kernels"])
+def count(request: Any) -> Callable[[int], int]:
+    """Counts to its argument; its first runs have ended soon."""
+    size: int = request.param
+    program, zeros = xhlo.compile(counting(size)), np.zeros(size, np.int32)
+    for limit in range(3):
+        assert program(zeros, np.int32(limit)).tolist() == [limit] * size
+    return lambda limit: int(program(zeros, np.int32(limit))[-1])
+
+
+@pytest.fixture
+def on_signal() -> Iterator[Callable[[Callable[[], None]], None]]:
+    """Let a function handle a signal that comes soon."""
+    before = signal.getsignal(signal.SIGUSR1)
+    timers: list[threading.Timer] = []
+
+    def handle(function: Callable[[], None]) -> None:
+        def handler(number: int, frame: object) -> None:
+            function()
+
+        signal.signal(signal.SIGUSR1, handler)
+        timers.append(threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGUSR1)))
+        timers[-1].start()
+
+    yield handle
+    for timer in timers:
+        timer.join()
+    signal.signal(signal.SIGUSR1, before)
+
+
+class Stop(Exception):
+    pass
+
+
+def test_a_handler_ends_a_run(count: Callable[[int], int], on_signal: Callable[[Callable[[], None]], None]) -> None:
+    def stop() -> None:
+        raise Stop
+
+    for _ in range(2):
+        on_signal(stop)
+        with pytest.raises(Stop):
+            count(ENDLESS)
+        assert count(5) == 5
+
+
+def test_a_handler_may_run_the_program_itself(
+    count: Callable[[int], int], on_signal: Callable[[Callable[[], None]], None]
+) -> None:
+    counted: list[int] = []
+
+    def other() -> None:
+        counted.append(count(7))
+        if len(counted) < 2:
+            on_signal(other)
+        else:
+            raise Stop
+
+    on_signal(other)
+    with pytest.raises(Stop):
+        count(ENDLESS)
+    assert counted == [7, 7]
+
+
+def test_runs_of_other_threads_are_left_alone(
+    count: Callable[[int], int], on_signal: Callable[[Callable[[], None]], None]
+) -> None:
+    def stop() -> None:
+        raise Stop
+
+    results: list[int] = []
+    thread = threading.Thread(target=lambda: results.append(count(1000)))
+    on_signal(stop)
+    with pytest.raises(Stop):
+        thread.start()
+        count(ENDLESS)
+    thread.join()
+    assert results == [1000]
