@@ -6,6 +6,9 @@ The greatest or least of several floats, with the rules for NaN and for the sign
 x86 compares and selects floats in one instruction, but takes five more for these rules. NaN in two values is found by
 one comparison. Signs matter only if the result is zero: then no value lies beyond it, and the signs of all values say
 whether there is a zero of the other sign.
+
+Of two values, the instructions look at the first one's sign, by way of a general register where it is a scalar. So what
+an iteration takes over from the one before is the second: the other's sign is known by then.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from __future__ import annotations
 import math
 from functools import reduce
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
@@ -65,6 +68,25 @@ def _values(op: Operation) -> list[SSAValue]:
 def _is_carried(value: SSAValue) -> bool:
     """Whether a loop carries the value: LLVM makes vectors of a maximum that it knows as such."""
     return isinstance(value, BlockArgument) and value.index > 0 and isinstance(value.owner.parent_op(), scf.ForOp)
+
+
+def begins_with_kept(op: Operation) -> bool:
+    """Whether the first operand of an extreme is what a loop keeps from one iteration to the next, and no other is."""
+    if not is_extreme(op):
+        return False
+    first, second = op.operands
+    return _is_kept(first, op) and not _is_kept(second, op)
+
+
+def _is_kept(value: SSAValue, op: Operation) -> bool:
+    """Whether a value is carried, read from a place that no loop moves, or replaced by the result of `op`."""
+    load = value.owner
+    if not isinstance(load, memref.LoadOp):
+        return _is_carried(value)
+    if all(isinstance(index.owner, arith.ConstantOp) for index in load.indices):
+        return True
+    stores = (use.operation for use in op.results[0].uses)
+    return any(isinstance(store, memref.StoreOp) and store.memref is load.memref for store in stores)
 
 
 def replace_chain(op: Operation) -> None:

@@ -173,9 +173,9 @@ class ExpandMathPass(HloPass):
     around it is unchanged. There `mode=fast` uses the GPU's approximations: bodies are marked `fastmath<afn>` and
     multiply-adds may be contracted. The modes strict and default do not change rounding.
     On a CPU long innermost loops look at NaN and the signs of zeros after a maximum, where no instruction does, and
-    chains of maxima look at them once. Loops over cached rows (`xhlo.cached`) divide by numbers that they do not change
-    by reciprocals, where vectors have 512 bits: results are the same to the bit. Where that is cheap, a loop before
-    looks at the whole row (`usual_rows`).
+    chains of maxima look at them once; what a loop keeps is the second operand of a maximum. Loops over cached rows
+    (`xhlo.cached`) divide by numbers that they do not change by reciprocals, where vectors have 512 bits: results are
+    the same to the bit. Where that is cheap, a loop before looks at the whole row (`usual_rows`).
     Integers of up to 32 bits are divided as floats, which is exact.
     Assumes: scalar operands. On a CPU, rounding to bfloat16 is expanded too because the hardware conversion flushes
              denormals.
@@ -229,6 +229,9 @@ class ExpandMathPass(HloPass):
             for op in [op for op in operations_in(part) if extreme_chains.ends_chain(op)]:
                 extreme_chains.replace_chain(op)
             ops = operations_in(part)
+            for op in ops:
+                if extreme_chains.begins_with_kept(op):
+                    op.operands = op.operands[::-1]
         looked = usual_rows.look_first(ops) if not device and self._divides else {}
         changed = frozenset(_ALWAYS).union(*tables, _CONTRACTED if fast else ())
         for op in operations_in(part) if looked else ops:

@@ -56,3 +56,36 @@ func.func private @carried(%a: memref<64xf32>, %b: memref<64xf32>, %start: f32) 
   }
   func.return %r : f32
 }
+
+// What a loop keeps is the second operand, whether it is carried, in a place of its own, or replaced in a row.
+// CHECK-LABEL: @kept
+// CHECK:         %[[X:.*]] = memref.load %a[%[[I:.*]]]
+// CHECK-NEXT:    %[[S:.*]] = memref.load %state[]
+// CHECK-NEXT:    %[[ROW:.*]] = memref.load %row[%[[I]]]
+// CHECK-NEXT:    %[[SQUARE:.*]] = arith.mulf %[[X]], %[[X]]
+// CHECK-NEXT:    %[[M:.*]] = arith.maximumf %[[SQUARE]], %{{.*}} : f32
+// CHECK-NEXT:    %[[N:.*]] = arith.minimumf %[[X]], %[[S]] : f32
+// CHECK-NEXT:    %[[O:.*]] = arith.maximumf %[[SQUARE]], %[[ROW]] : f32
+// CHECK-NEXT:    %[[P:.*]] = arith.minimumf %[[ROW]], %[[X]] : f32
+// NATIVE-LABEL: @kept
+// NATIVE:         arith.minimumf %[[S:.*]], %[[X:.*]] : f32
+func.func private @kept(%a: memref<64xf32>, %state: memref<f32>, %row: memref<64xf32>, %out: memref<64xf32>, %start: f32) -> f32 attributes {hlo.kernel = "loop"} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %end = arith.constant 64 : index
+  %r = scf.for %i = %zero to %end step %one iter_args(%m = %start) -> (f32) {
+    %x = memref.load %a[%i] : memref<64xf32>
+    %s = memref.load %state[] : memref<f32>
+    %y = memref.load %row[%i] : memref<64xf32>
+    %square = arith.mulf %x, %x : f32
+    %0 = arith.maximumf %m, %square : f32
+    %1 = arith.minimumf %s, %x : f32
+    %2 = arith.maximumf %y, %square : f32
+    %3 = arith.minimumf %y, %x : f32
+    memref.store %1, %state[] : memref<f32>
+    memref.store %2, %row[%i] : memref<64xf32>
+    memref.store %3, %out[%i] : memref<64xf32>
+    scf.yield %0 : f32
+  }
+  func.return %r : f32
+}
