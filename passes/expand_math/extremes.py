@@ -27,6 +27,9 @@ from .long_loops import is_long, move_before
 MOST_OPERATIONS = 16
 """Operations of a body that is cheap to run twice."""
 
+MOST_UNDER_CONDITIONS = 48
+"""Operations of a body where some elements do not count: no vectors would be made of it."""
+
 _QUICK: dict[type[Operation], type[Operation]] = {
     arith.MaximumfOp: arith.MaxnumfOp,
     arith.MinimumfOp: arith.MinnumfOp,
@@ -60,7 +63,10 @@ def finds_extremes(op: Operation) -> TypeGuard[scf.ForOp]:
         if not once or list(fold.operands).count(carried) != 1:
             return False
     others = [inside for inside in body.ops if inside is not body.last_op]
-    return len(others) <= MOST_OPERATIONS and all(
+    extremes = (fold for fold in (cast(Operation, value.owner) for value in yielded) if type(fold) in _QUICK)
+    under_conditions = any(_outside_of(operand, fold) is not None for fold in extremes for operand in fold.operands)
+    most = MOST_UNDER_CONDITIONS if under_conditions else MOST_OPERATIONS
+    return len(others) <= most and all(
         isinstance(inside, memref.LoadOp) or inside.name.startswith("arith.") for inside in others
     )
 
@@ -77,20 +83,27 @@ def _without_outside(extreme: Operation, copies: dict[SSAValue, SSAValue], block
     None if all elements count.
     """
     for operand in extreme.operands:
-        select = operand.owner
-        if not isinstance(select, arith.SelectOp) or not operand.has_one_use():
-            continue
-        arms = [select.lhs, select.rhs]
-        outside = [k for k, arm in enumerate(arms) if _constant_of(arm) == _OUTSIDE[type(extreme)]]
-        if len(outside) == 1:
+        outside = _outside_of(operand, extreme)
+        if outside is not None:
+            select = cast(arith.SelectOp, operand.owner)
             limit = np.finfo(np.float32 if isinstance(operand.type, Float32Type) else np.float64).max
             finite = constant(block, math.copysign(float(limit), _OUTSIDE[type(extreme)]), operand.type)
-            values = [finite.value if k in outside else copies.get(arm, arm) for k, arm in enumerate(arms)]
+            arms = (select.lhs, select.rhs)
+            values = [finite.value if arm is outside else copies.get(arm, arm) for arm in arms]
             copy = arith.SelectOp(copies.get(select.cond, select.cond), *values)
             block.add_op(copy)
             copies[operand] = copy.result
             return math.copysign(float(limit), _OUTSIDE[type(extreme)])
     return None
+
+
+def _outside_of(operand: SSAValue, extreme: Operation) -> SSAValue | None:
+    """The neutral number that an operand of an extreme is where the element does not count; None if all count."""
+    select = operand.owner
+    if not isinstance(select, arith.SelectOp) or not operand.has_one_use():
+        return None
+    outside = [arm for arm in (select.lhs, select.rhs) if _constant_of(arm) == _OUTSIDE[type(extreme)]]
+    return outside[0] if len(outside) == 1 else None
 
 
 def _constant_of(value: SSAValue) -> float | None:

@@ -131,3 +131,58 @@ def test_extremes_without_nan(dtype: Float) -> None:
     np.testing.assert_array_equal(most, np.where(np.isnan(x), -np.inf, x).max(1))
     np.testing.assert_array_equal(least, np.where(np.isnan(x), np.inf, x).min(1))
     np.testing.assert_array_equal(every, np.isnan(x).all(1))
+
+
+def test_kept_by_loops() -> None:
+    """A running minimum whose last result is the first operand, and one of elements that count if a condition holds."""
+    text = """func.func @main(%x: tensor<80xf32>, %at: tensor<80xi32>) -> (tensor<f32>, tensor<80xf32>, tensor<f32>) {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %end = stablehlo.constant dense<80> : tensor<i32>
+      %inf = stablehlo.constant dense<0x7F800000> : tensor<f32>
+      %tenth = stablehlo.constant dense<0.5> : tensor<f32>
+      %0:4 = stablehlo.while(%i = %zero, %m = %inf, %ms = %x, %all = %x)
+          : tensor<i32>, tensor<f32>, tensor<80xf32>, tensor<80xf32>
+        cond {
+          %1 = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %1 : tensor<i1>
+        } do {
+          %1 = stablehlo.dynamic_slice %all, %i, sizes = [1] : (tensor<80xf32>, tensor<i32>) -> tensor<1xf32>
+          %2 = stablehlo.reshape %1 : (tensor<1xf32>) -> tensor<f32>
+          %3 = stablehlo.minimum %m, %2 : tensor<f32>
+          %4 = stablehlo.reshape %3 : (tensor<f32>) -> tensor<1xf32>
+          %5 = stablehlo.dynamic_update_slice %ms, %4, %i : (tensor<80xf32>, tensor<1xf32>, tensor<i32>) -> tensor<80xf32>
+          %6 = stablehlo.add %3, %tenth : tensor<f32>
+          %7 = stablehlo.add %i, %one : tensor<i32>
+          stablehlo.return %7, %6, %5, %all : tensor<i32>, tensor<f32>, tensor<80xf32>, tensor<80xf32>
+        }
+      %rows = stablehlo.reshape %at : (tensor<80xi32>) -> tensor<80x1xi32>
+      %8 = "stablehlo.gather"(%x, %rows) <{
+        dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
+        slice_sizes = array<i64: 1>, indices_are_sorted = false
+      }> : (tensor<80xf32>, tensor<80x1xi32>) -> tensor<80xf32>
+      %9 = stablehlo.add %8, %x : tensor<80xf32>
+      %few = stablehlo.constant dense<40> : tensor<80xi32>
+      %10 = stablehlo.compare LT, %at, %few : (tensor<80xi32>, tensor<80xi32>) -> tensor<80xi1>
+      %none = stablehlo.constant dense<0x7F800000> : tensor<80xf32>
+      %11 = stablehlo.select %10, %9, %none : tensor<80xi1>, tensor<80xf32>
+      %12 = stablehlo.reduce(%11 init: %inf) applies stablehlo.minimum across dimensions = [0] :
+          (tensor<80xf32>, tensor<f32>) -> tensor<f32>
+      return %0#1, %0#2, %12 : tensor<f32>, tensor<80xf32>, tensor<f32> }"""
+    compiled = xhlo.compile(text)
+    random = np.random.default_rng(1)
+    plain = random.standard_normal(80).astype(np.float32)
+    zeros, odd = np.where(plain < 0, -0.0, 0.0).astype(np.float32), plain.copy()
+    odd[50] = np.nan
+    at = random.integers(0, 80, 80).astype(np.int32)
+    for x, places in ((plain, at), (zeros, at), (odd, at), (plain, np.full(80, 60, np.int32)), (-abs(plain), at)):
+        last, lasts = np.float32(np.inf), np.empty_like(x)
+        for i, element in enumerate(x):
+            lasts[i] = np.minimum(last, element) if last != 0 or element != 0 else -0.0 if np.signbit(element) else last
+            last = lasts[i] + np.float32(0.5)
+        results = compiled(x, places)
+        np.testing.assert_array_equal(results[0], last)
+        np.testing.assert_array_equal(results[1], lasts)
+        np.testing.assert_array_equal(np.signbit(results[1]), np.signbit(lasts))
+        sums = np.where(places < 40, x[places] + x, np.float32(np.inf))
+        np.testing.assert_array_equal(results[2], sums.min())

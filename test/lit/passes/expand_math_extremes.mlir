@@ -31,3 +31,39 @@ func.func private @masked(%a: memref<4096xf32>, %low: f32) -> (f32, i1) attribut
   } {xhlo.parallel}
   func.return %r#0, %r#1 : f32, i1
 }
+
+// More operations than are cheap to run twice, but some elements do not count: LLVM would not vectorize it.
+// CHECK-LABEL: @many_operations(
+// CHECK:         arith.minnumf
+// CHECK:         scf.if
+func.func private @many_operations(%a: memref<64xf32>, %b: memref<64xi32>) -> f32 attributes {hlo.kernel = "reduce"} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %end = arith.constant 64 : index
+  %c1 = arith.constant 1 : i32
+  %c9 = arith.constant 9 : i32
+  %inf = arith.constant 0x7F800000 : f32
+  %r = scf.for %i = %zero to %end step %one iter_args(%m = %inf) -> (f32) {
+    %x = memref.load %a[%i] : memref<64xf32>
+    %y = memref.load %b[%i] : memref<64xi32>
+    %0 = arith.addi %y, %c1 : i32
+    %1 = arith.muli %0, %c9 : i32
+    %2 = arith.maxsi %1, %c1 : i32
+    %3 = arith.minsi %2, %c9 : i32
+    %4 = arith.xori %3, %y : i32
+    %5 = arith.sitofp %4 : i32 to f32
+    %6 = arith.mulf %x, %5 : f32
+    %7 = arith.addf %6, %x : f32
+    %8 = arith.mulf %7, %7 : f32
+    %9 = arith.subf %8, %x : f32
+    %10 = arith.mulf %9, %x : f32
+    %11 = arith.addf %10, %5 : f32
+    %12 = arith.cmpi slt, %4, %c9 : i32
+    %13 = arith.cmpi sgt, %y, %c1 : i32
+    %14 = arith.andi %12, %13 : i1
+    %some = arith.select %14, %11, %inf : f32
+    %n = arith.minimumf %m, %some : f32
+    scf.yield %n : f32
+  } {xhlo.parallel}
+  func.return %r : f32
+}
