@@ -62,6 +62,11 @@ class Kept:
             self._ends = True
             atexit.register(self.keep)
 
+    def is_beside_byte_code(self) -> bool:
+        """Whether these values, if they are stored at all, are beside the byte code that Python stores."""
+        written = _written(self.name)
+        return written is None or written == _paths(self.name)[0]
+
     def keep(self) -> None:
         """Store what this process has added, beside what others have stored meanwhile."""
         path = _written(self.name)

@@ -37,6 +37,23 @@ class _KeptLoader(SourceFileLoader):
         return super().get_code(fullname) if code is None else code
 
 
+class _NotingLoader(SourceFileLoader):
+    """Python's loader of sources, which keeps the code that it compiles until that is stored."""
+
+    compiled: tuple[tuple[int, int], CodeType] | None = None
+    """The version of the source, and its code."""
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        self._version = _version(self.path)
+        return super().get_code(fullname)
+
+    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:  # pyright: ignore[reportIncompatibleMethodOverride]
+        code: CodeType = super().source_to_code(data, path, _optimize=_optimize)  # pyright: ignore[reportCallIssue]
+        if self._version is not None and self._version[1] == len(data):
+            self.compiled = self._version, code
+        return code
+
+
 class KeptModules:
     """Finds modules of these packages whose code is kept; the last part of `sys.meta_path` finds others."""
 
@@ -62,7 +79,13 @@ class KeptModules:
         if not self._others:
             self.kept.ends_with_it()
         self._others.append(fullname)
-        return None
+        if self.kept.is_beside_byte_code() or not self._loads_as_python_does():
+            return None
+        # Python stores no byte code here, so what it compiles would be lost with the process.
+        spec = PathFinder.find_spec(fullname, path)
+        if spec is not None and type(spec.loader) is SourceFileLoader:
+            spec.loader = _NotingLoader(fullname, spec.loader.path)
+        return spec
 
     def _loads_as_python_does(self) -> bool:
         """Tools that check or count what modules do have loaders of their own, which hooks for folders may give."""
@@ -77,16 +100,24 @@ class KeptModules:
         """Keep the byte code of the modules that Python has found otherwise."""
         for fullname in self._others:
             spec: Any = getattr(sys.modules.get(fullname), "__spec__", None)
-            if spec is None or type(spec.loader) is not SourceFileLoader or spec.cached is None:
+            if spec is None or type(spec.loader) not in (SourceFileLoader, _NotingLoader) or spec.cached is None:
                 continue
-            version = _version(spec.origin)
-            folder, is_package = os.path.dirname(spec.origin), spec.submodule_search_locations is not None
-            if version is not None and _has_byte_code(spec.cached, version):
-                # The loader names the source in it where that is now: installations are moved and copied.
-                code = marshal.dumps(spec.loader.get_code(fullname))
+            found = getattr(spec.loader, "compiled", None) or _stored(spec, fullname)
+            if found is not None:
+                version, code = found
+                folder, is_package = os.path.dirname(spec.origin), spec.submodule_search_locations is not None
                 key = (fullname, os.path.dirname(folder) if is_package else folder)
-                self.kept.add(key, (spec.origin, version, spec.cached, is_package, code))
+                self.kept.add(key, (spec.origin, version, spec.cached, is_package, marshal.dumps(code)))
         self._others.clear()
+
+
+def _stored(spec: Any, fullname: str) -> tuple[tuple[int, int], CodeType] | None:
+    """The version of a module's source and its code, if Python has stored that."""
+    version = _version(spec.origin)
+    if version is None or not _has_byte_code(spec.cached, version):
+        return None
+    # The loader names the source in it where that is now: installations are moved and copied.
+    return version, spec.loader.get_code(fullname)
 
 
 def _version(path: str) -> tuple[int, int] | None:

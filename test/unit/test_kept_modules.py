@@ -38,7 +38,8 @@ def package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """The folder of a package whose parts are kept, with a module and a package in it."""
     monkeypatch.setenv(files.VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setattr(kept.atexit, "register", _never)
-    monkeypatch.setattr(kept, "__file__", str(tmp_path / "kept.py"))  # without byte code beside it
+    monkeypatch.setattr(kept, "__file__", str(tmp_path / "kept.py"))
+    (tmp_path / "__pycache__").mkdir(mode=0o700)
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     monkeypatch.setattr(modules, "_PACKAGES", frozenset(["kept_parts"]))
     folder = tmp_path / "kept_parts"
@@ -114,6 +115,36 @@ def test_a_source_stored_twice_in_a_second_is_not_kept(package: Path, monkeypatc
     Path(importlib.util.cache_from_source(str(package / "part.py"))).unlink()
     again, _ = _imported(monkeypatch)
     assert [*map(_answer, again)] == [42, 41, 41] and [*map(_is_kept, again)] == [False, True, True]
+
+
+def test_modules_are_kept_and_renewed_where_python_stores_no_byte_code(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    plain, finder = _imported(monkeypatch)
+    assert not any(map(_is_kept, plain)) and not [*package.rglob("*.pyc")]
+    assert not finder.kept.is_beside_byte_code() and not [*package.parent.glob("__pycache__/*")]
+    again, _ = _imported(monkeypatch)
+    assert all(map(_is_kept, again)) and plain[0].answer.__code__ == again[0].answer.__code__
+    (package / "part.py").write_text(SOURCE.replace("41", "4321"))
+    for kept_again in (False, True):
+        changed, _ = _imported(monkeypatch)
+        assert [*map(_answer, changed)] == [4321, 41, 41] and [*map(_is_kept, changed)] == [kept_again, True, True]
+
+
+def test_a_source_that_changes_as_it_is_compiled_is_not_kept(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    version = modules._version  # pyright: ignore[reportPrivateUsage]
+
+    def other_size(path: str) -> tuple[int, int] | None:
+        found = version(path)
+        return found and (found[0], found[1] + 1)
+
+    monkeypatch.setattr(modules, "_version", other_size)
+    _imported(monkeypatch)
+    monkeypatch.setattr(modules, "_version", version)
+    again, _ = _imported(monkeypatch)
+    assert not any(map(_is_kept, again)) and [*map(_answer, again)] == [41] * 3
 
 
 def test_moved_modules_name_their_sources(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
