@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.support.donation import OVERWRITTEN
+from ...dialects.support.shared_names import OVERWRITTEN
 from ...hlo_dialect.arrays import ArrayType
 from ...targets.cpu.executable import estimated_seconds
 from ...targets.cpu.interrupts import StillRunning

@@ -17,6 +17,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from ...hlo_dialect.threads import own_stacks
 from ...targets.cpu.executable import CpuExecutable
 from .compiled import Compiled
 from .entries import error_of
@@ -80,7 +81,8 @@ class _Threads:
         """Start another thread, if the system has one."""
         self.free, self.count = self.free + 1, self.count + 1
         try:
-            threading.Thread(target=self._serve, args=(self.count - 1,), name=HOST_THREAD, daemon=True).start()
+            with own_stacks():
+                threading.Thread(target=self._serve, args=(self.count - 1,), name=HOST_THREAD, daemon=True).start()
         except RuntimeError:
             self.free, self.count = self.free - 1, self.count - 1
 

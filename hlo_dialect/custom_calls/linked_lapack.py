@@ -7,12 +7,12 @@ from typing import cast
 
 import numpy as np
 
+from ...dialects.support.shared_names import LINKED, PARTS, ROUTINE
 from ..types import Array
 from .batched_calls import parts_of
 from .call import CustomCall
 from .lapack_library import LIBRARY
 from .lapack_plans import Plan, has_plan, plan_of
-from .linked import LINKED, PARTS, ROUTINE
 from .registry import REGISTRY, CustomCallTarget
 
 

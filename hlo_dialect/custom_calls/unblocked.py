@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import cast
 
+from ...dialects.support.shared_names import ROUTINE
 from ..types import Array
 from .call import CustomCall
 from .lapack_plans import has_plan
-from .linked import ROUTINE
 from .registry import REGISTRY, CustomCallTarget
 
 UNBLOCKED = "xhlo.unblocked"

@@ -24,6 +24,7 @@ from ..collectives.process_groups import ProcessId
 from ..collectives.tokens import TOKEN
 from ..diagnostics import Diagnostic, DiagnosticError, fail, op_message
 from ..shapes import shapes_agree
+from ..threads import own_stacks
 from ..types import Array, element_of, numpy_dtype, shape_of
 from .interpreter import Environment, Handler, refuse
 from .showing import ShowingInterpreter
@@ -106,8 +107,9 @@ class Grid:
             threading.Thread(target=self._run_process, args=each, daemon=True)
             for each in zip(processes, self.functions, self.inputs, strict=True)
         ]
-        for thread in threads:
-            thread.start()
+        with own_stacks():
+            for thread in threads:
+                thread.start()
         try:
             self._take_turns(processes)
         finally:

@@ -15,10 +15,10 @@ from ...dialects.linalg_ext.indexing import NonzeroOp
 from ...dialects.linalg_ext.sort import TopKOp
 from ...dialects.support.kernel import COMPLEX_OPERANDS, COMPLEX_RESULTS
 from ...dialects.support.scalar import Scalar
+from ...dialects.support.shared_names import ROUTINE
 from ...hlo_dialect.custom_calls.call import CustomCall, describe_call
 from ...hlo_dialect.custom_calls.factorization import FLAGS, GETRF, POTRF, TRSM
 from ...hlo_dialect.custom_calls.fourier import FOURIER
-from ...hlo_dialect.custom_calls.linked import ROUTINE
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import target_of
 from ...hlo_dialect.custom_calls.selection import NONZERO, TOP_K

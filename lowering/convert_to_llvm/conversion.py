@@ -37,7 +37,7 @@ from ...dialects.support.kernel import (
     entry_name,
     is_kernel,
 )
-from ...dialects.support.vector_variants import VECTOR_VARIANTS, vector_variant
+from ...dialects.support.shared_names import VECTOR_VARIANTS, vector_variant
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_of

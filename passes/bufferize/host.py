@@ -21,9 +21,9 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from ...dialects.support.attributes import return_op
 from ...dialects.support.buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, take_block_arguments
 from ...dialects.support.buffers import Buffer
-from ...dialects.support.donation import OVERWRITTEN, UNTOUCHED
 from ...dialects.support.editing import insert_before, replace_uses
 from ...dialects.support.rewriting import Replaced, add_arguments, like, set_arguments
+from ...dialects.support.shared_names import OVERWRITTEN, UNTOUCHED
 from ...dialects.support.views import root_buffer
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp, is_reshape
 from ...hlo_dialect.diagnostics import fail

@@ -8,8 +8,8 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
 
-from ...dialects.support.donation import UNTOUCHED
 from ...dialects.support.kernel import DONATED, Kernel, entry_name, is_kernel, kernels_of
+from ...dialects.support.shared_names import UNTOUCHED
 from ...hlo_dialect.donation import placed_donations
 from ...hlo_dialect.hlo_pass import HloPass
 from .constant_parameters import mark_constant_parameters

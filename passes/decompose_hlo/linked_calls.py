@@ -14,10 +14,10 @@ import numpy as np
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, IntegerType, Signedness, StringAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.support.shared_names import LINKED, PARTS, ROUTINE
 from ...hlo_dialect.custom_calls.call import CONFIGURATIONS, describe_call
 from ...hlo_dialect.custom_calls.lapack_library import LIBRARY
 from ...hlo_dialect.custom_calls.lapack_plans import has_plan, plan_of
-from ...hlo_dialect.custom_calls.linked import LINKED, PARTS, ROUTINE
 from ...hlo_dialect.custom_calls.linked_lapack import parts_of_plan
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import REGISTRY, target_of

@@ -27,7 +27,7 @@ from ...dialects.arith_ops import RemFOp
 from ...dialects.support.attributes import call_op, return_op
 from ...dialects.support.kernel import INLINE, PURE, VARIANTS
 from ...dialects.support.scalar import NO_FASTMATH, Scalar, constant
-from ...dialects.support.vector_variants import vector_variant
+from ...dialects.support.shared_names import vector_variant
 from ...lowering.device.parts import MATH_FUNCTION
 from .control_flow import Values, branch
 

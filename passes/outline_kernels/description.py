@@ -24,8 +24,8 @@ from xdsl.ir import Attribute, Operation
 
 from ...dialects.support import kernel as attributes
 from ...dialects.support.attributes import integer_attr, symbol
+from ...dialects.support.shared_names import LINKED, ROUTINE
 from ...hlo_dialect.custom_calls.call import describe_call
-from ...hlo_dialect.custom_calls.linked import LINKED, ROUTINE
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import target_of
 from ...hlo_dialect.entry import entry_tensors, find_entry

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
+from ...hlo_dialect.threads import own_stacks
 from .jit import engine
 from .thread_limits import processors
 
@@ -29,7 +30,8 @@ def _start() -> threading.Thread | None:
     _begun.set()
     thread = threading.Thread(target=_make_engine, name="xhlo-engine")
     try:
-        thread.start()
+        with own_stacks():
+            thread.start()
     except RuntimeError:
         return None
     return thread

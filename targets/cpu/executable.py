@@ -12,7 +12,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from ...dialects.support.donation import OVERWRITTEN, UNTOUCHED
+from ...dialects.support.shared_names import OVERWRITTEN, UNTOUCHED
 from ...hlo_dialect.arrays import Array, address_of
 from ...hlo_dialect.errors import DiagnosticError
 from ..program.arguments import host_array

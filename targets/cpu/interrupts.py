@@ -9,6 +9,7 @@ import queue
 import threading
 from collections.abc import Callable
 
+from ...hlo_dialect.threads import own_stacks
 from .memory import POOL, Block
 from .stops import STOPS
 from .threads import set_thread_count, thread_count
@@ -68,7 +69,8 @@ class _Worker:
 
     def __init__(self) -> None:
         self.runs: queue.SimpleQueue[_Run | None] = queue.SimpleQueue()
-        threading.Thread(target=self._work, name="xhlo-run", daemon=True).start()
+        with own_stacks():
+            threading.Thread(target=self._work, name="xhlo-run", daemon=True).start()
 
     def _work(self) -> None:
         while (run := self.runs.get()) is not None:

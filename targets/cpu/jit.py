@@ -16,7 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ...dialects.support.vector_variants import VECTOR_VARIANTS
+from ...dialects.support.shared_names import VECTOR_VARIANTS
+from ...hlo_dialect.threads import own_stacks
 from ..cache.files import cache_folder, fingerprint, kept, place, stored, write
 from . import direct_calls
 from .host import host_cpu, host_features, host_triple, llvm, llvm_version
@@ -199,7 +200,7 @@ def compile_to_objects(texts: Sequence[str], timings: Timings, levels: Sequence[
         spent, start = [Timings() for _ in texts], time.perf_counter()
         # The longest first, so that no thread begins with one when the others have finished.
         order = sorted(range(len(texts)), key=lambda i: (levels[i] == QUICK, -len(texts[i])))
-        with ThreadPoolExecutor(threads) as pool:
+        with ThreadPoolExecutor(threads) as pool, own_stacks():
             made = {i: pool.submit(_compile_alone, texts[i], spent[i], levels[i]) for i in order}
         objects = [made[i].result() for i in sorted(made)]
         passed = time.perf_counter() - start

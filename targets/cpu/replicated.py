@@ -34,6 +34,7 @@ from ...hlo_dialect.custom_calls.collective_calls import MEETINGS
 from ...hlo_dialect.custom_calls.rendezvous import DeviceGrid, DeviceReleased, running_on
 from ...hlo_dialect.printing import print_module
 from ...hlo_dialect.sharding.tilings import Tiling
+from ...hlo_dialect.threads import own_stacks
 from ...hlo_dialect.types import Array, i32
 from ...passes.partition_spmd.transform import output_tilings, parameter_tilings
 from ..compile import compile_source
@@ -54,7 +55,8 @@ class _Worker:
     def __init__(self, number: int):
         self._tasks: queue.SimpleQueue[_Task] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name=f"xhlo-device-{number}", daemon=True)
-        self._thread.start()
+        with own_stacks():
+            self._thread.start()
 
     @property
     def ident(self) -> int:

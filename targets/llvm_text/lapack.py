@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...dialects.support.shared_names import PARTS
 from ...hlo_dialect.custom_calls.lapack import NOT_FINITE
 from ...hlo_dialect.custom_calls.lapack_plans import Argument, Clear, Memory, Move, Pair, Plan, Step, Where, plan_of
-from ...hlo_dialect.custom_calls.linked import PARTS
 from ...hlo_dialect.custom_calls.linked_lapack import called
 from ..program.facts import HostCall
 

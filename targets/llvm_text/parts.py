@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, Operation
 from ...dialects.llvm_ops import PoisonOp, SelectOp
 from ...dialects.support.classes import one_of
 from ...dialects.support.kernel import BRIEF
-from ...dialects.support.vector_variants import VECTOR_VARIANTS
+from ...dialects.support.shared_names import VECTOR_VARIANTS
 from ...hlo_dialect.walking import TypeFact, operations_inside
 
 PART = 100

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ...dialects.support.shared_names import LINKED
 from ...hlo_dialect.arrays import ArrayType
-from ...hlo_dialect.custom_calls.linked import LINKED
 from ...hlo_dialect.errors import Diagnostic, DiagnosticError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Facts:
     donated: tuple[int, ...] = ()
     """
     For each argument the number of the result that is in its memory; OVERWRITTEN or UNTOUCHED without one
-    (dialects/support/donation.py). Empty if all are untouched.
+    (dialects/support/shared_names.py). Empty if all are untouched.
     """
     profiled: bool = False
     guard: GuardFacts | None = None

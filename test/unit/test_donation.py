@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import xhlo
-from xhlo.dialects.support.donation import OVERWRITTEN, UNTOUCHED
+from xhlo.dialects.support.shared_names import OVERWRITTEN, UNTOUCHED
 
 UPDATE = """
 func.func @main(%x: tensor<64x32xf32> {tf.aliasing_output = 0 : i32}, %i: tensor<i32>) -> tensor<64x32xf32> {

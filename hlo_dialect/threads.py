@@ -1,0 +1,25 @@
+"""Threads of ours, beside those of the user's program."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+
+STACK = 8 << 20
+"""Bytes of a stack, the usual size: LLVM takes megabytes for large functions."""
+
+_lock = threading.Lock()
+
+
+@contextmanager
+def own_stacks() -> Generator[None]:
+    """Threads that are started inside have this stack at least, also where `threading.stack_size` asks for less."""
+    with _lock:  # else another thread could take the size set here for the user's
+        asked = threading.stack_size(STACK)  # without a size it would set the default
+        try:
+            if asked == 0 or asked > STACK:
+                threading.stack_size(asked)
+            yield
+        finally:
+            threading.stack_size(asked)

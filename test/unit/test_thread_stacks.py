@@ -1,0 +1,80 @@
+"""The stacks of our threads, where a program asks for small ones for its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from xhlo.hlo_dialect.threads import STACK, own_stacks
+from xhlo.targets.cpu import early_engine, interrupts, jit, replicated
+
+SMALL = 32768
+"""The smallest that Python takes."""
+
+FUNCTION = "define i32 @f{}() {{\n  ret i32 1\n}}\n"
+
+
+def _stack_size() -> int:
+    size = threading.stack_size(0)
+    threading.stack_size(size)
+    return size
+
+
+def _compile_two() -> None:
+    jit.compile_to_objects([FUNCTION.format(1), FUNCTION.format(2)], {}, [3, 3])
+
+
+def _make_engine() -> None:
+    with early_engine.engine_beside():
+        pass
+
+
+def _run_on_devices() -> None:
+    assert replicated.run_on_devices(lambda number: number, 1, 2) == [0, 1]
+
+
+def _run_interruptibly() -> None:
+    interrupts.run_interruptibly(lambda: None, None)
+
+
+@pytest.fixture
+def stacks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of the stacks of the threads that a test starts, where the user has asked for small ones."""
+    sizes: list[int] = []
+    start = threading.Thread.start
+
+    def note(thread: threading.Thread) -> None:
+        sizes.append(_stack_size())
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", note)
+    monkeypatch.setattr(early_engine, "_begun", threading.Event())
+    monkeypatch.setattr(early_engine, "processors", lambda: 2)
+    monkeypatch.setattr(jit, "default_thread_count", lambda: 2)
+    monkeypatch.setattr(replicated, "_workers", replicated._Workers())  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(interrupts, "_worker", None)
+    return sizes
+
+
+@pytest.mark.parametrize("work", [_compile_two, _make_engine, _run_on_devices, _run_interruptibly])
+def test_our_threads_have_stacks_of_their_own_size(work: Callable[[], None], stacks: list[int]) -> None:
+    before = threading.stack_size(SMALL)
+    try:
+        work()
+        assert _stack_size() == SMALL
+    finally:
+        threading.stack_size(before)
+    assert stacks and set(stacks) == {STACK}
+
+
+@pytest.mark.parametrize("asked", [0, 2 * STACK])
+def test_larger_stacks_than_ours_and_the_default_are_left(asked: int) -> None:
+    before = threading.stack_size(asked)
+    try:
+        with own_stacks():
+            assert _stack_size() == asked
+        assert _stack_size() == asked
+    finally:
+        threading.stack_size(before)
