@@ -80,6 +80,8 @@ class Cluster:
     accesses: dict[int, Accesses]
     """The elements computed per node, including repeated ones."""
     inputs: dict[SSAValue, None]
+    read_outside: set[int]
+    """Its nodes that fill a page, without those found to be read in it only: each question looks at the others."""
     reduced: tuple[int, ...] = ()
     """reduce: the dimensions that are reduced."""
     result_shape: tuple[int, ...] = ()
@@ -97,6 +99,7 @@ class Cluster:
         """A copy with nodes and inputs of its own."""
         copied = copy.copy(self)
         copied.ops, copied.accesses, copied.inputs = dict(self.ops), dict(self.accesses), dict(self.inputs)
+        copied.read_outside = set(self.read_outside)
         return copied
 
 
@@ -191,7 +194,7 @@ class Clusters:
             return False
         if self.graph.apart and self._kept_apart(one, other):
             return False
-        if len(one.ops) + len(other.ops) > MAX_RESULTS and self._results(one, other) > MAX_RESULTS:
+        if len(one.ops) + len(other.ops) > MAX_RESULTS and len(self._read_outside(one, other)) > MAX_RESULTS:
             return False
         if len(one.inputs) + len(other.inputs) <= MAX_INPUTS:
             return True
@@ -203,11 +206,14 @@ class Clusters:
         """The most operations that the two together may have."""
         return self.most_ops if one.kind in LOOPS and other.kind in LOOPS else MAX_OPS
 
-    def _results(self, one: Cluster, other: Cluster) -> int:
-        """The number of nodes of the two together that others read, and that fill a page."""
-        ops = one.ops.keys() | other.ops.keys()
-        large = (node for node in map(self.graph.nodes.__getitem__, ops) if node.bytes >= PAGE)
-        return sum(any(user not in ops for user in node.users) for node in large)
+    def _read_outside(self, one: Cluster, other: Cluster) -> set[int]:
+        """The nodes of the two together that others read, and that fill a page."""
+        nodes, these, those = self.graph.nodes, one.ops, other.ops
+        return {
+            index
+            for index in one.read_outside | other.read_outside
+            if any(user not in these and user not in those for user in nodes[index].users)
+        }
 
     def _kept_apart(self, one: Cluster, other: Cluster) -> bool:
         return any(
@@ -230,6 +236,7 @@ class Clusters:
                 self.places[index] = list(dict.fromkeys(reversed(places)))[::-1]
         keep.inputs.update(gone.inputs)
         self._drop_inner_inputs(keep)
+        keep.read_outside = self._read_outside(keep, gone)
         keep.repeated += gone.repeated
         del self.live[gone.number]
         self._joined_reach(keep.number, (gone.number,))
@@ -290,6 +297,7 @@ class Clusters:
         cluster.ops[own.number] = mode
         cluster.accesses[own.number] = accesses
         cluster.inputs.update(own.inputs)
+        cluster.read_outside |= own.read_outside
         self._drop_inner_inputs(cluster)
 
     def release(self, number: int, cluster: Cluster) -> None:
@@ -300,6 +308,9 @@ class Clusters:
         it.
         """
         del cluster.ops[number]
+        cluster.read_outside.discard(number)
+        nodes = self.graph.nodes
+        cluster.read_outside |= {i for i in nodes[number].operands if i in cluster.ops and nodes[i].bytes >= PAGE}
         if number == cluster.number:
             # The node's own cluster takes the number.
             self._renumber(cluster, next((i for i in cluster.ops if i not in self.live), -1 - number))
@@ -325,6 +336,7 @@ class Clusters:
             keep.ops.update(gone.ops)
             keep.accesses.update(gone.accesses)
             keep.inputs.update(gone.inputs)
+            keep.read_outside |= gone.read_outside
             self.places[number] = [keep.number]
         self._drop_inner_inputs(keep)
         self._joined_reach(keep.number, members[1:])
@@ -360,6 +372,7 @@ def single(node: Node) -> Cluster:
         {node.index: mode},
         {node.index: {(): node.elements}},
         inputs,
+        {node.index} if node.bytes >= PAGE else set(),
         reduced=node.dims if kind == "reduce" else (),
         result_shape=node.shape,
     )

@@ -541,6 +541,22 @@ def test_fusion_takes_linear_time() -> None:
     assert large < 1000 * 1000, "430 calls an operation"
 
 
+def test_the_results_of_a_long_fusion_are_found_without_its_inner_nodes() -> None:
+    """Each merge asks for them; going through all nodes each time took two thirds of the pass."""
+    lines = [f"  %{i} = hlo.sine {f'%{i - 1}' if i else '%x'} : tensor<1024xf32>" for i in range(60)]
+    text = program("%x: tensor<1024xf32>", "\n".join([*lines, "  return %59 : tensor<1024xf32>"]), "tensor<1024xf32>")
+    function = next(op for op in Program(text).module.walk() if isinstance(op, FuncOp))
+    state = clusters.Clusters.of(BlockGraph(function.body.block))
+    for number in reversed(range(59)):
+        assert state.live[59].read_outside == {59} and state.fits(state.live[59], state.live[number])
+        state.absorb(state.live[59], state.live[number])
+    state.release(0, state.live[59])
+    assert state.live[59].read_outside == {59} and state.live[0].read_outside == {0}
+    state.release(59, state.live[59])
+    (rest,) = (cluster for cluster in state.live.values() if len(cluster.ops) == 58)
+    assert rest.read_outside == {58}
+
+
 def test_terminators_of_fusions() -> None:
     module, _ = fuse(MEAN)
     fusion = next(op for op in module.walk() if isinstance(op, FusionOp))
