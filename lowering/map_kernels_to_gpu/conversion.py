@@ -37,12 +37,10 @@ from ...dialects.linalg_ext.sort import SortByKeyOp, SortOp
 from ...dialects.linalg_ext.window import shape_of
 from ...dialects.support.kernel import kernels_of
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
-from ..device.chips import DEFAULT_CHIP
 from ..device.gpu import GpuChip
+from ..device.gpu_pass import GpuPass
 from ..device.parts import device_modules
-from ..device.vendors import find_chip
 from ..loop_nests.fills import is_reduction
 from .elementwise.mapping import map_elementwise
 from .elementwise.transpose import map_transpose
@@ -168,7 +166,7 @@ def _is_mapped(kernel: func.FuncOp) -> bool:
 
 
 @dataclass(frozen=True)
-class MapKernelsToGpuPass(HloPass):
+class MapKernelsToGpuPass(GpuPass):
     """
     Lower each kernel to launches of functions in a gpu.module: parallel loops become blocks and threads.
 
@@ -183,12 +181,6 @@ class MapKernelsToGpuPass(HloPass):
     takes_tensors = False
     illegal = ("linalg.*", "linalg_ext.*")
 
-    chip: str = DEFAULT_CHIP
-    """The chip's name, as in `lowering/device/vendors.py`."""
-
-    def __post_init__(self) -> None:
-        find_chip(self.chip)  # raises an error for an unknown one
-
     def run(self, ctx: Context, module: ModuleOp) -> None:
         kernels = [kernel for kernel in kernels_of(module) if not _is_mapped(kernel)]
         known = device_modules(module)
@@ -196,7 +188,7 @@ class MapKernelsToGpuPass(HloPass):
             fail(known[0], f"is there already: {self.name} takes a module whose kernels are not mapped")
         if known:
             return
-        chip = find_chip(self.chip)
+        chip = self.gpu
         device = GpuModuleOp(DEVICE)
         device.targets = ArrayAttr([chip.target])
         for kernel in kernels:

@@ -16,10 +16,8 @@ from xdsl.ir import Operation
 from ...dialects.gpu.plans import Plan, Points, Serial, set_plan
 from ...dialects.support.kernel import CONTRACTION, Kernel, kernels_of
 from ...hlo_dialect.diagnostics import Diagnostic, engine_of
-from ...hlo_dialect.hlo_pass import HloPass
-from ..device.chips import DEFAULT_CHIP
 from ..device.gpu import GpuChip
-from ..device.vendors import find_chip
+from ..device.gpu_pass import GpuPass
 from ..map_kernels_to_gpu.indexing.mapping import convert_others
 from ..map_kernels_to_gpu.serial import parallel_range
 from ..map_kernels_to_gpu.threads.phases import Phase, joined, phases_of, planned_length
@@ -130,7 +128,7 @@ def _write(run: Sequence[Phase], plans: tuple[Plan, ...]) -> int:
 
 
 @dataclass(frozen=True)
-class PlanGpuKernelsPass(HloPass):
+class PlanGpuKernelsPass(GpuPass):
     """
     Write each kernel's mapping to blocks and threads as an attribute; existing plans stay.
 
@@ -143,14 +141,8 @@ class PlanGpuKernelsPass(HloPass):
     name = "plan-gpu-kernels"
     takes_tensors = False
 
-    chip: str = DEFAULT_CHIP
-    """The chip's name, as in `lowering/device/vendors.py`."""
-
     libraries: Literal["never", "auto", "always"] = "never"
     """The contractions that become calls of cuBLASLt: none, the large ones, or all that it supports."""
-
-    def __post_init__(self) -> None:
-        find_chip(self.chip)  # raises an error for an unknown one
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         engine = engine_of(ctx)
@@ -159,4 +151,4 @@ class PlanGpuKernelsPass(HloPass):
             engine.emit(Diagnostic("remark", text, op.location))
 
         for kernel in list(kernels_of(module)):
-            plan_kernel(kernel, find_chip(self.chip), self.libraries, remark)
+            plan_kernel(kernel, self.gpu, self.libraries, remark)

@@ -16,11 +16,9 @@ from ...dialects.support.buffers import Buffer
 from ...dialects.support.kernel import INDEPENDENT, PROGRAM, TRIP_COUNT
 from ...dialects.support.views import is_view, uses_through_views
 from ...hlo_dialect.diagnostics import Diagnostic, engine_of
-from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
-from ...lowering.device.chips import DEFAULT_CHIP
 from ...lowering.device.gpu import MOST_NS, PAYS, GpuChip
-from ...lowering.device.vendors import find_chip
+from ...lowering.device.gpu_pass import GpuPass
 from ...lowering.map_kernels_to_gpu.block.sequence import STRUCTURED, accesses
 from ...lowering.plan_gpu_kernels.block import Estimate, estimate
 from ..outline_loops.stated import StatedKernels
@@ -51,7 +49,7 @@ _PLAIN = (
 
 
 @dataclass(frozen=True)
-class OutlineBlockLoopsPass(HloPass):
+class OutlineBlockLoopsPass(GpuPass):
     """
     Make a kernel of each loop of the entry whose kernels are so small that launching them takes longer than computing.
 
@@ -69,12 +67,6 @@ class OutlineBlockLoopsPass(HloPass):
     only_for = ("hlo.while", "scf.while")
     takes_tensors = False
 
-    chip: str = DEFAULT_CHIP
-    """The chip's name, as in `lowering/device/vendors.py`."""
-
-    def __post_init__(self) -> None:
-        find_chip(self.chip)  # raises an error for an unknown one
-
     def run(self, ctx: Context, module: ModuleOp) -> None:
         if PROGRAM not in module.attributes:
             return
@@ -82,7 +74,7 @@ class OutlineBlockLoopsPass(HloPass):
         entry = stated.entry
         if entry is None:
             return
-        loops, names = _Loops(stated, find_chip(self.chip)), stated.names()
+        loops, names = _Loops(stated, self.gpu), stated.names()
         for op in operations_in(entry):
             if isinstance(op, scf.WhileOp) and entry.is_ancestor(op):
                 reason = loops.refusal(op)
