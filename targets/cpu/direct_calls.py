@@ -18,9 +18,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...hlo_dialect.arrays import Array, ArrayType
-from .runtime.direct_call import (
+from .runtime.call_arguments import (
     ARRAYS,
-    CALLS,
     DATA,
     DTYPE,
     F32,
@@ -30,12 +29,11 @@ from .runtime.direct_call import (
     I32,
     I64,
     INTEGERS,
-    PLAN,
-    PYTHON,
     RANK,
     ROW_MAJOR,
     SIZES,
 )
+from .runtime.direct_call import CALLS, PLAN, PYTHON
 
 MOST_ON_STACK = 16 << 10
 """The largest arena in bytes on the stack of the thread that calls: half of the smallest stack that Python makes."""
