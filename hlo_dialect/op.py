@@ -222,8 +222,3 @@ def replace_op(op: Operation, new_ops: Sequence[Operation], new_values: Sequence
             new.name_hint = old.name_hint
         replace_uses(old, new)
     erase_op(op)
-
-
-def attribute_of(op: Operation, name: str) -> Any:
-    """A property or discardable attribute of `op`, or None."""
-    return op.properties.get(name) or op.attributes.get(name)

@@ -50,7 +50,6 @@ from xdsl.utils.exceptions import VerifyException
 from ..support.buffers import i32_array
 
 INDEX = IndexType()
-I32 = IntegerType(32)
 I64 = IntegerType(64)
 
 _KNOWN_SIZES = ("known_block_size", "known_grid_size")

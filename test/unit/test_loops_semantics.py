@@ -381,9 +381,6 @@ def test_copies_into_subviews() -> None:
     check(kernel(types, body))
 
 
-SOFTMAX_ROWS = 40
-
-
 @pytest.mark.parametrize("lead, dims", [("40x", "d0, "), ("5x8x", "d0, d1, "), ("", "")])
 def test_row_kernel(lead: str, dims: str) -> None:
     rows = lead.count("x")

@@ -223,14 +223,6 @@ def frexp(step: Step, x: Value) -> tuple[Value, Value]:
     return plain.select(mantissa, value), converted(plain.select(exponent, 0), torch.int32)
 
 
-def polynomial(step: Step, x: Value, coefficients: list[float]) -> Value:
-    """Horner's rule, from the highest power on."""
-    found = step.full(coefficients[0], dtype_of(x), x.shape)
-    for one in coefficients[1:]:
-        found = found * x + one
-    return found
-
-
 @lowers("prims.ndtri aten.special_ndtri")
 def ndtri(step: Step, x: Value) -> Value:
     value = step.working(x)

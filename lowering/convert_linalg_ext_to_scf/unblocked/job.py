@@ -55,7 +55,6 @@ class Job:
     loads: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     """Operands and their areas."""
     runs: list[tuple[str, tuple[int, ...], Emit]] = field(default_factory=list[tuple[str, tuple[int, ...], Emit]])
-    areas: set[int] = field(default_factory=set[int])
     stores: list[Store] = field(default_factory=list[Store])
     finite: int | None = None
     """The area with 0 for a matrix that is not finite: then `spoiled` are the results."""

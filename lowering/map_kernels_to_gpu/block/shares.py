@@ -62,7 +62,7 @@ MOST_THREADS = 512
 """Threads of a block: each may have 128 registers."""
 
 
-def share_of(op: Structured, warp: int, threads: int = MOST_THREADS) -> Share:
+def share_of(op: Structured, warp: int) -> Share:
     """
     A thread per result or tile of results; a warp per result of a reduction whose elements lie one after the other, or
     whose results are few.
@@ -73,13 +73,13 @@ def share_of(op: Structured, warp: int, threads: int = MOST_THREADS) -> Share:
     nest = nest.permuted([*kept, *reduced]).collapsed()
     kept, reduced = nest.parallel_loops, nest.reduction_loops
     lanes = _lanes(nest, kept, reduced, warp)
-    return Share(nest, len(kept), lanes, _tile(nest, kept, reduced, threads) if lanes == 1 else (1, 1))
+    return Share(nest, len(kept), lanes, _tile(nest, kept, reduced) if lanes == 1 else (1, 1))
 
 
-def _tile(nest: Nest, kept: list[int], reduced: list[int], threads: int) -> tuple[int, int]:
+def _tile(nest: Nest, kept: list[int], reduced: list[int]) -> tuple[int, int]:
     """The results of a thread, whose elements have factors in common, if there are more results than threads."""
     results = nest.size_of(kept)
-    if len(kept) < 2 or not reduced or results <= threads or known_combiners(nest) is None:
+    if len(kept) < 2 or not reduced or results <= MOST_THREADS or known_combiners(nest) is None:
         return 1, 1
     inputs = [x for x in nest.inputs if isinstance(x, Access) and any(x.strides[loop] for loop in reduced)]
     row, column = kept[-2:]
@@ -89,7 +89,7 @@ def _tile(nest: Nest, kept: list[int], reduced: list[int], threads: int) -> tupl
 
     def cost(tile: tuple[int, int]) -> int:
         rows, columns = tile
-        turns = -(-results // (rows * columns * threads))
+        turns = -(-results // (rows * columns * MOST_THREADS))
         return turns * (rows * columns + LOAD * (rows + columns))
 
     sides = [[each for each in range(1, 9) if nest.sizes[loop] % each == 0] for loop in (row, column)]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloatConstr, IntegerType
+from xdsl.dialects.builtin import AnyFloatConstr
 from xdsl.dialects.linalg.ops import GenericOp, YieldOp
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
@@ -272,10 +272,6 @@ def is_fused(product: Product) -> bool:
     flags = getattr(product.add, "fastmath", None)
     contracts = isinstance(flags, arith.FastMathFlagsAttr) and FastMathFlag.ALLOW_CONTRACT in flags.data
     return contracts and AnyFloatConstr.verifies(product.total)
-
-
-def is_integer(element: Attribute) -> bool:
-    return isinstance(element, IntegerType)
 
 
 def split_depth(tile: RegisterTile | TensorTile, k: int) -> int:

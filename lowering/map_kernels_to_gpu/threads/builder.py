@@ -49,10 +49,10 @@ class GpuBuilder(LoopBuilder):
         """A buffer shared by the threads of a block, initially undefined."""
         return self.function.add_workgroup_buffer(MemRefType(element, shape, NoneAttr(), WORKGROUP))
 
-    def shuffle(self, mode: str, value: SSAValue, offset: int | SSAValue, width: int = 0) -> SSAValue:
-        """The value of `value` in the lane that `offset` selects (see gpu.shuffle); `width`: 0 for a whole warp."""
+    def shuffle(self, mode: str, value: SSAValue, offset: int | SSAValue) -> SSAValue:
+        """The value of `value` in the lane that `offset` selects of the warp (see gpu.shuffle)."""
         at = self.int32(offset) if isinstance(offset, int) else offset
-        return self.insert(GpuShuffleOp(mode, value, at, self.int32(width or self.warp))).result
+        return self.insert(GpuShuffleOp(mode, value, at, self.int32(self.warp))).result
 
     def int32(self, value: int) -> SSAValue:
         return self.scalar(IntegerAttr(value, I32))
