@@ -41,7 +41,7 @@ from .kernel import ProductEmitter
 from .lanes.emission import emit_lane_product, is_in_parts
 from .lanes.products import LaneProduct, lane_product_of
 from .padding import PaddedProductEmitter, compute_padded, padding_of, rows_of
-from .row_products import convert_row_products
+from .rows.products import convert_row_products
 from .small import emit_small, is_small
 from .split import add_chunks, cut_of, in_chunks
 from .sums.factor_columns import column_sum_of

@@ -43,7 +43,7 @@ from .contraction import Contraction, Element, canonical_contraction, sums_of_pr
 from .direct import DirectProductEmitter, block_rows
 from .kernel import MULTIPLICATIONS_PER_OPERATION
 from .packing import Operand, Packer
-from .row_plan import stays_within, used_only_by
+from .rows.plan import stays_within, used_only_by
 from .small import MOST_OF_NARROW, emit_small, is_small
 from .vectors import VectorBuilder
 

@@ -28,9 +28,9 @@ from ..convert_contractions_to_vector.shared_function import call_known, writes
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.scalar_block import ScalarBlock
-from .radix import Line
 from .sort import Merging
-from .sort_by_key import RADIX_LENGTH, emit_ranks
+from .sorting.by_key import RADIX_LENGTH, emit_ranks
+from .sorting.radix import Line
 
 BLOCK, PIECE = 64, 16
 """Elements that are compared with the threshold before those of each piece are, and before any is looked at alone."""

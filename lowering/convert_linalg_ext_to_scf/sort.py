@@ -1,8 +1,8 @@
 """
 Loops of sort and sort_by_key: merge sort by a comparator, and the choice among the sorts by integer keys.
 
-Those of single rows are in sort_by_key.py and radix.py; keys in vectors are the subjects of sort_vectors.py, for long
-rows, and of sort_lanes.py, for many rows.
+Those of single rows are in sorting/by_key.py and radix.py; keys in vectors are the subjects of vectors.py, for long
+rows, and of lanes.py, for many rows.
 
 A row is sorted as a unit; rows are spread over tasks. Each task has scratch rows, between which the passes move the
 elements; the last pass writes the row itself.
@@ -27,13 +27,13 @@ from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
-from . import sort_vectors
 from .conversion import patterns
-from .radix import Line
-from .radix_parts import sort_in_parts
-from .sort_by_key import FoundRows, KeyRows, Sorter
-from .sort_lanes import MOST, MOST_OF_COLUMNS, LaneSort
-from .sort_vectors import KeySort
+from .sorting import vectors as sort_vectors
+from .sorting.by_key import FoundRows, KeyRows, Sorter
+from .sorting.lanes import MOST, MOST_OF_COLUMNS, LaneSort
+from .sorting.radix import Line
+from .sorting.radix_parts import sort_in_parts
+from .sorting.vectors import KeySort
 
 RUN = 8
 """Elements that are sorted by insertion before runs are merged."""

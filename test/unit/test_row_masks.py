@@ -12,8 +12,8 @@ import pytest
 
 import xhlo
 from attention_programs import Attention, AttentionGradient
-from xhlo.lowering.convert_contractions_to_vector import row_products
-from xhlo.lowering.convert_contractions_to_vector.row_masks import mask_of
+from xhlo.lowering.convert_contractions_to_vector.rows import products as row_products
+from xhlo.lowering.convert_contractions_to_vector.rows.masks import mask_of
 from xhlo.lowering.loop_nests.masks import Condition
 
 Numbers = np.ndarray

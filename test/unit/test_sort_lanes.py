@@ -13,7 +13,7 @@ from test_sort import compare, sort_text
 from test_sort_vectors import bits_of, rows_of, sorted_by_key
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
-from xhlo.lowering.convert_linalg_ext_to_scf.sort_lanes import MOST_OF_COLUMNS
+from xhlo.lowering.convert_linalg_ext_to_scf.sorting.lanes import MOST_OF_COLUMNS
 from xhlo.targets.cpu import host, threads
 from xhlo.targets.cpu.target import CPU
 from xhlo.targets.program.lowering import Lowering

@@ -10,7 +10,7 @@ import pytest
 from cpu_programs import DTYPES, on_threads, type_of
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
-from xhlo.lowering.convert_linalg_ext_to_scf.radix_parts import Parts
+from xhlo.lowering.convert_linalg_ext_to_scf.sorting.radix_parts import Parts
 from xhlo.targets.cpu.target import CPU
 from xhlo.targets.program.lowering import Lowering
 

@@ -13,7 +13,7 @@ from cpu_programs import DTYPES, Batch, type_of
 from test_sort import compare, sort_text
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
-from xhlo.lowering.convert_linalg_ext_to_scf.sort_vectors import ROWS, KeySort, network
+from xhlo.lowering.convert_linalg_ext_to_scf.sorting.vectors import ROWS, KeySort, network
 from xhlo.targets.cpu import host, threads
 from xhlo.targets.cpu.target import CPU
 from xhlo.targets.program.lowering import Lowering

@@ -8,7 +8,7 @@ from dataclasses import replace
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
-from ...convert_contractions_to_vector.row_plan import RowProductPlan, is_product, plan_row_products, sums_rows
+from ...convert_contractions_to_vector.rows.plan import RowProductPlan, is_product, plan_row_products, sums_rows
 from ...convert_linalg_to_scf.conversion import Absorbed, initial_values
 from ...loop_nests.combination import independent_outputs, restricted
 from ...loop_nests.loop_builder import buffer_of

@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
-from ...dialects.support.attributes import integer_attr
-from ...dialects.support.buffers import memref_type
-from ..convert_contractions_to_vector.shared_function import SharedFunctions, call_or_emit
-from ..loop_nests.indices import chunk
-from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
+from ....dialects.support.attributes import integer_attr
+from ....dialects.support.buffers import memref_type
+from ...convert_contractions_to_vector.shared_function import SharedFunctions, call_or_emit
+from ...loop_nests.indices import chunk
+from ...loop_nests.kernel_builder import Index, IndexValue
+from ...loop_nests.loop_builder import PARALLEL, LoopBuilder
+from .by_key import Elements, KeyRows
 from .radix import Line, Radix, put_before
-from .sort_by_key import Elements, KeyRows
 
 FEW_ROWS = 8
 """Rows below which long ones are sorted by several tasks each: fewer would keep few threads busy, and unevenly."""

@@ -20,16 +20,16 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
-from ...dialects.linalg_ext.sort import SortByKeyOp
-from ...dialects.support.attributes import integer_attr
-from ...dialects.support.buffers import memref_type
-from ...dialects.support.scalar import Scalar
-from ..convert_contractions_to_vector.shared_function import call_known
-from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
-from .fourier_memory import transposed
-from .fourier_passes import Vec, Vectors
-from .sort_vectors import ROWS, network, split
+from ....dialects.linalg_ext.sort import SortByKeyOp
+from ....dialects.support.attributes import integer_attr
+from ....dialects.support.buffers import memref_type
+from ....dialects.support.scalar import Scalar
+from ...convert_contractions_to_vector.shared_function import call_known
+from ...loop_nests.kernel_builder import Index, IndexValue
+from ...loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from ..fourier_memory import transposed
+from ..fourier_passes import Vec, Vectors
+from .vectors import ROWS, network, split
 
 MOST, MOST_OF_COLUMNS = 768, 1024
 """The length of the longest rows, and columns, that are sorted so; their vectors stay near the first-level cache."""

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from ...dialects.support.scalar import width_of
-from ..device.cpu import Machine
-from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import LINE, LoopBuilder, buffer_of
-from .contraction import Contraction
+from ....dialects.support.scalar import width_of
+from ...device.cpu import Machine
+from ...loop_nests.kernel_builder import Index, IndexValue
+from ...loop_nests.loop_builder import LINE, LoopBuilder, buffer_of
+from ..contraction import Contraction
 
 PART = 4
 """Part of the L2 cache that the factors of the next matrix may take, beside those of this one."""

@@ -16,16 +16,16 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IntegerType, i32
 from xdsl.ir import SSAValue
 
-from ...dialects.linalg_ext.sort import SortByKeyOp
-from ...dialects.support.attributes import integer_attr
-from ...dialects.support.buffers import memref_type
-from ...dialects.support.scalar import Scalar
-from ..convert_contractions_to_vector.shared_function import call_known, call_or_emit
-from ..loop_nests.kernel_builder import Index
-from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
-from ..loop_nests.scalar_block import ScalarBlock
+from ....dialects.linalg_ext.sort import SortByKeyOp
+from ....dialects.support.attributes import integer_attr
+from ....dialects.support.buffers import memref_type
+from ....dialects.support.scalar import Scalar
+from ...convert_contractions_to_vector.shared_function import call_known, call_or_emit
+from ...loop_nests.kernel_builder import Index
+from ...loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from ...loop_nests.scalar_block import ScalarBlock
 from .radix import LONG_DIGIT, SHORT_DIGIT, Line, Radix
-from .sort_vectors import SORT_PLACES, KeySort, sort_keys
+from .vectors import SORT_PLACES, KeySort, sort_keys
 
 RADIX_LENGTH = 128
 """Rows with at least this many elements are radix sorted, shorter ones rank sorted."""

@@ -10,10 +10,10 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
-from ...dialects.support.attributes import integer_attr
-from ...dialects.support.scalar import Scalar
-from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
+from ....dialects.support.attributes import integer_attr
+from ....dialects.support.scalar import Scalar
+from ...loop_nests.kernel_builder import Index, IndexValue
+from ...loop_nests.loop_builder import PARALLEL, LoopBuilder
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,14 @@ from xdsl.dialects import arith, func, vector
 from xdsl.dialects.builtin import IntegerType, VectorType, i1
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.arith_ops import SelectOp
-from ...dialects.support.buffers import memref_type
-from ...dialects.support.creation import create_op
-from ..convert_contractions_to_vector.shared_function import call_known
-from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import LoopBuilder
-from .fourier_memory import shuffled, transposed
-from .fourier_passes import Vec, Vectors
+from ....dialects.arith_ops import SelectOp
+from ....dialects.support.buffers import memref_type
+from ....dialects.support.creation import create_op
+from ...convert_contractions_to_vector.shared_function import call_known
+from ...loop_nests.kernel_builder import Index, IndexValue
+from ...loop_nests.loop_builder import LoopBuilder
+from ..fourier_memory import shuffled, transposed
+from ..fourier_passes import Vec, Vectors
 
 ROWS = 16
 """Vectors that a network sorts; the length of the first runs."""

@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.support.kernel import CONTRACTION
-from ..convert_linalg_to_scf.conversion import Structured, nest_of
-from ..loop_nests.loop_builder import buffer_of
-from ..loop_nests.nest import Access, Nest
+from ....dialects.support.kernel import CONTRACTION
+from ...convert_linalg_to_scf.conversion import Structured, nest_of
+from ...loop_nests.loop_builder import buffer_of
+from ...loop_nests.nest import Access, Nest
 
 Strides = tuple[int, ...]
 

@@ -12,16 +12,16 @@ from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
-from ..device.cpu import Machine
-from ..loop_nests.kernel_builder import Index
-from ..loop_nests.loop_builder import LoopBuilder, buffer_of
-from ..loop_nests.nest import Access
-from .blocking import Blocking, block
-from .clearing import clear_block
-from .contraction import Contraction
-from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
-from .packing import Operand, Packer
-from .row_contractions import f32
+from ...device.cpu import Machine
+from ...loop_nests.kernel_builder import Index
+from ...loop_nests.loop_builder import LoopBuilder, buffer_of
+from ...loop_nests.nest import Access
+from ..blocking import Blocking, block
+from ..clearing import clear_block
+from ..contraction import Contraction
+from ..micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
+from ..packing import Operand, Packer
+from .contractions import f32
 
 LARGEST_PANEL = 64
 """Columns by which a tile may be padded to whole panels, more than any machine's panel has."""

@@ -9,16 +9,16 @@ from typing import cast
 from xdsl.dialects.builtin import Float32Type
 from xdsl.ir import SSAValue
 
-from ...dialects.support.scalar import Scalar
-from ..loop_nests.fills import is_zero
-from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
-from ..loop_nests.nest import Access, Nest
-from .blocking import Blocking
-from .contraction import Contraction, Loop
-from .packing import Packer
-from .panel import are_normal
-from .row_masks import RowMask
-from .row_plan import RowProductPlan, sums_rows
+from ....dialects.support.scalar import Scalar
+from ...loop_nests.fills import is_zero
+from ...loop_nests.loop_builder import Index, LoopBuilder, buffer_of
+from ...loop_nests.nest import Access, Nest
+from ..blocking import Blocking
+from ..contraction import Contraction, Loop
+from ..packing import Packer
+from ..panel import are_normal
+from .masks import RowMask
+from .plan import RowProductPlan, sums_rows
 
 f32 = Float32Type()
 

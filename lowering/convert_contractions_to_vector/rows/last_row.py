@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import LoopBuilder
+from ...loop_nests.kernel_builder import Index, IndexValue
+from ...loop_nests.loop_builder import LoopBuilder
 
 
 class EmitPart(Protocol):

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
-from ..loop_nests.kernel_builder import Index
-from ..loop_nests.loop_builder import LoopBuilder
-from ..loop_nests.masks import Condition, State, conditions_of, states_of
-from ..loop_nests.nest import Access, Nest
-from .clearing import clear_block
-from .contraction import Contraction
-from .row_plan import RowProductPlan, is_product
+from ...loop_nests.kernel_builder import Index
+from ...loop_nests.loop_builder import LoopBuilder
+from ...loop_nests.masks import Condition, State, conditions_of, states_of
+from ...loop_nests.nest import Access, Nest
+from ..clearing import clear_block
+from ..contraction import Contraction
+from .plan import RowProductPlan, is_product
 
 
 @dataclass(frozen=True)

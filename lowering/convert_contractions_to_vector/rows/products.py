@@ -4,7 +4,7 @@ Row kernels with products, such as attention: tile by tile of rows, so that no r
 The factors that all rows are multiplied by are packed first, or read where they lie. Then each task takes a tile of
 rows through the kernel's operations in order: products with the micro-kernel, panel by panel, and the steps between
 them row by row. Where a batch has matrices enough for all threads, a task takes whole ones, and packs their factors
-into memory of its own, which stays in its caches; so does a task with products that sum over rows (row_sums.py).
+into memory of its own, which stays in its caches; so does a task with products that sum over rows (sums.py).
 Values that pass from one operation to the next are in buffers of the task. Other sums are in the order without fusion.
 """
 
@@ -17,32 +17,32 @@ from dataclasses import replace
 from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
-from ...dialects.support.buffers import memref_type
-from ..convert_linalg_to_scf.conversion import Absorbed, Structured, erase_all, initial_values, without_fills
-from ..convert_linalg_to_scf.elementwise import emit_elementwise, emit_tile
-from ..convert_linalg_to_scf.meanwhile import step_meanwhile
-from ..convert_linalg_to_scf.reduction import emit_reduction
-from ..device.cpu import Machine
-from ..loop_nests.cost import nest_work, task_count, task_size
-from ..loop_nests.indices import chunk, delinearized, end_of
-from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import LoopBuilder, buffer_of
-from ..loop_nests.nest import Access, Nest
+from ....dialects.support.buffers import memref_type
+from ...convert_linalg_to_scf.conversion import Absorbed, Structured, erase_all, initial_values, without_fills
+from ...convert_linalg_to_scf.elementwise import emit_elementwise, emit_tile
+from ...convert_linalg_to_scf.meanwhile import step_meanwhile
+from ...convert_linalg_to_scf.reduction import emit_reduction
+from ...device.cpu import Machine
+from ...loop_nests.cost import nest_work, task_count, task_size
+from ...loop_nests.indices import chunk, delinearized, end_of
+from ...loop_nests.kernel_builder import Index, IndexValue
+from ...loop_nests.loop_builder import LoopBuilder, buffer_of
+from ...loop_nests.nest import Access, Nest
+from ..blocking import Blocking, block
+from ..clearing import clear_block
+from ..constants import KernelConstants, constants_of
+from ..contraction import Contraction
+from ..direct import lines_alias
+from ..kernel import MULTIPLICATIONS_PER_OPERATION, WORK_OF_PACKING
+from ..micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
+from ..packing import Operand, Packer, number_matrices
+from ..panel import packed_type
 from .asking import NextFactor, ask_for_next_rows, next_factors
-from .blocking import Blocking, block
-from .clearing import clear_block
-from .constants import KernelConstants, constants_of
-from .contraction import Contraction
-from .direct import lines_alias
-from .kernel import MULTIPLICATIONS_PER_OPERATION, WORK_OF_PACKING
+from .contractions import TiledProduct, f32, row_contraction
 from .last_row import LastRow
-from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
-from .packing import Operand, Packer, number_matrices
-from .panel import packed_type
-from .row_contractions import TiledProduct, f32, row_contraction
-from .row_masks import mask_of
-from .row_plan import RowProductPlan, Temporary, in_row, is_product, plan_row_products, sums_rows
-from .row_sums import RowSum
+from .masks import mask_of
+from .plan import RowProductPlan, Temporary, in_row, is_product, plan_row_products, sums_rows
+from .sums import RowSum
 
 TILE_BYTES = 256 * 1024
 """Bytes of the buffers of one task, which are on the thread's stack and stay in the L2 cache."""

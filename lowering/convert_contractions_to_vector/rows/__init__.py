@@ -1,0 +1,1 @@
+"""Kernels of rows with products, such as attention: tile by tile of rows."""
