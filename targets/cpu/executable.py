@@ -16,9 +16,8 @@ from ...dialects.support.shared_names import OVERWRITTEN, UNTOUCHED
 from ...hlo_dialect.arrays import Array, address_of
 from ...hlo_dialect.errors import DiagnosticError
 from ..program.arguments import host_array
-from ..program.checks import check_results
 from ..program.errors import hide_our_frames
-from ..program.executable import Executable, overlaps
+from ..program.executable import Executable, check_results, overlaps
 from ..program.facts import Facts, Kernel
 from ..program.signature import Signature
 from .callbacks import Callbacks

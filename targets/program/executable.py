@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from ...hlo_dialect.arrays import Array, ArrayType
-from ...hlo_dialect.errors import DiagnosticError
+from ...hlo_dialect.errors import Diagnostic, DiagnosticError
 from .arguments import host_array
-from .checks import check_results
 from .errors import hide_our_frames
 from .facts import Facts, Kernel
 from .signature import Signature, shape_text
@@ -309,3 +308,23 @@ def _problem_with(given: Any, type_: ArrayType) -> str:
 def overlaps(array: Array, others: Sequence[Array]) -> bool:
     """Whether the memory of an array may overlap with that of others."""
     return any(np.may_share_memory(array, other) for other in others)
+
+
+def check_results(facts: Facts, extra: Sequence[Array]) -> None:
+    """
+    Evaluate the checks of a program on `extra`, the outputs after its own, which extract-checks made.
+
+    Raises CheckFailure for the first check that fails.
+    """
+    if not facts.checks:
+        return
+    from ...hlo_dialect.ops.check_calls import CheckFailure, run_check
+
+    for check in facts.checks:
+        actual, expected = (extra[place - facts.result_count] for place in check.results)
+        message = run_check(check.kind, actual, expected, check.attributes)
+        if message is not None:
+            text = f"check.{check.kind} failed: {message}"
+            raise CheckFailure(
+                Diagnostic("error", text) if check.location is None else Diagnostic("error", text, check.location)
+            )
