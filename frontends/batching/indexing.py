@@ -13,7 +13,7 @@ from ...hlo_dialect.ops.gather import GatherOp
 from ...hlo_dialect.ops.index_dimensions import GatherDimensionNumbersAttr, ScatterDimensionNumbersAttr
 from ...hlo_dialect.ops.scatter import ScatterOp
 from .batcher import Batcher, batching
-from .structural import Flags, Tensors, behind, shifted
+from .structural import Flags, Tensors, shifted, with_batch
 
 
 def _zero(batcher: Batcher, like: Tensor) -> Tensor:
@@ -25,7 +25,7 @@ def _dynamic_slice(batcher: Batcher, op: DynamicSliceOp, operands: Tensors, batc
     if any(batched[1:]) or len(operands) == 1:
         return None
     array, *starts = operands
-    changed = {"slice_sizes": behind(op.slice_sizes, batcher.size)}
+    changed = {"slice_sizes": with_batch(op.slice_sizes, batcher.size)}
     return batcher.emit(op, [array, _zero(batcher, starts[0]), *starts], properties=changed)
 
 

@@ -35,8 +35,8 @@ def shifted(array: Any, *before: int) -> IntArray:
     return int_array([*before, *(dim + 1 for dim in ints(array))])
 
 
-def behind(array: Any, first: int) -> IntArray:
-    """Sizes with that of the batch's dimension."""
+def with_batch(array: Any, first: int) -> IntArray:
+    """Sizes after that of the dimension of the batch."""
     return int_array([first, *ints(array)])
 
 
@@ -70,9 +70,9 @@ def _reverse(batcher: Batcher, op: ReverseOp, operands: Tensors, batched: Flags)
 @batching.on(SliceOp)
 def _slice(batcher: Batcher, op: SliceOp, operands: Tensors, batched: Flags) -> Tensors:
     changed = {
-        "start_indices": behind(op.start_indices, 0),
-        "limit_indices": behind(op.limit_indices, batcher.size),
-        "strides": behind(op.strides, 1),
+        "start_indices": with_batch(op.start_indices, 0),
+        "limit_indices": with_batch(op.limit_indices, batcher.size),
+        "strides": with_batch(op.strides, 1),
     }
     return batcher.emit(op, operands, properties=changed)
 
@@ -82,7 +82,7 @@ def _pad(batcher: Batcher, op: PadOp, operands: Tensors, batched: Flags) -> Tens
     if batched[1]:
         return None
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
-    changed = {name: behind(op.properties[name], 0) for name in names}
+    changed = {name: with_batch(op.properties[name], 0) for name in names}
     return batcher.emit(op, operands, properties=changed)
 
 
@@ -123,7 +123,9 @@ def _reduce(batcher: Batcher, op: ReduceOp, operands: Tensors, batched: Flags) -
 @batching.on(ReduceWindowOp)
 def _reduce_window(batcher: Batcher, op: ReduceWindowOp, operands: Tensors, batched: Flags) -> Tensors | None:
     sized = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
-    changed: dict[str, Attribute] = {name: behind(op.properties[name], 1) for name in sized if name in op.properties}
+    changed: dict[str, Attribute] = {
+        name: with_batch(op.properties[name], 1) for name in sized if name in op.properties
+    }
     if op.padding is not None:
         changed["padding"] = dense_constant(np.insert(constant_array(op.padding), 0, 0, axis=0))
     return _folded(batcher, op, operands, batched, changed)

@@ -123,7 +123,7 @@ class DimensionShardingAttr(ParametrizedAttribute):
             if axes or is_open:
                 parser.parse_punctuation(",")
             if is_open:
-                parser.raise_error("expected `}` behind `?`")
+                parser.raise_error("expected `}` after `?`")
             is_open = parser.parse_optional_punctuation("?") is not None
             if not is_open:
                 axes.append(_parse_axis(parser))

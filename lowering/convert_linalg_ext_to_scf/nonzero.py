@@ -1,4 +1,4 @@
-"""Loops of nonzero: each place is stored behind those of the true elements before; the next overwrites a false one."""
+"""Loops of nonzero: each place is stored after those of the true elements so far; the next overwrites a false one."""
 
 from __future__ import annotations
 
@@ -84,21 +84,21 @@ class _Nonzero:
         return after
 
     def _write_block(self, first: IndexValue, at: IndexValue) -> None:
-        """Store a block's places without a branch; the elements after its last true one may be stored behind them."""
+        """Store a block's places without a branch; the elements after its last true one may be stored after them."""
         builder = self.builder
         with builder.loop(0, BLOCK, carry=[at], attributes=UNROLLED) as (offset, held):
-            place, behind = builder.index(first + offset), builder.index(held[0])
-            self.put(place, behind)
-            builder.yield_(builder.index(behind + self.is_set(place)))
+            place, found = builder.index(first + offset), builder.index(held[0])
+            self.put(place, found)
+            builder.yield_(builder.index(found + self.is_set(place)))
 
     def _write_until(self, first: IndexValue, at: Index, stop: Index) -> None:
-        """Store places up to the one before `stop`, and nothing behind it; there are as many true elements."""
+        """Store places up to the one before `stop`, and nothing after it; there are as many true elements."""
         builder = self.builder
         with builder.loop_while([first, builder.index(at)]) as state:
             builder.go_on_if(builder.index(state[1]) < stop)
-            place, behind = (builder.index(value) for value in state)
-            self.put(place, behind)
-            builder.yield_(builder.index(place + 1), builder.index(behind + self.is_set(place)))
+            place, found = (builder.index(value) for value in state)
+            self.put(place, found)
+            builder.yield_(builder.index(place + 1), builder.index(found + self.is_set(place)))
 
     def fill(self, lower: Index, upper: Index) -> None:
         """Store the length of the mask where no place is."""

@@ -140,7 +140,7 @@ def _merged(row: FusionOp, sums: FusionOp) -> FusionOp:
 
 
 def _put_last(block: Block, rows: int) -> None:
-    """Move what follows from the sums of columns behind everything else."""
+    """Move what follows from the sums of columns to the end of the block."""
     for op in _after_sums(block, rows):
         if not _sums_rows(op, rows):
             detach_op(op)

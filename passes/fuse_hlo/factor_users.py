@@ -99,7 +99,7 @@ def reader_of(fusion: FusionOp, value: SSAValue) -> Operation:
 
 
 def _reads_elementwise(fusion: FusionOp, value: SSAValue) -> bool:
-    """Whether a fusion reads a value in elementwise operations alone, behind its product if it has one."""
+    """Whether a fusion reads a value in elementwise operations alone, after its product if it has one."""
     if fusion.kind.data not in ("loop", "reduce", "dot"):
         return False
     waiting: list[SSAValue] = [fusion.body.block.args[list(fusion.operands).index(value)]]

@@ -111,7 +111,7 @@ def test_nothing_is_written_twice(name: str) -> None:
 
 
 def block(images: int, side: int, features: int) -> str:
-    """An activation, the product that reads it, its gradient behind the mask, and that of the product's weights."""
+    """An activation, the product that reads it, its gradient after the mask, and that of the product's weights."""
     x, flat = f"tensor<{images}x{side}x{side}x{features}x", f"tensor<{images * side * side}x{features}xf32>"
     of, w = f"{x}f32>", f"tensor<{features}x{features}xf32>"
     mean = f"tensor<{features}xf32>"

@@ -65,7 +65,7 @@ func.func @main(%a: tensor<8x6xf32>) {
 
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 func.func @main(%a: tensor<8x6xf32>) {
-  // expected-error@+1 {{expected `}` behind `?`}}
+  // expected-error@+1 {{expected `}` after `?`}}
   %0 = sdy.sharding_constraint %a <@mesh, [{?, "x"}, {}]> : tensor<8x6xf32>
   return
 }
