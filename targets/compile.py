@@ -61,7 +61,7 @@ def compile(
 
     `program` is StableHLO or hlo text, a path to such a file, a module (ours, or `ir.Module` of MLIR's bindings), or a
     result of `jax.jit(f).lower(..)`, `jax.export.export(jax.jit(f))(..)` or `torch.export.export(model, args)` (see
-    `from_torch`); its entry is `@main`. Text of a later level (`hlo-opt --fuse --lower=linalg`) goes on from there. A
+    `from_torch`); its entry is `@main`. Text of a later level (`hlo-opt --fuse --lower=linalg`) continues there. A
     program that takes arrays of unknown sizes is compiled at the call, once for each combination of sizes
     (`SpecializingExecutable`). `target` is a name, or a `Target`, such as another package's; its name will do too.
 
@@ -71,8 +71,9 @@ def compile(
     raise DiagnosticError if a kernel accesses memory outside of its buffers; "start" finds reads before their start
     too, but not all after their end. By default the environment variable XHLO_GUARD decides.
 
-    `opt_level` is 0 (each operation is a kernel, only constants are folded), 1 (simplified and fused), 2 (loops too) or
-    3 (and what takes long to compile). Every level computes the same but for the rounding of sums whose order is free.
+    `opt_level` is 0 (each operation is a kernel, only constants are folded), 1 (simplified and fused, loops as they
+    are), 2 (the default) or 3 (loops that are long to compile are unrolled too). Results of all levels agree, but for
+    the rounding of sums whose order is free.
 
     `autotune=True` measures how to tile the products of the program's kernels on this machine, writes the choices to
     `xhlo-tuning.json`, or the file that it names, and compiles with them; what the file has already is not measured

@@ -355,16 +355,16 @@ class Builder:
     # Control flow.
 
     def while_loop(self, cond: Callable[..., Any], body: Callable[..., Any], *values: Any) -> Any:
-        """Run `body` on the values, which it returns anew, as long as `cond` of them is true."""
+        """As long as `cond` of the values is true, replace them by those that `body` returns; return the last ones."""
         return self.operation("while", values, cond=cond, body=body)
 
     def cond(self, pred: Any, on_true: Callable[..., Any], on_false: Callable[..., Any], *values: Any) -> Any:
-        """The results of one of two functions of the values; only that one runs."""
+        """The results of `on_true` or `on_false` of the values; only the one that `pred` selects runs."""
         given = [Tensor(self._inserter, value) for value in self._values(values)]
         return self.operation("if", pred, true_branch=lambda: on_true(*given), false_branch=lambda: on_false(*given))
 
     def switch(self, index: Any, branches: Sequence[Callable[..., Any]], *values: Any) -> Any:
-        """The results of the function that an i32 index chooses, clamped to those there are."""
+        """The results of the branch that an i32 index selects, clamped to the branches; only that one runs."""
         given = [Tensor(self._inserter, value) for value in self._values(values)]
         last = len(branches) - 1
         chosen = self.clamp(self.constant(0, "i32"), index, self.constant(last, "i32"))
@@ -374,11 +374,11 @@ class Builder:
         self, body: Callable[..., Any], carries: Sequence[Any], inputs: Sequence[Any], *, reverse: bool = False
     ) -> tuple[list[Value], list[Value]]:
         """
-        Run `body` on each element along the first dimension of the inputs, and on the carries, which it returns anew.
+        Run `body` for each element along the first dimension of the inputs, in order.
 
-        `body(carries, elements)` takes and returns two lists: the carries, and values that are stacked along a new
-        first dimension. Returns the last carries and the stacks. Raises ValueError without inputs of one length, and
-        TypeError for what are no lists.
+        `body(carries, elements)` returns two lists: the carries of the next step, and values that are stacked along a
+        new first dimension. Returns the last carries and the stacks. Raises ValueError if the inputs do not have one
+        length, TypeError for arguments that are not lists.
         """
         for what, values in (("carries", carries), ("inputs", inputs)):
             if not isinstance(values, list | tuple):

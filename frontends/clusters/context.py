@@ -83,7 +83,7 @@ def _enter(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], entranc
 
 class autocluster(ContextDecorator):
     """
-    NumPy's functions called from your code in this block give arrays that record: clusters of operations are compiled.
+    NumPy functions called in this block return arrays that record operations; clusters of these are compiled.
 
     A cluster is compiled when it is recorded for the `compile_after`-th time, if it has at least `min_operations`;
     else NumPy runs it. These two hold for all threads. Arrays keep recording after the block.
@@ -124,7 +124,7 @@ class autocluster(ContextDecorator):
 
 def asarray(x: Any, dtype: Any = None) -> Any:
     """
-    A copy of an array, of nested lists or of a number as an array that records; one that records is returned as it is.
+    An array that records operations: a copy of an array, nested lists or a number; one that records already stays.
 
     Raises TypeError for elements that no program computes with, such as objects and strings.
 

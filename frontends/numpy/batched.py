@@ -61,8 +61,8 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
 
     `in_axes`: the axis of each argument that is the batch's, None for one that all elements share; for arguments that
     are trees, a tree of axes or one for all leaves. Keyword arguments have axis 0. `out_axes`: those of the results.
-    Nests. Operations become ones on batches, loops run until the last element is done. Outside of a compiled function
-    the elements are computed one after the other.
+    May be nested. Operations become ones on batches; loops run until the last element is done. Outside of a compiled
+    function the elements are computed one after the other.
 
     Raises TraceError.
 

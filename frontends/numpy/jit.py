@@ -450,8 +450,8 @@ def jit(
     Arguments are arrays, numbers, and tuples, lists, dicts and dataclasses of them. Results are NumPy arrays in the
     structure that the function returns. A random number drawn with NumPy is a constant of the program.
 
-    static_argnames: arguments that are known while the function is traced, so that it may decide by them; hashable.
-    donate_argnames: arguments that the caller does not use afterwards: later results may be written to their memory.
+    static_argnames: arguments whose values the function may branch on, as they are known when it is traced; hashable.
+    donate_argnames: arguments that the caller does not use after the call: results may be written to their memory.
     shapes: sizes by name, `{"x": "n, 4", "y": "n"}`: "n" may change from call to call, and is the same in all
         arguments, else ValueError; "_" is any size, "..." any number of them.
     target: "cpu" or "gpu".

@@ -217,16 +217,20 @@ def compile_ahead(
     """
     Compile a program for a machine that need not be this one, to code that needs neither Python nor a runtime.
 
-    `program`: as for `xhlo.compile`. `name`: the prefix of all symbols. `triple`: LLVM's name of the machine and
-    system, such as "aarch64-linux-gnu"; this machine's by default. `cpu`: LLVM's name of the CPU, "x86-64-v3" where
-    the machine is x86_64 and none is named, or "host", with features after plus signs ("generic-rv64+v"); or several
-    of "x86-64", "x86-64-v2" to "x86-64-v4", for a library that chooses at its first run. `threads`: "none",
-    "openmp" for a library whose loops OpenMP's threads run, or "callback" for one whose loops are run by the function
-    that is given to `NAME_set_parallel_for`. `entries`:
-    the functions of the program that C can call, or "all" for the public ones; @main by default. One is called
-    `NAME_run`, several `NAME_FUNCTION_run`. `weights`: a file for the large constants, by its path from the folder of
-    the other files, which C gives to `NAME_set_weights` before the first run. `external`: whether the code may call
-    LAPACK, by Fortran's symbols such as `dgeqrf_`; without it, factorizations of any size are loops.
+    program: as for `xhlo.compile`.
+    name: the prefix of all symbols.
+    triple: LLVM's name of the machine and system, such as "aarch64-linux-gnu"; by default this machine's.
+    cpu: LLVM's name of the CPU, with features after plus signs ("generic-rv64+v"), or "host"; by default that of
+        docs/ahead-of-time.md for the machine. Several of "x86-64", "x86-64-v2" to "x86-64-v4" make a library that
+        chooses at its first run.
+    threads: "none"; "openmp": OpenMP's threads run the loops; "callback": a function that is given to
+        `NAME_set_parallel_for` runs them.
+    entries: the functions of the program that C can call, or "all" for the public ones; by default @main. One is called
+        `NAME_run`, several `NAME_FUNCTION_run`.
+    weights: a file for the large constants, by its path from the folder of the other files, which C gives to
+        `NAME_set_weights` before the first run.
+    external: whether the code may call LAPACK, by Fortran's symbols such as `dgeqrf_`; without it, factorizations are
+        loops, at any size.
 
     Raises DiagnosticError for an invalid program, or one that calls functions of the host program, and ValueErrors:
     MachineError for a machine that is not supported, LevelError, LibraryNameError, NoWeightsError. `timing` receives
