@@ -11,6 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, TypeAttribute
 
+from ...hlo_dialect.arrays import dtype_named
 from ...hlo_dialect.numbers.number_semantics import round_to
 from ...hlo_dialect.shapes import DYNAMIC
 from ...hlo_dialect.types import element_of, element_type_of, is_float, make_tensor, numpy_dtype, shape_of
@@ -23,8 +24,9 @@ def _named(text: str) -> Attribute:
     try:
         return parse_text(text)
     except ValueError:
+        dtype = dtype_named(text)  # NumPy knows bfloat16 only once ml_dtypes is loaded
         try:
-            found = element_type_of(np.dtype(text))
+            found = element_type_of(np.dtype(text) if dtype is None else dtype)
         except TypeError:
             found = None
         if found is None:
