@@ -59,7 +59,7 @@ def _emit_spec_lookup(e: Emitter) -> None:
         b.ret(e.pointer(spec))
 
 
-def _emit_transfers(e: Emitter) -> None:
+def _emit_transfer_from_host(e: Emitter) -> None:
     name = "Client_BufferFromHostBuffer"
     with e.function(f"PJRT_{name}", PTR, PTR) as (args,):
         b = e.build
@@ -101,32 +101,34 @@ def _emit_transfers(e: Emitter) -> None:
         e.set(args, f"{name}_Args.buffer", e.call("xhlo_buffer_new", spec, storage, b.load(device, typ=I64)))
         e.set(args, f"{name}_Args.done_with_host_buffer", ready)
 
-    name_to = "Buffer_ToHostBuffer"
-    with e.function(f"PJRT_{name_to}", PTR, PTR) as (args,):
+
+def _emit_transfer_to_host(e: Emitter) -> None:
+    name = "Buffer_ToHostBuffer"
+    with e.function(f"PJRT_{name}", PTR, PTR) as (args,):
         b = e.build
-        buffer, target = e.get(args, f"{name_to}_Args.src"), e.get(args, f"{name_to}_Args.dst")
+        buffer, target = e.get(args, f"{name}_Args.src"), e.get(args, f"{name}_Args.dst")
         nbytes = e.get(e.get(buffer, "Buffer.spec"), "Spec.nbytes")
         with e.when(e.is_zero(target)):
-            e.set(args, f"{name_to}_Args.dst_size", nbytes)
+            e.set(args, f"{name}_Args.dst_size", nbytes)
             b.ret(PTR(None))
         is_permuted = e.get(e.get(buffer, "Buffer.spec"), "Spec.permuted")
-        plain = e.is_zero(b.or_(e.get(args, f"{name_to}_Args.host_layout"), is_permuted))
+        plain = e.is_zero(b.or_(e.get(args, f"{name}_Args.host_layout"), is_permuted))
         event = e.get(buffer, "Buffer.ready")
         with e.when(b.not_(e.is_zero(event))):
             failed = b.not_(e.is_zero(e.get(event, "Event.error")))
             with e.when(b.or_(b.not_(is_ready(e, event)), failed)):
-                b.ret(e.call("xhlo_enter", I32(FUNCTIONS.index(name_to)), args))
-        enough = b.icmp_unsigned(">=", e.get(args, f"{name_to}_Args.dst_size"), nbytes)
+                b.ret(e.call("xhlo_enter", I32(FUNCTIONS.index(name)), args))
+        enough = b.icmp_unsigned(">=", e.get(args, f"{name}_Args.dst_size"), nbytes)
         held = b.alloca(PTR)
         b.store(PTR(None), held)
         with e.when(b.and_(plain, enough)):
             b.store(e.call("xhlo_buffer_hold", e.pointer(buffer)), held)
         storage = b.load(held, typ=PTR)
         with e.when(e.is_zero(e.number(storage))):
-            b.ret(e.call("xhlo_enter", I32(FUNCTIONS.index(name_to)), args))
+            b.ret(e.call("xhlo_enter", I32(FUNCTIONS.index(name)), args))
         e.call("memcpy", e.pointer(target), e.pointer(e.get(buffer, "Buffer.data")), nbytes)
         e.call("xhlo_storage_drop", storage)
-        e.set(args, f"{name_to}_Args.event", e.variable(*native.READY))
+        e.set(args, f"{name}_Args.event", e.variable(*native.READY))
 
 
 ALIGNMENT = 64
@@ -292,7 +294,8 @@ def emit() -> str:
     _emit_facts(e)
     emit_entry(e)
     _emit_spec_lookup(e)
-    _emit_transfers(e)
+    _emit_transfer_from_host(e)
+    _emit_transfer_to_host(e)
     emit_tasks(e)
     emit_execute(e)
     _emit_errors(e)

@@ -75,6 +75,7 @@ def emit_tasks(e: Emitter) -> None:
     _emit_takes(e)
     _emit_workers(e)
     _emit_room(e)
+    _emit_locks(e)
 
 
 def _emit_run(e: Emitter) -> None:
@@ -345,6 +346,8 @@ def _emit_room(e: Emitter) -> None:
         _add(e, "xhlo_task_bytes", size)
         e.call("pthread_mutex_unlock", e.variable(*MUTEX))
 
+
+def _emit_locks(e: Emitter) -> None:
     with e.function("xhlo_prepare_locks", VOID) as ():
         # Once in a process, and in the child of a fork, which has no workers.
         for lock in (MUTEX, native_events.MUTEX):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ..cpu.runtime.pool import CHUNKS, MAX_THREADS
 from .interface import FIRST_CHECK, Entry, Interface, Port
+from .templates import filled
 from .threads import Threads
 
 ARENA_ALIGNMENT = 64
@@ -164,74 +165,77 @@ def _about_checks(interface: Interface, entry: Entry) -> list[str]:
     ]
 
 
+_BY_CALLBACK = """\
+/* A loop: its iterations from begin to end, on any thread. */
+typedef void (*NAME_range)(void *context, int64_t begin, int64_t end);
+/*
+ * Runs a loop: calls range on parts of [0, count) that cover each iteration once, from any threads, and
+ * returns when all are done. However it is divided, the results have the same bits.
+ */
+typedef void (*NAME_parallel_for)(NAME_range range, void *context, int64_t count, void *user);
+/*
+ * Let the loops of all later runs be run by function, which gets user; by the calling thread if it is null.
+ * It is state of the library: set it while no run goes on.
+ */
+UPPER_API void NAME_set_parallel_for(NAME_parallel_for function, void *user);
+
+#ifdef _OPENMP
+/*
+ * Such a function, of OpenMP's threads. As in the JIT each thread begins with a share of its own, which is
+ * often in its caches from the loop before, and then takes parts of the others': nobody waits long for one
+ * that the system has interrupted.
+ */
+static inline void NAME_openmp(NAME_range range, void *context, int64_t count, void *user)
+{
+    enum { most = MAX_THREADS, line = 64 / sizeof(int64_t) };
+    int64_t next[most * line], part;
+    int threads = omp_get_max_threads(), share;
+    (void)user;
+    threads = threads < most ? threads : most;
+    threads = threads < count ? threads : (int)count;
+    if (threads <= 1) {
+        range(context, 0, count);
+        return;
+    }
+    part = count / (CHUNKS * threads);
+    part = part ? part : 1;
+    for (share = 0; share < threads; share++)
+        next[share * line] = count * share / threads;
+    #pragma omp parallel num_threads(threads)
+    {
+        const int own = omp_get_thread_num();
+        int other;
+        for (other = 0; other < threads; other++) {
+            const int at = (own + other) % threads;
+            const int64_t end = count * (at + 1) / threads;
+            for (;;) {
+                int64_t begin;
+                #if _OPENMP >= 201107
+                #pragma omp atomic capture
+                #else
+                #pragma omp critical(NAME_share)
+                #endif
+                { begin = next[at * line]; next[at * line] += part; }
+                if (begin >= end)
+                    break;
+                range(context, begin, part < end - begin ? begin + part : end);
+            }
+        }
+    }
+}
+#endif
+
+"""
+
+
 def _parallel_for(interface: Interface) -> list[str]:
     """The declarations for programs whose loops the caller's threads run."""
     if interface.threads is Threads.NONE:
         return []
     if interface.threads is Threads.OPENMP:
         return list(_BY_OPENMP)
-    name = interface.name
-    return [
-        "/* A loop: its iterations from begin to end, on any thread. */",
-        f"typedef void (*{name}_range)(void *context, int64_t begin, int64_t end);",
-        "/*",
-        " * Runs a loop: calls range on parts of [0, count) that cover each iteration once, from any threads, and",
-        " * returns when all are done. However it is divided, the results have the same bits.",
-        " */",
-        f"typedef void (*{name}_parallel_for)({name}_range range, void *context, int64_t count, void *user);",
-        "/*",
-        " * Let the loops of all later runs be run by function, which gets user; by the calling thread if it is null.",
-        " * It is state of the library: set it while no run goes on.",
-        " */",
-        f"{interface.upper}_API void {name}_set_parallel_for({name}_parallel_for function, void *user);",
-        "",
-        "#ifdef _OPENMP",
-        "/*",
-        " * Such a function, of OpenMP's threads. As in the JIT each thread begins with a share of its own, which is",
-        " * often in its caches from the loop before, and then takes parts of the others': nobody waits long for one",
-        " * that the system has interrupted.",
-        " */",
-        f"static inline void {name}_openmp({name}_range range, void *context, int64_t count, void *user)",
-        "{",
-        f"    enum {{ most = {MAX_THREADS}, line = 64 / sizeof(int64_t) }};",
-        "    int64_t next[most * line], part;",
-        "    int threads = omp_get_max_threads(), share;",
-        "    (void)user;",
-        "    threads = threads < most ? threads : most;",
-        "    threads = threads < count ? threads : (int)count;",
-        "    if (threads <= 1) {",
-        "        range(context, 0, count);",
-        "        return;",
-        "    }",
-        f"    part = count / ({CHUNKS} * threads);",
-        "    part = part ? part : 1;",
-        "    for (share = 0; share < threads; share++)",
-        "        next[share * line] = count * share / threads;",
-        "    #pragma omp parallel num_threads(threads)",
-        "    {",
-        "        const int own = omp_get_thread_num();",
-        "        int other;",
-        "        for (other = 0; other < threads; other++) {",
-        "            const int at = (own + other) % threads;",
-        "            const int64_t end = count * (at + 1) / threads;",
-        "            for (;;) {",
-        "                int64_t begin;",
-        "                #if _OPENMP >= 201107",
-        "                #pragma omp atomic capture",
-        "                #else",
-        f"                #pragma omp critical({name}_share)",
-        "                #endif",
-        "                { begin = next[at * line]; next[at * line] += part; }",
-        "                if (begin >= end)",
-        "                    break;",
-        "                range(context, begin, part < end - begin ? begin + part : end);",
-        "            }",
-        "        }",
-        "    }",
-        "}",
-        "#endif",
-        "",
-    ]
+    text = filled(_BY_CALLBACK, NAME=interface.name, UPPER=interface.upper, MAX_THREADS=MAX_THREADS, CHUNKS=CHUNKS)
+    return text.splitlines()
 
 
 def _weights(interface: Interface) -> list[str]:

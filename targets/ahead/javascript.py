@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from .header import ARENA_ALIGNMENT, messages
 from .interface import Entry, Interface, Port
+from .templates import filled
 
 _ARRAYS = {
     "float": "Float32Array",
@@ -30,6 +31,68 @@ _GROW = (
 """Room in a memory of 32 and of 64 bits; the first engines with the latter took a Number."""
 
 
+_LOAD = """\
+// The C library's functions that compiled code may call.
+const single = (f) => (...x) => Math.fround(f(...x));
+const functions = {};
+for (const f of ["sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh",
+    "acosh", "atanh", "exp", "expm1", "log", "log1p", "log2", "log10", "cbrt", "pow"]) {
+    functions[f] = Math[f];
+    functions[f + "f"] = single(Math[f]);
+}
+functions.fmod = (x, y) => x % y;
+functions.fmodf = single(functions.fmod);
+
+export async function load(source) {
+    const code = source instanceof Response ? await source.arrayBuffer() : source;
+    const module = await WebAssembly.compile(code);
+    let memory;
+    const bytes = (start, length) => new Uint8Array(memory.buffer, Number(start), Number(length));
+    const env = {
+        ...functions,
+        memcpy(to, from, n) { bytes(to, n).set(bytes(from, n)); return to; },
+        memmove(to, from, n) { bytes(to, n).set(bytes(from, n)); return to; },
+        memset(to, byte, n) { bytes(to, n).fill(byte); return to; },
+    };
+    const { exports } = await WebAssembly.instantiate(module, { env });
+    memory = exports.memory;
+    let end = Number(exports.__heap_base.value);
+    const room = (size) => {
+        const start = Math.ceil(end / alignment) * alignment;
+        end = start + Math.max(size, 1);
+        const missing = end - memory.buffer.byteLength;
+        if (missing > 0) GROW_MEMORY
+        return start;
+    };
+    const program = (name, ports, arenaBytes) => {
+        const place = (port) => ({ ...port, start: room(port.length * port.type.BYTES_PER_ELEMENT) });
+        const words = WORD_ARRAY;
+        const inputs = ports.inputs.map(place);
+        const results = ports.results.map(place);
+        const structures = [inputs, results].map((each) => {
+            const start = room(each.length * words.BYTES_PER_ELEMENT);
+            new words(memory.buffer, start, each.length).set(each.map((port) => address(port.start)));
+            return address(start);
+        });
+        const arena = address(room(arenaBytes));
+        return (...arrays) => {
+            if (arrays.length !== inputs.length)
+                throw new TypeError(`${name} takes ${inputs.length} arrays`);
+            inputs.forEach((port, number) => {
+                const array = arrays[number];
+                if (!(array instanceof port.type) || array.length !== port.length)
+                    throw new TypeError(`${port.name} is no ${port.type.name} of ${port.length} elements`);
+                new port.type(memory.buffer, port.start, port.length).set(array);
+            });
+            const code = exports[name](...structures, arena);
+            if (code !== 0) throw new Error(messages[code]);
+            return results.map((port) => new port.type(memory.buffer, port.start, port.length).slice());
+        };
+    };
+    return {
+"""
+
+
 def javascript_module(interface: Interface, made_for: str) -> str:
     """`model.mjs`: `load(source)` gives an object with a method for each entry."""
     name, wide = interface.name, made_for.startswith("wasm64")
@@ -46,64 +109,7 @@ def javascript_module(interface: Interface, made_for: str) -> str:
         f"const alignment = {ARENA_ALIGNMENT};",
         f"const address = {'BigInt' if wide else 'Number'};",
         "",
-        "// The C library's functions that compiled code may call.",
-        "const single = (f) => (...x) => Math.fround(f(...x));",
-        "const functions = {};",
-        'for (const f of ["sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh",',
-        '    "acosh", "atanh", "exp", "expm1", "log", "log1p", "log2", "log10", "cbrt", "pow"]) {',
-        "    functions[f] = Math[f];",
-        '    functions[f + "f"] = single(Math[f]);',
-        "}",
-        "functions.fmod = (x, y) => x % y;",
-        "functions.fmodf = single(functions.fmod);",
-        "",
-        "export async function load(source) {",
-        "    const code = source instanceof Response ? await source.arrayBuffer() : source;",
-        "    const module = await WebAssembly.compile(code);",
-        "    let memory;",
-        "    const bytes = (start, length) => new Uint8Array(memory.buffer, Number(start), Number(length));",
-        "    const env = {",
-        "        ...functions,",
-        "        memcpy(to, from, n) { bytes(to, n).set(bytes(from, n)); return to; },",
-        "        memmove(to, from, n) { bytes(to, n).set(bytes(from, n)); return to; },",
-        "        memset(to, byte, n) { bytes(to, n).fill(byte); return to; },",
-        "    };",
-        "    const { exports } = await WebAssembly.instantiate(module, { env });",
-        "    memory = exports.memory;",
-        "    let end = Number(exports.__heap_base.value);",
-        "    const room = (size) => {",
-        "        const start = Math.ceil(end / alignment) * alignment;",
-        "        end = start + Math.max(size, 1);",
-        "        const missing = end - memory.buffer.byteLength;",
-        f"        if (missing > 0) {_GROW[wide]}",
-        "        return start;",
-        "    };",
-        "    const program = (name, ports, arenaBytes) => {",
-        "        const place = (port) => ({ ...port, start: room(port.length * port.type.BYTES_PER_ELEMENT) });",
-        f"        const words = {'BigUint64Array' if wide else 'Uint32Array'};",
-        "        const inputs = ports.inputs.map(place);",
-        "        const results = ports.results.map(place);",
-        "        const structures = [inputs, results].map((each) => {",
-        "            const start = room(each.length * words.BYTES_PER_ELEMENT);",
-        "            new words(memory.buffer, start, each.length).set(each.map((port) => address(port.start)));",
-        "            return address(start);",
-        "        });",
-        "        const arena = address(room(arenaBytes));",
-        "        return (...arrays) => {",
-        "            if (arrays.length !== inputs.length)",
-        "                throw new TypeError(`${name} takes ${inputs.length} arrays`);",
-        "            inputs.forEach((port, number) => {",
-        "                const array = arrays[number];",
-        "                if (!(array instanceof port.type) || array.length !== port.length)",
-        "                    throw new TypeError(`${port.name} is no ${port.type.name} of ${port.length} elements`);",
-        "                new port.type(memory.buffer, port.start, port.length).set(array);",
-        "            });",
-        "            const code = exports[name](...structures, arena);",
-        "            if (code !== 0) throw new Error(messages[code]);",
-        "            return results.map((port) => new port.type(memory.buffer, port.start, port.length).slice());",
-        "        };",
-        "    };",
-        "    return {",
+        *filled(_LOAD, GROW_MEMORY=_GROW[wide], WORD_ARRAY="BigUint64Array" if wide else "Uint32Array").splitlines(),
         *(_method(interface, entry) for entry in interface.entries),
         *_weights(interface),
         "    };",
