@@ -120,8 +120,12 @@ def _emit_rows(builder: LoopBuilder, parts: Sequence[Part], lower: Index, upper:
     with builder.loop(lower, upper, attributes=PARALLEL) as row:
         for part, emitter in zip(parts, emitters, strict=True):
             emitter.bind(part.row, row)
-            for column in range(part.size):
-                with emitter.scope():
-                    if part.column is not None:
-                        emitter.bind(part.column, column)
-                    store_element(emitter)
+            _emit_columns(emitter, part)
+
+
+def _emit_columns(emitter: NestEmitter, part: Part) -> None:
+    for column in range(part.size):
+        with emitter.scope():
+            if part.column is not None:
+                emitter.bind(part.column, column)
+            store_element(emitter)

@@ -168,14 +168,13 @@ class ChainEmitter:
                 continue
             emitter = self.emitters[number]
             self.builder.location = step.nest.op.location
-            for k, stored in enumerate(step.stored):
-                if stored:
-                    value = self.scalar(Link(number, k))
-                    with emitter.scope():
-                        if step.reduces and step.inits[k] is None:
-                            combiner = self._combination(number).combiners[k]
-                            value = combiner.combine(self.builder, emitter.load_output(k), value)
-                        emitter.store_output(k, value)
+            for k in (k for k, stored in enumerate(step.stored) if stored):
+                value = self.scalar(Link(number, k))
+                with emitter.scope():
+                    if step.reduces and step.inits[k] is None:
+                        combiner = self._combination(number).combiners[k]
+                        value = combiner.combine(self.builder, emitter.load_output(k), value)
+                    emitter.store_output(k, value)
 
     # Points of a row.
 
