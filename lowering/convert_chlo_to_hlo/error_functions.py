@@ -4,14 +4,16 @@ chlo.erf and chlo.erfc as hlo arithmetic.
 Approximations by minimax polynomials (Remez exchange in 40 or more digits, weighted to the error that matters, their
 coefficients then rounded to the element type). With a = |x|:
 
-* near 0, a <= near_end:  erf(a) = a + a NEAR(a a)
-* the tail, a >= 1/2:     erfc(a) = e^(-a a) TAIL(q) / (a + 1/2),  q = (a - 3) / (a + 3)
+* near 0, a <= near_end:  erf(a) = a + a NEAR(a a), for erfc of f32, which needs it up to 1/2 only, NEAR_HALF
+* the tail, a >= 1/2:     erfc(a) = e^(-a a) TAIL(q) / (a + 1), q = 1 - 3 / (a + 1), in f64
+                          e^(-a a) TAIL(q) / (a + 1/2), q = (a - 3) / (a + 3)
 * above near_end, f32:    erf(a) = 1 - ROOT(a - 1)^4, without a division or an exponential
 * above near_end, f64:    erf(a) = 1 - e^(a LOG_COMPLEMENT(a))
 
 | polynomial     | over                     | degree f32, f64 | error f32, f64    | of what        |
 | NEAR           | 0 <= a <= near_end       | 6, 11           | 2.6e-9, 7.4e-18   | erf, relative  |
-| TAIL           | 0.5 <= a <= tail_end     | 9, 21           | 3.1e-9, 4.0e-18   | erfc, relative |
+| NEAR_HALF      | 0 <= a <= 1/2            | 4, -            | 8.8e-10, -        | erfc, relative |
+| TAIL           | 0.5 <= a <= tail_end     | 10, 21          | 1.9e-9, 4.0e-18   | erfc, relative |
 | ROOT           | near_end <= a <= erf_end | 8, -            | 1.2e-8, -         | erf, absolute  |
 | LOG_COMPLEMENT | near_end <= a <= erf_end | -, 17           | -, 3.5e-18        | erf, absolute  |
 
@@ -21,7 +23,8 @@ with them their rounding errors, are small there.
 Beyond tail_end erfc is below half of the smallest denormal number, beyond erf_end erf rounds to 1.
 
 The tail's factors would accumulate rounding errors, and a a needs more digits than a product has. In f32 the
-exponential, with as many digits as the result needs, and the last steps are computed in f64. In f64 a is split in
+exponential, with as many digits as the result needs, and the last steps are computed in f64; there one step of Newton's
+iteration corrects the reciprocal of a + 1 that q takes in f32, which is shorter than a division. In f64 a is split in
 halves, and the rounding errors of TAIL and the divisor are added back.
 
 Error bounds: erf 1.5 ulp in f32 and f64; erfc 1.2 ulp in f32, and in f64 3 ulp if e^x is rounded correctly, 4 ulp if it
@@ -31,6 +34,7 @@ is accurate to 1 ulp; denormal results included. f16 and bf16 are computed in f3
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import Float64Type
@@ -59,8 +63,8 @@ SINGLE = ErrorFunctionTables(
     near=(0.12837917, -0.3761262, 0.11283491, -0.026849169, 0.0051785577, -0.00079178927, 7.5319076e-05),
     near_end=1.05,
     tail=(
-        0.6265040291360059, -0.06781052, -0.023781149, 0.06482129, -0.059637025, 0.034169063, -0.011880686,
-        0.0011959111, 0.0009158412, -0.00026589376,
+        0.7661870287559471, -0.19498114, -0.027474945, 0.016394364, 0.0064130104, -0.0008175984, -0.0014169634,
+        -0.0003958345, 0.00012615342, 0.00013036923, 3.1388077e-05,
     ),
     tail_end=10.3,
     far=(
@@ -95,6 +99,7 @@ DOUBLE = ErrorFunctionTables(
     erf_end=6.0,
 )
 # fmt: on
+NEAR_HALF = (0.12837915, -0.37612534, 0.112817444, -0.026699407, 0.004614593)
 EXP2 = (
     1.0,
     0.6931472253950111,
@@ -114,7 +119,7 @@ def erf(x: Tensor) -> Tensor:
     # One instruction of x86, unlike a minimum, and NaN stays NaN too.
     bounded = (size > tables.erf_end).select(tables.erf_end, size)
     far = (_far_in_double if tables is DOUBLE else _far_in_single)(bounded)
-    return (size < tables.near_end).select(near_zero(size, tables), far).copysign(x)
+    return (size < tables.near_end).select(near_zero(size, tables.near), far).copysign(x)
 
 
 def _far_in_single(a: Tensor) -> Tensor:
@@ -130,32 +135,33 @@ def _far_in_double(a: Tensor) -> Tensor:
 
 def erfc(x: Tensor) -> Tensor:
     """1 - erf(x) of f32 or f64, with small relative error down to the smallest denormal; NaN is returned unchanged."""
-    tables = _tables(x)
     magnitude = abs(x)
-    beyond = tail(magnitude.minimum(tables.tail_end), tables)
+    if _tables(x) is DOUBLE:
+        near, beyond = near_zero(x, DOUBLE.near), tail_in_double(magnitude.minimum(DOUBLE.tail_end))
+    else:
+        near, beyond = near_zero(x, NEAR_HALF), _tail_in_single(magnitude.minimum(SINGLE.tail_end))
     far = (x < 0.0).select(2.0 - beyond, beyond)
-    return (magnitude < 0.5).select(1.0 - near_zero(x, tables), far)
+    return (magnitude < 0.5).select(1.0 - near, far)
 
 
 def _tables(x: Tensor) -> ErrorFunctionTables:
     return DOUBLE if isinstance(x.type.element_type, Float64Type) else SINGLE
 
 
-def near_zero(x: Tensor, tables: ErrorFunctionTables) -> Tensor:
-    """erf(x) for |x| <= near_end."""
-    return x.multiply_add((x * x).polynomial(tables.near), x)
+def near_zero(x: Tensor, coefficients: Sequence[float]) -> Tensor:
+    """erf(x) where the coefficients' polynomial of x x is erf(x) / x - 1."""
+    return x.multiply_add((x * x).polynomial(coefficients), x)
 
 
-def tail(a: Tensor, tables: ErrorFunctionTables) -> Tensor:
-    """erfc(a) for 1/2 <= a <= tail_end."""
-    q = (a - 3.0) / (a + 3.0)
-    first, *others = tables.tail
+def _tail_in_single(a: Tensor) -> Tensor:
+    """erfc(a) of f32 for 1/2 <= a <= tail_end."""
+    near_reciprocal = 1.0 / (a + 1.0)
+    q = near_reciprocal.multiply_add(-3.0, 1.0)
+    first, *others = SINGLE.tail
     change = q * q.polynomial(others)
-    if tables is DOUBLE:
-        return _tail_in_double(a, first, change)
-    wide = a.convert(f64)
-    scaled = change.convert(f64) + first
-    return (scaled * _gaussian_of_single(wide) / (wide + 0.5)).convert(f32)
+    wide, reciprocal = a.convert(f64), near_reciprocal.convert(f64)
+    product = (change.convert(f64) + first) * _gaussian_of_single(wide) * reciprocal
+    return product.multiply_add(reciprocal.multiply_add(-(wide + 1.0), 1.0), product).convert(f32)
 
 
 def _gaussian_of_single(a: Tensor) -> Tensor:
@@ -171,12 +177,15 @@ def _gaussian_of_single(a: Tensor) -> Tensor:
     return (r.polynomial(EXP2).bits_as(i64) + (shifted.bits_as(i64) << 52)).bits_as(f64)
 
 
-def _tail_in_double(a: Tensor, first: float, change: Tensor) -> Tensor:
+def tail_in_double(a: Tensor) -> Tensor:
     """
-    e^(-a a) (first + change) / (a + 1/2), |change| < first, with the roundings of a a and of both sums added back.
+    erfc(a) of f64 for 1/2 <= a <= tail_end, with the roundings of a a, TAIL's last sum and the divisor added back.
 
     `half` is a rounded to 26 bits, so that half half is exact; a a = half half - small, |small| < 1.5e-5.
     """
+    first, *others = DOUBLE.tail
+    q = (a - 3.0) / (a + 3.0)
+    change = q * q.polynomial(others)
     half = ((a.bits_as(i64) + (1 << 26)) & -(1 << 27)).bits_as(f64)
     small = (half - a) * (half + a)
     divisor = a + 0.5

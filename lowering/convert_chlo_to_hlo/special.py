@@ -32,7 +32,7 @@ from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.numbers.special_functions import bernoulli
 from ...hlo_dialect.types import element_of, f64, i64
 from . import special_tables as tables
-from .error_functions import DOUBLE, near_zero, tail
+from .error_functions import DOUBLE, near_zero, tail_in_double
 from .rules import Conversion, conversions, require_static
 
 LARGE = 8.0
@@ -86,7 +86,7 @@ def _log_for_single(x: Tensor) -> Tensor:
 
 def _halley(size: Tensor, y: Tensor) -> Tensor:
     """One step towards erf(y) = size, using erfc if that is small."""
-    excess = (size < 0.75).select(near_zero(y, DOUBLE) - size, (1.0 - size) - tail(y, DOUBLE))
+    excess = (size < 0.75).select(near_zero(y, DOUBLE.near) - size, (1.0 - size) - tail_in_double(y))
     step = excess * (y * y).exponential() * (math.sqrt(math.pi) / 2)
     return y - step / (y * step + 1.0)
 
