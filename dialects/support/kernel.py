@@ -35,6 +35,8 @@ VECTORIZE = "xhlo.vectorize"
 """On a loop: whether LLVM is to vectorize it, whatever that costs, or not to. Without it LLVM decides."""
 UNPREDICTABLE = "xhlo.unpredictable"
 """On arith.select: a processor could not guess the condition, so that it becomes no branch."""
+NOT_ABOVE_ZERO = "xhlo.not_above_zero"
+"""On math.exp: its operand is at most zero, or NaN, so that the result does not overflow (convert-hlo-to-linalg)."""
 MAY_FUSE = "xhlo.may_fuse"
 """On a product and a sum of hlo: the machine may round both once, as one multiply-add."""
 

@@ -6,11 +6,15 @@ import math as pymath
 from typing import Any
 
 from xdsl.dialects import math
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Operation
 
+from ...dialects.support.kernel import NOT_ABOVE_ZERO
 from ...dialects.support.scalar import Scalar, width_of
 from ...hlo_dialect.ops import elementwise_unary as hlo
 from ...hlo_dialect.types import element_of, is_unsigned
 from .emission import scalar_patterns
+from .maxima import is_below_maximum
 from .narrow import in_single
 
 
@@ -40,9 +44,20 @@ def _sign(op: Any, x: Scalar) -> Scalar:
     return x.compare("gt", 0).select(1, x.compare("lt", 0).select(-1, x.constant(0)))
 
 
+def _exponential(op: Any, x: Scalar) -> Scalar:
+    return _exp(x, is_below_maximum(op.operands[0]))
+
+
+def _exp(x: Scalar, not_above_zero: bool) -> Scalar:
+    result = x.apply(math.ExpOp)
+    if not_above_zero and isinstance(result.value.owner, Operation):
+        result.value.owner.attributes[NOT_ABOVE_ZERO] = UnitAttr()
+    return result
+
+
 def _logistic(op: Any, x: Scalar) -> Scalar:
     """1 / (1 + e^-x), computed from e^-|x| so that nothing overflows and small results stay accurate."""
-    e = (-x.abs()).apply(math.ExpOp)
+    e = _exp(-x.abs(), True)
     return x.compare("lt", 0.0).select(e, 1.0) / (e + 1.0)
 
 
@@ -70,7 +85,7 @@ scalar_patterns.add(
         hlo.CeilOp: _math(math.CeilOp),
         hlo.CosineOp: _math(math.CosOp),
         hlo.CountLeadingZerosOp: _applied(math.CountLeadingZerosOp),
-        hlo.ExponentialOp: _math(math.ExpOp),
+        hlo.ExponentialOp: in_single(_exponential),
         hlo.ExponentialMinusOneOp: _math(math.ExpM1Op),
         hlo.FloorOp: _math(math.FloorOp),
         hlo.IsFiniteOp: in_single(_is_finite),

@@ -31,6 +31,8 @@ EXP_64 = (
     2.480158730252905e-05, 2.755731840000483e-06, 2.755730862482965e-07, 2.505322902991588e-08, 2.089716663335615e-09,
     1.5537953974871176e-10,
 )  # fmt: skip
+_ZERO_32, _ZERO_64 = -104.5, -746.0
+"""Below these e^x is 0."""
 # log(1+f) = f - f^2/2 + f^3 P(f) for |f| <= 1/3. Error relative to f^2: 9e-10.
 LOG_32 = (
     0.3333333730697632, -0.24999819695949554, 0.1999930590391159, -0.16679616272449493, 0.14312836527824402,
@@ -78,7 +80,7 @@ def exp(x: Scalar) -> Scalar:
     one is 0 too: a product that underflows costs a hundred cycles.
     """
     # e^x is 0 below the first bound, its exponent nearly the least below the second, and finite up to the third.
-    zero, small, finite = (-746.0, -707.5, 709.782712893384) if is_double(x) else (-104.5, -86.5, 88.72283)
+    zero, small, finite = (_ZERO_64, -707.5, 709.782712893384) if is_double(x) else (_ZERO_32, -86.5, 88.72283)
     n, r = _reduce(x)
     is_small = x.compare("lt", small)
     mantissa = polynomial(r, (1.0, 1.0, *(EXP_64 if is_double(x) else EXP_32)))
@@ -96,15 +98,31 @@ def scaled_exp(x: Scalar) -> Scalar:
     A result that is 0, as for masked attention scores, does not come from a product that underflows, either. In vectors
     both selections are masks of other operations, and cost nothing.
     """
-    # e^x is 0 below the first bound, and infinite above the second, as is its product with 2^n.
-    zero, high = (-746.0, 710.0) if is_double(x) else (-104.5, 89.0)
+    # e^x is infinite above the second bound, as is its product with 2^n.
+    zero, high = (_ZERO_64, 710.0) if is_double(x) else (_ZERO_32, 89.0)
     is_some = x.compare("uge", zero)
     n, r = _reduce(is_some.select(x.compare("gt", high).select(high, x), 0.0))
-    mantissa = polynomial(r, (1.0, 1.0, *(EXP_64 if is_double(x) else EXP_32)))
-    exponent = n.truncate(i32) if is_double(x) else n
+    return is_some.select(_scaled(r, n), 0.0)
+
+
+def scaled_exp_not_above_zero(x: Scalar) -> Scalar:
+    """
+    The same where x is at most zero, or NaN: nothing overflows.
+
+    Where the result is 0, r may be any number and n is 0, so that the product does not underflow.
+    """
+    is_some = x.compare("uge", _ZERO_64 if is_double(x) else _ZERO_32)
+    n, r = _reduce(x)
+    return is_some.select(_scaled(r, is_some.select(n, 0)), 0.0)
+
+
+def _scaled(r: Scalar, n: Scalar) -> Scalar:
+    """2^n e^r, |r| <= ln(2)/2."""
+    mantissa = polynomial(r, (1.0, 1.0, *(EXP_64 if is_double(r) else EXP_32)))
+    exponent = n.truncate(i32) if is_double(r) else n
     op = ScaleOp.make(mantissa.value, exponent.value)
-    x.block.add_op(op)
-    return is_some.select(Scalar(x.block, op.result), 0.0)
+    r.block.add_op(op)
+    return Scalar(r.block, op.result)
 
 
 def expm1(x: Scalar) -> Scalar:

@@ -29,7 +29,7 @@ from ...dialects.gpu.functions import GpuModuleOp
 from ...dialects.support.attributes import call_op, function_op, return_op
 from ...dialects.support.buffers import memref_type
 from ...dialects.support.editing import erase_op, insert_before, replace_uses
-from ...dialects.support.kernel import INLINE
+from ...dialects.support.kernel import INLINE, NOT_ABOVE_ZERO
 from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
@@ -246,6 +246,8 @@ class ExpandMathPass(HloPass):
                 found = "divf_f32", division.divide_by_invariant
             elif not device and integers.divides(op, self.vector_bits):
                 found = f"{op.name.split('.')[1]}_{op.results[0].type}", integers.body_of(op)
+            elif NOT_ABOVE_ZERO in op.attributes and self.scalings and not device:
+                found = f"exp_not_above_zero_{op.results[0].type}", exponential.scaled_exp_not_above_zero
             elif trigonometric.is_arctangent(op):
                 found = "atan_f32", trigonometric.atan
                 operands = operands[:1]

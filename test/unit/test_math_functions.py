@@ -177,3 +177,32 @@ def _nearest_bfloat16(x: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         rounded = np.ldexp(np.rint(np.ldexp(x, -exponent)), exponent)
         return np.where(np.isinf(x), x, rounded).astype(ml_dtypes.bfloat16)
+
+
+EXPONENTS = """
+func.func @main(%x: tensor<4xNxT>, %m: tensor<4xT>) -> (tensor<4xNxT>, tensor<4xNxT>) {
+  %least = hlo.constant dense<-9.0e+30> : tensor<T>
+  %0 = hlo.reduce(%x init: %least) applies hlo.maximum across dimensions = [1] : (tensor<4xNxT>, tensor<T>) -> tensor<4xT>
+  %1 = hlo.broadcast_in_dim %0, dims = [0] : (tensor<4xT>) -> tensor<4xNxT>
+  %2 = hlo.subtract %x, %1 : tensor<4xNxT>
+  %3 = hlo.exponential %2 : tensor<4xNxT>
+  %4 = hlo.broadcast_in_dim %m, dims = [0] : (tensor<4xT>) -> tensor<4xNxT>
+  %5 = hlo.subtract %x, %4 : tensor<4xNxT>
+  %6 = hlo.exponential %5 : tensor<4xNxT>
+  return %3, %6 : tensor<4xNxT>, tensor<4xNxT>
+}
+"""
+
+
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+@pytest.mark.parametrize("count", [37, 2051])
+def test_exponents_below_a_maximum_have_the_bits_of_all_others(type_: str, count: int) -> None:
+    """The same numbers with a maximum that the program computes, and with one that it knows nothing about."""
+    dtype = np.float32 if type_ == "f32" else np.float64
+    x = np.random.default_rng(0).uniform(-800, 0, (4, count)).astype(dtype)
+    x[1] *= 0.15
+    x[2, ::3], x[2, 1::9], x[3, 5] = -np.inf, -1e9, np.nan
+    x[:3, 7] = 0
+    first, second = xhlo.compile(EXPONENTS.replace("N", str(count)).replace("T", type_))(x, x.max(axis=1))
+    np.testing.assert_array_equal(first, second)
+    assert (np.asarray(first)[:3] <= 1).all() and np.isnan(first[3]).all()

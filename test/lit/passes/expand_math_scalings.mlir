@@ -20,3 +20,16 @@ func.func @calls(%a: f32, %d: f64) -> (f32, f64) {
   %1 = math.exp %d : f64
   func.return %0, %1 : f32, f64
 }
+
+// Where nothing overflows, the exponent is not bounded above: only n is chosen, so that what becomes zero does not
+// underflow.
+// CHECK:      func.func private @xhlo_math_exp_not_above_zero_f32(%{{.*}}: f32) -> f32 attributes {xhlo.inline}
+// CHECK:        [[SOME:%.*]] = arith.cmpf uge, %{{.*}}, %{{.*}} : f32
+// CHECK-NOT:    arith.cmpf
+// CHECK:        [[N:%.*]] = arith.select [[SOME]], %{{.*}}, %{{.*}} : i32
+// CHECK:        [[RESULT:%.*]] = cpu.scale %{{.*}}, [[N]] : f32
+// CHECK:        arith.select [[SOME]], [[RESULT]], %{{.*}} : f32
+func.func @below_a_maximum(%a: f32) -> f32 {
+  %0 = math.exp %a {xhlo.not_above_zero} : f32
+  func.return %0 : f32
+}
