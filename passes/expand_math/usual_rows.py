@@ -1,9 +1,10 @@
 """
 Rows that are divided by one number: one look at a whole row, instead of one at the elements of each vector.
 
-A loop before the division finds the least and the greatest size of the row's elements, zeros aside. If these say that
-the short form of a quotient is exact for all of them, a copy of the loop divides so; otherwise the loop itself follows,
-with the processor's divider: rows with one extreme element often have many.
+A loop before the division finds the least and the greatest size of the row's elements, zeros aside; where they are the
+exponentials of a softmax, the loop that adds them up finds the least (usual_terms.py). If these say that the short form
+of a quotient is exact for all of them, a copy of the loop divides so; otherwise the loop itself follows, with the
+processor's divider: rows with one extreme element often have many.
 
 With y from 2^-30 to 2^30 and x from 2^-90 to 2^90, quotients are from 2^-120 to 2^120, so neither they nor the products
 overflow or are rounded as subnormal numbers. The rest `q y - x` is a multiple of the product of the last places of q
@@ -23,6 +24,7 @@ from ...dialects.support.kernel import PARALLEL
 from ...dialects.support.scalar import Scalar, constant
 from .division import divides_by_invariant
 from .long_loops import move_before
+from .usual_terms import find_least, sum_of_terms
 
 MOST_OPERATIONS = 24
 """Operations of a body of which a copy is made."""
@@ -84,7 +86,11 @@ def _needed(values: Sequence[SSAValue], body: Block) -> list[Operation]:
 def _with_look(loop: scf.ForOp, divisions: Sequence[Operation]) -> list[Operation]:
     """Put a look before a loop, and a copy of it for usual rows beside it; returns the copy's divisions."""
     before = Block()
-    usual = _has_usual_dividends(loop, [division.operands[0] for division in divisions], before)
+    total = sum_of_terms(loop, divisions)
+    if total is None:
+        usual = _has_usual_dividends(loop, [division.operands[0] for division in divisions], before)
+    else:
+        usual = Scalar(before, find_least(total)).compare("uge", _DIVIDENDS[0] - 1)
     copies: dict[SSAValue, SSAValue] = {}
     divisors = [division.operands[1] for division in divisions]
     for op in _needed(divisors, loop.body.block):
