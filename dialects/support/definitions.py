@@ -1,5 +1,5 @@
 """
-Formats and accessors of operations, which xDSL makes from their definitions, for less.
+Formats, accessors and fields of operations, and their identity, as xDSL has them but for less.
 
 Assembly formats are read when they are used first: xDSL reads the format of every operation that a module of it
 defines, 180 for a small program. Hardly one is used: `hlo_dialect/reading` and `hlo_dialect/printing` have notations of
@@ -9,6 +9,12 @@ Named operands, results and regions (`op.lhs`) are read from where xDSL keeps th
 all operands and a method for each kind of definition, seven calls in all; passes ask for a name as often as they make
 operations. The values are the same.
 
+Fields that are properties (`value.type`, `op.next_op`) are read in C, and the operations of a block and the blocks of a
+region by generators, which take half the time of iterators in Python.
+
+xDSL's values, operations, blocks and regions are equal to themselves only, and their hash is their address; methods
+that say so cost more than the search in a dictionary that asks. Python's own do the same.
+
 To find common subexpressions xDSL hashes every attribute of an operation, and again when it compares two. Here operands
 decide, and attributes only where there are none.
 """
@@ -16,12 +22,15 @@ decide, and attributes only where there are none.
 # pyright: reportPrivateUsage=false, reportUnknownVariableType=false, reportUnknownMemberType=false
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import cache
+from operator import attrgetter
 from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseArrayBase
-from xdsl.ir import Attribute, Operation, Region
-from xdsl.irdl import OpDef
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
+from xdsl.ir.core import BlockOps, RegionBlocks, SSAValues, _IRNode
+from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.irdl.operations import (
     BaseAccessor,
@@ -125,6 +134,63 @@ def read_names_directly() -> None:
     """Let all operations' accessors read their fields, from now on."""
     for accessor, read in _FASTER.items():
         accessor.__get__ = read  # pyright: ignore[reportAttributeAccessIssue]
+
+
+_FIELDS: Mapping[type, Mapping[str, str]] = {
+    SSAValue: {"type": "_type", "name_hint": "_name"},
+    OpResult: {"owner": "op"},
+    BlockArgument: {"owner": "block"},
+    Operation: {"next_op": "_next_op", "prev_op": "_prev_op"},
+    Block: {
+        "args": "_args",
+        "first_op": "_first_op",
+        "last_op": "_last_op",
+        "next_block": "_next_block",
+        "prev_block": "_prev_block",
+    },
+    Region: {"first_block": "_first_block", "last_block": "_last_block"},
+    Use: {"operation": "_operation", "index": "_index"},
+}
+"""Properties that return a field, with the name of that."""
+
+
+def _operations(op: Operation | None) -> Generator[Operation]:
+    """An operation and those that follow it in its block, each found before the one before it is looked at."""
+    while op is not None:
+        following = op._next_op
+        yield op
+        op = following
+
+
+def _blocks(block: Block | None) -> Generator[Block]:
+    """A block and those that follow it in its region, each found before the one before it is looked at."""
+    while block is not None:
+        following = block._next_block
+        yield block
+        block = following
+
+
+def _at(self: SSAValues[Any], index: int | slice) -> Any:
+    if type(index) is slice:
+        return SSAValues(_item(self, index))
+    return _item(self, index)
+
+
+@cache
+def read_fields_directly() -> None:
+    """
+    Read fields of values, operations, blocks and regions without methods, and compare them by identity, from now on.
+    Once: Python forgets what it has learned about a class and those below it whenever the class changes.
+    """
+    for cls, fields in _FIELDS.items():
+        for name, field in fields.items():
+            stated = next(base.__dict__[name] for base in cls.__mro__ if name in base.__dict__)
+            setattr(cls, name, property(attrgetter(field), stated.fset, stated.fdel, stated.__doc__))
+    for cls in (SSAValue, Use, _IRNode, IRDLOperation):
+        cls.__hash__, cls.__eq__ = object.__hash__, object.__eq__
+    SSAValues.__getitem__ = _at
+    BlockOps.__iter__ = lambda self: _operations(self.block._first_op)  # pyright: ignore[reportAttributeAccessIssue]
+    RegionBlocks.__iter__ = lambda self: _blocks(self._region._first_block)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _hash(self: OperationInfo) -> int:

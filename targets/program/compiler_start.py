@@ -26,5 +26,6 @@ def compiler_start(*, kept: bool = False) -> Generator[None]:
 
         definitions.read_formats_late()
         definitions.read_names_directly()
+        definitions.read_fields_directly()
         definitions.compare_operations_directly()
         yield
