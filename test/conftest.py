@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from equal_units import compile_equal_units_once
 from tool_server import ToolServer
 from xhlo.hlo_dialect import garbage_collector
 from xhlo.passes.manager import registry
@@ -59,13 +60,15 @@ def pytest_collection(session: pytest.Session) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """
     Have the collector leave alone what there is before the first test: the modules, JAX's among them, and the tests.
-    A collection of all that takes half a second, in the middle of any test.
+    A collection of all that takes half a second, in the middle of any test. From the first test on equal LLVM IR is
+    compiled once.
     """
     gc.freeze()
     # After each million of new objects xhlo would count these again, one by one.
     garbage_collector._frozen = sys.maxsize
     gc.set_threshold(*RARELY)
     gc.enable()
+    compile_equal_units_once()
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import xhlo
+from equal_units import compile_every_unit
 from test_llvm_ir import accepted, lowered
 from xhlo.lowering.loop_nests import brevity
 from xhlo.targets.cpu import jit
@@ -118,6 +119,7 @@ def test_the_number_of_parts_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_texts_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_every_unit(monkeypatch)
     units = emit_units(lowered(KERNELS.format(traits="xhlo.inline")))
     objects: list[tuple[bytes, ...]] = []
     for threads in ("1", "3"):
