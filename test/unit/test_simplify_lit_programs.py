@@ -56,6 +56,7 @@ def inputs(module: ModuleOp, seed: int) -> list[np.ndarray]:
         "selection",
         "movement",
         "picks",
+        "padded_sums",
     ],
 )
 def test_results_stay(name: str, fast: bool) -> None:
