@@ -7,10 +7,14 @@ same `torch.manual_seed`. Operations whose draws depend on elements are not lowe
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from ..builder.builder import listed
 from .api import torch
+from .registry import rules
 
 _DRAWS = frozenset(
     """
@@ -44,34 +48,106 @@ def take_draws(graph_module: Any) -> list[Callable[[Sequence[Any]], Sequence[Any
     """
     Take the draws out of a graph: their results become its last arguments.
 
-    Returns functions that draw these, in order, from the graph's own arguments.
+    Those after an operation that torch runs, and that draws numbers itself, become results of this operation instead.
+    Returns functions that draw the others, in order, from the graph's own arguments.
     """
     graph = graph_module.graph
     places = {node: number for number, node in enumerate(node for node in graph.nodes if node.op == "placeholder")}
     found: list[Callable[[Sequence[Any]], Sequence[Any]]] = []
-    taken = [node for node in graph.nodes if node.op == "call_function" and draws(node)]
     arguments = list(places)
-    for node in taken:
-        found.append(_drawing(node, places))
-        if str(node.target) == _SAVES:
-            parts = [_argument(graph, arguments, f"{node.name}_{part}", None) for part in range(2)]
-            for user in list(node.users):
-                part = parts[user.args[1]]
-                part.meta["val"] = user.meta["val"]
-                user.replace_all_uses_with(part)
-                graph.erase_node(user)
+    last: Any = None
+    """The last operation so far that torch runs and that draws numbers itself."""
+    drawing = [node for node in graph.nodes if node.op == "call_function" and (draws(node) or _draws_itself(node))]
+    for node in drawing:
+        if not draws(node):
+            last = _followed(graph, node, last) if node is not drawing[-1] or last is not None else None
+        elif last is None or str(node.target) == _RESTORES:
+            found.append(_drawing(node, places))
+            _replace(graph, node, partial(_argument, graph, arguments, node.name))
         else:
-            node.replace_all_uses_with(_argument(graph, arguments, f"{node.name}_drawn", node.meta["val"]))
-        graph.erase_node(node)
-    if taken:
+            first = last.target.add(_drawing(node, places), str(node.target) == _SAVES)
+            _replace(graph, node, partial(_result, graph, last, first))
+    if drawing:
         graph_module.recompile()
     return found
 
 
-def _argument(graph: Any, arguments: list[Any], name: str, fake: Any) -> Any:
-    """A new last argument of a graph."""
+def _replace(graph: Any, node: Any, value: Callable[[int, Any], Any]) -> None:
+    """Replace a draw by `value(number, fake)`, for each of its results."""
+    if str(node.target) == _SAVES:
+        parts = [value(number, None) for number in range(2)]
+        for user in list(node.users):
+            part = parts[user.args[1]]
+            part.meta["val"] = user.meta["val"]
+            user.replace_all_uses_with(part)
+            graph.erase_node(user)
+    else:
+        node.replace_all_uses_with(value(0, node.meta["val"]))
+    graph.erase_node(node)
+
+
+def _draws_itself(node: Any) -> bool:
+    """Whether torch runs a node that takes numbers from the generator, as many as its operands' elements say."""
+    target = node.target
+    if not isinstance(target, torch._ops.OpOverload) or str(target) in rules():
+        return False
+    return torch.Tag.nondeterministic_seeded in target.tags
+
+
+class Followed:
+    """An operation that draws random numbers itself, and the draws after it, as one: they keep their order."""
+
+    __name__ = "followed"
+
+    def __init__(self, target: Any, count: int | None):
+        """`count`: the number of the operation's results if it returns several."""
+        self._target = target
+        self._draws: list[Callable[[Sequence[Any]], Sequence[Any]]] = []
+        self._single = count is None
+        self._count = 1 if count is None else count
+
+    def __str__(self) -> str:
+        return str(self._target)
+
+    def add(self, draw: Callable[[Sequence[Any]], Sequence[Any]], saves: bool) -> int:
+        """Draw after the operation. Returns the number of the first result of that draw."""
+        self._draws.append(draw)
+        first = self._count
+        self._count += 1 + saves
+        return first
+
+    def __call__(self, before: Any, *args: Any, **kwargs: Any) -> list[Any]:
+        """`before`: a value of the operation before this one that draws numbers itself."""
+        found = self._target(*args, **kwargs)
+        return [*((found,) if self._single else found), *(one for draw in self._draws for one in draw(()))]
+
+
+def _followed(graph: Any, node: Any, before: Any) -> Any:
+    """A node for an operation and the draws after it, of which there are none yet, in place of the operation's."""
+    fake = node.meta["val"]
+    several = isinstance(fake, tuple | list)
+    fakes: list[Any] = listed(fake)
+    with graph.inserting_before(node):
+        target = Followed(node.target, len(fakes) if several else None)
+        found = graph.call_function(target, (before, *node.args), dict(node.kwargs))
+    found.meta |= {"val": fakes, "stack_trace": node.meta.get("stack_trace")}
+    node.replace_all_uses_with(found if several else _result(graph, found, 0, 0, fake))
+    graph.erase_node(node)
+    return found
+
+
+def _result(graph: Any, node: Any, first: int, number: int, fake: Any) -> Any:
+    """A result of an operation and the draws after it."""
+    with graph.inserting_after(node):
+        found = graph.call_function(operator.getitem, (node, first + number))
+    found.meta["val"] = fake
+    return found
+
+
+def _argument(graph: Any, arguments: list[Any], name: str, number: int, fake: Any) -> Any:
+    """A new last argument of a graph, for a result of a draw."""
     with graph.inserting_after(arguments[-1]) if arguments else graph.inserting_before():
-        node = graph.placeholder(name)
+        node = graph.placeholder(f"{name}_drawn_{number}")
     node.meta["val"] = fake
     arguments.append(node)
     return node

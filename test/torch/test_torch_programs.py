@@ -137,3 +137,24 @@ def test_attention_with_fewer_heads_of_keys() -> None:
     weight = torch.randn(expected.shape)
     of_found, of_expected = (torch.autograd.grad((one * weight).sum(), given) for one in (found, expected))
     torch.testing.assert_close(of_found, of_expected, rtol=1e-5, atol=1e-5)
+
+
+def test_draws_after_those_of_operations_that_torch_runs() -> None:
+    """How many numbers `poisson` and `rrelu` take depends on elements: later draws must wait for them."""
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        first = torch.rand(3), torch.poisson(x.exp())
+        noise = F.rrelu(x - 1, training=True), F.dropout(x, 0.5)
+        kept = checkpoint(lambda y: F.dropout(y, 0.5).sin(), x, use_reentrant=False)
+        return *first, *noise, kept, torch.poisson(x), torch.randn(2), torch.randperm(5)
+
+    found: list[Any] = []
+    for run in (function, torch.compile(function, backend=xhlo)):
+        torch.manual_seed(1)
+        x = torch.rand(4, 4, generator=torch.Generator().manual_seed(0)).requires_grad_()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FallbackWarning)
+            results = run(x)
+        (gradient,) = torch.autograd.grad(sum(one.sum() for one in results[2:5]), x)
+        found.append([*results, gradient, torch.rand(2)])
+    torch.testing.assert_close(found[1], found[0])
