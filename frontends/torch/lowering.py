@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, Location
 from ...hlo_dialect.diagnostics import DiagnosticError
 from ..builder.builder import Builder, Value, listed
 from ..builder.locations import placed_at
-from .api import torch
+from .api import required, torch
 from .dtypes import Unlowered, array_of, converted, element_of_dtype
 from .registry import rules
 from .step import Step
@@ -36,6 +36,7 @@ class Refusal:
         return f"{self.node.target}{place}: {self.reason}"
 
 
+_fakes: Any = required("torch._subclasses.fake_tensor")
 _TORCH = f"{Path(torch.__file__).parent}/"
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
@@ -55,6 +56,13 @@ def _location(node: Any) -> LocationAttr:
 def is_check(node: Any) -> bool:
     """Whether a node raises an error for what a factorization reports, and does nothing else."""
     return str(node.target) == "with_effects" and str(node.args[1]) == "aten._linalg_check_errors.default"
+
+
+def is_constant(node: Any) -> bool:
+    """Whether a node makes a tensor from numbers alone, such as a window or frequencies, the same in every call."""
+    if not isinstance(node.target, torch._ops.OpOverload) or node.all_input_nodes:
+        return False
+    return is_plain(node.meta.get("val")) and torch.Tag.nondeterministic_seeded not in node.target.tags
 
 
 def is_plain(fake: Any) -> bool:
@@ -149,6 +157,9 @@ class GraphLowering:
             return self.values[several][number]
         rule = rules().get(str(node.target))
         if rule is None:
+            if is_constant(node):
+                with _fakes.unset_fake_temporarily():
+                    return self.tensor(node.target(*node.args, **node.kwargs))
             raise Unlowered("there is no rule for this operation")
         arguments: list[Any] = []
 

@@ -6,7 +6,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from graph_programs import each, same_as_eager
+from graph_programs import STRICT, each, same_as_eager
+from xhlo.frontends.torch.backend import xhlo
 
 SPECIAL = torch.tensor([0.0, -0.0, 1.0, -1.5, 2.5, -0.5, 3e38, float("inf"), float("-inf"), float("nan")])
 
@@ -229,3 +230,18 @@ def test_random_numbers_are_those_of_eager() -> None:
     )  # fmt: skip
     # A graph that begins with draws, and returns them.
     same_as_eager(lambda x: [torch.rand(2), torch.randn(2), x + 1], torch.zeros(2))
+
+
+def test_tensors_made_of_numbers_alone() -> None:
+    """Windows and frequencies are constants of the program."""
+    windows = (torch.hann_window, torch.hamming_window, torch.blackman_window, torch.bartlett_window)
+    functions = [lambda x, window=window: (window(5) * x, window(5, periodic=False)) for window in windows]
+    functions += [lambda x: torch.kaiser_window(5, True, 3.0) * x, lambda x: torch.fft.fftfreq(5, 0.1) * x]
+    functions += [
+        lambda x: torch.fft.rfftfreq(9) * x,
+        lambda x: torch.triu_indices(2, 4),
+        lambda x: torch.logspace(0, 2, 5) * x,
+    ]
+    same_as_eager(each(*functions), torch.randn(3, 5))
+    compiled_whole = torch.compile(lambda x: torch.fft.rfftfreq(9) * x, backend=xhlo, options=STRICT)
+    torch.testing.assert_close(compiled_whole(torch.ones(5)), torch.fft.rfftfreq(9))
