@@ -31,6 +31,8 @@ def build_image(lowering: Lowering) -> Image:
     known = KnownFunctions(kept.symbol_of) if lowering.is_plain else None
     with knowing(known):
         lowering.to_the_end()
+    if known is not None:
+        lowering.then("share-kernels")
     timing = lowering.timing
     symbols = {} if known is None else known.found
     with timing.stage("emit LLVM IR"):

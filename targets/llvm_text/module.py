@@ -25,7 +25,7 @@ from ...hlo_dialect.walking import operations_of
 from .literals import global_data, global_initializer, symbol
 from .metadata import Metadata
 from .operations import LITERALS, WRITERS, edges
-from .parts import Part, callees_of, divide, traits
+from .parts import Graph, Part, alone, callees_of, divide, traits
 from .types import type_text
 
 LARGE_CONSTANT = 4096
@@ -96,8 +96,9 @@ def emit_units(module: ModuleOp, guarded: bool = False, known: MutableMapping[st
     members = _members([module])
     named = dict(members)
     shared = {name: op for name, op in named.items() if SHARED in op.attributes}
-    apart, symbols = _set_all_apart(members, shared, {} if known is None else known)
-    parts = divide(named, frozenset(shared))
+    graph = Graph(named, frozenset(shared))
+    apart, symbols = _set_all_apart(members, graph, shared, {} if known is None else known)
+    parts = divide(graph)
     symbols |= {name: f"{_EXPORTED}{name}" for part in parts for name in part.exported}
     texts: list[str] = []
     data: dict[str, bytes] = {}
@@ -119,7 +120,10 @@ def _members(modules: Sequence[ModuleOp | GpuModuleOp]) -> Members:
 
 
 def _set_all_apart(
-    members: Members, shared: Mapping[str, llvm.FuncOp | llvm.GlobalOp], known: MutableMapping[str, str]
+    members: Members,
+    graph: Graph,
+    shared: Mapping[str, llvm.FuncOp | llvm.GlobalOp],
+    known: MutableMapping[str, str],
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The texts of the shared functions with a body, by symbol, and the symbols of all by name."""
     apart: dict[str, str] = {}
@@ -135,7 +139,7 @@ def _set_all_apart(
             return symbol_of(with_key[key]) if key in with_key else known[key]
         if name not in symbols:
             callees = {callee: symbol_of(callee) for callee in callees_of(bodies[name]) if callee in shared}
-            symbols[name], text = _set_apart(members, name, callees)
+            symbols[name], text = _set_apart(members, name, alone(graph, name), callees)
             apart[symbols[name]] = text
             if name in keys:
                 known[keys[name]] = symbols[name]
@@ -144,13 +148,12 @@ def _set_all_apart(
     return apart, {name: symbol_of(name) for name in shared if name in bodies or name in keys}
 
 
-def _set_apart(members: Members, name: str, callees: Mapping[str, str]) -> tuple[str, str]:
+def _set_apart(members: Members, name: str, part: Part, callees: Mapping[str, str]) -> tuple[str, str]:
     """
-    The symbol of a function, which is derived from its text, and the text, which only declares the shared functions
-    that it calls, whose symbols are given by name.
+    The symbol of a function, which is derived from its text, and the text, which is that of its part and only declares
+    the shared functions that it calls, whose symbols are given by name.
     """
-    alone = Part(frozenset({name}), frozenset({name, *callees}), frozenset({name}), frozenset())
-    text = ModuleWriter(members, part=alone, symbols={**callees, name: _UNNAMED}).text()
+    text = ModuleWriter(members, part=part, symbols={**callees, name: _UNNAMED}).text()
     symbol = f"{SHARED_SYMBOL}{hashlib.sha256(text.encode()).hexdigest()[:24]}"
     return symbol, text.replace(_UNNAMED, symbol)
 
@@ -441,4 +444,7 @@ def _mark(name: str, value: Attribute) -> str:
     """An attribute of a parameter, with a space before it; empty for an unknown attribute."""
     if isinstance(value, IntegerAttr):
         return f" {name} {cast('IntegerAttr[Any]', value).value.data}"
+    if isinstance(value, DenseArrayBase):
+        least, end = cast("DenseArrayBase[Any]", value).get_values()
+        return f" {name}({type_text(cast('DenseArrayBase[Any]', value).elt_type)} {least}, {end})"
     return f" {name}" if isinstance(value, UnitAttr) else ""

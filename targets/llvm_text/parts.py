@@ -12,7 +12,7 @@ the same however many threads compile it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from xdsl.dialects import llvm
@@ -53,25 +53,18 @@ class Part:
 Named = Mapping[str, llvm.FuncOp | llvm.GlobalOp]
 
 
-def divide(ops: Named, apart: frozenset[str]) -> tuple[Part, ...]:
-    """
-    The parts of a module's functions and globals, by name, without `apart`, which are compiled by themselves.
-
-    The first has the entry.
-    """
-    graph = _Graph(ops, apart)
+def divide(graph: Graph) -> tuple[Part, ...]:
+    """The parts of a module's functions and globals without those that are compiled apart; the first has the entry."""
     groups = _joined(graph)
     starting = [name for names in groups if graph.only_start(names) for name in names]
     groups = [names for names in groups if not graph.only_start(names)]
     size = sum(map(graph.size, groups))
     count = min(MOST_PARTS, max(1, size // PART, 2 if size >= 2 * HALF else 1), len(groups))
     if count + bool(starting) <= 1:
-        defined = frozenset(graph.ops) - apart
-        # Functions that only those apart call are not declared: another compilation may know them without their bodies.
-        named = defined.union(*(graph.edges[name] for name in defined))
-        return (Part(defined, named, frozenset(), frozenset(), bool(starting)),)
+        # Functions that only those apart call are not here: another compilation may know those without their bodies.
+        return (replace(_part(graph, graph.roots(), frozenset(), bool(starting)), copied=frozenset()),)
     chosen = [*([starting] if starting else ()), *(_balanced(groups, graph, count) if groups else ())]
-    chosen.sort(key=lambda names: not any(_is_entry(ops[name]) for name in names))
+    chosen.sort(key=lambda names: not any(_is_entry(graph.ops[name]) for name in names))
     home = {name: number for number, names in enumerate(chosen) for name in names}
     exported = frozenset(
         callee
@@ -83,17 +76,23 @@ def divide(ops: Named, apart: frozenset[str]) -> tuple[Part, ...]:
     return tuple(_part(graph, names, exported, names is starting) for names in chosen)
 
 
-def _part(graph: _Graph, names: Sequence[str], exported: frozenset[str], starts: bool) -> Part:
+def alone(graph: Graph, name: str) -> Part:
+    """The part of one function, which other texts call."""
+    return _part(graph, (name,), frozenset({name}), False)
+
+
+def _part(graph: Graph, names: Sequence[str], exported: frozenset[str], starts: bool) -> Part:
     copied = {copy for name in names for copy in graph.copied(name)}
     defined = {*names, *copied}
     named = defined.union(*(graph.edges[name] for name in defined))
     return Part(frozenset(defined), frozenset(named), exported.intersection(names), frozenset(copied), starts)
 
 
-class _Graph:
-    """Which functions and globals name which."""
+class Graph:
+    """Which functions and globals of a module name which."""
 
     def __init__(self, ops: Named, apart: frozenset[str]):
+        """`apart`: the functions that are compiled by themselves."""
         self.ops = ops
         self.apart = apart
         self.edges: dict[str, set[str]] = {}
@@ -111,7 +110,7 @@ class _Graph:
 
     def _read(self, name: str, op: Operation) -> None:
         named, bound, size = set(_variants(op)) & self.ops.keys(), set[str](), 0
-        if type(op) is llvm.FuncOp and name not in self.apart:
+        if type(op) is llvm.FuncOp:
             works = not op.body.blocks
             brief = name in self._brief
             for each in operations_inside(op.body):
@@ -161,7 +160,7 @@ class _Graph:
         return sum(self._sizes[name] for name in (*names, *copies))
 
 
-def _joined(graph: _Graph) -> list[list[str]]:
+def _joined(graph: Graph) -> list[list[str]]:
     """The roots in groups that stay together, the group of the entry first."""
     above: dict[str, str] = {name: name for name in graph.roots()}
 
@@ -181,7 +180,7 @@ def _joined(graph: _Graph) -> list[list[str]]:
     return sorted(groups.values(), key=lambda names: not any(_is_entry(graph.ops[name]) for name in names))
 
 
-def _balanced(groups: list[list[str]], graph: _Graph, count: int) -> list[list[str]]:
+def _balanced(groups: list[list[str]], graph: Graph, count: int) -> list[list[str]]:
     """`count` parts of about the same size; the first has the first group."""
     parts: list[list[str]] = [list(groups[0]), *([] for _ in range(count - 1))]
     sizes = [graph.size(groups[0]), *[0] * (count - 1)]

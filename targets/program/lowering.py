@@ -131,6 +131,10 @@ class Lowering:
         """Run the passes up to the end of the last stage. Raises DiagnosticError."""
         self.to(self._pipeline.last_stage)
 
+    def then(self, spec: str) -> None:
+        """Run one more pass after the last stage. Raises DiagnosticError."""
+        self._run((spec,))
+
     def drop_module(self) -> None:
         """Take the module apart, of which only the facts are needed from now on."""
         take_apart(self.module)

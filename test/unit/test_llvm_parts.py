@@ -11,6 +11,7 @@ import xhlo
 from equal_units import compile_every_unit
 from test_llvm_ir import accepted, lowered
 from xhlo.lowering.loop_nests import brevity
+from xhlo.passes import share_kernels
 from xhlo.targets.cpu import jit
 from xhlo.targets.cpu.executable import CpuExecutable
 from xhlo.targets.llvm_text import parts
@@ -44,9 +45,10 @@ KERNELS = """
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts of any size, and no function is brief."""
+    """Parts of any size, and no function is brief or shared for its sizes."""
     monkeypatch.setattr(parts, "PART", 1)
     monkeypatch.setattr(brevity, "MOST", 0)
+    monkeypatch.setattr(share_kernels, "MOST_OPERATIONS", 0)
 
 
 def defined(text: str) -> set[str]:
