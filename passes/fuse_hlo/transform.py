@@ -24,11 +24,8 @@ from ...hlo_dialect.types import i64
 from .clusters import MAX_LOOP_OPS
 from .decisions import Decision
 from .epilogues import fuse_epilogues
-from .factor_sums import fuse_factor_sums
 from .factors import fuse_factors
 from .graph import bytes_of
-from .images import fuse_images
-from .padding import fuse_padding
 from .plan import Step, plan_block
 from .row_views import fuse_row_views
 
@@ -81,18 +78,27 @@ class FuseHloPass(HloPass):
         """Merge fusions around products and convolutions."""
         if self.epilogues == "none" or self.strategy != "default":
             return
-        if self.epilogues == "all":
+        kinds = {op.kind.data for op in block.ops if isinstance(op, FusionOp)}
+        products = self.epilogues == "all" and bool(kinds & {"dot", "custom"})
+        # Only programs with products or windows import what is done around them.
+        if products:
+            from .padding import fuse_padding
+
             yield from fuse_padding(block, given)
+        if self.epilogues == "all":
             yield from fuse_factors(block, given)
             if _has_products(block):
-                # Only programs with products import what is done around them.
                 from .row_prefixes import split_row_prefixes
 
                 yield from split_row_prefixes(block, given)
         yield from fuse_epilogues(block, given, self.epilogues == "all")
-        if self.epilogues == "all":
+        if products:
+            from .factor_sums import fuse_factor_sums
+            from .images import fuse_images
+
             yield from fuse_images(block, given)
             yield from fuse_factor_sums(block, given)
+        if self.epilogues == "all":
             kinds = {op.kind.data for op in block.ops if isinstance(op, FusionOp)}
             if "reduce" in kinds and kinds & {"dot", "custom"}:
                 # Most first programs have no such sums.
