@@ -28,7 +28,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,9 +52,13 @@ FOLDERS = "PYTHONPATH"
 
 
 class ToolServer:
-    """The server of this process and environment; if there cannot be one, its commands are the plain ones."""
+    """
+    The server of this process and environment; if there cannot be one, its commands are the plain ones.
 
-    def __init__(self, environment: Mapping[str, str] = os.environ):
+    It loads what the given tools import, or all of xhlo if none is given; the less it holds, the quicker it forks.
+    """
+
+    def __init__(self, environment: Mapping[str, str] = os.environ, tools: Sequence[str] = ()):
         self._process: subprocess.Popen[bytes] | None = None
         if not SUPPORTED or os.environ.get("XHLO_PLAIN_TOOLS"):
             return
@@ -64,7 +68,7 @@ class ToolServer:
             listener.bind(self._path)
             listener.listen(64)
             self._process = subprocess.Popen(
-                [sys.executable, __file__, str(listener.fileno()), str(os.getpid())],
+                [sys.executable, __file__, str(listener.fileno()), str(os.getpid()), *tools],
                 env=dict(environment),
                 pass_fds=[listener.fileno()],
                 stdin=subprocess.DEVNULL,
@@ -315,11 +319,14 @@ def _leave(status: int, module: ModuleType | None = None) -> None:
 def main() -> None:
     # As for a tool that is started: this folder is not on its module path.
     sys.path[:] = [os.path.dirname(sys.executable), *(folder for folder in sys.path if folder != str(HERE))]
-    load_modules()
-    warm_up()
+    descriptor, parent, *tools = sys.argv[1:]
+    for tool in tools:
+        importlib.import_module(MODULES[tool])
+    if not tools:
+        load_modules()
+        warm_up()
     gc.collect()
     gc.freeze()
-    descriptor, parent = sys.argv[1:]
     listener = socket.socket(fileno=int(descriptor))
     path = listener.getsockname()
     request = serve(listener, int(parent))
