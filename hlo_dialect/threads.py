@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -10,6 +11,9 @@ STACK = 8 << 20
 """Bytes of a stack, the usual size: LLVM takes megabytes for large functions."""
 
 _lock = threading.Lock()
+if hasattr(os, "register_at_fork"):
+    # A child has the user's size, and no lock that a thread holds which it lacks.
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 @contextmanager

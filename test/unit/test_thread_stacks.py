@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 
@@ -67,6 +68,33 @@ def test_our_threads_have_stacks_of_their_own_size(work: Callable[[], None], sta
     finally:
         threading.stack_size(before)
     assert stacks and set(stacks) == {STACK}
+
+
+@pytest.mark.filterwarnings("ignore:.*fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_child_of_a_fork_starts_threads_with_the_users_size() -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with own_stacks():
+            entered.set()
+            leave.wait(0.2)
+
+    before = threading.stack_size(SMALL)
+    try:
+        thread = threading.Thread(target=hold)
+        thread.start()
+        entered.wait()
+        child = os.fork()
+        if not child:
+            with own_stacks():
+                mine = _stack_size()
+            os._exit(int((mine, _stack_size()) != (STACK, SMALL)))
+        assert os.waitpid(child, 0)[1] == 0
+        leave.set()
+        thread.join()
+    finally:
+        threading.stack_size(before)
 
 
 @pytest.mark.parametrize("asked", [0, 2 * STACK])
