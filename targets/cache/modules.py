@@ -61,6 +61,8 @@ class KeptModules:
         self.kept = Kept("modules", self._add_found)
         self._others: list[str] = []
         """Modules of these packages whose code was not kept."""
+        self._notes = False
+        """Whether Python stores no byte code, so that what it compiles would be lost with the process."""
         self._hooks: tuple[object, ...] = ()
         self._usual = False
         """Whether Python loads sources itself, as far as these hooks say."""
@@ -78,10 +80,10 @@ class KeptModules:
                 return _spec(fullname, source, cached, is_package, marshal.loads(code))
         if not self._others:
             self.kept.ends_with_it()
+            self._notes = not self.kept.is_beside_byte_code()
         self._others.append(fullname)
-        if self.kept.is_beside_byte_code() or not self._loads_as_python_does():
+        if not self._notes or not self._loads_as_python_does():
             return None
-        # Python stores no byte code here, so what it compiles would be lost with the process.
         spec = PathFinder.find_spec(fullname, path)
         if spec is not None and type(spec.loader) is SourceFileLoader:
             spec.loader = _NotingLoader(fullname, spec.loader.path)
