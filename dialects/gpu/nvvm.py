@@ -27,7 +27,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from .marks import NVVM
-from .registers import ChipTargetAttr, RegisterOp, register_class
+from .registers import ChipTargetAttr, RegisterOp, register_class, registers_by_axis
 
 I32 = IntegerType(32)
 
@@ -66,22 +66,10 @@ def _register(register: str, class_name: str, what: str) -> type[SpecialRegister
     return register_class(SpecialRegisterOp, register, class_name, f"{what}: `%{register}`.", __name__)
 
 
-THREAD_IDS = {
-    axis: _register(f"tid.{axis}", f"ThreadId{axis.upper()}Op", f"The thread's number in its block along {axis}")
-    for axis in "xyz"
-}
-BLOCK_DIMS = {
-    axis: _register(f"ntid.{axis}", f"BlockDim{axis.upper()}Op", f"The threads of a block along {axis}")
-    for axis in "xyz"
-}
-BLOCK_IDS = {
-    axis: _register(f"ctaid.{axis}", f"BlockId{axis.upper()}Op", f"The block's number in the grid along {axis}")
-    for axis in "xyz"
-}
-GRID_DIMS = {
-    axis: _register(f"nctaid.{axis}", f"GridDim{axis.upper()}Op", f"The blocks of the grid along {axis}")
-    for axis in "xyz"
-}
+THREAD_IDS = registers_by_axis(_register, "tid", "ThreadId", "The thread's number in its block")
+BLOCK_DIMS = registers_by_axis(_register, "ntid", "BlockDim", "The threads of a block")
+BLOCK_IDS = registers_by_axis(_register, "ctaid", "BlockId", "The block's number in the grid")
+GRID_DIMS = registers_by_axis(_register, "nctaid", "GridDim", "The blocks of the grid")
 LaneIdOp = _register("laneid", "LaneIdOp", "The thread's number in its warp")
 
 

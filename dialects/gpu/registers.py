@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, StringAttr, i32
@@ -86,3 +87,10 @@ def register_class(base: type[Register], register: str, class_name: str, text: s
     members: dict[str, Any] = {"__doc__": text, "__module__": module, "name": f"{base.PREFIX}{register}"}
     made: type[Register] = irdl_op_definition(cast("type[Register]", type(class_name, (base,), members)))
     return made
+
+
+def registers_by_axis(
+    make: Callable[[str, str, str], type[Register]], register: str, class_name: str, what: str
+) -> dict[str, type[Register]]:
+    """The operations of the registers of three axes, which `make` makes of a name, a class's name and a text."""
+    return {axis: make(f"{register}.{axis}", f"{class_name}{axis.upper()}Op", f"{what} along {axis}") for axis in "xyz"}

@@ -30,7 +30,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .marks import ROCDL
-from .registers import ChipTargetAttr, RegisterOp, register_class
+from .registers import ChipTargetAttr, RegisterOp, register_class, registers_by_axis
 
 I32 = IntegerType(32)
 
@@ -63,26 +63,10 @@ def _register(register: str, class_name: str, what: str) -> type[SpecialRegister
     return register_class(SpecialRegisterOp, register, class_name, f"{what}.", __name__)
 
 
-THREAD_IDS = {
-    axis: _register(
-        f"workitem.id.{axis}", f"WorkItemId{axis.upper()}Op", f"The thread's number in its workgroup, {axis}"
-    )
-    for axis in "xyz"
-}
-BLOCK_DIMS = {
-    axis: _register(
-        f"workgroup.dim.{axis}", f"WorkGroupDim{axis.upper()}Op", f"The threads of a workgroup along {axis}"
-    )
-    for axis in "xyz"
-}
-BLOCK_IDS = {
-    axis: _register(f"workgroup.id.{axis}", f"WorkGroupId{axis.upper()}Op", f"The workgroup's number along {axis}")
-    for axis in "xyz"
-}
-GRID_DIMS = {
-    axis: _register(f"grid.dim.{axis}", f"GridDim{axis.upper()}Op", f"The workgroups of the grid along {axis}")
-    for axis in "xyz"
-}
+THREAD_IDS = registers_by_axis(_register, "workitem.id", "WorkItemId", "The thread's number in its workgroup")
+BLOCK_DIMS = registers_by_axis(_register, "workgroup.dim", "WorkGroupDim", "The threads of a workgroup")
+BLOCK_IDS = registers_by_axis(_register, "workgroup.id", "WorkGroupId", "The workgroup's number")
+GRID_DIMS = registers_by_axis(_register, "grid.dim", "GridDim", "The workgroups of the grid")
 
 
 @irdl_op_definition
