@@ -21,10 +21,11 @@ from ..device.cpu import CPU
 from ..loop_nests.fills import absorbed_fills
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Nest, nest_of_copy, nest_of_fill, nest_of_generic
-from .elementwise import canonical, emit_elementwise
+from .elementwise import emit_elementwise
 from .interleaving import emit_interleaved, parts_from
 from .iterated import emit_iterated
 from .lanes import lanes_of
+from .loop_order import canonical
 from .reduction import emit_reduction
 from .row import Structured, emit_rows, plan_rows, without_rest
 

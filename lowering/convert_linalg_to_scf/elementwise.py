@@ -10,15 +10,14 @@ from typing import cast
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from ...dialects.cost import ELEMENTARY
 from ...dialects.support.buffers import memref_type
 from ..loop_nests.borders import Inside, inside_of
-from ..loop_nests.cost import nest_work, task_count, task_size, weight_of
+from ..loop_nests.cost import nest_work, task_count, task_size
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
-from ..loop_nests.variation import loads_of, reads_rows, varying
+from .loop_order import MOST_UNROLLED, canonical, gathers_rows, unrolled_loops
 from .meanwhile import TILE as MEANWHILE
 from .meanwhile import Meanwhile
 from .row_copies import emit_row_gather, row_gather_of
@@ -37,115 +36,11 @@ from .weaving import Part, block_of, emit_weave, weave_of
 LINE = 16
 """Tasks begin at multiples of this many elements, so that no two write one cache line of 4-byte elements."""
 
-
-MOST_UNROLLED = 8
-"""Iterations of a loop that is unrolled inside the innermost one: LLVM interleaves as many elements in vectors."""
-
-LEAST_ROW, FULL_ROW = 2, 16
-"""Elements of a row that is worth reading as one, and of one that fills a vector."""
-
-MOST_OPERATIONS = 64
-"""Operations of all those iterations."""
-
-OFTEN = 16
-"""Iterations that read an element from which on it matters less how."""
-
 COLLIDING = 2048
 """Bytes: of lines this far apart, every other one or more share a set of the L1 cache."""
 
 ENOUGH = 32
 """Iterations that make a loop worth cutting; inner loops stay whole because they run through memory contiguously."""
-
-
-def contiguity(nest: Nest, loop: int) -> float:
-    """
-    A score of how well `loop` vectorizes as the innermost one: operands with stride 1 or 0 count, those less whose
-    elements are each read by many iterations.
-    """
-    score = 0.0
-    for weight, accesses in ((1, nest.inputs), (2, nest.outputs)):
-        for access in accesses:
-            if isinstance(access, Access):
-                stride = access.strides[loop]
-                again = nest.size_of([l for l, step in enumerate(access.strides) if step == 0])
-                share = OFTEN / max(again, OFTEN)
-                score += weight * share * (2 if abs(stride) == 1 else 1 if stride == 0 else 0)
-    return score * min(nest.sizes[loop], 16) / 16
-
-
-def best_innermost(nest: Nest, loops: Sequence[int]) -> int:
-    """The loop of `loops` that vectorizes best; the last if several do. Rows that are gathered are read as vectors."""
-    rows = next((l for l in reversed(loops) if _gathers_rows(nest, l)), None)
-    return max(loops, key=lambda l: (contiguity(nest, l), l)) if rows is None else rows
-
-
-def _gathers_rows(nest: Nest, loop: int) -> bool:
-    """
-    Whether the iterations of a loop are the elements of rows at places that others tell, and of nothing else.
-
-    Elementary functions want full vectors: with short rows they cost more than the gathers.
-    """
-    if nest.sizes[loop] < LEAST_ROW or not reads_rows(nest, loop):
-        return False
-    operations = [] if nest.body is None else list(nest.body.ops)
-    if nest.sizes[loop] < FULL_ROW and any(weight_of(op).loop >= ELEMENTARY.loop for op in operations):
-        return False
-    return all(x.strides[loop] == 1 for x in nest.outputs) and all(x.strides[loop] in (0, 1) for x in nest.accesses)
-
-
-def canonical(nest: Nest) -> Nest:
-    """
-    The nest without unit loops, in the output's order and collapsed, with the loop that vectorizes best innermost.
-    """
-    nest = nest.without_unit_loops()
-    strides = nest.outputs[0].strides
-    order = [*range(nest.bound), *sorted(nest.free, key=lambda l: -abs(strides[l]))]
-    nest = nest.permuted(order).collapsed()
-    free = list(nest.free)
-    if len(free) > 1:
-        inner = best_innermost(nest, free)
-        if nest.sizes[inner] <= MOST_UNROLLED:
-            # A longer loop is vectorized that interleaves the elements of this one, or of this one and that around it.
-            shorts = [(inner,), (free[free.index(inner) - 1], inner)] if inner != free[0] else [(inner,)]
-            found = (l for short in shorts for l in reversed(free) if _interleaves(nest, short, l))
-            inner = next(found, inner)
-        nest = nest.permuted([*range(nest.bound), *(l for l in free if l != inner), inner])
-    return nest
-
-
-def _interleaves(nest: Nest, short: tuple[int, ...], inner: int) -> bool:
-    """
-    Whether the iterations of short loops are the elements between two of the innermost loop, in some operand, which may
-    go backward; others are contiguous along the innermost loop, or do not move. The body is small enough to be
-    repeated, and what it reads by itself does not move along the innermost loop: a gather of short rows reads each as a
-    vector.
-    """
-    size, operations = nest.size_of(short), [] if nest.body is None else list(nest.body.ops)
-    if inner in short or size > MOST_UNROLLED or nest.sizes[inner] <= MOST_UNROLLED:
-        return False
-    if size * len(operations) > MOST_OPERATIONS or any(op.regions for op in operations):
-        return False
-    varies = varying(nest, inner) if loads_of(nest) else set[SSAValue]()
-    if any(index in varies for load in loads_of(nest) for index in load.indices):
-        return False
-    apart = [access for access in nest.accesses if access.strides[inner] not in (0, 1)]
-    return bool(apart) and all(_is_row(nest, access, short, inner) for access in apart)
-
-
-def _is_row(nest: Nest, access: Access, short: tuple[int, ...], inner: int) -> bool:
-    """Whether the short loops along which an operand moves run through all elements between two of `inner`."""
-    moving, stride = [loop for loop in short if access.strides[loop]], 1
-    for loop in reversed(moving):
-        if access.strides[loop] != stride:
-            return False
-        stride *= nest.sizes[loop]
-    return bool(moving) and abs(access.strides[inner]) == stride
-
-
-def unrolled_loops(nest: Nest, free: Sequence[int]) -> tuple[int, ...]:
-    """The short loops to unroll inside the innermost one, one or two."""
-    shorts = [*((loop,) for loop in free[:-1]), *itertools.pairwise(free[:-1])]
-    return next((short for short in shorts if _interleaves(nest, short, free[-1])), ())
 
 
 def loop_to_cut(nest: Nest, loops: Sequence[int], wanted: int) -> int:
@@ -191,10 +86,17 @@ def _loops_to_cut(nest: Nest, free: list[int]) -> list[int]:
     if copy is None:
         tiled = tiled_loops(nest, free)
         short = () if tiled else unrolled_loops(nest, free)
-        return [l for l in free if l not in short and (l not in tiled[:1] or nest.sizes[l] > 2 * TILE)]
+        whole = [l for l in free if l in short or _shares_lines(nest, l, free[-1])]
+        return [l for l in free if l not in whole and (l not in tiled[:1] or nest.sizes[l] > 2 * TILE)]
     # Each task reads whole rows: one that writes whole rows instead takes twice as long.
     outer = [loop for loop in free if loop not in (copy.inner, copy.other, copy.unit)]
     return [*outer, *(loop for loop in (copy.inner, copy.other) if nest.sizes[loop] > 2 * TILE or not outer)]
+
+
+def _shares_lines(nest: Nest, loop: int, inner: int) -> bool:
+    """Whether the iterations of a short loop write elements between those of the innermost one."""
+    step, within = (abs(nest.outputs[0].strides[each]) for each in (inner, loop))
+    return nest.sizes[loop] <= MOST_UNROLLED and 0 < within < step <= MOST_UNROLLED
 
 
 def _granularity(nest: Nest, free: list[int], cut: int) -> int:
@@ -312,7 +214,7 @@ def _emit_plain(emitter: NestEmitter, bounds: Bounds) -> bool:
 def _emit_gathered(emitter: NestEmitter, free: list[int], bounds: Bounds) -> bool:
     """Emit a gather of rows of few elements, row by row; return whether it is one."""
     nest = emitter.nest
-    if len(free) < 2 or free[-1] in bounds or not _gathers_rows(nest, free[-1]):
+    if len(free) < 2 or free[-1] in bounds or not gathers_rows(nest, free[-1]):
         return False
     from .short_rows import emit_short_rows, short_rows_of  # few programs gather
 

@@ -17,7 +17,8 @@ from ..loop_nests.emission import NestEmitter
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder
 from ..loop_nests.nest import Access, Nest
-from .elementwise import LINE, MOST_OPERATIONS, MOST_UNROLLED, canonical, store_element
+from .elementwise import LINE, store_element
+from .loop_order import MOST_OPERATIONS, MOST_UNROLLED, canonical
 from .weaving import Part as WovenPart
 from .weaving import block_of, emit_weave, weave_of
 
