@@ -144,6 +144,13 @@ def dropout(key: Array, x: Array) -> Array:
     return jnp.where(random.bernoulli(key, 0.9, x.shape), x / 0.9, 0)
 
 
+@program(lambda d: (d.integers(0, 1 << 31, 64000, 2, dtype="uint32"),))
+def random_of_many_keys(keys: Array) -> tuple[Array, Array]:
+    """Two new keys for each of many, and two numbers of one of them."""
+    split = jax.vmap(random.split)(keys)
+    return split[:, 0], jax.vmap(lambda key: random.uniform(key, (2,)))(split[:, 1])
+
+
 @program(lambda d: (d.key(),))
 def random_walks(key: Array) -> tuple[Array, Array]:
     walks = jnp.cumsum(random.normal(key, (256, 1024)), axis=1)

@@ -147,3 +147,30 @@ def clipped_momentum(params: list[Array], gradients: list[Array]) -> list[Array]
     norm = jnp.sqrt(sum(jnp.sum(g * g) for g in gradients))
     scale = jnp.minimum(1.0, 1.0 / norm)
     return [p * (1 - 1e-4) - 0.1 * g * scale for p, g in zip(params, gradients, strict=True)]
+
+
+@program(lambda d: (d.normal(4, 4096, 2, scale=0.1), d.dense(8, 32), d.dense(32, 4), d.uniform(0, 1, 2048, 3)))
+def hash_grid_step(tables: Array, w1: Array, w2: Array, points: Array) -> tuple[tuple[Array, ...], Array]:
+    """Features of points in space, interpolated between the corners of cells in a table for each of 4 resolutions."""
+    primes = jnp.array([1, 2654435761, 805459861], jnp.uint32)
+
+    def features(table: Array, resolution: float) -> Array:
+        scaled = points * resolution
+        cell = jnp.floor(scaled)
+        part = scaled - cell
+        total = jnp.zeros((points.shape[0], table.shape[1]))
+        for corner in range(8):
+            side = jnp.array([corner >> 2, corner >> 1 & 1, corner & 1], jnp.uint32)
+            x, y, z = jnp.moveaxis((cell.astype(jnp.uint32) + side) * primes, 1, 0)
+            weight = jnp.prod(jnp.where(side == 1, part, 1 - part), -1)
+            total += table[(x ^ y ^ z) % table.shape[0]] * weight[:, None]
+        return total
+
+    def loss_of(p: tuple[Array, ...]) -> Array:
+        tables, w1, w2 = p
+        found = [features(tables[level], 16 * 1.5**level) for level in range(tables.shape[0])]
+        return jnp.mean((jax.nn.relu(jnp.concatenate(found, -1) @ w1) @ w2) ** 2)
+
+    params = (tables, w1, w2)
+    loss, gradients = jax.value_and_grad(loss_of)(params)
+    return tuple(p - 0.1 * g for p, g in zip(params, gradients, strict=True)), loss
