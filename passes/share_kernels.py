@@ -61,7 +61,7 @@ POSITIVE = DictionaryAttr({"llvm.range": DenseArrayBase.from_list(I64, [1, END])
 Role = Literal["bound", "room", "share", "stride"]
 """The use of a size; "share" is the part of a loop that one task runs."""
 
-_is_linear = one_of(llvm.AddOp, llvm.MulOp, llvm.SDivOp, llvm.SRemOp, llvm.SubOp, llvm.UDivOp, llvm.URemOp)
+_is_arithmetic = one_of(llvm.AddOp, llvm.MulOp, llvm.SDivOp, llvm.SRemOp, llvm.SubOp, llvm.UDivOp, llvm.URemOp)
 _is_division = one_of(llvm.SDivOp, llvm.SRemOp, llvm.UDivOp, llvm.URemOp)
 _computes_bounds = one_of(llvm.AddOp, llvm.CallIntrinsicOp, llvm.ICmpOp, llvm.MulOp, llvm.SelectOp, llvm.SubOp)
 _EXTREMES = ("llvm.smin.i64", "llvm.smax.i64")
@@ -211,7 +211,8 @@ class _Sizes:
             return  # parts of addresses, and the size of a block of a loop
         if once and role != "room":
             role = "share"
-        least = LEAST_ONCE if role == "share" else LEAST_LOOPING
+        # A short buffer may be kept in registers.
+        least = MULTIPLE if role == "room" else LEAST_ONCE if once else LEAST_LOOPING
         for index, operand in enumerate(operands_of(op)):
             value = _number(operand)
             if value is not None and least <= value < END and not (short and value % MULTIPLE):
@@ -243,7 +244,7 @@ def _role(op: Operation) -> Role | None:
         return "bound"
     if type(op) is llvm.AllocaOp:
         return "room"
-    return "stride" if type(op) is llvm.GEPOp or _is_linear(op) else None
+    return "stride" if type(op) is llvm.GEPOp or _is_arithmetic(op) else None
 
 
 def _number(value: SSAValue) -> int | None:
