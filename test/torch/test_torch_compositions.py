@@ -11,6 +11,7 @@ import torch.nn.functional as F
 
 from graph_programs import each, same_as_eager
 from xhlo.frontends.torch.backend import xhlo as backend
+from xhlo.frontends.torch.lowering import GraphLowering
 
 S = torch.special
 
@@ -215,3 +216,27 @@ def test_derivatives_forwards() -> None:
     x = torch.randn(5)
     found = torch.compile(function, backend=backend, options={"strict": True})(x)
     torch.testing.assert_close(found, function(x))
+
+
+def test_sums_of_windows() -> None:
+    """The gradient of `unfold`: a few shifted additions, or a scatter where many windows overlap."""
+    shapes = [(2, 5), (3, 3), (5, 2), (1, 19)]
+    functions = [
+        lambda g, step=step, size=size: torch.ops.aten.unfold_backward(
+            g[:, : (19 - size) // step + 1, :, :size], [3, 19, 2], 1, size, step
+        )
+        for step, size in shapes
+    ]
+    same_as_eager(each(*functions), torch.randn(3, 19, 2, 19), rtol=0, atol=0)
+    gradients_are_eagers(lambda x: [x.unfold(1, 6, 2).sin()], torch.randn(2, 15))
+
+
+def test_inverse_of_a_short_time_transform_adds_whole_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A graph of few operations, however long the windows are."""
+    sizes: list[int] = []
+    lower = GraphLowering.operation
+    monkeypatch.setattr(GraphLowering, "operation", lambda self, node: (sizes.append(1), lower(self, node))[1])
+    window = torch.hann_window(64)
+    x = torch.stft(torch.randn(2, 300), 64, 16, window=window, return_complex=True)
+    same_as_eager(lambda x, w: [torch.istft(x, 64, 16, window=w, length=300)], x, window, rtol=1e-4, atol=1e-5)
+    assert 10 < len(sizes) < 100

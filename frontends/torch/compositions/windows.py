@@ -1,4 +1,4 @@
-"""Pooling over windows of different sizes, the gradients of maxima, and resizing without aliasing."""
+"""Pooling over windows of different sizes, the gradients of maxima, sums of windows, and resizing without aliasing."""
 
 from __future__ import annotations
 
@@ -156,6 +156,42 @@ def _replicated(rank: int) -> None:
 
 for _rank in (1, 2, 3):
     _replicated(_rank)
+
+
+_ADDITIONS = 16
+"""The most windows over one element that are added up one by one."""
+
+
+@composes("aten.unfold_backward")
+def unfold_backward(gradient: Any, input_size: Sequence[int], dimension: int, size: int, step: int) -> Any:
+    """
+    The sums of the windows that `unfold` takes, where they overlap (the inverse of a short-time transform adds so).
+
+    Windows are cut in parts as long as a step; the parts of one number do not overlap. Elements are added in the order
+    of their windows, as in eager mode.
+    """
+    if not input_size:
+        return torch.squeeze_copy(gradient, 0)
+    dim, length = dimension % len(input_size), input_size[dimension]
+    windows, parts = gradient.shape[dim], -(-size // step)
+    rows = gradient.movedim(-1, dim + 1)
+    if not 0 < parts <= _ADDITIONS:
+        places = torch.arange(length, device=gradient.device).unfold(0, size, step).flatten()
+        return gradient.new_zeros(input_size).index_add(dim, places, rows.flatten(dim, dim + 1))
+    blocks = _padded(rows, dim + 1, 0, parts * step - size).unflatten(dim + 1, (parts, step))
+    total: Any = None
+    for part in reversed(range(parts)):
+        own = _padded(blocks.select(dim + 1, part), dim, part, parts - 1 - part)
+        total = own if total is None else total + own
+    covered = (windows + parts - 1) * step
+    return _padded(total.flatten(dim, dim + 1), dim, 0, length - covered)
+
+
+def _padded(x: Any, dim: int, before: int, after: int) -> Any:
+    """With zeros at both ends of a dimension; a negative number takes elements away."""
+    if not before and not after:
+        return x
+    return torch.constant_pad_nd(x, [0, 0] * (x.dim() - 1 - dim) + [before, after])
 
 
 # Resizing without aliasing: a product with a matrix of weights for each dimension.
