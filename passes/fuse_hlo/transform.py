@@ -16,6 +16,7 @@ from ...dialects.support.editing import clone_op, detach_op, erase_op, insert_be
 from ...dialects.support.kernel import TRIP_COUNT, UNREAD, host_functions
 from ...hlo_dialect.diagnostics import engine_of
 from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp, ReturnOp, WhileOp
 from ...hlo_dialect.ops.creation import ConstantOp, is_splat_op
 from ...hlo_dialect.ops.fusion import FusionKind, FusionOp
@@ -27,7 +28,6 @@ from .epilogues import fuse_epilogues
 from .factors import fuse_factors
 from .graph import bytes_of
 from .plan import Step, plan_block
-from .row_views import fuse_row_views
 
 if TYPE_CHECKING:
     from ...hlo_dialect.loops import Loop
@@ -113,7 +113,9 @@ class FuseHloPass(HloPass):
                 from .column_sums import fuse_column_sums
 
                 yield from fuse_column_sums(block, given)
-        if self.row_products == "packed":
+        if self.row_products == "packed" and _has_row_products(block):
+            from .row_views import fuse_row_views
+
             yield from fuse_row_views(block, given)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
@@ -141,6 +143,11 @@ class FuseHloPass(HloPass):
 
 def _has_products(block: Block) -> bool:
     return any(isinstance(op, FusionOp) and op.kind.data == "dot" for op in block.ops)
+
+
+def _has_row_products(block: Block) -> bool:
+    rows = (op for op in block.ops if isinstance(op, FusionOp) and op.kind.data == "row")
+    return any(isinstance(inner, DotGeneralOp) for op in rows for inner in op.body.block.ops)
 
 
 def sink_constants(block: Block) -> None:
