@@ -12,7 +12,7 @@ import pytest
 import xhlo
 from attention_programs import softmax_text
 from cpu_programs import on_threads, type_of
-from xhlo.passes.fuse_hlo import transform
+from xhlo.passes.fuse_hlo import row_views
 
 FLOAT, BFLOAT = np.dtype(np.float32), np.dtype(ml_dtypes.bfloat16)
 
@@ -126,7 +126,7 @@ def _nothing(*_: object) -> tuple[()]:
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_same_bits_as_with_copies(case: Merged, monkeypatch: pytest.MonkeyPatch) -> None:
     merged = on_threads(case.text(), *case.inputs())
-    monkeypatch.setattr(transform, "fuse_row_views", _nothing)
+    monkeypatch.setattr(row_views, "fuse_row_views", _nothing)
     executable = xhlo.compile(case.text() + "\n// With copies.\n")
     assert [kernel.kind for kernel in executable.kernels] == ["loop", "row", "loop", "concatenate"]
     for result, want in zip(merged, executable.compute(case.inputs(), None), strict=True):
