@@ -214,7 +214,7 @@ class SafepointOp(IRDLOperation):
 class PrefetchOp(IRDLOperation):
     """
     Ask for the cache line of an element that is read soon, or with `to_write` written:
-    `cpu.prefetch %m[%i] {to_write} : memref<8xf32>`.
+    `cpu.prefetch %m[%i] {to_write} : memref<8xf32>`. With `second_level` it comes into the second-level cache only.
 
     The element may lie outside of the memref; nothing is read then.
     """
@@ -225,6 +225,7 @@ class PrefetchOp(IRDLOperation):
     indices = var_operand_def(IndexType)
 
     to_write = opt_prop_def(UnitAttr)
+    second_level = opt_prop_def(UnitAttr)
 
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$buffer `[` $indices `]` attr-dict `:` type($buffer)"

@@ -7,14 +7,16 @@ from typing import Any
 
 from xdsl.dialects import math
 from xdsl.dialects.builtin import UnitAttr
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.kernel import NOT_ABOVE_ZERO
 from ...dialects.support.scalar import Scalar, width_of
 from ...hlo_dialect.ops import elementwise_unary as hlo
-from ...hlo_dialect.types import element_of, is_unsigned
+from ...hlo_dialect.ops.elementwise_binary import MaximumOp, SubtractOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
+from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
+from ...hlo_dialect.types import element_of, is_unsigned, shape_of
 from .emission import scalar_patterns
-from .maxima import is_below_maximum
 from .narrow import in_single
 
 
@@ -44,8 +46,44 @@ def _sign(op: Any, x: Scalar) -> Scalar:
     return x.compare("gt", 0).select(1, x.compare("lt", 0).select(-1, x.constant(0)))
 
 
+def _is_below_maximum(value: SSAValue) -> bool:
+    """Whether a value is `x - m` where each element of m is at least that of x, or NaN."""
+    difference = value.owner
+    if type(difference) is not SubtractOp:
+        return False
+    x, m = difference.operands
+    return _bounds(m, x, list(range(len(shape_of(x)))))
+
+
+def _bounds(m: SSAValue, x: SSAValue, dims: list[int | None]) -> bool:
+    """
+    Whether each element of m is at least those of x at its place, or NaN.
+
+    `dims`: the dimension of x along which each dimension of m lies, None for one of size 1 that lies along none.
+    """
+    op = m.owner
+    if type(op) is BroadcastInDimOp:
+        sizes = shape_of(op.operand)
+        below = [None if size == 1 else dims[dim] for size, dim in zip(sizes, op.dims, strict=True)]
+        return _bounds(op.operand, x, below)
+    if type(op) is ReshapeOp:
+        sizes = shape_of(op.operand)
+        long = [dim for dim, size in zip(dims, shape_of(m), strict=True) if size != 1]
+        if [size for size in sizes if size != 1] != [size for size in shape_of(m) if size != 1]:
+            return False
+        following = iter(long)
+        return _bounds(op.operand, x, [None if size == 1 else next(following) for size in sizes])
+    if type(op) is MaximumOp:
+        return any(_bounds(operand, x, dims) for operand in op.operands)
+    if type(op) is not ReduceOp or op.input_count != 1 or op.operands[0] is not x:
+        return False
+    kept = [dim for dim in range(len(shape_of(x))) if dim not in op.dims]
+    along = all(size == 1 or dim == own for size, dim, own in zip(shape_of(m), dims, kept, strict=True))
+    return along and type(single_combiner(op.body)) is MaximumOp
+
+
 def _exponential(op: Any, x: Scalar) -> Scalar:
-    return _exp(x, is_below_maximum(op.operands[0]))
+    return _exp(x, _is_below_maximum(op.operands[0]))
 
 
 def _exp(x: Scalar, not_above_zero: bool) -> Scalar:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from xdsl.dialects import func, memref
+from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
 from ...dialects.cost import Cost
@@ -22,14 +22,13 @@ from ...dialects.support.buffer_ops import byte_size
 from ...dialects.support.buffers import memref_type
 from ...dialects.support.llvm_layout import byte_width
 from ...dialects.support.scalar import width_of
-from ...dialects.support.views import root_buffer
 from ..convert_contractions_to_vector.shared_function import call_known, writes
 from ..device.cpu import CPU
 from ..loop_nests.cost import body_cost
 from ..loop_nests.kernel_builder import IndexValue
 from ..loop_nests.loop_builder import LINE, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
-from .next_row import next_row
+from .row_memory import next_row, touches
 from .transposition import BEYOND_CACHES, begins_at_line
 
 LEAST_BYTES, MOST_BYTES = 1024, CPU.l1_bytes // 4
@@ -72,7 +71,7 @@ def past_caches(builder: LoopBuilder, nests: Sequence[Nest], temporaries: Collec
         return None
     if not LEAST_BYTES <= row <= MOST_BYTES or byte_size(buffer) < BEYOND_CACHES or output.strides[0] < size:
         return None
-    if _touches(before, last, output.root) or _is_asked_for(nests, temporaries, output.root):
+    if touches(before, last, output.root) or _is_asked_for(nests, temporaries, output.root):
         return None
     if not CPU.hides(_cost_of_row(nests, temporaries)):
         return None
@@ -96,17 +95,6 @@ def _is_asked_for(nests: Sequence[Nest], temporaries: Collection[SSAValue], root
     """Whether a step with more arithmetic asks for the lines before, so that they are there."""
     ahead = next_row(nests, temporaries, 0)
     return ahead is not None and any(access.root is root for access in ahead.outputs)
-
-
-def _touches(before: Sequence[Nest], last: Nest, root: SSAValue) -> bool:
-    """Whether a step touches a buffer that the last one writes, besides writing it."""
-    if any(access.root is root for nest in before for access in nest.accesses):
-        return True
-    if any(isinstance(x, Access) and x.root is root for x in last.inputs):
-        return True
-    bodies = (nest.body for nest in (*before, last) if nest.body is not None)
-    loads = (op for body in bodies for op in body.walk() if isinstance(op, memref.LoadOp))
-    return any(root_buffer(load.memref) is root for load in loads)
 
 
 @writes(1)

@@ -12,9 +12,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from xdsl.dialects import memref
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.ir import SSAValue
@@ -23,6 +23,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from ...dialects.llvm_ops import FenceOp
 from ...dialects.support.buffer_ops import byte_size
 from ...dialects.support.buffers import Buffer, memref_type, row_major
+from ...dialects.support.kernel import Kernel
 from ...dialects.support.views import root_buffer
 from ..loop_nests.combiners import known_combiners
 from ..loop_nests.cost import nest_work, task_count, task_size
@@ -31,8 +32,8 @@ from ..loop_nests.kernel_builder import IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .elementwise import emit_elementwise
-from .next_row import next_row
 from .reduction import emit_reduction
+from .row_memory import in_place, next_row
 from .transposition import BEYOND_CACHES
 
 if TYPE_CHECKING:
@@ -80,6 +81,10 @@ class RowPlan:
     steps: tuple[RowStep, ...]
     temporaries: dict[SSAValue, Buffer]
     """The kernel's buffers that hold one row at a time, with the row type."""
+    in_place: SSAValue | None = None
+    """An output whose row took the place of such a buffer."""
+    past_caches: bool = False
+    """Whether the last step writes past the caches."""
 
 
 def _maps_of(op: Structured) -> list[tuple[SSAValue, AffineMap]]:
@@ -289,12 +294,15 @@ def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
     tasks = -(-total // size)
     sums = _tile_sums(builder, plan, summed, tasks) if summed else {}
     with builder.parallel(tasks) as task:
-        shared = {} if short else _rows(builder, plan, here=False)
         for each in sums.values():
             each.begin(task, (0, each.nest.sizes[-1]))
         far = None if short or sums else _past_caches(builder, plan)
         if far is not None:
-            plan = replace(plan, steps=(*plan.steps[:-1], replace(plan.steps[-1], nest=far.nest)))
+            steps = (*plan.steps[:-1], replace(plan.steps[-1], nest=far.nest))
+            plan = replace(plan, steps=steps, past_caches=True)
+        elif not short and not sums:
+            plan = _in_place(builder, plan)
+        shared = {} if short else _rows(builder, plan, here=False)
         with builder.loop(*chunk(builder, task, size, total), attributes=None if inner > 1 else attributes) as number:
             bound = [builder.index(index) for index in delinearized(number, outer)]
             if inner > 1:
@@ -322,6 +330,20 @@ def _past_caches(builder: LoopBuilder, plan: RowPlan) -> PastCaches | None:
     return past_caches(builder, nests, plan.temporaries)
 
 
+def _in_place(builder: LoopBuilder, plan: RowPlan) -> RowPlan:
+    """
+    The plan with the last step's output in place of a buffer of one row, where that is possible: not in memory that may
+    be an argument's, which later steps may read.
+    """
+    kernel = Kernel(cast(func.FuncOp, builder.top.parent_op()))
+    found = None if kernel.shared or kernel.tied else in_place([step.nest for step in plan.steps], plan.temporaries)
+    if found is None:
+        return plan
+    steps = tuple(replace(step, nest=found.apply(step.nest)) for step in plan.steps)
+    temporaries = {buffer: type_ for buffer, type_ in plan.temporaries.items() if buffer is not found.temporary}
+    return replace(plan, steps=steps, temporaries=temporaries, in_place=found.output.root)
+
+
 def _tile_sums(builder: LoopBuilder, plan: RowPlan, steps: Sequence[int], tasks: int) -> dict[int, TileSums]:
     """The partial sums of the steps that sum columns, by their number."""
     from .column_sums import TileSums
@@ -337,7 +359,9 @@ def _emit_row(
     adds: Mapping[int, Callable[[], None]],
 ) -> None:
     """Emit the steps of one row, whose place is `bound`; `adds`: what adds it to the sums of the columns, by step."""
-    ahead = next_row([step.nest for step in plan.steps], plan.temporaries, bound[0]) if len(bound) == 1 else None
+    asks = len(bound) == 1 and plan.in_place is None
+    nests = [step.nest for step in plan.steps]
+    ahead = next_row(nests, plan.temporaries, bound[0], plan.past_caches) if asks else None
     for k, step in enumerate(plan.steps):
         builder.location = step.nest.op.location
         if k in adds:
@@ -351,4 +375,5 @@ def _emit_row(
 
 def _rows(builder: LoopBuilder, plan: RowPlan, here: bool) -> dict[SSAValue, SSAValue]:
     """The buffers of one row that take the place of the kernel's temporaries."""
-    return {buffer: builder.alloca(type_, here) for buffer, type_ in plan.temporaries.items()}
+    rows = {buffer: builder.alloca(type_, here) for buffer, type_ in plan.temporaries.items()}
+    return rows if plan.in_place is None else {**rows, plan.in_place: plan.in_place}

@@ -150,9 +150,10 @@ def _slot(op: SlotOp, to: LlvmBuilder) -> None:
 
 @patterns.on(PrefetchOp)
 def _prefetch(op: PrefetchOp, to: LlvmBuilder) -> None:
-    """`cpu.prefetch %m[%i]` becomes `llvm.prefetch` of the address: to read or write data, into all caches."""
+    """`cpu.prefetch %m[%i]` becomes `llvm.prefetch` of the address: to read or write data, into which caches."""
     pointer = to.address(op.buffer, op.indices, inbounds=False)
-    numbers = [to.constant(number, I32) for number in (int(op.to_write is not None), 3, 1)]
+    locality = 3 if op.second_level is None else 2
+    numbers = [to.constant(number, I32) for number in (int(op.to_write is not None), locality, 1)]
     to.intrinsic("prefetch", (pointer, *numbers), None, (PTR,))
 
 

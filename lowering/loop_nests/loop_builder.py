@@ -83,9 +83,12 @@ class LoopBuilder(KernelBuilder):
         operands = [value_of(value), target, *(self.index(i).value for i in indices)]
         self.insert(create_op(memref.StoreOp, operands=operands))
 
-    def prefetch(self, source: SSAValue, indices: Sequence[Index], to_write: bool = False) -> None:
+    def prefetch(
+        self, source: SSAValue, indices: Sequence[Index], to_write: bool = False, second_level: bool = False
+    ) -> None:
         """Ask for the cache line of an element, which may lie outside of the buffer."""
-        properties = {"to_write": UnitAttr()} if to_write else {}
+        stated = {"to_write": to_write, "second_level": second_level}
+        properties = {name: UnitAttr() for name, holds in stated.items() if holds}
         operands = [source, *(self.index(i).value for i in indices)]
         self.insert(PrefetchOp.create(operands=operands, properties=properties))
 

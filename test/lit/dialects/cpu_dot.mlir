@@ -4,6 +4,7 @@
 // CHECK-LABEL: @sums
 // CHECK:         cpu.prefetch %m[%{{.*}}] : memref<8xf32>
 // CHECK-NEXT:    cpu.prefetch %m[%{{.*}}] {to_write} : memref<8xf32>
+// CHECK-NEXT:    cpu.prefetch %m[%{{.*}}] {second_level} : memref<8xf32>
 // CHECK:         cpu.dot %x, %y, %z {unsigned} : vector<64xi8>, vector<64xi8>, vector<16xi32> -> vector<16xi32>
 // CHECK:         cpu.dot %p, %q, %r : vector<16xi16>, vector<16xi16>, vector<8xi32> -> vector<8xi32>
 // CHECK:         cpu.dot %s, %s, %t : vector<32xbf16>, vector<32xbf16>, vector<16xf32> -> vector<16xf32>
@@ -17,6 +18,7 @@ func.func private @sums(%m: memref<8xf32>, %x: vector<64xi8>, %y: vector<64xi8>,
   %0 = arith.constant 7 : index
   cpu.prefetch %m[%0] : memref<8xf32>
   cpu.prefetch %m[%0] {to_write} : memref<8xf32>
+  cpu.prefetch %m[%0] {second_level} : memref<8xf32>
   %1 = cpu.dot %x, %y, %z {unsigned} : vector<64xi8>, vector<64xi8>, vector<16xi32> -> vector<16xi32>
   %2 = cpu.dot %p, %q, %r : vector<16xi16>, vector<16xi16>, vector<8xi32> -> vector<8xi32>
   %3 = cpu.dot %s, %s, %t : vector<32xbf16>, vector<32xbf16>, vector<16xf32> -> vector<16xf32>

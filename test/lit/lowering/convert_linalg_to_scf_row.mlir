@@ -65,10 +65,11 @@ func.func private @short_rows(%x: memref<2048x256xf32>, %o: memref<2048x256xf32>
   func.return
 }
 
-// The elements of this row that a later step writes are prefetched, too. That step reads only from the cache.
+// The elements of this row that a later step writes are prefetched, too. That step reads only from the cache. Rows of
+// the output begin within lines. The input is larger than the second-level cache.
 // CHECK-LABEL: func.func private @scale
-// CHECK-COUNT-8:   cpu.prefetch %{{.*}}[%{{.*}}] : memref<524288xf32>
-// CHECK-COUNT-8:   cpu.prefetch %{{.*}}[%{{.*}}] {to_write} : memref<524288xf32>
+// CHECK-COUNT-8:   cpu.prefetch %{{.*}}[%{{.*}}] {second_level} : memref<528384xf32>
+// CHECK-COUNT-8:   cpu.prefetch %{{.*}}[%{{.*}}] {to_write} : memref<528384xf32>
 // CHECK-NOT:       cpu.prefetch
 // CHECK:           math.exp
 // CHECK-NEXT:      memref.store
@@ -79,7 +80,44 @@ func.func private @short_rows(%x: memref<2048x256xf32>, %o: memref<2048x256xf32>
 // CHECK:         arith.divf
 // CHECK-NEXT:      memref.store
 // CHECK-NEXT:    } {xhlo.parallel, xhlo.cached}
-func.func private @scale(%x: memref<512x1024xf32>, %o: memref<512x1024xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+func.func private @scale(%x: memref<512x1032xf32>, %o: memref<512x1032xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %init = arith.constant 0.0 : f32
+  %e = memref.alloc() : memref<512x1032xf32>
+  %s = memref.alloc() : memref<512xf32>
+  linalg.generic {indexing_maps = [#wide, #wide], iterator_types = ["parallel", "parallel"]} ins(%x : memref<512x1032xf32>) outs(%e : memref<512x1032xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %d = math.exp %a : f32
+    linalg.yield %d : f32
+  }
+  linalg.fill ins(%init : f32) outs(%s : memref<512xf32>)
+  linalg.generic {indexing_maps = [#wide, #thin], iterator_types = ["parallel", "reduction"]} ins(%e : memref<512x1032xf32>) outs(%s : memref<512xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %d = arith.addf %z, %a fastmath<reassoc> : f32
+    linalg.yield %d : f32
+  }
+  linalg.generic {indexing_maps = [#wide, #thin, #wide], iterator_types = ["parallel", "parallel"]} ins(%e, %s : memref<512x1032xf32>, memref<512xf32>) outs(%o : memref<512x1032xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.divf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
+
+// Where rows of the output are whole lines, they take the place of the buffer of one row, and nothing is prefetched.
+// CHECK-LABEL: func.func private @scale_in_place
+// CHECK-NOT:     memref.alloca() : memref<1024xf32>
+// CHECK-NOT:     cpu.prefetch
+// CHECK:         scf.for %[[ROW:.*]] =
+// CHECK:           math.exp
+// CHECK-NEXT:      memref.store %{{.*}}, %o[%[[ROW]], %{{.*}}]
+// CHECK-NEXT:    } {xhlo.parallel}
+// CHECK:         memref.load %o[%[[ROW]], %{{.*}}]
+// CHECK-NEXT:      arith.addf
+// CHECK:         memref.load %o[%[[ROW]], %{{.*}}]
+// CHECK-NEXT:      arith.divf
+// CHECK-NEXT:      memref.store %{{.*}}, %o[%[[ROW]], %{{.*}}]
+// CHECK-NEXT:    } {xhlo.parallel, xhlo.cached}
+func.func private @scale_in_place(%x: memref<512x1024xf32>, %o: memref<512x1024xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
   %init = arith.constant 0.0 : f32
   %e = memref.alloc() : memref<512x1024xf32>
   %s = memref.alloc() : memref<512xf32>
