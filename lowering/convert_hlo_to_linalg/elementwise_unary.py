@@ -55,26 +55,29 @@ def _is_below_maximum(value: SSAValue) -> bool:
     return _bounds(m, x, list(range(len(shape_of(x)))))
 
 
-def _bounds(m: SSAValue, x: SSAValue, dims: list[int | None]) -> bool:
+def _bounds(m: SSAValue, x: SSAValue, dims: list[int | None], depth: int = 8) -> bool:
     """
     Whether each element of m is at least those of x at its place, or NaN.
 
     `dims`: the dimension of x along which each dimension of m lies, None for one of size 1 that lies along none.
+    `depth`: the operations that are looked at in turn, since maxima branch.
     """
+    if not depth:
+        return False
     op = m.owner
     if type(op) is BroadcastInDimOp:
         sizes = shape_of(op.operand)
         below = [None if size == 1 else dims[dim] for size, dim in zip(sizes, op.dims, strict=True)]
-        return _bounds(op.operand, x, below)
+        return _bounds(op.operand, x, below, depth - 1)
     if type(op) is ReshapeOp:
         sizes = shape_of(op.operand)
         long = [dim for dim, size in zip(dims, shape_of(m), strict=True) if size != 1]
         if [size for size in sizes if size != 1] != [size for size in shape_of(m) if size != 1]:
             return False
         following = iter(long)
-        return _bounds(op.operand, x, [None if size == 1 else next(following) for size in sizes])
+        return _bounds(op.operand, x, [None if size == 1 else next(following) for size in sizes], depth - 1)
     if type(op) is MaximumOp:
-        return any(_bounds(operand, x, dims) for operand in op.operands)
+        return any(_bounds(operand, x, dims, depth - 1) for operand in op.operands)
     if type(op) is not ReduceOp or op.input_count != 1 or op.operands[0] is not x:
         return False
     kept = [dim for dim in range(len(shape_of(x))) if dim not in op.dims]
