@@ -17,7 +17,8 @@ from ..loop_nests.combiners import Combiner, known_combiners
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
 from ..loop_nests.nest import Access, Nest
-from .reduction import Inits, ReductionEmitter, ReductionPlan
+from .reduction import Inits, ReductionEmitter
+from .reduction_plan import ReductionPlan
 
 
 @dataclass

@@ -16,25 +16,23 @@ rows are combined in order. Long float sums are accumulated in blocks, so that r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from xdsl.ir import SSAValue
 
 from ...dialects.support.buffer_ops import byte_size
 from ...dialects.support.buffers import memref_type, row_major
-from ...dialects.support.kernel import CONTRACTION
 from ...dialects.support.llvm_layout import byte_width
 from ..device.cpu import CPU
 from ..loop_nests.combination import separated
-from ..loop_nests.combiners import Combiner, known_combiners
-from ..loop_nests.cost import CACHED_COLUMNS, PASS_ROWS, body_cost, nest_work, task_count, task_size
+from ..loop_nests.cost import CACHED_COLUMNS, PASS_ROWS, body_cost, task_count, task_size
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
-from ..loop_nests.unrolling import is_short_but_rolled
-from .partial_results import NEAR, combination_of_rows, wide_rows_of
+from .partial_results import combination_of_rows, wide_rows_of
+from .reduction_plan import CHUNK_ROWS, LONG_CHOICE, ReductionPlan, computed_reads, plan_reduction
 from .together import Together
 
 BLOCK = 4096
@@ -46,14 +44,8 @@ TILE = CACHED_COLUMNS
 COLUMNS = 256
 """Least number of neighbouring outputs per task that accumulates in memory."""
 
-CHUNK_ROWS = 32
-"""Least number of reduced elements per chunk and output if there are several outputs."""
-
 FEW_OUTPUTS = 32
 """An output loop shorter than this does not keep all cores busy; its reduction is worth cutting."""
-
-MULTIPLICATIONS = 2
-"""Multiply-adds of long sums in plain loops that take as long as one operation of dialects/cost.py."""
 
 MAX_UNROLLED = 12
 """Most operations of a body that is small enough to unroll."""
@@ -61,81 +53,14 @@ MAX_UNROLLED = 12
 FETCHED_ROW, FETCHED = 1024, 12 * CPU.l2_bytes
 """Bytes of a row, and of all rows, from which processors fetch ahead of one that is read by itself."""
 
+MOST_INSIDE = 512
+"""Outputs that each reduced element is combined into, one after the other: they stay in the L1 cache."""
+
 FILLED, FILLED_WORK = 512, 1 << 17
 """Columns, and elements that are reduced to them, from which a call that fills them does not count."""
 
-LONG_CHOICE = 16
-"""Elements from which a row that chooses is reduced in vectors."""
-
 Inits = Sequence[SSAValue | None]
 """The initial scalar of each output; None if it starts from the buffer's contents."""
-
-
-@dataclass(frozen=True)
-class ReductionPlan:
-    """A canonical reduction nest and how to emit it."""
-
-    nest: Nest
-    combiners: list[Combiner] | None
-    kept: list[int]
-    reduced: list[int]
-    in_registers: bool
-    work: int
-
-
-def _contiguity(nest: Nest, loop: int) -> float:
-    """
-    How well a loop vectorizes: the operands that it reads in order or once, or if it reduces, and reads nothing far
-    apart, every few elements; less if it is below half a vector.
-
-    All outputs count as one: they stay in the cache, while the inputs pass through it.
-    """
-    widest = max(byte_width(buffer_of(access.root).element_type) for access in nest.outputs)
-    lanes = CPU.vector_bits // 16 // widest
-    inputs = [abs(x.strides[loop]) for x in nest.inputs if isinstance(x, Access)]
-    is_near = nest.reduction[loop] and all(stride <= NEAR for stride in inputs)
-    score = 0.0
-    for stride in (*inputs, abs(nest.outputs[0].strides[loop])):
-        score += 2 if stride == 1 else 1 if stride == 0 or is_near else 0
-    return score * min(nest.sizes[loop], lanes) / lanes
-
-
-def _elements(nest: Nest, access: Access) -> int:
-    """Elements that a nest reads of an operand."""
-    return nest.size_of([loop for loop in nest.free if access.strides[loop]])
-
-
-def plan_reduction(nest: Nest) -> ReductionPlan:
-    """Order and collapse the loops: bound ones, kept ones in the output's order, reduced ones."""
-    combiners = known_combiners(nest)
-    nest = nest.without_unit_loops()
-    kept = sorted(nest.parallel_loops, key=lambda l: -abs(nest.outputs[0].strides[l]))
-    reduced = nest.reduction_loops
-    if combiners is not None:
-        # The order of the reduction is free: use the largest operand's.
-        main = max(
-            (x for x in nest.inputs if isinstance(x, Access)),
-            key=lambda x: _elements(nest, x),
-            default=nest.outputs[0],
-        )
-        reduced = sorted(reduced, key=lambda l: -abs(main.strides[l]))
-    nest = nest.permuted([*range(nest.bound), *kept, *reduced]).collapsed()
-    kept, reduced = nest.parallel_loops, nest.reduction_loops
-    best = max((*kept, *reduced), key=lambda l: (_contiguity(nest, l), l), default=-1)
-    if combiners is None and kept and best in reduced and nest.sizes[kept[-1]] >= LONG_CHOICE and nest.body is not None:
-        # Rows too short for vectors, with too much work to be unrolled: the vectors run across rows.
-        best = kept[-1] if is_short_but_rolled(nest.size_of(reduced), len(nest.body.ops)) else best
-    in_registers = best not in kept
-    if kept and not in_registers:
-        kept = [*(l for l in kept if l != best), best]
-    elif reduced and combiners is not None:
-        reduced = [*(l for l in reduced if l != best), best]
-        # The largest input goes through the caches once: kept loops that do not move it are inside.
-        most = max((x for x in nest.inputs if isinstance(x, Access)), key=lambda x: _elements(nest, x), default=None)
-        kept = sorted(kept, key=lambda l: most is not None and not most.strides[l])
-    long_products = CONTRACTION in nest.op.attributes and nest.size_of(reduced) >= CHUNK_ROWS
-    work = nest.size_of(nest.free) // MULTIPLICATIONS if long_products else nest_work(nest)
-    return ReductionPlan(nest, combiners, kept, reduced, in_registers, work)
 
 
 class ReductionEmitter:
@@ -302,14 +227,32 @@ class ReductionEmitter:
     def _emit_in_memory(self, emitter: NestEmitter, inits: Inits, bounds: Bounds) -> None:
         *outer, column = self.plan.kept
         lower, upper = bounds.get(column, (0, emitter.nest.sizes[column]))
+        inside = self._inside(emitter.nest, bounds)
+        outer = outer[: len(outer) - len(inside)]
 
         with emitter.loops(outer, bounds, innermost=False):
             if emitter.nest.sizes[column] <= 2 * TILE:
-                self._emit_tile(emitter, column, lower, upper, inits, bounds)
+                self._emit_tile(emitter, [*inside, column], lower, upper, inits, bounds)
             else:
                 with self.builder.loop(lower, upper, step=TILE) as index:
                     end = self.builder.min(index + TILE, upper)
-                    self._emit_tile(emitter, column, index, end, inits, bounds)
+                    self._emit_tile(emitter, [column], index, end, inits, bounds)
+
+    def _inside(self, nest: Nest, bounds: Bounds) -> list[int]:
+        """
+        Kept loops before the last that go inside of the reduced ones: those that use places that each reduced element
+        computes, and do not move them.
+        """
+        *outer, column = self.plan.kept
+        if self._is_small() or not any(computed_reads(nest, loop)[1] for loop in self.plan.reduced):
+            return []
+        inside: list[int] = []
+        for loop in reversed(outer):
+            outputs = nest.size_of([loop, *inside, column])
+            if loop in bounds or outputs > MOST_INSIDE or computed_reads(nest, loop) != (0, 0):
+                break
+            inside.insert(0, loop)
+        return inside
 
     def _emit_combined_rows(self, emitter: NestEmitter, inits: Inits, bounds: Bounds) -> bool:
         """Combine rows by a function that programs share; return whether the nest combines rows."""
@@ -324,15 +267,16 @@ class ReductionEmitter:
         return found is not None
 
     def _emit_tile(
-        self, emitter: NestEmitter, column: int, lower: Index, upper: Index, inits: Inits, bounds: Bounds
+        self, emitter: NestEmitter, kept: Sequence[int], lower: Index, upper: Index, inits: Inits, bounds: Bounds
     ) -> None:
-        """Accumulate every reduced element into the columns [lower, upper)."""
+        """Accumulate every reduced element into the columns [lower, upper), and all of the other loops in `kept`."""
+        column = kept[-1]
         tile = {column: (lower, upper)}
         if any(init is not None for init in inits) and not self._fill(emitter, column, tile, inits):
             with emitter.scope():
                 # No input is needed here: bind without loading.
                 emitter.hoistable, saved = [False] * len(emitter.hoistable), emitter.hoistable
-                with emitter.loops([column], tile):
+                with emitter.loops(kept, tile):
                     for k, init in enumerate(inits):
                         if init is not None:
                             emitter.store_output(k, init)
@@ -340,7 +284,7 @@ class ReductionEmitter:
         if self.plan.combiners is not None and self.plan.reduced and self._is_small():
             self._emit_unrolled(emitter, column, tile, bounds)
         else:
-            with emitter.loops([*self.plan.reduced, column], {**bounds, **tile}):
+            with emitter.loops([*self.plan.reduced, *kept], {**bounds, **tile}):
                 for k, value in enumerate(emitter.body()):
                     emitter.store_output(k, value)
 

@@ -49,11 +49,19 @@ def reads_rows(nest: Nest, loop: int) -> bool:
     """
     loads = loads_of(nest)
     varies = varying(nest, loop) if loads else set[SSAValue]()
-    moving = [load for load in loads if any(index in varies for index in load.indices)]
-    return bool(moving) and all(
-        _counts(load.indices[-1], nest, loop, varies) and not any(index in varies for index in load.indices[:-1])
-        for load in moving
-    )
+    moving = [load for load in loads if moves_with(load, varies)]
+    return bool(moving) and all(reads_row_of(load, nest, loop, varies) for load in moving)
+
+
+def moves_with(load: memref.LoadOp, varies: set[SSAValue]) -> bool:
+    """Whether a load reads other elements in other iterations of a loop, with which `varies` vary."""
+    return any(index in varies for index in load.indices)
+
+
+def reads_row_of(load: memref.LoadOp, nest: Nest, loop: int, varies: set[SSAValue]) -> bool:
+    """Whether a load that moves with a loop, with which `varies` vary, reads neighbours one after the other."""
+    *outer, last = load.indices
+    return _counts(last, nest, loop, varies) and not any(index in varies for index in outer)
 
 
 def _counts(value: SSAValue, nest: Nest, loop: int, varies: set[SSAValue]) -> bool:

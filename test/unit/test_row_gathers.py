@@ -109,3 +109,39 @@ def test_short_rows_at_computed_places(element: str, count: int, width: int) -> 
     (found,) = on_threads(program, table, x, y, w)
     one, other = (table[np.clip(index, 0, 49)] for index in (np.maximum(3 * x + y, y - 3), (y - 3) ^ (3 * x + y)))
     np.testing.assert_array_equal(found, one * (w * w)[:, None] - other)
+
+
+@pytest.mark.parametrize("width", [8, 24])
+def test_extremes_of_sums_with_short_rows(width: int) -> None:
+    """Rows are read along, at places that each reduced element computes; NaN counts, and so do the signs of zeros."""
+    random = np.random.default_rng(width)
+    table = random.integers(-3, 4, (40, width)).astype(np.float32)
+    table[7, 3], table[9, 1], table[11] = np.nan, -np.inf, -0.0
+    others = random.integers(-3, 4, (6, 60)).astype(np.float32)
+    others[2] = -0.0
+    places = np.array([11] * 30 + [11] * 30, np.int32) if width == 24 else random.integers(-5, 46, 60, np.int32)
+    made, cube = f"tensor<6x{width}xf32>", f"tensor<6x60x{width}xf32>"
+    program = f"""func.func @main(%t: {type_of(table)}, %p: {type_of(places)}, %a: {type_of(others)}) -> {made} {{
+      %one = stablehlo.constant dense<1> : tensor<60xi32>
+      %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+      %next = stablehlo.subtract %p, %one : tensor<60xi32>
+      %last = stablehlo.add %next, %one : tensor<60xi32>
+      %rows = stablehlo.reshape %last : (tensor<60xi32>) -> tensor<60x1xi32>
+      %0 = "stablehlo.gather"(%t, %rows) <{{
+        dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0],
+          index_vector_dim = 1>,
+        slice_sizes = array<i64: 1, {width}>, indices_are_sorted = false
+      }}> : ({type_of(table)}, tensor<60x1xi32>) -> tensor<60x{width}xf32>
+      %1 = stablehlo.broadcast_in_dim %0, dims = [1, 2] : (tensor<60x{width}xf32>) -> {cube}
+      %2 = stablehlo.broadcast_in_dim %a, dims = [0, 1] : ({type_of(others)}) -> {cube}
+      %3 = stablehlo.add %1, %2 : {cube}
+      %4 = stablehlo.reduce(%3 init: %low) applies stablehlo.maximum across dimensions = [1] :
+          ({cube}, tensor<f32>) -> {made}
+      return %4 : {made} }}"""
+    program = program.replace("dense<0xFF800000>", "dense<0xFF800000>")
+    (found,) = on_threads(program, table, places, others)
+    sums = table[np.clip(places, 0, 39)][None] + others[:, :, None]
+    expected = sums.max(1)
+    np.testing.assert_array_equal(found, expected)
+    if width == 24:
+        np.testing.assert_array_equal(np.signbit(found[2]), True)

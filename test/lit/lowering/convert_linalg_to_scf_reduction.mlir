@@ -211,3 +211,37 @@ func.func private @near_columns(%a: memref<64x256xf32>, %o: memref<256xf32>) att
   }
   func.return
 }
+
+// Rows at computed places: they are read along, not one element of each after the other, and for all rows of `%a` once
+// their place is known.
+// CHECK-LABEL: func.func private @computed_rows(
+// CHECK:         scf.for %[[I:.*]] =
+// CHECK-NEXT:      scf.for %[[J:.*]] =
+// CHECK-NEXT:        memref.store %init, %o[%[[I]], %[[J]]]
+// CHECK:         scf.for %[[R:.*]] =
+// CHECK-NEXT:      memref.load %places[%[[R]]]
+// CHECK-NEXT:      scf.for %[[I2:.*]] =
+// CHECK:             scf.for %[[J2:.*]] =
+// CHECK:               memref.load %rows[%{{.*}}, %[[J2]]]
+// CHECK:               memref.store %{{.*}}, %o[%[[I2]], %[[J2]]]
+func.func private @computed_rows(%a: memref<4x60xf32>, %places: memref<60xi32>, %rows: memref<40x8xf32>, %o: memref<4x8xf32>) attributes {hlo.kernel = "reduce"} {
+  %init = arith.constant 0xFF800000 : f32
+  linalg.fill ins(%init : f32) outs(%o : memref<4x8xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j, r) -> (i, r)>, affine_map<(i, j, r) -> (r)>, affine_map<(i, j, r) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %places : memref<4x60xf32>, memref<60xi32>) outs(%o : memref<4x8xf32>) {
+  ^bb(%x: f32, %place: i32, %z: f32):
+    %low = arith.constant 0 : i32
+    %high = arith.constant 39 : i32
+    %two = arith.constant 2 : i32
+    %0 = arith.muli %place, %two : i32
+    %1 = arith.addi %0, %two : i32
+    %2 = arith.maxsi %1, %low : i32
+    %3 = arith.minsi %2, %high : i32
+    %4 = arith.index_cast %3 : i32 to index
+    %j = linalg.index 1 : index
+    %y = memref.load %rows[%4, %j] : memref<40x8xf32>
+    %5 = arith.addf %x, %y : f32
+    %6 = arith.maximumf %z, %5 : f32
+    linalg.yield %6 : f32
+  }
+  func.return
+}
