@@ -7,8 +7,8 @@ A family file (elementwise.py, movement.py, ..) defines its operations as subcla
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Protocol, Self, TypeGuard
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Protocol, Self, TypeGuard, cast
 
 import numpy as np
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
@@ -181,12 +181,8 @@ class RegionOp(HloOp):
         raise NotImplementedError(f"{self.name} has no reference semantics")
 
 
-_is_hlo = one_of(HloOp)
-
-
-def is_hlo(op: object) -> TypeGuard[HloOp]:
-    """Whether `op` is an operation of hlo, as `isinstance` says, for questions about every operation of a module."""
-    return _is_hlo(op)
+is_hlo = cast("Callable[[object], TypeGuard[HloOp]]", one_of(HloOp))
+"""Whether a value is an operation of hlo, as `isinstance` says, for questions about every operation of a module."""
 
 
 def is_elementwise(op: object) -> TypeGuard[HloOp]:

@@ -81,7 +81,9 @@ class Rules(Generic[Rule]):
 
     def get(self, op_type: OpType) -> Rule | None:
         """The rule of a class, None without."""
-        found = self.all(op_type)
+        found = self._found.get(op_type)
+        if found is None:
+            found = self.all(op_type)
         return found[0] if found else None
 
     def all(self, op_type: OpType) -> tuple[Rule, ...]:

@@ -35,18 +35,24 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IntegerType,
+    NoneAttr,
     Signedness,
     TensorType,
 )
 from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ..dialects.support.attributes import known_attribute, shape_attr
 from ..dialects.support.classes import one_of
 from .arrays import Array as Array
 from .arrays import ArrayType as ArrayType
 from .arrays import dtype_named as dtype_named
+from .walking import TypeFact
 
 HloTensor: TypeAlias = TensorType[Attribute]
+
+_PLAIN = NoneAttr()
+"""The encoding of tensors without one."""
 """The type of almost every value of the hlo dialect."""
 
 QUANTIZED = "quant.uniform"
@@ -94,7 +100,7 @@ def _as_integer(element_type: Attribute) -> IntegerType[Any, Any] | None:
     return cast("IntegerType[Any, Any]", element_type) if isinstance(element_type, IntegerType) else None
 
 
-@cache
+@TypeFact
 def numpy_dtype(element_type: Attribute) -> np.dtype[Any] | None:
     """
     The NumPy dtype of an hlo element type, of a quantized one that of its stored integers; None for unsupported types.
@@ -136,7 +142,7 @@ def _is_named(dtype: np.dtype[Any], name: str) -> bool:
 @lru_cache(maxsize=4096)
 def make_tensor(shape: tuple[int, ...], element_type: Attribute) -> HloTensor:
     """A tensor type from a cache, because xDSL does not intern attributes and each costs 8 us."""
-    return TensorType(element_type, shape)
+    return known_attribute(TensorType, shape=shape_attr(shape), element_type=element_type, encoding=_PLAIN)
 
 
 def tensor_type(value: SSAValue | Attribute) -> HloTensor:
@@ -160,7 +166,9 @@ def text_of(type_: Attribute) -> str:
 
 def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
     """The shape of a tensor value or type; an unknown dimension is `shapes.DYNAMIC`."""
-    type_ = tensor_type(value)
+    type_: Any = value.type if type(value) is OpResult or type(value) is BlockArgument else value
+    if type(type_) is not TensorType:
+        type_ = tensor_type(value)
     facts: dict[str, tuple[int, ...]] = vars(type_)
     shape = facts.get("_shape")
     if shape is None:
@@ -195,6 +203,7 @@ def narrow_integer_width(dtype: np.dtype[Any]) -> int | None:
     return next((width for (width, _), name in _INT_DTYPES.items() if width in (2, 4) and _is_named(dtype, name)), None)
 
 
+@TypeFact
 def bit_width(element_type: Attribute) -> int:
     """
     The spec's num_bits of an element type: 1 for a boolean, both parts of a complex number, a quantized type's storage.

@@ -71,8 +71,8 @@ def operations_in(op: Operation) -> list[Operation]:
 def values_read(op: Operation) -> list[SSAValue]:
     """The operands of an operation and of all operations in its regions."""
     if not op.regions:
-        return list(op.operands)
-    return [value for inner in op.walk() for value in inner.operands]
+        return list(op._operands)
+    return [value for inner in operations_in(op) for value in inner._operands]
 
 
 def reads_its_own(block: Block) -> bool:

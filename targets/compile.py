@@ -249,6 +249,7 @@ def _built(
 
     timing = Timing()
     ctx = make_context()
+    ctx.diagnostics.remarks = False
     with timing.stage("read"):
         module = parse_source(source, ctx)
     if prepare is not None:

@@ -9,13 +9,24 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import FloatAttr, FunctionType, IntegerAttr, StringAttr, SymbolRefAttr, i64
-from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FloatAttr,
+    FunctionType,
+    IntAttr,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    i64,
+)
+from xdsl.ir import Attribute, ParametrizedAttribute, Region, SSAValue
 
 from .creation import create_op
+
+AttributeT = TypeVar("AttributeT", bound=ParametrizedAttribute)
 
 PRIVATE = StringAttr("private")
 
@@ -23,6 +34,20 @@ MAY_WRAP = arith.IntegerOverflowAttr("none")
 """Nothing is known about the overflow of an operation."""
 
 _LIMIT = 4096
+
+
+def known_attribute(cls: type[AttributeT], **parameters: Attribute) -> AttributeT:
+    """An attribute of parameters that are right by the types of their classes, for which xDSL does not look then."""
+    attribute = object.__new__(cls)
+    vars(attribute).update(parameters)
+    return attribute
+
+
+@lru_cache(maxsize=4096)
+def shape_attr(shape: tuple[int, ...]) -> ArrayAttr[IntAttr]:
+    """The sizes in a type of tensors or buffers."""
+    return ArrayAttr(map(IntAttr, shape))
+
 
 _function_types: dict[tuple[int, ...], FunctionType] = {}
 """By the identities of their types, which they keep."""

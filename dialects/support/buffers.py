@@ -17,9 +17,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from .attributes import known_attribute, shape_attr
+
 Buffer: TypeAlias = MemRefType[Any]
 
 INDEX = IndexType()
+
+_NONE = NoneAttr()
 
 
 @lru_cache(maxsize=4096)
@@ -74,6 +78,8 @@ def memref_type(
     if found is None:
         if len(_buffers) >= 4096:
             _buffers.clear()
-        stated = NoneAttr() if layout is None else StridedLayoutAttr(*layout)
-        found = _buffers[key] = MemRefType(element, shape, stated)
+        stated = _NONE if layout is None else StridedLayoutAttr(*layout)
+        found = _buffers[key] = known_attribute(
+            MemRefType, shape=shape_attr(shape), element_type=element, layout=stated, memory_space=_NONE
+        )
     return found

@@ -9,6 +9,10 @@ Named operands, results and regions (`op.lhs`) are read from where xDSL keeps th
 all operands and a method for each kind of definition, seven calls in all; passes ask for a name as often as they make
 operations. The values are the same.
 
+An attribute that is made is verified with fewer calls, and its class is looked at once.
+
+A type of tensors or buffers keeps its shape, which passes ask for at each use, once it has made it of its attributes.
+
 Fields that are properties (`value.type`, `op.next_op`) are read in C, and the operations of a block and the blocks of a
 region by generators, which take half the time of iterators in Python.
 
@@ -27,9 +31,9 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, cast
 
-from xdsl.dialects.builtin import DenseArrayBase
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
-from xdsl.ir.core import BlockOps, RegionBlocks, SSAValues, _IRNode
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType, TensorType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, ParametrizedAttribute, Region, SSAValue, Use
+from xdsl.ir.core import BlockOps, IRUses, IRWithUses, OpOperands, OpSuccessors, RegionBlocks, SSAValues, _IRNode
 from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.irdl.operations import (
@@ -153,8 +157,34 @@ _FIELDS: Mapping[type, Mapping[str, str]] = {
 }
 """Properties that return a field, with the name of that."""
 
+_VIEWS: Sequence[tuple[Any, str, Any]] = (
+    (Operation, "operands", OpOperands),
+    (Operation, "successors", OpSuccessors),
+    (Block, "ops", BlockOps),
+    (Region, "blocks", RegionBlocks),
+    (IRWithUses, "uses", IRUses),
+)
+"""Properties that make a view of the object, with the class of that."""
 
-def _operations(op: Operation | None) -> Generator[Operation]:
+_IDENTICAL: Sequence[Any] = (SSAValue, Use, _IRNode, IRDLOperation)
+"""Classes whose objects are equal to themselves only."""
+
+_SHAPED: Sequence[Any] = (TensorType, MemRefType)
+
+_attribute: Any = Attribute
+_parametrized: Any = ParametrizedAttribute
+_block: Any = Block
+_node: Any = _IRNode
+_values: Any = SSAValues
+_operations: Any = BlockOps
+_blocks: Any = RegionBlocks
+
+
+def _operations_of(ops: BlockOps) -> Generator[Operation]:
+    return _operations_from(ops.block._first_op)
+
+
+def _operations_from(op: Operation | None) -> Generator[Operation]:
     """An operation and those that follow it in its block, each found before the one before it is looked at."""
     while op is not None:
         following = op._next_op
@@ -162,7 +192,11 @@ def _operations(op: Operation | None) -> Generator[Operation]:
         op = following
 
 
-def _blocks(block: Block | None) -> Generator[Block]:
+def _blocks_of(blocks: RegionBlocks) -> Generator[Block]:
+    return _blocks_from(blocks._region._first_block)
+
+
+def _blocks_from(block: Block | None) -> Generator[Block]:
     """A block and those that follow it in its region, each found before the one before it is looked at."""
     while block is not None:
         following = block._next_block
@@ -170,27 +204,91 @@ def _blocks(block: Block | None) -> Generator[Block]:
         block = following
 
 
-def _at(self: SSAValues[Any], index: int | slice) -> Any:
-    if type(index) is slice:
-        return SSAValues(_item(self, index))
-    return _item(self, index)
+def _attach_op(self: Block, operation: Operation) -> None:
+    """Mark an operation as one of a block, as xDSL does; what has no regions cannot hold the block."""
+    if operation.regions or operation.parent is not None:
+        _attach(self, operation)
+    else:
+        operation.parent = self
+
+
+_attach: Any = Block._attach_op
+
+
+def _is_ancestor(self: Any, op: Any) -> bool:
+    """Whether a node is another, or around it."""
+    while op is not None:
+        if op is self:
+            return True
+        op = op.parent
+    return False
+
+
+def _at(self: SSAValues[Any], index: Any) -> Any:
+    found = _item(self, index)
+    return SSAValues(found) if type(index) is slice else found
+
+
+def _shape_of(made: Callable[[Any], tuple[int, ...]]) -> Callable[[Any], tuple[int, ...]]:
+    """What makes the shape of a type, once for each object."""
+
+    def shape(self: Attribute) -> tuple[int, ...]:
+        facts: dict[str, Any] = vars(self)
+        found = facts.get("_shape")
+        if found is None:
+            # As functools.cached_property keeps what it computes.
+            found = facts["_shape"] = made(self)
+        return found
+
+    return shape
+
+
+_good: set[type] = set()
+"""Classes of attributes that are data or have parameters, as they should be."""
+
+
+def _after_init(self: Attribute) -> None:
+    self._verify()
+    if type(self) not in _good:
+        _post_init(self)
+        _good.add(type(self))
+
+
+_post_init: Callable[[Attribute], None] = Attribute.__post_init__
+
+
+def _verify_parameters(self: ParametrizedAttribute) -> None:
+    self.get_irdl_definition().verify(self)
+    self.verify()
+
+
+def _read_by(cls: type, name: str, read: Callable[[Any], Any]) -> None:
+    """Let a property read its value so."""
+    stated = next(base.__dict__[name] for base in cls.__mro__ if name in base.__dict__)
+    setattr(cls, name, property(read, stated.fset, stated.fdel, stated.__doc__))
 
 
 @cache
 def read_fields_directly() -> None:
     """
-    Read fields of values, operations, blocks and regions without methods, and compare them by identity, from now on.
+    Read fields of values, operations, blocks and regions without methods, compare them by identity, and keep the shapes
+    of types, from now on.
     Once: Python forgets what it has learned about a class and those below it whenever the class changes.
     """
     for cls, fields in _FIELDS.items():
         for name, field in fields.items():
-            stated = next(base.__dict__[name] for base in cls.__mro__ if name in base.__dict__)
-            setattr(cls, name, property(attrgetter(field), stated.fset, stated.fdel, stated.__doc__))
-    for cls in (SSAValue, Use, _IRNode, IRDLOperation):
+            _read_by(cls, name, attrgetter(field))
+    for cls, name, view in _VIEWS:
+        _read_by(cls, name, view)
+    for cls in _IDENTICAL:
         cls.__hash__, cls.__eq__ = object.__hash__, object.__eq__
-    SSAValues.__getitem__ = _at
-    BlockOps.__iter__ = lambda self: _operations(self.block._first_op)  # pyright: ignore[reportAttributeAccessIssue]
-    RegionBlocks.__iter__ = lambda self: _blocks(self._region._first_block)  # pyright: ignore[reportAttributeAccessIssue]
+    _attribute.__post_init__, _parametrized._verify = _after_init, _verify_parameters
+    for cls in _SHAPED:
+        cls.get_shape = _shape_of(cls.get_shape)
+    _block._attach_op, _node.is_ancestor = _attach_op, _is_ancestor
+    _values.__getitem__ = _at
+    _operations.__iter__ = _operations_of
+    _blocks.__iter__ = _blocks_of
 
 
 def _hash(self: OperationInfo) -> int:

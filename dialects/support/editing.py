@@ -10,8 +10,9 @@ that search the operations around, and take several times as long; a compilation
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, MutableMapping, Sequence
+from collections.abc import Callable, Generator, MutableMapping, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import TypeVar
 
 from xdsl.ir import Block, Operation, Region, SSAValue, Use
@@ -24,9 +25,8 @@ OpT = TypeVar("OpT", bound=Operation)
 _NO_OPERANDS: SSAValues[SSAValue] = SSAValues()
 
 
-def operands_of(op: Operation) -> Sequence[SSAValue]:
-    """The operands of an operation, as they are now: a tuple, not a view."""
-    return op._operands
+operands_of: Callable[[Operation], Sequence[SSAValue]] = attrgetter("_operands")
+"""The operands of an operation, as they are now: a tuple, not a view."""
 
 
 def set_operands(op: Operation, operands: Sequence[SSAValue]) -> None:

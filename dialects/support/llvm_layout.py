@@ -49,11 +49,12 @@ def mangled(type_: Attribute) -> str:
 
 def byte_width(element: Attribute) -> int:
     """Bytes of a float, integer or pointer in memory; i1, i2 and i4 take one."""
-    if isinstance(element, IntegerType):
+    cls = type(element)
+    if cls is IntegerType:
         return max(1, cast(Integer, element).width.data // 8)
-    if isinstance(element, Float16Type | BFloat16Type):
+    if cls is Float16Type or cls is BFloat16Type:
         return 2
-    return 4 if isinstance(element, Float32Type) else 8
+    return 4 if cls is Float32Type else 8
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,9 @@ class DiagnosticEngine:
     handler: Callable[[Diagnostic], None] | None = None
     emitted: list[Diagnostic] = field(default_factory=list[Diagnostic])
 
+    remarks: bool = True
+    """Whether remarks are read: where not, passes need not find out what only these say."""
+
     def emit(self, diagnostic: Diagnostic) -> None:
         self.emitted.append(diagnostic)
         if self.handler is not None:

@@ -65,7 +65,8 @@ def identity_map(rank: int) -> AffineMapAttr:
 
 
 def rank_of(type_: Attribute) -> int:
-    return len(cast("TensorType[Attribute]", type_).get_shape())
+    tensor_type: Any = type_
+    return len(tensor_type.get_shape())
 
 
 @lru_cache(maxsize=256)

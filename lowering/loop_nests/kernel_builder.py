@@ -176,10 +176,10 @@ def known(value: Index) -> Index:
 
 def known_number(value: SSAValue) -> int | None:
     """The number of an integer constant."""
-    owner = value.owner
+    owner: Any = value.owner
     if not _is_constant(owner):
         return None
-    number = cast(arith.ConstantOp, owner).properties["value"]
+    number = owner.properties["value"]
     return number.value.data if type(number) is IntegerAttr else None
 
 

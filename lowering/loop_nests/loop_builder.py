@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, cast, overload
+from typing import Any, overload
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
@@ -54,7 +54,7 @@ CACHED: Mapping[str, Attribute] = {**PARALLEL, kernel.CACHED: UnitAttr()}
 
 
 def buffer_of(value: SSAValue) -> Buffer:
-    return cast(Buffer, value.type)
+    return value.type  # pyright: ignore[reportReturnType]
 
 
 class LoopBuilder(KernelBuilder):

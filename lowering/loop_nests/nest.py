@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, cast
 
 from xdsl.dialects import memref
@@ -28,7 +28,7 @@ from xdsl.ir.affine import (
 )
 
 from ...dialects.support.buffers import row_major
-from ...dialects.support.classes import one_of
+from ...dialects.support.classes import one_of, record
 from ...dialects.support.editing import operands_of
 from ...dialects.support.kernel import loop_sizes
 from ...dialects.support.views import is_view
@@ -38,7 +38,7 @@ from .index_maps import check_index_map, without_part
 from .loop_builder import Index, LoopBuilder, buffer_of
 
 
-@dataclass(frozen=True)
+@record
 class ElementAddress:
     """The offset of a memref's element 0 in a buffer of identity layout, and the strides of its dimensions."""
 
@@ -49,7 +49,7 @@ class ElementAddress:
     strides: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Access:
     """The elements of one operand: `root[offset + dynamic + sum(strides[l] * i_l)]`."""
 
@@ -67,7 +67,7 @@ class Access:
         return offset
 
 
-@dataclass(frozen=True)
+@record
 class Nest:
     """A linalg operation as loops. The first `bound` loops are bound from outside (rows of a row kernel)."""
 
@@ -107,16 +107,19 @@ class Nest:
         """The nest with loop `order[k]` at position k; loops that are left out must have size 1."""
 
         def pick(access: Access) -> Access:
-            return replace(access, strides=tuple(access.strides[l] for l in order))
+            strides = access.strides
+            return Access(access.root, access.offset, access.dynamic, tuple([strides[l] for l in order]))
 
         where = {old: new for new, old in enumerate(order)}
-        return replace(
-            self,
-            sizes=tuple(self.sizes[l] for l in order),
-            reduction=tuple(self.reduction[l] for l in order),
-            inputs=tuple(pick(x) if isinstance(x, Access) else x for x in self.inputs),
-            outputs=tuple(pick(x) for x in self.outputs),
-            dims={dim: None if l is None else where.get(l) for dim, l in self.dims.items()},
+        return Nest(
+            self.op,
+            tuple([self.sizes[l] for l in order]),
+            tuple([self.reduction[l] for l in order]),
+            tuple([pick(x) if type(x) is Access else x for x in self.inputs]),
+            tuple(map(pick, self.outputs)),
+            self.body,
+            {dim: None if l is None else where.get(l) for dim, l in self.dims.items()},
+            self.bound,
         )
 
     def without_unit_loops(self) -> Nest:
@@ -334,7 +337,8 @@ def _inside(
     nest = Nest(op, sizes, reduction, inputs, outputs, body, dims or {})
     for access in nest.accesses if 0 not in sizes else ():
         steps = [stride * (size - 1) for stride, size in zip(access.strides, sizes, strict=True)]
-        first, last = (access.offset + sum(bound(step, 0) for step in steps) for bound in (min, max))
+        first = access.offset + sum([step for step in steps if step < 0])
+        last = access.offset + sum([step for step in steps if step > 0])
         count = math.prod(buffer_of(access.root).get_shape())
         if last - first >= count if access.dynamic else first < 0 or last >= count:
             fail(op, f"accesses elements {first} to {last} of a buffer of {count}")

@@ -54,12 +54,17 @@ class BlockPlan:
 
 
 def plan_block(
-    block: Block, strategy: Strategy, products: str = "packed", factors: bool = True, most_ops: int = MAX_LOOP_OPS
+    block: Block,
+    strategy: Strategy,
+    products: str = "packed",
+    factors: bool = True,
+    most_ops: int = MAX_LOOP_OPS,
+    remarks: bool = True,
 ) -> BlockPlan:
     """
     Partition the block's operations into fusions; `products`: how row fusions take in products of their rows;
     `factors`: whether products take in what their factors are read through, and padded tensors are written if several
-    places of them are read; `most_ops`: of one loop or reduction.
+    places of them are read; `most_ops`: of one loop or reduction; `remarks`: whether the plan has its decisions.
     """
     graph = BlockGraph(block)
     if graph.unknown_ops:
@@ -76,7 +81,7 @@ def plan_block(
         repeat_indices(clusters)
         clusters = _fuse_producers(clusters)
         fuse_siblings(clusters, factors)
-        decided = tuple(decisions(clusters))
+        decided = tuple(decisions(clusters)) if remarks else ()
         _peel_reshapes(clusters)
     return BlockPlan(tuple(_Steps(clusters).build()), decided)
 

@@ -130,14 +130,16 @@ class FuseHloPass(HloPass):
                     from .rolls import gather_rolled_rows  # few programs concatenate
 
                     gather_rolled_rows(block)
-                plan = plan_block(block, self.strategy, self.row_products, self.epilogues == "all", self.most_ops)
+                plan = plan_block(
+                    block, self.strategy, self.row_products, self.epilogues == "all", self.most_ops, engine.remarks
+                )
                 if plan.unknown:
                     raise self.unsupported(plan.unknown[0])
                 given = {op for op in block.ops if type(op) is FusionOp}
                 pending[:0] = Rewriter(block, plan.steps).run()
                 revised = {decision.node: decision for decision in self._joined(block, given)}
                 final = [revised.get(decision.node, decision) for decision in plan.decisions]
-                for decision in dict.fromkeys((*final, *revised.values())):
+                for decision in dict.fromkeys((*final, *revised.values())) if engine.remarks else ():
                     engine.emit(decision.remark())
 
 

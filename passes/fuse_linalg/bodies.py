@@ -136,27 +136,39 @@ class FusedBody:
         self.producer_of = producer_of
         self.loops = loops
         self.operands: list[tuple[SSAValue, tuple[AffineExpr, ...]]] = []
-        self._elements: dict[tuple[SSAValue, Access], SSAValue] = {}
-        self._inlined: dict[tuple[GenericOp, Access], list[SSAValue]] = {}
+        self._accesses: dict[Access, Access] = {}
+        """The one object for equal accesses: hashing one takes a call for each of its expressions and their parts."""
+        self._compositions: dict[tuple[int, int], tuple[Sequence[AffineExpr], Access]] = {}
+        """By the identities of the expressions, which it keeps, and of the access."""
+        self._elements: dict[tuple[SSAValue, int], SSAValue] = {}
+        self._inlined: dict[tuple[GenericOp, int], list[SSAValue]] = {}
         self._known: dict[Any, SSAValue] = {}
 
     # -- elements ----------------------------------------------------------------------------------
 
     def element(self, value: SSAValue, access: Access) -> SSAValue:
         """One element of a tensor: computed here if its producer is fused, else read."""
+        return self._element(value, self._one(access))
+
+    def _one(self, access: Access) -> Access:
+        return self._accesses.setdefault(access, access)
+
+    def _element(self, value: SSAValue, access: Access) -> SSAValue:
         if type(value.owner) is FillOp:
             return value.owner.inputs[0]
         producer = self.producer_of(value)
         if producer is not None:
-            return self.compute(producer, access)[cast(OpResult, value).index]
-        key = (value, access)
+            assert isinstance(value, OpResult), "a generic makes it"
+            return self._compute(producer, access)[value.index]
+        key = (value, id(access))
         found = self._elements.get(key)
         if found is None:
             found = self._elements[key] = self._read(value, access)
         return found
 
     def _read(self, value: SSAValue, access: Access) -> SSAValue:
-        element = cast(Any, value.type).element_type
+        type_: Any = value.type
+        element = type_.element_type
         affine = tuple(place for place in access if isinstance(place, AffineExpr))
         if self.loops and len(affine) == len(access):
             self.operands.append((value, affine))
@@ -179,27 +191,31 @@ class FusedBody:
 
         Its producers are computed first, with an explicit stack because chains may be long.
         """
+        return self._compute(generic, self._one(access))
+
+    def _compute(self, generic: GenericOp, access: Access) -> list[SSAValue]:
+        known = self._inlined
         stack = [(generic, access)]
         while stack:
-            key = stack[-1]
-            if key not in self._inlined:
-                missing = [found for found in self._producers(*key) if found not in self._inlined]
+            user, place = stack[-1]
+            if (user, id(place)) not in known:
+                missing = [found for found in self._producers(user, place) if (found[0], id(found[1])) not in known]
                 if missing:
                     stack += reversed(missing)
                     continue
-                self._inlined[key] = self._clone_body(*key, None)
+                known[user, id(place)] = self._clone_body(user, place, None)
             stack.pop()
-        return self._inlined[generic, access]
+        return known[generic, id(access)]
 
     def combine(self, generic: GenericOp, accumulators: Sequence[SSAValue]) -> list[SSAValue]:
         """
         The values that a generic yields at its own loop point, with `accumulators` as the elements of its outputs.
         """
-        access = point(len(generic.iterator_types))
+        access = self._one(point(len(generic.iterator_types)))
         if CONTRACTION in generic.attributes:
             return self._clone_body(generic, access, accumulators)  # its factors keep their order
         for producer, place in self._producers(generic, access):
-            self.compute(producer, place)
+            self._compute(producer, place)
         return self._clone_body(generic, access, accumulators)
 
     def _producers(self, generic: GenericOp, access: Access) -> list[tuple[GenericOp, Access]]:
@@ -211,7 +227,7 @@ class FusedBody:
             if argument.first_use is not None:
                 producer = self.producer_of(operand)
                 if producer is not None:
-                    found.append((producer, self.compose(attr.data.results, access)))
+                    found.append((producer, self._compose(attr.data.results, access)))
         return found
 
     def _clone_body(
@@ -224,7 +240,7 @@ class FusedBody:
         maps = generic.indexing_maps.data
         for argument, operand, attr in zip(source.args[:count], operands[:count], maps[:count], strict=True):
             if argument.first_use is not None:
-                values[argument] = self.element(operand, self.compose(attr.data.results, access))
+                values[argument] = self._element(operand, self._compose(attr.data.results, access))
         for op in source.ops:
             if op is source.last_op:
                 break
@@ -291,11 +307,19 @@ class FusedBody:
 
     # -- indices ------------------------------------------------------------------------------------
 
-    def compose(self, expressions: Sequence[AffineExpr], access: Access) -> Access:
+    def _compose(self, expressions: Sequence[AffineExpr], access: Access) -> Access:
         """The results of expressions in a producer's dimensions when these are at `access`."""
-        if not any(map(_is_value, access)):
-            return tuple([substitute(expr, cast(tuple[AffineExpr, ...], access)) for expr in expressions])
-        return tuple(self._composed(expr, access) for expr in expressions)
+        key = (id(expressions), id(access))
+        known = self._compositions.get(key)
+        if known is not None:
+            return known[1]
+        if any(map(_is_value, access)):
+            found = self._one(tuple(self._composed(expr, access) for expr in expressions))
+        else:
+            affine: Any = access
+            found = self._one(tuple([substitute(expr, affine) for expr in expressions]))
+        self._compositions[key] = (expressions, found)
+        return found
 
     def _composed(self, expr: AffineExpr, access: Access) -> AffineExpr | SSAValue:
         expr = without_part(expr)

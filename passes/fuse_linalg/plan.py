@@ -12,15 +12,17 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
+from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.linalg.ops import GenericOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects.cost import DIVISION, F32_BYTES, Cost
 from ...dialects.support.buffer_ops import buffer_type, byte_size
 from ...dialects.support.editing import operands_of
 from ...dialects.support.kernel import CONTRACTION, PADDING, loop_sizes
+from ...hlo_dialect.walking import TypeFact
 from ...lowering.device.cpu import CPU
 from ...lowering.loop_nests.cost import weight_of
 from ...lowering.loop_nests.index_maps import check_index_map
@@ -50,8 +52,21 @@ def body_cost(generic: GenericOp) -> int:
     return sum(weight_of(op).body for op in generic.body.block.ops)
 
 
+@TypeFact
+def _are_parallel(iterators: Attribute) -> bool:
+    kinds = cast("ArrayAttr[IteratorTypeAttr]", iterators)
+    return all(kind.data is IteratorType.PARALLEL for kind in kinds.data)
+
+
+@TypeFact
+def _is_identity(map_: Attribute) -> bool:
+    """Whether a map leads each point of the loops to the element of the same indices."""
+    found = cast(AffineMapAttr, map_).data
+    return found.results == point(found.num_dims)
+
+
 def is_parallel(generic: GenericOp) -> bool:
-    return all(kind.data is IteratorType.PARALLEL for kind in generic.iterator_types.data)
+    return _are_parallel(generic.iterator_types)
 
 
 def is_contraction(generic: GenericOp) -> bool:
@@ -68,9 +83,9 @@ def extents(generic: GenericOp) -> tuple[int, ...]:
         return stated
     sizes = [-1] * len(generic.iterator_types)
     for value, attr in zip(operands_of(generic), generic.indexing_maps.data, strict=True):
-        shape: tuple[int, ...] = cast(Any, value.type).get_shape()
-        for size, expr in zip(shape, attr.data.results, strict=True):
-            if isinstance(expr, AffineDimExpr):
+        type_: Any = value.type
+        for size, expr in zip(type_.get_shape(), attr.data.results, strict=True):
+            if type(expr) is AffineDimExpr:
                 sizes[expr.position] = size
     return tuple(sizes)
 
@@ -88,6 +103,7 @@ class KernelPlan:
         self.inlined: set[GenericOp] = set()
         """Only for membership tests; never iterate over it, because its order is not deterministic."""
         self._reads: dict[GenericOp, Reads] = {}
+        self._known_users: dict[SSAValue, list[tuple[Operation, bool]]] = {}
         self.extents = {generic: extents(generic) for generic in self.generics}
         """The sizes of each generic's loops."""
         for generic in self.generics:
@@ -221,12 +237,14 @@ class KernelPlan:
 
     def _users(self, value: SSAValue) -> list[tuple[Operation, bool]]:
         """The operations of the block that use a value, directly or in their bodies."""
-        users: list[tuple[Operation, bool]] = []
+        known = self._known_users.get(value)
+        if known is not None:
+            return known
+        users = self._known_users[value] = list[tuple[Operation, bool]]()
         for use in value.uses:
             user = use.operation
             if type(user) is GenericOp and use.index < len(operands_of(user)) - len(user.results):
-                results = user.indexing_maps.data[use.index].data.results
-                users.append((user, results == point(len(user.iterator_types))))
+                users.append((user, _is_identity(user.indexing_maps.data[use.index])))
             elif user in self.position:
                 users.append((user, False))
             else:
@@ -284,7 +302,8 @@ def _sums_rows(generic: GenericOp, rows: int) -> bool:
 def _check_index_maps(generic: GenericOp, sizes: tuple[int, ...]) -> None:
     for value, attr in zip(operands_of(generic), generic.indexing_maps.data, strict=True):
         if attr.data.results:
-            check_index_map(generic, attr.data.results, cast(Any, value.type).get_shape(), sizes)
+            type_: Any = value.type
+            check_index_map(generic, attr.data.results, type_.get_shape(), sizes)
 
 
 def _only_widens(generic: GenericOp) -> bool:
@@ -301,5 +320,5 @@ def _turns_back(expr: AffineExpr, dim: int) -> bool:
 
 def _producers(generic: GenericOp) -> list[GenericOp]:
     """The generics whose results are inputs, each once, in order."""
-    owners = (operand.owner for operand in inputs_of(generic))
-    return list(dict.fromkeys(owner for owner in owners if type(owner) is GenericOp))
+    owners = dict.fromkeys([operand.owner for operand in inputs_of(generic)])
+    return [owner for owner in owners if type(owner) is GenericOp]

@@ -56,8 +56,9 @@ class KernelFuser:
 
     def _producer(self, value: SSAValue, members: Sequence[GenericOp] = ()) -> GenericOp | None:
         owner = value.owner
-        is_fused = type(owner) is GenericOp and (owner in self.plan.inlined or owner in members)
-        return cast(GenericOp, owner) if is_fused else None
+        if type(owner) is GenericOp and (owner in self.plan.inlined or owner in members):
+            return owner
+        return None
 
     def _compute_scalar(self, op: tensor.ExtractOp) -> None:
         """Replace the read of one element by scalar code that computes it."""

@@ -45,10 +45,11 @@ class Contents:
 
     def has_any(self, only_for: Collection[str]) -> bool:
         """Whether a pass that is only for programs with one of these names (with none: for all) may change it."""
-        return not only_for or any(name in self._named_like(name) for name in only_for)
-
-    def _named_like(self, name: str) -> frozenset[str]:
-        return self.attributes if name[0] == "@" else self.types if name[0] == "!" else self.operations
+        for name in only_for:
+            kind = name[0]
+            if name in (self.attributes if kind == "@" else self.types if kind == "!" else self.operations):
+                return True
+        return not only_for
 
 
 def _type_names(type_: Attribute) -> frozenset[str]:

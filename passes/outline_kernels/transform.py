@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.support.attributes import call_op, function_op, return_op
-from ...dialects.support.editing import erase_op, insert_before
+from ...dialects.support.editing import erase_op, insert_before, operands_of
 from ...dialects.support.kernel import PROGRAM, Kernel
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.hlo_pass import HloPass
@@ -36,7 +36,7 @@ def structure(region: Region) -> Hashable:
                 numbers[argument] = len(numbers)
             ops: list[Hashable] = []
             for op in block.ops:
-                operands = tuple(numbers[operand] for operand in op.operands)
+                operands = tuple(numbers[operand] for operand in operands_of(op))
                 types = tuple(result.type for result in op.results)
                 nested = tuple(describe(r) for r in op.regions)
                 for result in op.results:
@@ -65,16 +65,17 @@ class OutlineKernelsPass(HloPass):
     def run(self, ctx: Context, module: ModuleOp) -> None:
         taken = {op.sym_name.data for op in module.body.block.ops if isinstance(op, func.FuncOp)}
         counts: Counter[str] = Counter()
-        known: dict[Hashable, str] = {}
+        known: dict[Hashable, list[str]] = {}
         for op in operations_in(module):
             if type(op) is not FusionOp:
                 continue
             key = (op.kind, op.row_dims, structure(op.body))
-            name = known.get(key)
-            if name is None:
-                name = known[key] = _fresh_name(_prefix(op), counts, taken)
-                module.body.block.add_op(_function(name, op))
-            call = call_op(name, op.operands, op.result_types)
+            # One search: the key is as long as the body.
+            found = known.setdefault(key, [])
+            if not found:
+                found.append(_fresh_name(_prefix(op), counts, taken))
+                module.body.block.add_op(_function(found[0], op))
+            call = call_op(found[0], op.operands, op.result_types)
             replace_op(op, [call], list(call.results))
         if PROGRAM not in module.attributes and (described := describe_program(module)) is not None:
             module.attributes[PROGRAM] = described

@@ -18,6 +18,7 @@ from ...dialects.support.rewriting import like
 from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, ReturnOp, WhileOp
 from ...hlo_dialect.ops.creation import ConstantOp, constant_of, is_splat_constant
 from ...hlo_dialect.ops.movement import ReshapeOp
+from ...hlo_dialect.walking import values_read
 from .rewrite import Rewrite, simplifications
 
 
@@ -190,7 +191,7 @@ def _drop_arguments(block: Block, keep: Sequence[int]) -> list[object]:
                 dead[user] = None
                 pending += [use.operation for result in user.results for use in result.uses]
         for user in sorted(dead, key=block.get_operation_index, reverse=True) if dead else ():
-            touched += [value.owner for inner in user.walk() for value in inner.operands]
+            touched += [value.owner for value in values_read(user)]
             erase_op(user)
         block.erase_arg(argument)
     return touched
@@ -211,7 +212,7 @@ def _needed(op: Operation, cond: Block, body: Block, returned: Sequence[SSAValue
         roots: list[SSAValue] = list(_terminator(op.regions[0]).operands) if block is cond else []
         for inner in block.ops:
             if type(inner) is not ReturnOp and not is_side_effect_free(inner):
-                roots += [value for each in inner.walk() for value in each.operands]
+                roots += values_read(inner)
         needed |= _arguments_behind(block, roots)
     needed |= {i for i, result in enumerate(op.results) if result.first_use is not None}
     pending = sorted(needed)
@@ -227,15 +228,14 @@ def _arguments_behind(block: Block, values: Sequence[SSAValue]) -> set[int]:
     """The indices of the block arguments that the values depend on."""
     found: set[int] = set()
     pending = list(values)
-    seen: set[Operation] = set()
+    seen: set[Operation | Block] = set()
     while pending:
         value = pending.pop()
-        if isinstance(value, BlockArgument):
-            if value.block is block:
+        owner = value.owner
+        if type(value) is BlockArgument:
+            if owner is block:
                 found.add(value.index)
-            continue
-        owner = cast(Operation, value.owner)
-        if owner not in seen:
+        elif owner not in seen:
             seen.add(owner)
-            pending += [operand for inner in owner.walk() for operand in inner.operands]
+            pending += values_read(cast(Operation, owner))
     return found

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from ...dialects.support.classes import one_of
 from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.loops import Loop
 from ...hlo_dialect.op import is_elementwise
@@ -31,7 +32,8 @@ from ...hlo_dialect.sharding.factors import ShardingRule
 from ...hlo_dialect.types import shape_of
 from ..propagate_shardings.rules import rule_of
 
-_PASSED = (
+_is_passed = one_of(
+    ReturnOp,
     BroadcastInDimOp,
     ConcatenateOp,
     ConstantOp,
@@ -147,7 +149,7 @@ def _refusal(loop: Loop) -> str | None:
         if not is_static(shape_of(value)):
             return "it carries a tensor whose shape is not known"
     for op in loop.body.ops:
-        if not isinstance(op, (*_PASSED, ReturnOp)) and not is_elementwise(op):
+        if not _is_passed(op) and not is_elementwise(op):
             return f"{op.name} is not computed row by row"
     return None
 
@@ -200,9 +202,8 @@ def _has_place(value: SSAValue, body: Block) -> bool:
     return owner.parent is body and not is_repeated(owner)
 
 
-def is_repeated(op: Operation | Block) -> bool:
-    """Whether each tile makes its own part of an operation's result, along the dimension that is asked for."""
-    return isinstance(op, (ConstantOp, IotaOp))
+is_repeated = one_of(ConstantOp, IotaOp)
+"""Whether each tile makes its own part of an operation's result, along the dimension that is asked for."""
 
 
 def _users(value: SSAValue, block: Block) -> Iterator[Operation]:

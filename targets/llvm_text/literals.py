@@ -38,8 +38,9 @@ def _dtype(type_: Attribute) -> np.dtype[Any]:
 
 def attribute_literal(op: Operation, attr: Attribute, type_: Attribute) -> str:
     """A constant of a scalar or vector type, without its type."""
-    if isinstance(attr, IntegerAttr) and type(type_) is IntegerType:
-        return integer_literal(cast("IntegerAttr[Any]", attr).value.data, cast(Attribute, type_))
+    if type(attr) is IntegerAttr and type(type_) is IntegerType:
+        integer: Any = attr  # a call of `cast` takes as long as the rest
+        return integer_literal(integer.value.data, type_)  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(attr, FloatAttr) and type(type_) in _SCALARS:
         value = cast("FloatAttr[Any]", attr).value.data
         with np.errstate(over="ignore"):
@@ -50,9 +51,10 @@ def attribute_literal(op: Operation, attr: Attribute, type_: Attribute) -> str:
 
 
 def integer_literal(value: int, type_: Attribute) -> str:
-    if type(type_) is IntegerType and cast("IntegerType[Any, Any]", type_).width.data == 1:
-        return "true" if value else "false"
-    return str(value)
+    if type(type_) is not IntegerType:
+        return str(value)
+    integer: Any = type_
+    return ("true" if value else "false") if integer.width.data == 1 else str(value)
 
 
 def float_literal(data: bytes, type_: Attribute) -> str:

@@ -95,7 +95,8 @@ def _overflow_words(op: Operation) -> str:
     if flags is None:
         return ""
     if type(flags) is IntegerAttr:
-        return _FLAG_WORDS[cast("IntegerAttr[Any]", flags).value.data]
+        integer: Any = flags
+        return _FLAG_WORDS[integer.value.data]
     if isinstance(flags, llvm.OverflowAttr):
         return "".join(f" {flag}" for flag in sorted(flags.data, reverse=True))
     return ""

@@ -197,6 +197,7 @@ def _due(waiting: list[Spec], survey: Survey) -> tuple[Spec, ...]:
 
 
 def _only_for(spec: str) -> tuple[str, ...]:
+    """The names that the pass of a spec is only for."""
     from ...passes.manager.registry import find_pass
 
     entry = find_pass(pass_name(spec))

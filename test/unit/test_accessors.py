@@ -1,9 +1,13 @@
-"""Names of operands, results and regions are read as xDSL's accessors read them."""
+"""Names of operands, results and regions, and fields of IR, are read as xDSL reads them."""
 
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from xdsl.ir import Operation
+import pytest
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32
+from xdsl.dialects.test import TestOp as AnyOp
+from xdsl.ir import Block, Operation, Region
+from xdsl.ir.core import SSAValues
 from xdsl.irdl.operations import BaseAccessor, BaseAttrAccessor
 
 from xhlo.dialects.support import definitions
@@ -54,3 +58,62 @@ def test_names_are_read_as_xdsl_reads_them() -> None:
     assert {"BeforeVariadicSingleAccessor OPERAND", "BeforeVariadicSingleAccessor RESULT"} <= kinds
     assert {"SingleAttrAccessor OPERAND", "VariadicAttrAccessor OPERAND"} <= kinds
     assert {"BeforeVariadicSingleAccessor REGION", "UniqueVariadicAccessor OPERAND"} <= kinds
+
+
+def test_fields_are_read_as_xdsl_reads_them() -> None:
+    definitions.read_fields_directly()
+    one, other = AnyOp(result_types=[f32, f32]), AnyOp(result_types=[f32])
+    user = AnyOp(operands=[*one.results, other.results[0]])
+    block = Block([one, other, user], arg_types=[f32])
+    region = Region([block, Block()])
+    assert list(block.ops) == [one, other, user]
+    assert list(reversed(block.ops)) == [user, other, one]
+    assert (block.first_op, one.next_op, user.prev_op, block.last_op) == (one, other, other, user)
+    assert (region.first_block, block.next_block, list(region.blocks)) == (block, region.last_block, [*region.blocks])
+    assert (one.results[0].owner, block.args[0].owner, block.args[0].type) == (one, block, f32)
+    assert type(user.operands[1:]) is type(one.results[:1]) is SSAValues
+    assert [(use.operation, use.index) for use in other.results[0].uses] == [(user, 2)]
+    user.operands = [other.results[0]]
+    assert list(user.operands) == [other.results[0]] and one.results[0].first_use is None
+    with pytest.raises(ValueError, match="Invalid"):
+        other.results[0].name_hint = "no name"
+    other.results[0].name_hint = "name_1"
+    assert other.results[0].name_hint == "name"
+
+
+def test_operations_are_walked_while_they_are_erased() -> None:
+    definitions.read_fields_directly()
+    module = ModuleOp([AnyOp(), AnyOp(), AnyOp()])
+    seen = 0
+    for op in module.body.block.ops:
+        op.detach()
+        op.erase()
+        seen += 1
+    assert seen == 3 and not module.body.block.ops
+
+
+def test_values_and_operations_are_equal_to_themselves_only() -> None:
+    definitions.read_fields_directly()
+    one, other = AnyOp(result_types=[f32]), AnyOp(result_types=[f32])
+    for a, b in ((one, other), (one.results[0], other.results[0]), (Block(), Block()), (Region(), Region())):
+        assert a == a and a != b and len({a, b, a}) == 2
+
+
+def test_no_operation_is_put_inside_of_itself() -> None:
+    definitions.read_fields_directly()
+    inner = Block()
+    outer = AnyOp(regions=[Region([Block([AnyOp(regions=[Region([inner])])])])])
+    with pytest.raises(ValueError, match="contained"):
+        inner.add_op(outer)
+    op = AnyOp()
+    inner.add_op(op)
+    with pytest.raises(ValueError, match="already attached"):
+        inner.add_op(op)
+    assert outer.is_ancestor(op) and not op.is_ancestor(outer)
+
+
+def test_types_keep_their_shapes() -> None:
+    definitions.read_fields_directly()
+    type_, same = TensorType(f32, [2, 3]), TensorType(f32, [2, 3])
+    assert type_.get_shape() is type_.get_shape() == (2, 3)
+    assert type_ == same and hash(type_) == hash(same) and str(type_) == "tensor<2x3xf32>"
