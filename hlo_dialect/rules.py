@@ -105,7 +105,8 @@ class Rules(Generic[Rule]):
 
     def __bool__(self) -> bool:
         """Whether there are any rules."""
-        self._load()
+        if not self._complete:
+            self._load()
         return bool(self._rules)
 
     def missing(self, op_types: Iterable[OpType]) -> list[OpType]:

@@ -36,6 +36,25 @@ MAY_WRAP = arith.IntegerOverflowAttr("none")
 _LIMIT = 4096
 
 
+class AttributeNumbers:
+    """
+    Numbers of attributes, the same for equal ones, for keys of many of them: the hash of an attribute takes a call for
+    each of its parts, and few attributes are many objects.
+    """
+
+    def __init__(self) -> None:
+        self._objects: dict[int, tuple[Attribute, int]] = {}
+        """By identity; it keeps the objects, so that this is theirs."""
+        self._values: dict[Attribute, int] = {}
+
+    def __call__(self, attribute: Attribute) -> int:
+        known = self._objects.get(id(attribute))
+        if known is None:
+            number = self._values.setdefault(attribute, len(self._values))
+            known = self._objects[id(attribute)] = (attribute, number)
+        return known[1]
+
+
 def known_attribute(cls: type[AttributeT], **parameters: Attribute) -> AttributeT:
     """An attribute of parameters that are right by the types of their classes, for which xDSL does not look then."""
     attribute = object.__new__(cls)

@@ -9,12 +9,12 @@ Named operands, results and regions (`op.lhs`) are read from where xDSL keeps th
 all operands and a method for each kind of definition, seven calls in all; passes ask for a name as often as they make
 operations. The values are the same.
 
-An attribute that is made is verified with fewer calls, and its class is looked at once.
+An attribute that is made is verified with fewer calls, and its class is looked at once. A type of tensors or buffers
+keeps its shape, which passes ask for at each use, once it has made it of its attributes.
 
-A type of tensors or buffers keeps its shape, which passes ask for at each use, once it has made it of its attributes.
-
-Fields that are properties (`value.type`, `op.next_op`) are read in C, and the operations of a block and the blocks of a
-region by generators, which take half the time of iterators in Python.
+Fields that are properties (`value.type`, `op.next_op`, a parser's token) are read in C, views are made in one call, and
+the operations of a block and the blocks of a region come from generators, which take half the time of iterators in
+Python.
 
 xDSL's values, operations, blocks and regions are equal to themselves only, and their hash is their address; methods
 that say so cost more than the search in a dictionary that asks. Python's own do the same.
@@ -45,7 +45,9 @@ from xdsl.irdl.operations import (
     VariadicAttrAccessor,
     VarIRConstruct,
 )
+from xdsl.parser.generic_parser import GenericParser
 from xdsl.transforms.common_subexpression_elimination import OperationInfo
+from xdsl.utils.lexer import Span, Token
 
 _read = FormatProgram.from_str
 
@@ -154,8 +156,10 @@ _FIELDS: Mapping[type, Mapping[str, str]] = {
     },
     Region: {"first_block": "_first_block", "last_block": "_last_block"},
     Use: {"operation": "_operation", "index": "_index"},
+    GenericParser: {"_current_token": "_parser_state.current_token", "lexer": "_parser_state.lexer"},
+    Token: {"text": "span.text"},
 }
-"""Properties that return a field, with the name of that."""
+"""Properties that return a field, or one of a field, with the name of that."""
 
 _VIEWS: Sequence[tuple[Any, str, Any]] = (
     (Operation, "operands", OpOperands),
@@ -243,6 +247,11 @@ def _shape_of(made: Callable[[Any], tuple[int, ...]]) -> Callable[[Any], tuple[i
     return shape
 
 
+def _text(self: Span[Any]) -> str:
+    content = self.input.content[self.start : self.end]
+    return content if type(content) is str else content.decode("utf-8")
+
+
 _good: set[type] = set()
 """Classes of attributes that are data or have parameters, as they should be."""
 
@@ -280,6 +289,7 @@ def read_fields_directly() -> None:
             _read_by(cls, name, attrgetter(field))
     for cls, name, view in _VIEWS:
         _read_by(cls, name, view)
+    _read_by(Span, "text", _text)
     for cls in _IDENTICAL:
         cls.__hash__, cls.__eq__ = object.__hash__, object.__eq__
     _attribute.__post_init__, _parametrized._verify = _after_init, _verify_parameters

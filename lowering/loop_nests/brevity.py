@@ -210,8 +210,9 @@ _WIDTHS = (1, 8, 16, 32, 64)
 
 def _is_plain(op: Operation) -> bool:
     flags = op.properties.get("fastmath")
-    reorders = type(flags) is arith.FastMathFlagsAttr and bool(flags.data)
-    return not reorders and _are_common(value.type for value in (*operands_of(op), *op.results))
+    if type(flags) is arith.FastMathFlagsAttr and flags.data:
+        return False
+    return _are_common([value.type for value in (*operands_of(op), *op.results)])
 
 
 def _are_common(types: Iterable[Attribute]) -> bool:

@@ -18,7 +18,7 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-from ...dialects.support.attributes import MAY_WRAP, integer_attr
+from ...dialects.support.attributes import MAY_WRAP, AttributeNumbers, integer_attr
 from ...dialects.support.buffers import INDEX
 from ...dialects.support.classes import one_of
 from ...dialects.support.creation import append, create_op, new_block
@@ -143,6 +143,7 @@ class FusedBody:
         self._elements: dict[tuple[SSAValue, int], SSAValue] = {}
         self._inlined: dict[tuple[GenericOp, int], list[SSAValue]] = {}
         self._known: dict[Any, SSAValue] = {}
+        self._number = AttributeNumbers()
 
     # -- elements ----------------------------------------------------------------------------------
 
@@ -294,7 +295,7 @@ class FusedBody:
         origin: Operation | None = None,
     ) -> SSAValue:
         """The result of an operation, emitted unless an equal one exists: bodies hold only pure operations."""
-        key = (cls, *operands, *properties.values(), *types)
+        key = (cls, *operands, *map(self._number, properties.values()), *map(self._number, types))
         found = self._known.get(key)
         if found is None:
             op = create_op(cls, operands=operands, result_types=types, properties=dict(properties))

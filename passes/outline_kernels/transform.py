@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...dialects.support.attributes import call_op, function_op, return_op
+from ...dialects.support.attributes import AttributeNumbers, call_op, function_op, return_op
 from ...dialects.support.editing import erase_op, insert_before, operands_of
 from ...dialects.support.kernel import PROGRAM, Kernel
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
@@ -25,8 +25,12 @@ from .description import describe_program, function_of
 _PREFIXES = {"loop": "loop_fusion", "reduce": "reduce_fusion", "row": "row_fusion"}
 
 
-def structure(region: Region) -> Hashable:
-    """A key that is equal for regions that compute the same: operations, attributes, types and data flow."""
+def structure(region: Region, number: Callable[[Attribute], int]) -> Hashable:
+    """
+    A key that is equal for regions that compute the same: operations, attributes, types and data flow.
+
+    `number`: that of an attribute (`AttributeNumbers`), the same for all regions that are compared.
+    """
     numbers: dict[SSAValue, int] = {}
 
     def describe(inner: Region) -> Hashable:
@@ -36,14 +40,15 @@ def structure(region: Region) -> Hashable:
                 numbers[argument] = len(numbers)
             ops: list[Hashable] = []
             for op in block.ops:
-                operands = tuple(numbers[operand] for operand in operands_of(op))
-                types = tuple(result.type for result in op.results)
+                operands = tuple([numbers[operand] for operand in operands_of(op)])
+                types = tuple([number(result.type) for result in op.results])
                 nested = tuple(describe(r) for r in op.regions)
                 for result in op.results:
                     numbers[result] = len(numbers)
-                attributes = (*sorted(op.properties.items()), *sorted(op.attributes.items()))
-                ops.append((op.name, operands, types, attributes, nested))
-            blocks.append((tuple(argument.type for argument in block.args), tuple(ops)))
+                properties = tuple([(name, number(op.properties[name])) for name in sorted(op.properties)])
+                attributes = tuple([(name, number(op.attributes[name])) for name in sorted(op.attributes)])
+                ops.append((op.name, operands, types, properties, attributes, nested))
+            blocks.append((tuple([number(argument.type) for argument in block.args]), tuple(ops)))
         return tuple(blocks)
 
     return describe(region)
@@ -66,10 +71,11 @@ class OutlineKernelsPass(HloPass):
         taken = {op.sym_name.data for op in module.body.block.ops if isinstance(op, func.FuncOp)}
         counts: Counter[str] = Counter()
         known: dict[Hashable, list[str]] = {}
+        number = AttributeNumbers()
         for op in operations_in(module):
             if type(op) is not FusionOp:
                 continue
-            key = (op.kind, op.row_dims, structure(op.body))
+            key = (op.kind, op.row_dims, structure(op.body, number))
             # One search: the key is as long as the body.
             found = known.setdefault(key, [])
             if not found:

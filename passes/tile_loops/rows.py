@@ -196,9 +196,9 @@ def _spread(rows: Rows, start: BlockArgument, dim: int) -> None:
 
 def _has_place(value: SSAValue, body: Block) -> bool:
     """Whether the value is computed in the body, by more than an index or a number: such may be read along any."""
-    if isinstance(value, BlockArgument):
-        return value.block is body
     owner = value.owner
+    if type(value) is BlockArgument:
+        return owner is body
     return owner.parent is body and not is_repeated(owner)
 
 
