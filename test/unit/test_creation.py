@@ -9,6 +9,8 @@ from xdsl.dialects import arith, cf, llvm, memref, scf
 from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, MemRefType, StringAttr, f32, i1, i32
 from xdsl.ir import Attribute, Block, Operation, Region
 
+from xhlo.dialects.support.attributes import AttributeNumbers
+from xhlo.dialects.support.buffers import memref_type
 from xhlo.dialects.support.creation import append, append_new, create_op
 
 BUFFER = MemRefType(f32, [4])
@@ -66,3 +68,16 @@ def test_appending_links_operations_and_uses() -> None:
     second.detach()
     second.erase()
     assert block.last_op is first.op and first.first_use is None
+
+
+def test_equal_attributes_have_one_number() -> None:
+    number = AttributeNumbers()
+    one, same, other = StringAttr("one"), StringAttr("one"), StringAttr("other")
+    assert number(one) == number(same) == number(one) != number(other)
+
+
+def test_known_attributes_are_those_of_xdsl() -> None:
+    made = memref_type((2, 3), f32)
+    assert made == MemRefType(f32, [2, 3]) and hash(made) == hash(MemRefType(f32, [2, 3]))
+    assert str(made) == "memref<2x3xf32>"
+    assert made.parameters == MemRefType(f32, [2, 3]).parameters

@@ -291,6 +291,7 @@ def test_decisions_are_about_operations() -> None:
     block = next(iter(module.body.block.ops)).body.block
     first, transpose, second, tanh, _ = block.ops
     apart, moved, product = plan_block(block, "default").decisions
+    assert plan_block(block, "default", remarks=False).decisions == ()
     assert (apart.verdict, apart.node, apart.user) == (Verdict.APART, first, transpose)
     assert (moved.verdict, moved.node, moved.user) == (Verdict.APART, transpose, second)
     assert moved.reason == "would be recomputed 96x"
