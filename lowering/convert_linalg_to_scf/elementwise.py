@@ -17,6 +17,7 @@ from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
+from ..loop_nests.whole_vectors import is_long, loop_over_elements, may_repeat
 from .loop_order import MOST_UNROLLED, canonical, gathers_rows, unrolled_loops
 from .meanwhile import TILE as MEANWHILE
 from .meanwhile import Meanwhile
@@ -190,12 +191,30 @@ def _emit_unrolled(emitter: NestEmitter, free: list[int], bounds: Bounds) -> Non
     short = unrolled_loops(emitter.nest, free)
     if short and _emit_woven(emitter, free, short, bounds):
         return
+    if free and not short and not emitter.roots and is_long(emitter.nest):
+        _emit_long(emitter, free, bounds)
+        return
     with emitter.loops([loop for loop in free if loop not in short], bounds):
         for place in itertools.product(*(range(emitter.nest.sizes[loop]) for loop in short)):
             with emitter.scope():
                 for loop, index in zip(short, place, strict=True):
                     emitter.bind(loop, index)
                 store_element(emitter)
+
+
+def _emit_long(emitter: NestEmitter, free: list[int], bounds: Bounds) -> None:
+    """Emit the loops around a long body, the innermost one over whole vectors where it can be."""
+    *outer, inner = free
+    total = emitter.nest.sizes[inner]
+    shortest = 0 if inner in bounds or not may_repeat(emitter.nest) else total
+    lower, upper = bounds.get(inner, (0, total))
+    with (
+        emitter.loops(outer, bounds, innermost=False),
+        loop_over_elements(emitter.builder, lower, upper, total, shortest) as index,
+        emitter.scope(),
+    ):
+        emitter.bind(inner, index)
+        store_element(emitter)
 
 
 def _emit_plain(emitter: NestEmitter, bounds: Bounds) -> bool:

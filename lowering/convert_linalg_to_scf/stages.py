@@ -18,14 +18,12 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from ...dialects.support.buffers import memref_type
 from ..loop_nests.cost import weight_of
 from ..loop_nests.emission import NestEmitter
-from ..loop_nests.loop_builder import PARALLEL, Index
+from ..loop_nests.loop_builder import Index
 from ..loop_nests.nest import Nest
+from ..loop_nests.whole_vectors import LONG, loop_over_elements, may_repeat
 
 TILE = 512
 """Elements that take each stage together."""
-
-LONG = 60
-"""Operations from which a body is divided, as counted in dialects/cost.py."""
 
 STAGE = 40
 """Operations of a stage."""
@@ -109,12 +107,14 @@ def emit_stages(emitter: NestEmitter, stages: Stages, inner: int, lower: Index, 
     builder, nest = emitter.builder, emitter.nest
     kept = dict.fromkeys(value for left in stages.left for value in left)
     buffers = {value: builder.alloca(memref_type((TILE,), value.type)) for value in kept}
+    total = nest.sizes[inner]
+    shortest = (total % TILE or TILE) if may_repeat(nest) else 0
     with builder.loop(lower, upper, step=TILE) as start:
         # All tasks are whole tiles if the loop is: see `_granularity`.
-        count = TILE if nest.sizes[inner] % TILE == 0 else builder.min(upper - start, TILE)
+        count = TILE if total % TILE == 0 else builder.min(upper - start, TILE)
         for ops, left in zip(stages.ops, stages.left, strict=True):
             is_last = ops is stages.ops[-1]
-            with builder.loop(0, count, attributes=PARALLEL) as lane, emitter.scope():
+            with loop_over_elements(builder, 0, count, total, shortest) as lane, emitter.scope():
                 emitter.bind(inner, start + lane)
                 values = emit_stage(emitter, ops, buffers, lane, is_last)
                 for value in left:
