@@ -11,18 +11,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects import func
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import memref_type
-from ...dialects.support.kernel import Kernel
 from ...dialects.support.scalar import Scalar
 from ..loop_nests.cost import body_cost, task_count, task_size
 from ..loop_nests.emission import Bounds, NestEmitter
-from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder
+from ..loop_nests.loop_builder import PARALLEL, SCALAR, Index, LoopBuilder
 from ..loop_nests.nest import Nest
+from ..loop_nests.whole_vectors import may_repeat
 from .lanes import Lanes
 
 TILE = 64
@@ -59,24 +58,14 @@ def emit_iterated(builder: LoopBuilder, nest: Nest, lanes: Lanes) -> None:
             with builder.loop(first, end, step=tile) as start, emitter.scope():
                 begin: Index = start
                 width: Index = tile
-                if count % tile and _writes_over_arguments(nest):
-                    # An element that two tiles compute would begin at its own result.
+                if count % tile and not may_repeat(nest):
+                    # An element that two tiles compute would begin at its own result: the last tile repeats its last
+                    # element, so that its loops are over as many as those of the others.
                     width = builder.min(end - start, tile)
                 elif count % tile:
                     # The last tile overlaps the one before it, so that all are whole.
                     begin = builder.min(start, end - tile)
                 _Tile(builder, emitter, lanes, inner, begin, tile, width).emit()
-
-
-def _writes_over_arguments(nest: Nest) -> bool:
-    """Whether results of the nest's kernel are written over arguments."""
-    function = nest.op.parent_op()
-    while function is not None and not isinstance(function, func.FuncOp):
-        function = function.parent_op()
-    if function is None:
-        return True
-    kernel = Kernel(function)
-    return bool(kernel.shared or kernel.tied)
 
 
 class _Tile:
@@ -110,6 +99,8 @@ class _Tile:
     def emit(self) -> None:
         values = self._shared_values()
         self._fill(values)
+        if not isinstance(self.width, int):
+            self._repeat_last(self.width)
         results = self._iterate(values)
         values.update(zip((self.loop.results[i] for i in self.shared), results, strict=True))
         self._write(values)
@@ -156,6 +147,14 @@ class _Tile:
             for value, buffer in self.captured.items():
                 self.builder.store(values[value], buffer, [self._lane])
 
+    def _repeat_last(self, width: Index) -> None:
+        """Fill the rest of the tile with its last element: the rest stops when that does."""
+        buffers = [*self.state.values(), *self.captured.values()]
+        last = [self.builder.load(buffer, [width - 1]) for buffer in buffers]
+        with self.builder.loop(width, self.size, attributes=SCALAR) as lane:
+            for buffer, value in zip(buffers, last, strict=True):
+                self.builder.store(value, buffer, [lane])
+
     def _iterate(self, values: dict[SSAValue, SSAValue]) -> Sequence[SSAValue]:
         """The loop over iterations; returns the shared results."""
         builder, lanes = self.builder, self.lanes
@@ -176,7 +175,7 @@ class _Tile:
             # After the condition its values are those of another region.
             self._copy(lanes.part(self.before, lane=False), values)
             self._copy(lanes.part(self.after, lane=False), values)
-            with builder.loop(0, self.width, carry=[false] * ends_early, attributes=PARALLEL) as (lane, flags):
+            with builder.loop(0, self.size, carry=[false] * ends_early, attributes=PARALLEL) as (lane, flags):
                 changes = self._lane_step(lane, dict(values))
                 builder.yield_(*([builder.on(flags[0]) | changes] if ends_early else ()))
             returned = cast(Operation, self.after.last_op).operands

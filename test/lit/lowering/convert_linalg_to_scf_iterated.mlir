@@ -93,3 +93,33 @@ func.func private @counter(%a: memref<64xf32>, %o: memref<64xf32>) attributes {h
   }
   func.return
 }
+
+// The result is written over the argument, so that no element may be computed by two tiles: the last one repeats its
+// last element, and all loops over iterations are over 64.
+// CHECK-LABEL: func.func private @in_place
+// CHECK-DAG:     %[[TILE:.*]] = arith.constant 64 : index
+// CHECK-DAG:     %[[ONE:.*]] = arith.constant 1 : index
+// CHECK:         %[[WIDTH:.*]] = arith.minsi %{{.*}}, %[[TILE]] : index
+// CHECK:         %[[AT:.*]] = arith.subi %[[WIDTH]], %[[ONE]] : index
+// CHECK-NEXT:    %[[LAST:.*]] = memref.load %[[STATE:.*]][%[[AT]]]
+// CHECK-NEXT:    scf.for %[[L:.*]] = %[[WIDTH]] to %[[TILE]] step %[[ONE]] {
+// CHECK-NEXT:      memref.store %[[LAST]], %[[STATE]][%[[L]]]
+// CHECK-NEXT:    }
+// CHECK:         scf.while
+// CHECK:           scf.for %{{.*}} = %{{.*}} to %[[TILE]] step %[[ONE]] iter_args
+func.func private @in_place(%a: memref<100xf32>, %o: memref<100xf32>) attributes {hlo.kernel = "loop", xhlo.shared_buffers = array<i64: 0, 1>} {
+  linalg.generic {indexing_maps = [#i, #i], iterator_types = ["parallel"]} ins(%a : memref<100xf32>) outs(%o : memref<100xf32>) {
+  ^bb(%x: f32, %z: f32):
+    %r = scf.while (%v = %x) : (f32) -> f32 {
+      %n = arith.constant 9.0 : f32
+      %c = arith.cmpf olt, %v, %n : f32
+      scf.condition(%c) %v : f32
+    } do {
+    ^bb1(%v: f32):
+      %w = arith.addf %v, %v : f32
+      scf.yield %w : f32
+    }
+    linalg.yield %r : f32
+  }
+  func.return
+}
