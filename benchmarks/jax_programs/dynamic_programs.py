@@ -145,3 +145,46 @@ def optimal_transport(x: Array, y: Array) -> Array:
     begin = jnp.zeros(128), jnp.zeros(160), jnp.array(0), jnp.array(jnp.inf)
     f, g, _, _ = lax.while_loop(lambda state: (state[2] < 50) & (state[3] > 1e-4), step, begin)
     return jnp.sum(jnp.exp((f[:, None] + g[None] - cost) / 0.1 + a + b) * cost)
+
+
+@program(lambda d: (d.uniform(0, 1, 60),))
+def optimal_search_tree(weights: Array) -> Array:
+    """The least cost of a binary search tree of 60 keys: intervals of one length at a time, with gathers of pairs."""
+    n = weights.shape[0]
+    sums = jnp.concatenate([jnp.zeros(1), jnp.cumsum(weights)])
+    first, roots = jnp.arange(1, n + 1), jnp.arange(1, n + 1)[None]
+
+    def of_length(length: Array, costs: Array) -> Array:
+        last = jnp.minimum(first + length, n)
+        both = costs[first[:, None], roots - 1] + costs[jnp.minimum(roots + 1, n + 1), last[:, None]]
+        inside = (roots >= first[:, None]) & (roots <= last[:, None])
+        least = jnp.where(inside, both, jnp.inf).min(1) + sums[last] - sums[first - 1]
+        fits = first + length <= n
+        return costs.at[jnp.where(fits, first, 0), jnp.where(fits, last, n + 1)].set(jnp.where(fits, least, 0))
+
+    begin = jnp.zeros((n + 2, n + 2)).at[first, first].set(weights)
+    return lax.fori_loop(1, n, of_length, begin)[1, n]
+
+
+@program(lambda d: (d.integers(0, 4, 2, 60), d.uniform(-1, 0, 8, 8, 8), d.uniform(-1, 0, 8, 4)))
+def parse_of_grammar(words: Array, rules: Array, letters: Array) -> Array:
+    """The best parses of two words by a grammar of eight symbols (Cocke, Younger and Kasami)."""
+    n = words.shape[1]
+    places = jnp.arange(n)
+
+    def of_word(word: Array) -> Array:
+        def of_length(length: Array, table: Array) -> Array:
+            def cell(first: Array) -> Array:
+                rest = table[jnp.minimum(first + places + 1, n - 1), jnp.maximum(length - places - 1, 0)]
+                pairs = table[first][:, :, None] + rest[:, None]
+                best = jnp.where((places < length)[:, None, None], pairs, -1e9).max(0)
+                return (rules + best).max((1, 2))
+
+            fits = (places + length < n)[:, None]
+            found = jnp.where(fits, jax.vmap(cell)(places), -1e9)
+            return lax.dynamic_update_slice(table, found[:, None], (0, length, 0))
+
+        begin = jnp.full((n, n, 8), -1e9).at[:, 0].set(letters[:, word].T)
+        return lax.fori_loop(1, n, of_length, begin)[0, n - 1].max()
+
+    return jax.vmap(of_word)(words)

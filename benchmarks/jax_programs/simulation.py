@@ -248,6 +248,28 @@ def lattice_boltzmann(f: Array) -> Array:
     return lax.fori_loop(0, 10, step, f)
 
 
+@program(lambda d: (d.uniform(0, 6.28, 5000), d.uniform(0, 0.9, 5000), d.uniform(0, 3, 5000)))
+def orbits(mean: Array, eccentricity: Array, inclination: Array) -> tuple[Array, Array, Array]:
+    """The places of 5,000 bodies: six steps of Halley's method for Kepler's equation, then the true anomaly."""
+
+    def step(_: Array, x: Array) -> Array:
+        sine, cosine = jnp.sin(x), jnp.cos(x)
+        error, slope = x - eccentricity * sine - mean, 1 - eccentricity * cosine
+        return x - error / (slope - 0.5 * error * eccentricity * sine / slope)
+
+    x = lax.fori_loop(0, 6, step, mean + eccentricity * jnp.sin(mean))
+    across, along = jnp.sqrt(1 + eccentricity) * jnp.sin(x / 2), jnp.sqrt(1 - eccentricity) * jnp.cos(x / 2)
+    angle, radius = 2 * jnp.arctan2(across, along), 1 - eccentricity * jnp.cos(x)
+    height = radius * jnp.sin(angle)
+    return radius * jnp.cos(angle), height * jnp.cos(inclination), height * jnp.sin(inclination)
+
+
+@program(lambda d: (d.uniform(0, 5, 2000), d.uniform(0, 1, 2000)))
+def hypergeometric_series(a: Array, x: Array) -> Array:
+    """Kummer's function at 2,000 places, each summed until its terms no longer count."""
+    return jax.vmap(lambda a, x: jax.scipy.special.hyp1f1(a + 0.5, a + 1, x))(a, x)
+
+
 @program(lambda d: (d.normal(1 << 17), d.normal(1 << 17)), x64=True)
 def simpson_f64(a: Array, b: Array) -> Array:
     """Elementary functions of f64 over many intervals."""
