@@ -57,10 +57,12 @@ func.func private @interleaved(%x: memref<96x2xi32>, %c: memref<2xi32>, %o: memr
 // Where that would be too long a body, the rows are the inner loop, for each of their elements.
 // CHECK-LABEL: func.func private @first_column_first
 // CHECK:         scf.for %[[J:.*]] =
-// CHECK:           scf.for %[[I:.*]] =
-// CHECK-COUNT-35:    math.exp
-// CHECK:             memref.store %{{.*}}, %o[%[[I]], %[[J]]]
-// CHECK-NEXT:      } {xhlo.parallel}
+// CHECK:           scf.for %[[BLOCK:.*]] =
+// CHECK-NEXT:        scf.for %[[I:.*]] =
+// CHECK-NEXT:          %[[ROW:.*]] = arith.addi %[[BLOCK]], %[[I]]
+// CHECK-COUNT-35:      math.exp
+// CHECK:               memref.store %{{.*}}, %o[%[[ROW]], %[[J]]]
+// CHECK-NEXT:        } {xhlo.parallel}
 func.func private @first_column_first(%x: memref<96x2xf32>, %c: memref<2xf32>, %o: memref<96x2xf32>) attributes {hlo.kernel = "loop"} {
   linalg.generic {indexing_maps = [#ij, #j, #ij], iterator_types = ["parallel", "parallel"]} ins(%x, %c : memref<96x2xf32>, memref<2xf32>) outs(%o : memref<96x2xf32>) {
   ^bb(%0: f32, %b: f32, %z: f32):
