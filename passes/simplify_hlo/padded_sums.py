@@ -97,6 +97,8 @@ def _places(pads: list[PadOp]) -> tuple[int, dict[PadOp, Range]] | None:
         dims |= {dim for dim in range(len(shape)) if pad.low[dim] or pad.high[dim]}
         if len(dims) != 1 or any(pad.interior) or not is_splat_of(pad.padding_value, zero):
             return None
+        if not is_static(shape_of(pad.operand)):
+            return None
         [dim] = dims
         start, end = pad.low[dim], shape[dim] - pad.high[dim]
         if not 0 <= start < end <= shape[dim]:
