@@ -127,12 +127,14 @@ class KernelBufferizer:
         """The buffer of the tensor that `insert` updates, shared by a chain of inserts into one tensor."""
         root = insert
         chain: list[SSAValue] = [insert.result]
-        while isinstance(root.dest.owner, tensor.InsertSliceOp) and root.dest.has_one_use():
+        # All of a chain are in `buffers` from its first one on: longer chains would take quadratic time.
+        while root.result not in self.buffers:
+            if not isinstance(root.dest.owner, tensor.InsertSliceOp) or not root.dest.has_one_use():
+                break
             root = root.dest.owner
             chain.append(root.result)
-        for value in chain:
-            if value in self.buffers:
-                return self.buffers[value]
+        else:
+            return self.buffers[root.result]
         last = insert
         while isinstance(user := last.result.get_user_of_unique_use(), tensor.InsertSliceOp):
             if user.dest is not last.result:
