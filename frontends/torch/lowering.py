@@ -59,10 +59,19 @@ def is_check(node: Any) -> bool:
 
 
 def is_constant(node: Any) -> bool:
-    """Whether a node makes a tensor from numbers alone, such as a window or frequencies, the same in every call."""
-    if not isinstance(node.target, torch._ops.OpOverload) or node.all_input_nodes:
+    """
+    Whether a node makes a tensor from numbers alone, such as a window or frequencies, the same in every call.
+
+    Operations of others may read what they like.
+    """
+    if not is_torchs_own(node.target) or node.all_input_nodes:
         return False
     return is_plain(node.meta.get("val")) and torch.Tag.nondeterministic_seeded not in node.target.tags
+
+
+def is_torchs_own(target: Any) -> bool:
+    """Whether a function is an operation that torch defines, and whose tags say all that it does."""
+    return isinstance(target, torch._ops.OpOverload) and target.namespace in ("aten", "prims")
 
 
 def is_plain(fake: Any) -> bool:

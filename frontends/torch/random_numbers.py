@@ -14,6 +14,7 @@ from typing import Any
 
 from ..builder.builder import listed
 from .api import torch
+from .lowering import is_torchs_own
 from .registry import rules
 
 _DRAWS = frozenset(
@@ -87,11 +88,15 @@ def _replace(graph: Any, node: Any, value: Callable[[int, Any], Any]) -> None:
 
 
 def _draws_itself(node: Any) -> bool:
-    """Whether torch runs a node that takes numbers from the generator, as many as its operands' elements say."""
+    """
+    Whether torch runs a node that takes numbers from the generator, as many as its operands' elements say.
+
+    Operations of others may take some, too.
+    """
     target = node.target
     if not isinstance(target, torch._ops.OpOverload) or str(target) in rules():
         return False
-    return torch.Tag.nondeterministic_seeded in target.tags
+    return not is_torchs_own(target) or torch.Tag.nondeterministic_seeded in target.tags
 
 
 class Followed:

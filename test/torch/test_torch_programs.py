@@ -158,3 +158,24 @@ def test_draws_after_those_of_operations_that_torch_runs() -> None:
         (gradient,) = torch.autograd.grad(sum(one.sum() for one in results[2:5]), x)
         found.append([*results, gradient, torch.rand(2)])
     torch.testing.assert_close(found[1], found[0])
+
+
+def test_operations_of_others_run_in_each_call() -> None:
+    """One without arguments is no constant, and may take random numbers, before those that later operations draw."""
+
+    @torch.library.custom_op("xhlo_test::noise", mutates_args=())
+    def noise(count: int) -> torch.Tensor:
+        return torch.rand(count)
+
+    noise.register_fake(lambda count: torch.empty(count))
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return torch.rand(2), x + noise(3), torch.rand(2)
+
+    found: list[Any] = []
+    for run in (function, torch.compile(function, backend=xhlo)):
+        torch.manual_seed(0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FallbackWarning)
+            found.append([run(torch.zeros(3)) for _ in range(2)])
+    torch.testing.assert_close(found[1], found[0])
