@@ -3,7 +3,7 @@ Moving the elements of Fourier transforms between arrays and planes.
 
 An array holds complex numbers as pairs. Element j of line l is at `at + j step + l apart`, counted in pairs (in
 numbers, if the array is real). Where fewer lines are left than a vector has lanes, the last line is in several lanes,
-which are computed, and written, alike.
+which are computed, and written, alike. Loops over single elements stay scalar: in the planes these are apart.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from xdsl.ir import SSAValue
 from ...dialects.support.buffers import i64_array
 from ...dialects.support.creation import create_op
 from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import LoopBuilder
+from ..loop_nests.loop_builder import SCALAR, LoopBuilder
 from .fourier_passes import Number, Planes, Vec, Vectors
 
 
@@ -145,7 +145,7 @@ class Moving:
         vectors, builder = self.vectors, self.vectors.builder
         with builder.loop(0, vectors.lanes) as lane:
             start = self.lines.place(builder, lane)
-            with builder.loop(first, self.n) as j:
+            with builder.loop(first, self.n, attributes=SCALAR) as j:
                 at = (j * self.lines.step + start) * 2
                 for part in (0, 1):
                     self._put_element(vectors.element_at(self.lines.array, at + part), part, j, lane)
@@ -155,7 +155,7 @@ class Moving:
         self._scale(scale, first)
         with builder.loop(0, self.lines.count) as lane:
             start = self.lines.place(builder, lane)
-            with builder.loop(first, self.n) as j:
+            with builder.loop(first, self.n, attributes=SCALAR) as j:
                 at = (j * self.lines.step + start) * 2
                 for part in (0, 1):
                     self._write_element(self._element(part, j, lane), at + part)
@@ -173,7 +173,7 @@ class Moving:
                 vectors.put(Number(column, zero), planes, j + number)
         with builder.loop(0, lanes) as lane:
             start = self.lines.place(builder, lane)
-            with builder.loop(whole, self.n) as j:
+            with builder.loop(whole, self.n, attributes=SCALAR) as j:
                 self._put_element(vectors.element_at(self.lines.array, j + start), 0, j, lane)
         with builder.loop(whole, self.n) as j:
             vectors.store(zero, planes.buffer, planes.at + j * lanes + planes.apart)
@@ -191,7 +191,7 @@ class Moving:
         self._scale(scale, whole)
         with builder.loop(0, self.lines.count) as lane:
             start = self.lines.place(builder, lane)
-            with builder.loop(whole, self.n) as j:
+            with builder.loop(whole, self.n, attributes=SCALAR) as j:
                 self._write_element(self._element(0, j, lane), j + start)
 
     def _scale(self, scale: Vec, first: Index) -> None:

@@ -26,7 +26,7 @@ from ...dialects.support.scalar import width_of
 from ..convert_contractions_to_vector.shared_function import call_known, writes
 from ..device.cpu import CPU
 from ..loop_nests.emission import Bounds, NestEmitter
-from ..loop_nests.loop_builder import Index, IndexValue, LoopBuilder, buffer_of
+from ..loop_nests.loop_builder import SCALAR, Index, IndexValue, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 
 if TYPE_CHECKING:
@@ -174,9 +174,9 @@ class _Copy:
         return vectors.load(self.builder.strided_view(self.source.buffer, place, (lanes,), (1,)), [0], lanes)
 
     def by_elements(self) -> None:
-        """Copy what is smaller than a block."""
+        """Copy what is smaller than a block: few elements, which are apart in the source."""
         builder, unit = self.builder, self.block.unit
-        with builder.loop(0, self.columns) as column, builder.loop(0, self.rows) as row:
+        with builder.loop(0, self.columns) as column, builder.loop(0, self.rows, attributes=SCALAR) as row:
             place = self.source.at + row * self.source.step + column * unit
             to = self.target.at + column * self.target.step + row * unit
             for at in range(unit):
