@@ -55,9 +55,6 @@ KERNEL = ["noinline", "nounwind"]
 END = 1 << 40
 """Sizes are smaller."""
 
-POSITIVE = DictionaryAttr({"llvm.range": DenseArrayBase.from_list(I64, [1, END])})
-"""The attributes of the parameter of a size."""
-
 Role = Literal["bound", "room", "share", "stride"]
 """The use of a size; "share" is the part of a loop that one task runs."""
 
@@ -157,6 +154,8 @@ class _Sizes:
     function: llvm.FuncOp
     _arguments: list[int] = field(default_factory=list[int])
     """The numbers that calls pass on."""
+    _marks: list[DictionaryAttr] = field(default_factory=list[DictionaryAttr])
+    """The attributes of their parameters."""
     _made: dict[tuple[int, Role, int], SSAValue] = field(default_factory=dict[tuple[int, Role, int], SSAValue])
     """The values of sizes, by number, use, and known factor."""
     _varying: set[SSAValue] = field(default_factory=set[SSAValue])
@@ -175,7 +174,7 @@ class _Sizes:
         inputs = types.inputs.data
         function.properties["function_type"] = llvm.LLVMFunctionType([*inputs, *[I64] * count], types.output)
         marks = [DictionaryAttr({})] * len(inputs) if function.arg_attrs is None else function.arg_attrs.data
-        function.properties["arg_attrs"] = ArrayAttr([*marks, *[POSITIVE] * count])
+        function.properties["arg_attrs"] = ArrayAttr([*marks, *self._marks])
         for call in calls:
             made = [_constant(size) for size in self._arguments]
             for each in made:
@@ -216,12 +215,13 @@ class _Sizes:
         for index, operand in enumerate(operands_of(op)):
             value = _number(operand)
             if value is not None and least <= value < END and not (short and value % MULTIPLE):
-                set_operand(op, index, self._size(value, role, MULTIPLE if short else 1))
+                set_operand(op, index, self._size(value, role, MULTIPLE if short else 1, least))
 
-    def _size(self, value: int, role: Role, factor: int) -> SSAValue:
-        """A size as a value of the function: an argument, times a factor."""
+    def _size(self, value: int, role: Role, factor: int, least: int) -> SSAValue:
+        """A size, which is not less than `least`, as a value of the function: an argument, times a factor."""
         if (value, role, factor) not in self._made:
             self._arguments.append(value // factor)
+            self._marks.append(_range(-(-least // factor)))
             entry = cast(Block, self.function.body.first_block)
             size = entry.insert_arg(I64, len(entry.args))
             if factor > 1:
@@ -254,6 +254,11 @@ def _number(value: SSAValue) -> int | None:
         return None
     attribute = op.properties["value"]
     return cast("IntegerAttr[Any]", attribute).value.data if isinstance(attribute, IntegerAttr) else None
+
+
+def _range(least: int) -> DictionaryAttr:
+    """The attribute of a parameter whose least value is known: LLVM makes no second loop for a distance of one."""
+    return DictionaryAttr({"llvm.range": DenseArrayBase.from_list(I64, [least, END])})
 
 
 def _constant(value: int) -> Operation:

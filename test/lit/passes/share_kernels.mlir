@@ -1,8 +1,9 @@
 // RUN: hlo-opt %s --convert-loops-to-cf --convert-to-llvm --share-kernels | filecheck %s
 
-// Bounds and distances are arguments; that of the innermost loop stays known as a multiple of 256.
+// Bounds and distances are arguments, whose least value is known; the bound of the innermost loop stays known as a multiple
+// of 256.
 // CHECK-LABEL: llvm.func internal @sums(
-// CHECK-SAME:    !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr {llvm.noalias}, %[[ROW:[0-9]+]]: i64 {llvm.range = array<i64: 1, 1099511627776>}, %[[M:[0-9]+]]: i64 {llvm.range = {{.*}}}, %[[ROWS:[0-9]+]]: i64 {llvm.range = {{[^)]*}}})
+// CHECK-SAME:    !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr {llvm.noalias}, %[[ROW:[0-9]+]]: i64 {llvm.range = array<i64: 8, 1099511627776>}, %[[M:[0-9]+]]: i64 {llvm.range = array<i64: 1, 1099511627776>}, %[[ROWS:[0-9]+]]: i64 {llvm.range = {{[^)]*}}})
 // CHECK-SAME:    attributes {xhlo.shared, passthrough = ["noinline", "nounwind"]}
 // CHECK:         %[[F:.*]] = llvm.mlir.constant(256) : i64
 // CHECK:         %[[N:.*]] = llvm.mul %[[M]], %[[F]] overflow<nsw,nuw> : i64
