@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.cpu import SHARED
+from ..dialects.llvm_loops import LOOP, UNROLL_FULLY, LoopAnnotationAttr, LoopUnrollAttr
 from ..dialects.support.attributes import integer_attr
 from ..dialects.support.buffers import i32_array
 from ..dialects.support.classes import one_of
@@ -72,8 +73,8 @@ class ShareKernelsPass(HloPass):
     After:  `llvm.func internal @k(%a: !llvm.ptr, %n: i64)` with one of %n * 256, and `llvm.call @k(%a, %c4)`; @k has
             the attribute xhlo.shared: it is compiled by itself, and kept for programs with the same or other sizes.
     Sizes are bounds of loops, distances between elements, and lengths of buffers on the stack. Bounds of innermost
-    loops are arguments where they are multiples of 256, and known as such. Others stay constants, and so do distances
-    in innermost loops and the sizes of blocks of them.
+    loops are arguments where they are multiples of 256, and known as such. Others stay constants, and so do bounds
+    of loops to unroll fully, distances in innermost loops and the sizes of blocks of them.
     Assumes: the llvm dialect. Only programs that this process runs are compiled so: their code is kept.
     Leaves: the same operations on the same values.
     """
@@ -139,6 +140,16 @@ def _innermost(blocks: Sequence[Block]) -> Iterator[Sequence[Block]]:
             yield blocks[first : last + 1]
 
 
+def _ends_of_unrolled(blocks: Sequence[Block]) -> Iterator[Operation]:
+    for block in blocks:
+        branch = block.last_op
+        annotation = None if branch is None else branch.attributes.get(LOOP)
+        if type(branch) is llvm.CondBrOp and isinstance(annotation, LoopAnnotationAttr):
+            unroll = annotation.unroll
+            if isinstance(unroll, LoopUnrollAttr) and unroll.factor.data == UNROLL_FULLY:
+                yield cast(Operation, branch.cond.owner)
+
+
 def _inside(blocks: Sequence[Block]) -> Iterator[Operation]:
     return (op for block in blocks for op in operations_of(block))
 
@@ -162,10 +173,13 @@ class _Sizes:
     """The values that change in innermost loops."""
     _bounding: set[Operation] = field(default_factory=set[Operation])
     """The operations on which the first and last iterations of innermost loops depend."""
+    _unrolled: set[Operation] = field(default_factory=set[Operation])
+    """The comparisons that end loops that LLVM is to unroll fully: it must know their numbers of iterations."""
 
     def become_arguments(self, calls: Sequence[llvm.CallOp]) -> None:
         function, blocks = self.function, list(self.function.body.blocks)
         self._find_innermost(blocks)
+        self._unrolled.update(_ends_of_unrolled(blocks))
         for block in blocks:
             for op in list(operations_of(block)):
                 self._replace_in(op, block is blocks[0])
@@ -203,7 +217,7 @@ class _Sizes:
     def _replace_in(self, op: Operation, once: bool) -> None:
         """Let an operation use sizes instead of constants; `once`: it is outside of all loops."""
         role = _role(op)
-        if role is None or (not once and (role == "room" or _is_division(op))):
+        if role is None or op in self._unrolled or (not once and (role == "room" or _is_division(op))):
             return
         short = op in self._bounding or not self._varying.isdisjoint(operands_of(op))
         if short and role != "bound":

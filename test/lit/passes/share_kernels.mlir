@@ -50,6 +50,30 @@ func.func private @columns(%a: memref<1000x512xi64>, %r: memref<1000xi64>, %colu
   func.return
 }
 
+// LLVM unrolls a loop fully only if it knows the number of iterations.
+// CHECK-LABEL: llvm.func internal @unrolled(
+// CHECK-SAME:    xhlo.shared
+// CHECK:         %[[EIGHT:.*]] = llvm.mlir.constant(8) : i64
+// CHECK:         %[[MORE:.*]] = llvm.icmp "slt" %{{.*}}, %[[EIGHT]] : i64
+// CHECK-NEXT:    llvm.cond_br %[[MORE]], {{.*}}unroll = <full = true>
+func.func private @unrolled(%a: memref<40x8x4xf32>) attributes {hlo.kernel = "loop"} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %c40 = arith.constant 40 : index
+  scf.for %i = %c0 to %c40 step %c1 {
+    scf.for %j = %c0 to %c8 step %c1 {
+      scf.for %k = %c0 to %c4 step %c1 {
+        %x = memref.load %a[%i, %j, %k] : memref<40x8x4xf32>
+        %y = arith.addf %x, %x : f32
+        memref.store %y, %a[%i, %j, %k] : memref<40x8x4xf32>
+      }
+    } {xhlo.unroll = 0 : i64}
+  }
+  func.return
+}
+
 // What calls is left: it is translated quickly.
 // CHECK-LABEL: llvm.func internal @calls(
 // CHECK-SAME:    !llvm.ptr {llvm.noalias}) attributes {xhlo.brief, passthrough
@@ -70,10 +94,11 @@ func.func private @other(%r: memref<40xf32>)
 // CHECK-DAG:     %[[N40:.*]] = llvm.mlir.constant(40) : i64
 // CHECK:         llvm.call @sums(%{{.*}}, %{{.*}}, %[[N1024]], %[[N4]], %[[N40]])
 // CHECK:         llvm.call @columns(%{{.*}}, %{{.*}}, %{{.*}}) : (!llvm.ptr, !llvm.ptr, i64) -> ()
-func.func public @main(%a: memref<40x1024xf32>, %r: memref<40xf32>, %b: memref<1000x512xi64>, %s: memref<1000xi64>) {
+func.func public @main(%a: memref<40x1024xf32>, %r: memref<40xf32>, %b: memref<1000x512xi64>, %s: memref<1000xi64>, %d: memref<40x8x4xf32>) {
   %c7 = arith.constant 7 : index
   func.call @sums(%a, %r) : (memref<40x1024xf32>, memref<40xf32>) -> ()
   func.call @columns(%b, %s, %c7) : (memref<1000x512xi64>, memref<1000xi64>, index) -> ()
+  func.call @unrolled(%d) : (memref<40x8x4xf32>) -> ()
   func.call @calls(%r) : (memref<40xf32>) -> ()
   func.return
 }
