@@ -21,7 +21,7 @@ from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from .conversion import patterns
-from .fourier_memory import Lines, Moving, SideBySide
+from .fourier_memory import Lines, Moving, SideBySide, most_together
 from .fourier_passes import BUTTERFLIES, PassLoops, Planes, Side, Vectors
 from .fourier_plan import Line, Pass, Plan, Split, plan_of
 from .fourier_spectra import RealRow, Rooted, SplitRoots, Steps
@@ -69,13 +69,13 @@ class _End:
         return _End("", (planes.buffer, planes.at, planes.apart), Planes)
 
     @staticmethod
-    def of_lines(lines: Lines, exchanged: bool, scale: SSAValue | None = None) -> _End:
-        """Lines side by side, as many as a vector has lanes; `scale` is what numbers to write are multiplied by."""
+    def of_lines(lines: Lines, count: int, exchanged: bool, scale: SSAValue | None = None) -> _End:
+        """So many lines side by side; `scale` is what numbers to write are multiplied by."""
 
         def make(array: Any, at: Any, step: Any, *factor: Any) -> Side:
-            return SideBySide(array, at, step, exchanged, *factor)
+            return SideBySide(array, at, step, count, exchanged, *factor)
 
-        name = ("_exchanged" if exchanged else "_lanes") + ("" if scale is None else "_scaled")
+        name = f"_{'exchanged' if exchanged else 'lanes'}{count}" + ("" if scale is None else "_scaled")
         return _End(name, (lines.array, lines.at, lines.step, *(() if scale is None else (scale,))), make)
 
     def rooted(self, roots: SplitRoots) -> _End:
@@ -152,19 +152,21 @@ class Driver(VectorFunctions):
 
     # Calls of functions.
 
-    def move(self, method: str, lines: Lines, planes: Planes, n: Index, scale: float | None = None) -> None:
+    def move(
+        self, way: str, lines: Lines, planes: Planes, n: int, scale: float | None = None, real: bool = False
+    ) -> None:
         """Call a function of `Moving`."""
         scales = () if scale is None else (self.builder.scalar(scalar_attr(scale, self.element)),)
+        method = f"{way}_{'real' if real else 'rows'}"
+        piece = most_together(n if real else 2 * n, self.lanes)
 
-        def emit(vectors: Vectors, array: Any, at: Any, step: Any, apart: Any, count: Any, *rest: Any) -> None:
+        def emit(vectors: Vectors, array: Any, at: Any, apart: Any, count: Any, *rest: Any) -> None:
             buffer, where, distance, length, *factor = rest
-            step = 1 if lines.step == 1 else step
-            moving = Moving(vectors, Lines(array, at, step, apart, count), Planes(buffer, where, distance), length)
-            getattr(moving, method)(*map(vectors.splat, factor))
+            moving = Moving(vectors, Lines(array, at, 1, apart, count), Planes(buffer, where, distance), length)
+            getattr(moving, method)(piece, *map(vectors.splat, factor))
 
-        numbers = (lines.at, lines.step, lines.apart, lines.count)
-        suffix = method if lines.step == 1 else f"{method}_apart"
-        self.call(suffix, (lines.array, *numbers, planes.buffer, planes.at, planes.apart, n, *scales), emit)
+        given = (lines.array, lines.at, lines.apart, lines.count, planes.buffer, planes.at, planes.apart, n, *scales)
+        self.call(f"{method}_by{piece}", given, emit)
 
     def step(self, method: str, planes: _Planes, at: Index, n: int, *numbers: Index) -> None:
         """Call a function of `Steps`, from the planes that hold the elements to the others."""
@@ -259,10 +261,17 @@ class Driver(VectorFunctions):
         def group(number: IndexValue, planes: _Planes) -> None:
             block, column = number // per_block, (number % per_block) * lanes
             at = block * (n * inner) + column
-            count = lanes if inner % lanes == 0 else builder.min(lanes, inner - column)
-            sides = [Lines(array, at, inner, 1, count) for array in (source, target)]
+            sides = [Lines(array, at, inner, 1, min(inner, lanes)) for array in (source, target)]
             inverse = self.plan.is_inverse
-            _Columns(self, line, sides[0], sides[1], inner < lanes, (inverse, inverse)).emit(planes)
+            transform = _Columns(self, line, sides[0], sides[1], (inverse, inverse))
+            rest = inner % lanes
+            if inner < lanes or not rest:
+                transform.emit(planes)
+                return
+            with builder.when(builder.index(column).compare("le", inner - lanes)):
+                transform.emit(copy.copy(planes))
+            with builder.otherwise():
+                transform.emit_last(planes, rest)
 
         self.groups(outer * per_block, line, 0, group)
 
@@ -292,8 +301,8 @@ class Driver(VectorFunctions):
             first = builder.index(number * lanes)
             count = builder.min(lanes, plan.rows - first)
             given = line.n if kind != "IRFFT" else width
-            reading = "read_real" if kind == "RFFT" and not row.halved else "read_rows"
-            self.move(reading, lines(source, first, given, count), planes.source, given)
+            real = kind == "RFFT" and not row.halved
+            self.move("read", lines(source, first, given, count), planes.source, given, real=real)
             if kind == "IRFFT" and row.halved:
                 self.step("pairs_of_spectrum", planes, row.real, line.n)
                 planes.turn()
@@ -308,8 +317,8 @@ class Driver(VectorFunctions):
                 self.step("real_spectrum", planes, row.real, line.n)
                 planes.turn()
             made = width if kind == "RFFT" else line.n
-            writing = "write_real" if kind == "IRFFT" and not row.halved else "write_rows"
-            self.move(writing, lines(target, first, made, count), planes.source, made, self.scale)
+            real = kind == "IRFFT" and not row.halved
+            self.move("write", lines(target, first, made, count), planes.source, made, self.scale, real)
 
         self.groups(-(-plan.rows // lanes), line, width, group)
 
@@ -363,7 +372,7 @@ class Driver(VectorFunctions):
             written = Lines(target, at, inner, 1, count)
             roots = SplitRoots(self.table, split.lanes, split.coarse, split.fine, column)
             exchanges = self.plan.is_inverse, False
-            _Columns(self, line, read, written, inner < self.plan.lanes, exchanges, roots=roots).emit(planes)
+            _Columns(self, line, read, written, exchanges, roots=roots).emit(planes)
 
         self.groups_of_rows(rows, line, inner, group)
 
@@ -377,11 +386,11 @@ class Driver(VectorFunctions):
 
         def group(row: IndexValue, column: IndexValue, count: int, planes: _Planes) -> None:
             at = builder.index(row + place) * split.n + column * line.n
-            self.move("read_rows", Lines(source, at, 1, line.n, count), planes.source, line.n)
+            self.move("read", Lines(source, at, 1, line.n, count), planes.source, line.n)
             at = builder.index(row + first) * stride + column
             written = Lines(array, at, inner, 1, count)
             exchanges = False, self.plan.is_inverse
-            _Columns(self, line, None, written, inner < self.plan.lanes, exchanges, self.scale).emit(planes)
+            _Columns(self, line, None, written, exchanges, self.scale).emit(planes)
 
         self.groups_of_rows(rows, line, inner, group)
 
@@ -423,15 +432,13 @@ class Driver(VectorFunctions):
 
 @dataclass(frozen=True)
 class _Columns:
-    """The transform of a group of columns, the last of which may fill a vector only in part."""
+    """The transform of a group of columns, whose number is known."""
 
     driver: Driver
     line: Line
     source: Lines | None
     """None if they are in the planes."""
     target: Lines
-    few: bool
-    """Whether there are always fewer than a vector has lanes."""
     exchanges: tuple[bool, bool]
     """Whether to exchange real and imaginary parts after reading, and before writing."""
     scale: float = 1.0
@@ -439,40 +446,9 @@ class _Columns:
     """The factors of the results besides the scale."""
 
     def emit(self, planes: _Planes) -> None:
-        builder, lanes, count = self.driver.builder, self.driver.plan.lanes, self.target.count
-        if self.few:
-            self._apart(planes)
-        elif isinstance(count, int):
-            self._joined(planes)
-        else:
-            with builder.when(builder.index(count).compare("eq", lanes)):
-                self._joined(copy.copy(planes))
-            with builder.otherwise():
-                self._apart(planes)
-
-    def _apart(self, planes: _Planes) -> None:
-        """Fewer columns than lanes."""
-        driver, n = self.driver, self.line.n
-        if self.source is not None:
-            driver.move("read_any", self.source, planes.source, n)
-        if self.exchanges[0]:
-            planes.exchange()
-        driver.line(self.line, planes)
-        if self.roots is not None:
-            roots = self.roots
-            driver.step("times_roots", planes, roots.lanes, n, roots.coarse, roots.fine, roots.column)
-        if self.exchanges[1]:
-            planes.exchange()
-        driver.move("write_any", self.target, planes.source, n, self.scale)
-
-    def _joined(self, planes: _Planes) -> None:
-        """Whole vectors: the first pass reads the columns, and the last one writes them, where the line has passes."""
+        """The first pass reads the columns, and the last one writes them, where the line has passes."""
         driver, line = self.driver, self.line
-        source = None if self.source is None else _End.of_lines(self.source, self.exchanges[0])
-        scale = None if self.scale == 1.0 else driver.builder.scalar(scalar_attr(self.scale, driver.element))
-        target = _End.of_lines(self.target, self.exchanges[1], scale)
-        if self.roots is not None:
-            target = target.rooted(self.roots)
+        source, target = self._ends(cast(int, self.target.count))
         if source is not None and (not line.passes or line.passes[0].radix not in BUTTERFLIES):
             # A pass of an odd radix reads its elements several times.
             driver.copy(source, _End.of_planes(planes.source), line.n)
@@ -480,6 +456,22 @@ class _Columns:
         driver.line(line, planes, source, target)
         if not line.passes:
             driver.copy(_End.of_planes(planes.source), target, line.n)
+
+    def emit_last(self, planes: _Planes, count: int) -> None:
+        """Fewer columns than before, copied to planes and back: the passes are those of any number of lines."""
+        source, target = self._ends(count)
+        if source is not None:
+            self.driver.copy(source, _End.of_planes(planes.source), self.line.n)
+        self.driver.line(self.line, planes)
+        self.driver.copy(_End.of_planes(planes.source), target, self.line.n)
+
+    def _ends(self, count: int) -> tuple[_End | None, _End]:
+        """The columns as sides of passes."""
+        driver = self.driver
+        source = None if self.source is None else _End.of_lines(self.source, count, self.exchanges[0])
+        scale = None if self.scale == 1.0 else driver.builder.scalar(scalar_attr(self.scale, driver.element))
+        target = _End.of_lines(self.target, count, self.exchanges[1], scale)
+        return source, target if self.roots is None else target.rooted(self.roots)
 
 
 @patterns.on(FourierOp)

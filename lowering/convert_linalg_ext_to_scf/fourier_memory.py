@@ -2,13 +2,14 @@
 Moving the elements of Fourier transforms between arrays and planes.
 
 An array holds complex numbers as pairs. Element j of line l is at `at + j step + l apart`, counted in pairs (in
-numbers, if the array is real). Where fewer lines are left than a vector has lanes, the last line is in several lanes,
-which are computed, and written, alike. Loops over single elements stay scalar: in the planes these are apart.
+numbers, if the array is real); either the elements of a line or the lines are next to each other. Where fewer lines
+are left than a vector has lanes, the last line is in several lanes, which are computed, and written, alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from xdsl.dialects import vector
@@ -17,13 +18,13 @@ from xdsl.ir import SSAValue
 from ...dialects.support.buffers import i64_array
 from ...dialects.support.creation import create_op
 from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import SCALAR, LoopBuilder
+from ..loop_nests.loop_builder import LoopBuilder
 from .fourier_passes import Number, Planes, Vec, Vectors
 
 
 def shuffled(first: Vec, second: Vec, lanes: Sequence[int]) -> Vec:
-    """Lanes of two vectors, those of the second numbered after the first's."""
-    vectors = first.vectors
+    """Some lanes of two vectors, those of the second numbered after the first's."""
+    vectors = first.vectors.of_lanes(len(lanes))
     op = create_op(
         vector.ShuffleOp,
         operands=[first.value, second.value],
@@ -33,14 +34,26 @@ def shuffled(first: Vec, second: Vec, lanes: Sequence[int]) -> Vec:
     return Vec(vectors, vectors.builder.insert(op).results[0])
 
 
+def joined(parts: Sequence[Vec]) -> Vec:
+    """A vector of the lanes of several, whose number is a power of two."""
+    while len(parts) > 1:
+        both = range(2 * parts[0].vectors.lanes)
+        parts = [shuffled(a, b, both) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+    return parts[0]
+
+
 def transposed(rows: Sequence[Vec]) -> list[Vec]:
-    """The columns of a square of vectors: in each step the halves of pairs of blocks change places."""
-    count = len(rows)
+    """
+    The columns of squares of vectors' lanes, which are side by side where rows are longer than their number.
+
+    In each step the halves of pairs of blocks change places.
+    """
+    count, lanes = len(rows), rows[0].vectors.lanes
     found = list(rows)
     half = 1
     while half < count:
-        low = [lane if not lane & half else count + lane - half for lane in range(count)]
-        high = [lane + half if not lane & half else count + lane for lane in range(count)]
+        low = [lane if not lane & half else lanes + lane - half for lane in range(lanes)]
+        high = [lane + half if not lane & half else lanes + lane for lane in range(lanes)]
         following = list(found)
         for number in range(count):
             if not number & half:
@@ -49,6 +62,11 @@ def transposed(rows: Sequence[Vec]) -> list[Vec]:
         found = following
         half *= 2
     return found
+
+
+def most_together(numbers: int, lanes: int) -> int:
+    """The lanes of the longest vector for some numbers next to each other: a power of two."""
+    return min(lanes, 1 << numbers.bit_length() - 1)
 
 
 @dataclass(frozen=True)
@@ -71,37 +89,50 @@ class Lines:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Lines side by side in an array, `lanes` of them: two vectors hold the pairs of an element."""
+    """
+    Lines side by side in an array: one or two vectors, which may overlap, hold the pairs of an element.
+
+    Lanes beyond the last line hold its numbers too.
+    """
 
     array: SSAValue
     at: Index
     step: Index
+    count: int
+    """The number of lines, at most a vector's lanes."""
     exchanged: bool = False
     """Whether the parts are the numbers' imaginary and real ones."""
     scale: SSAValue | None = None
     """The factors by which numbers are multiplied before they are written."""
 
+    def _pieces(self, vectors: Vectors) -> tuple[Vectors, int]:
+        """The vectors, and where the second one begins."""
+        piece = most_together(2 * self.count, vectors.lanes)
+        return vectors.of_lanes(piece), 2 * self.count - piece
+
     def read(self, vectors: Vectors, place: Index) -> Number:
-        lanes = vectors.lanes
+        short, second = self._pieces(vectors)
         at = (place * self.step + self.at) * 2
-        low, high = (vectors.load(self.array, at + part) for part in (0, lanes))
-        parts = [shuffled(low, high, range(part, 2 * lanes, 2)) for part in (0, 1)]
+        low, high = (short.load(self.array, at + offset) for offset in (0, second))
+        numbers = [2 * min(lane, self.count - 1) for lane in range(vectors.lanes)]
+        lanes = [number if number < short.lanes else short.lanes + number - second for number in numbers]
+        parts = [shuffled(low, high, [lane + part for lane in lanes]) for part in (0, 1)]
         return Number(*(reversed(parts) if self.exchanged else parts))
 
     def write(self, vectors: Vectors, value: Number, place: Index) -> None:
-        lanes = vectors.lanes
         value = value if self.scale is None else value.scaled(vectors.splat(self.scale))
-        first, second = reversed(value) if self.exchanged else value
-        low = [lane // 2 + lanes * (lane % 2) for lane in range(lanes)]
-        high = [lane + lanes // 2 for lane in low]
+        parts = reversed(value) if self.exchanged else value
+        first, other = parts
+        short, second = self._pieces(vectors)
         at = (place * self.step + self.at) * 2
-        vectors.store(shuffled(first, second, low), self.array, at)
-        vectors.store(shuffled(first, second, high), self.array, at + lanes)
+        for offset in (0, second) if second else (0,):
+            lanes = [number // 2 + vectors.lanes * (number % 2) for number in range(offset, offset + short.lanes)]
+            short.store(shuffled(first, other, lanes), self.array, at + offset)
 
 
 @dataclass(frozen=True)
 class Moving:
-    """The bodies of functions that read lines into planes and write them back."""
+    """The bodies of functions that read lines of elements next to each other into planes, and write them back."""
 
     vectors: Vectors
     lines: Lines
@@ -109,105 +140,56 @@ class Moving:
     n: Index
     """Elements of a line."""
 
-    # Lines whose elements are next to each other.
-
-    def read_rows(self) -> None:
-        """A vector of pairs from each line at once, transposed in registers."""
-        vectors, builder = self.vectors, self.vectors.builder
-        lanes, pairs = vectors.lanes, vectors.lanes // 2
-        starts = [self.lines.place(builder, lane) for lane in range(lanes)]
-        whole = builder.index(self.n) // pairs * pairs
-        with builder.loop(0, builder.index(whole) // pairs) as block:
-            j = block * pairs
-            columns = transposed([vectors.load(self.lines.array, (start + j) * 2) for start in starts])
-            for number in range(pairs):
+    def read_rows(self, piece: int) -> None:
+        """A piece of so many numbers from each line at once, transposed in registers."""
+        with self._pieces(piece, 2) as (j, places):
+            columns = self._read(places, piece)
+            for number in range(piece // 2):
                 value = Number(columns[2 * number], columns[2 * number + 1])
-                vectors.put(value, self.planes, j + number)
-        self.read_any(whole)
+                self.vectors.put(value, self.planes, j + number)
 
-    def write_rows(self, scale: Vec) -> None:
-        vectors, builder = self.vectors, self.vectors.builder
-        lanes, pairs = vectors.lanes, vectors.lanes // 2
-        starts = [self.lines.place(builder, lane) for lane in range(lanes)]
-        whole = builder.index(self.n) // pairs * pairs
-        with builder.loop(0, builder.index(whole) // pairs) as block:
-            j = block * pairs
-            values = [vectors.number(self.planes, j + number).scaled(scale) for number in range(pairs)]
-            rows = transposed([part for value in values for part in value])
-            for start, row in zip(starts, rows, strict=True):
-                vectors.store(row, self.lines.array, (start + j) * 2)
-        self.write_any(scale, whole)
+    def write_rows(self, piece: int, scale: Vec) -> None:
+        with self._pieces(piece, 2) as (j, places):
+            values = [self.vectors.number(self.planes, j + number).scaled(scale) for number in range(piece // 2)]
+            self._write([part for value in values for part in value], places)
 
-    # Any lines.
+    def read_real(self, piece: int) -> None:
+        """Lines of real numbers: the imaginary parts are zero."""
+        zero = self.vectors.constant(0.0)
+        with self._pieces(piece, 1) as (j, places):
+            for number, column in enumerate(self._read(places, piece)):
+                self.vectors.put(Number(column, zero), self.planes, j + number)
 
-    def read_any(self, first: Index = 0) -> None:
-        """Elements from `first`, one number at a time."""
-        vectors, builder = self.vectors, self.vectors.builder
-        with builder.loop(0, vectors.lanes) as lane:
-            start = self.lines.place(builder, lane)
-            with builder.loop(first, self.n, attributes=SCALAR) as j:
-                at = (j * self.lines.step + start) * 2
-                for part in (0, 1):
-                    self._put_element(vectors.element_at(self.lines.array, at + part), part, j, lane)
-
-    def write_any(self, scale: Vec, first: Index = 0) -> None:
-        builder = self.vectors.builder
-        self._scale(scale, first)
-        with builder.loop(0, self.lines.count) as lane:
-            start = self.lines.place(builder, lane)
-            with builder.loop(first, self.n, attributes=SCALAR) as j:
-                at = (j * self.lines.step + start) * 2
-                for part in (0, 1):
-                    self._write_element(self._element(part, j, lane), at + part)
-
-    def read_real(self) -> None:
-        """Lines of real numbers next to each other: the imaginary parts are zero."""
-        vectors, builder, planes = self.vectors, self.vectors.builder, self.planes
-        lanes, zero = vectors.lanes, vectors.constant(0.0)
-        starts = [self.lines.place(builder, lane) for lane in range(lanes)]
-        whole = builder.index(self.n) // lanes * lanes
-        with builder.loop(0, builder.index(whole) // lanes) as block:
-            j = block * lanes
-            columns = transposed([vectors.load(self.lines.array, start + j) for start in starts])
-            for number, column in enumerate(columns):
-                vectors.put(Number(column, zero), planes, j + number)
-        with builder.loop(0, lanes) as lane:
-            start = self.lines.place(builder, lane)
-            with builder.loop(whole, self.n, attributes=SCALAR) as j:
-                self._put_element(vectors.element_at(self.lines.array, j + start), 0, j, lane)
-        with builder.loop(whole, self.n) as j:
-            vectors.store(zero, planes.buffer, planes.at + j * lanes + planes.apart)
-
-    def write_real(self, scale: Vec) -> None:
+    def write_real(self, piece: int, scale: Vec) -> None:
         """The real parts."""
-        vectors, builder, lanes = self.vectors, self.vectors.builder, self.vectors.lanes
-        starts = [self.lines.place(builder, lane) for lane in range(lanes)]
-        whole = builder.index(self.n) // lanes * lanes
-        with builder.loop(0, builder.index(whole) // lanes) as block:
-            j = block * lanes
-            rows = transposed([vectors.number(self.planes, j + number).re * scale for number in range(lanes)])
-            for start, row in zip(starts, rows, strict=True):
-                vectors.store(row, self.lines.array, start + j)
-        self._scale(scale, whole)
-        with builder.loop(0, self.lines.count) as lane:
-            start = self.lines.place(builder, lane)
-            with builder.loop(whole, self.n, attributes=SCALAR) as j:
-                self._write_element(self._element(0, j, lane), j + start)
+        with self._pieces(piece, 1) as (j, places):
+            values = [self.vectors.number(self.planes, j + number).re * scale for number in range(piece)]
+            self._write(values, places)
 
-    def _scale(self, scale: Vec, first: Index) -> None:
-        with self.vectors.builder.loop(first, self.n) as j:
-            self.vectors.put(self.vectors.number(self.planes, j).scaled(scale), self.planes, j)
+    @contextmanager
+    def _pieces(self, piece: int, parts: int) -> Generator[tuple[IndexValue, list[Index]]]:
+        """
+        A loop over pieces of all lines: the first element of each and its places. Elements have `parts` numbers.
 
-    def _where(self, part: int, j: IndexValue, lane: IndexValue) -> Index:
-        at = self.planes.at + (j * self.vectors.lanes + lane)
-        return at + self.planes.apart if part else at
+        The last piece overlaps the one before it, if the lines are no multiple of it; none has fewer numbers.
+        """
+        builder, elements = self.vectors.builder, piece // parts
+        starts = [self.lines.place(builder, lane) for lane in range(self.vectors.lanes)]
+        last = builder.index(self.n) - elements
+        with builder.loop(0, builder.index(builder.index(self.n) + (elements - 1)) // elements) as block:
+            j = builder.index(builder.min(builder.index(block * elements), last))
+            yield j, [(start + j) * parts for start in starts]
 
-    def _put_element(self, value: SSAValue, part: int, j: IndexValue, lane: IndexValue) -> None:
-        view = self.vectors.builder.strided_view(self.planes.buffer, self._where(part, j, lane), (1,), (1,))
-        self.vectors.builder.store(value, view, [0])
+    def _read(self, places: Sequence[Index], piece: int) -> list[Vec]:
+        """The numbers of a piece of each line, a vector for each."""
+        short, array = self.vectors.of_lanes(piece), self.lines.array
+        rows = [[short.load(array, place) for place in places[row::piece]] for row in range(piece)]
+        return transposed([joined(parts) for parts in rows])
 
-    def _element(self, part: int, j: IndexValue, lane: IndexValue) -> SSAValue:
-        return self.vectors.element_at(self.planes.buffer, self._where(part, j, lane))
-
-    def _write_element(self, value: SSAValue, at: Index) -> None:
-        self.vectors.builder.store(value, self.vectors.builder.strided_view(self.lines.array, at, (1,), (1,)), [0])
+    def _write(self, numbers: Sequence[Vec], places: Sequence[Index]) -> None:
+        piece = len(numbers)
+        for first, row in enumerate(transposed(numbers)):
+            for part, place in enumerate(places[first::piece]):
+                lanes = range(part * piece, (part + 1) * piece)
+                value = row if piece == row.vectors.lanes else shuffled(row, row, lanes)
+                value.vectors.store(value, self.lines.array, place)

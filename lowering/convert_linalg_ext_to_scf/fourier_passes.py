@@ -130,6 +130,10 @@ class Vectors:
         self.lanes = lanes
         self.type: VectorType[Any] = VectorType(element, [lanes])
 
+    def of_lanes(self, lanes: int) -> Vectors:
+        """Vectors of another length."""
+        return self if lanes == self.lanes else Vectors(self.builder, self.element, lanes)
+
     def load(self, buffer: SSAValue, at: Index) -> Vec:
         view = self.builder.strided_view(buffer, at, (self.lanes,), (1,))
         op = create_op(vector.LoadOp, operands=[view, self.builder.index(0).value], result_types=[self.type])

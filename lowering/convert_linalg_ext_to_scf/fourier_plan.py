@@ -35,9 +35,6 @@ MAX_COLUMN = 1 << 16
 FINE = 256
 """Roots of unity with high exponents are products of two: exponents up to this, and its multiples."""
 
-NARROW = 4.0
-"""The cost of a split row with fewer lines than lanes, which are read and written one number at a time."""
-
 CONFLICTS = 1.5
 """The cost of lines whose passes read elements that are powers of two apart, which share few sets of a cache."""
 
@@ -270,7 +267,7 @@ def _waste(sides: Sequence[int], lanes: int) -> float:
 def _splits_cost_less(n: int, first: int, rows: int, lanes: int) -> bool:
     """Whether the rows cost less as splits than as lines, a row in each lane."""
     sides = first, n // first
-    alone = rows * _waste(sides, lanes) * (NARROW if min(sides) < lanes else 1)
+    alone = rows * _waste(sides, lanes)
     return alone < -(-rows // lanes) * lanes * (CONFLICTS if n % 128 == 0 else 1)
 
 

@@ -110,13 +110,6 @@ class Steps:
         with builder.loop(self.n, size) as k:
             vectors.put(Number(zero, zero), self.target, k)
 
-    def times_roots(self, coarse: Index, fine: Index, column: Index) -> None:
-        """The elements times roots of unity, in place; `at` is where those of the lanes are."""
-        vectors = self.vectors
-        target = Rooted(self.source, SplitRoots(self.table, self.at, coarse, fine, column))
-        with vectors.builder.loop(0, self.n) as k:
-            vectors.put(vectors.number(self.source, k), target, k)
-
 
 @dataclass(frozen=True)
 class RealRow:

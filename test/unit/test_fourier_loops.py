@@ -31,6 +31,14 @@ CASES: tuple[Case, ...] = (
     ("IFFT", (2, 262, 17), 2),
 )
 
+SHORT: tuple[Case, ...] = (
+    *((kind, (19, n), 1) for kind in ("FFT", "RFFT", "IRFFT") for n in (1, 2, 3, 5, 7, 9, 12)),
+    ("IFFT", (3, 4, 15), 3),
+    *(("IFFT", (7, n), 2) for n in (1, 2, 11)),
+    *((kind, (2, 375), 1) for kind in ("FFT", "RFFT", "IRFFT")),
+)
+"""Rows shorter than a vector, or no multiple of one, and fewer columns than a vector has lanes."""
+
 BY_ROWS: tuple[Case, ...] = (
     *((kind, (5, 1009), 1) for kind in ("FFT", "IFFT", "RFFT", "IRFFT")),
     *((kind, (2, 2, 514), 1) for kind in ("RFFT", "IRFFT")),
@@ -62,7 +70,9 @@ def wanted(case: Case, x: Any) -> Any:
     return functions[kind](x, axes=axes)
 
 
-@pytest.mark.parametrize("width, cases", [(32, CASES), (64, CASES[::3]), (32, BY_ROWS), (64, BY_ROWS[::3])])
+@pytest.mark.parametrize(
+    "width, cases", [(32, CASES), (64, CASES[::3]), (32, SHORT), (64, SHORT), (32, BY_ROWS), (64, BY_ROWS[::3])]
+)
 def test_every_way(width: int, cases: tuple[Case, ...]) -> None:
     rng = np.random.default_rng(3)
     inputs: list[Any] = []
@@ -112,13 +122,15 @@ def test_rows_do_not_share_errors(kind: str) -> None:
 
 def test_plans() -> None:
     """
-    Many rows are lines but for those of powers of two, one long row is split, large primes are convolutions, some have
-    no plan.
+    Many rows are lines but for those of powers of two, few rows and a long one are split, large primes are
+    convolutions, some have no plan.
     """
     many, long, prime = (plan_of("FFT", shape, shape[-1:], 32) for shape in ((64, 1000), (1 << 20,), (20, 1009)))
     assert many is not None and isinstance(many.row.complex, Line) and long is not None and prime is not None
     conflicting = plan_of("FFT", (64, 1024), (1024,), 32)
     assert conflicting is not None and isinstance(conflicting.row.complex, Split)
+    few = plan_of("FFT", (4, 375), (375,), 32)
+    assert few is not None and isinstance(few.row.complex, Split)
     split = long.row.complex
     assert isinstance(split, Split) and (split.first.n, split.second.n) == (1024, 1024)
     assert isinstance(prime.row.complex, Line) and prime.row.complex.capacity == 2048
