@@ -264,14 +264,13 @@ class Driver(VectorFunctions):
             sides = [Lines(array, at, inner, 1, min(inner, lanes)) for array in (source, target)]
             inverse = self.plan.is_inverse
             transform = _Columns(self, line, sides[0], sides[1], (inverse, inverse))
-            rest = inner % lanes
-            if inner < lanes or not rest:
-                transform.emit(planes)
+            if inner < lanes or inner % lanes == 0:
+                transform.emit(planes, min(inner, lanes))
                 return
             with builder.when(builder.index(column).compare("le", inner - lanes)):
-                transform.emit(copy.copy(planes))
+                transform.emit(copy.copy(planes), lanes)
             with builder.otherwise():
-                transform.emit_last(planes, rest)
+                transform.emit(planes, inner % lanes)
 
         self.groups(outer * per_block, line, 0, group)
 
@@ -372,7 +371,7 @@ class Driver(VectorFunctions):
             written = Lines(target, at, inner, 1, count)
             roots = SplitRoots(self.table, split.lanes, split.coarse, split.fine, column)
             exchanges = self.plan.is_inverse, False
-            _Columns(self, line, read, written, exchanges, roots=roots).emit(planes)
+            _Columns(self, line, read, written, exchanges, roots=roots).emit(planes, count)
 
         self.groups_of_rows(rows, line, inner, group)
 
@@ -390,7 +389,7 @@ class Driver(VectorFunctions):
             at = builder.index(row + first) * stride + column
             written = Lines(array, at, inner, 1, count)
             exchanges = False, self.plan.is_inverse
-            _Columns(self, line, None, written, exchanges, self.scale).emit(planes)
+            _Columns(self, line, None, written, exchanges, self.scale).emit(planes, count)
 
         self.groups_of_rows(rows, line, inner, group)
 
@@ -432,7 +431,7 @@ class Driver(VectorFunctions):
 
 @dataclass(frozen=True)
 class _Columns:
-    """The transform of a group of columns, whose number is known."""
+    """The transform of a group of columns."""
 
     driver: Driver
     line: Line
@@ -445,25 +444,22 @@ class _Columns:
     roots: SplitRoots | None = None
     """The factors of the results besides the scale."""
 
-    def emit(self, planes: _Planes) -> None:
-        """The first pass reads the columns, and the last one writes them, where the line has passes."""
+    def emit(self, planes: _Planes, count: int) -> None:
+        """
+        The first pass reads the columns and the last one writes them, if they fill vectors and the line has passes.
+
+        Fewer columns are copied to planes and back, so that the passes are functions for any number of them.
+        """
         driver, line = self.driver, self.line
-        source, target = self._ends(cast(int, self.target.count))
-        if source is not None and (not line.passes or line.passes[0].radix not in BUTTERFLIES):
+        source, target = self._ends(count)
+        joins = count == driver.lanes and bool(line.passes)
+        if source is not None and not (joins and line.passes[0].radix in BUTTERFLIES):
             # A pass of an odd radix reads its elements several times.
             driver.copy(source, _End.of_planes(planes.source), line.n)
             source = None
-        driver.line(line, planes, source, target)
-        if not line.passes:
+        driver.line(line, planes, source, target if joins else None)
+        if not joins:
             driver.copy(_End.of_planes(planes.source), target, line.n)
-
-    def emit_last(self, planes: _Planes, count: int) -> None:
-        """Fewer columns than before, copied to planes and back: the passes are those of any number of lines."""
-        source, target = self._ends(count)
-        if source is not None:
-            self.driver.copy(source, _End.of_planes(planes.source), self.line.n)
-        self.driver.line(self.line, planes)
-        self.driver.copy(_End.of_planes(planes.source), target, self.line.n)
 
     def _ends(self, count: int) -> tuple[_End | None, _End]:
         """The columns as sides of passes."""
