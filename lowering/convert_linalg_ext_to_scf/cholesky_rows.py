@@ -2,8 +2,8 @@
 The body of functions that factor one matrix, whose rows are in vectors.
 
 It is copied as an upper triangle, whose rows are contiguous: row j, divided by the root of its pivot, times its own
-elements is subtracted from the rows after it. The rows of a panel are finished among themselves first and subtracted
-from the others together, in the same order, so that each of those is read and written once for all.
+elements, conjugated, is subtracted from the rows after it. The rows of a panel are finished among themselves first and
+subtracted from the others together, in the same order, so that each of those is read and written once for all.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from .fourier_passes import Vec, Vectors
 from .matrices import divided
 
 PANEL = 8
-"""Rows that are subtracted together."""
+"""Rows of real numbers that are subtracted together; half as many of complex ones: factors stay in registers."""
 
 TOGETHER = 2
-"""Rows from which they are subtracted at once: with the factors of both in registers, each vector is read once."""
+"""Real rows from which they are subtracted at once: with the factors of both in registers, each vector is read once."""
 
 
 def root_of(x: Vec) -> Vec:
@@ -36,16 +36,42 @@ def root_of(x: Vec) -> Vec:
 
 @dataclass(frozen=True)
 class Triangle:
-    """An upper triangle of n rows in scratch memory, from `at` on; rows are `padded` elements, whole vectors, apart."""
+    """
+    An upper triangle of n rows in scratch memory, from `at` on; rows are `padded` elements, whole vectors, apart.
+
+    One of complex numbers has their imaginary parts `imaginary` elements further.
+    """
 
     vectors: Vectors
     scratch: SSAValue
     at: IndexValue
     n: IndexValue
     padded: IndexValue
+    imaginary: IndexValue | None = None
 
     def place(self, i: Index, j: Index) -> Index:
         return self.at + self.padded * i + j
+
+    def places(self, i: Index, j: Index) -> list[Index]:
+        """Where the parts of an element are."""
+        place = self.place(i, j)
+        return [place] if self.imaginary is None else [place, self.imaginary + place]
+
+    def load(self, i: Index, j: Index) -> list[Vec]:
+        """The parts of elements from (i, j) on."""
+        return [self.vectors.load(self.scratch, place) for place in self.places(i, j)]
+
+    def store(self, values: Sequence[Vec], i: Index, j: Index) -> None:
+        for value, place in zip(values, self.places(i, j), strict=True):
+            self.vectors.store(value, self.scratch, place)
+
+    @property
+    def panel(self) -> int:
+        return PANEL if self.imaginary is None else PANEL // 2
+
+    @property
+    def together(self) -> int:
+        return TOGETHER if self.imaginary is None else 1
 
     @property
     def parts(self) -> IndexValue:
@@ -55,19 +81,19 @@ class Triangle:
 
     def factor(self) -> None:
         """Replace a symmetric matrix by its factor; elements left of the diagonal, in its vectors, mean nothing."""
-        builder = self.vectors.builder
-        panels = builder.index(self.n // PANEL)
-        with builder.loop(0, panels) as panel:
-            first = builder.index(panel * PANEL)
-            following = builder.index(first + PANEL)
+        builder, size, together = self.vectors.builder, self.panel, self.together
+        with builder.loop(0, builder.index(self.n + (size - 1)) // size) as panel:
+            first = builder.index(panel * size)
+            # No rows follow the last panel, which may have fewer.
+            following = builder.index(builder.min(builder.index(first + size), self.n))
             self._finish(first, following)
-            pairs = builder.index(builder.index(self.n - following) // TOGETHER)
-            with builder.loop(0, pairs) as pair:
-                i = builder.index(following + pair * TOGETHER)
-                self._subtract(first, [builder.index(i + number) for number in range(TOGETHER)])
-            with builder.loop(following + pairs * TOGETHER, self.n) as i:
-                self._subtract(first, [i])
-        self._finish(builder.index(panels * PANEL), self.n)
+            groups = builder.index(builder.index(self.n - following) // together)
+            with builder.loop(0, groups) as group:
+                i = builder.index(following + group * together)
+                self._subtract(first, [builder.index(i + number) for number in range(together)])
+            if together > 1:
+                with builder.loop(following + groups * together, self.n) as i:
+                    self._subtract(first, [i])
 
     def _finish(self, first: IndexValue, end: IndexValue) -> None:
         """Divide each of some rows by its pivot, and take its multiples from those after it among them."""
@@ -75,28 +101,44 @@ class Triangle:
         with builder.loop(first, end) as j:
             pivot = root_of(vectors.splat(vectors.element_at(self.scratch, self.place(j, j))))
             with builder.loop(j // lanes, self.parts) as part:
-                place = self.place(j, part * lanes)
-                vectors.store(divided(vectors.load(self.scratch, place), pivot), self.scratch, place)
+                column = part * lanes
+                self.store([divided(value, pivot) for value in self.load(j, column)], j, column)
             with builder.loop(j + 1, end) as i:
                 self._take(i, [i], [j])
 
     def _subtract(self, first: IndexValue, rows: Sequence[IndexValue]) -> None:
         """Take the multiples of the rows of a panel from others."""
         builder = self.vectors.builder
-        self._take(rows[0], rows, [builder.index(first + number) for number in range(PANEL)])
+        self._take(rows[0], rows, [builder.index(first + number) for number in range(self.panel)])
 
     def _take(self, start: IndexValue, rows: Sequence[IndexValue], others: Sequence[IndexValue]) -> None:
         """From each of `rows`, from column `start` on, take `others` times their elements in the row's column."""
-        vectors, builder, lanes = self.vectors, self.vectors.builder, self.vectors.lanes
-        factors = [[-vectors.splat(vectors.element_at(self.scratch, self.place(j, i))) for j in others] for i in rows]
+        builder, lanes = self.vectors.builder, self.vectors.lanes
+        factors = [[self._negated(j, i) for j in others] for i in rows]
         with builder.loop(start // lanes, self.parts) as part:
             column = part * lanes
-            totals = [vectors.load(self.scratch, self.place(i, column)) for i in rows]
+            totals = [self.load(i, column) for i in rows]
             for number, j in enumerate(others):
-                own = vectors.load(self.scratch, self.place(j, column))
-                totals = [total.plus_product(each[number], own) for total, each in zip(totals, factors, strict=True)]
+                own = self.load(j, column)
+                totals = [
+                    _plus_conjugate_product(total, each[number], own)
+                    for total, each in zip(totals, factors, strict=True)
+                ]
             for i, total in zip(rows, totals, strict=True):
-                vectors.store(total, self.scratch, self.place(i, column))
+                self.store(total, i, column)
+
+    def _negated(self, i: IndexValue, j: IndexValue) -> list[Vec]:
+        """The parts of an element times -1, each in every lane."""
+        vectors = self.vectors
+        return [-vectors.splat(vectors.element_at(self.scratch, place)) for place in self.places(i, j)]
+
+
+def _plus_conjugate_product(total: Sequence[Vec], x: Sequence[Vec], y: Sequence[Vec]) -> list[Vec]:
+    """`total + conj(x) y`, of the parts of real or complex numbers."""
+    if len(total) == 1:
+        return [total[0].plus_product(x[0], y[0])]
+    real = total[0].plus_product(x[0], y[0]).plus_product(x[1], y[1])
+    return [real, total[1].plus_product(x[0], y[1]).plus_product(-x[1], y[0])]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from cpu_programs import run, type_of
+from cpu_programs import on_threads, run, type_of
 from hlo_programs import Program
 
 
@@ -17,7 +17,7 @@ def positive_definite(rng: np.random.Generator, count: int, n: int, dtype: Any) 
 
 
 def factor_of(x: Any) -> Any:
-    found: Any = cast("Any", np.linalg).cholesky(x.astype(np.float64))
+    found: Any = cast("Any", np.linalg).cholesky(x.astype(np.result_type(x, np.float64)))
     return found
 
 
@@ -83,6 +83,38 @@ def test_potrf_keeps_the_other_triangle() -> None:
         np.testing.assert_array_equal(keep(factor[0], offset), keep(x[0], offset))
         np.testing.assert_allclose(factor[0] - keep(factor[0], offset), triangle, rtol=1e-4, atol=1e-5)
         np.testing.assert_array_equal(info, [0, 67])
+
+
+def test_complex_cholesky() -> None:
+    """Products of short rows, and vectors of long ones; one triangle is read and written, up to a bad pivot's number."""
+    rng = np.random.default_rng(7)
+    for count, n, dtype, letter in ((2, 20, "c8", "L"), (3, 21, "c16", "U"), (2, 43, "c8", "L"), (2, 64, "c16", "U")):
+        g: Any = rng.standard_normal((count, n, n)) + 1j * rng.standard_normal((count, n, n))
+        x: Any = (g @ np.conj(np.swapaxes(g, -1, -2)) / n + np.eye(n)).astype(dtype)
+        kept: Any = np.triu if letter == "L" else np.tril
+        offset = 1 if letter == "L" else -1
+        want = factor_of(x)
+        want = want if letter == "L" else np.conj(np.swapaxes(want, -1, -2))
+        other: Any = kept(np.ones((n, n)), offset) != 0
+        x[:, other] = np.nan
+        x[1, n - 3, n - 3] = -1.0
+        x[0, 4, 4] += 3.0j
+        element = f"complex<f{int(dtype[1:]) * 4}>"
+        tensor = f"tensor<{count}x{n}x{n}x{element}>"
+        name = f"lapack_{'c' if dtype == 'c8' else 'z'}potrf_ffi"
+        text = f"""func.func @main(%a: {tensor}) -> ({tensor}, tensor<{count}xi32>) {{
+          %0:2 = stablehlo.custom_call @{name}(%a) {{mhlo.backend_config = {{uplo = {ord(letter)} : ui8}}}}
+            : ({tensor}) -> ({tensor}, tensor<{count}xi32>)
+          return %0#0, %0#1 : {tensor}, tensor<{count}xi32> }}"""
+        assert "@xhlo.unblocked" in str(Program(text).after("decompose-hlo{native-calls=true}").module)
+        factor, info = on_threads(text, x)
+        assert np.isnan(factor[:, other]).all()
+        triangle: Any = np.where(other, 0, factor)
+        tolerance = 1e-5 if dtype == "c8" else 1e-14
+        good: Any = np.arange(count) != 1
+        np.testing.assert_allclose(triangle[good], want[good], rtol=tolerance, atol=tolerance)
+        assert (triangle[0].diagonal().imag == 0).all()
+        np.testing.assert_array_equal(info, np.where(good, 0, n - 2))
 
 
 def test_triangular_solve() -> None:

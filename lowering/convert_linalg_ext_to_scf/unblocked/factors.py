@@ -3,23 +3,42 @@
 from __future__ import annotations
 
 from ...loop_nests.kernel_builder import IndexValue
+from ..cholesky_rows import Triangle
+from ..fourier_passes import Vectors
+from ..fourier_plan import lanes_of
 from .job import Job
-from .notation import Code
-from .systems import cholesky, lu, solve_triangle, tridiagonal_system
+from .notation import Code, Grid
+from .systems import cholesky, cholesky_by_rows, lu, solve_triangle, tridiagonal_system
+
+MOST_SHORT = 20
+"""The longest rows whose products cost less than whole vectors, some of whose lanes idle."""
 
 _TRANSPOSITIONS = {"NO_TRANSPOSE": "N", "TRANSPOSE": "T", "ADJOINT": "C"}
 
 
 def potrf(job: Job) -> None:
     n, lower = job.core[-1], job.letter("uplo") == "L"
+    suffix = "lower" if lower else "upper"
     a, info = job.load(0), job.space(1, False)
+    lanes = lanes_of(job.call.operands[0].dtype.itemsize * (4 if job.complex else 8))
+
+    def matrix(code: Code, a: IndexValue, n: IndexValue) -> Grid:
+        # The conjugate of the matrix has the conjugate of the factor, and the upper triangle is its lower one.
+        return code.matrix(a, n) if lower else code.matrix(a, n).transposed()
 
     def emit(code: Code, a: IndexValue, info: IndexValue, n: IndexValue) -> None:
-        # The conjugate of the matrix has the conjugate of the factor, and the upper triangle is its lower one.
-        given = code.matrix(a, n) if lower else code.matrix(a, n).transposed()
-        cholesky(code, given, n, code.vector(info, False))
+        cholesky(code, matrix(code, a, n), n, code.vector(info, False))
 
-    job.run(f"cholesky_{'lower' if lower else 'upper'}", emit, (a, info), (n,))
+    def emit_rows(code: Code, a: IndexValue, info: IndexValue, at: IndexValue, n: IndexValue, row: IndexValue) -> None:
+        vectors, imaginary = Vectors(code.builder, code.element, lanes), code.index(n * row) if code.complex else None
+        triangle = Triangle(vectors, code.buffer, at, n, row, imaginary)
+        cholesky_by_rows(code, matrix(code, a, n), triangle, code.vector(info, False))
+
+    if n <= MOST_SHORT:
+        job.run(f"cholesky_{suffix}", emit, (a, info), (n,))
+    else:
+        row = -(-n // lanes) * lanes
+        job.run(f"cholesky_rows_{suffix}", emit_rows, (a, info, job.space(n * row)), (n, row))
     job.store(a, 0)
     job.store(info, 1)
 

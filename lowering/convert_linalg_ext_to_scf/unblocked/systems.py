@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ....dialects.support.scalar import Scalar
 from ...loop_nests.kernel_builder import IndexValue
+from ..cholesky_rows import Triangle
 from .notation import Code, Grid, Line, Number
 
 
@@ -20,6 +21,33 @@ def cholesky(code: Code, a: Grid, n: IndexValue, info: Line) -> None:
         with code.loop(j + 1, n) as i:
             product = code.total(0, j, lambda k, i=i: a[i, k] * a[j, k].conjugate())
             a[i, j] = (a[i, j] - product) / Number(pivot)
+
+
+def cholesky_by_rows(code: Code, a: Grid, triangle: Triangle, info: Line) -> None:
+    """The same as `cholesky`, with the rows of the upper factor in vectors."""
+    n, row = triangle.n, triangle.padded
+    parts = [code.matrix(at, row, 1, False) for at in triangle.places(0, 0)]
+    zero = code.number(0.0)
+    with code.loop(0, n) as j:
+        with code.independent(0, row) as i:
+            for part in parts:
+                part[j, i] = zero
+        with code.loop(j, n) as i:
+            value = a[i, j].conjugate()
+            for part, number in zip(parts, (value.re, value.im), strict=False):
+                assert number is not None
+                part[j, i] = Number(number)
+    triangle.factor()
+    info[0] = zero
+    with code.loop(0, n) as j:
+        # The root of a bad pivot is 0 or NaN.
+        pivot = parts[0][j, j]
+        good = pivot.re.compare("gt", 0.0)
+        with code.when(code.negated(good) & info[0].re.compare("eq", 0.0)):
+            info[0] = Number(code.float_of(j + 1))
+        a[j, j] = pivot
+        with code.loop(j + 1, n) as i:
+            a[i, j] = Number(*(part[j, i].re for part in parts)).conjugate()
 
 
 def lu(code: Code, a: Grid, m: IndexValue, n: IndexValue, pivots: Line, info: Line) -> None:
