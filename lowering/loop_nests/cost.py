@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from math import prod
 
 from xdsl.dialects import arith, math, memref
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import AnyFloat, IndexType
 from xdsl.dialects.linalg.ops import IndexOp, YieldOp
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -49,6 +49,15 @@ PASS_ROWS = 4
 CACHED_BYTES = CPU.l2_bytes
 """Most bytes that a nest reads and writes without leaving the caches of a thread."""
 
+LEAST_SUMMED_VECTORS = 4
+"""Vectors of a row from which combining the elements of one takes little of the time of combining vectors."""
+
+ROUNDING = 4
+"""Operations to convert an element of f16 or bf16 to f32 and back."""
+
+WIDE_DIVISION = 96
+"""Additions of f32 in vectors in the time of a division of 64-bit integers, which no vector has."""
+
 EVEN_SHARE = 0.53
 """The part of a loop that one of two threads may have."""
 
@@ -68,6 +77,18 @@ _WEIGHTS: dict[type[Operation], cost.Weight] = {
     math.SqrtOp: cost.SQUARE_ROOT,
     math.RsqrtOp: cost.RECIPROCAL_ROOT,
 }
+
+_VECTOR_WEIGHTS: dict[type[Operation], int] = {
+    math.LogOp: 24,
+    math.Log1pOp: 32,
+    math.CbrtOp: 40,
+    math.SinOp: 40,
+    math.CosOp: 40,
+    math.TanOp: 40,
+    math.Atan2Op: 64,
+    math.PowFOp: 96,
+}
+"""Elementary functions that take more than ELEMENTARY in vectors, in additions of f32."""
 
 
 def weight_of(op: Operation) -> cost.Weight:
@@ -94,7 +115,7 @@ def nest_work(nest: Nest) -> int:
     loop = next((l for l in reversed(nest.free) if _is_vector_loop(nest, l)), None)
     if loop is None or _footprint(nest) > CACHED_BYTES:
         return work
-    arithmetic = sum(weight_of(op).loop for op in _computations(nest, loop)) * _widest(nest) / cost.F32_BYTES
+    arithmetic = sum(_vector_operations(op, _widest(nest)) for op in _computations(nest, loop))
     computed = whole * arithmetic / CPU.vector_operations_per_ns
     return min(work, max(copy_work(whole * _widest(nest)), int(computed * CPU.operations_per_ns)))
 
@@ -106,7 +127,8 @@ def copy_work(size: int) -> int:
 
 def _is_vector_loop(nest: Nest, loop: int) -> bool:
     """Whether a loop fills vectors whose elements are neighbours in memory, or all the same."""
-    if nest.sizes[loop] * _widest(nest) * 8 < CPU.vector_bits:
+    vectors = LEAST_SUMMED_VECTORS if nest.reduction[loop] else 1
+    if nest.sizes[loop] * _widest(nest) * 8 < vectors * CPU.vector_bits:
         return False
     if any(access.strides[loop] not in (0, 1) for access in nest.accesses):
         return False
@@ -120,6 +142,19 @@ def _computations(nest: Nest, loop: int) -> Iterator[Operation]:
     for op in (inner for each in outer if reads(each, varies) for inner in each.walk()):
         if type(op) is not memref.LoadOp and not (op.results and type(op.results[0].type) is IndexType):
             yield op
+
+
+def _vector_operations(op: Operation, widest: int) -> float:
+    """An operation on one element of a vector, in additions of f32; `widest`: the bytes of the nest's elements."""
+    type_ = op.results[0].type if op.results else op.operands[0].type
+    weight, width = max(weight_of(op).loop, _VECTOR_WEIGHTS.get(type(op), 0)), byte_width(type_)
+    is_float = isinstance(type_, AnyFloat)
+    if is_float and width < cost.F32_BYTES:
+        return weight + ROUNDING  # in f32
+    if weight == cost.INTEGER_DIVISION.loop and not is_float:
+        return WIDE_DIVISION if width > cost.F32_BYTES else weight  # by floats, up to 32 bits
+    longer = 2 if weight >= cost.ELEMENTARY.loop and is_float and width > cost.F32_BYTES else 1
+    return longer * weight * max(width, widest) / cost.F32_BYTES
 
 
 def _footprint(nest: Nest) -> int:

@@ -58,6 +58,86 @@ func.func private @functions(%a: memref<128x256xf32>, %o: memref<128x256xf32>) a
   func.return
 }
 
+// So do powers, of fewer elements than exponentials do; functions of f16, which are computed in f32; and those of f64.
+// CHECK-LABEL: func.func private @power
+// CHECK:         "scf.parallel"
+func.func private @power(%a: memref<4096xf32>, %o: memref<4096xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a : memref<4096xf32>) outs(%o : memref<4096xf32>) {
+  ^bb(%x: f32, %z: f32):
+    %0 = math.powf %x, %x : f32
+    linalg.yield %0 : f32
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func private @exponential
+// CHECK-NOT:     scf.parallel
+func.func private @exponential(%a: memref<12288xf32>, %o: memref<12288xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a : memref<12288xf32>) outs(%o : memref<12288xf32>) {
+  ^bb(%x: f32, %z: f32):
+    %0 = math.exp %x : f32
+    linalg.yield %0 : f32
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func private @exponential_of_few_bits
+// CHECK:         "scf.parallel"
+func.func private @exponential_of_few_bits(%a: memref<24576xf16>, %o: memref<24576xf16>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a : memref<24576xf16>) outs(%o : memref<24576xf16>) {
+  ^bb(%x: f16, %z: f16):
+    %0 = math.exp %x : f16
+    linalg.yield %0 : f16
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func private @exponential_of_many_bits
+// CHECK:         "scf.parallel"
+func.func private @exponential_of_many_bits(%a: memref<8192xf64>, %o: memref<8192xf64>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a : memref<8192xf64>) outs(%o : memref<8192xf64>) {
+  ^bb(%x: f64, %z: f64):
+    %0 = math.exp %x : f64
+    linalg.yield %0 : f64
+  }
+  func.return
+}
+
+// No vector divides integers of 64 bits.
+// CHECK-LABEL: func.func private @wide_division
+// CHECK:         "scf.parallel"
+func.func private @wide_division(%a: memref<4096xi64>, %o: memref<4096xi64>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a : memref<4096xi64>) outs(%o : memref<4096xi64>) {
+  ^bb(%x: i64, %z: i64):
+    %0 = arith.divui %x, %x : i64
+    linalg.yield %0 : i64
+  }
+  func.return
+}
+
+// The elements of short rows are combined one by one, those of long rows by vectors.
+// CHECK-LABEL: func.func private @short_rows
+// CHECK:         "scf.parallel"
+func.func private @short_rows(%a: memref<1024x16xf32>, %o: memref<1024xf32>) attributes {hlo.kernel = "reduce"} {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%a : memref<1024x16xf32>) outs(%o : memref<1024xf32>) {
+  ^bb(%x: f32, %z: f32):
+    %0 = arith.maximumf %x, %z : f32
+    linalg.yield %0 : f32
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func private @long_rows
+// CHECK-NOT:     scf.parallel
+func.func private @long_rows(%a: memref<128x128xf32>, %o: memref<128xf32>) attributes {hlo.kernel = "reduce"} {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%a : memref<128x128xf32>) outs(%o : memref<128xf32>) {
+  ^bb(%x: f32, %z: f32):
+    %0 = arith.maximumf %x, %z : f32
+    linalg.yield %0 : f32
+  }
+  func.return
+}
+
 // Elements that are not neighbours in memory are read one by one.
 // CHECK-LABEL: func.func private @gather
 // CHECK:         "scf.parallel"
