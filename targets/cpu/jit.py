@@ -25,7 +25,7 @@ from .runtime.direct_call import SYMBOL as DIRECT_CALL
 from .runtime.direct_call import direct_call_ir
 from .runtime.pool import FUNCTIONS, MAX_THREADS
 from .runtime.system import runtime_ir
-from .stops import ATTENTION, GOES_ON_IR, RAISE, STOPS, attention_ir, can_attend
+from .stops import ATTENTION, GOES_ON_IR, STOPS, attention_ir, can_attend
 from .thread_limits import default_thread_count
 
 Timings = dict[str, float]
@@ -336,17 +336,15 @@ class Engine:
         self._numbers = itertools.count()
         self.imports: dict[str, int] = {}
         text, symbols = runtime_ir(host_triple()) + GOES_ON_IR + attention_ir(), (*RUNTIME_FUNCTIONS, *FUNCTIONS)
-        imports = {**STOPS.symbols}
+        imports = dict(STOPS.symbols)
         if can_attend():
-            symbols, imports = (*symbols, RAISE), {**imports, **ATTENTION.symbols}
+            imports |= ATTENTION.symbols
         if direct_calls.are_possible():
             text, symbols = text + direct_call_ir(), (*symbols, DIRECT_CALL)
             imports = {**imports, **direct_calls.python_functions()}
         code = kept_object((text,), lambda: text)
         self.runtime = self.link([code], symbols, imports)
         self.imports = {name: self.runtime.address(name) for name in RUNTIME_FUNCTIONS}
-        if can_attend():
-            ATTENTION.raise_again = ctypes.PYFUNCTYPE(None)(self.runtime.address(RAISE))
         self.direct_call = self.runtime.addresses.get(DIRECT_CALL)
         """The address of the machine code of direct calls, where they are possible."""
         self._start_threads(threads)

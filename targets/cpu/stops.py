@@ -53,10 +53,11 @@ stop:
 ATTENDED = "xhlo_attended"
 """The symbol of the table that the runtime reads."""
 
-_ARENA, _NEXT, _STOPPED = range(3)
+_NEXT, _RAISED, _WORDS = 1, 2, 5
 """
 The table: the arena that names the run, _NONE if none is attended; when to ask next, in nanoseconds of the runtime's
-clock, 0 at the beginning; whether a handler has raised an exception.
+clock, 0 at the beginning; what a handler has raised, as Python's C API has it: class, exception and traceback, of which
+the table owns references, zeros until then.
 """
 
 _NONE = -1
@@ -64,20 +65,15 @@ _NONE = -1
 PERIOD_NS = 30_000_000
 """Nanoseconds from one question to the next."""
 
-RAISE = "xhlo_raise"
-"""The symbol of the function that raises again, with the GIL held, what a handler has raised."""
-
-_PYTHON = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch", "PyErr_Restore")
+_PYTHON = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch")
 
 _ATTEND_IR = """
-@xhlo_attended = external global [3 x i64]
-@exception = internal global [3 x ptr] zeroinitializer
+@xhlo_attended = external global [WORDS x i64]
 
 declare i32 @PyGILState_Ensure()
 declare void @PyGILState_Release(i32)
 declare i32 @PyErr_CheckSignals()
 declare void @PyErr_Fetch(ptr, ptr, ptr)
-declare void @PyErr_Restore(ptr, ptr, ptr)
 
 ; Whether the run on an arena goes on: no handler of a signal has raised an exception.
 define internal i1 @attend(ptr %arena) nounwind {
@@ -86,9 +82,9 @@ entry:
   %mine = icmp eq ptr %attended, %arena
   br i1 %mine, label %look, label %on
 look:
-  %stopped.at = getelementptr i64, ptr @xhlo_attended, i64 STOPPED
-  %stopped = load i64, ptr %stopped.at
-  %was.stopped = icmp ne i64 %stopped, 0
+  %class.at = getelementptr i64, ptr @xhlo_attended, i64 RAISED
+  %class = load ptr, ptr %class.at
+  %was.stopped = icmp ne ptr %class, null
   br i1 %was.stopped, label %stop, label %time
 time:
   %now = call i64 @xhlo_clock()
@@ -110,10 +106,9 @@ ask:
   %raised = icmp slt i32 %answer, 0
   br i1 %raised, label %keep, label %asked
 keep:
-  %value.at = getelementptr ptr, ptr @exception, i64 1
-  %trace.at = getelementptr ptr, ptr @exception, i64 2
-  call void @PyErr_Fetch(ptr @exception, ptr %value.at, ptr %trace.at)
-  store i64 1, ptr %stopped.at
+  %value.at = getelementptr ptr, ptr %class.at, i64 1
+  %trace.at = getelementptr ptr, ptr %class.at, i64 2
+  call void @PyErr_Fetch(ptr %class.at, ptr %value.at, ptr %trace.at)
   br label %asked
 asked:
   call void @PyGILState_Release(i32 %lock)
@@ -122,17 +117,6 @@ on:
   ret i1 true
 stop:
   ret i1 false
-}
-
-define void @xhlo_raise() nounwind {
-  %value.at = getelementptr ptr, ptr @exception, i64 1
-  %trace.at = getelementptr ptr, ptr @exception, i64 2
-  %type = load ptr, ptr @exception
-  %value = load ptr, ptr %value.at
-  %trace = load ptr, ptr %trace.at
-  store [3 x ptr] zeroinitializer, ptr @exception
-  call void @PyErr_Restore(ptr %type, ptr %value, ptr %trace)
-  ret void
 }
 """
 
@@ -149,11 +133,11 @@ def can_attend() -> bool:
 
 
 def attention_ir() -> str:
-    """LLVM IR of `i1 attend(ptr arena)`, which safepoints ask, and of `void xhlo_raise()` where it is possible."""
+    """LLVM IR of `i1 attend(ptr arena)`, which safepoints ask."""
     if not can_attend():
         return _NO_ATTENTION_IR
     text = _ATTEND_IR
-    for name, number in {"PERIOD_NS": PERIOD_NS, "NEXT": _NEXT, "STOPPED": _STOPPED}.items():
+    for name, number in {"PERIOD_NS": PERIOD_NS, "NEXT": _NEXT, "RAISED": _RAISED, "WORDS": _WORDS}.items():
         text = text.replace(name, str(number))
     return text
 
@@ -211,9 +195,7 @@ class Attention:
     """The run of the main thread that is attended. Only the main thread uses it."""
 
     def __init__(self) -> None:
-        self._table = (ctypes.c_int64 * 3)(_NONE)
-        self.raise_again: Callable[[], None] = ctypes.PYFUNCTYPE(None)()
-        """The function RAISE, from when the runtime is loaded."""
+        self._table = (ctypes.c_int64 * _WORDS)(_NONE)
 
     @property
     def symbols(self) -> Mapping[str, int]:
@@ -230,16 +212,22 @@ class Attention:
         if threading.get_ident() != threading.main_thread().ident:
             work()
             return
-        before, stopped = self._table[:], False  # of the run whose handler calls this one
-        self._table[:] = (arena, 0, 0)
+        before = self._table[:]  # of the run whose handler calls this one
+        self._table[:] = (arena, 0, 0, 0, 0)
         try:
             work()
         finally:
-            stopped = self._table[_STOPPED] != 0
+            raised = self._table[_RAISED:]
             self._table[:] = before
-        if stopped:
-            self.raise_again()
+            if raised[0]:
+                # A handler that raises now, before `work` has returned, must not hide that the run was stopped.
+                _raise_again(*raised)
 
+
+_raise_again: Callable[[int, int, int], None] = ctypes.PYFUNCTYPE(None, *[ctypes.c_void_p] * 3)(
+    ("PyErr_Restore", ctypes.pythonapi)
+)
+"""Raises what the machine code has kept, and takes its references."""
 
 STOPS = Stops()
 """The process's runs."""

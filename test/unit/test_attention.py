@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +15,7 @@ import numpy as np
 import pytest
 
 import xhlo
+from xhlo.targets.cpu.executable import CpuExecutable
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
@@ -116,3 +119,60 @@ def test_runs_of_other_threads_are_left_alone(
         count(ENDLESS)
     thread.join()
     assert results == [1000]
+
+
+def after_machine_code(monkeypatch: pytest.MonkeyPatch, action: Callable[[], None]) -> None:
+    """Let the next run do something between the end of its machine code and that of its call, as a handler may."""
+    real = CpuExecutable._call  # pyright: ignore[reportPrivateUsage]
+
+    def call(self: CpuExecutable, pointers: list[int], held: object) -> None:
+        monkeypatch.setattr(CpuExecutable, "_call", real)
+        real(self, pointers, held)
+        action()
+
+    monkeypatch.setattr(CpuExecutable, "_call", call)
+
+
+def test_a_later_handler_may_stop_another_run(
+    count: Callable[[int], int], on_signal: Callable[[Callable[[], None]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that was stopped has no results, also where another was stopped before its exception was raised."""
+
+    def other() -> None:
+        raise OSError
+
+    def later() -> None:
+        on_signal(other)
+        with pytest.raises(OSError):
+            count(ENDLESS)
+
+    def stop() -> None:
+        raise Stop
+
+    after_machine_code(monkeypatch, later)
+    on_signal(stop)
+    with pytest.raises(Stop):
+        count(ENDLESS)
+
+
+def test_exceptions_are_freed(
+    count: Callable[[int], int], on_signal: Callable[[Callable[[], None]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raised: list[weakref.ref[Stop]] = []
+
+    def stop() -> None:
+        error = Stop()
+        raised.append(weakref.ref(error))
+        raise error
+
+    def later() -> None:
+        raise OSError
+
+    for action in (lambda: None, later):
+        after_machine_code(monkeypatch, action)
+        on_signal(stop)
+        with pytest.raises((Stop, OSError)):
+            count(ENDLESS)
+    assert count(5) == 5
+    gc.collect()
+    assert [each() for each in raised] == [None, None]
