@@ -10,7 +10,7 @@ from contextlib import contextmanager
 STACK = 8 << 20
 """Bytes of a stack, the usual size: LLVM takes megabytes for large functions."""
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # a signal's handler may compile, or fork, while this thread has it
 if hasattr(os, "register_at_fork"):
     # A child has the user's size, and no lock that a thread holds which it lacks.
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)

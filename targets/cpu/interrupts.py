@@ -5,6 +5,7 @@ main thread waits for them or for the interrupt.
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 from collections.abc import Callable
@@ -80,6 +81,15 @@ class _Worker:
 _worker: _Worker | None = None
 
 
+def _forget_worker() -> None:
+    global _worker
+    _worker = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_worker)
+
+
 def _begin(arena: Block | None) -> None:
     if arena is not None:
         STOPS.begin(arena.address)
@@ -107,19 +117,38 @@ def run_interruptibly(work: Callable[[], None], arena: Block | None) -> None:
         _begin(arena)
         _run(work, arena)
         return
-    if _worker is None:
-        _worker = _Worker()
-    worker, run = _worker, _Run(work, arena, thread_count())
+    # A signal's handler that runs a program meanwhile takes another worker.
+    worker, _worker = _worker or _Worker(), None
+    run = _Run(work, arena, thread_count())
     _begin(arena)
+    try:
+        _wait_for(run, worker)
+    except KeyboardInterrupt:
+        worker.runs.put(run)  # in case the interrupt came before
+        if arena is not None:
+            STOPS.ask(arena.address)
+        raise StillRunning(run) from None
+    finally:
+        if _worker is None and run.done.is_set():
+            _worker = worker
+        else:
+            worker.runs.put(None)
+    if run.error is not None:
+        raise run.error
+
+
+def _wait_for(run: _Run, worker: _Worker) -> None:
+    """
+    Let the worker run, and wait until it has. Raises KeyboardInterrupt at once, and what else a handler of a signal
+    raises after the run has ended: only those who catch StillRunning keep the memory of one that goes on.
+    """
     try:
         worker.runs.put(run)
         run.done.wait()
     except KeyboardInterrupt:
-        _worker = None
-        worker.runs.put(run)  # in case the interrupt came before
-        worker.runs.put(None)
-        if arena is not None:
-            STOPS.ask(arena.address)
-        raise StillRunning(run) from None
-    if run.error is not None:
-        raise run.error
+        raise
+    except BaseException:
+        if run.arena is not None:
+            STOPS.ask(run.arena.address)
+        _wait_for(run, worker)
+        raise

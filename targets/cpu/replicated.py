@@ -20,6 +20,7 @@ The same in single steps, for a caller with its own buffers and a parsed module:
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 from collections.abc import Callable, Sequence
@@ -92,8 +93,14 @@ class _Workers:
         with self._lock:
             self._idle.extend(workers)
 
+    def forget(self) -> None:
+        """The child of a fork has none of the threads, and no other thread that holds the lock."""
+        self._idle, self._lock = [], threading.Lock()
+
 
 _workers = _Workers()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_workers.forget)
 
 
 def has_collectives(executable: CpuExecutable) -> bool:

@@ -147,7 +147,7 @@ class Stops:
 
     def __init__(self) -> None:
         self._table = np.zeros(1 + ROOM, np.int64)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a handler of a signal may run a program meanwhile
         self._threads: dict[int, int] = {}
         """The thread that started each run."""
         self._asked: dict[int, None] = {}

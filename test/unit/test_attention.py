@@ -16,6 +16,7 @@ import pytest
 
 import xhlo
 from xhlo.targets.cpu.executable import CpuExecutable
+from xhlo.targets.cpu.stops import STOPS
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
@@ -176,3 +177,65 @@ def test_exceptions_are_freed(
     assert count(5) == 5
     gc.collect()
     assert [each() for each in raised] == [None, None]
+
+
+@pytest.fixture
+def long() -> Iterator[Callable[[int], int]]:
+    """Counts to its argument in runs that are expected to be long, for which the main thread waits."""
+    size = 20000
+    program, zeros = xhlo.compile(counting(size)), np.zeros(size, np.int32)
+    assert isinstance(program, CpuExecutable)
+
+    def count_to(limit: int) -> int:
+        program.may_take_long = True
+        return int(program(zeros, np.int32(limit))[-1])
+
+    yield count_to
+
+
+def test_a_handler_ends_a_long_run(long: Callable[[int], int], on_signal: Callable[[Callable[[], None]], None]) -> None:
+    """Whatever it raises: nobody reads or writes the memory of the run any more."""
+    ended: list[int] = []
+    end = STOPS.end
+
+    def noted_end(arena: int) -> None:
+        end(arena)
+        ended.append(arena)
+
+    def stop() -> None:
+        raise Stop
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(STOPS, "end", noted_end)
+        for number in range(2):
+            on_signal(stop)
+            with pytest.raises(Stop):
+                long(ENDLESS)
+            assert len(ended) == number + 1
+    assert long(5) == 5
+
+
+def test_a_handler_may_run_a_long_program_during_another(
+    long: Callable[[int], int], on_signal: Callable[[Callable[[], None]], None]
+) -> None:
+    counted: list[int] = []
+
+    def other() -> None:
+        counted.append(long(7))
+        raise Stop
+
+    on_signal(other)
+    with pytest.raises(Stop):
+        long(ENDLESS)
+    assert counted == [7]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_children_of_a_fork_run_long_programs(long: Callable[[int], int]) -> None:
+    assert long(3) == 3
+    child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(20)
+        os._exit(0 if long(4) == 4 else 1)
+    assert os.waitpid(child, 0)[1] == 0

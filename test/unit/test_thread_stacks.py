@@ -106,3 +106,21 @@ def test_larger_stacks_than_ours_and_the_default_are_left(asked: int) -> None:
         assert _stack_size() == asked
     finally:
         threading.stack_size(before)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_handler_may_compile_and_fork_while_threads_start() -> None:
+    """A signal may come at any time, so also on the thread that has the lock."""
+    before = threading.stack_size(SMALL)
+    try:
+        with own_stacks():
+            with own_stacks():
+                assert _stack_size() == STACK
+            child = os.fork()
+            if not child:
+                os._exit(int(_stack_size() != STACK))
+        assert os.waitpid(child, 0)[1] == 0
+        assert _stack_size() == SMALL
+    finally:
+        threading.stack_size(before)
