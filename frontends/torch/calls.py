@@ -116,7 +116,7 @@ def _on_cpu(executable: CpuExecutable, plan: Plan) -> Callable[[Sequence[Any]], 
             found = [_empty(shape, stride, dtype) for shape, stride, dtype in results]
         addresses = [one.data_ptr() for one in (*held, *found)]
         if not alone:
-            executable.run_at(addresses)
+            executable.run_at(addresses, (held, found))
         elif arena:
             block = POOL.take(arena)
             entry(pointers(*addresses, block.address))

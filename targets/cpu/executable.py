@@ -119,15 +119,15 @@ class CpuExecutable(Executable, CalledDirectly):
         other._call_anew()
         return other
 
-    def run_at(self, addresses: Sequence[int]) -> None:
+    def run_at(self, addresses: Sequence[int], owners: object = None) -> None:
         """
         Run on memory at `addresses`: one for each argument, then one for each result of `output_types`.
 
         Each holds a row-major array of its type. Raises the errors of a call; after StillRunning, an interrupt, the
-        memory is in use until the run is done.
+        memory is in use until the run is done, and its `owners` live as long.
         """
         extra = [new_array(*output) for output in self._outputs[self.facts.result_count :]]
-        self._run([*addresses, *map(address_of, extra)], extra)
+        self._run([*addresses, *map(address_of, extra)], (extra, owners))
         check_results(self.facts, extra)
 
     @property

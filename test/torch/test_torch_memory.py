@@ -12,6 +12,7 @@ import torch
 from xhlo.frontends.torch import graphs, specializing
 from xhlo.frontends.torch.backend import xhlo
 from xhlo.targets.compile import _CACHE
+from xhlo.targets.cpu.executable import CpuExecutable
 
 
 @pytest.fixture
@@ -54,3 +55,20 @@ def test_a_graph_keeps_some_combinations_of_sizes(
     for size in (3, 4, 5, 3):
         assert function(torch.ones(size)).tolist() == [size] * size
     assert (len(made), alive(made)) == (4, 2)
+
+
+def test_a_run_that_may_be_interrupted_has_owners_of_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[tuple[set[int], set[int]]] = []
+    real = CpuExecutable.run_at
+
+    def run_at(self: CpuExecutable, addresses: list[int], owners: Any = None) -> None:
+        owned = {tensor.data_ptr() for tensors in owners for tensor in tensors}
+        used.append((set(addresses), owned))
+        real(self, addresses, owners)
+
+    monkeypatch.setattr(CpuExecutable, "run_at", run_at)
+    monkeypatch.setattr(CpuExecutable, "runs_alone", False)
+    x, y = torch.randn(5, 7), torch.randn(7)
+    compiled = torch.compile(lambda x, y: (x + y, x.T * 2), backend=xhlo)
+    torch.testing.assert_close(compiled(x, y), (x + y, x.T * 2))
+    assert used and all(addresses <= owned for addresses, owned in used)

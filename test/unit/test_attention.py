@@ -16,6 +16,7 @@ import pytest
 
 import xhlo
 from xhlo.targets.cpu.executable import CpuExecutable
+from xhlo.targets.cpu.interrupts import StillRunning
 from xhlo.targets.cpu.stops import STOPS
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -239,3 +240,35 @@ def test_children_of_a_fork_run_long_programs(long: Callable[[int], int]) -> Non
         signal.alarm(20)
         os._exit(0 if long(4) == 4 else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_the_owners_of_memory_live_until_an_interrupted_run_ends(
+    on_signal: Callable[[Callable[[], None]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Owner:
+        def __init__(self) -> None:
+            self.arrays = np.zeros(20000, np.int32), np.array(ENDLESS, np.int32), np.zeros(20000, np.int32)
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    def begin() -> weakref.ref[Owner]:
+        owner = Owner()
+        with pytest.raises(StillRunning) as raised:
+            program.run_at([each.ctypes.data for each in owner.arrays], owner)
+        raised.value.when_done(ended.set)
+        return weakref.ref(owner)
+
+    ended, may_end = threading.Event(), threading.Event()
+    program = xhlo.compile(counting(20000))
+    assert isinstance(program, CpuExecutable)
+    program.may_take_long = True
+    after_machine_code(monkeypatch, lambda: may_end.wait() and None)
+    on_signal(interrupt)
+    owner = begin()
+    gc.collect()
+    assert owner() is not None
+    may_end.set()
+    assert ended.wait(60)
+    gc.collect()
+    assert owner() is None
