@@ -245,12 +245,21 @@ def test_children_of_a_fork_run_long_programs(long: Callable[[int], int]) -> Non
 def test_the_owners_of_memory_live_until_an_interrupted_run_ends(
     on_signal: Callable[[Callable[[], None]], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    ended, may_end = threading.Event(), threading.Event()
+    made = xhlo.compile(counting(20000))
+    assert isinstance(made, CpuExecutable)
+    program: CpuExecutable = made
+    program.may_take_long = True
+
     class Owner:
         def __init__(self) -> None:
             self.arrays = np.zeros(20000, np.int32), np.array(ENDLESS, np.int32), np.zeros(20000, np.int32)
 
     def interrupt() -> None:
         raise KeyboardInterrupt
+
+    def wait() -> None:
+        may_end.wait()
 
     def begin() -> weakref.ref[Owner]:
         owner = Owner()
@@ -259,11 +268,7 @@ def test_the_owners_of_memory_live_until_an_interrupted_run_ends(
         raised.value.when_done(ended.set)
         return weakref.ref(owner)
 
-    ended, may_end = threading.Event(), threading.Event()
-    program = xhlo.compile(counting(20000))
-    assert isinstance(program, CpuExecutable)
-    program.may_take_long = True
-    after_machine_code(monkeypatch, lambda: may_end.wait() and None)
+    after_machine_code(monkeypatch, wait)
     on_signal(interrupt)
     owner = begin()
     gc.collect()
