@@ -29,6 +29,7 @@ from ..dialects.support.classes import one_of
 from ..dialects.support.creation import create_op
 from ..dialects.support.editing import insert_before, operands_of, set_operand, set_operands
 from ..dialects.support.kernel import BRIEF
+from ..dialects.support.llvm_layout import byte_width
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.walking import operations_inside, operations_of
 
@@ -40,6 +41,9 @@ MULTIPLE = 256
 Bounds of innermost loops become arguments if they are multiples of it, and stay known as such: code for others has more
 loops, for what is left of several vectors and of one.
 """
+
+UNROLLED = 1024
+"""The most bytes of a loop that becomes a few vectors, without a loop."""
 
 LEAST_LOOPING = 8
 """The least size that becomes an argument in the loops around those."""
@@ -74,7 +78,9 @@ class ShareKernelsPass(HloPass):
             the attribute xhlo.shared: it is compiled by itself, and kept for programs with the same or other sizes.
     Sizes are bounds of loops, distances between elements, and lengths of buffers on the stack. Bounds of innermost
     loops are arguments where they are multiples of 256, and known as such. Others stay constants, and so do bounds
-    of loops to unroll fully, distances in innermost loops and the sizes of blocks of them.
+    of loops to unroll fully, distances in innermost loops and the sizes of blocks of them. A loop of so few bytes that
+    it becomes a few vectors keeps its bound, and the one around it its distances: LLVM keeps values of such vectors in
+    registers, and interleaves several.
     Assumes: the llvm dialect. Only programs that this process runs are compiled so: their code is kept.
     Leaves: the same operations on the same values.
     """
@@ -132,12 +138,40 @@ def _loops(blocks: Sequence[Block]) -> Iterator[tuple[int, int]]:
                 yield numbers[target], number
 
 
-def _innermost(blocks: Sequence[Block]) -> Iterator[Sequence[Block]]:
-    """The blocks of each loop that contains no other."""
-    loops = list(_loops(blocks))
+def _innermost(blocks: Sequence[Block]) -> Iterator[tuple[Sequence[Block], bool]]:
+    """
+    The blocks of each loop that contains no other, or none but brief ones, with whether it is brief itself: such loops
+    become a few vectors, and what is around them is innermost then.
+    """
+    loops = sorted(set(_loops(blocks)), key=lambda loop: loop[1] - loop[0])
+    brief: dict[tuple[int, int], int] = {}
     for first, last in loops:
-        if not any(first <= other and end <= last and (other, end) != (first, last) for other, end in loops):
-            yield blocks[first : last + 1]
+        inside = [(l, end) for l, end in loops if first <= l and end <= last and (l, end) != (first, last)]
+        if all(each in brief for each in inside):
+            found = blocks[first : last + 1]
+            size = _iterations(found) * max((brief[each] for each in inside), default=_width(found))
+            if 0 < size <= UNROLLED:
+                brief[first, last] = size
+            yield found, (first, last) in brief
+
+
+def _iterations(loop: Sequence[Block]) -> int:
+    """The iterations of a loop that are stated; 0 if they are not."""
+    test = _test(loop)
+    return _number(operands_of(test)[1]) or 0 if type(test) is llvm.ICmpOp else 0
+
+
+def _test(loop: Sequence[Block]) -> object:
+    """The operation that tells whether a loop goes on."""
+    operands = operands_of(cast(Operation, loop[-1].last_op))
+    return operands[0].owner if operands else None
+
+
+def _width(loop: Sequence[Block]) -> int:
+    """The bytes of the narrowest elements that a loop reads or writes."""
+    read = [byte_width(op.results[0].type) for op in _inside(loop) if type(op) is llvm.LoadOp]
+    written = [byte_width(operands_of(op)[0].type) for op in _inside(loop) if type(op) is llvm.StoreOp]
+    return min((*read, *written), default=0)
 
 
 def _ends_of_unrolled(blocks: Sequence[Block]) -> Iterator[Operation]:
@@ -175,6 +209,10 @@ class _Sizes:
     """The operations on which the first and last iterations of innermost loops depend."""
     _unrolled: set[Operation] = field(default_factory=set[Operation])
     """The comparisons that end loops that LLVM is to unroll fully: it must know their numbers of iterations."""
+    _fixed: set[object] = field(default_factory=set[object])
+    """The tests of brief loops."""
+    _around: set[object] = field(default_factory=set[object])
+    """The tests of loops around those."""
 
     def become_arguments(self, calls: Sequence[llvm.CallOp]) -> None:
         function, blocks = self.function, list(self.function.body.blocks)
@@ -198,11 +236,18 @@ class _Sizes:
 
     def _find_innermost(self, blocks: Sequence[Block]) -> None:
         """Collect what varies in innermost loops, and what bounds them."""
-        for inside in _innermost(blocks):
+        looping: set[Block] = set()
+        for inside, brief in _innermost(blocks):
+            if brief:
+                self._fixed.add(_test(inside))
             self._varying.update(argument for block in inside for argument in block.args)
             for op in _inside(inside):
                 if not self._varying.isdisjoint(operands_of(op)):
                     self._varying.update(op.results)
+            if not looping.isdisjoint(inside):
+                self._around.add(_test(inside))
+                continue
+            looping.update(inside)
             before = [block for block in blocks if inside[0] in _successors(block)]
             self._find_bounding([cast(Operation, block.last_op) for block in (*inside, *before)])
 
@@ -217,9 +262,14 @@ class _Sizes:
     def _replace_in(self, op: Operation, once: bool) -> None:
         """Let an operation use sizes instead of constants; `once`: it is outside of all loops."""
         role = _role(op)
-        if role is None or op in self._unrolled or (not once and (role == "room" or _is_division(op))):
+        if role is None or op in self._unrolled or op in self._fixed:
             return
+        if not once and (role == "room" or _is_division(op)):
+            return
+        if once and type(op) is llvm.GEPOp:
+            return  # parts of one buffer, which instructions address by constants
         short = op in self._bounding or not self._varying.isdisjoint(operands_of(op))
+        short = short and op not in self._around
         if short and role != "bound":
             return  # parts of addresses, and the size of a block of a loop
         if once and role != "room":
