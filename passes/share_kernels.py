@@ -42,8 +42,8 @@ Bounds of innermost loops become arguments if they are multiples of it, and stay
 loops, for what is left of several vectors and of one.
 """
 
-UNROLLED = 1024
-"""The most bytes of a loop that becomes a few vectors, without a loop."""
+UNROLLED, UNROLLED_NEST = 1024, 2048
+"""The most bytes of a loop that becomes a few vectors, without a loop; of all iterations of several in each other."""
 
 LEAST_LOOPING = 8
 """The least size that becomes an argument in the loops around those."""
@@ -150,7 +150,7 @@ def _innermost(blocks: Sequence[Block]) -> Iterator[tuple[Sequence[Block], bool]
         if all(each in brief for each in inside):
             found = blocks[first : last + 1]
             size = _iterations(found) * max((brief[each] for each in inside), default=_width(found))
-            if 0 < size <= UNROLLED:
+            if 0 < size <= (UNROLLED_NEST if inside else UNROLLED):
                 brief[first, last] = size
             yield found, (first, last) in brief
 
