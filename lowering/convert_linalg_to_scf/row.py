@@ -31,6 +31,7 @@ from ..loop_nests.indices import chunk, delinearized
 from ..loop_nests.kernel_builder import IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
+from ..loop_nests.variation import loads_of
 from .elementwise import emit_elementwise
 from .reduction import emit_reduction
 from .row_memory import in_place, next_row
@@ -271,12 +272,28 @@ def _is_row_by_row(uses: Sequence[tuple[Nest, Access]], moving: Sequence[int], r
     return all(highest - lowest < abs(stride) for stride in strides)
 
 
+def _reads_what_it_wrote(plan: RowPlan) -> bool:
+    """Whether a step reads rows of several elements that an earlier one has written to a result of the kernel."""
+    written: set[SSAValue] = set()
+    for step in plan.steps:
+        nest = step.nest
+        read = [x.root for x in nest.inputs if isinstance(x, Access)]
+        if not written.isdisjoint([*read, *(root_buffer(load.memref) for load in loads_of(nest))]):
+            return True
+        for access in nest.outputs:
+            if access.root not in plan.temporaries and nest.size_of([l for l in nest.free if access.strides[l]]) > 1:
+                written.add(access.root)
+    return False
+
+
 def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
     """
     Emit the chain as one loop over rows, in parallel tasks if there is enough work.
 
     The loop over short rows is parallel, for it becomes the innermost one; each iteration has temporaries of its own.
-    Rows whose columns are summed are not short.
+    It is not marked so where an iteration reads elements of a result again: LLVM then takes accesses for independent
+    even within an iteration, and moves a read of several elements before they are written. Rows whose columns are
+    summed are not short.
     """
     short = all(math.prod(step.nest.sizes[len(plan.shape) :]) <= SHORT_ROW for step in plan.steps)
     work, whole = sum(nest_work(step.nest) for step in plan.steps), math.prod(plan.shape)
@@ -287,7 +304,7 @@ def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
     outer = plan.shape[:-1] if inner > 1 else plan.shape
     total = whole // inner
     size = task_size(total, task_count(total, work, total))
-    attributes = PARALLEL if short else None
+    attributes = PARALLEL if short and not _reads_what_it_wrote(plan) else None
     summed = [k for k, step in enumerate(plan.steps) if step.sums_columns]
     if summed:
         size = min(total, max(size, LEAST_SUMMED))

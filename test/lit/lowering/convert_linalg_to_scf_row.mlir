@@ -217,3 +217,23 @@ func.func private @one_row(%x: memref<1x6xf32>, %o: memref<1x6xf32>) attributes 
   }
   func.return
 }
+
+// A row of a result is read again in the iteration that wrote it: LLVM may move such reads in loops that are marked
+// as parallel.
+// CHECK-LABEL: func.func private @read_again
+// CHECK:         memref.store %{{.*}}, %o
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }{{$}}
+func.func private @read_again(%x: memref<40x4xf32>, %e: memref<40x4xf32>, %o: memref<40x4xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : memref<40x4xf32>) outs(%e : memref<40x4xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%e : memref<40x4xf32>) outs(%o : memref<40x4xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %0 = arith.mulf %a, %a : f32
+    linalg.yield %0 : f32
+  }
+  func.return
+}
