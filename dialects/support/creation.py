@@ -64,7 +64,7 @@ def create_op(
     regions: Sequence[Region] = (),
 ) -> OpT:
     """Build an operation from its parts, as `Operation.create` does, in a third of its time."""
-    # What others call for the same is written out here: a call takes as long as two of these steps.
+    # The functions that others call for this are written out here: a call takes as long as two of these steps.
     op = _new(cls)
     if operands:
         op._operands = SSAValues(operands)

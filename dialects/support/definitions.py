@@ -234,7 +234,7 @@ def _at(self: SSAValues[Any], index: Any) -> Any:
 
 
 def _shape_of(made: Callable[[Any], tuple[int, ...]]) -> Callable[[Any], tuple[int, ...]]:
-    """What makes the shape of a type, once for each object."""
+    """The function that makes the shape of a type, once for each object."""
 
     def shape(self: Attribute) -> tuple[int, ...]:
         facts: dict[str, Any] = vars(self)

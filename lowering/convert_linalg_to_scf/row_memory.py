@@ -8,7 +8,7 @@ ask for their next row while this one is computed.
 
 The first loop over a row waits for memory: its elements come page by page, and processors do not foresee the next page.
 The loops after it read caches. So the step with most arithmetic runs by tiles, and before each it asks for as much of
-the next row, and of what later steps write of this one. What comes from beyond the second-level cache comes into that
+the next row, and of what later steps write of this one. Lines from beyond the second-level cache come into that
 one: the first one can wait for few lines at a time, and those that are written would wait too. Results that are written
 past the caches do not.
 """

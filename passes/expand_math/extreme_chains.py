@@ -7,8 +7,8 @@ x86 compares and selects floats in one instruction, but takes five more for thes
 one comparison. Signs matter only if the result is zero: then no value lies beyond it, and the signs of all values say
 whether there is a zero of the other sign.
 
-Of two values, the instructions look at the first one's sign, by way of a general register where it is a scalar. So what
-an iteration takes over from the one before is the second: the other's sign is known by then.
+The instructions look at the sign of the first of two values, by way of a general register where it is a scalar. So the
+value that an iteration takes over from the one before is the second: the other's sign is known by then.
 """
 
 from __future__ import annotations

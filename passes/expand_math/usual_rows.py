@@ -177,7 +177,7 @@ def _find_least(total: scf.ForOp) -> SSAValue:
 
 
 def _stored(value: SSAValue) -> SSAValue:
-    """What a load of a buffer reads that is written once, in the same block before it; other values are themselves."""
+    """The value that a load reads, if its buffer is written once, in the same block before it; else the value itself."""
     load = value.owner
     if type(load) is not memref.LoadOp or type(load.memref.owner) is not memref.AllocaOp or load.indices:
         return value

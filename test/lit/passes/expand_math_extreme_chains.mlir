@@ -57,7 +57,7 @@ func.func private @carried(%a: memref<64xf32>, %b: memref<64xf32>, %start: f32) 
   func.return %r : f32
 }
 
-// What a loop keeps is the second operand, whether it is carried, in a place of its own, or replaced in a row.
+// The value that a loop keeps is the second operand, whether it is carried, in a place of its own, or replaced in a row.
 // CHECK-LABEL: @kept
 // CHECK:         %[[X:.*]] = memref.load %a[%[[I:.*]]]
 // CHECK-NEXT:    %[[S:.*]] = memref.load %state[]

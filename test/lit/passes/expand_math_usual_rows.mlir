@@ -95,7 +95,7 @@ func.func @softmax(%x: memref<1024xf32>, %to: memref<1024xf32>) {
   func.return
 }
 
-// Of numbers that may be negative, the greatest size has to be found too.
+// For numbers that may be negative, the greatest size has to be found too.
 // CHECK-LABEL: @normalized
 // CHECK:           arith.minui
 // CHECK:           arith.maxui

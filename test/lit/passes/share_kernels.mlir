@@ -126,7 +126,7 @@ func.func private @parts(%a: memref<40x512xf32>, %r: memref<40x512xf32>) attribu
   func.return
 }
 
-// What calls is left: it is translated quickly.
+// A function with calls is left: it is translated quickly.
 // CHECK-LABEL: llvm.func internal @calls(
 // CHECK-SAME:    !llvm.ptr {llvm.noalias}) attributes {xhlo.brief, passthrough
 func.func private @calls(%r: memref<40xf32>) attributes {hlo.kernel = "loop"} {
