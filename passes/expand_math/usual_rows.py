@@ -177,13 +177,13 @@ def _find_least(total: scf.ForOp) -> SSAValue:
 
 
 def _stored(value: SSAValue) -> SSAValue:
-    """The value that a load reads, if its buffer is written once, in the same block before it; else the value itself."""
+    """The value that a load reads if its buffer is written once, in the same block before it; else the value itself."""
     load = value.owner
     if type(load) is not memref.LoadOp or type(load.memref.owner) is not memref.AllocaOp or load.indices:
         return value
     others = [use.operation for use in load.memref.uses if type(use.operation) is not memref.LoadOp]
-    store = others[0]
-    if len(others) != 1 or type(store) is not memref.StoreOp or store.memref is not load.memref:
+    store = others[0] if len(others) == 1 else None
+    if type(store) is not memref.StoreOp or store.memref is not load.memref:
         return value
     return store.value if _precedes(store, load) else value
 

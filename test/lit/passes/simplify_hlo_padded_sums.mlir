@@ -20,7 +20,7 @@ func.func @layers(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>, %c: tensor<2x4xf32>,
   return %6 : tensor<6x4xf32>
 }
 
-// What no operand covers is zero.
+// Elements that no operand covers are zero.
 // CHECK-LABEL: @gaps
 // CHECK:       hlo.concatenate %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, dim = 0 : (tensor<1x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<1x4xf32>)
 func.func @gaps(%a: tensor<1x4xf32>, %b: tensor<2x4xf32>) -> tensor<6x4xf32> {
