@@ -115,9 +115,10 @@ def nest_work(nest: Nest) -> int:
     loop = next((l for l in reversed(nest.free) if _is_vector_loop(nest, l)), None)
     if loop is None or _footprint(nest) > CACHED_BYTES:
         return work
-    arithmetic = sum(_vector_operations(op, _widest(nest)) for op in _computations(nest, loop))
+    widest = _widest(nest)
+    arithmetic = sum(_vector_operations(op, widest) for op in _computations(nest, loop))
     computed = whole * arithmetic / CPU.vector_operations_per_ns
-    return min(work, max(copy_work(whole * _widest(nest)), int(computed * CPU.operations_per_ns)))
+    return min(work, max(copy_work(whole * widest), int(computed * CPU.operations_per_ns)))
 
 
 def copy_work(size: int) -> int:
