@@ -40,6 +40,7 @@ from .images import convert_images
 from .kernel import ProductEmitter
 from .lanes.emission import emit_lane_product, is_in_parts
 from .lanes.products import LaneProduct, lane_product_of
+from .lanes.row_sums import row_sums_of
 from .padding import PaddedProductEmitter, compute_padded, padding_of, rows_of
 from .rows.products import convert_row_products
 from .small import emit_small, is_small
@@ -119,10 +120,10 @@ def _products(
     absorbed, rows = absorbed_fills(structured), Kernel(kernel).rows
     shared = {kernel.body.block.args[number] for number in Kernel(kernel).shared}
     for op in [op for op in structured if isinstance(op, GenericOp) and CONTRACTION in op.attributes]:
-        lanes = lane_product_of(op, machine)
+        lanes = lane_product_of(op, machine) or row_sums_of(op, machine)
         fill = None if lanes is None else absorbed[op][0]
         if lanes is not None and fill is not None and is_zero(fill.inputs[0]):
-            epilogue = None if is_in_parts(lanes) else epilogue_of(op, fill, shared)
+            epilogue = None if lanes.adds_lanes or is_in_parts(lanes) else epilogue_of(op, fill, shared)
             together = None if epilogue is None else lane_product_of(op, machine, epilogue)
             # Without the epilogue in its tasks, too, the product may write to the epilogue's output now.
             lanes = together or lane_product_of(op, machine) or lanes
@@ -302,7 +303,8 @@ class ConvertContractionsToVectorPass(HloPass):
              columns follow others in C, but not in B, B is copied. A convolution's tasks pad the rows of its input that
              they read, if each is in few windows, and compute what an elementwise generic makes for it alone;
              products with padding are left out where that pays (edges.py). Where no factor is shared by the columns, as
-             in depthwise convolutions, vectors of both are multiplied (lanes/).
+             in depthwise convolutions, vectors of both are multiplied (lanes/); so are the
+             rows along which gradients of their filters are summed.
     A factor that an elementwise generic computes for the product alone is computed piece by piece, as it is packed.
     Factors are widened when they are packed, or read: f16, bf16, i8 and i16 to the product's type. Where the machine
     multiplies and adds groups of integers (byte-dots: four i8, pair-dots: two i16), neighbours along k are packed

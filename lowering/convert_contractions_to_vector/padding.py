@@ -233,16 +233,18 @@ class PaddedProductEmitter(DirectProductEmitter):
                     self.multiply_inside((copy, a_at), step, of_row, (in_band, panel), j, first)
 
 
-def copy_rows(builder: LoopBuilder, kernel: func.FuncOp, rows: Rows, copy: SSAValue, first: Index) -> None:
-    """Copy the rows from `first` on, or compute them."""
+def copy_rows(
+    builder: LoopBuilder, kernel: func.FuncOp, rows: Rows, copy: SSAValue, first: Index, to: Index = 0
+) -> None:
+    """Copy the rows from `first` on, or compute them, to `copy` from the element `to` on."""
     padding = rows.padding
     facts = _Facts(padding.shape, padding.padded, padding.low, rows.dim, rows.count)
     if padding.maker is None:
-        call_known(builder, kernel, "pad", (padding.source, copy, first), facts, _emit)
+        call_known(builder, kernel, "pad", (padding.source, copy, first, to), facts, _emit)
         return
     compute = partial(_compute_row, builder, nest_of_generic(padding.maker), copy, facts)
     with builder.loop(0, rows.count) as row:
-        _pad_row(builder, copy, builder.index(first) + row, row * rows.size, facts, compute)
+        _pad_row(builder, copy, builder.index(first) + row, to + row * rows.size, facts, compute)
 
 
 def compute_padded(builder: LoopBuilder, padding: Padding) -> None:
@@ -272,11 +274,18 @@ class _Facts:
 
 @writes(1)
 def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
-    source, target, number = parameters
+    source, target, number, to = parameters
     first, dim = builder.index(number), facts.dim
     size = math.prod(facts.padded[dim:])
     with builder.loop(0, facts.count) as row:
-        _pad_row(builder, target, first + row, row * size, facts, partial(_copy_row, builder, source, target, facts))
+        _pad_row(
+            builder,
+            target,
+            first + row,
+            builder.index(to) + row * size,
+            facts,
+            partial(_copy_row, builder, source, target, facts),
+        )
 
 
 def _pad_row(

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import xhlo.lowering.convert_contractions_to_vector.lanes.row_sums as row_sums
 import xhlo.passes.decompose_hlo.convolution as decomposed
 from cpu_programs import DTYPES, TYPES, run
 
@@ -290,6 +291,45 @@ def test_random_patches(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         conv = replace(conv, size=size, taps=taps, stride=ones, rhs_dilate=(4,) * len(taps), pad=((0, 0),) * len(taps))
     x, w = inputs_of(conv, seed)
     np.testing.assert_array_equal(run(conv.text(), (x, w), "cpu")[0].astype(np.float64), conv.plain(x, w))
+
+
+def gradient_of_filters(seed: int) -> Conv:
+    """The gradient of the filters of groups of few features, channels first; its window is an image."""
+    rng = random.Random(seed)
+    rank = rng.choice((1, 2, 2, 3))
+    groups, images = rng.choice((2, 3, 8, 20)), rng.randint(1, 3)
+    taps = (*(rng.randint(1, 9) for _ in range(rank - 1)), rng.randint(4, 70))
+    results = tuple(rng.randint(1, 3) for _ in range(rank))
+    dilate = tuple(rng.choice((1, 1, 2)) for _ in range(rank))
+    pad = tuple((rng.randint(0, 2), rng.randint(0, 2)) for _ in range(rank))
+    size = tuple(max(1, (n - 1) * d + m - sum(p)) for n, d, m, p in zip(taps, dilate, results, pad, strict=True))
+    first = (rank + 1, 0, *range(1, rank + 1))
+    kernel = (0, rank + 1, *range(1, rank + 1))
+    conv = plain(size, taps, images, groups * rng.choice((1, 1, 3)), batch=groups * rng.choice((1, 1, 2)))
+    return replace(
+        conv, pad=pad, rhs_dilate=dilate, batch_groups=groups, lhs_order=first, rhs_order=kernel, out_order=first
+    )
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("seed", range(24))
+def test_random_gradients_of_depthwise_filters(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for least in ("MIN_MULTIPLICATIONS", "LEAST_READS", "LEAST_DEPTH"):
+        monkeypatch.setattr(row_sums, least, 0)
+    conv = gradient_of_filters(seed)
+    inputs = inputs_of(conv, seed)
+    want, found = (run(conv.text(), inputs, target)[0] for target in ("reference", "cpu"))
+    np.testing.assert_array_equal(found, want)
+
+
+def test_rows_beside_infinite_ones() -> None:
+    """Lanes that two vectors of a row share count once, and none reads a neighbouring row."""
+    conv = plain((9, 9), (7, 7), 8, 24, batch=24, batch_groups=24, lhs_order=(3, 0, 1, 2), rhs_order=(0, 3, 1, 2), out_order=(3, 0, 1, 2))  # fmt: skip
+    x, w = inputs_of(conv)
+    w[:, 5], x[:, 7] = np.inf, np.nan
+    want, found = (run(conv.text(), (x, w), target)[0] for target in ("reference", "cpu"))
+    assert np.isfinite(found).sum() == 22 * 9
+    np.testing.assert_array_equal(found, want)
 
 
 PAIRED = {

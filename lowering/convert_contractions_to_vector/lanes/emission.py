@@ -45,7 +45,8 @@ MOST_COPIED = 256 * 1024
 
 def is_in_parts(product: LaneProduct) -> bool:
     """Whether few long sums are computed in parts: no tile is complete before the parts are added."""
-    around = product.m.size // MOST_ROWS * math.prod(loop.size for loop in product.outer if loop.size > MOST_REPEATS)
+    rows = 1 if product.adds_lanes else product.m.size // MOST_ROWS
+    around = rows * math.prod(loop.size for loop in product.outer if loop.size > MOST_REPEATS)
     return around < FEW_TASKS and product.depth >= LONG and len(product.ks) > 1
 
 
@@ -61,30 +62,49 @@ def emit_lane_product(
     assert lanes is not None, "lane_product_of asks"
     if product.n.b == -1:
         product = with_copied_b(builder, product)
+    padding = padding_of(op, kernel) if product.a.root is op.inputs[0] else None
     if is_in_parts(product):
         parts = _in_parts(builder, product)
-        LaneEmitter(builder, kernel, parts, block_of(parts, lanes, machine.registers)).emit()
-        whole, summed = (replace(each, outer=(*each.outer, *members_of(each))) for each in (product, parts))
+        padded = padding if product.adds_lanes else None
+        made = _emit(builder, kernel, parts, block_of(parts, lanes, machine.registers), padded)
+        n = Loop(1, 0, 0, 0) if product.adds_lanes else None
+        whole, summed = (
+            replace(each, outer=(*each.outer, *members_of(each)), n=n or each.n) for each in (product, parts)
+        )
         add_chunks(builder, whole, summed, overwrite=True)
-        return ()
-    block = block_of(product, lanes, machine.registers)
-    padding = padding_of(op, kernel) if product.a.root is op.inputs[0] else None
-    bands = None if padding is None else bands_of(padding, product)
-    if bands is None:
-        LaneEmitter(builder, kernel, product, block).emit()
-        return ()
-    PaddedLaneEmitter(builder, kernel, product, block, bands).emit()
-    return bands.rows.padding.operations
+        return made
+    return _emit(builder, kernel, product, block_of(product, lanes, machine.registers), padding)
+
+
+def _emit(
+    builder: LoopBuilder, kernel: func.FuncOp, product: LaneProduct, block: Block, padding: Padding | None
+) -> Sequence[Operation]:
+    """Emit a product in one piece. Returns the operations that would pad its input, if its tasks do that."""
+    if padding is not None and product.adds_lanes:
+        planes = planes_of(padding, product)
+        if planes is not None:
+            PlaneEmitter(builder, kernel, product, block, planes).emit()
+            return padding.operations
+    elif padding is not None:
+        bands = bands_of(padding, product)
+        if bands is not None:
+            PaddedLaneEmitter(builder, kernel, product, block, bands).emit()
+            return padding.operations
+    LaneEmitter(builder, kernel, product, block).emit()
+    return ()
 
 
 def _in_parts(builder: LoopBuilder, product: LaneProduct) -> LaneProduct:
     """The product whose outermost contracted loop is the first of `outer`, into a new buffer `[k, .., m, n]`."""
     first, *ks = product.ks
-    loops = (*product.outer, *members_of(product), product.m, product.n)
+    lanes = () if product.adds_lanes else (product.n,)
+    loops = (*product.outer, *members_of(product), product.m, *lanes)
     sizes = (first.size, *(loop.size for loop in loops))
     strides = row_major(sizes)
     scratch = builder.alloc(memref_type((math.prod(sizes),), product.element))
-    *outer, m, n = (replace(loop, c=stride) for loop, stride in zip(loops, strides[1:], strict=True))
+    *outer, m = (replace(loop, c=stride) for loop, stride in zip(loops, strides[1:], strict=True))
+    n = product.n if product.adds_lanes else m
+    m = m if product.adds_lanes else outer.pop()
     group = product.group
     if group.kept:
         group = replace(group, kept=outer.pop().c)
@@ -175,7 +195,7 @@ class LaneEmitter:
 
     def _first(self, at: Index, end: Index, side: int, size: int) -> Index:
         """The first row or column of the block at `at` that ends in the tile."""
-        return at if size % side == 0 else self.builder.min(at, end - side)
+        return at if size % side == 0 or size < side else self.builder.min(at, end - side)
 
 
 @dataclass(frozen=True)
@@ -238,4 +258,74 @@ class PaddedLaneEmitter(LaneEmitter):
                     for loop, index in zip(product.outer, at, strict=True)
                 ]
                 a_at = step * (bands.loop.a if bands.loop else 0)
+                self.emit_blocks((copy, a_at), position, (0, product.m.size), (0, product.n.size))
+
+
+@dataclass(frozen=True)
+class Planes:
+    """How tasks pad whole planes of A, such as an image's of one feature: those that its sums go over."""
+
+    rows: Rows
+    """The rows of one plane."""
+    images: tuple[Loop, ...]
+    """The contracted loops from one plane to the next."""
+
+    @property
+    def size(self) -> int:
+        """Elements of a plane."""
+        return self.rows.count * self.rows.size
+
+
+def planes_of(padding: Padding, product: LaneProduct) -> Planes | None:
+    """The planes of a product that adds its lanes; None if the whole is better padded before."""
+    padded, shape = padding.padded, padding.shape
+    dims = [dim for dim, size in enumerate(padded) if size != shape[dim]]
+    if not dims or dims[0] == 0 or product.a.offset or product.a.dynamic:
+        return None
+    size = math.prod(padded[dims[0] :])
+    images = tuple(loop for loop in product.ks if loop.a % size == 0)
+    blocked = (product.m, further_rows(product))
+    inside = [loop for loop in (*product.ks, *product.outer) if loop.a % size]
+    inside += [product.n, *(loop for loop in blocked if not any(loop is other for other in inside))]
+    copied = math.prod(loop.size for loop in images) * size * width_of(product.element) // 8
+    if sum((loop.size - 1) * loop.a for loop in inside) >= size or copied > MOST_COPIED:
+        return None
+    row = math.prod(padded[dims[-1] :])
+    return Planes(Rows(padding, dims[-1], size // row), images)
+
+
+class PlaneEmitter(LaneEmitter):
+    """Emits a product that adds its lanes, and reads A from a copy of the planes that a task needs, which it pads."""
+
+    def __init__(self, builder: LoopBuilder, kernel: func.FuncOp, product: LaneProduct, block: Block, planes: Planes):
+        sizes = tuple(loop.size for loop in planes.images)
+        places = {id(loop): at * planes.size for loop, at in zip(planes.images, row_major(sizes), strict=True)}
+        ks = tuple(replace(loop, a=places.get(id(loop), loop.a)) for loop in product.ks)
+        super().__init__(builder, kernel, replace(product, ks=ks), block)
+        self.planes = planes
+
+    def emit(self) -> None:
+        builder, product, planes = self.builder, self.product, self.planes
+        around = [loop for loop in self.outer if loop.a and loop.a % planes.size == 0]
+        inside = [loop for loop in self.outer if loop not in around]
+        work = product.multiplications // MULTIPLICATIONS_PER_OPERATION
+        images = [loop.size for loop in planes.images]
+        with tasks(builder, math.prod(loop.size for loop in around), work) as number:
+            at = delinearized(number, [loop.size for loop in around]) if around else []
+            copy = builder.alloca(memref_type((math.prod(images) * planes.size,), product.element))
+            start: Index = 0
+            for loop, index in zip(around, at, strict=True):
+                start += index * loop.a
+            with builder.loop(0, math.prod(images)) as image:
+                first = start
+                for loop, index in zip(planes.images, delinearized(image, images), strict=True):
+                    first += index * loop.a
+                copy_rows(builder, self.kernel, planes.rows, copy, first // planes.rows.size, image * planes.size)
+            with builder.loop(0, math.prod(loop.size for loop in inside)) as number:
+                found = dict(zip(map(id, around), at, strict=True))
+                found |= dict(zip(map(id, inside), delinearized(number, [loop.size for loop in inside]), strict=True))
+                a_at: Index = 0
+                for loop in inside:
+                    a_at += found[id(loop)] * loop.a
+                position = [found[id(loop)] for loop in self.outer]
                 self.emit_blocks((copy, a_at), position, (0, product.m.size), (0, product.n.size))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from xdsl.dialects import func
 from xdsl.ir import SSAValue
@@ -40,6 +41,17 @@ class _Facts:
     """Whether all lanes have the same element of B."""
     ks: tuple[tuple[int, int, int], ...]
     """The contracted loops: trip counts, and strides in A and B."""
+    added: int = 0
+    """Elements of a row whose lanes are added; 0 if each is a column of C."""
+
+    @property
+    def width(self) -> int:
+        """Elements of a row of a block."""
+        return self.added or self.block.width
+
+    def first(self, vector: int) -> int:
+        """The first lane of a vector of a row; the last vector overlaps the one before it unless all are whole."""
+        return min(vector * self.block.lanes, self.width - self.block.lanes)
 
     @property
     def rows(self) -> list[tuple[int, int, int]]:
@@ -69,6 +81,7 @@ def call_lane_kernel(
         row_of_c=product.m.c,
         splat=product.n.b == 0,
         ks=tuple((loop.size, loop.a, loop.b) for loop in product.ks),
+        added=product.n.size if product.adds_lanes else 0,
     )
     arguments = (a, at[0], product.b.root, at[1], product.c.root, at[2])
     call_known(builder, kernel, "lanes", arguments, facts, _emit)
@@ -84,9 +97,13 @@ def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -
     for number, (again, row, member) in enumerate(facts.rows):
         place = again * facts.again[1] + row * facts.row_of_c + member * facts.group.kept
         start = builder.index(c_at) + place
+        of_row = sums[number * block.vectors : (number + 1) * block.vectors]
+        if facts.added:
+            vectors.store(body.added(of_row), builder.strided_view(c, start, (1,), (1,)), [0])
+            continue
         view = builder.strided_view(c, start, (block.width,), (1,))
-        for v in range(block.vectors):
-            vectors.store(sums[number * block.vectors + v], view, [v * block.lanes])
+        for v, total in enumerate(of_row):
+            vectors.store(total, view, [v * block.lanes])
 
 
 class _Body:
@@ -116,6 +133,16 @@ class _Body:
             found = self.sums(depth + 1, a_at + k * a_step, b_at + k * b_step, self.zeros() if apart else sums)
             builder.yield_(*(map(self.vectors.add, sums, found) if apart else found))
         return sums
+
+    def added(self, sums: Sequence[SSAValue]) -> SSAValue:
+        """The sum of the lanes of a row, as a vector of one. Those that two vectors have count once."""
+        *whole, last = sums
+        lanes, vectors = self.facts.block.lanes, self.vectors
+        again = (len(sums) - 1) * lanes - self.facts.first(len(sums) - 1)
+        if again:
+            zero = vectors.splat(self.builder.scalar(scalar_attr(0, buffer_of(self.a).element_type)), lanes)
+            last = vectors.shuffled(zero, last, [*range(again), *range(lanes + again, 2 * lanes)])
+        return vectors.folded(reduce(vectors.add, [*whole, last]), vectors.add)
 
     def _length(self, depth: int) -> int:
         """The products of a sum over the contracted loops from `depth` on."""
@@ -155,20 +182,22 @@ class _Body:
                 view = builder.strided_view(self.b, at + member * group.step, (1,), (1,))
                 found.append([self.vectors.splat(builder.load(view, [0]), block.lanes)] * block.vectors)
             else:
-                view = builder.strided_view(self.b, at + member * group.step, (block.width,), (1,))
-                found.append([self.vectors.load(view, [v * block.lanes], block.lanes) for v in range(block.vectors)])
+                view = builder.strided_view(self.b, at + member * group.step, (self.facts.width,), (1,))
+                firsts = map(self.facts.first, range(block.vectors))
+                found.append([self.vectors.load(view, [first], block.lanes) for first in firsts])
         return found
 
     def _loaded(self, at: Index, v: int) -> SSAValue:
         """The elements of A that vector `v` of a row reads."""
         lanes, group, stride = self.facts.block.lanes, self.facts.group, self.facts.lane
+        first = self.facts.first(v)
         if stride == 1:
             count = lanes // group.lanes * group.members
-            view = self.builder.strided_view(self.a, at + v * count, (count,), (1,))
+            view = self.builder.strided_view(self.a, at + first // group.lanes * group.members, (count,), (1,))
             return self.vectors.load(view, [0], count)
         # The second vector begins at an odd element, so that none beyond the last lane's is read.
-        view = self.builder.strided_view(self.a, at + v * lanes * stride, (2 * lanes - 1,), (1,))
-        x, y = (self.vectors.load(view, [first], lanes) for first in (0, lanes - 1))
+        view = self.builder.strided_view(self.a, at + first * stride, (2 * lanes - 1,), (1,))
+        x, y = (self.vectors.load(view, [start], lanes) for start in (0, lanes - 1))
         return self.vectors.shuffled(x, y, [*range(0, lanes, 2), *range(lanes + 1, 2 * lanes, 2)])
 
     def _lanes_of(self, x: SSAValue, member: int) -> SSAValue:

@@ -100,6 +100,11 @@ class LaneProduct:
         return math.prod(loop.size for loop in self.ks) * self.group.summed
 
     @property
+    def adds_lanes(self) -> bool:
+        """Whether the lanes are contracted too, and added in the end: see row_sums.py."""
+        return self.n.c == 0
+
+    @property
     def multiplications(self) -> int:
         kept = self.group.members // self.group.summed
         return math.prod(loop.size for loop in (self.m, self.n, *self.outer)) * self.depth * kept
@@ -128,7 +133,7 @@ def lane_product_of(op: GenericOp, machine: Machine, epilogue: GenericOp | None 
     if found is None:
         return None
     nest, element, own = found
-    nest = _ordered(nest)
+    nest = ordered(nest)
     a, b = nest.accesses[:2]
     if any(buffer_of(x.root).element_type != element for x in (a, b)):
         return None
@@ -151,7 +156,7 @@ def _only_streams(product: LaneProduct) -> bool:
     return once and product.n.size * width_of(product.element) > LONG_ROW * 8
 
 
-def _ordered(nest: Nest) -> Nest:
+def ordered(nest: Nest) -> Nest:
     """The nest with C's loops in its order, the contracted ones after them, each as large as possible."""
     nest = nest.without_unit_loops()
     a, b = nest.accesses[:2]
@@ -266,9 +271,9 @@ def members_of(product: LaneProduct) -> tuple[Loop, ...]:
 
 def further_rows(product: LaneProduct) -> Loop:
     """The loop of `outer` over which a block may repeat its rows: a window's, where few rows read long sums."""
-    if product.epilogue is None and product.depth >= LONG:
+    if product.adds_lanes or (product.epilogue is None and product.depth >= LONG):
         for loop in product.outer:
-            if not loop.b and loop.size <= MOST_REPEATS:
+            if not loop.b and loop.size <= MOST_REPEATS and (not product.adds_lanes or loop.a <= product.ks[-1].a):
                 return loop
     return Loop(1, 0, 0, 0)
 
@@ -297,20 +302,22 @@ def block_of(product: LaneProduct, lanes: int, registers: int) -> Block:
         step = max(multiplied + moved, loaded, LATENCY * taps * group.summed)
         turns = product.depth // (taps * group.summed)
         blocks = -(-product.m.size // block.rows) * -(-product.n.size // block.width) * further.size // block.repeats
-        spilled = max(0, sums + factors + 2 - registers)
+        used = min(taps, block.rows) * block.vectors if product.adds_lanes else factors
+        spilled = max(0, sums + used + 2 - registers)
         too_long = multiplied > MOST_UNROLLED and multiplied > sums * group.summed
         each = BLOCK + 2 * sums + turns * (step + 2 * spilled + (0 if taps == inner.size else STEP))
         return (math.inf if too_long else blocks * each), sums
 
-    most = product.n.size // lanes
+    whole = -(-product.n.size // lanes)
+    vectors = (whole,) if product.adds_lanes else range(1, min(MOST_VECTORS, product.n.size // lanes) + 1)
     return min(
         (
-            Block(rows, vectors, lanes, unrolled, repeats)
+            Block(rows, count, lanes, unrolled, repeats)
             for repeats in {1, further.size}
             for rows in range(1, min(MOST_ROWS, product.m.size) + 1)
-            for vectors in range(1, min(MOST_VECTORS, most) + 1)
+            for count in vectors
             for unrolled in (False, True)
-            if rows * repeats * vectors * (group.members // group.summed) + vectors + 2 <= registers
+            if rows * repeats * count * (group.members // group.summed) + count + 2 <= registers
         ),
         key=cost,
     )
