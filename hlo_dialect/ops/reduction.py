@@ -54,7 +54,7 @@ from .constraints import (
 from .control_flow import ReturnOp, region_block, returned_types
 from .quantized.types import UniformQuantizedType
 
-_COMPACT = frozenset(f"hlo.{name}" for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor"))
+COMMUTATIVE = frozenset(f"hlo.{name}" for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor"))
 """Commutative combiners of two values of one type, which the `applies` form names."""
 
 _UFUNCS: dict[str, np.ufunc] = {
@@ -95,7 +95,7 @@ def _only_operation(region: Region) -> Operation | None:
 def _compact_combiner(op: ReduceOp) -> Operation | None:
     """The combiner, if the short form of the syntax can express it."""
     combiner = _only_operation(op.regions[0])
-    if combiner is None or combiner.name not in _COMPACT or combiner.attributes or combiner.properties:
+    if combiner is None or combiner.name not in COMMUTATIVE or combiner.attributes or combiner.properties:
         return None
     if len(op.operands) != 2 or tuple(combiner.operands) != tuple(op.regions[0].block.args):
         return None
