@@ -9,7 +9,7 @@ from ...loop_nests.kernel_builder import IndexValue
 from .eigenvectors import balance, complex_form, eigenvectors, make_conjugates
 from .householder import hessenberg, mirror, product_below, qr, tridiagonal
 from .job import Job, Store
-from .notation import Code, scale_of, scaled
+from .notation import Code, Grid, scale_of, scaled
 from .rotations import padded
 from .schur import ComplexSteps, RealSteps, SchurSteps
 from .singular import LeftVectors, columns_of_r, rotate_all, sorted_norms
@@ -79,10 +79,7 @@ def gesdd(job: Job) -> None:
         given, a, columns, rows, tau, v, w, s, info, scale, m, n = places
         tall = code.matrix(a, n)
         source = code.matrix(given, m).transposed() if wide else code.matrix(given, n)
-        factor = scale_of(code, source, m, n, scale)
-        with code.loop(0, m) as i, code.loop(0, n) as j:
-            value = source[i, j].conjugate() if wide else source[i, j]
-            tall[i, j] = value * factor
+        _scale_tall(code, source, tall, m, n, scale, wide)
         qr(code, tall, m, n, *map(code.vector, (tau, v, w)))
         grid, vectors = code.matrix(columns, n), code.matrix(rows, n) if wanted else None
         columns_of_r(code, tall, n, grid, vectors)
@@ -100,12 +97,7 @@ def gesdd(job: Job) -> None:
         if wide:
             with code.loop(0, count) as k, code.independent(0, m) as i:
                 target[i, k] = target[i, k].conjugate()
-        found, result = code.matrix(rows, n), code.matrix(vt, n)
-        with code.loop(0, n) as k, code.loop(0, n) as i:
-            if wide:
-                result[i, k] = found[k, i]
-            else:
-                result[k, i] = found[k, i].conjugate()
+        _store_other_side(code, code.matrix(rows, n), code.matrix(vt, n), n, wide)
 
     job.needs_finite(given, m * n, 4, 0.0, NOT_FINITE)
     job.spoiled[0] = Store(0, given)
@@ -123,6 +115,25 @@ def gesdd(job: Job) -> None:
     else:
         job.store(None, 2)
         job.store(None, 3)
+
+
+def _scale_tall(
+    code: Code, source: Grid, tall: Grid, m: IndexValue, n: IndexValue, scale: IndexValue, wide: bool
+) -> None:
+    """Copy the matrix, or the adjoint of a wide one, with elements of about 1."""
+    factor = scale_of(code, source, m, n, scale)
+    with code.loop(0, m) as i, code.loop(0, n) as j:
+        value = source[i, j].conjugate() if wide else source[i, j]
+        tall[i, j] = value * factor
+
+
+def _store_other_side(code: Code, found: Grid, result: Grid, n: IndexValue, wide: bool) -> None:
+    """Store V's adjoint of the tall matrix, or U of the wide one, from its rows."""
+    with code.loop(0, n) as k, code.loop(0, n) as i:
+        if wide:
+            result[i, k] = found[k, i]
+        else:
+            result[k, i] = found[k, i].conjugate()
 
 
 class _Schur:
