@@ -129,22 +129,33 @@ class Block:
 
 def lane_product_of(op: GenericOp, machine: Machine, epilogue: GenericOp | None = None) -> LaneProduct | None:
     """The product that a generic computes, with its epilogue; None if it is not of this form."""
-    found = sums_of_products(op, epilogue)
+    found = factors_of(op, epilogue)
     if found is None:
         return None
     nest, element, own = found
-    nest = ordered(nest)
     a, b = nest.accesses[:2]
-    if any(buffer_of(x.root).element_type != element for x in (a, b)):
-        return None
-    if any(stride < 0 for x in (a, b, nest.outputs[0]) for stride in x.strides):
-        return None
     product = _canonical(nest, a, b, element, own) or _canonical(nest, b, a, element, own)
     if product is None or lanes_of_block(product, machine) is None or _only_streams(product):
         return None
     elements = math.prod(loop.size for loop in _loops_of_b(product))
     scattered = product.n.b == -1 and product.multiplications < LEAST_USES * elements
     return None if scattered or product.multiplications < MIN_MULTIPLICATIONS else product
+
+
+def factors_of(op: GenericOp, epilogue: GenericOp | None = None) -> tuple[Nest, Element, Nest | None] | None:
+    """
+    The ordered nest of a generic that adds products of factors of its own type, none read backwards; that type; and the
+    epilogue over the same loops.
+    """
+    found = sums_of_products(op, epilogue)
+    if found is None:
+        return None
+    nest, element, own = found
+    nest = _ordered(nest)
+    if any(buffer_of(x.root).element_type != element for x in nest.accesses[:2]):
+        return None
+    operands = (*nest.accesses[:2], nest.outputs[0])
+    return None if any(stride < 0 for x in operands for stride in x.strides) else (nest, element, own)
 
 
 def _only_streams(product: LaneProduct) -> bool:
@@ -156,7 +167,7 @@ def _only_streams(product: LaneProduct) -> bool:
     return once and product.n.size * width_of(product.element) > LONG_ROW * 8
 
 
-def ordered(nest: Nest) -> Nest:
+def _ordered(nest: Nest) -> Nest:
     """The nest with C's loops in its order, the contracted ones after them, each as large as possible."""
     nest = nest.without_unit_loops()
     a, b = nest.accesses[:2]

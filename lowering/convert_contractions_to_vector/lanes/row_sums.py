@@ -18,11 +18,11 @@ from ...device.cpu import Machine
 from ...loop_nests.loop_builder import buffer_of
 from ...loop_nests.nest import Access, Nest
 from ..blocking import MIN_MULTIPLICATIONS
-from ..contraction import Element, Loop, sums_of_products
-from .products import MOST_VECTORS, Group, LaneProduct, lanes_of_block, ordered
+from ..contraction import Element, Loop
+from .products import MOST_VECTORS, Group, LaneProduct, factors_of, lanes_of_block
 
 LEAST_DEPTH = 8
-"""Least products that each lane adds: its sum is written, read and added to others."""
+"""Least products that each lane adds: the lanes are added one by one in the end."""
 
 LEAST_READS = 2
 """Least times that each element of A is read, on average."""
@@ -36,16 +36,11 @@ MOST_STEPS = 8
 
 def row_sums_of(op: GenericOp, machine: Machine) -> LaneProduct | None:
     """The product that a generic sums along rows, with the lanes as n; None if it is not of this form."""
-    found = sums_of_products(op)
+    found = factors_of(op)
     if found is None:
         return None
     nest, element, _ = found
-    nest = ordered(nest)
     a, b = nest.accesses[:2]
-    if any(buffer_of(x.root).element_type != element for x in (a, b)):
-        return None
-    if any(stride < 0 for x in (a, b, nest.outputs[0]) for stride in x.strides):
-        return None
     product = _canonical(nest, a, b, element, machine) or _canonical(nest, b, a, element, machine)
     if product is None or lanes_of_block(product, machine) is None or product.depth < LEAST_DEPTH:
         return None
