@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 PAGE = 4096
 HUGE_PAGE = 2 << 20
+PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+"""
+Python's mappings are shared unless told otherwise: a process and those that it forks would write to each other's
+arrays, and Linux has huge pages for private mappings only, unless they are configured for shared ones.
+"""
 SMALL = 64 << 10
 """The size in bytes below which NumPy's allocator is used, because malloc keeps such blocks itself."""
 
@@ -45,7 +50,7 @@ class Block:
     def __init__(self, size: int):
         self.size = size
         extra = HUGE_PAGE if size >= HUGE_PAGE else 0
-        mapping = mmap.mmap(-1, size + extra)
+        mapping = mmap.mmap(-1, size + extra, **PRIVATE)
         if extra and hasattr(mapping, "madvise") and hasattr(mmap, "MADV_HUGEPAGE"):
             mapping.madvise(mmap.MADV_HUGEPAGE)
         start = ctypes.addressof(ctypes.c_char.from_buffer(mapping))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import threading
 from pathlib import Path
@@ -210,6 +211,21 @@ def test_large_outputs_come_from_the_pool_and_go_back() -> None:
     del view
     gc.collect()
     assert executable(x).ctypes.data == address
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:os.fork")  # of JAX, if another test has loaded it
+@pytest.mark.parametrize("size", [SMALL, memory.HUGE_PAGE])
+def test_a_child_of_a_fork_has_pages_of_its_own(size: int) -> None:
+    """Its calls take blocks that are in use here, once it has dropped the arrays."""
+    array = memory.new_array((size,), np.dtype(np.uint8), size)
+    array[:] = 1
+    child = os.fork()
+    if not child:
+        array[:] = 2
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert (array == 1).all()
 
 
 def test_pool_keeps_no_more_than_its_limit() -> None:
