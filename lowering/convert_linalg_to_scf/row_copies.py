@@ -3,8 +3,9 @@ Gathers of long rows: a function that copies a row and asks for one of the next.
 
     out[i, j] = table[rows[i], j]
 
-A processor foresees the lines of a row, but not where the next one is. Results that leave the caches anyway are written
-past them, as transposed ones are.
+A processor foresees the lines of a row, but not where the next one is. Rows to come are asked for into the second-level
+cache, which waits for more lines at a time than the first one. Results that leave the caches anyway are written past
+them, as transposed ones are.
 """
 
 from __future__ import annotations
@@ -31,11 +32,17 @@ from .transposition import BEYOND_CACHES, LINE_BYTES, begins_at_line, can_transp
 if TYPE_CHECKING:
     from ..convert_contractions_to_vector.vectors import VectorBuilder
 
-LONG = 512
-"""Bytes of a row from which it is worth a call, and asking for the next ones."""
+AFAR = 2 * BEYOND_CACHES
+"""
+Bytes of a table, and of a result that is written past the caches. Smaller ones stay in the third-level one, where a
+program that runs again finds the memory of its results.
+"""
 
-AHEAD = 4
-"""Rows between the one that is copied and the one that is asked for."""
+LONG, LONG_AFAR = 512, 128
+"""Bytes of a row from which it is worth a call, and asking for the next ones; of a table from afar."""
+
+AHEAD_BYTES, MOST_AHEAD = 16 * 1024, 32
+"""Bytes between what is copied and what is asked for, and rows at most."""
 
 TOGETHER = 4
 """Vectors that one iteration copies."""
@@ -47,6 +54,7 @@ class RowGather:
 
     row: int
     inner: int
+    row_bytes: int
     load: memref.LoadOp
     ops: tuple[Operation, ...]
     """The operations of the body up to the load."""
@@ -63,12 +71,13 @@ def row_gather_of(nest: Nest) -> RowGather | None:
         return None
     (load,), (output,) = loads, nest.outputs
     inner, buffer = free[-1], buffer_of(load.memref)
-    size = width_of(buffer.element_type) // 8
+    row_bytes = nest.sizes[inner] * width_of(buffer.element_type) // 8
     if load is not ops[-1] or any(op.regions for op in ops) or output.strides[inner] != 1:
         return None
     if not can_transpose(buffer.element_type) or tuple(buffer.get_strides() or ()) != row_major(buffer.get_shape()):
         return None
-    if nest.sizes[inner] * size < LONG or byte_size(buffer_of(output.root)) < CPU.l2_bytes:
+    long = LONG_AFAR if byte_size(buffer) >= AFAR else LONG
+    if row_bytes < long or byte_size(buffer_of(output.root)) < CPU.l2_bytes:
         return None
     if any(isinstance(x, Access) and x.strides[inner] for x in nest.inputs) or load.memref is output.root:
         return None
@@ -77,7 +86,7 @@ def row_gather_of(nest: Nest) -> RowGather | None:
     # The index of the innermost loop is the last one of the load, and nothing else depends on it.
     if len(along) != 1 or along[0].result is not place or not place.has_one_use():
         return None
-    return RowGather(free[-2], inner, load, tuple(ops))
+    return RowGather(free[-2], inner, row_bytes, load, tuple(ops))
 
 
 def emit_row_gather(emitter: NestEmitter, found: RowGather, bounds: Bounds) -> None:
@@ -85,12 +94,14 @@ def emit_row_gather(emitter: NestEmitter, found: RowGather, bounds: Bounds) -> N
     builder, nest = emitter.builder, emitter.nest
     (output,) = nest.outputs
     outer = [loop for loop in nest.free if loop not in (found.row, found.inner)]
-    past_caches = byte_size(buffer_of(output.root)) >= BEYOND_CACHES
+    past_caches = byte_size(buffer_of(output.root)) >= AFAR
+    ahead = min(MOST_AHEAD, -(-AHEAD_BYTES // found.row_bytes))
     lower, upper = bounds.get(found.row, (0, nest.sizes[found.row]))
     emitter.indices[found.inner] = 0
     with emitter.loops(outer, bounds, innermost=False), builder.loop(lower, upper) as row:
         places: list[Index] = []
-        for index in (builder.min(row + AHEAD, upper - 1), row):
+        # The task after this one is often the same thread's.
+        for index in (builder.min(row + ahead, nest.sizes[found.row] - 1), row):
             with emitter.scope():
                 emitter.bind(found.row, index)
                 places.append(_place(emitter, found))
@@ -169,13 +180,18 @@ class _Copy:
 
     def _copy(self, first: Index, store: Callable[[SSAValue, SSAValue, Sequence[Index]], None]) -> None:
         builder, lanes = self.builder, self.lanes
-        builder.prefetch(builder.strided_view(self.source, self.ahead + first, (1,), (1,)), [0])
+        self._ask_for(first)
         loaded = self.vectors.load(builder.strided_view(self.source, self.at + first, (lanes,), (1,)), [0], lanes)
         store(loaded, builder.strided_view(self.target, self.to + first, (lanes,), (1,)), [0])
 
+    def _ask_for(self, index: Index) -> None:
+        view = self.builder.strided_view(self.source, self.ahead + index, (1,), (1,))
+        self.builder.prefetch(view, [0], second_level=True)
+
     def rest(self) -> None:
-        """Copy the elements after the last whole vector."""
+        """Copy the elements after the last whole vector, and ask for the line of the last one in the row ahead."""
         builder = self.builder
+        self._ask_for(self.count - 1)
         with builder.loop(self.count // self.lanes * self.lanes, self.count) as index:
             element = builder.load(builder.strided_view(self.source, self.at + index, (1,), (1,)), [0])
             builder.store(element, builder.strided_view(self.target, self.to + index, (1,), (1,)), [0])

@@ -22,7 +22,7 @@ def gather(table: np.ndarray, rows: np.ndarray) -> str:
 
 
 @pytest.mark.parametrize("element", ["i8", "f32", "f64"])
-@pytest.mark.parametrize("shape", [(2100,), (3, 700)])
+@pytest.mark.parametrize("shape", [(4200,), (3, 1400)])
 @pytest.mark.parametrize("width", [512, 531])
 def test_results_in_and_beyond_the_caches(element: str, shape: tuple[int, ...], width: int) -> None:
     """f64's are written past the caches where rows begin at lines; indices beyond the table are clamped."""
@@ -31,6 +31,15 @@ def test_results_in_and_beyond_the_caches(element: str, shape: tuple[int, ...], 
     rows = random.integers(-5, 306, (*shape, 1), np.int32)
     (found,) = on_threads(gather(table, rows), table, rows)
     np.testing.assert_array_equal(found, table[np.clip(rows[..., 0], 0, 299)])
+
+
+@pytest.mark.parametrize("width", [32, 37])
+def test_rows_of_a_few_lines_from_a_table_beyond_the_caches(width: int) -> None:
+    random = np.random.default_rng(width)
+    table = np.arange(140000 * width, dtype=np.float32).reshape(-1, width)
+    rows = random.integers(-5, 140006, (9001, 1), np.int32)
+    (found,) = on_threads(gather(table, rows), table, rows)
+    np.testing.assert_array_equal(found, table[np.clip(rows[:, 0], 0, 139999)])
 
 
 @pytest.mark.parametrize("width", [3, 4, 8, 19])

@@ -331,24 +331,43 @@ func.func private @border(%x: memref<100xf32>, %o: memref<100xf32>) attributes {
   func.return
 }
 
-// A gather of long rows is a call for each, which also gets the place of a row some rows ahead; of the last one at the
-// end. A result beyond the caches is written past them.
+// A gather of long rows is a call for each, which also gets the place of a row 16 KB ahead, asked for into the
+// second-level cache; of the last one at the end. A result beyond the caches is written past them.
 // CHECK-LABEL: func.func private @gather_rows(
+// CHECK:         %[[FOUR:.*]] = arith.constant 4 : index
 // CHECK:         scf.for %[[I:.*]] = %{{.*}} to
-// CHECK:           %[[AHEAD:.*]] = arith.addi %[[I]], %{{.*}} : index
+// CHECK:           %[[AHEAD:.*]] = arith.addi %[[I]], %[[FOUR]] : index
 // CHECK:           %[[ROW:.*]] = arith.minsi %[[AHEAD]], %{{.*}}
 // CHECK-NEXT:      memref.load %i[%[[ROW]]]
 // CHECK:           memref.load %i[%[[I]]]
 // CHECK:           func.call @gather_rows_row(%t, %{{.*}}, %o
 // CHECK:         llvm.fence seq_cst
 // CHECK:       func.func private @gather_rows_row
-// CHECK:         cpu.prefetch
+// CHECK:         cpu.prefetch %{{.*}} {second_level}
 // CHECK:         vector.store %{{.*}} {alignment = 64 : i64, nontemporal = true}
-func.func private @gather_rows(%t: memref<500x1024xf32>, %i: memref<2048xindex>, %o: memref<2048x1024xf32>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, #ij], iterator_types = ["parallel", "parallel"]} ins(%i : memref<2048xindex>) outs(%o : memref<2048x1024xf32>) {
+func.func private @gather_rows(%t: memref<500x1024xf32>, %i: memref<4096xindex>, %o: memref<4096x1024xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, #ij], iterator_types = ["parallel", "parallel"]} ins(%i : memref<4096xindex>) outs(%o : memref<4096x1024xf32>) {
   ^bb(%row: index, %z: f32):
     %j = linalg.index 1 : index
     %x = memref.load %t[%row, %j] : memref<500x1024xf32>
+    linalg.yield %x : f32
+  }
+  func.return
+}
+
+// A result of 8 MB stays in the caches. From a table that no cache holds, rows of 128 bytes are worth the call too.
+// CHECK-LABEL: func.func private @gather_short_rows(
+// CHECK:         %[[MANY:.*]] = arith.constant 32 : index
+// CHECK:         arith.addi %{{.*}}, %[[MANY]] : index
+// CHECK:         func.call @gather_short_rows_row(
+// CHECK-NOT:     llvm.fence
+// CHECK:       func.func private @gather_short_rows_row
+// CHECK-NOT:     nontemporal
+func.func private @gather_short_rows(%t: memref<131072x32xf32>, %i: memref<65536xindex>, %o: memref<65536x32xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, #ij], iterator_types = ["parallel", "parallel"]} ins(%i : memref<65536xindex>) outs(%o : memref<65536x32xf32>) {
+  ^bb(%row: index, %z: f32):
+    %j = linalg.index 1 : index
+    %x = memref.load %t[%row, %j] : memref<131072x32xf32>
     linalg.yield %x : f32
   }
   func.return
