@@ -29,7 +29,7 @@ from ..loop_nests.kernel_builder import IndexValue
 from ..loop_nests.loop_builder import LINE, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .row_memory import next_row, touches
-from .transposition import BEYOND_CACHES, begins_at_line
+from .transposition import ROWS_BEYOND_CACHES, begins_at_line
 
 LEAST_BYTES, MOST_BYTES = 1024, CPU.l1_bytes // 4
 """Bytes of a row that are worth a call, and that stay in the cache beside those that the step reads."""
@@ -69,7 +69,7 @@ def past_caches(builder: LoopBuilder, nests: Sequence[Nest], temporaries: Collec
         return None
     if builder.vector_bits != 8 * LINE or width_of(buffer.element_type) not in WIDTHS or row % LINE:
         return None
-    if not LEAST_BYTES <= row <= MOST_BYTES or byte_size(buffer) < BEYOND_CACHES or output.strides[0] < size:
+    if not LEAST_BYTES <= row <= MOST_BYTES or byte_size(buffer) < ROWS_BEYOND_CACHES or output.strides[0] < size:
         return None
     if touches(before, last, output.root) or _is_asked_for(nests, temporaries, output.root):
         return None

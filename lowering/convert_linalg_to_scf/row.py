@@ -35,7 +35,7 @@ from ..loop_nests.variation import loads_of
 from .elementwise import emit_elementwise
 from .reduction import emit_reduction
 from .row_memory import in_place, next_row
-from .transposition import BEYOND_CACHES
+from .transposition import ROWS_BEYOND_CACHES
 
 if TYPE_CHECKING:
     from .column_sums import TileSums
@@ -340,7 +340,7 @@ def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
 def _past_caches(builder: LoopBuilder, plan: RowPlan) -> PastCaches | None:
     """The last step, if its output is large and better written past the caches."""
     nests = [step.nest for step in plan.steps]
-    if all(byte_size(buffer_of(output.root)) < BEYOND_CACHES for output in nests[-1].outputs):
+    if all(byte_size(buffer_of(output.root)) < ROWS_BEYOND_CACHES for output in nests[-1].outputs):
         return None
     from .past_caches import past_caches  # few programs have results of that size
 

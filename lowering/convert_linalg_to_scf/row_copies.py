@@ -27,19 +27,16 @@ from ..device.cpu import CPU
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.loop_builder import Index, IndexValue, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
-from .transposition import BEYOND_CACHES, LINE_BYTES, begins_at_line, can_transpose
+from .transposition import BEYOND_CACHES, LINE_BYTES, ROWS_BEYOND_CACHES, begins_at_line, can_transpose
 
 if TYPE_CHECKING:
     from ..convert_contractions_to_vector.vectors import VectorBuilder
 
-AFAR = 2 * BEYOND_CACHES
-"""
-Bytes of a table, and of a result that is written past the caches. Smaller ones stay in the third-level one, where a
-program that runs again finds the memory of its results.
-"""
+LONG, LONG_IN_MEMORY = 512, 128
+"""Bytes of a row from which it is worth a call, and asking for the next ones; of a table in memory."""
 
-LONG, LONG_AFAR = 512, 128
-"""Bytes of a row from which it is worth a call, and asking for the next ones; of a table from afar."""
+IN_MEMORY = 2 * BEYOND_CACHES
+"""Bytes of such a table."""
 
 AHEAD_BYTES, MOST_AHEAD = 16 * 1024, 32
 """Bytes between what is copied and what is asked for, and rows at most."""
@@ -76,7 +73,7 @@ def row_gather_of(nest: Nest) -> RowGather | None:
         return None
     if not can_transpose(buffer.element_type) or tuple(buffer.get_strides() or ()) != row_major(buffer.get_shape()):
         return None
-    long = LONG_AFAR if byte_size(buffer) >= AFAR else LONG
+    long = LONG_IN_MEMORY if byte_size(buffer) >= IN_MEMORY else LONG
     if row_bytes < long or byte_size(buffer_of(output.root)) < CPU.l2_bytes:
         return None
     if any(isinstance(x, Access) and x.strides[inner] for x in nest.inputs) or load.memref is output.root:
@@ -94,7 +91,7 @@ def emit_row_gather(emitter: NestEmitter, found: RowGather, bounds: Bounds) -> N
     builder, nest = emitter.builder, emitter.nest
     (output,) = nest.outputs
     outer = [loop for loop in nest.free if loop not in (found.row, found.inner)]
-    past_caches = byte_size(buffer_of(output.root)) >= AFAR
+    past_caches = byte_size(buffer_of(output.root)) >= ROWS_BEYOND_CACHES
     ahead = min(MOST_AHEAD, -(-AHEAD_BYTES // found.row_bytes))
     lower, upper = bounds.get(found.row, (0, nest.sizes[found.row]))
     emitter.indices[found.inner] = 0

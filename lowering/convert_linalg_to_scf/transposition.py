@@ -49,6 +49,12 @@ LANE_BYTES = 16
 BEYOND_CACHES = 8 * CPU.l2_bytes
 """Bytes of a result from which it is written past the caches."""
 
+ROWS_BEYOND_CACHES = 12 * CPU.l2_bytes
+"""
+The same for results that are written row by row: smaller ones stay in the third-level cache with what is read, and with
+the result of the call before.
+"""
+
 
 @dataclass(frozen=True)
 class Block:
