@@ -16,6 +16,7 @@ from ...dialects.support.buffers import i64_array, vector_type
 from ...dialects.support.creation import create_op
 from ...dialects.support.scalar import scalar_attr, width_of
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
+from ..loop_nests.transposed_rows import transposed
 
 _WRAPS = {"overflowFlags": MAY_WRAP}
 _EXACT = {"fastmath": arith.FastMathFlagsAttr("none")}
@@ -157,20 +158,10 @@ class VectorBuilder:
         """
         The columns of a square matrix of `len(rows)` rows, a power of two. Longer rows are several matrices abreast.
 
-        `unit`: neighbouring lanes that are one entry. Each round interleaves the first half of the vectors with the
-        second.
+        `unit`: neighbouring lanes that are one entry.
         """
-        size = len(rows)
-        lanes = lanes_of(rows[0])
-        starts = range(0, lanes, size * unit)
-        pairs = [(start + i * unit, lanes + start + i * unit) for start in starts for i in range(size // 2)]
-        low = [lane + k for pair in pairs for lane in pair for k in range(unit)]
-        high = [lane + size // 2 * unit for lane in low]
-        found = list(rows)
-        for _ in range(size.bit_length() - 1):
-            halves = zip(found[: size // 2], found[size // 2 :], strict=True)
-            found = [self.shuffled(x, y, mask) for x, y in halves for mask in (low, high)]
-        return found
+        bits = width_of(element_of(rows[0]))
+        return transposed(rows, lanes_of(rows[0]), bits, self.shuffled, unit)
 
     def sum_of_steps(self, added: Added, count: Index, zeros: Sequence[SSAValue]) -> Sequence[SSAValue]:
         """The sums, from `zeros` on, to which each of `count` steps adds; the sums of some steps do not wait."""

@@ -17,8 +17,10 @@ from xdsl.ir import SSAValue
 
 from ...dialects.support.buffers import i64_array
 from ...dialects.support.creation import create_op
+from ...dialects.support.scalar import width_of
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder
+from ..loop_nests.transposed_rows import transposed as columns_of
 from .fourier_passes import Number, Planes, Vec, Vectors
 
 
@@ -43,25 +45,9 @@ def joined(parts: Sequence[Vec]) -> Vec:
 
 
 def transposed(rows: Sequence[Vec]) -> list[Vec]:
-    """
-    The columns of squares of vectors' lanes, which are side by side where rows are longer than their number.
-
-    In each step the halves of pairs of blocks change places.
-    """
-    count, lanes = len(rows), rows[0].vectors.lanes
-    found = list(rows)
-    half = 1
-    while half < count:
-        low = [lane if not lane & half else lanes + lane - half for lane in range(lanes)]
-        high = [lane + half if not lane & half else lanes + lane for lane in range(lanes)]
-        following = list(found)
-        for number in range(count):
-            if not number & half:
-                a, b = found[number], found[number + half]
-                following[number], following[number + half] = shuffled(a, b, low), shuffled(a, b, high)
-        found = following
-        half *= 2
-    return found
+    """The columns of squares of vectors' lanes, which are side by side where rows are longer than their number."""
+    vectors = rows[0].vectors
+    return columns_of(rows, vectors.lanes, width_of(vectors.element), shuffled)
 
 
 def most_together(numbers: int, lanes: int) -> int:

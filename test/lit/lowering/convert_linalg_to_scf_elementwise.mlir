@@ -49,7 +49,9 @@ func.func private @large_with_row(%a: memref<1000x1000xf32>, %b: memref<1000xf32
 // CHECK:           func.call @transpose_transpose(%a, %[[AT]], %[[COLUMNS]], %o, %[[ROW]], %{{.*}}, %[[LEFT]], %[[COLUMNS]])
 // CHECK:       func.func private @transpose_transpose
 // CHECK:         vector.load %{{.*}} : memref<16xf32, strided<[1], offset: ?>>, vector<16xf32>
-// CHECK:         vector.shuffle %{{.*}} [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23]
+// Elements are interleaved within 128 bits, then whole blocks of 128 bits move.
+// CHECK:         vector.shuffle %{{.*}} [0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29]
+// CHECK:         vector.shuffle %{{.*}} [0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27]
 // CHECK:         vector.store
 // CHECK-NOT:     nontemporal
 // CHECK:         } else {
@@ -94,7 +96,7 @@ func.func private @transpose_of_bytes(%a: memref<72x96xi8>, %o: memref<96x72xi8>
 // Two elements that are neighbours on both sides are moved as one.
 // CHECK-LABEL: func.func private @transpose_of_pairs(
 // CHECK:       func.func private @transpose_of_pairs_transpose
-// CHECK:         vector.shuffle %{{.*}} [0, 1, 16, 17, 2, 3, 18, 19, 4, 5, 20, 21, 6, 7, 22, 23]
+// CHECK:         vector.shuffle %{{.*}} [0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29]
 func.func private @transpose_of_pairs(%a: memref<72x96x2xf32>, %o: memref<96x72x2xf32>) attributes {hlo.kernel = "loop"} {
   linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (j, i, k)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%a : memref<72x96x2xf32>) outs(%o : memref<96x72x2xf32>) {
   ^bb(%x: f32, %z: f32):
