@@ -168,20 +168,29 @@ class Panel:
 
     def _transpose(self, blocks: Index, side: int) -> None:
         """Copy the first `blocks * side` groups along k of a panel inside the matrix, through registers."""
-        builder, vectors, group = self.builder, self.vectors, self.group
-        elements = side * group
+        builder, whole = self.builder, self.width // side * side
         with builder.loop(0, blocks) as number:
-            at = self.source_at + number * elements
-            target = self._strided(self.target, self.target_at + number * (side * self.step), side * self.step, 1)
-            for first in range(0, self.width, side):
-                count = min(side, self.width - first)
-                found = [self._loaded(at + (first + row) * self.moving, elements, side) for row in range(count)]
-                # The lanes of absent rows are not stored.
-                columns = vectors.transposed([*found, *[found[0]] * (side - count)])
-                for k, column in enumerate(columns):
-                    for lane, length in powers_of_two(count, side):
-                        part = vectors.bitcast(vectors.part(column, lane, length), self.element, length * group)
-                        vectors.store(part, target, [k * self.step + (first + lane) * group])
+            # The rows that are no whole vector come first: what a vector has beyond the panel is written again later.
+            if whole < self.width:
+                self._transpose_block(number, whole, self.width - whole, side)
+            if whole == side:
+                self._transpose_block(number, 0, side, side)
+            elif whole:
+                with builder.loop(0, whole, step=side) as first:
+                    self._transpose_block(number, first, side, side)
+
+    def _transpose_block(self, number: Index, first: Index, count: int, side: int) -> None:
+        """Copy block `number` of `side` groups along k of some rows, at most `side`."""
+        vectors, group, elements = self.vectors, self.group, side * self.group
+        at, begin = self.source_at + number * elements, self.target_at + number * (side * self.step)
+        size = (side - 1) * self.step + count * group
+        target = self._strided(self.target, begin + first * group, size, 1)
+        found = [self._loaded(at + (first + row) * self.moving, elements, side) for row in range(count)]
+        for k, column in enumerate(vectors.transposed([*found, *[found[0]] * (side - count)])):
+            after = (side - 1 - k) * self.width + count
+            for lane, length in [(0, side)] if after >= side else powers_of_two(count, side):
+                part = vectors.bitcast(vectors.part(column, lane, length), self.element, length * group)
+                vectors.store(part, target, [k * self.step + lane * group])
 
     def _loaded(self, at: Index, elements: int, side: int) -> SSAValue:
         """Elements along k of one row, as `side` groups."""
