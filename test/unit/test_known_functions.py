@@ -206,6 +206,44 @@ def test_functions_differ_where_their_facts_do() -> None:
     assert uneven.texts == plain.texts and {*uneven.shared} <= {*plain.shared} <= {*symbols.values()}
 
 
+def test_micro_kernels_are_simplified_alone() -> None:
+    """Blocks with an edge have a loop for the vectorizer."""
+    whole, _ = lowered(products((56, 64, 64)), None)
+    cut, _ = lowered(products((57, 64, 63)), None)
+    assert jit.IN_VECTORS in map(jit.level_of_shared, whole.shared.values())
+    assert jit.LEVEL in map(jit.level_of_shared, cut.shared.values())
+
+
+def test_scalar_code_gets_the_whole_optimizer() -> None:
+    loop = 'br label %l, !llvm.loop !0\n!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.parallel_accesses", !2}'
+    vector = "%v = load <16 x float>, ptr %p"
+    assert jit.level_of_shared(vector) == jit.IN_VECTORS
+    for text in ("%v = load float, ptr %p", f"{vector}\n{loop}", f"{vector}\ndefine internal float @f() alwaysinline"):
+        assert jit.level_of_shared(text) == jit.LEVEL
+
+
+def test_simplified_code_has_the_same_results() -> None:
+    text = """define void @f(ptr noalias %x, ptr noalias %y, i64 %n) {
+b0:
+  br label %b1
+b1:
+  %i = phi i64 [ 0, %b0 ], [ %next, %b1 ]
+  %p = getelementptr float, ptr %x, i64 %i
+  %v = load <4 x float>, ptr %p, align 4
+  %w = fadd <4 x float> %v, %v
+  %q = getelementptr float, ptr %y, i64 %i
+  store <4 x float> %w, ptr %q, align 4
+  %next = add nsw i64 %i, 4
+  %more = icmp slt i64 %next, 8
+  br i1 %more, label %b1, label %b2
+b2:
+  ret void
+}"""
+    x, y = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    jit.call(jit.load(jit.compile_to_object(text, level=jit.IN_VECTORS), ["f"]), "f", x, y)
+    np.testing.assert_array_equal(y, 2 * x)
+
+
 def test_a_product_alone_is_no_loop_of_kernels() -> None:
     executable = xhlo.compile(products((48, 64, 48)))
     assert isinstance(executable, CpuExecutable)
