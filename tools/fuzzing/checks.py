@@ -214,9 +214,9 @@ def check_text(program: Program, forms: Sequence[Mapping[str, Any]] = FORMS) -> 
     module = parse_module(program.text, "random.mlir", make_context())
     plain = print_module(module)
     for form in forms:
-        text = print_module(module, **form)
+        text = print_module(module, **form) if form else plain
         again = parse_module(text, "random.mlir", make_context())
-        if "locations" not in form and print_module(again, **form) != text:
+        if form and "locations" not in form and print_module(again, **form) != text:
             raise Disagreement(f"text printed with {dict(form)} is no fixpoint")
         if print_module(again) != plain:
             raise Disagreement(f"text printed with {dict(form)} reads back as another module")
