@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import jax
@@ -18,26 +19,35 @@ INF, NAN = np.inf, np.nan
 
 
 def numbers(dtype: np.dtype[Any], spread: float = 6.0) -> np.ndarray:
-    """Random complex numbers of all magnitudes, and some on the axes."""
+    """320 random complex numbers of all magnitudes, some of them on the axes: whole vectors of any machine."""
     rng = np.random.default_rng(3)
-    parts = rng.standard_normal((2, 300)) * 2.0 ** rng.uniform(-spread, spread / 2, (2, 300))
+    parts = rng.standard_normal((2, 308)) * 2.0 ** rng.uniform(-spread, spread / 2, (2, 308))
     axes = np.array([0, 1, -1, 1j, -1j, 2, -2, 0.5j, -0.5j, 1 + 1e-4j, -1 + 1e-4j, 1e-6 + 1e-6j])
     return np.concatenate([parts[0] + 1j * parts[1], axes]).astype(dtype)
 
 
-def apply(op: str, part: str, *inputs: np.ndarray, result: str | None = None) -> np.ndarray:
-    """The result of `hlo.op` on arrays of complex numbers whose parts have the type `part`."""
+def program(op: str, part: str, *inputs: np.ndarray, result: str | None = None) -> str:
+    """`hlo.op` on arrays of complex numbers whose parts have the type `part`."""
     type_ = f"tensor<{''.join(f'{dim}x' for dim in inputs[0].shape)}complex<{part}>>"
     result = result or type_
     parameters = ", ".join(f"%x{i}: {type_}" for i in range(len(inputs)))
     names = ", ".join(f"%x{i}" for i in range(len(inputs)))
     types = ", ".join([type_] * len(inputs))
     attributes, _, operation = op.rpartition("@")
-    text = (
+    return (
         f"func.func @main({parameters}) -> {result} {{\n"
         f'  %0 = "hlo.{operation}"({names}) {attributes}: ({types}) -> {result}\n  return %0 : {result}\n}}'
     )
-    return run(text, inputs)[0]
+
+
+@cache
+def compiled(text: str) -> xhlo.Executable:
+    return xhlo.compile(text)
+
+
+def apply(op: str, part: str, *inputs: np.ndarray, result: str | None = None) -> np.ndarray:
+    """The result of `program`, which several tests have compiled once."""
+    return compiled(program(op, part, *inputs, result=result))(*inputs)
 
 
 def near(got: np.ndarray, want: np.ndarray, ulps: float, what: str) -> None:
@@ -90,7 +100,7 @@ def test_functions(op: str, part: str) -> None:
     function, ulps = UNARY[op]
     z = numbers(TYPES[part])
     if op == "rsqrt":
-        z = z[z != 0]
+        z[z == 0] = 3
     near(apply(op, part, z), wide(function, z), ulps, op)
 
 
@@ -101,7 +111,7 @@ def test_functions_of_two(op: str, part: str) -> None:
     x = numbers(TYPES[part], 2.0)
     y = np.roll(x, 5)
     keep = (np.abs(y) > 1e-3) & (np.abs(x) > 1e-3) & (np.abs(x * x + y * y) > 1e-2)
-    x, y = x[keep], y[keep]
+    x, y = (np.resize(value[keep], value.size) for value in (x, y))
     functions: dict[str, Callable[..., Any]] = {
         "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide,
         "power": lambda a, b: np.exp(b * np.log(a)),
@@ -114,10 +124,8 @@ def test_functions_of_two(op: str, part: str) -> None:
 @pytest.mark.parametrize("op", [name for name in UNARY if name != "negate"])
 def test_programs_agree_with_the_reference(op: str) -> None:
     z = numbers(TYPES["f32"])
-    type_ = f"tensor<{z.size}xcomplex<f32>>"
-    text = f'func.func @main(%z: {type_}) -> {type_} {{\n  %0 = "hlo.{op}"(%z) : ({type_}) -> {type_}\n  return %0 : {type_}\n}}'
-    (want,) = run(text, [z], "reference")
-    near(run(text, [z])[0], want.astype(np.complex128), 64, op)
+    (want,) = run(program(op, "f32", z), [z], "reference")
+    near(apply(op, "f32", z), want.astype(np.complex128), 64, op)
 
 
 EDGES = np.array([complex(a, b) for a in (0.0, -0.0, 1.0, -2.0, INF, -INF) for b in (0.0, -0.0, 1.0, -2.0, INF, -INF)])
@@ -161,7 +169,7 @@ def test_exponential_of_large_real_parts() -> None:
 @pytest.mark.parametrize("op", ["sqrt", "rsqrt", "exp", "log1p", "expm1", "tanh", "logistic", "sign", "log"])
 def test_agrees_with_xla(op: str) -> None:
     z = numbers(TYPES["f32"], 3.0)
-    z = z[np.abs(z) > 1e-3]
+    z = np.resize(z[np.abs(z) > 1e-3], z.size)
     ours = {"exp": "exponential", "log1p": "log_plus_one", "expm1": "exponential_minus_one"}.get(op, op)
     want = np.asarray(jax.jit(getattr(jax.lax, op))(jnp.asarray(z)))
     np.testing.assert_allclose(apply(ours, "f32", z), want, rtol=2e-5, atol=1e-6)
@@ -286,9 +294,7 @@ def test_contractions_reductions_and_loops(part: str) -> None:
 
 @pytest.mark.parametrize("op", ["rsqrt", "logistic", "sign"])
 def test_edges_agree_with_the_reference(op: str) -> None:
-    type_ = f"tensor<{EDGES.size}xcomplex<f64>>"
-    text = f'func.func @main(%z: {type_}) -> {type_} {{\n  %0 = "hlo.{op}"(%z) : ({type_}) -> {type_}\n  return %0 : {type_}\n}}'
-    (got,), (want,) = run(text, [EDGES]), run(text, [EDGES], "reference")
+    got, (want,) = apply(op, "f64", EDGES), run(program(op, "f64", EDGES), [EDGES], "reference")
     some = ~np.isinf(EDGES) if op == "logistic" else np.full(EDGES.size, True)
     for z, one, other in zip(EDGES[some], got[some], want[some], strict=True):
         assert (np.isnan(one) and np.isnan(other)) or one == pytest.approx(other, rel=1e-14), (op, z, one, other)
