@@ -77,6 +77,8 @@ class Run:
     def __post_init__(self) -> None:
         # import-linter finds the package through the working directory.
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        # The workers take all processors; more threads of NumPy's products would only wait for each other in loops.
+        environment.setdefault("OPENBLAS_NUM_THREADS", "1")
         # Hundreds of processes import xhlo; without byte code each would compile its files, and each worker the tests.
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         self.process = subprocess.Popen(self.words, cwd=ROOT, env=environment, stdout=self.output, stderr=self.output)
