@@ -62,12 +62,14 @@ def exact_product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def _parts(matrix: np.ndarray, axis: int, bits: int) -> list[np.ndarray]:
     """Up to three matrices, each of multiples of a power of 2 for each row or column, which add up to `matrix`."""
-    rest, parts = matrix.astype(np.longdouble), list[np.ndarray]()
+    # Where the numbers are those of doubles, so are all differences below.
+    narrow = matrix.astype(np.float64)
+    rest, parts = narrow if (narrow == matrix).all() else matrix.astype(np.longdouble), list[np.ndarray]()
     unit = np.exp2(np.frexp(np.abs(rest).max(axis, keepdims=True))[1] - bits)
     while len(parts) < 3 and rest.any():
         part = np.rint(rest / unit) * unit
         parts.append(part.astype(np.float64))
-        rest -= part
+        rest = rest - part
         unit /= 2.0**bits
     return parts
 
