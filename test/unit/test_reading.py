@@ -236,7 +236,8 @@ CHAIN = ['#loc0 = loc("a.py":1:1)'] + [
 def test_long_chains_of_location_aliases(lines: list[str], before: str) -> None:
     """As deep as Python's stack, or deeper: the innermost place is right in each."""
     text = before + function("  %0 = stablehlo.abs %x : tensor<4xf32> loc(#loc999)") + "\n" + "\n".join(lines)
-    (op,) = operations(read(text), "hlo.abs")
+    module = read(text)
+    op = only(module, "hlo.abs")
     assert isinstance(op.location, CallSiteLoc)
     place = file_location(op.location)
     assert place is not None and place.line.data == 999
@@ -244,7 +245,7 @@ def test_long_chains_of_location_aliases(lines: list[str], before: str) -> None:
     while isinstance(location, CallSiteLoc):
         depth, location = depth + 1, location.caller
     assert 1 <= depth <= MAX_LOCATION_DEPTH
-    print_module(read(text))
+    print_module(module)
 
 
 def test_a_call_site_written_out() -> None:

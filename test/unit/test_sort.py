@@ -92,6 +92,7 @@ def test_every_type_and_dimension() -> None:
     cases: list[tuple[Sequence[Any], int, str]] = []
     for type_ in TYPES:
         values = np.concatenate([edges(type_), random_values(type_, 30)])
+        dims = (0, 1, 2, -1) if type_ == "f32" else (0, 1, 2)  # -1 is 2
         if type_ in FLOATS:
             bits = np.concatenate([values, -values])
             cases.append(([bits], 0, compare(type_, "LT", kind=", TOTALORDER")))
@@ -99,7 +100,7 @@ def test_every_type_and_dimension() -> None:
         place = np.arange(len(values), dtype=np.int32)
         cases.append(([values, place], 0, compare(type_)))
         cube = np.resize(values, (3, 11, 4))
-        cases += [([cube], dim, compare(type_, "GT")) for dim in (0, 1, 2, -1)]
+        cases += [([cube], dim, compare(type_, "GT")) for dim in dims]
     check_all(cases)
 
 
