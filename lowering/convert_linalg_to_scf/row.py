@@ -52,6 +52,9 @@ ALL_ROW_BUFFERS = 256 * 1024
 SHORT_ROW = 16
 """Elements of rows whose loops are unrolled, so that the vectors run across rows."""
 
+LANE_ROW = 31
+"""Elements of rows that may run in lanes. Longer ones are vectors of their own."""
+
 LEAST_ROWS = 16
 """Rows along the last of several dimensions that make a loop of their own, if they are short."""
 
@@ -297,6 +300,8 @@ def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
     """
     short = all(math.prod(step.nest.sizes[len(plan.shape) :]) <= SHORT_ROW for step in plan.steps)
     work, whole = sum(nest_work(step.nest) for step in plan.steps), math.prod(plan.shape)
+    if _emit_in_lanes(builder, plan, work):
+        return
     # Vectors across rows want the index of a row in each dimension, not its number.
     inner = plan.shape[-1] if short and len(plan.shape) > 1 and plan.shape[-1] >= LEAST_ROWS else 1
     if whole // inner < task_count(whole, work, whole):
@@ -335,6 +340,20 @@ def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
             builder.insert(FenceOp("seq_cst"))
     for k, each in sums.items():
         each.finish(plan.steps[k].inits)
+
+
+def _emit_in_lanes(builder: LoopBuilder, plan: RowPlan, work: int) -> bool:
+    """Emit short rows in lanes, if their loops are too large to be unrolled; return whether they are."""
+    rows = len(plan.shape)
+    if any(step.sums_columns or math.prod(step.nest.sizes[rows:]) > LANE_ROW for step in plan.steps):
+        return False
+    from .row_lanes import emit_lanes, plan_lanes  # few programs have rows that are so short
+
+    temporaries = {buffer: math.prod(type_.get_shape()) for buffer, type_ in plan.temporaries.items()}
+    lanes = plan_lanes(plan.shape, [(step.nest, step.inits) for step in plan.steps], temporaries)
+    if lanes is not None:
+        emit_lanes(builder, lanes, work)
+    return lanes is not None
 
 
 def _past_caches(builder: LoopBuilder, plan: RowPlan) -> PastCaches | None:

@@ -1,0 +1,288 @@
+"""
+Short rows in lanes: a tile of rows is transposed, and the vectors of each step run across its rows.
+
+    tile[e, lane] = x[first + lane, e]        # what the steps read of each row
+    max[lane] = max over e of tile[e, lane]   # each step in turn, for all lanes
+    y[first + lane, e] = result[e, lane]      # what they have written
+
+For loops over a few elements that are too large to be unrolled, as elementary functions make them. All lanes are
+computed, also those beyond the last row: of zeros, or of rows of the tile before.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.dialects import arith
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.cost import ELEMENTARY
+from ...dialects.support.buffers import memref_type
+from ...dialects.support.scalar import scalar_attr
+from ..loop_nests.cost import task_count, task_size, weight_of
+from ..loop_nests.indices import chunk, delinearized
+from ..loop_nests.loop_builder import PARALLEL, SCALAR, Index, LoopBuilder, buffer_of
+from ..loop_nests.nest import Access, Nest
+from ..loop_nests.unrolling import INLINED, LANES, is_short_but_rolled
+from ..loop_nests.variation import loads_of
+from .elementwise import emit_elementwise
+from .reduction import Inits, emit_reduction
+
+ROWS = 2 * LANES
+"""Rows of a tile."""
+
+LEAST_ROWS = 8
+"""Rows that are worth a tile of which the other lanes are computed in vain."""
+
+MOST_ELEMENTS = 32
+"""Elements of a row that are copied to a tile."""
+
+TILES = 64 * 1024
+"""Bytes of all tiles, on a thread's stack."""
+
+TOGETHER = 8
+"""Most elements from one row to the next for which LLVM interleaves vectors; single elements beat its gathers."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The elements of a buffer that the steps use of each row, transposed."""
+
+    strides: tuple[int, ...]
+    """Elements from one row to the next, for each dimension of rows."""
+    first: int
+    """The first of these elements in the row of number 0."""
+    count: int
+    loads: bool
+    """Whether it is filled from the buffer."""
+    stores: bool
+    """Whether it is copied to the buffer."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation on the rows of a tile: its last row loop are the lanes."""
+
+    nest: Nest
+    inits: Inits
+
+
+@dataclass(frozen=True)
+class LanePlan:
+    """The steps of a row kernel on tiles of `rows` rows along the last dimension of `shape`."""
+
+    shape: tuple[int, ...]
+    steps: tuple[Step, ...]
+    tiles: Mapping[SSAValue, Tile]
+    temporaries: Mapping[SSAValue, int]
+    """The kernel's buffers that hold one row, with their elements."""
+
+    @property
+    def bytes_of_row(self) -> int:
+        counts = {**self.temporaries, **{root: tile.count for root, tile in self.tiles.items()}}
+        return sum(count * int(buffer_of(root).element_type.compile_time_size) for root, count in counts.items())
+
+
+def plan_lanes(
+    shape: tuple[int, ...], steps: Sequence[tuple[Nest, Inits]], temporaries: Mapping[SSAValue, int]
+) -> LanePlan | None:
+    """The plan for steps whose first loops are the rows; None if they are not worth it, or not possible."""
+    rows = len(shape)
+    nests = [nest for nest, _ in steps]
+    if shape[-1] < LEAST_ROWS or not any(_stays_rolled(nest, rows) for nest in nests):
+        return None
+    if any(loads_of(nest) or _has_regions(nest) or _asks_for_row(nest, rows) for nest in nests):
+        return None
+    tiles = _tiles_of(steps, rows, temporaries)
+    if tiles is None:
+        return None
+    plan = LanePlan(shape, tuple(itertools.starmap(Step, steps)), tiles, temporaries)
+    return plan if plan.bytes_of_row * LANES <= TILES else None
+
+
+def _stays_rolled(nest: Nest, rows: int) -> bool:
+    """
+    Whether the loops over the elements of a row have few iterations, but are too large to be unrolled. Whole vectors
+    are left to be rows, but for those of elementary functions, which would wait for each other.
+    """
+    if nest.body is None:
+        return False
+    count, sizes = math.prod(nest.sizes[rows:]), [_size_of(op) for op in nest.body.ops]
+    if count % LANES == 0 and INLINED not in sizes:
+        return False
+    return is_short_but_rolled(count, len(nest.accesses) + sum(sizes))
+
+
+def _size_of(op: Operation) -> int:
+    if type(op) is arith.ConstantOp:
+        return 0
+    return INLINED if op.name.startswith("math.") and weight_of(op) is ELEMENTARY else 1
+
+
+def _has_regions(nest: Nest) -> bool:
+    return nest.body is not None and any(op.regions for op in nest.body.ops)
+
+
+def _asks_for_row(nest: Nest, rows: int) -> bool:
+    return any(loop is not None and loop < rows for loop in nest.dims.values())
+
+
+def _tiles_of(
+    steps: Sequence[tuple[Nest, Inits]], rows: int, temporaries: Mapping[SSAValue, int]
+) -> dict[SSAValue, Tile] | None:
+    """The tiles of all buffers that move with the rows; None if one has elements that a tile cannot hold."""
+    used: dict[SSAValue, list[Access]] = {}
+    elements: dict[SSAValue, set[int]] = {}
+    written: dict[SSAValue, set[int]] = {}
+    loads, shared = set[SSAValue](), set[SSAValue]()
+    for nest, inits in steps:
+        for access, reads, writes in _uses_of(nest, inits):
+            root = access.root
+            if root in temporaries:
+                continue
+            if not access.strides[rows - 1]:
+                # The same for all lanes.
+                if writes:
+                    return None
+                shared.add(root)
+                continue
+            places = _places(nest, access, rows)
+            if access.dynamic or places is None:
+                return None
+            used.setdefault(root, []).append(access)
+            elements.setdefault(root, set()).update(places)
+            known = written.setdefault(root, set())
+            if reads and not places <= known:
+                loads.add(root)
+            if writes:
+                known.update(places)
+    if shared & used.keys():
+        return None
+    tiles: dict[SSAValue, Tile] = {}
+    for root, accesses in used.items():
+        strides = accesses[0].strides[:rows]
+        first, last = min(elements[root]), max(elements[root])
+        count = last + 1 - first
+        if any(access.strides[:rows] != strides for access in accesses) or count > MOST_ELEMENTS or strides[-1] <= 0:
+            return None
+        # Elements between those that are written keep their values.
+        fills = root in loads or (bool(written[root]) and len(written[root]) < count)
+        tiles[root] = Tile(strides, first, count, fills, bool(written[root]))
+    return tiles
+
+
+def _uses_of(nest: Nest, inits: Inits) -> list[tuple[Access, bool, bool]]:
+    """The accesses of a step, in its order, with whether they read and write."""
+    uses = [(x, True, False) for x in nest.inputs if isinstance(x, Access)]
+    for k, access in enumerate(nest.outputs):
+        argument = None if nest.body is None else nest.body.args[len(nest.inputs) + k]
+        asked = argument is not None and argument.uses.get_length() > 0
+        begins = any(nest.reduction) and inits[k] is not None
+        uses.append((access, asked and not begins, True))
+    return uses
+
+
+def _places(nest: Nest, access: Access, rows: int) -> set[int] | None:
+    """The elements that an access uses of row 0; None if they are many."""
+    loops = [loop for loop in range(rows, len(nest.sizes)) if access.strides[loop]]
+    if nest.size_of(loops) > MOST_ELEMENTS:
+        return None
+    ranges = (range(0, nest.sizes[loop] * access.strides[loop], access.strides[loop]) for loop in loops)
+    return {access.offset + sum(place) for place in itertools.product(*ranges)}
+
+
+def emit_lanes(builder: LoopBuilder, plan: LanePlan, work: int) -> None:
+    """Emit the plan, in parallel tasks of whole tiles if there is enough work."""
+    *outer, last = plan.shape
+    lanes = ROWS if last > LANES and plan.bytes_of_row * ROWS <= TILES else LANES
+    counts = (*outer, -(-last // lanes))
+    total = math.prod(counts)
+    size = task_size(total, task_count(total, work, total))
+    nests = [_in_lanes(step.nest, plan, counts, lanes) for step in plan.steps]
+    with builder.parallel(-(-total // size)) as task:
+        held = {root: tile.count for root, tile in plan.tiles.items()} | dict(plan.temporaries)
+        roots = {
+            root: builder.alloca(memref_type((count, lanes), buffer_of(root).element_type))
+            for root, count in held.items()
+        }
+        if last % lanes:
+            for root, tile in plan.tiles.items():
+                if tile.loads:
+                    _clear(builder, roots[root])
+        with builder.loop(*chunk(builder, task, size, total)) as number:
+            bound = [builder.index(index) for index in delinearized(number, counts)]
+            inside = lanes if last % lanes == 0 else builder.min(last - bound[-1] * lanes, lanes)
+            places = [*bound[:-1], bound[-1] * lanes]
+            for root, tile in plan.tiles.items():
+                if tile.loads:
+                    _copy(builder, root, tile, roots[root], (places, inside), into=True)
+            for step, nest in zip(plan.steps, nests, strict=True):
+                builder.location = nest.op.location
+                if any(nest.reduction):
+                    emit_reduction(builder, nest, step.inits, roots, bound)
+                else:
+                    emit_elementwise(builder, nest, roots, bound)
+            for root, tile in plan.tiles.items():
+                if tile.stores:
+                    _copy(builder, root, tile, roots[root], (places, inside), into=False)
+
+
+def _in_lanes(nest: Nest, plan: LanePlan, counts: tuple[int, ...], lanes: int) -> Nest:
+    """The nest with the tiles as its last bound loop, and their lanes as the first free one."""
+    rows = len(counts)
+
+    def moved(access: Access) -> Access:
+        tile, inner = plan.tiles.get(access.root), access.strides[rows:]
+        if tile is None and access.root not in plan.temporaries:
+            return replace(access, strides=(*access.strides[:rows], 0, *inner))
+        first = 0 if tile is None else tile.first
+        strides = (*(0 for _ in counts), 1, *(stride * lanes for stride in inner))
+        return Access(access.root, (access.offset - first) * lanes, (), strides)
+
+    return Nest(
+        nest.op,
+        (*counts, lanes, *nest.sizes[rows:]),
+        (*nest.reduction[:rows], False, *nest.reduction[rows:]),
+        tuple(moved(x) if isinstance(x, Access) else x for x in nest.inputs),
+        tuple(map(moved, nest.outputs)),
+        nest.body,
+        {dim: None if loop is None else loop + 1 for dim, loop in nest.dims.items()},
+        rows,
+    )
+
+
+def _clear(builder: LoopBuilder, tile: SSAValue) -> None:
+    """Fill a tile with zeros: lanes without a row are computed too."""
+    zero = builder.scalar(scalar_attr(0, buffer_of(tile).element_type))
+    count, lanes = buffer_of(tile).get_shape()
+    with builder.loop(0, count) as element, builder.loop(0, lanes, attributes=PARALLEL) as lane:
+        builder.store(zero, tile, [element, lane])
+
+
+def _copy(
+    builder: LoopBuilder,
+    root: SSAValue,
+    tile: Tile,
+    held: SSAValue,
+    rows: tuple[Sequence[Index], Index],
+    into: bool,
+) -> None:
+    """Copy rows, as many as `rows` says from the place that it says, between their buffer and a tile."""
+    (*outer, first), count = rows
+    elements = math.prod(buffer_of(root).get_shape())
+    flat = builder.strided_view(root, 0, (elements,), (1,))
+    attributes = PARALLEL if tile.strides[-1] <= TOGETHER else SCALAR
+    base: Index = tile.first
+    for stride, index in zip(tile.strides, (*outer, first), strict=True):
+        base += index * stride
+    for begin in range(0, tile.count, TOGETHER):
+        with builder.loop(0, count, attributes=attributes) as lane:
+            start = base + lane * tile.strides[-1]
+            for element in range(begin, min(begin + TOGETHER, tile.count)):
+                if into:
+                    builder.store(builder.load(flat, [start + element]), held, [element, lane])
+                else:
+                    builder.store(builder.load(held, [element, lane]), flat, [start + element])

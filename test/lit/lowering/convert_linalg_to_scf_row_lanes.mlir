@@ -1,0 +1,62 @@
+// RUN: hlo-opt %s --convert-linalg-to-scf | filecheck %s
+// Rows of six elements, whose exponentials are too much to unroll, are transposed by tiles: each step has a row in each
+// lane.
+
+#wide = affine_map<(i, j) -> (i, j)>
+#thin = affine_map<(i, j) -> (i)>
+
+// CHECK-LABEL: func.func private @exponentials_of_rows
+// CHECK-DAG:     %{{.*}} = memref.alloca() : memref<1x32xf32>
+// CHECK-DAG:     %{{.*}} = memref.alloca() : memref<6x32xf32>
+// CHECK-DAG:     %[[LANES:.*]] = arith.constant 32 : index
+// The second tile has eight rows; the other lanes have those of the first.
+// CHECK:         %[[COUNT:.*]] = arith.minsi %{{.*}}, %[[LANES]]
+// CHECK:         scf.for %{{.*}} = %{{.*}} to %[[COUNT]]
+// CHECK-COUNT-6:   memref.load %{{.*}} : memref<240xf32>
+// CHECK:         scf.for %{{.*}} = %{{.*}} to %[[LANES]]
+// CHECK:           math.exp
+// CHECK:         scf.for %{{.*}} =
+// CHECK-NEXT:      scf.for %{{.*}} = %{{.*}} to %[[LANES]]
+// CHECK:             arith.subf
+// CHECK-NEXT:        memref.store %{{.*}} : memref<6x32xf32>
+// CHECK:         scf.for %{{.*}} to %[[COUNT]]
+// CHECK-COUNT-6:   memref.store %{{.*}} : memref<240xf32>
+func.func private @exponentials_of_rows(%x: memref<40x6xf32>, %o: memref<40x6xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %init = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<40xf32>
+  linalg.fill ins(%init : f32) outs(%s : memref<40xf32>)
+  linalg.generic {indexing_maps = [#wide, #thin], iterator_types = ["parallel", "reduction"]} ins(%x : memref<40x6xf32>) outs(%s : memref<40xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %e = math.exp %a : f32
+    %t = arith.addf %z, %e : f32
+    linalg.yield %t : f32
+  }
+  linalg.generic {indexing_maps = [#wide, #thin, #wide], iterator_types = ["parallel", "parallel"]} ins(%x, %s : memref<40x6xf32>, memref<40xf32>) outs(%o : memref<40x6xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.subf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
+
+// Rows of four elements are unrolled.
+// CHECK-LABEL: func.func private @unrolled
+// CHECK-NOT:     memref<4x32xf32>
+// CHECK:         scf.for %{{.*}} =
+func.func private @unrolled(%x: memref<40x4xf32>, %o: memref<40x4xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %init = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<40xf32>
+  linalg.fill ins(%init : f32) outs(%s : memref<40xf32>)
+  linalg.generic {indexing_maps = [#wide, #thin], iterator_types = ["parallel", "reduction"]} ins(%x : memref<40x4xf32>) outs(%s : memref<40xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %e = math.exp %a : f32
+    %t = arith.addf %z, %e : f32
+    linalg.yield %t : f32
+  }
+  linalg.generic {indexing_maps = [#wide, #thin, #wide], iterator_types = ["parallel", "parallel"]} ins(%x, %s : memref<40x4xf32>, memref<40xf32>) outs(%o : memref<40x4xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.subf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
