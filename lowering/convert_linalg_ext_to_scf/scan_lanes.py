@@ -34,8 +34,8 @@ LINE_BYTES = 64
 SHORT_ROW = 8
 """Columns below which rows are too short for vectors of their own."""
 
-LEAST_STEPS = 8
-"""Steps of a line that are worth transposing."""
+LEAST_STEPS, LEAST_LONG_STEPS = 8, 3
+"""Steps of a line that are worth transposing: of short rows, and of functions that take long."""
 
 PIECE = 1024
 """Steps of a piece, about; lines that are shorter are not cut."""
@@ -240,7 +240,7 @@ def lane_scan(
     outer, length, inner = shape
     if not all(can_transpose(buffer_of(buffer).element_type) for buffer in (*sources, *targets)):
         return None
-    if inner >= SHORT_ROW or length < LEAST_STEPS:
+    if inner >= SHORT_ROW or length < (LEAST_STEPS if inner > 1 else LEAST_LONG_STEPS):
         return None
     is_cut = length >= PIECE and outer < MANY_LINES
     if is_cut:

@@ -275,6 +275,12 @@ def test_scan_of_another_function(reverse: bool, length: int) -> None:
     want = np.logaddexp.accumulate(x[flip])[flip]
     for target in ("reference", "cpu"):
         np.testing.assert_allclose(run(text, [x], target)[0], want, rtol=1e-12, err_msg=target)
+    # Many short lines are scanned in lanes.
+    if length == 5:
+        x = np.random.default_rng(3).standard_normal((70, length))
+        text = window_program((70, length), scan_window((70, length), 1, reverse), "f64", body, "-1.0e300")
+        want = np.logaddexp.accumulate(x[:, flip], axis=1)[:, flip]
+        np.testing.assert_allclose(run(text, [x])[0], want, rtol=1e-12)
     low, high = (0, length - 1) if reverse else (length - 1, 0)
     source = f"tensor<{length}xi32>"
     maps = f"""
