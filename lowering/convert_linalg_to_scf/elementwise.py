@@ -17,7 +17,7 @@ from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
-from ..loop_nests.whole_vectors import is_long, loop_over_elements, may_repeat
+from ..loop_nests.whole_vectors import is_long, leaves_rest, loop_over_elements, may_repeat
 from .loop_order import MOST_UNROLLED, canonical, gathers_rows, unrolled_loops
 from .meanwhile import TILE as MEANWHILE
 from .meanwhile import Meanwhile
@@ -191,7 +191,7 @@ def _emit_unrolled(emitter: NestEmitter, free: list[int], bounds: Bounds) -> Non
     short = unrolled_loops(emitter.nest, free)
     if short and _emit_woven(emitter, free, short, bounds):
         return
-    if free and not short and not emitter.roots and is_long(emitter.nest):
+    if free and not short and _fills_vectors(emitter, free[-1], bounds):
         _emit_long(emitter, free, bounds)
         return
     with emitter.loops([loop for loop in free if loop not in short], bounds):
@@ -200,6 +200,13 @@ def _emit_unrolled(emitter: NestEmitter, free: list[int], bounds: Bounds) -> Non
                 for loop, index in zip(short, place, strict=True):
                     emitter.bind(loop, index)
                 store_element(emitter)
+
+
+def _fills_vectors(emitter: NestEmitter, inner: int, bounds: Bounds) -> bool:
+    """Whether the innermost loop goes by whole vectors: that of a long body, or one whose last elements take long."""
+    if not emitter.roots and is_long(emitter.nest):
+        return True
+    return inner not in bounds and leaves_rest(emitter.nest, inner) and may_repeat(emitter.nest)
 
 
 def _emit_long(emitter: NestEmitter, free: list[int], bounds: Bounds) -> None:

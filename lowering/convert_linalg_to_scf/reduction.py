@@ -31,6 +31,8 @@ from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
+from ..loop_nests.unrolling import LANES
+from ..loop_nests.whole_vectors import Part, leaves_rest, whole_parts
 from .partial_results import combination_of_rows, wide_rows_of
 from .reduction_plan import CHUNK_ROWS, LONG_CHOICE, ReductionPlan, computed_reads, plan_reduction
 from .together import Together
@@ -210,10 +212,28 @@ class ReductionEmitter:
         self, emitter: NestEmitter, loop: int, start: list[SSAValue], lower: Index, upper: Index
     ) -> list[SSAValue]:
         """Combine `start` with the elements of a range, sequentially."""
-        with self.builder.loop(lower, upper, carry=start, attributes=PARALLEL) as (index, totals), emitter.scope():
-            emitter.bind(loop, index)
-            self.builder.yield_(*emitter.body(totals))
+        builder, totals = self.builder, start
+        for part in self._parts(emitter.nest, loop, (lower, upper)):
+            loops = builder.loop(part.lower, part.upper, carry=totals, attributes=PARALLEL)
+            with loops as (index, totals), emitter.scope():
+                emitter.bind(loop, index)
+                if part.fresh is None:
+                    builder.yield_(*emitter.body(totals))
+                else:
+                    neutral = self._neutral()
+                    values = part.choose(builder, index, emitter.body(neutral), neutral)
+                    builder.yield_(*self._merge(totals, values))
         return totals
+
+    def _parts(self, nest: Nest, loop: int, bounds: tuple[Index, Index]) -> Sequence[Part]:
+        """
+        The innermost loop as one, or as whole vectors and the one at its end, where elements of a rest take long: not
+        half a vector, which LLVM makes of them.
+        """
+        size = nest.sizes[loop]
+        if self.plan.combiners is None or bounds != (0, size) or size % LANES == LANES // 2:
+            return (Part(*bounds),)
+        return whole_parts(size) if leaves_rest(nest, loop) else (Part(*bounds),)
 
     def _neutral(self) -> list[SSAValue]:
         return [c.neutral(self.builder) for c in self.plan.combiners or ()]
@@ -283,6 +303,10 @@ class ReductionEmitter:
                 emitter.hoistable = saved
         if self.plan.combiners is not None and self.plan.reduced and self._is_small():
             self._emit_unrolled(emitter, column, tile, bounds)
+        elif len(parts := self._parts(emitter.nest, column, (lower, upper))) > 1:
+            with emitter.loops([*self.plan.reduced, *kept[:-1]], bounds, innermost=False):
+                for part in parts:
+                    self._emit_pass(emitter, column, part, None, [0])
         else:
             with emitter.loops([*self.plan.reduced, *kept], {**bounds, **tile}):
                 for k, value in enumerate(emitter.body()):
@@ -311,13 +335,16 @@ class ReductionEmitter:
         if self._is_fetched_ahead(emitter.nest, column, inner):
             middle, whole = lower, False
 
+        parts = self._parts(emitter.nest, column, tile[column])
         with emitter.loops(outer, bounds, innermost=False):
             if middle != lower:
                 with self.builder.loop(lower, middle, step=PASS_ROWS) as first:
-                    self._emit_pass(emitter, column, tile, inner, [first + u for u in range(PASS_ROWS)])
+                    for part in parts:
+                        self._emit_pass(emitter, column, part, inner, [first + u for u in range(PASS_ROWS)])
             if not whole and middle != upper:
                 with self.builder.loop(middle, upper) as first:
-                    self._emit_pass(emitter, column, tile, inner, [first])
+                    for part in parts:
+                        self._emit_pass(emitter, column, part, inner, [first])
 
     @staticmethod
     def _is_fetched_ahead(nest: Nest, column: int, inner: int) -> bool:
@@ -334,16 +361,18 @@ class ReductionEmitter:
                     return True
         return False
 
-    def _emit_pass(self, emitter: NestEmitter, column: int, tile: Bounds, inner: int, rows: Sequence[Index]) -> None:
-        """Combine the elements of some rows into the tile."""
-        with self.builder.loop(*tile[column], attributes=PARALLEL) as index, emitter.scope():
+    def _emit_pass(
+        self, emitter: NestEmitter, column: int, part: Part, inner: int | None, rows: Sequence[Index]
+    ) -> None:
+        """Combine the elements of some rows, at these indices of the loop `inner`, into a part of the columns."""
+        with self.builder.loop(part.lower, part.upper, attributes=PARALLEL) as index, emitter.scope():
             emitter.indices[column] = index
-            values = [emitter.load_output(k) for k in range(len(emitter.nest.outputs))]
+            before = values = [emitter.load_output(k) for k in range(len(emitter.nest.outputs))]
             for row in rows:
                 with emitter.scope():
-                    emitter.bind(inner, row)
+                    emitter.bind(column if inner is None else inner, index if inner is None else row)
                     values = emitter.body(values)
-            for k, value in enumerate(values):
+            for k, value in enumerate(part.choose(self.builder, index, values, before)):
                 emitter.store_output(k, value)
 
     # In two stages.

@@ -7,13 +7,17 @@ elements, for what is left. That takes three times as long to compile as the fir
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-from xdsl.dialects import func
+from xdsl.dialects import arith, func
+from xdsl.ir import SSAValue
 
+from ...dialects.cost import ELEMENTARY
 from ...dialects.support.kernel import Kernel
 from .cost import weight_of
+from .kernel_builder import value_of
 from .loop_builder import PARALLEL, Index, LoopBuilder
 from .nest import Access, Nest
 from .unrolling import LANES
@@ -22,9 +26,49 @@ from .variation import loads_of
 LONG = 60
 """Operations from which a body is not interleaved with that of the next vector, as counted in dialects/cost.py."""
 
+MOST_VECTORS = 8
+"""Vectors of a loop whose rest takes a part of its time."""
+
+LEAST_REST = 3
+"""Elements of a rest that take longer, one by one, than a vector."""
+
 
 def is_long(nest: Nest) -> bool:
     return nest.body is not None and sum(weight_of(op).loop for op in nest.body.ops) >= LONG
+
+
+def leaves_rest(nest: Nest, loop: int) -> bool:
+    """
+    Whether a loop of some vectors leaves elements of elementary functions, each of which takes as long as a vector.
+    """
+    size = nest.sizes[loop]
+    if not LANES < size <= MOST_VECTORS * LANES or size % LANES < LEAST_REST or nest.body is None:
+        return False
+    return any(op.name.startswith("math.") and weight_of(op) is ELEMENTARY for op in nest.body.ops)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of an innermost loop."""
+
+    lower: Index
+    upper: Index
+    fresh: int | None = None
+    """The first index that no part before has; None if there is none before."""
+
+    def choose(
+        self, builder: LoopBuilder, index: Index, new: Sequence[SSAValue], old: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """The new values at an index that no part before has, else the old ones."""
+        if self.fresh is None:
+            return new
+        condition = value_of(builder.index(index) >= self.fresh)
+        return [builder.insert(arith.SelectOp(condition, *pair)).result for pair in zip(new, old, strict=True)]
+
+
+def whole_parts(size: int) -> tuple[Part, Part]:
+    """A loop that leaves a rest as one of whole vectors, and the vector that ends where the loop does."""
+    return Part(0, size // LANES * LANES), Part(size - LANES, size, size // LANES * LANES)
 
 
 def may_repeat(nest: Nest) -> bool:

@@ -76,3 +76,37 @@ def test_what_is_written_in_place_is_computed_once() -> None:
         sums = expected.sum()
     np.testing.assert_allclose(found, expected, rtol=1e-4)
     np.testing.assert_allclose(total, sums, rtol=1e-4)
+
+
+@pytest.mark.parametrize("element", ["f32", "f64"])
+@pytest.mark.parametrize("size", [18, 20, 24, 27, 60])
+def test_rests_of_short_loops(size: int, element: str) -> None:
+    """Elementary functions in loops of some vectors and a rest: stored, and reduced along either dimension and both."""
+    given, rows = f"tensor<7x{size}x{size}x{element}>", f"tensor<7x{size}x{element}>"
+    x = np.random.default_rng(1).standard_normal((7, size)).astype(np.float32 if element == "f32" else np.float64)
+    text = f"""func.func @main(%x: {rows}) -> ({given}, {rows}, {rows}, tensor<7x{element}>) {{
+      %zero = stablehlo.constant dense<0.0> : tensor<{element}>
+      %low = stablehlo.constant dense<-9.0> : tensor<{element}>
+      %a = stablehlo.broadcast_in_dim %x, dims = [0, 1] : ({rows}) -> {given}
+      %b = stablehlo.broadcast_in_dim %x, dims = [0, 2] : ({rows}) -> {given}
+      %p = stablehlo.multiply %a, %b : {given}
+      %t = stablehlo.tanh %p : {given}
+      %c = stablehlo.reduce(%t init: %zero) applies stablehlo.add across dimensions = [1] :
+        ({given}, tensor<{element}>) -> {rows}
+      %r = stablehlo.reduce(%t init: %low) applies stablehlo.maximum across dimensions = [2] :
+        ({given}, tensor<{element}>) -> {rows}
+      %s = stablehlo.reduce(%t init: %zero) applies stablehlo.add across dimensions = [1, 2] :
+        ({given}, tensor<{element}>) -> tensor<7x{element}>
+      return %t, %c, %r, %s : {given}, {rows}, {rows}, tensor<7x{element}> }}"""
+    y = x.astype(np.float64)
+    want = np.tanh(y[:, :, None] * y[:, None])
+    names = {"%t": want, "%c": want.sum(1), "%r": want.max(2), "%s": want.sum((1, 2))}
+    bound = 1e-4 if element == "f32" else 1e-12
+    for got, expected in zip(on_threads(text, x), names.values(), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=bound, atol=bound)
+    # Each by itself: a kernel that reduces what it does not store.
+    for name, expected in list(names.items())[1:]:
+        type_ = "tensor<7x" + ("" if name == "%s" else f"{size}x") + f"{element}>"
+        head, _, rest = text.partition(") -> (")
+        alone = f"{head}) -> {type_} {{{rest.partition(') {')[2].partition('return')[0]}return {name} : {type_} }}"
+        np.testing.assert_allclose(on_threads(alone, x)[0], expected, rtol=bound, atol=bound)

@@ -86,3 +86,26 @@ func.func private @short(%a: memref<9xf32>, %o: memref<9xf32>) attributes {hlo.k
   }
   func.return
 }
+
+// Four elements that a vector leaves would take as long, one by one, as the vector that ends with them. It adds up only
+// what the first has not.
+// CHECK-LABEL: func.func private @sum_of_twenty(
+// CHECK-DAG:     %[[WHOLE:.*]] = arith.constant 16 : index
+// CHECK-DAG:     %[[BEGIN:.*]] = arith.constant 4 : index
+// CHECK-DAG:     %[[END:.*]] = arith.constant 20 : index
+// CHECK:         scf.for %{{.*}} to %[[WHOLE]]
+// CHECK:         scf.for %[[I:.*]] = %[[BEGIN]] to %[[END]]
+// CHECK:           math.exp
+// CHECK:           %[[FRESH:.*]] = arith.cmpi sge, %[[I]], %[[WHOLE]]
+// CHECK-NEXT:      arith.select %[[FRESH]]
+func.func private @sum_of_twenty(%a: memref<9x20xf32>, %o: memref<9xf32>) attributes {hlo.kernel = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<9xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%a : memref<9x20xf32>) outs(%o : memref<9xf32>) {
+  ^bb(%x: f32, %z: f32):
+    %1 = math.exp %x : f32
+    %2 = arith.addf %z, %1 : f32
+    linalg.yield %2 : f32
+  }
+  func.return
+}
