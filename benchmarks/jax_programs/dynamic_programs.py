@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from .program import Programs
@@ -188,3 +189,25 @@ def parse_of_grammar(words: Array, rules: Array, letters: Array) -> Array:
         return lax.fori_loop(1, n, of_length, begin)[0, n - 1].max()
 
     return jax.vmap(of_word)(words)
+
+
+@program(lambda d: (d.normal(32, 200, 2),))
+def convolutional_code(received: Array) -> Array:
+    """The likeliest bits of 32 messages in a code of 64 states."""
+    before = np.array([[state >> 1, (state >> 1) | 32] for state in range(64)])
+    words = np.array([[(last << 1) | (state & 1) for last in before[state]] for state in range(64)])
+    signs = [[[1 - 2 * (int(word & taps).bit_count() % 2) for taps in (0o171, 0o133)] for word in row] for row in words]
+    sent = jnp.array(signs, jnp.float32)
+
+    def of_one(received: Array) -> Array:
+        def step(metric: Array, symbol: Array) -> tuple[Array, Array]:
+            candidates = metric[before] + jnp.sum(sent * symbol, -1)
+            return jnp.max(candidates, 1) - jnp.max(candidates), jnp.argmax(candidates, 1).astype(jnp.uint8)
+
+        def back(state: Array, choices: Array) -> tuple[Array, Array]:
+            return jnp.asarray(before)[state, choices[state]], state & 1
+
+        metric, choices = lax.scan(step, jnp.full(64, -1e3).at[0].set(0.0), received)
+        return lax.scan(back, jnp.argmax(metric), choices, reverse=True)[1]
+
+    return jax.vmap(of_one)(received)

@@ -174,3 +174,90 @@ def hash_grid_step(tables: Array, w1: Array, w2: Array, points: Array) -> tuple[
     params = (tables, w1, w2)
     loss, gradients = jax.value_and_grad(loss_of)(params)
     return tuple(p - 0.1 * g for p, g in zip(params, gradients, strict=True)), loss
+
+
+def deep_layers(draw: Draw) -> Params:
+    return {
+        f"layer{k}": {
+            "weights": draw.dense(37, 37),
+            "bias": draw.normal(37, scale=0.1),
+            "scale": draw.uniform(0.9, 1.1, 37),
+        }
+        for k in range(20)
+    }
+
+
+@program(lambda d: (deep_layers(d), d.normal(29, 37), d.normal(29)))
+def many_small_parameters(params: Params, x: Array, y: Array) -> Any:
+    """A first step of Adam with clipped gradients: 60 arrays of 37 elements a row."""
+
+    def loss_of(params: Params) -> Array:
+        h = x
+        for layer in params.values():
+            scaled = h * lax.rsqrt(jnp.mean(h * h, -1, keepdims=True) + 1e-6) * layer["scale"]
+            h = h + 0.3 * jax.nn.silu(scaled @ layer["weights"] + layer["bias"])
+        return jnp.mean((jnp.mean(h, -1) - y) ** 2)
+
+    loss, gradients = jax.value_and_grad(loss_of)(params)
+    norm = jnp.sqrt(sum(jnp.sum(g * g) for g in jax.tree.leaves(gradients)))
+    gradients = jax.tree.map(lambda g: g * jnp.minimum(1.0, 1.0 / norm), gradients)
+    zeros = jax.tree.map(jnp.zeros_like, params)
+    return loss, adam(params, (zeros, zeros), gradients)
+
+
+@program(
+    lambda d: (
+        {"w1": d.dense(1, 40), "b1": d.normal(40), "w2": d.dense(40, 40), "b2": d.normal(40), "w3": d.dense(40, 15)},
+        d.uniform(-1, 1, 257, 1),
+        d.normal(257, 1),
+    )
+)
+def mixture_density_epoch(params: Params, x: Array, y: Array) -> tuple[Params, Array]:
+    """20 steps of a network for mixtures of five normal distributions."""
+
+    def loss_of(params: Params) -> Array:
+        h = jnp.tanh(jnp.tanh(x @ params["w1"] + params["b1"]) @ params["w2"] + params["b2"]) @ params["w3"]
+        weights, means, logs = jnp.split(h, 3, -1)
+        parts = jax.nn.log_softmax(weights) + jax.scipy.stats.norm.logpdf(y, means, jnp.exp(logs))
+        return -jnp.mean(jax.scipy.special.logsumexp(parts, axis=-1))
+
+    def step(state: tuple[Params, tuple[Params, Params]], _: None) -> tuple[Any, Array]:
+        params, moments = state
+        loss, gradients = jax.value_and_grad(loss_of)(params)
+        return adam(params, moments, gradients), loss
+
+    zeros = jax.tree.map(jnp.zeros_like, params)
+    (params, _), losses = lax.scan(step, (params, (zeros, zeros)), None, length=20)
+    return params, losses
+
+
+@program(
+    lambda d: (d.normal(20, 32, 6), d.normal(21, 32), d.normal(20, 32, 6), d.integers(0, 6, 20, 32), d.normal(20, 32))
+)
+def policy_gradient(logits: Array, values: Array, behaviour: Array, actions: Array, rewards: Array) -> Any:
+    """The loss of an actor and its critic by V-trace, and its gradient: 32 episodes of 20 steps, six actions."""
+
+    def chosen(logits: Array) -> Array:
+        return jnp.take_along_axis(jax.nn.log_softmax(logits), actions[..., None], -1)[..., 0]
+
+    def loss_of(parts: tuple[Array, Array]) -> Array:
+        logits, values = parts
+        known = lax.stop_gradient(values)
+        ratio = jnp.minimum(1.0, jnp.exp(lax.stop_gradient(chosen(logits)) - chosen(behaviour)))
+        errors = ratio * (rewards + 0.99 * known[1:] - known[:-1])
+
+        def step(later: Array, at: tuple[Array, Array]) -> tuple[Array, Array]:
+            error, ratio = at
+            total = error + 0.99 * ratio * later
+            return total, total
+
+        sums = lax.scan(step, jnp.zeros(32), (errors, ratio), reverse=True)[1]
+        targets = sums + known[:-1]
+        following = jnp.concatenate([targets[1:], known[-1:]])
+        advantages = ratio * (rewards + 0.99 * following - known[:-1])
+        policy = jax.nn.softmax(logits)
+        entropy = -jnp.sum(policy * jnp.log(policy), -1)
+        errors = (targets - values[:-1]) ** 2
+        return jnp.mean(-chosen(logits) * advantages + 0.5 * errors - 0.01 * entropy)
+
+    return jax.value_and_grad(loss_of)((logits, values))
