@@ -94,7 +94,7 @@ class SmallLoops:
             # LLVM threads a branch on the flag after the loop through the branches inside: it no longer sees a loop of
             # so many iterations, and would warn on standard error.
             return _ROLLED
-        vectorizes = innermost and inner <= LONG_BODY and (count % LANES == 0 or count > MOST_ITERATIONS)
+        vectorizes = innermost and inner <= LONG_BODY and _fills_vectors(count)
         if vectorizes and count:
             vectors = -(-count // LANES)
             if vectors > 1 and not self.scalable:
@@ -113,13 +113,18 @@ def is_short_but_rolled(count: int, operations: int) -> bool:
     return count <= MOST_ITERATIONS and count * operations > MOST_OPERATIONS
 
 
+def _fills_vectors(count: int) -> bool:
+    """Whether an innermost loop of so many iterations is whole vectors, or mostly."""
+    return count % LANES == 0 or count > MOST_ITERATIONS
+
+
 def _is_around_vectors(op: scf.ForOp) -> bool:
     """
-    Whether a loop is around one of whole vectors: LLVM, which unrolls fully before it vectorizes, would vectorize each
-    copy, for hardly any gain in speed. Where indices are compared there is one: a copy knows the results.
+    Whether a loop is around one of whole vectors, or of many: LLVM, which unrolls fully before it vectorizes, would
+    vectorize each copy, for hardly any gain in speed. Where indices are compared there is one: a copy knows the results.
     """
     for inside in op.body.block.ops:
-        if type(inside) is scf.ForOp and (iterations(inside) or 1) % LANES == 0:
+        if type(inside) is scf.ForOp and _fills_vectors(iterations(inside) or 1):
             return not any(type(each) is arith.CmpiOp for each in inside.body.block.ops)
     return False
 

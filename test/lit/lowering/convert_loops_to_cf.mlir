@@ -214,6 +214,26 @@ func.func @shared_around_vectors(%m: memref<8x16xf32>) attributes {xhlo.shared} 
   func.return
 }
 
+// Many iterations become vectors as well, and some single ones; the loop around them stays a loop.
+// CHECK-LABEL: func.func @around_many
+// CHECK:         {xhlo.unroll = 3 : i64}
+// CHECK-NOT:     xhlo.unroll
+// CHECK:         return
+func.func @around_many(%m: memref<4x37xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c37 = arith.constant 37 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    scf.for %j = %c0 to %c37 step %c1 {
+      %v = memref.load %m[%i, %j] : memref<4x37xf32>
+      %w = arith.addf %v, %v : f32
+      memref.store %w, %m[%i, %j] : memref<4x37xf32>
+    }
+  }
+  func.return
+}
+
 // A call of an elementary function is as long as what LLVM inlines there: no small loop.
 // CHECK-LABEL: func.func @around_elementary
 // CHECK-NOT:     xhlo.unroll
