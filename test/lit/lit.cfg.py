@@ -15,10 +15,12 @@ import sys
 from pathlib import Path
 
 import lit.formats
+import lit.TestRunner
 
 here = Path(__file__).resolve().parent
 root = here.parent.parent
 sys.path.insert(0, str(root / "test" / "prefork"))
+from tool_popen import ask_servers  # noqa: E402
 from tool_server import ToolServer  # noqa: E402
 
 tools = Path(sys.executable).parent
@@ -34,6 +36,7 @@ config.environment["PYTHONPATH"] = str(root)
 config.environment["PATH"] = os.pathsep.join((str(tools), os.environ.get("PATH", "")))
 config.environment["PYTHONHASHSEED"] = "0"
 config.environment["XHLO_CACHE_SIZE"] = "0"  # programs are compiled each time
+config.environment["LC_CTYPE"] = "C.UTF-8"  # Python sets it where there is no locale; so it is no other at the start
 
 if shutil.which("ptxas"):
     config.available_features.add("ptxas")
@@ -50,3 +53,6 @@ for name, tool, its_server in (
     # A whole word, not a part of a file name.
     command = " ".join(f'"{word}"' for word in its_server.command(tool))
     config.substitutions.append((rf"(?<![\w/.-]){name}(?![\w.-])", command))
+# lit itself asks the servers; with a limit of time it needs the processes, which are the clients.
+if not lit_config.maxIndividualTestTime:
+    ask_servers(lit.TestRunner, (server, checker), config.environment)

@@ -10,6 +10,7 @@ A run of the tests starts it a thousand times: of modules it imports only those 
 as it can. `socket` and `os` take longer to import than everything else takes.
 """
 
+import _socket
 import marshal
 import sys
 
@@ -46,27 +47,43 @@ def plain_command(tool: str) -> list[str]:
     return [installed] if os.path.exists(installed) else [sys.executable, "-m", MODULES[tool]]
 
 
-def ask(path: str, words: list[str]) -> int:
-    """The server's answer: an exit status, minus the number of a signal, or RUN_IT_YOURSELF."""
-    import _socket
-    import posix
-
+def send(
+    path: str, words: list[str], directory: str, environment: dict[bytes, bytes], streams: list[int]
+) -> _socket.socket | None:
+    """Send a request with the descriptors of three streams. Returns the connection, or None if there is no server."""
     connection = _socket.socket(_socket.AF_UNIX)
     try:
         connection.connect(path)
     except OSError:
-        return RUN_IT_YOURSELF
-    request = marshal.dumps((words, posix.getcwd(), posix.environ))
+        connection.close()
+        return None
+    request = marshal.dumps((words, directory, environment))
     data = len(request).to_bytes(8, "little") + request
-    streams = b"".join(stream.to_bytes(4, sys.byteorder) for stream in (0, 1, 2))
-    sent = connection.sendmsg([data], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
+    passed = b"".join(stream.to_bytes(4, sys.byteorder) for stream in streams)
+    sent = connection.sendmsg([data], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)])
     if sent < len(data):
         connection.sendall(data[sent:])
-    answer = connection.recv(4, _socket.MSG_WAITALL)
-    if len(answer) < 4:
+    return connection
+
+
+def answer(connection: _socket.socket) -> int | None:
+    """An exit status, minus the number of a signal, or RUN_IT_YOURSELF; None if the server ended during the run."""
+    data = connection.recv(4, _socket.MSG_WAITALL)
+    return int.from_bytes(data, "little", signed=True) if len(data) == 4 else None
+
+
+def ask(path: str, words: list[str]) -> int:
+    """The answer to a request with the streams, directory and environment of this process."""
+    import posix
+
+    connection = send(path, words, posix.getcwd(), posix.environ, [0, 1, 2])
+    if connection is None:
+        return RUN_IT_YOURSELF
+    status = answer(connection)
+    if status is None:
         print("the tool server ended during the run", file=sys.stderr)
         posix.abort()
-    return int.from_bytes(answer, "little", signed=True)
+    return status
 
 
 def main() -> None:

@@ -77,6 +77,10 @@ class ToolServer:
         self._owner = os.getpid()
         atexit.register(self.stop)
 
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None
+
     def command(self, tool: str) -> list[str]:
         """The command to start in place of a tool of `MODULES`, or of `python`."""
         if self._process is None:
@@ -189,7 +193,7 @@ def _receive(connection: socket.socket) -> Request | None:
             words, directory, environment = marshal.loads(data[8:])
             decoded = {os.fsdecode(name): os.fsdecode(value) for name, value in environment.items()}
             request = Request(words, directory, decoded, streams)
-            if _at_start(request.environment) == _at_start(os.environ) and _more_folders(request) is not None:
+            if at_start(request.environment) == at_start(os.environ) and _more_folders(request) is not None:
                 return request
             _answer(connection, RUN_IT_YOURSELF)
         for stream in streams:
@@ -197,7 +201,8 @@ def _receive(connection: socket.socket) -> Request | None:
     return None
 
 
-def _at_start(environment: Mapping[str, str]) -> dict[str, str]:
+def at_start(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that a run must have in common with the server, but for folders of modules."""
     return {name: value for name, value in environment.items() if name.startswith(AT_START) and name != FOLDERS}
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import tool_server as prefork
 from tool_client import plain_command
+from tool_popen import Run, ask_servers
 from tool_server import ToolServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -233,6 +237,55 @@ def test_without_a_server_the_tool_is_started(tool_server: ToolServer) -> None:
     command = tool_server.command("hlo-opt")
     command[4] += ".gone"
     assert "xhlo" in start(command, "--version").stdout
+
+
+@pytest.fixture
+def popen(probe: list[str]) -> Callable[..., Any]:
+    """`Popen` as lit's module gets it, of which the probe runs the words."""
+    environment = _at_start_of(probe, ENVIRONMENT)
+    module, server = SimpleNamespace(), SimpleNamespace(is_running=True, command=lambda tool: [*probe[:-1], tool])
+    ask_servers(module, [server], environment)
+    assert (module.subprocess.PIPE, module.subprocess.STDOUT) == (subprocess.PIPE, subprocess.STDOUT)
+    given = {"cwd": "/", "env": environment, "universal_newlines": True, "errors": "replace"}
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return lambda *words, **options: module.subprocess.Popen([*probe, *words], **given | streams | options)
+
+
+def test_lit_asks_the_server_itself(popen: Callable[..., Any]) -> None:
+    run = popen("state", "a b")
+    assert isinstance(run, Run)
+    run.stdin.close()
+    output, errors = run.communicate()
+    assert (json.loads(output), errors, run.wait()) == ([1, "/", None, ["a b"], ""], "", 0)
+
+
+def test_the_output_of_one_run_is_the_input_of_the_next(popen: Callable[..., Any], tmp_path: Path) -> None:
+    first = popen("flood")
+    second = popen("state", stdin=first.stdout, stderr=subprocess.STDOUT)
+    output, errors = second.communicate()
+    assert (json.loads(output)[-1], errors) == ("x" * 1_000_000 + "\n", None)
+    assert (first.wait(), second.wait()) == (0, 0)
+    with open(tmp_path / "out", "w") as out:
+        third = popen("state", stdin=None, stdout=out)
+    assert third.communicate() == (None, "")
+    assert json.loads((tmp_path / "out").read_text())[1] == "/"
+
+
+@pytest.mark.parametrize(("words", "status"), [(["exit", "3"], 3), (["kill", "11"], -signal.SIGSEGV), (["raise"], 1)])
+def test_a_failed_run_ends_as_its_process_would(popen: Callable[..., Any], words: list[str], status: int) -> None:
+    run = popen(*words)
+    _, errors = run.communicate()
+    assert (run.returncode, run.wait(), "this went wrong" in errors) == (status, status, words == ["raise"])
+
+
+@pytest.mark.parametrize("variable", [{"PYTHONHASHSEED": "12345"}, {"PYTHONPATH": str(ROOT)}])
+def test_lit_starts_what_the_server_would_refuse(
+    probe: list[str], popen: Callable[..., Any], variable: dict[str, str]
+) -> None:
+    """That is the client, which starts the real hlo-opt."""
+    run = popen("--version", env={**_at_start_of(probe, ENVIRONMENT), **variable})
+    assert isinstance(run, subprocess.Popen)
+    assert "xhlo" in run.communicate()[0]
 
 
 def test_a_server_ends_with_its_owner(probe: list[str]) -> None:
