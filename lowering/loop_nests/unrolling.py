@@ -121,7 +121,7 @@ def _fills_vectors(count: int) -> bool:
 def _is_around_vectors(op: scf.ForOp) -> bool:
     """
     Whether a loop is around one of whole vectors, or of many: LLVM, which unrolls fully before it vectorizes, would
-    vectorize each copy, for hardly any gain in speed. Where indices are compared there is one: a copy knows the results.
+    vectorize each copy, for hardly any gain in speed. Where indices are compared there is one: copies know the results.
     """
     for inside in op.body.block.ops:
         if type(inside) is scf.ForOp and _fills_vectors(iterations(inside) or 1):
