@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects import arith, func, memref
-from xdsl.dialects.builtin import DenseArrayBase, Float32Type, Float64Type, IntegerType
+from xdsl.dialects.builtin import DenseArrayBase, Float32Type, Float64Type, IntegerType, i1
 from xdsl.dialects.linalg.ops import GenericOp, IndexOp, YieldOp
 from xdsl.ir import Attribute, SSAValue
 
@@ -88,7 +88,11 @@ def pad_of(op: GenericOp) -> Pad | None:
     sizes = list(zip(source.get_shape(), target.get_shape(), strict=True))
     joined = _joined([_Dimension(*each, low) for each, low in zip(sizes, lows.get_values(), strict=True)])
     dense = all(tuple(type_.get_strides() or ()) == row_major(type_.get_shape()) for type_ in (source, target))
-    if joined is None or not dense or not _is_common(source.element_type):
+    if joined is None or not dense:
+        return None
+    # As an elementwise operation a pad of truth values is in lanes, as far as its rows are whole vectors.
+    truths = source.element_type == i1
+    if not (_is_ragged(joined[-1]) if truths else _is_common(source.element_type)):
         return None
     return Pad(reads[0].memref, op.outputs[0], chosen.rhs, joined)
 
@@ -105,6 +109,11 @@ def _is_shifted(place: SSAValue, dim: int, low: int) -> bool:
 
 def _is_common(type_: Attribute) -> bool:
     return isinstance(type_, Float32Type | Float64Type) or type_ in _INTEGERS
+
+
+def _is_ragged(row: _Dimension) -> bool:
+    """Whether short rows of bytes end in several elements that fill no vector: those take longer than a copied row."""
+    return 8 < row.outer < 32 and row.outer % 16 >= 4
 
 
 def _joined(dimensions: Sequence[_Dimension]) -> tuple[_Dimension, ...] | None:
@@ -161,7 +170,8 @@ def _emit_pad(builder: LoopBuilder, kernel: func.FuncOp, pad: Pad) -> None:
 def _woven(pad: Pad, value: SSAValue) -> Weave | None:
     """The weave that a pad of rows of few elements is, if no other dimension is padded."""
     *outer, row = pad.dimensions
-    if row.outer > WIDEST or any(each.inner != each.outer for each in outer):
+    truths = buffer_of(pad.target).element_type == i1  # a byte each in memory, a bit each in lanes
+    if truths or row.outer > WIDEST or any(each.inner != each.outer for each in outer):
         return None
     columns = [Place(0, at - row.low) if 0 <= at - row.low < row.inner else value for at in range(row.outer)]
     return Weave(pad.target, 0, [Strand(pad.source, 0, row.inner)], columns)

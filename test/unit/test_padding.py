@@ -23,12 +23,12 @@ def type_of(shape: Sequence[int], element: str) -> str:
 
 
 def pad(shape: Sequence[int], padding: Padding, element: str = "f32", before: str = "", source: str = "%x") -> str:
-    """A pad of `source`, which `before` computes, by 7."""
+    """A pad of `source`, which `before` computes, by 7 or true."""
     low, high = ([pair[side] for pair in padding] for side in (0, 1))
     given = type_of(shape, element)
     made = type_of([size + sum(pair) for size, pair in zip(shape, padding, strict=True)], element)
     return f"""func.func @main(%x: {given}) -> {made} {{
-  %v = hlo.constant dense<7{".0" * element.startswith("f")}> : tensor<{element}>
+  %v = hlo.constant dense<{"true" if element == "i1" else "7.0" if element[0] == "f" else "7"}> : tensor<{element}>
   {before}
   %0 = hlo.pad {source}, %v, low = {low}, high = {high}, interior = {[0] * len(low)}
     : ({given}, tensor<{element}>) -> {made}
@@ -73,6 +73,18 @@ def test_elements(element: str, dtype: str) -> None:
     text = pad((3, 4), [(1, 2), (3, 0)], element)
     assert is_shared(text)
     np.testing.assert_array_equal(xhlo.compile(text)(x), np.pad(x, [(1, 2), (3, 0)], constant_values=7))
+
+
+@pytest.mark.parametrize(
+    ("padding", "shared"),
+    [([(0, 0), (4, 4), (4, 4)], True), ([(0, 0), (0, 0), (2, 3)], True), ([(0, 0), (4, 4), (4, 5)], False)],
+)
+def test_truth_values(padding: Padding, shared: bool) -> None:
+    """They are bytes in memory, but bits in lanes: rows are copied where they would end in scalar code."""
+    x = np.random.default_rng(0).random((9, 6, 7)) < 0.5
+    text = pad(x.shape, padding, "i1")
+    assert is_shared(text) == shared
+    np.testing.assert_array_equal(xhlo.compile(text)(x), np.pad(x, padding, constant_values=True))
 
 
 def test_tasks_that_begin_below_the_source() -> None:
