@@ -1,4 +1,4 @@
-"""Recurrences over sequences and graphs: alignments, paths, and how often states and labels occur."""
+"""Recurrences over sequences, graphs and trees: alignments, paths, and how often states and labels occur."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from .program import Programs
 
 PROGRAMS = Programs("dynamic_programs")
 program = PROGRAMS.add
+
+Tree = tuple[Array, Array, Array, Array, Array]
 
 
 @program(lambda d: (d.integers(0, 4, 16, 60), d.integers(0, 4, 16, 70)))
@@ -211,3 +213,49 @@ def convolutional_code(received: Array) -> Array:
         return lax.scan(back, jnp.argmax(metric), choices, reverse=True)[1]
 
     return jax.vmap(of_one)(received)
+
+
+@program(lambda d: (d.normal(8, 8), d.normal(4, 8, 8, scale=0.5)))
+def tree_search(roots: Array, moves: Array) -> tuple[Array, Array]:
+    """Monte Carlo tree searches: down by upper confidence bounds to a new node, and its value back up to the root."""
+    nodes, actions = 33, moves.shape[0]
+
+    def scores(tree: Tree, node: Array) -> Array:
+        children, visits, values, _, _ = tree
+        child = children[node]
+        count = jnp.where(child >= 0, visits[child], 0)
+        mean = jnp.where(child >= 0, values[child] / jnp.maximum(visits[child], 1), 0.0)
+        return mean + 1.5 * jnp.sqrt(visits[node] + 1.0) / (1 + count) + 0.01 * jnp.arange(actions)
+
+    def simulate(new: Array, tree: Tree) -> Tree:
+        children, visits, values, states, parents = tree
+
+        def best(node: Array) -> Array:
+            return jnp.argmax(scores(tree, node)).astype(jnp.int32)
+
+        def down(at: tuple[Array, Array]) -> tuple[Array, Array]:
+            node = children[at]
+            return node, best(node)
+
+        root = jnp.int32(0)
+        node, action = lax.while_loop(lambda at: children[at] >= 0, down, (root, best(root)))
+        state = jnp.tanh(states[node] @ moves[action])
+        value = state.sum()
+
+        def up(carried: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
+            node, visits, values, value = carried
+            return parents[node], visits.at[node].add(1), values.at[node].add(value), value * 0.99
+
+        children, states = children.at[node, action].set(new), states.at[new].set(state)
+        parents = parents.at[new].set(node)
+        _, visits, values, _ = lax.while_loop(lambda carried: carried[0] >= 0, up, (new, visits, values, value))
+        return children, visits, values, states, parents
+
+    def search(root: Array) -> tuple[Array, Array]:
+        children, parents = jnp.full((nodes, actions), -1, jnp.int32), jnp.full(nodes, -1, jnp.int32)
+        states = jnp.zeros((nodes, root.shape[0])).at[0].set(root)
+        tree = (children, jnp.zeros(nodes, jnp.int32), jnp.zeros(nodes), states, parents)
+        children, visits, values, _, _ = lax.fori_loop(1, nodes, simulate, tree)
+        return visits[children[0]], values[0]
+
+    return jax.vmap(search)(roots)

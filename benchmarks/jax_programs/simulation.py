@@ -1,4 +1,4 @@
-"""Simulations: grids, particles, differential equations, fractals, chance."""
+"""Simulations: grids, particles, differential equations, fractals, chance, games."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from .program import Programs
 
 PROGRAMS = Programs("simulation")
 program = PROGRAMS.add
+
+Board = tuple[Array, Array, Array, Array]
 
 
 @program(lambda d: (d.uniform(0, 1, 256, 256),))
@@ -280,3 +282,33 @@ def simpson_f64(a: Array, b: Array) -> Array:
         return jnp.sin(x) * jnp.exp(-x * x) + jnp.cos(2 * x)
 
     return jnp.sum((b - a) / 6 * (of(a) + 4 * of(middle) + of(b)))
+
+
+@program(lambda d: (d.key(),))
+def four_in_a_row(key: Array) -> Board:
+    """Games of random legal moves, each until somebody has four in a row."""
+
+    def has_four(own: Array) -> Array:
+        around, found = jnp.pad(own, 4), jnp.zeros((), bool)
+        for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
+            line = jnp.ones((6, 7), bool)
+            for i in range(4):
+                line &= around[4 + i * down : 10 + i * down, 4 + i * right : 11 + i * right]
+            found |= line.any()
+        return found
+
+    def move(state: Board, key: Array) -> tuple[Board, Array]:
+        board, player, ended, reward = state
+        column = random.categorical(key, jnp.where(board[0] == 0, 0.0, -1e9))
+        row = jnp.sum(board[:, column] == 0) - 1
+        moved = board.at[row, column].set(player)
+        won = has_four(moved == player)
+        board = jnp.where(ended, board, moved)
+        reward = jnp.where(ended, reward, jnp.where(won, player, 0))
+        return (board, -player, ended | won | ~(board[0] == 0).any(), reward), column
+
+    def game(key: Array) -> Board:
+        start = (jnp.zeros((6, 7), jnp.int32), jnp.int32(1), jnp.zeros((), bool), jnp.int32(0))
+        return lax.scan(move, start, random.split(key, 42))[0]
+
+    return jax.vmap(game)(random.split(key, 32))
