@@ -115,7 +115,11 @@ def test_selection() -> None:
         lambda x, i, m: F.embedding_bag(i, x, torch.tensor([0, 3]), mode="max"),
         *[
             lambda x, i, m, how=how: torch.segment_reduce(x, how, lengths=torch.tensor([2, 0, 3]), unsafe=True)
-            for how in ("sum", "mean", "max", "min", "prod")
+            for how in ("sum", "mean", "max", "min", "prod", "amax", "amin")
+        ],
+        *[
+            lambda x, i, m, how=how: torch.segment_reduce(x, how, offsets=torch.tensor([1, 3, 3, 4]), unsafe=True)
+            for how in ("sum", "mean", "amin")
         ],
         lambda x, i, m: (x.take(i[:2] - 9), x.take(i[1]), x[0, 0].take(i[:1]), x.clone().resize_(2, 4)),
         lambda x, i, m: torch.hash_tensor(x), lambda x, i, m: torch.addbmm(x[:, :2], x[None], x[None, :3, :2], beta=0),
@@ -160,7 +164,8 @@ def test_gradients_of_selections() -> None:
 
     def function(x: Any, i: Any, m: Any) -> list[Any]:
         lengths = torch.tensor([2, 0, 3])
-        found = [torch.segment_reduce(x, how, lengths=lengths, unsafe=True) for how in ("sum", "max")]
+        found = [torch.segment_reduce(x, how, lengths=lengths, unsafe=True) for how in ("sum", "max", "amin")]
+        found.append(torch.segment_reduce(x, "amax", offsets=torch.tensor([1, 3, 4]), unsafe=True))
         found += [F.embedding_bag(i, x, torch.tensor([0, 1]), mode=how) for how in ("sum", "mean", "max")]
         found += [x.put(i, x[0, 0].expand(4)), x[0, 0].put(i[0], x[0, 1])]
         return [*found, x.masked_scatter(m, x * 2), x.median(0)[0], torch.linalg.solve(x[:3], x[:3] + 1)]

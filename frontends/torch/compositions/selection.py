@@ -162,16 +162,23 @@ def masked_scatter_backward(gradient: Any, mask: Any, sizes: Any) -> Any:
 
 _IDENTITY = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf")}
 _SCATTER = {"sum": "sum", "mean": "sum", "prod": "prod", "max": "amax", "min": "amin"}
+_FOLDS = {"amax": "max", "amin": "min"}
+"""Other names of the same folds."""
 
 
 def _runs(data: Any, lengths: Any, offsets: Any, axis: int) -> tuple[Any, Any, list[int]]:
     """The length of each run, the run of each element in the data's shape, and dimensions of size 1 for those after."""
+    before = None
     if lengths is None:
-        lengths = offsets.diff(dim=-1)
-    ends = lengths.cumsum(-1)
+        lengths, ends, before = offsets.diff(dim=-1), offsets[..., 1:], offsets[..., :1]
+    else:
+        ends = lengths.cumsum(-1)
     places = torch.arange(data.shape[axis], dtype=ends.dtype, device=data.device)
     places = places.expand(*ends.shape[:-1], data.shape[axis]).contiguous()
     run = torch.searchsorted(ends.contiguous(), places, right=True)
+    if before is not None:
+        # Elements before the first run belong to none, like those after the last.
+        run = torch.where(places < before, lengths.shape[-1], run)
     rest = [1] * (data.dim() - axis - 1)
     return lengths, run.reshape(*run.shape, *rest).expand(data.shape), rest
 
@@ -183,6 +190,7 @@ def segment_reduce_backward(
 ) -> Any:  # fmt: skip
     if reduce == "prod":
         return NotImplemented
+    reduce = _FOLDS.get(reduce, reduce)
     lengths, wide, rest = _runs(data, lengths, offsets, axis)
     runs = lengths.shape[-1]
     inside, place = wide < runs, wide.clamp(max=runs - 1)
@@ -204,11 +212,12 @@ def segment_reduce(
     unsafe: bool = False, initial: Any = None,
 ) -> Any:  # fmt: skip
     """A fold of each run of elements along an axis; the axes before it have their own runs."""
+    reduce = _FOLDS.get(reduce, reduce)
     lengths, wide, rest = _runs(data, lengths, offsets, axis)
     runs = lengths.shape[-1]
     shape = [*data.shape[:axis], runs + 1, *data.shape[axis + 1 :]]
     start = _IDENTITY[reduce] if initial is None else initial
-    # Elements after the last run fall into one that is left out.
+    # Elements of no run fall into one that is left out.
     found = torch.full(shape, start, dtype=data.dtype, device=data.device)
     found = found.scatter_reduce(axis, wide, data, _SCATTER[reduce]).narrow(axis, 0, runs)
     if reduce != "mean":
