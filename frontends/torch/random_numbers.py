@@ -22,6 +22,8 @@ _DRAWS = frozenset(
     rand.default rand_like.default randn.default randn_like.default randint.default randint.low randint_like.default
     randint_like.low_dtype randperm.default bernoulli.p uniform.default normal_functional.default exponential.default
     cauchy.default log_normal.default geometric.default random.default random.from random.to normal.float_float
+    rand.generator randn.generator randint.generator randint.low_generator randperm.generator rand_like.generator
+    randn_like.generator randint_like.generator randint_like.low_generator_dtype
     """.split()
 )
 """Operations whose results depend on the shapes and the numbers among their arguments, never on elements."""

@@ -223,7 +223,10 @@ def test_random_numbers_are_those_of_eager() -> None:
     same_as_eager(
         each(
             lambda x: torch.rand(3, 5), lambda x: torch.randn_like(x), lambda x: torch.randint(0, 9, (7,)),
-            lambda x: F.dropout(x, 0.3), lambda x: torch.randperm(6), lambda x: torch.empty(5).normal_(1, 2),
+            lambda x: F.dropout(x, 0.3), lambda x: torch.randperm(6), lambda x: torch.randn(4, generator=None),
+            lambda x: torch.rand(4, generator=None), lambda x: torch.randint(3, 9, (4,), generator=None),
+            lambda x: torch.randint(9, (4,), generator=None), lambda x: torch.randperm(6, generator=None),
+            lambda x: torch.empty(5).normal_(1, 2),
             lambda x: torch.empty(5).exponential_(), lambda x: torch.native_dropout(x, 0.5, True),
         ),
         torch.randn(4, 8),
