@@ -233,7 +233,17 @@ def _resized(x: Any, shape: Any, outputs: Any, align: bool, scales: Any, kernel:
     )
     if back:
         height, width = height.t(), width.t()
-    return (height @ x.to(dtype) @ width.t()).to(x.dtype)
+    if x.dtype.is_floating_point:
+        return (height @ x.to(dtype) @ width.t()).to(x.dtype)
+    # Eager mode keeps the rows in bytes before it resizes the columns.
+    rows = _rounded(x.to(dtype) @ width.t(), x.dtype).to(dtype)
+    return _rounded(height @ rows, x.dtype)
+
+
+def _rounded(x: Any, dtype: Any) -> Any:
+    """To the nearest number of a type of integers, halves up; cubic weights reach beyond the largest."""
+    limits = torch.iinfo(dtype)
+    return (x + 0.5).floor().clamp(limits.min, limits.max).to(dtype)
 
 
 def _antialiased(name: str, kernel: Callable[[Any], Any], reach: int) -> None:
