@@ -191,10 +191,14 @@ def _made(one: Any) -> Any:
 
 
 def _native_dropout(x: Any, p: float, train: bool | None) -> tuple[Any, Any]:
-    """As torch's kernel for the CPU: a mask of booleans, and a product with it."""
+    """As torch's kernel for the CPU: a mask of booleans, drawn in the order of memory, and a product with it."""
     if train is False or p == 0:
         return x.clone(), torch.ones_like(x, dtype=torch.bool)
-    mask = torch.bernoulli(torch.empty(x.shape, dtype=torch.bool, device=x.device), 1 - p)
+    like = torch.empty_like(x, dtype=torch.bool)
+    strides = like.stride()
+    # The dimensions in the order of memory: `bernoulli` draws in that of the indices.
+    order = sorted(range(like.dim()), key=lambda dim: -strides[dim])
+    mask = torch.bernoulli(like.permute(order), 1 - p).permute([order.index(dim) for dim in range(len(order))])
     return x * mask * (0.0 if p == 1 else 1 / (1 - p)), mask
 
 

@@ -228,6 +228,7 @@ def test_random_numbers_are_those_of_eager() -> None:
             lambda x: torch.randint(9, (4,), generator=None), lambda x: torch.randperm(6, generator=None),
             lambda x: torch.empty(5).normal_(1, 2),
             lambda x: torch.empty(5).exponential_(), lambda x: torch.native_dropout(x, 0.5, True),
+            lambda x: F.dropout(x.t(), 0.3), lambda x: F.dropout(x.t()[::2], 0.3), lambda x: F.dropout(x[:, None].expand(4, 3, 8), 0.3),
         ),
         torch.randn(4, 8),
     )  # fmt: skip
