@@ -37,8 +37,8 @@ test-quick: .venv/.for-tests
 	@$(BIN)/python test/run_checks.py quick
 
 conformance: .venv/.for-tests
-	@$(BIN)/pytest -q -n 2 --all-cases test/unit/test_conformance_reference.py test/unit/test_conformance_cpu.py \
-		test/unit/test_conformance_text.py
+	@$(BIN)/pytest -q -n 2 --all-cases test/unit/hlo_dialect/reference/test_conformance_reference.py \
+		test/unit/programs/test_conformance_cpu.py test/unit/hlo_dialect/text/test_conformance_text.py
 
 OLDEST_XDSL := 0.73.0
 
@@ -59,11 +59,11 @@ torch-test: .venv/.for-torch
 AOT_MACHINES := aarch64 aarch64+sve armv7 riscv64 riscv64+v s390x wasm32 wasm64
 
 aot-test: .venv/.for-tests
-	@$(BIN)/pytest -q -n 2 --all-cases test/unit/test_ahead*.py
-	@$(BIN)/python test/unit/ahead_conformance.py
-	@for machine in $(AOT_MACHINES); do $(BIN)/python test/unit/ahead_conformance.py --machine=$$machine || exit 1; done
-	@$(BIN)/python test/unit/ahead_conformance.py --sanitize
-	@$(BIN)/python test/unit/ahead_conformance.py --warnings
+	@$(BIN)/pytest -q -n 2 --all-cases test/unit/targets/ahead
+	@$(BIN)/python test/unit/support/ahead_conformance.py
+	@for machine in $(AOT_MACHINES); do $(BIN)/python test/unit/support/ahead_conformance.py --machine=$$machine || exit 1; done
+	@$(BIN)/python test/unit/support/ahead_conformance.py --sanitize
+	@$(BIN)/python test/unit/support/ahead_conformance.py --warnings
 
 gpu-test: .venv/.for-gpu
 	@$(BIN)/pytest -q -n 0 test/gpu

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "unit"))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "unit" / "support"))
 
 import conformance
 from xhlo.hlo_dialect.dialect import make_context

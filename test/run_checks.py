@@ -34,7 +34,7 @@ QUICK_UNITS = """
     pjrt_layout printing registry regressions rules scalar_operations serialization simplify sort split_complex
     tool_server verification views window
     """.split()
-"""The files test/unit/test_*.py that `quick` runs: at least one for each part, those that compile little."""
+"""The files test_*.py below test/unit that `quick` runs: at least one for each part, those that compile little."""
 
 
 CHECKS = {
@@ -117,8 +117,14 @@ def _has(package: str) -> bool:
     return True
 
 
+def _unit(name: str) -> str:
+    """The test file with this name."""
+    (path,) = (ROOT / "test" / "unit").rglob(f"test_{name}.py")
+    return str(path.relative_to(ROOT))
+
+
 def main(names: list[str]) -> int:
-    checks = {**CHECKS, "units": [*PYTEST, *(f"test/unit/test_{name}.py" for name in QUICK_UNITS)]}
+    checks = {**CHECKS, "units": [*PYTEST, *map(_unit, QUICK_UNITS)]}
     if names == ["all"]:
         names, checks = (
             [],

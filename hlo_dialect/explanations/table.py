@@ -13,7 +13,7 @@ in parentheses the lines are a whole module. The constraints follow, each with t
 the program) that make the program wrong. An operation may have several sections; the first one is its example in
 docs/ops.md. Lines that begin with `|`
 instead are the body of the wrong program. `c3@2` is a constraint on what runs on a grid of 2 replicas. `## a like b`
-also has the constraints of `b` whose edits fit. Operations of hlo are named without their dialect. `test/unit/test_explanations.py` reads every program:
+also has the constraints of `b` whose edits fit. Operations of hlo are named without their dialect. `test/unit/hlo_dialect/verification/test_explanations.py` reads every program:
 the wrong one is refused with exactly its constraint, the right one is valid.
 """
 
