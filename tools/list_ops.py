@@ -82,8 +82,9 @@ _OPERATION = re.compile(r"\b(?:stable)?(c?hlo\.[\w-]+)")
 
 @cache
 def _test_texts() -> dict[str, str]:
-    files = sorted((ROOT / "test" / "lit" / "hlo_dialect").glob("*.mlir"))
-    return {file.stem: file.read_text(encoding="utf-8") for file in files}
+    folder = ROOT / "test" / "lit" / "hlo_dialect"
+    files = sorted(folder.rglob("*.mlir"))
+    return {file.relative_to(folder).with_suffix("").as_posix(): file.read_text(encoding="utf-8") for file in files}
 
 
 @cache

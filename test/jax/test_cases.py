@@ -12,7 +12,7 @@ pytest.importorskip("jax", reason="JAX is not installed")
 from cases import Case, assert_same
 from platforms import run
 
-TABLES = sorted(path.stem for path in Path(__file__).parent.glob("cases_*.py"))
+TABLES = sorted(path.stem for path in (Path(__file__).parent / "tables").glob("cases_*.py"))
 
 
 def _cases() -> dict[str, Case]:

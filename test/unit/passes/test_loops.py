@@ -134,7 +134,7 @@ def test_a_kernel_loop_is_kept_by_a_second_run() -> None:
 
 def test_results_over_the_products_of_all_steps() -> None:
     """Also where the loop leaves the last of them as they were."""
-    path = LIT / "passes/batch_step_products_over.mlir"
+    path = LIT / "passes/batch_step_products/over.mlir"
     _, *texts = path.read_text().split("\nfunc.func @")
     draw = np.random.default_rng(0)
     inputs = [draw.normal(size=shape).astype(np.float32) for shape in ((20, 3, 5), (5, 8), (3, 8))]
@@ -146,7 +146,7 @@ def test_results_over_the_products_of_all_steps() -> None:
 
 
 def test_products_of_all_steps_at_once_are_those_of_each() -> None:
-    text = (LIT / "passes/batch_step_products.mlir").read_text().split("// -----")[0]
+    text = (LIT / "passes/batch_step_products/basic.mlir").read_text().split("// -----")[0]
     program = Program(text.replace("@scan", "@main"))
     numbers = np.random.default_rng(0)
     shapes = ((10, 4, 6), (10, 6), (6, 5), (5, 6))
@@ -163,7 +163,7 @@ def test_products_of_all_steps_at_once_are_those_of_each() -> None:
 )
 def test_sums_after_a_loop_are_those_of_its_steps(number: int, dtype: str, shapes: Sequence[tuple[int, ...]]) -> None:
     """Compiled, nothing fills the stacks before the loop."""
-    texts = (LIT / "passes/batch_step_products_after.mlir").read_text().split("// -----")
+    texts = (LIT / "passes/batch_step_products/after.mlir").read_text().split("// -----")
     program = Program(texts[number].replace("@computed", "@main"))
     draw = np.random.default_rng(0)
     inputs = [draw.standard_normal(shape).astype(dtype) for shape in shapes]

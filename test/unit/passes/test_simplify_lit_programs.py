@@ -14,7 +14,7 @@ from xhlo.hlo_dialect.types import element_of, numpy_dtype, shape_of
 
 def functions(name: str) -> list[str]:
     """The functions of a lit test, each as a program."""
-    _, *texts = (LIT / "passes" / f"simplify_hlo_{name}.mlir").read_text().split("\nfunc.func @")
+    _, *texts = (LIT / "passes" / "simplify_hlo" / f"{name}.mlir").read_text().split("\nfunc.func @")
     return ["func.func @main(" + text.partition("(")[2].partition("\n}")[0] + "\n}" for text in texts]
 
 

@@ -26,7 +26,7 @@ def _texts() -> dict[str, str]:
     found = {program.name: conformance.stablehlo_text(program.name) for program in conformance.stablehlo_programs()}
     for name in conformance.jax_programs():
         found[f"jax_{name}"] = (conformance.ROOT / "jax" / f"{name}.mlir").read_text()
-    for path in sorted((LIT / "hlo_dialect").glob("*round_trip*.mlir")):
+    for path in sorted((LIT / "hlo_dialect" / "round_trip").glob("*.mlir")):
         for index, part in enumerate(path.read_text().split("// -----")):
             found[f"lit_{path.stem}_{index}"] = part
     return found
