@@ -94,16 +94,17 @@ def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -
     body = _Body(builder, a, b, facts)
     sums = body.sums(0, builder.index(a_at), builder.index(b_at), body.zeros())
     vectors = VectorBuilder(builder)
-    for number, (again, row, member) in enumerate(facts.rows):
-        place = again * facts.again[1] + row * facts.row_of_c + member * facts.group.kept
-        start = builder.index(c_at) + place
+    places = [
+        again * facts.again[1] + row * facts.row_of_c + member * facts.group.kept for again, row, member in facts.rows
+    ]
+    view = builder.strided_view(c, builder.index(c_at), (max(places) + (1 if facts.added else block.width),), (1,))
+    for number, place in enumerate(places):
         of_row = sums[number * block.vectors : (number + 1) * block.vectors]
         if facts.added:
-            vectors.store(body.added(of_row), builder.strided_view(c, start, (1,), (1,)), [0])
+            vectors.store(body.added(of_row), view, [place])
             continue
-        view = builder.strided_view(c, start, (block.width,), (1,))
         for v, total in enumerate(of_row):
-            vectors.store(total, view, [v * block.lanes])
+            vectors.store(total, view, [place + v * block.lanes])
 
 
 class _Body:
@@ -155,7 +156,10 @@ class _Body:
         """Add the products of the steps that are written out; rows that read the same vectors of A share them."""
         facts, block = self.facts, self.facts.block
         taps, a_step, b_step = self.taps
-        factors = [self._factors(b_at + tap * b_step) for tap in range(taps)]
+        row_of_b = 1 if facts.splat else facts.width
+        span = (taps - 1) * b_step + (facts.group.summed - 1) * facts.group.step + row_of_b
+        view = self.builder.strided_view(self.b, b_at, (span,), (1,))
+        factors = [self._factors(view, tap * b_step) for tap in range(taps)]
         readers: dict[int, list[tuple[int, int, int]]] = {}
         for tap in range(taps):
             for number, (again, row, member) in enumerate(facts.rows):
@@ -163,9 +167,11 @@ class _Body:
                 for each in (member,) if facts.group.kept else range(facts.group.members):
                     readers.setdefault(place, []).append((number, tap, each))
         sums = list(start)
+        last = max(readers) + self._first_of_a(block.vectors - 1) + self._span
+        view = self.builder.strided_view(self.a, a_at, (last,), (1,))
         for place in sorted(readers):
             for v in range(block.vectors):
-                x = self._loaded(a_at + place, v)
+                x = self._loaded(view, place + self._first_of_a(v))
                 for member in range(facts.group.members):
                     lanes = self._lanes_of(x, member)
                     for row, tap, _ in (reader for reader in readers[place] if reader[2] == member):
@@ -173,31 +179,37 @@ class _Body:
                         sums[number] = self.vectors.multiply_add(lanes, factor, sums[number])
         return sums
 
-    def _factors(self, at: Index) -> list[list[SSAValue]]:
-        """The vectors of B of one step, for each member of a group."""
+    def _factors(self, view: SSAValue, first: int) -> list[list[SSAValue]]:
+        """The vectors of B of one step, from the element `first` of a view on, for each member of a group."""
         block, group, builder = self.facts.block, self.facts.group, self.builder
         found: list[list[SSAValue]] = []
         for member in range(group.summed):
+            at = first + member * group.step
             if self.facts.splat:
-                view = builder.strided_view(self.b, at + member * group.step, (1,), (1,))
-                found.append([self.vectors.splat(builder.load(view, [0]), block.lanes)] * block.vectors)
+                found.append([self.vectors.splat(builder.load(view, [at]), block.lanes)] * block.vectors)
             else:
-                view = builder.strided_view(self.b, at + member * group.step, (self.facts.width,), (1,))
-                firsts = map(self.facts.first, range(block.vectors))
-                found.append([self.vectors.load(view, [first], block.lanes) for first in firsts])
+                firsts = [at + self.facts.first(v) for v in range(block.vectors)]
+                found.append([self.vectors.load(view, [each], block.lanes) for each in firsts])
         return found
 
-    def _loaded(self, at: Index, v: int) -> SSAValue:
-        """The elements of A that vector `v` of a row reads."""
-        lanes, group, stride = self.facts.block.lanes, self.facts.group, self.facts.lane
-        first = self.facts.first(v)
-        if stride == 1:
-            count = lanes // group.lanes * group.members
-            view = self.builder.strided_view(self.a, at + first // group.lanes * group.members, (count,), (1,))
-            return self.vectors.load(view, [0], count)
+    def _first_of_a(self, v: int) -> int:
+        """The first element of A that vector `v` of a row reads."""
+        group, first = self.facts.group, self.facts.first(v)
+        return first // group.lanes * group.members if self.facts.lane == 1 else first * self.facts.lane
+
+    @property
+    def _span(self) -> int:
+        """The elements of A from the first to the last that a vector of a row reads."""
+        lanes, group = self.facts.block.lanes, self.facts.group
+        return lanes // group.lanes * group.members if self.facts.lane == 1 else 2 * lanes - 1
+
+    def _loaded(self, view: SSAValue, first: int) -> SSAValue:
+        """The elements of A that a vector of a row reads, from the element `first` of a view on."""
+        lanes = self.facts.block.lanes
+        if self.facts.lane == 1:
+            return self.vectors.load(view, [first], self._span)
         # The second vector begins at an odd element, so that none beyond the last lane's is read.
-        view = self.builder.strided_view(self.a, at + first * stride, (2 * lanes - 1,), (1,))
-        x, y = (self.vectors.load(view, [start], lanes) for start in (0, lanes - 1))
+        x, y = (self.vectors.load(view, [first + start], lanes) for start in (0, lanes - 1))
         return self.vectors.shuffled(x, y, [*range(0, lanes, 2), *range(lanes + 1, 2 * lanes, 2)])
 
     def _lanes_of(self, x: SSAValue, member: int) -> SSAValue:

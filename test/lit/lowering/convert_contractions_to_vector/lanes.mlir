@@ -1,5 +1,6 @@
 // A depthwise convolution: a task copies the rows that its band reads, with zeros around them; a block of sums takes
 // vectors of both factors, and rows share those of the input that they both read.
+// All are at known places of one view of a factor.
 // RUN: hlo-opt %s --fuse --lower=linalg --bufferize --convert-contractions-to-vector | filecheck %s
 
 // CHECK:     func.func private @dot_0(
@@ -7,12 +8,17 @@
 // CHECK:       func.call @dot_0_lanes(
 // CHECK:     func.func private @dot_0_lanes(
 // CHECK:       scf.for
-// CHECK-COUNT-3: vector.load {{.*}} : memref<16xf32
-// CHECK:       vector.load
+// CHECK:       memref.reinterpret_cast {{.*}} sizes: [48]
+// CHECK-COUNT-3: vector.load {{.*}} : memref<48xf32
+// CHECK:       memref.reinterpret_cast {{.*}} sizes: [208]
+// CHECK-NEXT:  vector.load
 // CHECK-NEXT:  vector.fma
-// CHECK:       vector.fma
-// CHECK-NOT:   scf.for
-// CHECK:       vector.store
+// CHECK-NOT:   memref.reinterpret_cast
+// CHECK:       scf.yield
+// CHECK-NEXT:  }
+// CHECK-NEXT:  memref.reinterpret_cast {{.*}} sizes: [176]
+// CHECK-COUNT-11: vector.store
+// CHECK-NEXT:  func.return
 func.func @main(%x: tensor<2x22x22x16xf32>, %w: tensor<3x3x1x16xf32>) -> tensor<2x22x22x16xf32> {
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 16 : i64, batch_group_count = 1 : i64} : (tensor<2x22x22x16xf32>, tensor<3x3x1x16xf32>) -> tensor<2x22x22x16xf32>
   return %0 : tensor<2x22x22x16xf32>

@@ -9,8 +9,8 @@
 // CHECK:         func.call @dot_0_lanes(
 // CHECK:     func.func private @dot_0_lanes(
 // CHECK:       scf.for {{.*}} -> (vector<8xf32>, vector<8xf32>
-// CHECK:         vector.load {{.*}} : memref<14xf32
-// CHECK:         vector.load {{.*}}[%[[C6:.*]]] : memref<14xf32
+// CHECK-COUNT-14: vector.load {{.*}} : memref<98xf32
+// CHECK:         memref.reinterpret_cast {{.*}} sizes: [144]
 // CHECK-COUNT-4: vector.fma
 // CHECK-NOT:   scf.for
 // CHECK:       vector.shuffle {{.*}} [0, 1, 10, 11, 12, 13, 14, 15]
