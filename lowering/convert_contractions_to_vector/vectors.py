@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import BoolAttr, IntegerType, VectorType, f32, i32, i64
+from xdsl.dialects.builtin import BoolAttr, IntegerType, VectorType, f32, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.arith_ops import ExtSIOp, SIToFPOp
@@ -51,15 +51,28 @@ class VectorBuilder:
     def __init__(self, builder: LoopBuilder):
         self.builder = builder
 
-    def load(self, source: SSAValue, indices: Sequence[Index], lanes: int) -> SSAValue:
-        """The `lanes` elements from these indices on."""
+    def load(self, source: SSAValue, indices: Sequence[Index], lanes: int, mask: SSAValue | None = None) -> SSAValue:
+        """The `lanes` elements from these indices on; zeros, unread, where a mask is not set."""
         operands = [source, *(self.builder.index(i).value for i in indices)]
-        type_ = vector_type(buffer_of(source).element_type, lanes)
+        element = buffer_of(source).element_type
+        type_ = vector_type(element, lanes)
+        if mask is not None:
+            zeros = self.splat(self.builder.scalar(scalar_attr(0, element)), lanes)
+            return self._inserted(vector.MaskedLoadOp, [*operands, mask, zeros], type_)
         return self.builder.insert(create_op(vector.LoadOp, operands=operands, result_types=[type_])).result
 
-    def store(self, value: SSAValue, target: SSAValue, indices: Sequence[Index]) -> None:
-        operands = [value, target, *(self.builder.index(i).value for i in indices)]
-        self.builder.insert(create_op(vector.StoreOp, operands=operands))
+    def store(self, value: SSAValue, target: SSAValue, indices: Sequence[Index], mask: SSAValue | None = None) -> None:
+        """Write a vector from these indices on, or the lanes of it where a mask is set."""
+        place = [target, *(self.builder.index(i).value for i in indices)]
+        if mask is not None:
+            self.builder.insert(create_op(vector.MaskedStoreOp, operands=[*place, mask, value]))
+        else:
+            self.builder.insert(create_op(vector.StoreOp, operands=[value, *place]))
+
+    def mask(self, count: Index, lanes: int) -> SSAValue:
+        """A mask that is set in the first `count` lanes."""
+        operands = [self.builder.index(count).value]
+        return self._inserted(vector.CreateMaskOp, operands, vector_type(i1, lanes))
 
     def store_past_caches(self, value: SSAValue, target: SSAValue, indices: Sequence[Index]) -> None:
         """Store at an address that is a multiple of the vector's size; other threads see it after a fence."""

@@ -14,19 +14,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from xdsl.dialects import func
+from xdsl.dialects import arith, func
 from xdsl.ir import BlockArgument, SSAValue
 
 from ...dialects.support.kernel import is_kernel
+from ...dialects.support.scalar import width_of
 from ..convert_contractions_to_vector.shared_function import call_known, writes
 from ..loop_nests.combiners import Combiner
 from ..loop_nests.cost import CACHED_COLUMNS, PASS_ROWS
 from ..loop_nests.emission import Bounds, NestEmitter
-from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder
+from ..loop_nests.kernel_builder import IndexValue
+from ..loop_nests.loop_builder import Index, LoopBuilder
 from ..loop_nests.nest import Access, Nest
 
 CALL_WORTH = 4096
 """Elements from which a call in a loop does not count."""
+
+SHORT = 256
+"""
+Elements of rows that are all combined in one pass. Where longer ones are 4 KB apart, a set of the L1 cache has no place
+for all of them, and a pass over them takes 1.8 times as long as passes of PASS_ROWS.
+"""
+
+MANY = 1 << 30
+"""More rows than there are."""
+
+TOGETHER = 4
+"""Vectors of results that stay in registers together: their sums do not wait for each other."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +51,8 @@ class _Facts:
     """The combining operation with its properties and type."""
     starts: bool
     """Whether the outputs begin with a value that is a parameter, not with what they hold."""
+    lanes: int
+    """The elements of a vector."""
     combiner: Combiner = field(repr=False)
 
 
@@ -111,37 +127,64 @@ def emit_combined_rows(
         for combiner, operand, output, init in zip(combiners, found.operands, nest.outputs, inits, strict=True):
             op = combiner.op
             properties = " ".join(f"{name}={value}" for name, value in sorted(op.properties.items()))
-            facts = _Facts(f"{op.name} {properties} {combiner.type}", init is not None, combiner)
+            facts = _Facts(
+                f"{op.name} {properties} {combiner.type}", init is not None, _lanes(builder, combiner), combiner
+            )
             numbers = (operand.strides[found.row], upper - lower, end - first)
             arguments: list[Index | SSAValue] = [*place(operand), *place(output), *numbers]
             call_known(builder, kernel, "combine", arguments if init is None else [*arguments, init], facts, _emit)
 
 
+def _lanes(builder: LoopBuilder, combiner: Combiner) -> int:
+    """The elements of a vector: of short ones only as many as of 32 bits, unless the machine has masks for them."""
+    bits = builder.vector_bits
+    return bits // max(width_of(combiner.type), 8 if bits >= 512 else 32)
+
+
 @writes(2)
 def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
+    # Few kernels have such results, and most programs need no vector dialect.
+    from ..convert_contractions_to_vector.vectors import VectorBuilder
+
     source, begin, target, at, *numbers = parameters
     begin, at, apart, size, count = map(builder.index, (begin, at, *numbers[:3]))
+    vectors, lanes = VectorBuilder(builder), facts.lanes
+    start = vectors.splat(numbers[3], lanes) if facts.starts else None
 
-    def output(column: Index) -> SSAValue:
-        return builder.strided_view(target, at + column, (1,), (1,))
+    def combine(rows: tuple[IndexValue, Index], column: IndexValue, several: int, mask: SSAValue | None) -> None:
+        """Combine neighbouring vectors of results, which stay in registers, with some rows."""
 
-    def combine(first: Index, end: Index, rows: Sequence[Index]) -> None:
-        begins = [builder.index(begin + row * apart) for row in rows]
-        with builder.loop(first, end, attributes=PARALLEL) as column:
-            view = output(column)
-            value = builder.load(view, [0])
-            for row in begins:
-                part = builder.load(builder.strided_view(source, row + column, (1,), (1,)), [0])
-                value = facts.combiner.combine(builder, value, part)
-            builder.store(value, view, [0])
+        def view(buffer: SSAValue, place: Index) -> SSAValue:
+            return builder.strided_view(buffer, place, (several * lanes,), (1,))
 
-    whole = count // PASS_ROWS * PASS_ROWS
+        def loaded(row: SSAValue) -> list[SSAValue]:
+            return [vectors.load(row, [k * lanes], lanes, mask) for k in range(several)]
+
+        output = view(target, at + column)
+        if start is None:
+            present = loaded(output)
+        else:
+            with builder.when(rows[0] > 0) as present:
+                builder.yield_(*loaded(output))
+            with builder.otherwise():
+                builder.yield_(*[start] * several)
+        with builder.loop(*rows, carry=present) as (row, values):
+            parts = loaded(view(source, begin + row * apart + column))
+            builder.yield_(*(facts.combiner.combine(builder, *pair) for pair in zip(values, parts, strict=True)))
+        for k, value in enumerate(values):
+            vectors.store(value, output, [k * lanes], mask)
+
+    block = TOGETHER * lanes
+    most = builder.select(size <= SHORT, MANY, PASS_ROWS)
     with builder.loop(0, size, step=CACHED_COLUMNS) as first:
         end = builder.index(builder.min(first + CACHED_COLUMNS, size))
-        if facts.starts:
-            with builder.loop(first, end, attributes=PARALLEL) as column:
-                builder.store(numbers[3], output(column), [0])
-        with builder.loop(0, whole, step=PASS_ROWS) as row:
-            combine(first, end, [row + number for number in range(PASS_ROWS)])
-        with builder.loop(whole, count) as row:
-            combine(first, end, [row])
+        whole = builder.index(first + builder.index(end - first) // block * block)
+        # Results of no rows are what they begin with.
+        passes = builder.binary(arith.DivUIOp, count + (most - 1), most).max(1)
+        with builder.loop(0, passes) as number:
+            row = builder.index(number * most)
+            rows = row, builder.min(row + most, count)
+            with builder.loop(first, whole, step=block) as column:
+                combine(rows, column, TOGETHER, None)
+            with builder.loop(whole, end, step=lanes) as column:
+                combine(rows, column, 1, vectors.mask(end - column, lanes))

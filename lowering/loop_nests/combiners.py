@@ -66,10 +66,10 @@ class Combiner:
         return builder.scalar(NEUTRAL[type(self.op)](self.type))
 
     def copy(self, lhs: SSAValue, rhs: SSAValue) -> Operation:
-        """The combining operation on other operands."""
+        """The combining operation on other operands, or on vectors of them."""
         return type(self.op).create(
             operands=[lhs, rhs],
-            result_types=[self.type],
+            result_types=[lhs.type],
             properties=self.op.properties,
             attributes=self.op.attributes,
             location=self.op.location,

@@ -1,7 +1,8 @@
 // RUN: hlo-opt %s --convert-linalg-to-scf --split-input-file | filecheck %s
 
 // Many rows: each task adds a chunk of them to a row of its own, four at a time. The chunks are multiples of four, so
-// that no loop follows for the rest. A function that takes the sizes adds the tasks' rows, and programs share it.
+// that no loop follows for the rest. A function that takes the sizes adds the tasks' rows, and programs share it: four
+// vectors of sums stay in registers while rows are added to them; a mask leaves out what is beyond the last column.
 // CHECK-LABEL: func.func private @columns
 // CHECK-DAG:     %[[NEUTRAL:.*]] = arith.constant -0.000000e+00 : f32
 // CHECK-DAG:     %[[SIZE:.*]] = arith.constant 128 : index
@@ -17,13 +18,22 @@
 // CHECK-NOT:       scf.for
 // CHECK:         func.call @columns_combine(%[[ROWS]], %{{.*}}, %o, %{{.*}}, %[[SIZE]], %[[SIZE]], %[[COUNT]], %zero)
 // CHECK:       func.func private @columns_combine(%[[A:.*]]: memref<4864xf32>, %{{.*}}: index, %[[O:.*]]: memref<128xf32>, %{{.*}}: index, %{{.*}}: index, %[[S:.*]]: index, %[[N:.*]]: index, %[[INIT:.*]]: f32) attributes {xhlo.shared, xhlo.written = array<i64: 2>}
+// CHECK-DAG:     %[[START:.*]] = vector.broadcast %[[INIT]] : f32 to vector<16xf32>
 // CHECK:         scf.for %{{.*}} = %{{.*}} to %[[S]]
-// CHECK:           memref.store %[[INIT]]
+// CHECK:           arith.minsi %{{.*}}, %[[N]]
 // CHECK:           scf.for
+// CHECK:             %[[PRESENT:.*]]:4 = scf.if
+// CHECK-COUNT-4:       vector.load
+// CHECK:             } else {
+// CHECK-NEXT:          scf.yield %[[START]], %[[START]], %[[START]], %[[START]]
+// CHECK:             %[[SUMS:.*]]:4 = scf.for {{.*}} iter_args({{.*}} = %[[PRESENT]]#0,
+// CHECK-COUNT-4:       arith.addf {{.*}} : vector<16xf32>
+// CHECK:             vector.store %[[SUMS]]#0,
+// CHECK:           scf.for
+// CHECK:             %[[MASK:.*]] = vector.create_mask
 // CHECK:             scf.for
-// CHECK-COUNT-4:       arith.addf
-// CHECK:           scf.for %{{.*}} = %{{.*}} to %[[N]]
-// CHECK:             arith.addf
+// CHECK:               vector.maskedload %{{.*}}, %[[MASK]],
+// CHECK:             vector.maskedstore %{{.*}}, %[[MASK]],
 func.func private @columns(%a: memref<6272x128xf32>, %o: memref<128xf32>) attributes {hlo.kernel = "reduce"} {
   %zero = arith.constant 0.0 : f32
   linalg.fill ins(%zero : f32) outs(%o : memref<128xf32>)

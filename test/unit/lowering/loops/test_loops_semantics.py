@@ -187,6 +187,20 @@ class Interpreter:
                 at = args[1].address(args[2:], len(args[0]))
                 args[1].data[at : at + len(args[0])] = args[0]
                 return []
+            case vector.CreateMaskOp.name:
+                return [np.arange(op.mask_vector.type.get_shape()[0]) < args[0]]
+            case vector.MaskedLoadOp.name:
+                view, *indices, mask, beyond = args
+                # Lanes beyond the mask lie outside of the buffer.
+                count = np.count_nonzero(mask)
+                at = view.address(indices, count)
+                return [np.concatenate([view.data[at : at + count], beyond[count:]])]
+            case vector.MaskedStoreOp.name:
+                view, *indices, mask, value = args
+                count = np.count_nonzero(mask)
+                at = view.address(indices, count)
+                view.data[at : at + count] = value[:count]
+                return []
             case vector.BroadcastOp.name:
                 return [np.full(op.vector.type.get_shape(), args[0])]
             case vector.ShuffleOp.name:
