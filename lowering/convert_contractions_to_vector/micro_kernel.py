@@ -114,6 +114,9 @@ ROWS_AHEAD = 8
 BLOCKS_AHEAD = 4
 """The same for blocks that go along rows."""
 
+LEAST_MASKED = 256
+"""Bits of a vector from which machines read and write parts of it."""
+
 LAST_STEPS = 24
 """Steps along k that take as long as lines of C, asked for before them, need to come."""
 
@@ -407,11 +410,33 @@ class MicroKernel:
         first_column = blocking.nr - given.columns if self.target.columns_overlap else 0
         with builder.loop(0, given.rows) as i:
             row = self._row(given.c_at + i * given.c_row)
-            with builder.loop(0, given.columns, attributes=PARALLEL) as j:
-                value = builder.load(buffer, [i + first_row, j + first_column])
-                if not overwrite:
-                    value = self.vectors.add(builder.load(row, [j]), value)
-                builder.store(value, row, [j])
+            write = self._write_vectors if self._has_masks else self._write_elements
+            write(row, buffer, i + first_row, first_column, overwrite)
+
+    @property
+    def _has_masks(self) -> bool:
+        """Whether parts of vectors of C can be read and written."""
+        width = width_of(self.element)
+        return self.target.column == 1 and width >= 32 and width * self.blocking.lanes >= LEAST_MASKED
+
+    def _write_vectors(self, row: SSAValue, buffer: SSAValue, at: Index, first: Index, overwrite: bool) -> None:
+        """Leave nothing to LLVM's vectorizer, which takes longer than the rest of its optimizer."""
+        builder, vectors, lanes = self.builder, self.vectors, self.blocking.lanes
+        columns = builder.index(self.given.columns)
+        with builder.loop(0, columns, step=lanes) as j:
+            mask = vectors.mask(columns - j, lanes)
+            value = vectors.load(buffer, [at, j + first], lanes, mask)
+            if not overwrite:
+                value = vectors.add(vectors.load(row, [j], lanes, mask), value)
+            vectors.store(value, row, [j], mask)
+
+    def _write_elements(self, row: SSAValue, buffer: SSAValue, at: Index, first: Index, overwrite: bool) -> None:
+        builder = self.builder
+        with builder.loop(0, self.given.columns, attributes=PARALLEL) as j:
+            value = builder.load(buffer, [at, j + first])
+            if not overwrite:
+                value = self.vectors.add(builder.load(row, [j]), value)
+            builder.store(value, row, [j])
 
 
 @dataclass(frozen=True)

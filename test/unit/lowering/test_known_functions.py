@@ -207,11 +207,12 @@ def test_functions_differ_where_their_facts_do() -> None:
 
 
 def test_micro_kernels_are_simplified_alone() -> None:
-    """Blocks with an edge have a loop for the vectorizer."""
-    whole, _ = lowered(products((56, 64, 64)), None)
-    cut, _ = lowered(products((57, 64, 63)), None)
-    assert jit.IN_VECTORS in map(jit.level_of_shared, whole.shared.values())
-    assert jit.LEVEL in map(jit.level_of_shared, cut.shared.values())
+    """Whole blocks, and those with an edge, which a mask leaves out."""
+    for sizes, masked in (((56, 64, 64), False), ((57, 64, 63), True)):
+        units, _ = lowered(products(sizes), None)
+        blocks = [text for text in units.shared.values() if "llvm.fma" in text]
+        assert {*map(jit.level_of_shared, blocks)} == {jit.IN_VECTORS}
+        assert any("llvm.masked.store" in text for text in blocks) == masked
 
 
 def test_scalar_code_gets_the_whole_optimizer() -> None:
