@@ -147,7 +147,7 @@ def level_of_shared(text: str) -> int:
     The level for a function that programs share, which follows from its text.
 
     Those that have vectors before the optimizer runs are micro-kernels and the like. They leave nothing to the
-    vectorizer, unless a loop is marked as parallel, such as that over the edge of a block.
+    vectorizer, unless a loop is marked as parallel, such as that over part of a block whose columns are not neighbours.
     """
     if any(mark in text for mark in ("llvm.loop.parallel_accesses", "alwaysinline", VECTOR_VARIANTS)):
         return LEVEL
