@@ -160,6 +160,21 @@ def _argument(graph: Any, arguments: list[Any], name: str, number: int, fake: An
     return node
 
 
+def _fills(node: Any, op: Any) -> bool:
+    """
+    Whether a draw fills memory that lies as its operand does: torch's kernels draw in the order of memory.
+
+    `bernoulli_` and the masks of dropout become the overload that makes a row-major tensor, as only the source tells.
+    Other draws in place become overloads whose results lie as their operands do.
+    """
+    sources = node.meta.get("source_fn_stack") or [(None, None)]
+    return str(op) == "aten.bernoulli.p" and sources[-1][1] not in (torch.bernoulli, "bernoulli")
+
+
+def _bernoulli_in_place(x: Any, p: float, **kwargs: Any) -> Any:
+    return x.bernoulli_(p, **kwargs).contiguous()
+
+
 def _drawing(node: Any, places: Mapping[Any, int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
     """The draw of a node. Tensors among its arguments only lend their shape, except for a generator's state."""
 
@@ -172,6 +187,11 @@ def _drawing(node: Any, places: Mapping[Any, int]) -> Callable[[Sequence[Any]], 
     state = places[node.args[0]] if restores else 0
     args, kwargs = torch.fx.node.map_arg((node.args[restores:], node.kwargs), template)
     saves = str(target) == _SAVES
+    # Those of `torch.utils.checkpoint` are arguments.
+    if saves or restores:
+        args = (_bernoulli_in_place if _fills(node, args[0]) else args[0], *args[1:])
+    elif _fills(node, target):
+        target = _bernoulli_in_place
 
     def draw(given: Sequence[Any]) -> Sequence[Any]:
         stated = [_made(one) for one in args]
@@ -191,15 +211,14 @@ def _made(one: Any) -> Any:
 
 
 def _native_dropout(x: Any, p: float, train: bool | None) -> tuple[Any, Any]:
-    """As torch's kernel for the CPU: a mask of booleans, drawn in the order of memory, and a product with it."""
+    """As torch's kernel for the CPU: a mask of booleans, which lies in memory as `x` does, and a product with it."""
     if train is False or p == 0:
         return x.clone(), torch.ones_like(x, dtype=torch.bool)
-    like = torch.empty_like(x, dtype=torch.bool)
-    strides = like.stride()
-    # The dimensions in the order of memory: `bernoulli` draws in that of the indices.
-    order = sorted(range(like.dim()), key=lambda dim: -strides[dim])
-    mask = torch.bernoulli(like.permute(order), 1 - p).permute([order.index(dim) for dim in range(len(order))])
-    return x * mask * (0.0 if p == 1 else 1 / (1 - p)), mask
+    if p == 1:
+        # `dropout` draws nothing then.
+        return x * 0.0, torch.zeros_like(x, dtype=torch.bool)
+    mask = torch.bernoulli(torch.empty_like(x, dtype=torch.bool), 1 - p)
+    return x * mask * (1 / (1 - p)), mask
 
 
 def decompositions() -> Mapping[Any, Callable[..., Any]]:

@@ -229,6 +229,8 @@ def test_random_numbers_are_those_of_eager() -> None:
             lambda x: torch.empty(5).normal_(1, 2),
             lambda x: torch.empty(5).exponential_(), lambda x: torch.native_dropout(x, 0.5, True),
             lambda x: F.dropout(x.t(), 0.3), lambda x: F.dropout(x.t()[::2], 0.3), lambda x: F.dropout(x[:, None].expand(4, 3, 8), 0.3),
+            lambda x: F.dropout(x, 1.0), lambda x: F.alpha_dropout(x.t(), 0.3, True), lambda x: torch.empty(8, 4).t().bernoulli_(0.3),
+            lambda x: x.t().mul(2).bernoulli_(0.3), lambda x: x.t().mul(2).uniform_(), lambda x: torch.rand(2),
         ),
         torch.randn(4, 8),
     )  # fmt: skip

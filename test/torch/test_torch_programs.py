@@ -179,3 +179,20 @@ def test_operations_of_others_run_in_each_call() -> None:
             warnings.simplefilter("ignore", FallbackWarning)
             found.append([run(torch.zeros(3)) for _ in range(2)])
     torch.testing.assert_close(found[1], found[0])
+
+
+def test_bernoulli_draws_in_the_order_that_its_source_says() -> None:
+    def f(x: Any) -> list[Any]:
+        y = x.detach().t()
+        mask = y.mul(2).bernoulli_(0.3)
+        kept = checkpoint(lambda z: F.dropout(z.t(), 0.5).sin(), x, use_reentrant=False)
+        return [torch.bernoulli(y, 0.3), y.bernoulli(0.3), mask, kept]
+
+    found: list[Any] = []
+    for function in (f, torch.compile(f, backend=xhlo, options={"strict": True})):
+        torch.manual_seed(3)
+        x = torch.randn(5, 7).requires_grad_()
+        results = function(x)
+        (gradient,) = torch.autograd.grad(results[-1].sum(), x)
+        found.append([*results, gradient, torch.rand(2)])
+    torch.testing.assert_close(found[1], found[0])
