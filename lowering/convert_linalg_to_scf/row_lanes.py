@@ -96,7 +96,7 @@ def plan_lanes(
         return None
     if any(loads_of(nest) or _has_regions(nest) or _asks_for_row(nest, rows) for nest in nests):
         return None
-    tiles = _tiles_of(steps, rows, temporaries)
+    tiles = _tiles_of(steps, shape, temporaries)
     if tiles is None:
         return None
     plan = LanePlan(shape, tuple(itertools.starmap(Step, steps)), tiles, temporaries)
@@ -131,9 +131,10 @@ def _asks_for_row(nest: Nest, rows: int) -> bool:
 
 
 def _tiles_of(
-    steps: Sequence[tuple[Nest, Inits]], rows: int, temporaries: Mapping[SSAValue, int]
+    steps: Sequence[tuple[Nest, Inits]], shape: tuple[int, ...], temporaries: Mapping[SSAValue, int]
 ) -> dict[SSAValue, Tile] | None:
     """The tiles of all buffers that move with the rows; None if one has elements that a tile cannot hold."""
+    rows = len(shape)
     used: dict[SSAValue, list[Access]] = {}
     elements: dict[SSAValue, set[int]] = {}
     written: dict[SSAValue, set[int]] = {}
@@ -168,10 +169,25 @@ def _tiles_of(
         count = last + 1 - first
         if any(access.strides[:rows] != strides for access in accesses) or count > MOST_ELEMENTS or strides[-1] <= 0:
             return None
+        if written[root] and not _are_apart(shape, strides, count):
+            return None
         # Elements between those that are written keep their values.
         fills = root in loads or (bool(written[root]) and len(written[root]) < count)
         tiles[root] = Tile(strides, first, count, fills, bool(written[root]))
     return tiles
+
+
+def _are_apart(shape: tuple[int, ...], strides: tuple[int, ...], count: int) -> bool:
+    """
+    Whether no row begins among the `count` elements from the first to the last of another: those between would be
+    copied back over what the other has stored.
+    """
+    span = count
+    for stride, size in sorted(zip(strides, shape, strict=True)):
+        if size > 1 and stride < span:
+            return False
+        span += stride * (size - 1)
+    return True
 
 
 def _uses_of(nest: Nest, inits: Inits) -> list[tuple[Access, bool, bool]]:

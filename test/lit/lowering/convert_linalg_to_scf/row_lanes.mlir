@@ -4,6 +4,7 @@
 
 #wide = affine_map<(i, j) -> (i, j)>
 #thin = affine_map<(i, j) -> (i)>
+#turned = affine_map<(i, j) -> (j, i)>
 
 // CHECK-LABEL: func.func private @exponentials_of_rows
 // CHECK-DAG:     %{{.*}} = memref.alloca() : memref<1x32xf32>
@@ -54,6 +55,32 @@ func.func private @unrolled(%x: memref<40x4xf32>, %o: memref<40x4xf32>) attribut
     linalg.yield %t : f32
   }
   linalg.generic {indexing_maps = [#wide, #thin, #wide], iterator_types = ["parallel", "parallel"]} ins(%x, %s : memref<40x4xf32>, memref<40xf32>) outs(%o : memref<40x4xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.subf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
+
+// Between the elements of a row of the result are those of others, which a tile would copy back.
+// CHECK-LABEL: func.func private @transposed_result
+// CHECK-NOT:     memref<21x16xf32>
+// CHECK:         scf.for %{{.*}} =
+// CHECK-NOT:     memref<21x16xf32>
+// CHECK:         func.return
+func.func private @transposed_result(%x: memref<10x3xf32>, %o: memref<3x10xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %init = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<10xf32>
+  linalg.fill ins(%init : f32) outs(%s : memref<10xf32>)
+  linalg.generic {indexing_maps = [#wide, #thin], iterator_types = ["parallel", "reduction"]} ins(%x : memref<10x3xf32>) outs(%s : memref<10xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %e = math.exp %a : f32
+    %e1 = math.exp %e : f32
+    %e2 = math.exp %e1 : f32
+    %t = arith.addf %z, %e2 : f32
+    linalg.yield %t : f32
+  }
+  linalg.generic {indexing_maps = [#wide, #thin, #turned], iterator_types = ["parallel", "parallel"]} ins(%x, %s : memref<10x3xf32>, memref<10xf32>) outs(%o : memref<3x10xf32>) {
   ^bb(%a: f32, %b: f32, %z: f32):
     %d = arith.subf %a, %b : f32
     linalg.yield %d : f32
