@@ -87,3 +87,53 @@ func.func private @transposed_result(%x: memref<10x3xf32>, %o: memref<3x10xf32>)
   }
   func.return
 }
+
+// Both ends of each row are written: the tile is filled first, so that what is between keeps its values.
+// CHECK-LABEL: func.func private @both_ends
+// CHECK:         %[[ENDS:.*]] = memref.alloca() : memref<9x32xf32>
+// CHECK:           memref.load %{{.*}} : memref<360xf32>
+// CHECK-NEXT:      memref.store %{{.*}}, %[[ENDS]][
+// CHECK:           math.exp
+// CHECK:           memref.load %[[ENDS]][
+// CHECK-NEXT:      memref.store %{{.*}} : memref<360xf32>
+func.func private @both_ends(%x: memref<40x3xf32>, %o: memref<40x9xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %first = memref.subview %o[0, 0] [40, 3] [1, 1] : memref<40x9xf32> to memref<40x3xf32, strided<[9, 1]>>
+  %last = memref.subview %o[0, 6] [40, 3] [1, 1] : memref<40x9xf32> to memref<40x3xf32, strided<[9, 1], offset: 6>>
+  linalg.generic {indexing_maps = [#wide, #wide, #wide], iterator_types = ["parallel", "parallel"]} ins(%x : memref<40x3xf32>) outs(%first, %last : memref<40x3xf32, strided<[9, 1]>>, memref<40x3xf32, strided<[9, 1], offset: 6>>) {
+  ^bb(%a: f32, %y: f32, %z: f32):
+    %e = math.exp %a : f32
+    %t = math.tanh %e : f32
+    linalg.yield %e, %t : f32, f32
+  }
+  func.return
+}
+
+// The first row is the same for all lanes, but the tile of the buffer has another row in each: rows stay rows.
+// CHECK-LABEL: func.func private @beside_the_first_row
+// CHECK-NOT:     x32xf32>
+// CHECK:         func.return
+func.func private @beside_the_first_row(%x: memref<40x6xf32>, %o: memref<40x6xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  linalg.generic {indexing_maps = [#wide, affine_map<(i, j) -> (0, j)>, #wide], iterator_types = ["parallel", "parallel"]} ins(%x, %x : memref<40x6xf32>, memref<40x6xf32>) outs(%o : memref<40x6xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.subf %a, %b : f32
+    %e = math.exp %d : f32
+    %t = math.tanh %e : f32
+    linalg.yield %t : f32
+  }
+  func.return
+}
+
+// Nor are rows in lanes that begin at a place which is not known.
+// CHECK-LABEL: func.func private @from_a_column
+// CHECK-NOT:     x32xf32>
+// CHECK:         func.return
+func.func private @from_a_column(%x: memref<40x9xf32>, %at: index, %o: memref<40x6xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %part = memref.subview %x[0, %at] [40, 6] [1, 1] : memref<40x9xf32> to memref<40x6xf32, strided<[9, 1], offset: ?>>
+  linalg.generic {indexing_maps = [#wide, #wide], iterator_types = ["parallel", "parallel"]} ins(%part : memref<40x6xf32, strided<[9, 1], offset: ?>>) outs(%o : memref<40x6xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %e = math.exp %a : f32
+    %t = math.tanh %e : f32
+    linalg.yield %t : f32
+  }
+  func.return
+}

@@ -234,7 +234,7 @@ CHAIN = ['#loc0 = loc("a.py":1:1)'] + [
     "before", ["", "module attributes {test.a = #sdy.mesh<[]>} {}\n"], ids=["", "after an attribute"]
 )
 def test_long_chains_of_location_aliases(lines: list[str], before: str) -> None:
-    """As deep as Python's stack, or deeper: the innermost place is right in each."""
+    """As deep as Python's stack, or deeper: the innermost place is right in each, and so is that of what is left out."""
     text = before + function("  %0 = stablehlo.abs %x : tensor<4xf32> loc(#loc999)") + "\n" + "\n".join(lines)
     module = read(text)
     op = only(module, "hlo.abs")
@@ -245,6 +245,7 @@ def test_long_chains_of_location_aliases(lines: list[str], before: str) -> None:
     while isinstance(location, CallSiteLoc):
         depth, location = depth + 1, location.caller
     assert 1 <= depth <= MAX_LOCATION_DEPTH
+    assert isinstance(location, FileLineColLoc) and location.line.data == 999 - depth
     print_module(module)
 
 

@@ -118,6 +118,16 @@ def test_every_type(element: str, columns: int) -> None:
     assert not wrong(got, want).any()
 
 
+@pytest.mark.parametrize("element", ["bf16", "f16"])
+def test_sums_of_narrow_floats_are_rounded_once(element: str) -> None:
+    """Also where windows move in steps along rows, whose wider elements are sums of slices."""
+    x = (7 * np.random.default_rng(0).standard_normal((3, 90))).astype(DTYPES[element])
+    window = Window((1, 5), (1, 2), (1, 1), (1, 1), (0, 0), (0, 0))
+    text = window_program((3, 90), window, element, f"%m = hlo.add %a, %b : tensor<{element}>", "0.0")
+    wide = np.lib.stride_tricks.sliding_window_view(x.astype(np.float64), 5, 1)[:, ::2].sum(-1)
+    np.testing.assert_array_equal(run(text, [x])[0], wide.astype(np.float32).astype(x.dtype))
+
+
 def test_any_function() -> None:
     """A body of several operations in which the order of arguments matters: the last element larger than 2."""
     body = """%two = hlo.constant dense<2.0> : tensor<f32>
@@ -308,6 +318,23 @@ def test_scan_of_another_function(reverse: bool, length: int) -> None:
             wanted[:, k] = state
     for target in ("reference", "cpu"):
         np.testing.assert_array_equal(np.stack(run(maps, [a, b], target)), wanted, err_msg=target)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("shape", [(70, 9, 3), (2, 1100, 3)])
+def test_order_of_operands_in_lanes(reverse: bool, shape: I) -> None:
+    """The first element of each window that is not 0, which is associative but not commutative: in whole lines, and cut."""
+    body = """%z = hlo.constant dense<0> : tensor<i32>
+        %p = hlo.compare NE, %a, %z : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        %m = hlo.select %p, %a, %b : tensor<i1>, tensor<i32>"""
+    x = np.random.default_rng(4).integers(0, 3, shape).astype(np.int32)
+    text = window_program(shape, scan_window(shape, 1, reverse), "i32", body, "0")
+    want, state = np.empty_like(x), np.zeros_like(x[:, 0])
+    for k in range(shape[1])[:: -1 if reverse else 1]:
+        first, second = (x[:, k], state) if reverse else (state, x[:, k])
+        want[:, k] = state = np.where(first, first, second)
+    for target in ("reference", "cpu"):
+        np.testing.assert_array_equal(run(text, [x], target)[0], want, err_msg=target)
 
 
 def scatter_program(
