@@ -160,6 +160,19 @@ def test_exponential_of_large_real_parts() -> None:
     near(apply("exponential", "f32", z), want, 64, "exponential")
 
 
+@pytest.mark.parametrize(("part", "large"), [("f32", 89.45), ("f64", 710.5)])
+def test_sines_of_large_imaginary_parts(part: str, large: float) -> None:
+    """The hyperbolic cosine overflows, but its product with a sine does not, or it is infinite."""
+    z = np.array([0.5 + 1j * large, -0.5 - 1j * large, 2 + 1j * large, 0.5 + 2j * large, 2 - 2j * large], TYPES[part])
+    x, root = z.real.astype(np.float64), np.where(abs(z.imag) < 1.5 * large, np.exp(large / 2), np.inf)
+    sine, cosine = (root * (0.5 * root * factor) for factor in (np.sin(x), np.cos(x)))
+    sign = np.sign(z.imag)
+    for op, re, im in (("sine", sine, cosine * sign), ("cosine", cosine, -sine * sign)):
+        got = apply(op, part, z)
+        for found, wanted in ((got.real, re), (got.imag, im)):
+            np.testing.assert_allclose(found, wanted, rtol=2e-5 if part == "f32" else 1e-12)
+
+
 @pytest.mark.parametrize("op", ["sqrt", "rsqrt", "exp", "log1p", "expm1", "tanh", "logistic", "sign", "log"])
 def test_agrees_with_xla(op: str) -> None:
     z = numbers(TYPES["f32"], 3.0)

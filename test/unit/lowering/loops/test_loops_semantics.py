@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -79,7 +80,7 @@ BINARY = {
     "arith.maximumf": np.maximum,
     "arith.minimumf": np.minimum,
 }
-COMPARE = [lambda a, b: a == b, lambda a, b: a != b, lambda a, b: a < b, lambda a, b: a <= b, lambda a, b: a > b]
+COMPARE = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
 
 
 @dataclass(slots=True)
@@ -410,6 +411,23 @@ def test_reduction(a: str, o: str, maps: list[str], iterators: str, combiner: st
     types = {"%a": f"memref<{a}f32>", "%o": f"memref<{o}f32>"}
     fill = FILL.format(types["%o"]) if filled else ""
     check(kernel(types, fill + generic(maps, iterators, ["%a"], ["%o"], types, combiner)))
+
+
+@pytest.mark.parametrize("size", [20, 27])
+@pytest.mark.parametrize(
+    "dims, o, maps, iterators",
+    [
+        ("3x{}x", "3x", ["d0, d1", "d0"], "pr"),
+        ("{}x", "", ["d0", ""], "r"),
+        ("3x{}x", "{}x", ["d1, d0", "d0"], "pr"),
+        ("3x4x{}x", "4x{}x", ["d2, d0, d1", "d0, d1"], "ppr"),
+    ],
+)
+def test_reduction_of_exponentials(dims: str, o: str, maps: list[str], iterators: str, size: int) -> None:
+    """The last elements of a row are a vector that ends where the row does, unless a task has a part of it."""
+    types = {"%a": f"memref<{dims.format(size)}f32>", "%o": f"memref<{o.format(size)}f32>"}
+    body = "%e = math.exp %x0 : f32\n" + ADD.replace("%x0", "%e")
+    check(kernel(types, FILL.format(types["%o"]) + generic(maps, iterators, ["%a"], ["%o"], types, body)))
 
 
 def test_reduction_of_unknown_combiner_runs_in_order() -> None:

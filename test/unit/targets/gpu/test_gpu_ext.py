@@ -57,6 +57,21 @@ def test_merges_of_short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
             check_on_simt(sort_program((length,), 0, compare), [keys, np.arange(length, dtype=np.int32)])
 
 
+def test_comparators_that_contradict_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The searches of neighbouring tiles disagree: no merge takes an element twice, or more than a tile holds."""
+    monkeypatch.setattr(indexing, "MOST_SORT_THREADS", 16)
+    compare = """%n = stablehlo.constant dense<7> : tensor<i32>
+        %p = stablehlo.multiply %a, %b : tensor<i32>
+        %q = stablehlo.remainder %p, %n : tensor<i32>
+        %t = stablehlo.add %q, %a : tensor<i32>
+        %u = stablehlo.remainder %t, %n : tensor<i32>
+        %s = stablehlo.compare GT, %u, %q : (tensor<i32>, tensor<i32>) -> tensor<i1>"""
+    keys = np.random.default_rng(0).integers(0, 50, 257).astype(np.int32)
+    found, places = run_on_simt(sort_program((257,), 0, compare), [keys, np.arange(257, dtype=np.int32)])
+    np.testing.assert_array_equal(np.sort(places), np.arange(257))
+    np.testing.assert_array_equal(found, keys[places])
+
+
 def test_comparators_without_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """NaN is neither before nor after anything: the result still has every element once."""
     monkeypatch.setattr(indexing, "MOST_SORT_THREADS", 16)
