@@ -17,6 +17,7 @@ from equal_units import compile_equal_units_once
 from tool_server import ToolServer
 from xhlo.hlo_dialect import garbage_collector
 from xhlo.passes.manager import registry
+from xhlo.targets import compile as compiling
 from xhlo.tools import hlo_opt, hlo_run
 
 # XLA is only the reference: without LLVM's optimizations, without kernels that go through MLIR and with one module of
@@ -82,6 +83,19 @@ def quick_collections(request: pytest.FixtureRequest) -> Iterator[None]:
     gc.set_threshold(*AS_PYTHON_DOES)
     yield
     gc.set_threshold(*RARELY)
+
+
+@pytest.fixture(autouse=True)
+def own_executables(request: pytest.FixtureRequest) -> Iterator[None]:
+    """
+    A test that changes the compiler does not get what another one has compiled without the change, nor the other way.
+    """
+    is_changed = "monkeypatch" in request.fixturenames
+    if is_changed:
+        compiling._CACHE.clear()
+    yield
+    if is_changed:
+        compiling._CACHE.clear()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
