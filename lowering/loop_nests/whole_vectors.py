@@ -74,7 +74,7 @@ def whole_parts(size: int) -> tuple[Part, Part]:
 def may_repeat(nest: Nest) -> bool:
     """
     Whether elements may be computed twice: neither the nest nor its kernel, with its arguments, writes over what it
-    reads.
+    reads, the results' old values among it.
     """
     function = nest.op.parent_op()
     while function is not None and not isinstance(function, func.FuncOp):
@@ -84,6 +84,9 @@ def may_repeat(nest: Nest) -> bool:
     kernel = Kernel(function)
     written = {access.root for access in nest.outputs}
     read = [access.root for access in nest.inputs if isinstance(access, Access)]
+    if nest.body is not None:
+        arguments = nest.body.args[len(nest.inputs) :]
+        read += [access.root for access, old in zip(nest.outputs, arguments, strict=True) if old.first_use is not None]
     apart = written.isdisjoint([*read, *(load.memref for load in loads_of(nest))])
     return apart and not kernel.shared and not kernel.tied
 

@@ -109,3 +109,21 @@ func.func private @sum_of_twenty(%a: memref<9x20xf32>, %o: memref<9xf32>) attrib
   }
   func.return
 }
+
+// Where the result's old values are read no element is computed twice: the loop goes through all of them.
+// CHECK-LABEL: func.func private @onto_old_values(
+// CHECK-DAG:     %[[FROM:.*]] = arith.constant 0 : index
+// CHECK-DAG:     %[[TO:.*]] = arith.constant 120 : index
+// CHECK-DAG:     %[[ONE:.*]] = arith.constant 1 : index
+// CHECK:         scf.for %{{.*}} = %[[FROM]] to %[[TO]] step %[[ONE]] {
+// CHECK-NOT:       scf.for
+// CHECK:           math.tanh
+func.func private @onto_old_values(%a: memref<120xf32>, %o: memref<120xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a : memref<120xf32>) outs(%o : memref<120xf32>) {
+  ^bb(%x: f32, %z: f32):
+    %1 = arith.addf %x, %z : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  }
+  func.return
+}
