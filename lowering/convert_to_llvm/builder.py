@@ -211,7 +211,7 @@ class LlvmBuilder:
         if type(attr) is IntegerAttr:
             return self.constant(attr.value.data, self.type(type_))
         if type(attr) is FloatAttr:
-            return self.float_constant(attr.value.data, type_)
+            return self.float_constant(attr.value.data, self.type(type_))
         if isinstance(attr, DenseIntOrFPElementsAttr) and isinstance(type_, VectorType):
             new_type = self.type(cast(Vector, type_))
             dense = cast("DenseIntOrFPElementsAttr[Any]", attr)

@@ -37,6 +37,17 @@ func.func @narrow(%x: bf16, %y: bf16) -> bf16 {
   func.return %r : bf16
 }
 
+// The same holds where the only bf16 is a constant.
+// CHECK-LABEL: llvm.func @passes_a_constant
+// CHECK-NEXT:    %[[BITS:.*]] = llvm.mlir.constant(16320 : i16) : i16
+// CHECK-NEXT:    llvm.call @takes(%[[BITS]]) : (i16) -> ()
+func.func private @takes(bf16)
+func.func @passes_a_constant() {
+  %c = arith.constant 1.5 : bf16
+  func.call @takes(%c) : (bf16) -> ()
+  func.return
+}
+
 // CHECK-LABEL: llvm.func @unpredictable
 // CHECK:         llvm.select %{{.*}}, %{{.*}}, %{{.*}} {xhlo.unpredictable} : i1, f32
 func.func @unpredictable(%c: i1, %x: f32, %y: f32) -> f32 {
