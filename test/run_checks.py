@@ -123,6 +123,16 @@ def _unit(name: str) -> str:
     return str(path.relative_to(ROOT))
 
 
+def keep_modules() -> None:
+    """
+    Run the compiler once. A fresh clone has no byte code yet: processes that the tests fork would each make it anew,
+    and end without keeping it.
+    """
+    program = str(ROOT / "examples" / "softmax.mlir")
+    command = [str(BIN / "hlo-opt"), "--fuse", "--lower", "--emit=obj", program, f"-o{os.devnull}"]
+    subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=ROOT, check=False)
+
+
 def main(names: list[str]) -> int:
     checks = {**CHECKS, "units": [*PYTEST, *map(_unit, QUICK_UNITS)]}
     if names == ["all"]:
@@ -138,6 +148,7 @@ def main(names: list[str]) -> int:
     if "torch" in names and not _has("torch"):
         names = [name for name in names if name != "torch"]
         print("torch: skipped, PyTorch is not installed (make torch-test installs it)")
+    keep_modules()
     passed: dict[str, tuple[bool, float]] = {}
     others = [name for name in names if name not in BESIDE]
     hosts = {name: BESIDE[name] or others[0] for name in names if name in BESIDE and others}
