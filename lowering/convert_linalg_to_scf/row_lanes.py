@@ -63,19 +63,11 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Step:
-    """One operation on the rows of a tile: its last row loop are the lanes."""
-
-    nest: Nest
-    inits: Inits
-
-
-@dataclass(frozen=True)
 class LanePlan:
     """The steps of a row kernel on tiles of `rows` rows along the last dimension of `shape`."""
 
     shape: tuple[int, ...]
-    steps: tuple[Step, ...]
+    steps: Sequence[tuple[Nest, Inits]]
     tiles: Mapping[SSAValue, Tile]
     temporaries: Mapping[SSAValue, int]
     """The kernel's buffers that hold one row, with their elements."""
@@ -99,7 +91,7 @@ def plan_lanes(
     tiles = _tiles_of(steps, shape, temporaries)
     if tiles is None:
         return None
-    plan = LanePlan(shape, tuple(itertools.starmap(Step, steps)), tiles, temporaries)
+    plan = LanePlan(shape, steps, tiles, temporaries)
     return plan if plan.bytes_of_row * LANES <= TILES else None
 
 
@@ -217,7 +209,7 @@ def emit_lanes(builder: LoopBuilder, plan: LanePlan, work: int) -> None:
     counts = (*outer, -(-last // lanes))
     total = math.prod(counts)
     size = task_size(total, task_count(total, work, total))
-    nests = [_in_lanes(step.nest, plan, counts, lanes) for step in plan.steps]
+    nests = [_in_lanes(nest, plan, counts, lanes) for nest, _ in plan.steps]
     with builder.parallel(-(-total // size)) as task:
         held = {root: tile.count for root, tile in plan.tiles.items()} | dict(plan.temporaries)
         roots = {
@@ -235,10 +227,10 @@ def emit_lanes(builder: LoopBuilder, plan: LanePlan, work: int) -> None:
             for root, tile in plan.tiles.items():
                 if tile.loads:
                     _copy(builder, root, tile, roots[root], (places, inside), into=True)
-            for step, nest in zip(plan.steps, nests, strict=True):
+            for (_, inits), nest in zip(plan.steps, nests, strict=True):
                 builder.location = nest.op.location
                 if any(nest.reduction):
-                    emit_reduction(builder, nest, step.inits, roots, bound)
+                    emit_reduction(builder, nest, inits, roots, bound)
                 else:
                     emit_elementwise(builder, nest, roots, bound)
             for root, tile in plan.tiles.items():
