@@ -58,7 +58,21 @@ Checks that run while another one does, and that one; "" is the first of all. py
 some wait for other processes, and the last of a check leave a processor idle.
 """
 
+OF_SOURCES = {"pyright", "ruff", "format", "imports"}
+"""The checks that run nothing of xhlo."""
+
 QUICK = ["ruff", "format", "imports", "lit", "units"]
+
+
+def environment() -> dict[str, str]:
+    """The variables of all checks."""
+    # import-linter finds the package through the working directory.
+    found = {**os.environ, "PYTHONPATH": str(ROOT)}
+    # The workers take all processors; more threads of NumPy's products would only wait for each other in loops.
+    found.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Hundreds of processes import xhlo; without byte code each would compile its files, and each worker the tests.
+    found.pop("PYTHONDONTWRITEBYTECODE", None)
+    return found
 
 
 @dataclass
@@ -75,13 +89,7 @@ class Run:
     _waiting: Thread = field(init=False)
 
     def __post_init__(self) -> None:
-        # import-linter finds the package through the working directory.
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        # The workers take all processors; more threads of NumPy's products would only wait for each other in loops.
-        environment.setdefault("OPENBLAS_NUM_THREADS", "1")
-        # Hundreds of processes import xhlo; without byte code each would compile its files, and each worker the tests.
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        self.process = subprocess.Popen(self.words, cwd=ROOT, env=environment, stdout=self.output, stderr=self.output)
+        self.process = subprocess.Popen(self.words, cwd=ROOT, env=environment(), stdout=self.output, stderr=self.output)
         self._waiting = Thread(target=self._wait, daemon=True)
         self._waiting.start()
 
@@ -130,7 +138,7 @@ def keep_modules() -> None:
     """
     program = str(ROOT / "examples" / "softmax.mlir")
     command = [str(BIN / "hlo-opt"), "--fuse", "--lower", "--emit=obj", program, f"-o{os.devnull}"]
-    subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=ROOT, check=False)
+    subprocess.run(command, env=environment(), cwd=ROOT, check=False)
 
 
 def main(names: list[str]) -> int:
@@ -148,7 +156,8 @@ def main(names: list[str]) -> int:
     if "torch" in names and not _has("torch"):
         names = [name for name in names if name != "torch"]
         print("torch: skipped, PyTorch is not installed (make torch-test installs it)")
-    keep_modules()
+    if not OF_SOURCES.issuperset(names):
+        keep_modules()
     passed: dict[str, tuple[bool, float]] = {}
     others = [name for name in names if name not in BESIDE]
     hosts = {name: BESIDE[name] or others[0] for name in names if name in BESIDE and others}
