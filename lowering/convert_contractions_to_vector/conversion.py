@@ -303,8 +303,8 @@ class ConvertContractionsToVectorPass(HloPass):
              columns follow others in C, but not in B, B is copied. A convolution's tasks pad the rows of its input that
              they read, if each is in few windows, and compute what an elementwise generic makes for it alone;
              products with padding are left out where that pays (edges.py). Where no factor is shared by the columns, as
-             in depthwise convolutions, vectors of both are multiplied (lanes/); so are the
-             rows along which gradients of their filters are summed.
+             in depthwise convolutions, vectors of both are multiplied (lanes/); so are the rows along which gradients
+             of their filters are summed.
     A factor that an elementwise generic computes for the product alone is computed piece by piece, as it is packed.
     Factors are widened when they are packed, or read: f16, bf16, i8 and i16 to the product's type. Where the machine
     multiplies and adds groups of integers (byte-dots: four i8, pair-dots: two i16), neighbours along k are packed

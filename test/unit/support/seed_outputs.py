@@ -16,7 +16,7 @@ import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from checkout import ROOT
+from checkout import ROOT, SHARED
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.printing.printer import print_module
 from xhlo.hlo_dialect.reading import parse_module
@@ -26,7 +26,7 @@ from xhlo.tools.fuzzing.operations import random_program
 from xhlo.tools.fuzzing.programs import LARGE, SMALL
 from xhlo.tools.hlo_opt import main as hlo_opt
 
-CONFORMANCE = ROOT.parent / "shared" / "conformance" / "jax"
+CONFORMANCE = SHARED / "conformance" / "jax"
 SOFTMAX, TRAINING = (ROOT / "examples" / f"{name}.mlir" for name in ("softmax", "mlp_training_step"))
 PROGRAMS = [
     each
