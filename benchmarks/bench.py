@@ -4,8 +4,8 @@ Measure the rows of the speed table on xhlo and on other systems: `make bench`, 
 Each system (peers/on_*.py) runs in a process of its own and gets its row, checks its result against float64, and then
 calls it in blocks that alternate between the systems, first on the quiet machine, then with `--hog` processors busy. A
 system that is not installed is left out, by name. Results are kept in build/bench/peers.json, row by row, so that a run
-of some rows or systems adds to those before; `--write` writes PEERS.md, its plot, and the README's table from them, and
-peers/results.json, from which the next run begins on a machine of the same kind that has kept none.
+of some rows or systems adds to those before; `--write` puts them into PEERS.md, its plots, the README's table, and
+peers/results.json, from which the next run begins on a machine with the same processors that has kept none.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from xla_programs import hogs
 HERE = Path(__file__).resolve().parent
 KEPT = HERE.parent / "build" / "bench"
 PUBLISHED = HERE / "peers" / "results.json"
-"""The results from which PEERS.md was written."""
+"""The results from which PEERS.md was written, by the vector instructions of the machine."""
 ENVIRONMENT = {**os.environ, "JAX_PLATFORMS": "cpu", "XHLO_CACHE_SIZE": "0"}
 
 
@@ -158,7 +158,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--hog", type=int, default=1, metavar="N", help="processors busy in the second part")
     parser.add_argument("--list", action="store_true", help="only list the rows")
     parser.add_argument("--report", action="store_true", help="measure nothing, only write what was kept")
-    parser.add_argument("--write", action="store_true", help="write PEERS.md, peers.svg and the README's table")
+    parser.add_argument("--write", action="store_true", help="write PEERS.md, its plots and the README's table")
     options = parser.parse_args()
     if options.quick:
         options.blocks, options.seconds, options.hog = 2, 0.05, 0
@@ -170,12 +170,10 @@ def parsed() -> argparse.Namespace:
 
 def results_so_far(path: Path) -> Results:
     """The results that earlier runs have kept; if none has, the published ones of the same processors."""
-    for source in (path, PUBLISHED):
-        if source.exists():
-            results = Results.read(json.loads(source.read_text()))
-            if source == path or results.machine.startswith(machine.processors()):
-                return results
-    return Results()
+    if path.exists():
+        return Results.read(json.loads(path.read_text()))
+    results = report.read_published(PUBLISHED).get(machine.vectors(), Results())
+    return results if results.machine.startswith(machine.processors()) else Results()
 
 
 def main() -> None:
@@ -200,8 +198,8 @@ def main() -> None:
     for load in ("quiet", "hog"):
         print(report.summary(results, load))
     if options.write or options.report:
-        report.write(results_so_far(path))
-        PUBLISHED.write_text(path.read_text())
+        published = report.read_published(PUBLISHED)
+        report.write({**published, machine.vectors(): results_so_far(path)}, PUBLISHED)
 
 
 if __name__ == "__main__":

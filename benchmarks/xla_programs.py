@@ -6,7 +6,8 @@ are compared before anything is timed. Then blocks of calls alternate between th
 other's threads come to rest. The ratio is that of the lower quartiles over all calls: other work only adds to a time.
 With `--door jax` xhlo runs as JAX's plugin; otherwise `xhlo.compile` makes an executable that takes NumPy arrays.
 
-`--hog N` keeps N processors busy meanwhile, a process on each. `--write` puts the table into PROGRAMS.md.
+`--hog N` keeps N processors busy meanwhile, a process on each. `--write` puts the table into PROGRAMS.md,
+where each kind of machine has its own.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ import numpy as np
 
 import xhlo
 from jax_programs import JaxProgram, entries
+from peers import machine
 
 HEAD = """\
 | program | xhlo ms | XLA ms | ratio | compile s | XLA | ratio |
@@ -189,7 +191,8 @@ def main() -> None:
     print(f"\n{summary(rows)}")
     print("worst: " + ", ".join(f"{row.name} {row.ratio:.2f}" for row in sorted(rows, key=lambda row: -row.ratio)[:10]))
     if options.write:
-        path, mark = Path(__file__).with_name("PROGRAMS.md"), f"hog {options.hog}" if options.hog else "quiet"
+        path = Path(__file__).with_name("PROGRAMS.md")
+        mark = f"{machine.vectors()} {f'hog {options.hog}' if options.hog else 'quiet'}"
         lines = [f"<!-- {mark} -->", summary(rows), "", HEAD, *map(str, rows), f"<!-- end of {mark} -->"]
         path.write_text(
             re.sub(f"<!-- {mark} -->.*<!-- end of {mark} -->", "\n".join(lines), path.read_text(), flags=re.DOTALL)

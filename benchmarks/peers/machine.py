@@ -71,6 +71,12 @@ def floor(row: Row) -> float:
     return max(row.moved / bandwidth(row.moved), row.flops / peak(row.type_) if row.flops else 0.0)
 
 
+def vectors() -> str:
+    """The widest vector instructions, for which kernels are made: one kind of machine in the tables."""
+    known = {"avx512f": "AVX-512", "avx2": "AVX2", "sve": "SVE", "asimd": "NEON"}
+    return next((name for flag, name in known.items() if flag in flags()), platform.machine())
+
+
 def processors() -> str:
     """Their number, name and vector instructions."""
     name = platform.processor() or platform.machine()

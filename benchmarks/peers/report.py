@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import re
 import statistics
 from collections.abc import Iterable
@@ -20,7 +22,8 @@ INTRODUCTION = """\
 `make bench` writes this page. Every system runs in a process of its own; blocks of calls alternate between them, and
 each result is compared with one computed in float64 before it is timed. Times are medians in milliseconds. The floor is
 the larger of two times: that of a copy of as many bytes on this machine, and that of as many operations at the best
-rate that its BLAS reaches in f32, times what the processor's instructions for narrower types do more."""
+rate that its BLAS reaches in f32, times what the processor's instructions for narrower types do more. There is a part
+for each kind of machine that was measured, by its vector instructions."""
 
 
 @dataclass
@@ -61,6 +64,16 @@ class Results:
             if best is not None and "xhlo" in times:
                 found[name] = times["xhlo"] / best[1]
         return found
+
+
+Published = dict[str, Results]
+"""The results that the page shows, by vector instructions (`machine.vectors`)."""
+
+
+def read_published(path: Path) -> Published:
+    """The results from which the page was written."""
+    kept: dict[str, dict[str, Any]] = json.loads(path.read_text())
+    return {vectors: Results.read(each) for vectors, each in kept.items()}
 
 
 def number(seconds: float | None) -> str:
@@ -110,26 +123,36 @@ def slower_with_hog(results: Results) -> str:
     )
 
 
-def markdown(results: Results) -> str:
+def plot_name(vectors: str) -> str:
+    """The path of a kind of machine's plot, from PEERS.md."""
+    return f"peers/{vectors.lower().replace('-', '')}.svg"
+
+
+def section(vectors: str, results: Results) -> list[str]:
+    """The paragraphs about one kind of machine."""
     versions = ", ".join(f"{system} {version}" for system, version in results.versions.items())
     parts = [
-        "# xhlo beside other systems",
-        INTRODUCTION,
+        f"## {vectors}",
         results.machine + ".",
         versions + ".",
-        "![xhlo's time divided by each system's](peers.svg)",
+        f"![xhlo's time divided by each system's]({plot_name(vectors)})",
     ]
     for load, title in (("quiet", "Quiet"), ("hog", "With one processor busy")):
         if results.seconds.get(load):
-            parts += [f"## {title}", summary(results, load), table(results, load)]
+            parts += [f"### {title}", summary(results, load), table(results, load)]
             parts += [slower_with_hog(results)] if load == "hog" else []
     lines = [
         f"* {BY_NAME[name].title}, {system}: {' '.join(why.split())}"
         for name, each in results.refused.items()
         for system, why in each.items()
     ]
-    if lines:
-        parts += ["## Left out", "\n".join(lines)]
+    return [*parts, "### Left out", "\n".join(lines)] if lines else parts
+
+
+def markdown(published: Published) -> str:
+    parts = ["# xhlo beside other systems", INTRODUCTION]
+    for vectors, results in published.items():
+        parts += section(vectors, results)
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -179,9 +202,12 @@ def plot(results: Results, path: Path) -> None:
     plt.close(figure)
 
 
-def write(results: Results) -> None:
-    """PEERS.md, its plot, and the table of the README."""
+def write(published: Published, path: Path) -> None:
+    """PEERS.md, its plots, the table of the README, which is the first kind's, and the results as JSON at `path`."""
     folder = ROOT / "benchmarks"
-    (folder / "PEERS.md").write_text(markdown(results))
-    plot(results, folder / "peers.svg")
-    put_between(ROOT / "README.md", "speed", readme_table(results))
+    (folder / "PEERS.md").write_text(markdown(published))
+    for vectors, results in published.items():
+        plot(results, folder / plot_name(vectors))
+    put_between(ROOT / "README.md", "speed", readme_table(next(iter(published.values()))))
+    kept = {vectors: dataclasses.asdict(results) for vectors, results in published.items()}
+    path.write_text(json.dumps(kept, indent=1))
