@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from functions import CASES, Case
+from functions import CASES
 
 import xhlo
+from cases import Case
 
 
 def leaves(value: Any) -> list[Any]:

@@ -283,5 +283,21 @@ def random_values(type_: str, count: int, seed: int = 0) -> np.ndarray:
     return values
 
 
+def values(type_: str, *shape: int, seed: int = 0) -> np.ndarray:
+    """Arbitrary values of the type."""
+    return random_values(type_, int(np.prod(shape)), seed).reshape(shape)
+
+
+def small(type_: str, *shape: int, seed: int = 0) -> np.ndarray:
+    """Small integers of the type, whose sums and products are exact."""
+    low = -3 if type_ in SIGNED or type_ in FLOATS else 0
+    numbers = np.random.default_rng(seed).integers(low, 2 if type_ == "i1" else 4, shape)
+    return numbers.astype(DTYPES[type_])
+
+
+def tensor(shape: tuple[int, ...], type_: str) -> str:
+    return f"tensor<{''.join(f'{dim}x' for dim in shape)}{type_}>"
+
+
 def all_pairs(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.repeat(x, y.size), np.tile(y, x.size)
