@@ -29,7 +29,7 @@ from ..loop_nests.kernel_builder import IndexValue
 from ..loop_nests.loop_builder import LINE, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .row_memory import next_row, touches
-from .transposition import ROWS_BEYOND_CACHES, begins_at_line
+from .transposition import ROWS_BEYOND_CACHES, begins_at_line, vectors_of_line
 
 LEAST_BYTES, MOST_BYTES = 1024, CPU.l1_bytes // 4
 """Bytes of a row that are worth a call, and that stay in the cache beside those that the step reads."""
@@ -67,7 +67,7 @@ def past_caches(builder: LoopBuilder, nests: Sequence[Nest], temporaries: Collec
     row = size * byte_width(buffer.element_type)
     if output.strides[-1] != 1 or output.dynamic or output.root in temporaries:
         return None
-    if builder.vector_bits != 8 * LINE or width_of(buffer.element_type) not in WIDTHS or row % LINE:
+    if vectors_of_line(builder.vector_bits) is None or width_of(buffer.element_type) not in WIDTHS or row % LINE:
         return None
     if not LEAST_BYTES <= row <= MOST_BYTES or byte_size(buffer) < ROWS_BEYOND_CACHES or output.strides[0] < size:
         return None

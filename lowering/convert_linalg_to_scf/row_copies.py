@@ -27,7 +27,7 @@ from ..device.cpu import CPU
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.loop_builder import Index, IndexValue, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
-from .transposition import BEYOND_CACHES, LINE_BYTES, ROWS_BEYOND_CACHES, begins_at_line, can_transpose
+from .transposition import BEYOND_CACHES, ROWS_BEYOND_CACHES, begins_at_line, can_transpose, vectors_of_line
 
 if TYPE_CHECKING:
     from ..convert_contractions_to_vector.vectors import VectorBuilder
@@ -107,7 +107,7 @@ def emit_row_gather(emitter: NestEmitter, found: RowGather, bounds: Bounds) -> N
             to = emitter.offset(output)
         target = emitter.roots.get(output.root, output.root)
         arguments = (found.load.memref, places[1], places[0], target, to, nest.sizes[found.inner])
-        facts = _Facts(builder.vector_bits, past_caches and builder.vector_bits == 8 * LINE_BYTES)
+        facts = _Facts(builder.vector_bits, past_caches and vectors_of_line(builder.vector_bits) is not None)
         call_known(builder, cast(func.FuncOp, builder.top.parent_op()), "row", arguments, facts, _emit)
     if past_caches:
         builder.insert(FenceOp("seq_cst"))

@@ -61,12 +61,14 @@ class Block:
     """The part of a matrix that is in registers at once, and the elements of a unit."""
 
     rows: int
-    """Units of a vector of the target."""
+    """Units of a row of the target: one vector, or two where these are half a line and written past the caches."""
     columns: int
-    """The vectors."""
+    """The rows of the target."""
     unit: int
     past_caches: bool
     """Whether to write past the caches where rows of the target begin at lines."""
+    vectors: int = 1
+    """Vectors of a row of the target."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +88,20 @@ def can_transpose(element: Attribute, unit: int = 1) -> bool:
 
 def block_of(vector_bits: int, width: int, unit: int, rows: int, columns: int, past_caches: bool = False) -> Block:
     """The block for units of elements of `width` bits; the matrix has at most `rows` rows and `columns` columns."""
-    most = vector_bits // (width * unit)
+    lanes, vectors = vector_bits // (width * unit), vectors_of_line(vector_bits)
+    if past_caches and vectors is not None and rows >= vectors * lanes:
+        height = vectors * lanes
+    else:
+        past_caches, vectors, height = False, 1, min(lanes, _power_of_two(rows))
     # A few long loads are fewer than many short ones; but as many vectors as bytes of one would not fit in registers.
-    across = most if width * unit >= 32 else 8 * LANE_BYTES // (width * unit)
-    height = min(most, _power_of_two(rows))
-    return Block(height, min(across, height, _power_of_two(columns)), unit, past_caches and height == most)
+    across = lanes if width * unit >= 32 else 8 * LANE_BYTES // (width * unit)
+    return Block(height, min(across, height, _power_of_two(columns)), unit, past_caches, vectors)
+
+
+def vectors_of_line(vector_bits: int) -> int | None:
+    """The vectors of a line that is written past the caches: one, or two halves; None where vectors are shorter."""
+    vectors = 8 * LINE_BYTES // vector_bits
+    return vectors if vectors in (1, 2) else None
 
 
 def _power_of_two(most: int) -> int:
@@ -165,14 +176,20 @@ class _Copy:
         from ..convert_contractions_to_vector.vectors import VectorBuilder
 
         vectors, block = VectorBuilder(self.builder), self.block
-        loaded = [self._loaded(vectors, row + at, column) for at in range(block.rows)]
-        # Vector i has the rows i, i + columns, i + 2 columns, ..
-        joined = [loaded[at :: block.columns] for at in range(block.columns)]
-        lanes = block.rows * block.unit
-        for at, value in enumerate(vectors.transposed([vectors.joined(each) for each in joined], block.unit)):
-            place = self.target.at + (column + at) * self.target.step + row * block.unit
-            view = self.builder.strided_view(self.target.buffer, place, (lanes,), (1,))
-            (vectors.store_past_caches if past_caches else vectors.store)(value, view, [0])
+        height = block.rows // block.vectors
+        lanes = height * block.unit
+        squares: list[list[SSAValue]] = []
+        for first in range(0, block.rows, height):
+            loaded = [self._loaded(vectors, row + first + at, column) for at in range(height)]
+            # Vector i has the rows i, i + columns, i + 2 columns, ..
+            joined = [loaded[at :: block.columns] for at in range(block.columns)]
+            squares.append(vectors.transposed([vectors.joined(each) for each in joined], block.unit))
+        # Halves of a line that are written past the caches leave together if they are stored one after the other.
+        for at, values in enumerate(zip(*squares, strict=True)):
+            for number, value in enumerate(values):
+                place = self.target.at + (column + at) * self.target.step + row * block.unit + number * lanes
+                view = self.builder.strided_view(self.target.buffer, place, (lanes,), (1,))
+                (vectors.store_past_caches if past_caches else vectors.store)(value, view, [0])
 
     def _loaded(self, vectors: VectorBuilder, row: Index, column: Index) -> SSAValue:
         lanes = self.block.columns * self.block.unit
@@ -240,8 +257,7 @@ def emit_transposition(emitter: NestEmitter, found: Transposition, bounds: Bound
     width = width_of(buffer_of(source.root).element_type)
     far = byte_size(buffer_of(target.root)) >= BEYOND_CACHES
     block = block_of(builder.vector_bits, width, unit, nest.sizes[inner], nest.sizes[other], far)
-    far = block.past_caches and block.rows * unit * width == 8 * LINE_BYTES
-    block = Block(block.rows, block.columns, unit, far)
+    far = block.past_caches
     whole = {loop: bounds.get(loop, (0, nest.sizes[loop])) for loop in (inner, other)}
     (first, end), (left, right) = whole[inner], whole[other]
     outer = [loop for loop in nest.free if loop not in (inner, other, found.unit)]

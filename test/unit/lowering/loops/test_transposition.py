@@ -76,13 +76,24 @@ def test_neighbours_that_stay_together(size: int, element: str) -> None:
     np.testing.assert_array_equal(found, x.transpose(1, 0, 2))
 
 
+@pytest.mark.parametrize("vector_bits", [512, 256, 128])
 @pytest.mark.parametrize("shape", [(2048, 1056), (1031, 2052)])
-def test_results_beyond_caches(shape: tuple[int, int]) -> None:
+def test_results_beyond_caches(shape: tuple[int, int], vector_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of whole lines are written past the caches, others are not; also where the source begins within a line."""
+    monkeypatch.setattr(host, "host_vector_bits", lambda: vector_bits)
     memory = np.arange(math.prod(shape) + 4, dtype=np.float32)
     for x in (memory[:-4].reshape(shape), memory[4:].reshape(shape)):
         (found,) = on_threads(transposed(x, (1, 0)), x)
         np.testing.assert_array_equal(found, x.T)
+
+
+@pytest.mark.parametrize("element, shape", [("i8", (4096, 2056)), ("f64", (1024, 1030)), ("f32", (1040, 1025, 2))])
+def test_halves_of_lines_beyond_caches(element: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where two vectors are a line, also of bytes, long elements and pairs."""
+    monkeypatch.setattr(host, "host_vector_bits", lambda: 256)
+    x, dims = array(shape, element), (1, 0, *range(2, len(shape)))
+    (found,) = on_threads(transposed(x, dims), x)
+    np.testing.assert_array_equal(found, x.transpose(dims))
 
 
 @pytest.mark.parametrize("element", ["i8", "f16", "f32", "f64"])

@@ -1,0 +1,65 @@
+// RUN: hlo-opt %s --convert-linalg-to-scf=vector-bits=256 | filecheck %s
+// RUN: hlo-opt %s --convert-linalg-to-scf=vector-bits=128 | filecheck %s --check-prefix=SHORT
+
+#ij = affine_map<(i, j) -> (i, j)>
+#ji = affine_map<(i, j) -> (j, i)>
+#i = affine_map<(i, j) -> (i)>
+
+// Where a vector is half a line, results beyond the caches are written past them in pairs of vectors: blocks are twice as
+// high as wide, and both halves of a line are stored one after the other. Shorter vectors go through the caches.
+// SHORT-NOT: nontemporal
+// CHECK-LABEL: func.func private @transpose_beyond_caches(
+// CHECK:         %[[ROWS:.*]] = arith.constant 16 : index
+// CHECK:         scf.for %{{.*}} = %{{.*}} to %{{.*}} step %[[ROWS]]
+// CHECK:       func.func private @transpose_beyond_caches_transpose(
+// CHECK:         %[[EIGHT:.*]] = arith.constant 8 : index
+// CHECK-NEXT:    %[[SIXTEEN:.*]] = arith.constant 16 : index
+// CHECK:         scf.for %{{.*}} = %{{.*}} to %{{.*}} step %[[EIGHT]]
+// CHECK:         scf.for %[[ROW:.*]] = %{{.*}} to %{{.*}} step %[[SIXTEEN]]
+// CHECK-COUNT-16:  vector.load {{.*}} vector<8xf32>
+// CHECK:           %[[FIRST:.*]] = arith.addi %{{.*}}, %[[ROW]] : index
+// CHECK-NEXT:      %[[VIEW:.*]] = memref.reinterpret_cast %{{.*}} to offset: [%[[FIRST]]]
+// CHECK-NEXT:      vector.store %{{.*}}, %[[VIEW]][%{{.*}}] {alignment = 32 : i64, nontemporal = true}
+// CHECK:           %[[SAME:.*]] = arith.addi %{{.*}}, %[[ROW]] : index
+// CHECK-NEXT:      %[[SECOND:.*]] = arith.addi %[[SAME]], %[[EIGHT]] : index
+// CHECK-NEXT:      %[[VIEW:.*]] = memref.reinterpret_cast %{{.*}} to offset: [%[[SECOND]]]
+// CHECK-NEXT:      vector.store %{{.*}}, %[[VIEW]][%{{.*}}] {alignment = 32 : i64, nontemporal = true}
+// CHECK:         llvm.fence seq_cst
+func.func private @transpose_beyond_caches(%a: memref<2048x2048xf32>, %o: memref<2048x2048xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<2048x2048xf32>) outs(%o : memref<2048x2048xf32>) {
+  ^bb(%x: f32, %z: f32):
+    linalg.yield %x : f32
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func private @gather_rows_row(
+// CHECK-COUNT-4: vector.store %{{.*}} {alignment = 32 : i64, nontemporal = true}
+func.func private @gather_rows(%t: memref<500x1024xf32>, %i: memref<4096xindex>, %o: memref<4096x1024xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [#i, #ij], iterator_types = ["parallel", "parallel"]} ins(%i : memref<4096xindex>) outs(%o : memref<4096x1024xf32>) {
+  ^bb(%row: index, %z: f32):
+    %j = linalg.index 1 : index
+    %x = memref.load %t[%row, %j] : memref<500x1024xf32>
+    linalg.yield %x : f32
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func private @subtract_maximum_far(
+// CHECK-COUNT-4: vector.store %{{.*}} {alignment = 32 : i64, nontemporal = true}
+func.func private @subtract_maximum(%x: memref<3072x1024xf32>, %o: memref<3072x1024xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %init = arith.constant 0xFF800000 : f32
+  %m = memref.alloc() : memref<3072xf32>
+  linalg.fill ins(%init : f32) outs(%m : memref<3072xf32>)
+  linalg.generic {indexing_maps = [#ij, #i], iterator_types = ["parallel", "reduction"]} ins(%x : memref<3072x1024xf32>) outs(%m : memref<3072xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %s = arith.maximumf %z, %a : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#ij, #i, #ij], iterator_types = ["parallel", "parallel"]} ins(%x, %m : memref<3072x1024xf32>, memref<3072xf32>) outs(%o : memref<3072x1024xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.subf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
