@@ -107,6 +107,9 @@ FAST: dict[type[Operation], Mapping[type[Attribute], Body]] = {
 WIDEST = 512
 """Bits of a vector that the divider takes twice as long for as for half of it."""
 
+WIDE = 256
+"""Bits of a vector that the divider takes longer for than for a product and two multiply-adds."""
+
 NATIVE_EXTREMES = 128
 """Bits of vectors up to which machines have IEEE's maximum and minimum as instructions: NEON, but not AVX."""
 
@@ -175,7 +178,8 @@ class ExpandMathPass(HloPass):
     On a CPU long innermost loops look at NaN and the signs of zeros after a maximum, where no instruction does, and
     chains of maxima look at them once; what a loop keeps is the second operand of a maximum. Loops over cached rows
     (`xhlo.cached`) divide by numbers that they do not change by reciprocals, where vectors have 512 bits: results are
-    the same to the bit. Where that is cheap, a loop before looks at the whole row (`usual_rows`).
+    the same to the bit. Where that is cheap, a loop before looks at the whole row (`usual_rows`). Vectors of 256 bits
+    do so where the loop that adds up the row looks at it too.
     Integers of up to 32 bits are divided as floats, which is exact.
     Assumes: scalar operands. On a CPU, rounding to bfloat16 is expanded too because the hardware conversion flushes
              denormals.
@@ -210,6 +214,11 @@ class ExpandMathPass(HloPass):
         return self.vector_bits >= WIDEST and not self.complete
 
     @property
+    def _divides_terms(self) -> bool:
+        """Whether it is slower than multiply-adds alone, without a look at what is divided."""
+        return self.vector_bits >= WIDE and not self.complete
+
+    @property
     def _leaves_extremes(self) -> bool:
         """Whether NaN and zeros are left to the end of loops that find maxima."""
         return self.vector_bits > NATIVE_EXTREMES and not self.complete
@@ -232,7 +241,7 @@ class ExpandMathPass(HloPass):
             for op in ops:
                 if extreme_chains.begins_with_kept(op):
                     op.operands = op.operands[::-1]
-        looked = usual_rows.look_first(ops) if not device and self._divides else {}
+        looked = {} if device or not self._divides_terms else usual_rows.look_first(ops, not self._divides)
         changed = frozenset(_ALWAYS).union(*tables, _CONTRACTED if fast else ())
         for op in operations_in(part) if looked else ops:
             if type(op) not in changed:

@@ -36,10 +36,11 @@ _DIVIDENDS, _DIVISORS = (tuple((127 + sign * exponent) << 23 for sign in (-1, 1)
 """The bits of the least usual size, and of the first one beyond."""
 
 
-def look_first(ops: Sequence[Operation]) -> dict[Operation, bool]:
+def look_first(ops: Sequence[Operation], only_terms: bool = False) -> dict[Operation, bool]:
     """
     Let the loops around these operations look at rows before they divide them, where they may. Returns the divisions of
-    these loops, and whether their operands are known to be usual.
+    these loops, and whether their operands are known to be usual. `only_terms`: where the loop that adds up the row
+    looks, which costs least.
     """
     loops: dict[scf.ForOp, list[Operation]] = {}
     for op in ops:
@@ -47,7 +48,7 @@ def look_first(ops: Sequence[Operation]) -> dict[Operation, bool]:
             loops.setdefault(cast(scf.ForOp, op.parent_op()), []).append(op)
     found: dict[Operation, bool] = {}
     for loop, divisions in loops.items():
-        if _may_look_first(loop, divisions):
+        if _may_look_first(loop, divisions) and not (only_terms and _sum_of_terms(loop, divisions) is None):
             found.update(dict.fromkeys(divisions, False))
             found.update(dict.fromkeys(_with_look(loop, divisions), True))
     return found

@@ -1,4 +1,13 @@
 // RUN: hlo-opt %s --expand-math=vector_bits=512 | filecheck %s
+// RUN: hlo-opt %s --expand-math=vector_bits=256 | filecheck %s --check-prefix=HALF
+// RUN: hlo-opt %s --expand-math=vector_bits=128 | filecheck %s --check-prefix=NONE
+
+// Half vectors leave the divider enough time, unless the loop that adds up the row can look at it.
+// HALF-NOT:   func.call @xhlo_math_divf
+// HALF-LABEL: @softmax
+// HALF:         func.call @xhlo_math_divf_usual_f32(
+// HALF-NOT:   func.call @xhlo_math_divf
+// NONE-NOT:   xhlo_math_divf
 
 // A row is looked at before it is divided: the least size, less one, and the greatest one.
 // CHECK-LABEL: @divide
