@@ -4,7 +4,7 @@ Results of row kernels that leave the caches anyway, written past them.
 A store to a line that is in no cache waits until the line is read, and that is a third of what such a kernel moves.
 Where no step before can ask for these lines, and arithmetic does not take longer, as in normalizations, the last step
 of each row writes to a buffer of one row, which stays in the first-level cache; from there whole lines are stored past
-the caches.
+the caches. Where vectors are half a line, only the arithmetic of the last step counts.
 """
 
 from __future__ import annotations
@@ -73,15 +73,16 @@ def past_caches(builder: LoopBuilder, nests: Sequence[Nest], temporaries: Collec
         return None
     if touches(before, last, output.root) or _is_asked_for(nests, temporaries, output.root):
         return None
-    if not CPU.hides(_cost_of_row(nests, temporaries)):
+    # Processors run a few vectors ahead: past half lines, less of the last step beside the arithmetic of those before.
+    if not CPU.hides(_cost_of_row(nests, temporaries, nests if builder.vector_bits == 8 * LINE else [last])):
         return None
     one = builder.alloca(memref_type((size,), buffer.element_type))
     return PastCaches(replace(last, outputs=(Access(one, 0, (), (0, 1)),)), output, one)
 
 
-def _cost_of_row(nests: Sequence[Nest], temporaries: Collection[SSAValue]) -> Cost:
-    """The arithmetic of one row, and what it reads and writes of buffers that hold many."""
-    operations = sum(math.prod(nest.sizes[nest.bound :]) * (body_cost(nest) - len(nest.accesses)) for nest in nests)
+def _cost_of_row(nests: Sequence[Nest], temporaries: Collection[SSAValue], counted: Sequence[Nest]) -> Cost:
+    """The arithmetic of some steps of one row, and what all read and write of buffers that hold many."""
+    operations = sum(math.prod(nest.sizes[nest.bound :]) * (body_cost(nest) - len(nest.accesses)) for nest in counted)
     moved = {
         access.root: nest.sizes[-1] * byte_width(buffer_of(access.root).element_type)
         for nest in nests

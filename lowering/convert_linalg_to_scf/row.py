@@ -29,7 +29,7 @@ from ..loop_nests.combiners import known_combiners
 from ..loop_nests.cost import nest_work, task_count, task_size
 from ..loop_nests.indices import chunk, delinearized
 from ..loop_nests.kernel_builder import IndexValue
-from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from ..loop_nests.loop_builder import LINE, PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from ..loop_nests.variation import loads_of
 from .elementwise import emit_elementwise
@@ -369,8 +369,11 @@ def _past_caches(builder: LoopBuilder, plan: RowPlan) -> PastCaches | None:
 def _in_place(builder: LoopBuilder, plan: RowPlan) -> RowPlan:
     """
     The plan with the last step's output in place of a buffer of one row, where that is possible: not in memory that may
-    be an argument's, which later steps may read.
+    be an argument's, which later steps may read. Only vectors of whole lines leave processors time to foresee the rows
+    in memory; shorter ones ask for them.
     """
+    if builder.vector_bits < 8 * LINE:
+        return plan
     kernel = Kernel(cast(func.FuncOp, builder.top.parent_op()))
     found = None if kernel.shared or kernel.tied else in_place([step.nest for step in plan.steps], plan.temporaries)
     if found is None:

@@ -1,10 +1,11 @@
 """
 How the rows of a row kernel come from memory and go there: values that wait in the output, and asking for the next row.
 
-Values of a row wait in the output's row instead of a buffer, as the exponentials of a softmax for their sum, where the
-last step reads them element by element. Lines of the output arrive while these values are computed, and the processor
-foresees them and those of the input from one row to the next; prefetches would only compete. Other row kernels
-ask for their next row while this one is computed.
+Where vectors are whole lines, values of a row wait in the output's row instead of a buffer, as the exponentials of a
+softmax for their sum, if the last step reads them element by element. Lines of the output arrive while these values are
+computed, and the processor foresees them and those of the input from one row to the next; prefetches would only
+compete. Other row kernels, and all where vectors are shorter, ask for their next row while this one is computed: a
+processor that takes twice as many instructions for a line foresees half as many.
 
 The first loop over a row waits for memory: its elements come page by page, and processors do not foresee the next page.
 The loops after it read caches. So the step with most arithmetic runs by tiles, and before each it asks for as much of

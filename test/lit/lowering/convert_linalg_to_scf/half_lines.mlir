@@ -63,3 +63,75 @@ func.func private @subtract_maximum(%x: memref<3072x1024xf32>, %o: memref<3072x1
   }
   func.return
 }
+
+// Arithmetic counts in the last step only: here a function copies rows, where whole vectors would not write past the
+// caches.
+// CHECK-LABEL: func.func private @arithmetic_before(
+// CHECK:         func.call @arithmetic_before_far(
+func.func private @arithmetic_before(%x: memref<3072x1024xf32>, %o: memref<3072x1024xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %init = arith.constant 0.0 : f32
+  %m = memref.alloc() : memref<3072xf32>
+  linalg.fill ins(%init : f32) outs(%m : memref<3072xf32>)
+  linalg.generic {indexing_maps = [#ij, #i], iterator_types = ["parallel", "reduction"]} ins(%x : memref<3072x1024xf32>) outs(%m : memref<3072xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %e = math.exp %a : f32
+    %s = arith.addf %z, %e fastmath<reassoc> : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#ij, #i, #ij], iterator_types = ["parallel", "parallel"]} ins(%x, %m : memref<3072x1024xf32>, memref<3072xf32>) outs(%o : memref<3072x1024xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.subf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func private @arithmetic_last(
+// CHECK-NOT:     func.call
+// CHECK:         func.return
+func.func private @arithmetic_last(%x: memref<3072x1024xf32>, %o: memref<3072x1024xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %init = arith.constant 0.0 : f32
+  %m = memref.alloc() : memref<3072xf32>
+  linalg.fill ins(%init : f32) outs(%m : memref<3072xf32>)
+  linalg.generic {indexing_maps = [#ij, #i], iterator_types = ["parallel", "reduction"]} ins(%x : memref<3072x1024xf32>) outs(%m : memref<3072xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %e = math.exp %a : f32
+    %s = arith.addf %z, %e fastmath<reassoc> : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#ij, #i, #ij], iterator_types = ["parallel", "parallel"]} ins(%x, %m : memref<3072x1024xf32>, memref<3072xf32>) outs(%o : memref<3072x1024xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.subf %a, %b : f32
+    %e = math.exp %d : f32
+    %f = math.exp %e : f32
+    linalg.yield %f : f32
+  }
+  func.return
+}
+
+// Values do not wait in the output's row; the next row is asked for.
+// CHECK-LABEL: func.func private @values_in_a_buffer(
+// CHECK:         memref.alloca() : memref<1024xf32>
+// CHECK:         cpu.prefetch
+func.func private @values_in_a_buffer(%x: memref<512x1024xf32>, %o: memref<512x1024xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %init = arith.constant 0.0 : f32
+  %e = memref.alloc() : memref<512x1024xf32>
+  %s = memref.alloc() : memref<512xf32>
+  linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]} ins(%x : memref<512x1024xf32>) outs(%e : memref<512x1024xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %d = math.exp %a : f32
+    linalg.yield %d : f32
+  }
+  linalg.fill ins(%init : f32) outs(%s : memref<512xf32>)
+  linalg.generic {indexing_maps = [#ij, #i], iterator_types = ["parallel", "reduction"]} ins(%e : memref<512x1024xf32>) outs(%s : memref<512xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %d = arith.addf %z, %a fastmath<reassoc> : f32
+    linalg.yield %d : f32
+  }
+  linalg.generic {indexing_maps = [#ij, #i, #ij], iterator_types = ["parallel", "parallel"]} ins(%e, %s : memref<512x1024xf32>, memref<512xf32>) outs(%o : memref<512x1024xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.divf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}

@@ -10,6 +10,7 @@ import pytest
 import xhlo
 from cpu_programs import on_threads
 from xhlo.lowering.convert_linalg_to_scf import row
+from xhlo.targets.cpu.host import host_vector_bits
 
 SOFTMAX = """
 func.func @main(%x: tensor<RxNxf32>) -> tensor<RxNxf32> {
@@ -45,7 +46,10 @@ def program(divided: str, rows: int, columns: int) -> str:
 def test_the_output_takes_the_place_of_a_row(
     divided: str, columns: int, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only where its rows are whole lines, and the last step reads each element where it writes it; the same bits."""
+    """
+    Only where its rows are whole lines, vectors too, and the last step reads each element where it writes it; the same
+    bits.
+    """
     found: list[Any] = []
 
     def counting(*arguments: Any) -> Any:
@@ -58,7 +62,7 @@ def test_the_output_takes_the_place_of_a_row(
     x[3, ::2], x[4], x[5, 7] = -np.inf, -np.inf, np.nan
     text = program(divided, *x.shape)
     (result,) = on_threads(text, x)
-    assert sum(each is not None for each in found) == expected
+    assert sum(each is not None for each in found) == (expected if host_vector_bits() == 512 else 0)
     monkeypatch.setattr(row, "in_place", lambda *_: None)
     np.testing.assert_array_equal(result, xhlo.compile(text + "\n")(x))
 
