@@ -23,7 +23,7 @@ from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from .conversion import patterns
 from .fourier_memory import Lines, Moving, SideBySide, most_together
 from .fourier_passes import BUTTERFLIES, PassLoops, Planes, Side, Vectors
-from .fourier_plan import Line, Pass, Plan, Split, plan_of
+from .fourier_plan import Line, Pass, Plan, Split, distance_of_planes, plan_of
 from .fourier_spectra import RealRow, Rooted, SplitRoots, Steps
 from .vector_functions import VectorFunctions
 
@@ -81,13 +81,14 @@ class _End:
     def rooted(self, roots: SplitRoots) -> _End:
         """The side; numbers are multiplied by roots of unity before they are written."""
         own = len(self.arguments)
+        products = () if roots.column is None else (roots.coarse, roots.fine, roots.column)
 
         def make(*given: Any) -> Side:
-            table, lanes, coarse, fine, column = given[own:]
-            return Rooted(self.make(*given[:own]), SplitRoots(table, lanes, coarse, fine, column))
+            table, lanes, *others = given[own:]
+            return Rooted(self.make(*given[:own]), SplitRoots(table, lanes, *(others or (0, 0, None))))
 
-        arguments = (*self.arguments, roots.table, roots.lanes, roots.coarse, roots.fine, roots.column)
-        return _End(f"{self.name}_rooted", arguments, make)
+        name = f"{self.name}_rooted" + "_by_products" * bool(products)
+        return _End(name, (*self.arguments, roots.table, roots.lanes, *products), make)
 
 
 Group = Callable[[IndexValue, _Planes], None]
@@ -99,7 +100,7 @@ class Driver(VectorFunctions):
 
     def __init__(self, op: FourierOp, builder: LoopBuilder, plan: Plan):
         element = buffer_of(op.outputs[0]).element_type
-        super().__init__(builder, cast(func.FuncOp, op.parent_op()), element, plan.lanes)
+        super().__init__(builder, cast(func.FuncOp, op.parent_op()), element, plan.lanes, in_parts=True)
         self.plan = plan
         self.table = op.inputs[1]
         self.operand, self.result = (self.flat(value) for value in (op.inputs[0], op.outputs[0]))
@@ -143,7 +144,7 @@ class Driver(VectorFunctions):
 
     def groups(self, count: int, line: Line, capacity: int, body: Group) -> None:
         """A group of lines after the other, on planes of their task."""
-        elements = max(line.capacity, capacity) + 1
+        elements = distance_of_planes(max(line.capacity, capacity))
         size = 4 * elements * self.plan.lanes
         work = count * self.plan.lanes * line.capacity * (4 + 4 * max(1, math.ceil(math.log2(line.capacity + 1))))
         with self.each(count, work // 8) as (number, task, tasks):
@@ -158,7 +159,7 @@ class Driver(VectorFunctions):
         """Call a function of `Moving`."""
         scales = () if scale is None else (self.builder.scalar(scalar_attr(scale, self.element)),)
         method = f"{way}_{'real' if real else 'rows'}"
-        piece = most_together(n if real else 2 * n, self.lanes)
+        piece = most_together(n if real else 2 * n, self.width)
 
         def emit(vectors: Vectors, array: Any, at: Any, apart: Any, count: Any, *rest: Any) -> None:
             buffer, where, distance, length, *factor = rest
@@ -236,7 +237,7 @@ class Driver(VectorFunctions):
             own = len(source.arguments)
             read, written = source.make(*given[:own]), target.make(*given[own:])
             with vectors.builder.loop(0, count) as k:
-                vectors.put(vectors.number(read, k), written, k)
+                vectors.whole.put(vectors.whole.number(read, k), written, k)
 
         self.call(f"copy{source.name}_to{target.name}", (n, *source.arguments, *target.arguments), emit)
 
@@ -369,7 +370,10 @@ class Driver(VectorFunctions):
             read = Lines(array, at, inner, 1, count)
             at = builder.index(row + place) * split.n + column
             written = Lines(target, at, inner, 1, count)
-            roots = SplitRoots(self.table, split.lanes, split.coarse, split.fine, column)
+            if split.whole:
+                roots = SplitRoots(self.table, builder.index(column) * (2 * line.n) + split.lanes, 0, 0, None)
+            else:
+                roots = SplitRoots(self.table, split.lanes, split.coarse, split.fine, column)
             exchanges = self.plan.is_inverse, False
             _Columns(self, line, read, written, exchanges, roots=roots).emit(planes, count)
 
@@ -418,15 +422,16 @@ class Driver(VectorFunctions):
     ) -> None:
         """Call a function of `RealRow` for each row."""
         row, n = self.plan.row, self.plan.row.n // 2
+        products = () if row.whole else (row.fine, row.coarse)
 
         def emit(vectors: Vectors, array: Any, at: Any, made: Any, made_at: Any, table: Any, *rest: Any) -> None:
             *roots, count = rest
-            getattr(RealRow(vectors, array, at, made, made_at, table, cast(Any, tuple(roots)), count), method)()
+            getattr(RealRow(vectors, array, at, made, made_at, table, tuple(roots), count), method)()
 
         with self.each(rows, rows * n * 4) as (number, _, _):
             places = [self.builder.index(number + first) * stride for _, first, stride in (source, target)]
-            arguments = (source[0], places[0], target[0], places[1], self.table, row.real, row.fine, row.coarse, n)
-            self.call(method, arguments, emit)
+            arguments = (source[0], places[0], target[0], places[1], self.table, row.real, *products, n)
+            self.call(method + "_by_products" * bool(products), arguments, emit)
 
 
 @dataclass(frozen=True)

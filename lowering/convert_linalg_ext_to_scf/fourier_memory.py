@@ -91,16 +91,21 @@ class SideBySide:
     scale: SSAValue | None = None
     """The factors by which numbers are multiplied before they are written."""
 
-    def _pieces(self, vectors: Vectors) -> tuple[Vectors, int]:
-        """The vectors, and where the second one begins."""
-        piece = most_together(2 * self.count, vectors.lanes)
-        return vectors.of_lanes(piece), 2 * self.count - piece
+    def _pieces(self, vectors: Vectors) -> tuple[Vectors, int, int]:
+        """The vectors, where the second one begins, and the lines in them."""
+        # Fewer lines than a group's are read by vectors of whole groups.
+        count = min(self.count, vectors.lanes)
+        piece = most_together(2 * count, vectors.lanes)
+        return vectors.of_lanes(piece), 2 * count - piece, count
+
+    def _place(self, vectors: Vectors, place: Index) -> Index:
+        return (place * self.step + self.at + vectors.part) * 2
 
     def read(self, vectors: Vectors, place: Index) -> Number:
-        short, second = self._pieces(vectors)
-        at = (place * self.step + self.at) * 2
+        short, second, count = self._pieces(vectors)
+        at = self._place(vectors, place)
         low, high = (short.load(self.array, at + offset) for offset in (0, second))
-        numbers = [2 * min(lane, self.count - 1) for lane in range(vectors.lanes)]
+        numbers = [2 * min(lane, count - 1) for lane in range(vectors.lanes)]
         lanes = [number if number < short.lanes else short.lanes + number - second for number in numbers]
         parts = [shuffled(low, high, [lane + part for lane in lanes]) for part in (0, 1)]
         return Number(*(reversed(parts) if self.exchanged else parts))
@@ -109,8 +114,8 @@ class SideBySide:
         value = value if self.scale is None else value.scaled(vectors.splat(self.scale))
         parts = reversed(value) if self.exchanged else value
         first, other = parts
-        short, second = self._pieces(vectors)
-        at = (place * self.step + self.at) * 2
+        short, second, _ = self._pieces(vectors)
+        at = self._place(vectors, place)
         for offset in (0, second) if second else (0,):
             lanes = [number // 2 + vectors.lanes * (number % 2) for number in range(offset, offset + short.lanes)]
             short.store(shuffled(first, other, lanes), self.array, at + offset)
@@ -128,43 +133,44 @@ class Moving:
 
     def read_rows(self, piece: int) -> None:
         """A piece of so many numbers from each line at once, transposed in registers."""
-        with self._pieces(piece, 2) as (j, places):
+        with self._pieces(piece, 2) as (vectors, j, places):
             columns = self._read(places, piece)
             for number in range(piece // 2):
-                value = Number(columns[2 * number], columns[2 * number + 1])
-                self.vectors.put(value, self.planes, j + number)
+                vectors.put(Number(columns[2 * number], columns[2 * number + 1]), self.planes, j + number)
 
     def write_rows(self, piece: int, scale: Vec) -> None:
-        with self._pieces(piece, 2) as (j, places):
-            values = [self.vectors.number(self.planes, j + number).scaled(scale) for number in range(piece // 2)]
+        with self._pieces(piece, 2) as (vectors, j, places):
+            values = [vectors.number(self.planes, j + number).scaled(scale) for number in range(piece // 2)]
             self._write([part for value in values for part in value], places)
 
     def read_real(self, piece: int) -> None:
         """Lines of real numbers: the imaginary parts are zero."""
         zero = self.vectors.constant(0.0)
-        with self._pieces(piece, 1) as (j, places):
+        with self._pieces(piece, 1) as (vectors, j, places):
             for number, column in enumerate(self._read(places, piece)):
-                self.vectors.put(Number(column, zero), self.planes, j + number)
+                vectors.put(Number(column, zero), self.planes, j + number)
 
     def write_real(self, piece: int, scale: Vec) -> None:
         """The real parts."""
-        with self._pieces(piece, 1) as (j, places):
-            values = [self.vectors.number(self.planes, j + number).re * scale for number in range(piece)]
+        with self._pieces(piece, 1) as (vectors, j, places):
+            values = [vectors.number(self.planes, j + number).re * scale for number in range(piece)]
             self._write(values, places)
 
     @contextmanager
-    def _pieces(self, piece: int, parts: int) -> Generator[tuple[IndexValue, list[Index]]]:
+    def _pieces(self, piece: int, parts: int) -> Generator[tuple[Vectors, IndexValue, list[Index]]]:
         """
-        A loop over pieces of all lines: the first element of each and its places. Elements have `parts` numbers.
+        Loops over parts of the group and pieces of their lines: vectors, the first element of each piece, its places.
 
-        The last piece overlaps the one before it, if the lines are no multiple of it; none has fewer numbers.
+        Elements have `parts` numbers. The last piece overlaps the one before it, if the lines are no multiple of it;
+        none has fewer numbers.
         """
         builder, elements = self.vectors.builder, piece // parts
-        starts = [self.lines.place(builder, lane) for lane in range(self.vectors.lanes)]
-        last = builder.index(self.n) - elements
-        with builder.loop(0, builder.index(builder.index(self.n) + (elements - 1)) // elements) as block:
-            j = builder.index(builder.min(builder.index(block * elements), last))
-            yield j, [(start + j) * parts for start in starts]
+        with self.vectors.each_part() as vectors:
+            starts = [self.lines.place(builder, vectors.part + lane) for lane in range(vectors.lanes)]
+            last = builder.index(self.n) - elements
+            with builder.loop(0, builder.index(builder.index(self.n) + (elements - 1)) // elements) as block:
+                j = builder.index(builder.min(builder.index(block * elements), last))
+                yield vectors, j, [(start + j) * parts for start in starts]
 
     def _read(self, places: Sequence[Index], piece: int) -> list[Vec]:
         """The numbers of a piece of each line, a vector for each."""

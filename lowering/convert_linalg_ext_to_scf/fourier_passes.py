@@ -1,15 +1,18 @@
 """
 The arithmetic of Fourier transforms: one pass of a radix over the planes of a line.
 
-A plane holds a vector per element: the real, or the imaginary, parts of that element in several lines. All transforms
-are forward ones; an inverse one exchanges the planes before and after.
+A plane holds the real, or the imaginary, parts of an element in a group of lines, next to each other. The machine's
+vectors hold the group, or a part of it: a loop over parts is the innermost one, so that the group's cache line is read
+once, and each part's butterfly stays in registers. All transforms are forward ones; an inverse one exchanges the planes
+before and after.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -112,11 +115,11 @@ class Planes:
         return Planes(self.buffer, self.at + self.apart, 0 - self.apart)
 
     def read(self, vectors: Vectors, place: Index) -> Number:
-        at = self.at + place * vectors.lanes
+        at = self.at + place * vectors.group + vectors.part
         return Number(vectors.load(self.buffer, at), vectors.load(self.buffer, at + self.apart))
 
     def write(self, vectors: Vectors, value: Number, place: Index) -> None:
-        at = self.at + place * vectors.lanes
+        at = self.at + place * vectors.group + vectors.part
         vectors.store(value.re, self.buffer, at)
         vectors.store(value.im, self.buffer, at + self.apart)
 
@@ -124,15 +127,33 @@ class Planes:
 class Vectors:
     """Builds vectors of `lanes` elements, and reads and writes them."""
 
-    def __init__(self, builder: LoopBuilder, element: Attribute, lanes: int):
+    def __init__(self, builder: LoopBuilder, element: Attribute, lanes: int, group: int | None = None, part: Index = 0):
         self.builder = builder
         self.element = element
         self.lanes = lanes
+        self.group = lanes if group is None else group
+        """The lines of a group, a multiple of the lanes."""
+        self.part = part
+        """The first line of the group in these vectors."""
         self.type: VectorType[Any] = VectorType(element, [lanes])
 
     def of_lanes(self, lanes: int) -> Vectors:
         """Vectors of another length."""
         return self if lanes == self.lanes else Vectors(self.builder, self.element, lanes)
+
+    @property
+    def whole(self) -> Vectors:
+        """Vectors of a whole group."""
+        return self.of_lanes(self.group)
+
+    @contextmanager
+    def each_part(self) -> Generator[Vectors]:
+        """A loop over the parts of a group."""
+        if self.group == self.lanes:
+            yield self
+            return
+        with self.builder.loop(0, self.group // self.lanes) as number:
+            yield Vectors(self.builder, self.element, self.lanes, self.group, number * self.lanes)
 
     def load(self, buffer: SSAValue, at: Index) -> Vec:
         view = self.builder.strided_view(buffer, at, (self.lanes,), (1,))
@@ -238,11 +259,12 @@ class PassLoops:
     def emit(self, own: int | None) -> None:
         """`own`: the radix, if there is code for it."""
         builder = self.vectors.builder
-        with builder.loop(0, self.before) as i, builder.loop(0, self.after) as k:
+        with builder.loop(0, self.before) as i, builder.loop(0, self.after) as k, self.vectors.each_part() as vectors:
+            part = replace(self, vectors=vectors)
             if own is not None:
-                self._registers(own, i, k)
+                part._registers(own, i, k)
             else:
-                self._prime(i, k)
+                part._prime(i, k)
 
     def _registers(self, radix: int, i: IndexValue, k: IndexValue) -> None:
         vectors = self.vectors

@@ -38,12 +38,28 @@ FINE = 256
 CONFLICTS = 1.5
 """The cost of lines whose passes read elements that are powers of two apart, which share few sets of a cache."""
 
+LONG_LINE = 128
+"""The fewest elements of planes whose distance is chosen by the first-level cache."""
+
+MAX_ROOTS = 1 << 12
+"""The longest split rows whose roots of unity are one table."""
+
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def lanes_of(width: int) -> int:
-    """The lines in a vector, for elements of `width` bits: 512 bits on any machine, so that plans are the same."""
+    """The lines of a group, for elements of `width` bits: 512 bits on any machine, so that plans are the same."""
     return 512 // width
+
+
+def distance_of_planes(capacity: int) -> int:
+    """
+    The distance between planes of so many elements, in elements, which are cache lines.
+
+    Passes read and write the four planes of long lines by steps that are often powers of two. Planes a quarter of the
+    sets apart (of 64, as in caches of 32 KB and eight ways) leave each other's lines alone.
+    """
+    return capacity + 1 + (15 - capacity) % 64 if capacity >= LONG_LINE else capacity + 1
 
 
 def factors_of(n: int) -> tuple[int, ...] | None:
@@ -145,8 +161,13 @@ class Split:
 
     first: Line
     second: Line
+    whole: bool
+    """Whether each root is in a table; otherwise it is a product of three."""
     lanes: int
-    """The offset of w^(k l) for k below first.n and each lane l."""
+    """
+    The offset of w^(k l) for k below first.n and each lane l; of `whole` tables those of the lines of each group, one
+    group after the other.
+    """
     fine: int
     """The offset of w^e for e below FINE."""
     coarse: int
@@ -168,9 +189,14 @@ class RowPlan:
     halved: bool
     """Whether a real row is transformed as pairs."""
     real: int
-    """If halved: the offset of w^k for k up to n / 2, or with a split of w^l for each lane l."""
+    """
+    If halved: the offset of w^k for k up to n / 2, with a split the real parts before the imaginary ones. Or, unless
+    `whole`, of w^l for each lane l.
+    """
+    whole: bool = True
+    """Whether each root is in a table."""
     fine: int = 0
-    """With a split of a halved row: the offset of w^e for e below FINE."""
+    """Unless `whole`: the offset of w^e for e below FINE."""
     coarse: int = 0
     """The same of w^(FINE e)."""
 
@@ -237,8 +263,10 @@ def _row_plan(tables: Tables, n: int, row: Line | Split, halved: bool, lanes: in
         return RowPlan(n, row, False, 0)
     if isinstance(row, Line):
         return RowPlan(n, row, True, tables.place(("real", n), n + 2, lambda: roots(np.arange(n // 2 + 1), n)))
-    of_lanes = tables.place(("real", n), 2 * lanes, lambda: roots(np.arange(lanes), n).reshape(-1, 2).T.reshape(-1))
-    return RowPlan(n, row, True, of_lanes, *_two_tables(tables, n))
+    whole = n <= MAX_ROOTS
+    count = n // 2 + 1 if whole else lanes
+    at = tables.place(("real", n), 2 * count, lambda: roots(np.arange(count), n).reshape(-1, 2).T.reshape(-1))
+    return RowPlan(n, row, True, at, whole, *((0, 0) if whole else _two_tables(tables, n)))
 
 
 def _two_tables(tables: Tables, n: int) -> tuple[int, int]:
@@ -268,7 +296,7 @@ def _splits_cost_less(n: int, first: int, rows: int, lanes: int) -> bool:
     """Whether the rows cost less as splits than as lines, a row in each lane."""
     sides = first, n // first
     alone = rows * _waste(sides, lanes)
-    return alone < -(-rows // lanes) * lanes * (CONFLICTS if n % 128 == 0 else 1)
+    return alone < -(-rows // lanes) * lanes * (CONFLICTS if n % 256 == 0 else 1)
 
 
 def _factors_of_split(n: int, lanes: int) -> int | None:
@@ -288,13 +316,15 @@ def _factors_of_split(n: int, lanes: int) -> int | None:
 def _split(tables: Tables, n: int, first: int, lanes: int) -> Split:
     one, two = _line(tables, first, MAX_LINE), _line(tables, n // first, MAX_LINE)
     assert one is not None and two is not None
-    of_lanes = np.outer(np.arange(first), np.arange(lanes))
+    whole = n <= MAX_ROOTS and two.n % lanes == 0
+    lines = two.n if whole else lanes
 
     def planes() -> Numbers:
-        pairs = roots(of_lanes, n).reshape(first, lanes, 2)
-        return np.swapaxes(pairs, 1, 2).reshape(-1)
+        pairs = roots(np.outer(np.arange(first), np.arange(lines)), n).reshape(first, lines // lanes, lanes, 2)
+        return pairs.transpose(1, 0, 3, 2).reshape(-1)
 
-    return Split(one, two, tables.place(("lanes", n, first), 2 * first * lanes, planes), *_two_tables(tables, n))
+    at = tables.place(("lanes", n, first), 2 * first * lines, planes)
+    return Split(one, two, whole, at, *((0, 0) if whole else _two_tables(tables, n)))
 
 
 def _line(tables: Tables, n: int, most: int) -> Line | None:

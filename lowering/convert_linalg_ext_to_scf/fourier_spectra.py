@@ -19,19 +19,21 @@ class SplitRoots:
 
     table: SSAValue
     lanes: Index
-    """The offset of w^(k l)."""
+    """The offset of w^(k l), or of the roots themselves."""
     coarse: Index
     fine: Index
-    column: Index
+    column: Index | None
+    """None if the table has the roots themselves."""
 
     def root(self, vectors: Vectors, k: Index) -> Number:
-        lanes = vectors.lanes
+        at = k * (2 * vectors.group) + self.lanes + vectors.part
+        of_lanes = Number(vectors.load(self.table, at), vectors.load(self.table, at + vectors.group))
+        if self.column is None:
+            return of_lanes
         exponent = vectors.builder.index(k * self.column)
         high, low = exponent // FINE, exponent % FINE
         first = vectors.pair(self.table, vectors.builder.index(high) * 2 + self.coarse)
         second = vectors.pair(self.table, vectors.builder.index(low) * 2 + self.fine)
-        at = k * (2 * lanes) + self.lanes
-        of_lanes = Number(vectors.load(self.table, at), vectors.load(self.table, at + lanes))
         return first.times(second).times(of_lanes)
 
 
@@ -68,7 +70,7 @@ class Steps:
         """
         vectors, builder = self.vectors, self.vectors.builder
         half = vectors.constant(0.5)
-        with builder.loop(0, self.n + 1) as k:
+        with builder.loop(0, self.n + 1) as k, self.vectors.each_part() as vectors:
             mirrored = builder.index(self.n - k)
             one = vectors.number(self.source, builder.select(k >= self.n, 0, k))
             other = vectors.number(self.source, builder.select(mirrored >= self.n, 0, mirrored)).conjugate()
@@ -83,10 +85,11 @@ class Steps:
         """
         vectors, builder = self.vectors, self.vectors.builder
         zero = vectors.constant(0.0)
-        for end in (0, self.n):
-            place = self.source.at + builder.index(end) * vectors.lanes
-            vectors.store(zero, self.source.buffer, place + self.source.apart)
-        with builder.loop(0, self.n) as k:
+        with self.vectors.each_part() as vectors:
+            for end in (0, self.n):
+                place = self.source.at + builder.index(end) * vectors.group + vectors.part
+                vectors.store(zero, self.source.buffer, place + self.source.apart)
+        with builder.loop(0, self.n) as k, self.vectors.each_part() as vectors:
             one = vectors.number(self.source, k)
             other = vectors.number(self.source, self.n - k).conjugate()
             root = vectors.pair(self.table, self.at + k * 2).conjugate()
@@ -96,18 +99,20 @@ class Steps:
     def whole_spectrum(self) -> None:
         """The other elements of a real row's spectrum of odd n, in place; the first one's imaginary part is zero."""
         vectors, builder = self.vectors, self.vectors.builder
-        vectors.store(vectors.constant(0.0), self.source.buffer, self.source.at + self.source.apart)
-        with builder.loop(builder.index(self.n + 1) >> 1, self.n) as k:
+        zero = vectors.constant(0.0)
+        with self.vectors.each_part() as vectors:
+            vectors.store(zero, self.source.buffer, self.source.at + self.source.apart + vectors.part)
+        with builder.loop(builder.index(self.n + 1) >> 1, self.n) as k, self.vectors.each_part() as vectors:
             vectors.put(vectors.number(self.source, self.n - k).conjugate(), self.source, k)
 
     def times_table(self, size: Index) -> None:
         """Elements times the table's, and zeros from element n up to `size`."""
-        vectors, builder = self.vectors, self.vectors.builder
-        with builder.loop(0, self.n) as k:
+        builder = self.vectors.builder
+        with builder.loop(0, self.n) as k, self.vectors.each_part() as vectors:
             value = vectors.number(self.source, k).times(vectors.pair(self.table, self.at + k * 2))
             vectors.put(value, self.target, k)
-        zero = vectors.constant(0.0)
-        with builder.loop(self.n, size) as k:
+        zero = self.vectors.constant(0.0)
+        with builder.loop(self.n, size) as k, self.vectors.each_part() as vectors:
             vectors.put(Number(zero, zero), self.target, k)
 
 
@@ -121,8 +126,8 @@ class RealRow:
     target: SSAValue
     target_at: IndexValue
     table: SSAValue
-    roots: tuple[Index, Index, Index]
-    """The offsets of w^l for each lane, of w^e for small e, and for multiples of FINE."""
+    roots: tuple[Index, ...]
+    """The offsets of w^l for each lane, of w^e for small e, and for multiples of FINE; or only that of each w^k."""
     n: IndexValue
 
     def spectrum(self) -> None:
@@ -161,14 +166,15 @@ class RealRow:
 
     def _each(self, count: IndexValue, combined: Callable[[Number, Number, Number], Number]) -> None:
         """Elements k and n - k of the source and w^k to element k of the target, for `count` of them, in vectors."""
-        vectors, builder, lanes = self.vectors, self.vectors.builder, self.vectors.lanes
-        with builder.loop(0, builder.index(count + (lanes - 1)) // lanes) as block:
-            # The last vector overlaps the one before it.
-            k = builder.index(builder.min(builder.index(block * lanes), builder.index(count - lanes)))
+        builder, lanes, group = self.vectors.builder, self.vectors.lanes, self.vectors.group
+        with builder.loop(0, builder.index(count + (group - 1)) // group) as block, self.vectors.each_part() as vectors:
+            # The last group overlaps the one before it.
+            first = builder.index(builder.min(builder.index(block * group), builder.index(count - group)))
+            k = builder.index(first + vectors.part)
             one = self._pairs(self.source, self.source_at + k)
             back = self._pairs(self.source, self.source_at + self.n - k - (lanes - 1))
             other = Number(*(shuffled(part, part, range(lanes - 1, -1, -1)) for part in back)).conjugate()
-            value = combined(one, other, self._root(k))
+            value = combined(one, other, self._root(vectors, first))
             at = (self.target_at + k) * 2
             low = [lane // 2 + lanes * (lane % 2) for lane in range(lanes)]
             vectors.store(shuffled(value.re, value.im, low), self.target, at)
@@ -180,10 +186,14 @@ class RealRow:
         low, high = (vectors.load(array, at * 2 + part) for part in (0, lanes))
         return Number(*(shuffled(low, high, range(part, 2 * lanes, 2)) for part in (0, 1)))
 
-    def _root(self, k: IndexValue) -> Number:
-        vectors, builder = self.vectors, self.vectors.builder
+    def _root(self, vectors: Vectors, k: IndexValue) -> Number:
+        builder = vectors.builder
+        if len(self.roots) == 1:
+            at = k + self.roots[0] + vectors.part
+            return Number(vectors.load(self.table, at), vectors.load(self.table, at + self.n + 1))
         of_lanes, fine, coarse = self.roots
         first = vectors.pair(self.table, builder.index(k // FINE) * 2 + coarse)
         second = vectors.pair(self.table, builder.index(k % FINE) * 2 + fine)
-        lanes = Number(vectors.load(self.table, of_lanes), vectors.load(self.table, of_lanes + vectors.lanes))
+        at = builder.index(of_lanes) + vectors.part
+        lanes = Number(vectors.load(self.table, at), vectors.load(self.table, at + vectors.group))
         return first.times(second).times(lanes)

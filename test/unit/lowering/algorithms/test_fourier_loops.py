@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from cpu_programs import on_threads, run
-from xhlo.lowering.convert_linalg_ext_to_scf.fourier_plan import MAX_LINE, Line, Split, factors_of, plan_of
+from xhlo.lowering.convert_linalg_ext_to_scf.fourier_plan import (
+    MAX_LINE,
+    Line,
+    Split,
+    distance_of_planes,
+    factors_of,
+    plan_of,
+)
+from xhlo.targets.cpu import host
 
 Case = tuple[str, tuple[int, ...], int]
 """Kind, shape of the real or larger side, transformed dimensions."""
@@ -70,10 +78,8 @@ def wanted(case: Case, x: Any) -> Any:
     return functions[kind](x, axes=axes)
 
 
-@pytest.mark.parametrize(
-    "width, cases", [(32, CASES), (64, CASES[::3]), (32, SHORT), (64, SHORT), (32, BY_ROWS), (64, BY_ROWS[::3])]
-)
-def test_every_way(width: int, cases: tuple[Case, ...]) -> None:
+def program(width: int, cases: tuple[Case, ...]) -> tuple[str, list[Any]]:
+    """A function of all cases, and its arguments."""
     rng = np.random.default_rng(3)
     inputs: list[Any] = []
     parameters: list[str] = []
@@ -93,13 +99,60 @@ def test_every_way(width: int, cases: tuple[Case, ...]) -> None:
     names = ", ".join(f"%{number}" for number in range(len(cases)))
     found = ", ".join(types)
     text = f"func.func @main({', '.join(parameters)}) -> ({found}) {{\n" + "\n".join(body)
-    results = on_threads(f"{text}\nreturn {names} : {found}\n}}", *inputs)
+    return f"{text}\nreturn {names} : {found}\n}}", inputs
+
+
+@pytest.mark.parametrize(
+    "width, cases", [(32, CASES), (64, CASES[::3]), (32, SHORT), (64, SHORT), (32, BY_ROWS), (64, BY_ROWS[::3])]
+)
+def test_every_way(width: int, cases: tuple[Case, ...]) -> None:
+    text, inputs = program(width, cases)
+    results = on_threads(text, *inputs)
     for case, x, got in zip(cases, inputs, results, strict=True):
         want = wanted(case, x.astype(np.complex128 if x.dtype.kind == "c" else np.float64))
         assert got.dtype.itemsize == want.dtype.itemsize * width // 64
         if case[0] == "RFFT" and case[2] == 1:
             assert got[..., :1].imag.tobytes() == bytes(got[..., :1].imag.nbytes), case
         assert np.abs(got - want).max() < (5e-7 if width == 32 else 1e-15) * np.abs(want).max(), case
+
+
+WIDTHS: tuple[Case, ...] = (
+    *((kind, (19, 24), 1) for kind in ("FFT", "IFFT", "RFFT", "IRFFT")),
+    ("RFFT", (18, 77), 1),
+    ("FFT", (17, 131), 1),
+    *((kind, (16, 1024), 1) for kind in ("IFFT", "RFFT", "IRFFT")),
+    *((kind, (1, 1 << 14), 1) for kind in ("FFT", "RFFT", "IRFFT")),
+    ("FFT", (2, 25, 24), 2),
+)
+"""Rows and columns in lanes, chirps, splits with tables of roots and with products of roots."""
+
+
+@pytest.mark.parametrize("width", [32, 64])
+def test_vectors_of_other_machines(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines of a group are in parts where vectors are shorter; each line's bits are the same."""
+    text, inputs = program(width, WIDTHS)
+    found: list[list[Any]] = []
+    for bits in (512, 256, 128):
+        monkeypatch.setattr(host, "host_vector_bits", lambda bits=bits: bits)
+        found.append([part.tobytes() for part in run(text, inputs)])
+    assert found[0] == found[1] == found[2]
+
+
+def test_planes_of_long_lines_are_apart() -> None:
+    """The four planes of long lines begin a quarter of the cache's sets from each other, after all their elements."""
+    for capacity in (128, 200, 513, 1024, 4096):
+        distance = distance_of_planes(capacity)
+        assert distance > capacity and {plane * distance % 64 for plane in range(4)} == {0, 16, 32, 48}
+
+
+def test_roots_of_short_splits_are_one_table() -> None:
+    """Splits of rows up to 4096 elements read each root; those of longer ones, or of odd sides, multiply three."""
+    found: list[bool] = []
+    for n in (1024, 4096, 8192, 375):
+        plan = plan_of("FFT", (4, n), (n,), 32)
+        assert plan is not None and isinstance(plan.row.complex, Split)
+        found.append(plan.row.complex.whole)
+    assert found == [True, True, False, False]
 
 
 @pytest.mark.parametrize("kind", ["RFFT", "IRFFT"])
