@@ -85,7 +85,7 @@ class _End:
 
         def make(*given: Any) -> Side:
             table, lanes, *others = given[own:]
-            return Rooted(self.make(*given[:own]), SplitRoots(table, lanes, *(others or (0, 0, None))))
+            return Rooted(self.make(*given[:own]), SplitRoots(table, lanes, *others))
 
         name = f"{self.name}_rooted" + "_by_products" * bool(products)
         return _End(name, (*self.arguments, roots.table, roots.lanes, *products), make)
@@ -371,7 +371,7 @@ class Driver(VectorFunctions):
             at = builder.index(row + place) * split.n + column
             written = Lines(target, at, inner, 1, count)
             if split.whole:
-                roots = SplitRoots(self.table, builder.index(column) * (2 * line.n) + split.lanes, 0, 0, None)
+                roots = SplitRoots(self.table, builder.index(column) * (2 * line.n) + split.lanes)
             else:
                 roots = SplitRoots(self.table, split.lanes, split.coarse, split.fine, column)
             exchanges = self.plan.is_inverse, False

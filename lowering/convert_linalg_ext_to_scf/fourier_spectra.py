@@ -20,9 +20,9 @@ class SplitRoots:
     table: SSAValue
     lanes: Index
     """The offset of w^(k l), or of the roots themselves."""
-    coarse: Index
-    fine: Index
-    column: Index | None
+    coarse: Index = 0
+    fine: Index = 0
+    column: Index | None = None
     """None if the table has the roots themselves."""
 
     def root(self, vectors: Vectors, k: Index) -> Number:
