@@ -28,6 +28,9 @@ Element: TypeAlias = Float32Type | Float64Type | IntegerType[Any, Any]
 i32 = IntegerType(32)
 
 
+LONG_ROWS = 14
+"""Rows that make full panels."""
+
 OVERLAP = 2
 """Least ratio of the elements of all windows to those that they are read from, if windows overlap."""
 
@@ -71,6 +74,11 @@ class Contraction:
     """The same of B, with n instead of m."""
     a_paired: bool = False
     """Whether each element of A has the next one along k beside it, as pairs of bf16 are read."""
+
+    def loops_around(self, inside: int) -> tuple[tuple[Loop, ...], tuple[Loop, ...]]:
+        """The contracted loops around k: those outside of the micro-kernel, and the last ones, `inside` it."""
+        first = len(self.outer_k) - inside
+        return self.outer_k[:first], self.outer_k[first:]
 
     def transposed(self) -> Contraction:
         """The same product as `C^T = B^T A^T`."""
@@ -244,7 +252,7 @@ def canonical_contraction(
         return None
     if any(map(_turns_back, (*found["b"], *found["m"], *found["n"]))) or all(map(_turns_back, found["k"])):
         return None
-    m = max(reversed(found["m"]), key=lambda x: x.size)  # of several, the one whose rows are neighbours in C
+    m = _along_m(found["m"])
     n = max(found["n"], key=lambda x: (x.c == 1, x.size))
     k = along_k(found["k"])
     outer = tuple(x for kind in "bmn" for x in found[kind] if x is not m and x is not n)
@@ -273,6 +281,15 @@ def _has_windows(product: Contraction) -> bool:
 def _turns_back(loop: Loop) -> bool:
     """Whether a loop runs through an operand backwards, as through the window of a filter that is reversed."""
     return min(loop.a, loop.b, loop.c) < 0
+
+
+def _along_m(loops: Sequence[Loop]) -> Loop:
+    """
+    The loop over the rows of a panel: of those that are long enough, the one whose rows are the nearest in C. The rows
+    of several images would be far apart, and share few sets of the caches.
+    """
+    enough = min(LONG_ROWS, max(loop.size for loop in loops))
+    return min((loop for loop in loops if loop.size >= enough), key=lambda loop: loop.c)
 
 
 def along_k(loops: Sequence[Loop]) -> Loop:
