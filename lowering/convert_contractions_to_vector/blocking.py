@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -54,6 +55,18 @@ SMALL_PARTS = 2
 DEEP = 64 << 10
 """Bytes of a panel of B for one pass: it streams through the L1 cache, and shorter passes would write C more often."""
 
+MANY_REGISTERS = 32
+"""Registers with which blocks have several vectors in each row, so that loads are few beside multiply-adds."""
+
+LOAD = 1.2
+"""The cost of a load, in multiply-adds, where they are not: two of a cycle often meet in a bank of the L1 cache."""
+
+SHALLOW = 1 << 15
+"""Elements of a panel of B, over all contracted loops, that stay in cache for all panels of A."""
+
+STAYS = 0.5
+"""The part of a cache that panels of B take which stay there, where they are narrow."""
+
 LATENCY = 8
 """Independent multiply-adds that hide each other's latency."""
 
@@ -78,6 +91,8 @@ class Blocking:
     """Panels of A per output tile."""
     tile_n: int
     group: int = 1
+    loops_inside: int = 0
+    """Contracted loops around k, the last ones, that the micro-kernel runs through, where A is read in place."""
 
     @property
     def tiles(self) -> int:
@@ -86,7 +101,7 @@ class Blocking:
     @property
     def of_block(self) -> Blocking:
         """The facts of one block: how many there are is nothing to it."""
-        return replace(self, kc=0, m_panels=0, n_panels=0, tile_m=0, tile_n=0)
+        return replace(self, kc=0, m_panels=0, n_panels=0, tile_m=0, tile_n=0, loops_inside=0)
 
     @property
     def vectors(self) -> int:
@@ -163,7 +178,8 @@ def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTO
     bytes_each = machine.vector_bits // 8 // lanes
     m, n, k = product.m.size, product.n.size, -(-product.k.size // group)
     spare = spare_registers(product, group)
-    cost = _cost_of_bytes(m, n, k, lanes) if group == BYTES else _cost(m, n, lanes)
+    load = 1.0 if machine.registers >= MANY_REGISTERS else LOAD
+    cost = _cost_of_bytes(m, n, k, lanes) if group == BYTES else _cost(m, n, lanes, load)
     mr, vectors = _shape(m, cost, machine.registers, spare, min(most_vectors, MOST_VECTORS))
     nr = lanes * vectors
     passes = max(1, -(-k * nr * bytes_each // DEEP))
@@ -223,12 +239,12 @@ def most_rows(vectors: int, registers: int, spare: int = 0) -> int:
     return min(MOST_ROWS, (registers - 1 - spare - vectors) // vectors - spare)
 
 
-def _cost(m: int, n: int, lanes: int) -> Callable[[int, int], float]:
-    """The cost of m x n by blocks of some rows and vectors."""
+def _cost(m: int, n: int, lanes: int, load: float) -> Callable[[int, int], float]:
+    """The cost of m x n by blocks of some rows and vectors; `load`: of a load, in multiply-adds."""
 
     def cost(rows: int, vectors: int) -> float:
         # Each step multiplies `rows * vectors` times and loads `rows + vectors` times; both take half a cycle.
-        step = max(rows * vectors, rows + vectors, LATENCY)
+        step = max(rows * vectors, load * (rows + vectors), LATENCY)
         return -(-m // rows) * -(-n // (vectors * lanes)) * (step + 0.7 * vectors)
 
     return cost
@@ -253,3 +269,22 @@ def _shape(m: int, cost: Callable[[int, int], float], registers: int, spare: int
         for rows in range(min(m, MIN_ROWS), most_rows(vectors, registers, spare) + 1)
     ]
     return min(shapes, key=lambda shape: (cost(*shape), -shape[0]))
+
+
+def loops_inside(product: Contraction, blocking: Blocking, machine: Machine) -> int:
+    """The contracted loops around k through which the micro-kernel runs while its part of B stays in a cache."""
+    loops, elements = product.outer_k, product.k.size * blocking.nr
+    if product.k.size > blocking.kc * blocking.group:
+        return 0
+    most = SHALLOW
+    if machine.registers < MANY_REGISTERS:
+        # Panels are narrow then: writing C again and again costs more than reading them from the L2 cache. If each step
+        # reads a line of A for a few elements of it, as in gradients of filters, the lines are to stay as well.
+        bytes_each = machine.vector_bits // 8 // blocking.lanes
+        along = product.k.a == 1
+        most = int(STAYS * (machine.l2_bytes if along else machine.l1_bytes)) // bytes_each
+        if not along:
+            while loops and elements * math.prod(loop.size for loop in loops) > most:
+                loops = loops[1:]
+            return len(loops)
+    return len(loops) if product.depth * blocking.nr <= most else 0

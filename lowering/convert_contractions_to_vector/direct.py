@@ -24,7 +24,7 @@ from ..loop_nests.indices import at_most, delinearized
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Access
-from .blocking import Blocking, lanes_of, most_rows, pairs_bfloats
+from .blocking import Blocking, lanes_of, loops_inside, most_rows, pairs_bfloats
 from .constants import KernelConstants
 from .contraction import Contraction, Loop
 from .edges import Edge, FiniteFilters, is_first, is_inside, window_at
@@ -81,9 +81,6 @@ FROM_MEMORY = 8 << 20
 
 STREAMED_COLUMNS = 1024
 """Columns of a tile of it, if there are two tiles: rows are read in long runs."""
-
-SHALLOW = 1 << 15
-"""Elements of a panel of B, over all contracted loops, that fit into the L1 cache together with A."""
 
 ALTERNATING = 4
 """Part of the L2 cache that holds rows of matrices which alternate."""
@@ -248,7 +245,8 @@ def block_rows(product: Contraction, blocking: Blocking, machine: Machine, strea
         tile_m = -(-tile_m // 2)
     while tile_n > least_n and tasks_of(tile_m, tile_n) < tasks:
         tile_n = -(-tile_n // 2)
-    return replace(blocking, mr=mr, m_panels=panels, tile_m=tile_m, tile_n=tile_n)
+    inside = loops_inside(product, blocking, machine)
+    return replace(blocking, mr=mr, m_panels=panels, tile_m=tile_m, tile_n=tile_n, loops_inside=inside)
 
 
 def alternate(product: Contraction) -> bool:
@@ -260,11 +258,6 @@ def alternate(product: Contraction) -> bool:
 def panels_of_row(product: Contraction, blocking: Blocking) -> int:
     """The panels of the innermost rows: in a convolution, those of a row of the output."""
     return -(-product.m.size // blocking.mr)
-
-
-def is_shallow(product: Contraction, blocking: Blocking) -> bool:
-    """Whether all contracted elements of a panel of B stay in cache while the micro-kernel runs through them."""
-    return product.k.size <= blocking.kc * blocking.group and product.depth * blocking.nr <= SHALLOW
 
 
 class LeastNumbers:
@@ -330,9 +323,8 @@ class DirectProductEmitter(ProductEmitter):
         """Says whether the products with padding at the edges may be left out."""
         self.batches = [loop for loop in product.outer if loop.b]
         self.row_loops = [loop for loop in product.outer if not loop.b]
-        self.inner_k: tuple[Loop, ...] = product.outer_k if is_shallow(product, blocking) else ()
+        outer_k, self.inner_k = product.loops_around(blocking.loops_inside)
         """Contracted loops that the micro-kernel runs through, so that C is written once."""
-        outer_k = () if self.inner_k else product.outer_k
         self.around = product.outer
         """All loops around the product that move C, in their order."""
         self.matrices_alternate = alternate(product)
@@ -457,21 +449,24 @@ class DirectProductEmitter(ProductEmitter):
             self.multiply_block(a, lies, step, output, panel, j, first, self._normal())
             return
         ranges = window_at(builder, self.edges, self.filters.are(), rows_at, self._row(panel), self.blocking.mr)
-        if not self.inner_k:
-            taps = step.at[len(step.at) - len(product.outer_k) :]
-            # The first element stores to the block.
-            with builder.when(is_first(builder, taps) | is_inside(builder, taps, ranges)):
-                self.multiply_block(a, lies, step, output, panel, j, first)
-            return
+        outside = len(product.outer_k)
         (root, a_at), b_at, loops, turns = a, step.b_at, list(lies.loops), list[Index]()
         for tap, (lower, upper) in sorted(ranges.items()):
-            _, a_step, b_step = loops[tap]
-            loops[tap] = None, a_step, b_step
+            if tap < outside:
+                continue
+            _, a_step, b_step = loops[tap - outside]
+            loops[tap - outside] = None, a_step, b_step
             a_at += lower * a_step
             b_at += lower * b_step
             turns.append(upper - lower)
         lies, step = replace(lies, loops=tuple(loops)), replace(step, b_at=b_at)
-        self.multiply_block((root, a_at), lies, step, output, panel, j, first, turns=tuple(turns))
+        needed = None
+        if around := {tap: each for tap, each in ranges.items() if tap < outside}:
+            taps = step.at[len(step.at) - outside :]
+            # The first element stores to the block.
+            needed = is_first(builder, taps) | is_inside(builder, taps, around)
+        with builder.guarded(needed):
+            self.multiply_block((root, a_at), lies, step, output, panel, j, first, turns=tuple(turns))
 
     def complete_parts(
         self, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]

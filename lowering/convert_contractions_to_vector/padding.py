@@ -33,7 +33,7 @@ from ..loop_nests.nest import Nest, nest_of_generic
 from .blocking import Blocking
 from .constants import KernelConstants
 from .contraction import Contraction
-from .direct import DirectProductEmitter, is_shallow, panels_of_row
+from .direct import DirectProductEmitter, panels_of_row
 from .edges import Edge
 from .factors.computed import maker_of
 from .kernel import tasks
@@ -140,8 +140,8 @@ def rows_of(padding: Padding, product: Contraction, blocking: Blocking) -> Rows 
     """The rows to copy at once; None if there are none such, or the whole tensor is better padded before."""
     if any(loop.b for loop in product.outer) or product.a.offset or product.a.dynamic:
         return None
-    inner = product.outer_k if is_shallow(product, blocking) else ()
-    moving = [loop.a for loop in product.outer] + ([] if inner else [loop.a for loop in product.outer_k])
+    outer_k, inner = product.loops_around(blocking.loops_inside)
+    moving = [loop.a for loop in (*product.outer, *outer_k)]
     span = 1 + sum((loop.size - 1) * loop.a for loop in (product.m, product.k, *inner))
     padded, shape = padding.padded, padding.shape
     last = max((dim for dim, size in enumerate(padded) if size != shape[dim]), default=0)
