@@ -41,6 +41,9 @@ LEAST_FEATURES = 16
 LEAST_ROW = 12
 """Places of a row that make up for lines which blocks write in part."""
 
+LONG_ROW = 128
+"""Elements of the rows of a product that may be written elsewhere than after each other."""
+
 LARGE = 1 << 19
 """Operations of a convolution that is large."""
 
@@ -59,7 +62,7 @@ def fuse_epilogues(block: Block, given: Container[Operation], convolutions: bool
                 from .reshapes import take_shape
 
                 take_shape(op, given)
-            loop = _epilogue_of(op)
+            loop = _epilogue_of(op, convolutions)
             if loop is None or loop in given:
                 continue
             (user, *_) = loop.body.block.args[_operand_number(op, loop)].uses
@@ -97,8 +100,11 @@ def _operand_number(product: FusionOp, loop: FusionOp) -> int:
     return list(loop.operands).index(product.outs[0])
 
 
-def _epilogue_of(product: FusionOp) -> FusionOp | None:
-    """The loop fusion that is a product's only user and reads each element at its own index, or so transposed."""
+def _epilogue_of(product: FusionOp, transposes: bool) -> FusionOp | None:
+    """
+    The loop fusion that is a product's only user and reads each element at its own index, or so transposed if the
+    target's kernels write transposed results (`transposes`).
+    """
     if len(product.outs) != 1:
         return None
     uses = list(product.outs[0].uses)
@@ -108,7 +114,7 @@ def _epilogue_of(product: FusionOp) -> FusionOp | None:
     argument: SSAValue = loop.body.block.args[_operand_number(product, loop)]
     transpose = argument.get_user_of_unique_use()
     written = argument
-    if isinstance(transpose, TransposeOp) and _writes_transposed(product, transpose):
+    if transposes and isinstance(transpose, TransposeOp) and _writes_transposed(product, transpose):
         written = transpose.results[0]
     shape = shape_of(written.type)
     if any(shape_of(result.type) != shape for result in loop.outs):
@@ -132,10 +138,15 @@ def _epilogue_of(product: FusionOp) -> FusionOp | None:
 def _writes_transposed(product: FusionOp, transpose: TransposeOp) -> bool:
     """
     Whether a product's kernel may write its result transposed: a convolution of overlapping windows, whose features
-    come before its places then. Blocks of the result are transposed in registers.
+    come before its places then, and whose blocks are transposed in registers; or a product whose rows stay whole, as
+    in a convolution of single elements whose features come first.
     """
     made = product_in(product, convolutions=True)
-    if made is None or made.name != "hlo.convolution" or made.results[0].get_user_of_unique_use() is None:
+    if made is None or made.results[0].get_user_of_unique_use() is None:
+        return False
+    if isinstance(made, DotGeneralOp):
+        return _keeps_long_rows(made, transpose)
+    if made.name != "hlo.convolution":
         return False
     op = cast("ConvolutionOp", made)
     feature, last = op.dimension_numbers.output.feature, len(transpose.dims) - 1
@@ -147,6 +158,14 @@ def _writes_transposed(product: FusionOp, transpose: TransposeOp) -> bool:
     overlap = window.size >= LEAST_OVERLAP * math.prod(window.strides)
     row = shape_of(op.result)[last - 1]
     return overlap and features >= LEAST_FEATURES and row >= LEAST_ROW and op.flops() >= LARGE
+
+
+def _keeps_long_rows(product: DotGeneralOp, transpose: TransposeOp) -> bool:
+    """Whether a large product's result is transposed so that its rows, which are long, stay as they are."""
+    shape, kept = shape_of(product.results[0]), 0
+    while kept < len(shape) and transpose.dims[-1 - kept] == len(shape) - 1 - kept:
+        kept += 1
+    return kept > 0 and math.prod(shape[-kept:]) >= LONG_ROW and product.flops() >= LARGE
 
 
 def _size(fusion: FusionOp) -> int:

@@ -47,3 +47,30 @@ func.func @columns_last(%x: tensor<2x22x22x8xf32>, %w: tensor<3x3x8x32xf32>) -> 
   %1 = hlo.transpose %0, dims = [0, 3, 2, 1] : (tensor<2x20x20x32xf32>) -> tensor<2x32x20x20xf32>
   return %1 : tensor<2x32x20x20xf32>
 }
+
+// A product keeps long rows whole where it writes them elsewhere, as a convolution of single elements whose features
+// come first; short ones, and columns, are transposed afterwards.
+// CHECK-LABEL: func.func @rows_elsewhere
+// CHECK:         hlo.fusion dot {{.*}} -> tensor<8x64x14x14xf32> {
+// CHECK:           %[[D:.*]] = hlo.dot_general
+// CHECK-NEXT:      %[[R:.*]] = hlo.transpose %[[D]], dims = [1, 0, 2, 3]
+// CHECK:           hlo.maximum %[[R]]
+// CHECK-NOT:     hlo.fusion loop
+// DOTS-LABEL:  func.func @rows_elsewhere
+// DOTS:          hlo.fusion loop
+// DOTS-NEXT:       hlo.transpose
+func.func @rows_elsewhere(%x: tensor<8x32x14x14xf32>, %w: tensor<64x32xf32>, %y: tensor<8x64x14x14xf32>) -> tensor<8x64x14x14xf32> {
+  %0 = hlo.dot_general %w, %x, contracting_dims = [1] x [1] : (tensor<64x32xf32>, tensor<8x32x14x14xf32>) -> tensor<64x8x14x14xf32>
+  %1 = hlo.transpose %0, dims = [1, 0, 2, 3] : (tensor<64x8x14x14xf32>) -> tensor<8x64x14x14xf32>
+  %2 = hlo.maximum %1, %y : tensor<8x64x14x14xf32>
+  return %2 : tensor<8x64x14x14xf32>
+}
+
+// CHECK-LABEL: func.func @rows_too_short
+// CHECK:         hlo.fusion loop
+// CHECK-NEXT:      hlo.transpose
+func.func @rows_too_short(%x: tensor<64x32x4x14xf32>, %w: tensor<64x32xf32>) -> tensor<64x64x4x14xf32> {
+  %0 = hlo.dot_general %w, %x, contracting_dims = [1] x [1] : (tensor<64x32xf32>, tensor<64x32x4x14xf32>) -> tensor<64x64x4x14xf32>
+  %1 = hlo.transpose %0, dims = [1, 0, 2, 3] : (tensor<64x64x4x14xf32>) -> tensor<64x64x4x14xf32>
+  return %1 : tensor<64x64x4x14xf32>
+}
