@@ -378,25 +378,63 @@ def emit_select(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: Sel
     """
     The body of a function that selects the first elements of a row.
 
-    Parameters: candidates; where the row begins; the bounds; the elements of each group of a sample; the elements, or
-    keys and positions.
+    Parameters: candidates; where the row begins; the bounds; the elements of each group of a sample; the elements.
     """
-    keys, positions, at, start, begin, end, sample, *source = parameters
-    mine = Candidates(builder, (keys, positions), builder.index(at), facts.room)
-    key_type = cast(IntegerType, buffer_of(keys).element_type)
+    *candidates, start, begin, end, sample, elements = parameters
+    block = facts.keys and facts.keys.block
+    assert block is not None
 
     def element(place: IndexValue) -> tuple[SSAValue, SSAValue]:
-        if facts.keys is None:
-            # The candidates of segments, each in room of its own.
-            segment, number = builder.index(place // facts.count), place % facts.count
-            where = builder.index(builder.index(start) + segment * (facts.room + 1) + number)
-            return builder.load(source[0], [where]), builder.load(source[1], [where])
-        value = builder.load(source[0], [builder.index(start) + place])
-        return builder.inline(facts.keys.block, [value])[0], place.cast_to(i32)
+        value = builder.load(elements, [builder.index(start) + place])
+        return builder.inline(block, [value])[0], place.cast_to(i32)
 
-    function, bounds = cast(func.FuncOp, builder.top.parent_op()), (builder.index(begin), builder.index(end))
-    selection = Selection(builder, facts.count, facts.room, key_type)
-    selection.select(function, element, bounds, mine, builder.index(sample) if facts.sampled else None, facts.few)
+    bounds = builder.index(begin), builder.index(end)
+    _emit_selection(builder, candidates, facts, element, bounds, builder.index(sample) if facts.sampled else None)
+
+
+@writes(0, 1, 6, 7)
+def emit_select_again(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: Selected) -> None:
+    """
+    The body of a function that selects from the candidates of the segments of a row.
+
+    Parameters: candidates; those of segments, each in room of its own, and where they begin; two buffers for the first
+    of each segment, one after the other, and where those begin; their number.
+
+    They are brought together first: the loops that compare them read whole vectors, not a place computed for each lane.
+    """
+    candidates, (*given, start), (*line, first), number = (
+        parameters[:3],
+        parameters[3:6],
+        parameters[6:9],
+        parameters[9],
+    )
+    end = builder.index(number)
+    with builder.loop(0, builder.index(end // facts.count)) as segment:
+        source = builder.index(builder.index(start) + segment * (facts.room + 1))
+        target = builder.index(builder.index(first) + segment * facts.count)
+        for of_segment, together in zip(given, line, strict=True):
+            with builder.loop(0, facts.count) as k:
+                builder.store(builder.load(of_segment, [source + k]), together, [target + k])
+
+    def element(place: IndexValue) -> tuple[SSAValue, SSAValue]:
+        where = [builder.index(first) + place]
+        return builder.load(line[0], where), builder.load(line[1], where)
+
+    _emit_selection(builder, candidates, facts, element, (builder.index(0), end), None)
+
+
+def _emit_selection(
+    builder: LoopBuilder,
+    candidates: Sequence[SSAValue],
+    facts: Selected,
+    element: Source,
+    bounds: tuple[IndexValue, IndexValue],
+    sample: Index | None,
+) -> None:
+    *buffers, at = candidates
+    mine = Candidates(builder, buffers, builder.index(at), facts.room)
+    selection = Selection(builder, facts.count, facts.room, cast(IntegerType, buffer_of(buffers[0]).element_type))
+    selection.select(cast(func.FuncOp, builder.top.parent_op()), element, bounds, mine, sample, facts.few)
 
 
 @writes(4, 5)

@@ -8,14 +8,17 @@ selection.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects import func
+from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from ...dialects.linalg_ext.sort import TopKOp
 from ...dialects.linalg_ext.window import shape_of
+from ...dialects.support.buffers import memref_type
 from ..convert_contractions_to_vector.shared_function import call_known, call_or_emit
 from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.indices import chunk
@@ -23,7 +26,17 @@ from ..loop_nests.kernel_builder import Index
 from ..loop_nests.loop_builder import LoopBuilder
 from ..loop_nests.scalar_block import ScalarBlock
 from .conversion import patterns
-from .selection import Candidates, Selected, Selection, emit_select, emit_write, groups_of, room_of, sample_of
+from .selection import (
+    Candidates,
+    Selected,
+    Selection,
+    emit_select,
+    emit_select_again,
+    emit_write,
+    groups_of,
+    room_of,
+    sample_of,
+)
 
 SEGMENT = 128
 """A segment has at least this many times the room for candidates."""
@@ -57,12 +70,20 @@ class _Rows:
         arguments = (*mine.buffers, mine.at, row * self.length, *bounds, sample, self.elements)
         call_or_emit(self.builder, self.kernel, "select", arguments, facts, emit_select, [keys])
 
-    def select_again(self, selection: Selection, given: Candidates, segments: int, mine: Candidates) -> None:
-        """Select from what was selected of the segments of a row."""
+    def select_again(
+        self,
+        selection: Selection,
+        row: Index,
+        given: Candidates,
+        segments: int,
+        line: Sequence[SSAValue],
+        mine: Candidates,
+    ) -> None:
+        """Select from what was selected of the segments of a row; `line` has room for it, one row after the other."""
         number = segments * self.count
         facts = Selected(None, selection.room, self.count, False, number <= selection.room)
-        arguments = (*mine.buffers, mine.at, given.at, 0, number, 0, *given.buffers)
-        call_known(self.builder, self.kernel, "select", arguments, facts, emit_select)
+        arguments = (*mine.buffers, mine.at, *given.buffers, given.at, *line, row * number, number)
+        call_known(self.builder, self.kernel, "select", arguments, facts, emit_select_again)
 
     def write(self, row: Index, mine: Candidates) -> None:
         """The values and positions of the first candidates are the row's results."""
@@ -110,7 +131,9 @@ def _segments(rows: _Rows, selection: Selection, segments: int) -> None:
         end = builder.index(builder.min(builder.index(begin + size), rows.length))
         rows.select(selection, row, (begin, end), homes(task), size)
     final, other = selection.candidates(rows.rows), selection.candidates(rows.rows)
+    room = rows.rows * segments * rows.count
+    line = [builder.alloc(memref_type((room,), type_)) for type_ in (selection.key_type, i32)]
     with builder.parallel(rows.rows) as row:
-        rows.select_again(selection, homes(row * segments), segments, final(row))
+        rows.select_again(selection, row, homes(row * segments), segments, line, final(row))
         selection.call_sort(rows.kernel, final(row), other(row))
         rows.write(row, final(row))
