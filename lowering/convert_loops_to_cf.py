@@ -60,7 +60,9 @@ class ConvertLoopsToCfPass(HloPass):
     Leaves: no scf in what it converts. A loop's attributes (xhlo.parallel, xhlo.unroll, xhlo.vectorize) move to its
             back edge; small loops with known bounds are marked to be unrolled (see loop_nests/unrolling.py), but with
             `scalable` none that become loops of vectors, whose length is known only when the code runs; functions of
-            few operations are marked to be left as they are (xhlo.brief, see loop_nests/brevity.py).
+            few operations are marked to be left as they are (xhlo.brief, see loop_nests/brevity.py); with
+            `gathers=false` short loops that only move elements to places that are apart are marked to stay without
+            vectors (see loop_nests/scattered.py).
     """
 
     name = "convert-loops-to-cf"
@@ -68,13 +70,14 @@ class ConvertLoopsToCfPass(HloPass):
     illegal = ("scf.*",)
 
     scalable: bool = False
+    gathers: bool = True
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         if not device_modules(module):
             mark_brief_functions(module)
         for function in lowered_functions(module):
             device = isinstance(function, GpuFuncOp)
-            loops = SmallLoops(device, self.scalable, SHARED in function.attributes)
+            loops = SmallLoops(device, self.scalable, SHARED in function.attributes, device or self.gathers)
             for block in list(function.body.blocks):
                 loops.mark(block)
                 lower_block(block, _ON_DEVICE if device else _LOWERINGS)

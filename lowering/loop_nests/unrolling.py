@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerType, i1
+from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerType, i1
 from xdsl.ir import Block, SSAValue
 
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.classes import one_of
 from ...dialects.support.editing import insert_before
+from ...dialects.support.kernel import VECTORIZE
 from ...hlo_dialect.walking import operations_of
 from .kernel_builder import known_number
+from .scattered import scatters
 
 UNROLL = "xhlo.unroll"
 """The attribute of a loop: its unroll factor; `WHOLLY` for full unrolling."""
@@ -49,6 +51,7 @@ LONG_BODY = 24
 """Operations up to which a loop is partially unrolled."""
 
 _ROLLED = MOST_OPERATIONS_ON_GPU + 1
+_FALSE = BoolAttr.from_bool(False)
 _is_free = one_of(arith.ConstantOp, scf.YieldOp, memref.ReinterpretCastOp, arith.IndexCastOp)
 
 
@@ -62,6 +65,8 @@ class SmallLoops:
     """Whether the length of vectors is known only when the code runs: loops of vectors have no known trip counts."""
     shared: bool = False
     """Whether programs share the function: its code is kept, so that LLVM's time counts less than its speed."""
+    gathers: bool = True
+    """Whether the machine has instructions that read and write vectors of elements that are apart."""
 
     def mark(self, block: Block) -> int:
         """Mark the loops to unroll in a block; returns the block's size after unrolling, at most `_ROLLED`."""
@@ -84,6 +89,8 @@ class SmallLoops:
     def _mark(self, op: scf.ForOp) -> int:
         """Mark a loop if it is to be unrolled; returns its size."""
         inner, count = self.mark(op.body.block), iterations(op)
+        if not self.gathers and inner <= LONG_BODY and scatters(op):
+            op.attributes.setdefault(VECTORIZE, _FALSE)
         if count is None:
             return _ROLLED
         if self.device and count <= MOST_ITERATIONS and count * inner <= MOST_OPERATIONS_ON_GPU:
