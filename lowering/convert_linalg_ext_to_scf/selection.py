@@ -14,19 +14,19 @@ Programs share the functions that select from a row, sort the candidates, and wr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IntegerType, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import memref_type
 from ..convert_contractions_to_vector.shared_function import call_known, writes
 from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from ..loop_nests.loop_builder import PARALLEL, SCALAR, LoopBuilder, buffer_of
 from ..loop_nests.scalar_block import ScalarBlock
 from .sort import Merging
 from .sorting.by_key import RADIX_LENGTH, emit_ranks
@@ -142,8 +142,8 @@ class Selection:
         """Where to go on, the candidates held by then, and the threshold for later elements."""
         builder, (begin, end) = self.builder, bounds
 
-        def filled() -> list[SSAValue]:
-            place = self._fill(kernel, source, bounds, mine)
+        def filled(attributes: Mapping[str, Attribute] = {}) -> list[SSAValue]:
+            place = self._fill(kernel, source, bounds, mine, attributes)
             return [place.value, builder.index(self.count).value, mine.threshold]
 
         if sample is None:
@@ -157,7 +157,7 @@ class Selection:
         with builder.when(builder.on(last[0]).compare("ne", highest)) as state:
             builder.yield_(begin, builder.index(0), builder.on(last[0]) + 1)
         with builder.otherwise():
-            builder.yield_(*filled())
+            builder.yield_(*filled(SCALAR))  # seldom
         return state
 
     def _sampled(
@@ -170,9 +170,11 @@ class Selection:
         """
         builder, home, groups = self.builder, mine.line, groups_of(cast(int, self.count))
         keys = home.buffers[0]
+        # The first elements need no loop of their own, which LLVM would make vectors of keys in too.
+        highest = builder.scalar(integer_attr(-1, self.key_type))
         with builder.loop(0, groups, attributes=PARALLEL) as group:
-            builder.store(source(builder.index(begin + group))[0], keys, [group])
-        with builder.loop(1, sample) as number:
+            builder.store(highest, keys, [group])
+        with builder.loop(0, sample) as number:
             first = builder.index(begin + number * groups)
             with builder.loop(0, groups, attributes=PARALLEL) as group:
                 key, least = builder.on(source(builder.index(first + group))[0]), builder.load(keys, [group])
@@ -182,12 +184,17 @@ class Selection:
         return mine.threshold
 
     def _fill(
-        self, kernel: func.FuncOp, source: Source, bounds: tuple[IndexValue, IndexValue], mine: Candidates
+        self,
+        kernel: func.FuncOp,
+        source: Source,
+        bounds: tuple[IndexValue, IndexValue],
+        mine: Candidates,
+        attributes: Mapping[str, Attribute] = {},
     ) -> IndexValue:
         """Make the first elements candidates, as many as there is room for; returns where to go on."""
         builder, home, (begin, end) = self.builder, mine.line, bounds
         filled = builder.index(builder.min(builder.index(begin + self.room), end))
-        with builder.loop(begin, filled) as place:
+        with builder.loop(begin, filled, attributes=attributes) as place:
             home.store(source(place), place - begin)
         self._call_keep_first(kernel, mine, filled - begin)
         return filled
@@ -446,7 +453,7 @@ def emit_write(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: tupl
     there, the number of candidates.
     """
     elements, start, positions, at, *results, target, count = parameters
-    with builder.loop(0, builder.index(count)) as k:
+    with builder.loop(0, builder.index(count), attributes=SCALAR) as k:
         position = builder.load(positions, [builder.index(at) + k])
         place = builder.to_index(position, unsigned=True)
         builder.store(builder.load(elements, [builder.index(start) + place]), results[0], [builder.index(target) + k])
