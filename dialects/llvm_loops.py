@@ -2,8 +2,8 @@
 The attributes of the llvm dialect that state facts about loops, as MLIR writes them.
 
 - `#llvm.access_group<id = distinct[0]<>>`: a parallel loop, named by the accesses inside it;
-- `#llvm.loop_annotation<vectorize = <disable = false>, unroll = <count = 4 : i32>, parallelAccesses = ..>` on the
-  branch that closes a loop. Other facts that MLIR knows are refused.
+- `#llvm.loop_annotation<vectorize = <disable = false>, interleave = <count = 2 : i32>, unroll = <count = 4 : i32>,
+  parallelAccesses = ..>` on the branch that closes a loop. Other facts that MLIR knows are refused.
 """
 
 from __future__ import annotations
@@ -66,6 +66,27 @@ class LoopVectorizeAttr(ParametrizedAttribute):
 
 
 @irdl_attr_definition
+class LoopInterleaveAttr(ParametrizedAttribute):
+    """`<count = 4 : i32>`: how many vectors LLVM is to compute in one iteration of the loop that it makes of them."""
+
+    name = "llvm.loop_interleave"
+
+    count: IntAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        start = parser.pos
+        _, value = _parse_fact(parser, ("count",))
+        number = value.value.data
+        if value.type != i32 or number < 1:
+            parser.raise_error("expected <count = N : i32>, N from 1", start, parser.pos)
+        return (IntAttr(number),)
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<count = {self.count.data} : i32>")
+
+
+@irdl_attr_definition
 class LoopUnrollAttr(ParametrizedAttribute):
     """`<count = 4 : i32>`, `<full = true>` or `<disable = true>`: how often LLVM is to repeat the loop's body."""
 
@@ -113,18 +134,24 @@ class LoopAnnotationAttr(ParametrizedAttribute):
     name = "llvm.loop_annotation"
 
     vectorize: LoopVectorizeAttr | NoneAttr
+    interleave: LoopInterleaveAttr | NoneAttr
     unroll: LoopUnrollAttr | NoneAttr
     parallel_accesses: ArrayAttr[AccessGroupAttr]
     """The groups whose accesses are independent from iteration to iteration."""
 
     @classmethod
-    def of(cls, vectorize: bool | None, unroll: int | None, groups: Sequence[int]) -> LoopAnnotationAttr:
-        """`vectorize`: whatever it costs, or never; `unroll`: the factor; `groups`: those of a parallel loop."""
-        return _annotation(vectorize, unroll, tuple(groups))
+    def of(
+        cls, vectorize: bool | None, unroll: int | None, groups: Sequence[int], interleave: int | None = None
+    ) -> LoopAnnotationAttr:
+        """
+        `vectorize`: whatever it costs, or never; `unroll`: the factor; `groups`: those of a parallel loop;
+        `interleave`: how many vectors at once.
+        """
+        return _annotation(vectorize, interleave, unroll, tuple(groups))
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        vectorize, unroll, groups = NoneAttr(), NoneAttr(), list[AccessGroupAttr]()
+        vectorize, interleave, unroll, groups = NoneAttr(), NoneAttr(), NoneAttr(), list[AccessGroupAttr]()
         with parser.in_angle_brackets():
             while True:
                 start = parser.pos
@@ -133,6 +160,8 @@ class LoopAnnotationAttr(ParametrizedAttribute):
                 match key:
                     case "vectorize":
                         vectorize = _parse_nested(parser, LoopVectorizeAttr)
+                    case "interleave":
+                        interleave = _parse_nested(parser, LoopInterleaveAttr)
                     case "unroll":
                         unroll = _parse_nested(parser, LoopUnrollAttr)
                     case "parallelAccesses":
@@ -141,15 +170,16 @@ class LoopAnnotationAttr(ParametrizedAttribute):
                             groups.append(_parse_nested(parser, AccessGroupAttr))
                         break  # a list without brackets: nothing can follow it
                     case _:
-                        supported = "vectorize, unroll and parallelAccesses are"
+                        supported = "vectorize, interleave, unroll and parallelAccesses are"
                         parser.raise_error(f"'{key}' of a loop is not supported; {supported}", start, parser.pos)
                 if parser.parse_optional_punctuation(",") is None:
                     break
-        return vectorize, unroll, ArrayAttr(groups)
+        return vectorize, interleave, unroll, ArrayAttr(groups)
 
     def print_parameters(self, printer: Printer) -> None:
         separator = "<"
-        for key, fact in (("vectorize", self.vectorize), ("unroll", self.unroll)):
+        facts = (("vectorize", self.vectorize), ("interleave", self.interleave), ("unroll", self.unroll))
+        for key, fact in facts:
             if not isinstance(fact, NoneAttr):
                 printer.print_string(f"{separator}{key} = ")
                 fact.print_parameters(printer)
@@ -183,13 +213,16 @@ def access_groups(op: Operation) -> list[int]:
 
 
 OPS: tuple[type[Operation], ...] = ()
-ATTRIBUTES = (AccessGroupAttr, LoopVectorizeAttr, LoopUnrollAttr, LoopAnnotationAttr)
+ATTRIBUTES = (AccessGroupAttr, LoopVectorizeAttr, LoopInterleaveAttr, LoopUnrollAttr, LoopAnnotationAttr)
 
 
 @lru_cache(maxsize=1024)
-def _annotation(vectorize: bool | None, unroll: int | None, groups: tuple[int, ...]) -> LoopAnnotationAttr:
+def _annotation(
+    vectorize: bool | None, interleave: int | None, unroll: int | None, groups: tuple[int, ...]
+) -> LoopAnnotationAttr:
     return LoopAnnotationAttr(
         NoneAttr() if vectorize is None else LoopVectorizeAttr(BoolAttr.from_bool(not vectorize)),
+        NoneAttr() if interleave is None else LoopInterleaveAttr(IntAttr(interleave)),
         NoneAttr() if unroll is None else LoopUnrollAttr(IntAttr(unroll)),
         ArrayAttr([AccessGroupAttr(IntAttr(group)) for group in groups]),
     )

@@ -24,14 +24,14 @@ from ..dialects.llvm_loops import UNROLL_NEVER
 from ..dialects.support.buffers import i32_array
 from ..dialects.support.creation import append, create_op, new_block
 from ..dialects.support.editing import detach_op, erase_op, replace_uses
-from ..dialects.support.kernel import PARALLEL, VECTORIZE
+from ..dialects.support.kernel import INTERLEAVE, PARALLEL, VECTORIZE
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from .device.parts import device_modules, lowered_functions, lowered_parts
 from .loop_nests.brevity import mark_brief_functions
 from .loop_nests.unrolling import UNROLL, SmallLoops, iterations
 
-LOOP_ATTRIBUTES = (PARALLEL, VECTORIZE, UNROLL)
+LOOP_ATTRIBUTES = (PARALLEL, VECTORIZE, INTERLEAVE, UNROLL)
 """Attributes of a loop that its back edge keeps."""
 
 _I1 = IntegerType(1)
@@ -57,12 +57,12 @@ class ConvertLoopsToCfPass(HloPass):
             ^body(%i, %a): ..  cond_br (%i + %s < %hi), ^body(%i + %s, %b), ^after(%b) {xhlo.parallel}
     For a device the comparison is in a block before the body, to which the body branches back.
     Assumes: nothing. In a module with a gpu.module only the functions of the device are converted.
-    Leaves: no scf in what it converts. A loop's attributes (xhlo.parallel, xhlo.unroll, xhlo.vectorize) move to its
-            back edge; small loops with known bounds are marked to be unrolled (see loop_nests/unrolling.py), but with
-            `scalable` none that become loops of vectors, whose length is known only when the code runs; functions of
-            few operations are marked to be left as they are (xhlo.brief, see loop_nests/brevity.py); with
-            `gathers=false` short loops that only move elements to places that are apart are marked to stay without
-            vectors (see loop_nests/scattered.py).
+    Leaves: no scf in what it converts. A loop's attributes (xhlo.parallel, xhlo.vectorize, xhlo.interleave,
+            xhlo.unroll) move to its back edge; small loops with known bounds are marked to be unrolled (see
+            loop_nests/unrolling.py), but with `scalable` none that become loops of vectors, whose length is known
+            only when the code runs; functions of few operations are marked to be left as they are (xhlo.brief, see
+            loop_nests/brevity.py); with `gathers=false` short loops that only move elements to places that are apart
+            are marked to stay without vectors (see loop_nests/scattered.py).
     """
 
     name = "convert-loops-to-cf"

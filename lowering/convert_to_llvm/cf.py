@@ -12,20 +12,25 @@ from xdsl.ir import Attribute, Operation
 from ...dialects.llvm_loops import LOOP, LoopAnnotationAttr
 from ...dialects.llvm_ops import make_switch
 from ...dialects.support.creation import create_op
-from ...dialects.support.kernel import VECTORIZE
+from ...dialects.support.kernel import INTERLEAVE, VECTORIZE
 from ..loop_nests.unrolling import UNROLL
 from .builder import LlvmBuilder, patterns
 
 
 def loop_annotation(op: Operation, group: int | None) -> Mapping[str, Attribute]:
     """The loop annotation of the branch that closes a loop; `group` is its access group if it is parallel."""
-    unroll = op.attributes.get(UNROLL)
-    factor = unroll.value.data if isinstance(unroll, IntegerAttr) else None
+    factor, interleave = _number(op, UNROLL), _number(op, INTERLEAVE)
     stated = op.attributes.get(VECTORIZE)
     vectorize = bool(stated.value.data) if isinstance(stated, IntegerAttr) else None
-    if group is None and vectorize is None and factor is None:
+    if group is None and vectorize is None and factor is None and interleave is None:
         return {}
-    return {LOOP: LoopAnnotationAttr.of(vectorize, factor, () if group is None else (group,))}
+    return {LOOP: LoopAnnotationAttr.of(vectorize, factor, () if group is None else (group,), interleave)}
+
+
+def _number(op: Operation, name: str) -> int | None:
+    """An integer attribute; None if the operation has none of this name."""
+    found = op.attributes.get(name)
+    return found.value.data if isinstance(found, IntegerAttr) else None
 
 
 @patterns.on(cf.BranchOp)

@@ -38,6 +38,7 @@ from ...lowering.device.parts import MATH_FUNCTION, lowered_parts
 from ..manager.pipelines import MATH_MODES
 from . import (
     approximations,
+    chains,
     division,
     exponential,
     exponential_double,
@@ -179,7 +180,8 @@ class ExpandMathPass(HloPass):
     chains of maxima look at them once; what a loop keeps is the second operand of a maximum. Loops over cached rows
     (`xhlo.cached`) divide by numbers that they do not change by reciprocals, where vectors have 512 bits: results are
     the same to the bit. Where that is cheap, a loop before looks at the whole row (`usual_rows`). Vectors of 256 bits
-    do so where the loop that adds up the row looks at it too.
+    do so where the loop that adds up the row looks at it too. With vectors of up to 256 bits, loops over chains of many
+    operations compute several vectors at once (`xhlo.interleave`, see chains.py).
     Integers of up to 32 bits are divided as floats, which is exact.
     Assumes: scalar operands. On a CPU, rounding to bfloat16 is expanded too because the hardware conversion flushes
              denormals.
@@ -285,6 +287,8 @@ class ExpandMathPass(HloPass):
             if type(op) is memref.GetGlobalOp
         }
         part.body.block.add_ops([*(_table(name) for name in TABLES if name in used), *defined.values()])
+        if not device:
+            chains.state_vectors(operations_in(part), defined, self.vector_bits)
         # Loops over f64 have so many lanes, those that also have f32 twice as many.
         widths = (self.vector_bits // 64, self.vector_bits // 32)
         part.body.block.add_ops([one for call in rare.values() for one in define_rare(call, widths)])

@@ -59,6 +59,8 @@ class Metadata:
         if not isinstance(facts.vectorize, NoneAttr):
             enable = "false" if facts.vectorize.disable.value.data else "true"
             parts.append(self._node(f'!{{!"llvm.loop.vectorize.enable", i1 {enable}}}'))
+        if not isinstance(facts.interleave, NoneAttr):
+            parts.append(self._node(f'!{{!"llvm.loop.interleave.count", i32 {facts.interleave.count.data}}}'))
         if not isinstance(facts.unroll, NoneAttr):
             count = facts.unroll.factor.data
             parts.append(self._node(_UNROLLING.get(count, f'!{{!"llvm.loop.unroll.count", i32 {count}}}')))

@@ -9,14 +9,14 @@
 // CHECK-NEXT:    %[[SUM:.*]] = arith.addf %a, %a : f32
 // CHECK-NEXT:    %[[NEXT:.*]] = arith.addi %i, %step overflow<nsw> : index
 // CHECK-NEXT:    %[[MORE:.*]] = arith.cmpi slt, %[[NEXT]], %hi : index
-// CHECK-NEXT:    cf.cond_br %[[MORE]], ^[[BODY]](%[[NEXT]], %[[SUM]] : index, f32), ^[[AFTER]](%[[SUM]] : f32) {xhlo.parallel, xhlo.unroll = 4 : i64}
+// CHECK-NEXT:    cf.cond_br %[[MORE]], ^[[BODY]](%[[NEXT]], %[[SUM]] : index, f32), ^[[AFTER]](%[[SUM]] : f32) {xhlo.parallel, xhlo.interleave = 2 : i64, xhlo.unroll = 4 : i64}
 // CHECK:       ^[[AFTER]](%[[RESULT:.*]]: f32):
 // CHECK-NEXT:    func.return %[[RESULT]] : f32
 func.func @counted(%lo: index, %hi: index, %step: index, %init: f32) -> f32 {
   %r = scf.for %i = %lo to %hi step %step iter_args(%a = %init) -> (f32) {
     %b = arith.addf %a, %a : f32
     scf.yield %b : f32
-  } {xhlo.parallel, xhlo.unroll = 4 : i64}
+  } {xhlo.parallel, xhlo.interleave = 2 : i64, xhlo.unroll = 4 : i64}
   func.return %r : f32
 }
 

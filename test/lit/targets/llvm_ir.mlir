@@ -18,7 +18,7 @@ llvm.func internal @loop(%p: !llvm.ptr {llvm.noalias}, %n: i64) attributes {pass
   %v = llvm.load %a {alignment = 4 : i64, access_groups = [#llvm.access_group<id = distinct[0]<>>]} : !llvm.ptr -> f32
   %next = llvm.add %i, %one overflow<nsw> : i64
   %more = llvm.icmp "slt" %next, %n : i64
-  llvm.cond_br %more, ^body(%next : i64), ^done {loop_annotation = #llvm.loop_annotation<vectorize = <disable = false>, unroll = <count = 4 : i32>, parallelAccesses = #llvm.access_group<id = distinct[0]<>>>}
+  llvm.cond_br %more, ^body(%next : i64), ^done {loop_annotation = #llvm.loop_annotation<vectorize = <disable = false>, interleave = <count = 2 : i32>, unroll = <count = 4 : i32>, parallelAccesses = #llvm.access_group<id = distinct[0]<>>>}
 ^done:
   llvm.return
 }
@@ -44,5 +44,6 @@ llvm.func internal @unpredictable(%c: i1, %x: i32, %y: i32) -> i32 {
 }
 
 // CHECK: ![[GROUP]] = distinct !{}
-// CHECK: ![[LOOP]] = distinct !{![[LOOP]],
+// CHECK: ![[INTERLEAVE:[0-9]+]] = !{!"llvm.loop.interleave.count", i32 2}
+// CHECK: ![[LOOP]] = distinct !{![[LOOP]],{{.*}}![[INTERLEAVE]],
 // CHECK: ![[NONE]] = !{}

@@ -143,6 +143,7 @@ llvm.func @f(%n: i64, %p: !llvm.ptr) {{
         ("unroll = <full = true>", "unroll = <full = true>"),
         ("unroll = <disable = true>", "unroll = <disable = true>"),
         ("vectorize = <disable = true>, unroll = <count = 2 : i32>", "vectorize = <disable = true>, unroll = <count = 2 : i32>"),
+        ("vectorize = <disable = false>, interleave = <count = 4 : i32>, unroll = <disable = true>", "vectorize = <disable = false>, interleave = <count = 4 : i32>, unroll = <disable = true>"),
         ("parallelAccesses = #llvm.access_group<id = distinct[7]<>>", "parallelAccesses = #access_group7"),
     ],
 )  # fmt: skip
@@ -160,9 +161,10 @@ def test_facts_of_loops_are_read_as_upstream_writes_them(facts: str, printed: st
     [
         (
             "mustProgress = true",
-            "'mustProgress' of a loop is not supported; vectorize, unroll and parallelAccesses are",
+            "'mustProgress' of a loop is not supported; vectorize, interleave, unroll and parallelAccesses are",
         ),
         ("unroll = <count = 1 : i32>", "expected <full = true>, <disable = true> or <count = N : i32>, N from 2"),
+        ("interleave = <count = 0 : i32>", "expected <count = N : i32>, N from 1"),
         ("unroll = <runtimeDisable = true>", "'runtimeDisable' is not supported here; full and disable and count are"),
         ("unroll = 4 : i32", "expected #llvm.loop_unroll<..>"),
         ("parallelAccesses = 4 : i32", "expected #llvm.access_group<..>"),

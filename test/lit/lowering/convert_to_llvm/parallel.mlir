@@ -19,7 +19,7 @@ func.func private @kernel(%x: memref<64xf32>, %y: memref<64xf32>) attributes {hl
 // CHECK-SAME:    %{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: i64, %{{.*}}: i64
 // CHECK:         llvm.load %{{.*}} {access_groups = [#[[GROUP]]]
 // CHECK:         llvm.store {{.*}} {access_groups = [#[[GROUP]]]
-// CHECK:         llvm.cond_br {{.*}} {loop_annotation = #llvm.loop_annotation<unroll = <count = 4 : i32>, parallelAccesses = #[[GROUP]]>}
+// CHECK:         llvm.cond_br {{.*}} {loop_annotation = #llvm.loop_annotation<interleave = <count = 2 : i32>, unroll = <count = 4 : i32>, parallelAccesses = #[[GROUP]]>}
 func.func private @body(%x: memref<64xf32>, %y: memref<64xf32>, %lo: index, %slot: index)
     attributes {xhlo.parallel_body} {
   %c1 = arith.constant 1 : index
@@ -31,7 +31,7 @@ func.func private @body(%x: memref<64xf32>, %y: memref<64xf32>, %lo: index, %slo
   memref.store %v, %y[%i] : memref<64xf32>
   %next = arith.addi %i, %c1 : index
   %more = arith.cmpi slt, %next, %hi : index
-  cf.cond_br %more, ^loop(%next : index), ^done {xhlo.parallel, xhlo.unroll = 4 : i64}
+  cf.cond_br %more, ^loop(%next : index), ^done {xhlo.parallel, xhlo.interleave = 2 : i64, xhlo.unroll = 4 : i64}
 ^done:
   func.return
 }

@@ -1,0 +1,121 @@
+"""
+Loops over long chains of operations: several vectors at once, where vectors are short.
+
+Each operation of an elementary function waits for the one before it, about four cycles. A processor looks some 150
+vector operations ahead, in which it finds too few chains of other elements to fill the time. LLVM can compute several
+vectors in one iteration. Registers for all their values are not needed: what is stored on the stack and loaded again
+takes ports that such loops do not use otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from xdsl.dialects import arith, func, math, memref, scf
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.support.attributes import integer_attr
+from ...dialects.support.kernel import INTERLEAVE, PARALLEL, VECTORIZE
+from ...dialects.support.scalar import FLOATS, width_of
+from ...hlo_dialect.walking import operations_of
+from ...lowering.loop_nests.unrolling import UNROLL, iterations
+
+LONGEST_VECTORS = 256
+"""Bits of vectors up to which loops were measured to gain; longer ones are half as many."""
+
+LEAST_DEPTH = 12
+"""Operations that wait for each other, from which a processor does not look ahead far enough."""
+
+MOST_AT_ONCE = 4
+"""Vectors of one iteration."""
+
+MOST_OPERATIONS = 720
+"""Operations of one iteration over several vectors: LLVM's time grows with them."""
+
+SLOW = 3
+"""Operations in the time for which the result of a division or square root is waited for."""
+
+MANY_SLOW = 3
+"""Divisions and square roots from which several vectors wait for the divider, where single ones would alternate."""
+
+LEAST_ROUNDS = 4
+"""Iterations over several vectors from which a rest of other vectors takes little of the time."""
+
+_SLOW = (arith.DivfOp, math.SqrtOp)
+_FREE = (arith.ConstantOp, arith.BitcastOp, memref.StoreOp, scf.YieldOp, func.ReturnOp)
+
+
+class Chain(NamedTuple):
+    """The arithmetic of a block."""
+
+    operations: int
+    slow: int
+    """Its divisions and square roots."""
+    depth: int
+    """The most operations that wait for each other, as many times as an addition takes."""
+    widths: frozenset[int]
+    """Bits of its floats, those of 16 as 32, in which they are computed."""
+
+
+def state_vectors(loops: Sequence[Operation], functions: Mapping[str, func.FuncOp], vector_bits: int) -> None:
+    """Mark the innermost loops over chains; `functions` are those that they call."""
+    if vector_bits > LONGEST_VECTORS:
+        return
+    chains: dict[str, Chain] = {}
+    for loop in loops:
+        if type(loop) is scf.ForOp and _is_open(loop):
+            count = _vectors_of(loop, _chain(loop.body.block, functions, chains), vector_bits)
+            if count > 1:
+                loop.attributes[INTERLEAVE] = integer_attr(count)
+
+
+def _is_open(loop: scf.ForOp) -> bool:
+    """Whether a loop is innermost and parallel, carries nothing, and does not state how it becomes vectors."""
+    stated = loop.attributes
+    if PARALLEL not in stated or VECTORIZE in stated or UNROLL in stated or loop.iter_args:
+        return False
+    return not any(op.regions for op in operations_of(loop.body.block))
+
+
+def _vectors_of(loop: scf.ForOp, chain: Chain, vector_bits: int) -> int:
+    """How many vectors a loop is to compute at once."""
+    if chain.depth < LEAST_DEPTH or not chain.widths:
+        return 1
+    # A vector of the narrower floats is several of the wider ones.
+    narrowest, widest = min(chain.widths), max(chain.widths)
+    lanes, several, known = vector_bits // narrowest, widest // narrowest, iterations(loop)
+    few = MOST_AT_ONCE // 2
+    for count in (few,) if chain.slow >= MANY_SLOW else (MOST_AT_ONCE, few):
+        fits = known is None or known % (count * lanes) == 0 or known >= LEAST_ROUNDS * count * lanes
+        if fits and count * several <= MOST_AT_ONCE and count * several * chain.operations <= MOST_OPERATIONS:
+            return count
+    return 1
+
+
+def _chain(block: Block, functions: Mapping[str, func.FuncOp], known: dict[str, Chain]) -> Chain:
+    """The arithmetic of a block, with that of the functions that it calls."""
+    operations, slow, widths = 0, 0, set[int]()
+    depths: dict[SSAValue, int] = {}
+    for op in operations_of(block):
+        inner = _called(op, functions, known)
+        operations, slow = operations + inner.operations, slow + inner.slow
+        widths |= inner.widths
+        depth = inner.depth + max((depths.get(value, 0) for value in op.operands), default=0)
+        for result in op.results:
+            depths[result] = depth
+            if isinstance(result.type, FLOATS):
+                widths.add(max(width_of(result.type), 32))
+    return Chain(operations, slow, max(depths.values(), default=0), frozenset(widths))
+
+
+def _called(op: Operation, functions: Mapping[str, func.FuncOp], known: dict[str, Chain]) -> Chain:
+    """The arithmetic of one operation: of a function if it calls one of these, else the operation itself."""
+    if type(op) is not func.CallOp or (name := op.callee.root_reference.data) not in functions:
+        if isinstance(op, _FREE):
+            return Chain(0, 0, 0, frozenset())
+        is_slow = isinstance(op, _SLOW)
+        return Chain(1, int(is_slow), SLOW if is_slow else 1, frozenset())
+    if name not in known:
+        known[name] = _chain(functions[name].body.block, functions, known)
+    return known[name]

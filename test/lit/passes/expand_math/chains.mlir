@@ -1,0 +1,100 @@
+// RUN: hlo-opt %s -p 'expand-math{vector-bits=256}' | filecheck %s
+// RUN: hlo-opt %s --expand-math | filecheck %s --check-prefix=WIDE
+
+// Each operation of e^x waits for the one before it: a loop computes four vectors at once, unless vectors are long.
+// WIDE-NOT:    xhlo.interleave
+// CHECK-LABEL: func.func @long
+// CHECK:         } {xhlo.parallel, xhlo.interleave = 4 : i64}
+func.func @long(%x: memref<1024xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<1024xf32>
+    %b = math.exp %a : f32
+    memref.store %b, %x[%i] : memref<1024xf32>
+  } {xhlo.parallel}
+  func.return
+}
+
+// As f64, a vector of f32 is two.
+// CHECK-LABEL: func.func @mixed
+// CHECK:         } {xhlo.parallel, xhlo.interleave = 2 : i64}
+func.func @mixed(%x: memref<1024xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 1024 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<1024xf32>
+    %b = math.sin %a : f32
+    memref.store %b, %x[%i] : memref<1024xf32>
+  } {xhlo.parallel}
+  func.return
+}
+
+// Two vectors are the whole loop.
+// CHECK-LABEL: func.func @short
+// CHECK:         } {xhlo.parallel, xhlo.interleave = 2 : i64}
+func.func @short(%x: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 16 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<16xf32>
+    %b = math.exp %a : f32
+    memref.store %b, %x[%i] : memref<16xf32>
+  } {xhlo.parallel}
+  func.return
+}
+
+// Left as they are: a loop that leaves a rest of a few vectors, one of few operations, one that carries a value, and one
+// whose iterations are not known to be independent.
+// CHECK-LABEL: func.func @others
+// CHECK-NOT:     xhlo.interleave
+// CHECK:         func.return
+func.func @others(%x: memref<1024xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %few = arith.constant 56 : index
+  %n = arith.constant 1024 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %few step %c1 {
+    %a = memref.load %x[%i] : memref<1024xf32>
+    %b = math.exp %a : f32
+    memref.store %b, %x[%i] : memref<1024xf32>
+  } {xhlo.parallel}
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<1024xf32>
+    %b = arith.mulf %a, %a : f32
+    memref.store %b, %x[%i] : memref<1024xf32>
+  } {xhlo.parallel}
+  %sum = scf.for %i = %c0 to %n step %c1 iter_args(%s = %zero) -> (f32) {
+    %a = memref.load %x[%i] : memref<1024xf32>
+    %b = math.exp %a : f32
+    %t = arith.addf %s, %b fastmath<reassoc> : f32
+    scf.yield %t : f32
+  } {xhlo.parallel}
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<1024xf32>
+    %b = math.exp %a : f32
+    memref.store %b, %x[%i] : memref<1024xf32>
+  }
+  func.return %sum : f32
+}
+
+// Many divisions would wait for each other.
+// CHECK-LABEL: func.func @divisions
+// CHECK:         } {xhlo.parallel, xhlo.interleave = 2 : i64}
+func.func @divisions(%x: memref<1024xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 1024 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<1024xf32>
+    %b = arith.divf %a, %a : f32
+    %c = arith.divf %b, %a : f32
+    %d = arith.divf %c, %a : f32
+    %e = arith.divf %d, %a : f32
+    memref.store %e, %x[%i] : memref<1024xf32>
+  } {xhlo.parallel}
+  func.return
+}
