@@ -27,6 +27,9 @@ LONGEST_VECTORS = 256
 LEAST_DEPTH = 12
 """Operations that wait for each other, from which a processor does not look ahead far enough."""
 
+LEAST_DEPTH_CARRIED = 32
+"""The same for a loop that carries a value: each of several vectors has a sum of its own, added up after the loop."""
+
 MOST_AT_ONCE = 4
 """Vectors of one iteration."""
 
@@ -71,16 +74,16 @@ def state_vectors(loops: Sequence[Operation], functions: Mapping[str, func.FuncO
 
 
 def _is_open(loop: scf.ForOp) -> bool:
-    """Whether a loop is innermost and parallel, carries nothing, and does not state how it becomes vectors."""
+    """Whether a loop is innermost and parallel, and does not state how it becomes vectors."""
     stated = loop.attributes
-    if PARALLEL not in stated or VECTORIZE in stated or UNROLL in stated or loop.iter_args:
+    if PARALLEL not in stated or VECTORIZE in stated or UNROLL in stated:
         return False
     return not any(op.regions for op in operations_of(loop.body.block))
 
 
 def _vectors_of(loop: scf.ForOp, chain: Chain, vector_bits: int) -> int:
     """How many vectors a loop is to compute at once."""
-    if chain.depth < LEAST_DEPTH or not chain.widths:
+    if chain.depth < (LEAST_DEPTH_CARRIED if loop.iter_args else LEAST_DEPTH) or not chain.widths:
         return 1
     # A vector of the narrower floats is several of the wider ones.
     narrowest, widest = min(chain.widths), max(chain.widths)

@@ -46,8 +46,8 @@ func.func @short(%x: memref<16xf32>) {
   func.return
 }
 
-// Left as they are: a loop that leaves a rest of a few vectors, one of few operations, one that carries a value, and one
-// whose iterations are not known to be independent.
+// Left as they are: a loop that leaves a rest of a few vectors, one of few operations, one that carries a value and is
+// not much longer, and one whose iterations are not known to be independent.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT:     xhlo.interleave
 // CHECK:         func.return
@@ -97,4 +97,22 @@ func.func @divisions(%x: memref<1024xf32>) {
     memref.store %e, %x[%i] : memref<1024xf32>
   } {xhlo.parallel}
   func.return
+}
+
+// A sum is several sums if what is added takes long.
+// CHECK-LABEL: func.func @sum
+// CHECK:         } {xhlo.parallel, xhlo.interleave = 4 : i64}
+func.func @sum(%x: memref<1024xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 1024 : index
+  %zero = arith.constant 0.0 : f32
+  %sum = scf.for %i = %c0 to %n step %c1 iter_args(%s = %zero) -> (f32) {
+    %a = memref.load %x[%i] : memref<1024xf32>
+    %b = math.exp %a : f32
+    %c = math.log1p %b : f32
+    %t = arith.addf %s, %c fastmath<reassoc> : f32
+    scf.yield %t : f32
+  } {xhlo.parallel}
+  func.return %sum : f32
 }

@@ -45,6 +45,24 @@ def test_elements_have_the_bits_that_they_have_in_whole_vectors(
     np.testing.assert_allclose(whole[1], b, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [15, 40, 100, 515, 1000, 20011])
+def test_every_element_of_a_long_body_is_added_once(size: int, dtype: type[np.float32 | np.float64]) -> None:
+    """The sum of log(1 + e^x), whose loop may have the sums of several vectors."""
+    x = np.random.default_rng(0).standard_normal((3, size)).astype(dtype)
+    element = type_of(x[0, 0])
+    text = f"""func.func @main(%x: {type_of(x)}) -> {type_of(x[:, 0])} {{
+      %zero = stablehlo.constant dense<0.0> : {element}
+      %0 = stablehlo.exponential %x : {type_of(x)}
+      %1 = stablehlo.log_plus_one %0 : {type_of(x)}
+      %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [1]
+        : ({type_of(x)}, {element}) -> {type_of(x[:, 0])}
+      return %2 : {type_of(x[:, 0])} }}"""
+    (found,) = on_threads(text, x)
+    expected = np.log1p(np.exp(x.astype(np.float64))).sum(1)
+    np.testing.assert_allclose(found, expected, rtol=1e-6 if dtype is np.float32 else 1e-13)
+
+
 def test_what_is_written_in_place_is_computed_once() -> None:
     """A loop's state of 200 elements, each of which goes through a long body that is written over it."""
     state = np.linspace(-1, 1, 200, dtype=np.float32)
