@@ -56,10 +56,10 @@ DEEP = 64 << 10
 """Bytes of a panel of B for one pass: it streams through the L1 cache, and shorter passes would write C more often."""
 
 MANY_REGISTERS = 32
-"""Registers with which blocks have several vectors in each row, so that loads are few beside multiply-adds."""
+"""Vector registers with fewer of which blocks are low, so that loads, too, decide how long they take."""
 
 LOAD = 1.2
-"""The cost of a load, in multiply-adds, where they are not: two of a cycle often meet in a bank of the L1 cache."""
+"""The cost of a load for those blocks, in multiply-adds: two of a cycle often meet in a bank of the L1 cache."""
 
 SHALLOW = 1 << 15
 """Elements of a panel of B, over all contracted loops, that stay in cache for all panels of A."""
@@ -69,6 +69,30 @@ STAYS = 0.5
 
 LATENCY = 8
 """Independent multiply-adds that hide each other's latency."""
+
+EXPOSED = 10
+"""The same as LATENCY for those blocks, which have no step to spare while they load the next rows of B."""
+
+HALF_LINES = 1.15
+"""What those blocks cost more that are one vector wide: a row of their panel is half of a cache line."""
+
+FEW_ROWS = 64
+"""Rows of A up to which a task with few registers packs long runs of a distant B: they meet fewer pages."""
+
+LONG_RUN = 2048
+"""Bytes of a row of B in such a run, whose passes over k are short, to leave the panels in the L2 cache."""
+
+SHORT_RUN = 512
+"""The same for more rows of A, which are multiplied by deeper panels, so that C is written less often."""
+
+ROWS_AT_ONCE = 8
+"""
+Rows of a run that are read at the same time: those that are a multiple of 4 KB apart share a set of the L1 cache, which
+has eight lines.
+"""
+
+LEAST_RUNS = 4
+"""Tasks that long runs leave: shorter ones would cost more than they divide the work better."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +117,8 @@ class Blocking:
     group: int = 1
     loops_inside: int = 0
     """Contracted loops around k, the last ones, that the micro-kernel runs through, where A is read in place."""
+    run: int = 0
+    """Panels of B whose rows a task packs together, if the caches decide that; see packing.py for others."""
 
     @property
     def tiles(self) -> int:
@@ -101,7 +127,7 @@ class Blocking:
     @property
     def of_block(self) -> Blocking:
         """The facts of one block: how many there are is nothing to it."""
-        return replace(self, kc=0, m_panels=0, n_panels=0, tile_m=0, tile_n=0, loops_inside=0)
+        return replace(self, kc=0, m_panels=0, n_panels=0, tile_m=0, tile_n=0, loops_inside=0, run=0)
 
     @property
     def vectors(self) -> int:
@@ -178,8 +204,8 @@ def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTO
     bytes_each = machine.vector_bits // 8 // lanes
     m, n, k = product.m.size, product.n.size, -(-product.k.size // group)
     spare = spare_registers(product, group)
-    load = 1.0 if machine.registers >= MANY_REGISTERS else LOAD
-    cost = _cost_of_bytes(m, n, k, lanes) if group == BYTES else _cost(m, n, lanes, load)
+    few_registers = machine.registers < MANY_REGISTERS
+    cost = _cost_of_bytes(m, n, k, lanes) if group == BYTES else _cost(m, n, lanes, few_registers)
     mr, vectors = _shape(m, cost, machine.registers, spare, min(most_vectors, MOST_VECTORS))
     nr = lanes * vectors
     passes = max(1, -(-k * nr * bytes_each // DEEP))
@@ -221,7 +247,23 @@ def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTO
             narrowest = 2 if tile_m <= HIGH else NARROW
     # Tiles of equal height.
     tile_m = -(-m_panels // -(-m_panels // tile_m))
-    return Blocking(lanes, mr, nr, kc, m_panels, n_panels, tile_m, tile_n, group)
+    found = Blocking(lanes, mr, nr, kc, m_panels, n_panels, tile_m, tile_n, group)
+    return _with_runs(found, product, machine) if few_registers and once and far else found
+
+
+def _with_runs(blocking: Blocking, product: Contraction, machine: Machine) -> Blocking:
+    """The blocking of tasks that pack runs of rows of B, if its columns are neighbours in memory."""
+    if product.n.b != 1:
+        return blocking
+    bytes_of_panel = machine.vector_bits // 8 * blocking.vectors
+    few = product.m.size <= FEW_ROWS
+    length, part = (LONG_RUN, 4) if few else (SHORT_RUN, 2)
+    tasks = max(LEAST_RUNS, round(blocking.n_panels * bytes_of_panel / length))
+    run = -(-blocking.n_panels // tasks)
+    groups = -(-product.k.size // blocking.group)
+    passes = -(-groups * run * bytes_of_panel * part // machine.l2_bytes)
+    kc = min(groups, -(-groups // (passes * ROWS_AT_ONCE)) * ROWS_AT_ONCE)
+    return replace(blocking, kc=kc, tile_n=run, run=run)
 
 
 def spare_registers(product: Contraction, group: int) -> int:
@@ -239,13 +281,15 @@ def most_rows(vectors: int, registers: int, spare: int = 0) -> int:
     return min(MOST_ROWS, (registers - 1 - spare - vectors) // vectors - spare)
 
 
-def _cost(m: int, n: int, lanes: int, load: float) -> Callable[[int, int], float]:
-    """The cost of m x n by blocks of some rows and vectors; `load`: of a load, in multiply-adds."""
+def _cost(m: int, n: int, lanes: int, few_registers: bool) -> Callable[[int, int], float]:
+    """The cost of m x n by blocks of some rows and vectors."""
+    load, exposed = (LOAD, EXPOSED) if few_registers else (1, LATENCY)
 
     def cost(rows: int, vectors: int) -> float:
         # Each step multiplies `rows * vectors` times and loads `rows + vectors` times; both take half a cycle.
-        step = max(rows * vectors, load * (rows + vectors), LATENCY)
-        return -(-m // rows) * -(-n // (vectors * lanes)) * (step + 0.7 * vectors)
+        step = max(rows * vectors, load * (rows + vectors), exposed)
+        each = (step + 0.7 * vectors) * (HALF_LINES if few_registers and vectors == 1 else 1)
+        return -(-m // rows) * -(-n // (vectors * lanes)) * each
 
     return cost
 

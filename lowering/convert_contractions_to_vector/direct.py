@@ -24,7 +24,7 @@ from ..loop_nests.indices import at_most, delinearized
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Access
-from .blocking import Blocking, lanes_of, loops_inside, most_rows, pairs_bfloats
+from .blocking import MANY_REGISTERS, Blocking, lanes_of, loops_inside, most_rows, pairs_bfloats
 from .constants import KernelConstants
 from .contraction import Contraction, Loop
 from .edges import Edge, FiniteFilters, is_first, is_inside, window_at
@@ -185,7 +185,10 @@ def reads_both_in_place(product: Contraction, blocking: Blocking, machine: Machi
     a, b = product.factors
     aliases = lines_alias(product, product.k.a) or lines_alias(product, product.k.b)
     cached = product.k.size * product.n.size <= SMALL_B and product.m.size >= LEAST_ROWS and not aliases
-    few = blocking.m_panels <= (MOST_STREAMED if streams(product, machine) else ONCE)
+    # Low blocks read each row of B from afar for few multiply-adds, and widened ones fewer bytes of it.
+    is_narrow = width_of(b) < width_of(product.element)
+    most = MOST_STREAMED if machine.registers >= MANY_REGISTERS or is_narrow else 1
+    few = blocking.m_panels <= (most if streams(product, machine) else ONCE)
     if product.outer_k:
         panels = product.rows // product.m.size * blocking.m_panels
         cached, few = False, panels <= FEW_PANELS

@@ -165,7 +165,8 @@ class ProductEmitter:
         if a_once and blocking.n_panels > 1:
             a = replace(a, run=blocking.tile_m)
         if b_once:
-            b = replace(b, run=min(MOST_LOCAL, blocking.tile_n, panels_in_run(b, LOCAL_RUN)))
+            run = blocking.run or min(MOST_LOCAL, panels_in_run(b, LOCAL_RUN))
+            b = replace(b, run=min(run, blocking.tile_n))
         packer_of_a = self.packer(a, BIAS if blocking.group == BYTES else 0)
         return self.packer(b), packer_of_a
 

@@ -26,7 +26,7 @@ from ..device.cpu import CPU
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Access
-from .blocking import ENOUGH_TASKS, Blocking
+from .blocking import ENOUGH_TASKS, ROWS_AT_ONCE, Blocking
 from .factors.computed import STEPS, ComputedFactor
 from .panel import MAGNITUDE, Packed, Panel, emit_least
 from .shared_function import call_known, writes
@@ -146,6 +146,8 @@ class Packer:
         self.bias = bias
         self.lanes = blocking.lanes
         self.kc = blocking.kc * operand.group
+        self.rows = ROWS_AT_ONCE if operand.local and blocking.run else ROWS
+        """Rows of a run that are read at the same time."""
         self.by_tasks = by_tasks
         self._all = None if by_tasks else constants.panels(operand, element, bias)
         self.is_packed = self._all is not None
@@ -358,8 +360,8 @@ class Packer:
             with builder.loop(*panels) as panel:
                 self.sums.clear(piece, panel)
         together = self.operand.run if operand.local else self.run
-        with builder.loop(0, total, step=ROWS) as done:
-            count = builder.min(total - done, ROWS)
+        with builder.loop(0, total, step=self.rows) as done:
+            count = builder.min(total - done, self.rows)
             piece_of_run = self._computed_run(position, panels, (lower + done, count), together)
             with builder.loop(*panels) as panel:
                 at = place(panel) + done * operand.width

@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
-from xdsl.dialects.builtin import f32, i8, i32
+from xdsl.dialects.builtin import bf16, f32, i8, i32
 from xdsl.utils.test_value import create_ssa_value
 
 from xhlo.dialects.support.buffers import memref_type
 from xhlo.lowering.convert_contractions_to_vector.blocking import LOW, Blocking, block
 from xhlo.lowering.convert_contractions_to_vector.contraction import Contraction, Loop
+from xhlo.lowering.convert_contractions_to_vector.direct import reads_both_in_place
 from xhlo.lowering.device.cpu import CPU
 from xhlo.lowering.loop_nests.nest import Access
 
@@ -46,3 +47,43 @@ def test_short_sums_of_bytes_have_low_blocks(k: int, low: bool) -> None:
     found = block(product_of(1001, 1024, k, i8, i32), replace(CPU, byte_dots=True))
     assert (found.mr <= LOW) == low
     assert found.group == 4
+
+
+AVX2 = replace(CPU, vector_bits=256, l2_bytes=512 << 10)
+
+
+@pytest.mark.parametrize("rows, length", [(16, 2048), (64, 2048), (128, 512), (256, 512)])
+def test_low_blocks_pack_runs_that_stay_in_the_second_level_cache(rows: int, length: int) -> None:
+    """Rows of B are read in long runs, and more rows of A, which write more of C, get deeper panels."""
+    found = block(product_of(rows, 2048, 2048), AVX2)
+    assert found.run == found.tile_n and found.tile_m == found.m_panels
+    bytes_of_run = found.run * found.nr * 4
+    assert 0.7 * length <= bytes_of_run <= 1.3 * length
+    assert bytes_of_run * found.kc <= AVX2.l2_bytes // 2
+
+
+def test_long_runs_leave_tasks() -> None:
+    found = block(product_of(16, 1024, 1024), AVX2)
+    assert found.tiles >= 4
+
+
+def test_low_blocks_have_whole_lines_and_hide_latency() -> None:
+    """13 rows of one vector load more than they multiply, and 4 of two have no multiply-add to spare."""
+    shapes = [block(product_of(rows, 2048, 2048), AVX2) for rows in (8, 16, 64, 1024)]
+    assert all(each.vectors > 1 and each.mr * each.vectors == 12 for each in shapes)
+
+
+def test_many_registers_pack_short_runs() -> None:
+    assert block(product_of(16, 2048, 2048), CPU).run == 0
+
+
+@pytest.mark.parametrize(
+    "rows, bits, factor, in_place",
+    [(4, 256, f32, True), (16, 256, f32, False), (16, 256, bf16, True), (16, 512, f32, True), (32, 512, f32, True)],
+)
+def test_rows_that_read_a_distant_factor_in_place(rows: int, bits: int, factor: Any, in_place: bool) -> None:
+    """Low blocks pack it, unless it is narrower than its products."""
+    machine = CPU if bits == 512 else AVX2
+    product = product_of(rows, 2048, 2048)
+    product = replace(product, b=Access(create_ssa_value(memref_type((2048 * 2048,), factor)), 0, (), ()))
+    assert reads_both_in_place(product, block(product, machine), machine) == in_place
