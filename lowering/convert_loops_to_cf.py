@@ -27,6 +27,7 @@ from ..dialects.support.editing import detach_op, erase_op, replace_uses
 from ..dialects.support.kernel import INTERLEAVE, PARALLEL, VECTORIZE
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
+from .device.cpu import CPU
 from .device.parts import device_modules, lowered_functions, lowered_parts
 from .loop_nests.brevity import mark_brief_functions
 from .loop_nests.unrolling import UNROLL, SmallLoops, iterations
@@ -61,8 +62,9 @@ class ConvertLoopsToCfPass(HloPass):
             xhlo.unroll) move to its back edge; small loops with known bounds are marked to be unrolled (see
             loop_nests/unrolling.py), but with `scalable` none that become loops of vectors, whose length is known
             only when the code runs; functions of few operations are marked to be left as they are (xhlo.brief, see
-            loop_nests/brevity.py); with `gathers=false` short loops that only move elements to places that are apart
-            are marked to stay without vectors (see loop_nests/scattered.py).
+            loop_nests/brevity.py). If vector-bits, the width of the machine's vectors, is below 512, short loops are
+            divided into whole vectors and what is left (see loop_nests/short_loops.py), and short bodies that only
+            move elements to places that are apart stay without vectors (see loop_nests/scattered.py).
     """
 
     name = "convert-loops-to-cf"
@@ -70,14 +72,15 @@ class ConvertLoopsToCfPass(HloPass):
     illegal = ("scf.*",)
 
     scalable: bool = False
-    gathers: bool = True
+    vector_bits: int = CPU.vector_bits
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         if not device_modules(module):
             mark_brief_functions(module)
         for function in lowered_functions(module):
             device = isinstance(function, GpuFuncOp)
-            loops = SmallLoops(device, self.scalable, SHARED in function.attributes, device or self.gathers)
+            narrow = not device and not self.scalable and self.vector_bits < CPU.vector_bits
+            loops = SmallLoops(device, self.scalable, SHARED in function.attributes, self.vector_bits if narrow else 0)
             for block in list(function.body.blocks):
                 loops.mark(block)
                 lower_block(block, _ON_DEVICE if device else _LOWERINGS)

@@ -22,6 +22,7 @@ from ...dialects.support.kernel import VECTORIZE
 from ...hlo_dialect.walking import operations_of
 from .kernel_builder import known_number
 from .scattered import scatters
+from .short_loops import divide, lanes_of_loop, parts_of
 
 UNROLL = "xhlo.unroll"
 """The attribute of a loop: its unroll factor; `WHOLLY` for full unrolling."""
@@ -65,8 +66,8 @@ class SmallLoops:
     """Whether the length of vectors is known only when the code runs: loops of vectors have no known trip counts."""
     shared: bool = False
     """Whether programs share the function: its code is kept, so that LLVM's time counts less than its speed."""
-    gathers: bool = True
-    """Whether the machine has instructions that read and write vectors of elements that are apart."""
+    narrow_bits: int = 0
+    """The width of vectors that have neither cheap masks nor stores to places that are apart; 0 for others."""
 
     def mark(self, block: Block) -> int:
         """Mark the loops to unroll in a block; returns the block's size after unrolling, at most `_ROLLED`."""
@@ -89,7 +90,7 @@ class SmallLoops:
     def _mark(self, op: scf.ForOp) -> int:
         """Mark a loop if it is to be unrolled; returns its size."""
         inner, count = self.mark(op.body.block), iterations(op)
-        if not self.gathers and inner <= LONG_BODY and scatters(op):
+        if self.narrow_bits and inner <= LONG_BODY and scatters(op):
             op.attributes.setdefault(VECTORIZE, _FALSE)
         if count is None:
             return _ROLLED
@@ -112,7 +113,23 @@ class SmallLoops:
                 return _ROLLED
             _repeat(op, WHOLLY)
             return count * inner
+        if innermost and self.narrow_bits:
+            self._divide(op, count, inner)
         return _ROLLED
+
+    def _divide(self, op: scf.ForOp, count: int, inner: int) -> None:
+        """Divide a short loop into whole vectors and single elements, if that takes less than vectors under masks."""
+        lanes = lanes_of_loop(op, self.narrow_bits)
+        parts = parts_of(count, lanes)
+        if len(parts) == 1:
+            return
+        if known_number(op.lb) is None:
+            _begin_at_zero(op, cast(arith.AddiOp, op.ub.owner).rhs)
+        for loop, part in zip(divide(op, parts), parts, strict=True):
+            if part < lanes // 2 or part == 1:
+                loop.attributes[VECTORIZE] = _FALSE
+                if part * inner <= MOST_OPERATIONS:
+                    _repeat(loop, WHOLLY)
 
 
 def is_short_but_rolled(count: int, operations: int) -> bool:

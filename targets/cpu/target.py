@@ -23,6 +23,7 @@ SIZED_BY_VECTORS = (
     "convert-linalg-to-scf",
     "convert-contractions-to-vector",
     "expand-math",
+    "convert-loops-to-cf",
 )
 """The passes that depend on the width of vectors."""
 
@@ -60,8 +61,8 @@ def tuned_for(machine: Vectors, spec: str, one_thread: bool = False) -> str:
     if spec == "convert-to-llvm":
         soft = soft_options(machine)
         return f"{spec}{{{' '.join(soft)}}}" if soft else spec
-    if spec == "convert-loops-to-cf":
-        return f"{spec}{{scalable=true}}" if machine.scalable else _without_gathers(machine.vector_bits)
+    if spec == "convert-loops-to-cf" and machine.scalable:
+        return f"{spec}{{scalable=true}}"
     if spec not in SIZED_BY_VECTORS:
         return with_dots(NATIVE_CALLS.get(spec, spec), machine.dots)
     options = [f"vector-bits={machine.vector_bits}", *_scalings(spec, machine.vector_bits)]
@@ -82,11 +83,6 @@ def with_dots(spec: str, dots: Sequence[str]) -> str:
 def _scalings(spec: str, vector_bits: int) -> list[str]:
     """The option for the instruction by which AVX-512 multiplies by powers of two: only it has vectors of 512 bits."""
     return ["scalings=true"] if spec == "expand-math" and vector_bits == 512 else []
-
-
-def _without_gathers(vector_bits: int) -> str:
-    """convert-loops-to-cf for vectors of known length: only AVX-512 gathers and scatters elements."""
-    return "convert-loops-to-cf" if vector_bits == 512 else "convert-loops-to-cf{gathers=false}"
 
 
 def soft_options(machine: Vectors) -> list[str]:
@@ -194,7 +190,7 @@ class Cpu(Target):
             return self._conversion()
         if self.named is not None:
             return tuned_for(self.named, spec)
-        if spec not in (*SIZED_BY_VECTORS, "decompose-hlo", "convert-loops-to-cf"):
+        if spec not in (*SIZED_BY_VECTORS, "decompose-hlo"):
             return NATIVE_CALLS.get(spec, spec)
         from ...hlo_dialect.diagnostics import DiagnosticError
 
@@ -205,8 +201,6 @@ class Cpu(Target):
         if spec == "decompose-hlo":
             return with_dots(NATIVE_CALLS[spec], host_dots())
         bits = host_vector_bits()
-        if spec == "convert-loops-to-cf":
-            return _without_gathers(bits)
         options = [*([] if bits == 512 else [f"vector-bits={bits}"]), *_scalings(spec, bits)]
         if spec == "convert-contractions-to-vector":
             options += [f"{name}=true" for name in host_dots()]

@@ -1,4 +1,4 @@
-// RUN: hlo-opt %s --convert-loops-to-cf='gathers=false' | filecheck %s
+// RUN: hlo-opt %s --convert-loops-to-cf='vector-bits=256' | filecheck %s
 // RUN: hlo-opt %s --convert-loops-to-cf | filecheck %s --check-prefix=GATHERS
 // GATHERS-NOT: xhlo.vectorize
 
