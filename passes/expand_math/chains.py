@@ -91,7 +91,7 @@ def _vectors_of(loop: scf.ForOp, chain: Chain, vector_bits: int) -> int:
     few = MOST_AT_ONCE // 2
     for count in (few,) if chain.slow >= MANY_SLOW else (MOST_AT_ONCE, few):
         fits = known is None or known % (count * lanes) == 0 or known >= LEAST_ROUNDS * count * lanes
-        if fits and count * several <= MOST_AT_ONCE and count * several * chain.operations <= MOST_OPERATIONS:
+        if fits and count * several <= MOST_AT_ONCE and count * chain.operations <= MOST_OPERATIONS:
             return count
     return 1
 
