@@ -110,6 +110,10 @@ class VectorBuilder:
         """The smaller one of two unsigned numbers."""
         return self._inserted(arith.MinUIOp, [x, y], x.type)
 
+    def greatest(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        """The greater one of two unsigned numbers."""
+        return self._inserted(arith.MaxUIOp, [x, y], x.type)
+
     def conjunction(self, x: SSAValue, y: SSAValue) -> SSAValue:
         return self._inserted(arith.AndIOp, [x, y], x.type)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 
 from ....dialects.support.scalar import Scalar
 from ...loop_nests.fills import is_zero
+from ...loop_nests.kernel_builder import IndexValue
 from ...loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ...loop_nests.nest import Access, Nest
 from ..blocking import Blocking
@@ -19,6 +20,7 @@ from ..packing import Packer
 from ..panel import are_normal
 from .masks import RowMask
 from .plan import RowProductPlan, sums_rows
+from .weights import WeighedProduct, can_be_weighed
 
 f32 = Float32Type()
 
@@ -36,6 +38,24 @@ class TiledProduct:
     """Packs the other factor, beforehand; None if it is read where it is."""
     mask: RowMask | None
     """Says which columns of its rows are not needed."""
+    weighed: WeighedProduct | None
+    """Says which of its rows are weights that a mask made zero."""
+
+    def panel_of_columns(
+        self, builder: LoopBuilder, outer: Sequence[Index], j: IndexValue, lower: Index, upper: Index
+    ) -> tuple[SSAValue, Index, Index]:
+        """Panel j of the other factor: its buffer, its offset there, and its first column."""
+        product, width = self.product, self.blocking.nr
+        column: Index = j * width
+        if self.packer is not None:
+            at = self.packer.panel(() if self.packer.by_tasks else outer, j, lower, upper)
+            return self.packer.buffer, at, column
+        if product.n.size % width:
+            column = builder.min(column, product.n.size - width)
+        at = product.b.offset_at(builder) + column
+        for loop, index in zip(product.outer, outer, strict=True):
+            at += index * loop.b
+        return product.b.root, at + lower * product.k.b, column
 
     def are_normal(self, builder: LoopBuilder, outer: Sequence[Index], i: Index, j: Index) -> Scalar | None:
         """
@@ -46,6 +66,16 @@ class TiledProduct:
             return None
         around = () if self.packer.by_tasks else outer
         return are_normal(builder, [self.packer.least(around, j), self.row_packer.least(outer, i)])
+
+
+def weighed_by(
+    product: Contraction, blocking: Blocking, plan: RowProductPlan, earlier: Iterable[TiledProduct]
+) -> WeighedProduct | None:
+    """A product of rows that may be weights of one of the earlier products, of which a mask discards columns."""
+    if product.a.root not in plan.temporaries or not can_be_weighed(product, blocking):
+        return None
+    masks = [each.mask for each in earlier if each.mask is not None and each.product.n.size == product.k.size]
+    return WeighedProduct(product, masks[0]) if masks else None
 
 
 def row_contraction(plan: RowProductPlan, nest: Nest, inits: Sequence[SSAValue | None]) -> Contraction | None:

@@ -38,7 +38,7 @@ from ..micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
 from ..packing import Operand, Packer, number_matrices
 from ..panel import packed_type
 from .asking import NextFactor, ask_for_next_rows, next_factors
-from .contractions import TiledProduct, f32, row_contraction
+from .contractions import TiledProduct, f32, row_contraction, weighed_by
 from .last_row import LastRow
 from .masks import mask_of
 from .plan import RowProductPlan, Temporary, in_row, is_product, plan_row_products, sums_rows
@@ -179,7 +179,8 @@ class RowProductEmitter:
                 packer = self._packer(other, blocking, by_tasks)
             row_packer = self._row_packer(product, blocking)
             mask = mask_of(self.plan, number, product)
-            found[number] = TiledProduct(self.plan.nests[number], product, blocking, row_packer, packer, mask)
+            weighed = weighed_by(product, blocking, self.plan, found.values())
+            found[number] = TiledProduct(self.plan.nests[number], product, blocking, row_packer, packer, mask, weighed)
         return found
 
     def _is_read_in_place(self, product: Contraction, blocking: Blocking) -> bool:
@@ -400,6 +401,9 @@ class RowProductEmitter:
         used = panels if isinstance(count, int) else builder.index(count + (self.panel - 1)) // self.panel
         with builder.loop(0, passes) as number:
             lower, upper = chunk(builder, number, blocking.kc, groups)
+            if each.weighed is not None:
+                weights = self._rows_in_tile(product.a)
+                lower, upper = each.weighed.steps(builder, self.kernel, blocking, weights, outer, (first, count))
             with builder.loop(0, used) as i:
                 a, a_at, lies = self._panel_of_rows(each, outer, first, i, lower, upper)
                 row = i * self.panel
@@ -416,7 +420,7 @@ class RowProductEmitter:
                     for factor in self.next if each.nest is self.plan.nests[min(self.contractions)] else ():
                         at = builder.index((first // self.panel + i) * blocking.n_panels + j)
                         factor.ask(builder, at, blocking.m_panels * blocking.n_panels)
-                    b, b_at, column = self._panel_of_columns(each, outer, j, lower, upper)
+                    b, b_at, column = each.panel_of_columns(builder, outer, j, lower, upper)
                     target = Target(
                         column=1,
                         rows_vary=product.m.size % self.panel != 0,
@@ -440,22 +444,6 @@ class RowProductEmitter:
                     )
                     normal = each.are_normal(builder, outer, first // self.panel + i, j)
                     call_micro_kernel(builder, self.kernel, blocking, lies, target, arguments, normal)
-
-    def _panel_of_columns(
-        self, each: TiledProduct, outer: Sequence[Index], j: IndexValue, lower: Index, upper: Index
-    ) -> tuple[SSAValue, Index, Index]:
-        """Panel j of the other factor: its buffer, its offset there, and its first column."""
-        product, width = each.product, each.blocking.nr
-        column: Index = j * width
-        if each.packer is not None:
-            at = each.packer.panel(() if each.packer.by_tasks else outer, j, lower, upper)
-            return each.packer.buffer, at, column
-        if product.n.size % width:
-            column = self.builder.min(column, product.n.size - width)
-        at = product.b.offset_at(self.builder) + column
-        for loop, index in zip(product.outer, outer, strict=True):
-            at += index * loop.b
-        return product.b.root, at + lower * product.k.b, column
 
     def _panel_of_rows(
         self, each: TiledProduct, outer: Sequence[Index], first: Index, i: IndexValue, lower: Index, upper: Index
@@ -484,15 +472,18 @@ class RowProductEmitter:
         each.row_packer.operand = moved
         return each.row_packer.buffer, each.row_packer.panel((), i, lower, upper), packed
 
+    def _rows_in_tile(self, access: Access) -> tuple[SSAValue, Index, int]:
+        """The buffer of the tile of a temporary, where its first row begins, and the distance of rows."""
+        return self.buffers[access.root], access.offset, self.plan.temporaries[access.root].size + PADDING
+
     def _add_to_sum(self, number: int, outer: Sequence[Index], first: Index, end: Index) -> None:
         self.builder.location = self.plan.nests[number].op.location
         self.sums[number].add_tile(outer, first, end - first, self.buffers)
 
     def _output(self, product: Contraction, outer: Sequence[Index], first: Index) -> tuple[SSAValue, Index, int]:
         """The buffer of the product, the offset of the tile's first row in it, and the stride of rows."""
-        temporary = self.plan.temporaries.get(product.c.root)
-        if temporary is not None:
-            return self.buffers[product.c.root], product.c.offset, temporary.size + PADDING
+        if product.c.root in self.plan.temporaries:
+            return self._rows_in_tile(product.c)
         at = product.c.offset_at(self.builder)
         for loop, index in zip(product.outer, outer, strict=True):
             at += index * loop.c

@@ -1,6 +1,6 @@
 // RUN: hlo-opt %s --fuse --lower=linalg --bufferize --convert-contractions-to-vector='tiles=1' | filecheck %s
 // Columns above the (shifted) diagonal: scores that the mask discards are zeros instead, panels of which are not
-// multiplied. The product with the values, weights of 0 included, is whole: an infinite value times 0 is NaN.
+// multiplied. Nor are values of which all weights in a tile are 0, if they are finite: an infinite value times 0 is NaN.
 
 // CHECK-LABEL: func.func private @row_fusion_0(
 // CHECK-DAG:     %[[SHIFT:.*]] = arith.constant 5 : index
@@ -21,6 +21,16 @@
 // CHECK:           func.call @row_fusion_0_block(%q,
 // CHECK:         math.exp
 // CHECK-NOT:     @row_fusion_0_clear
+// CHECK:         func.call @row_fusion_0_greatest(%[[TILE:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %[[BEYOND:.*]], %[[FOUND:.*]]) :
+// CHECK-NEXT:    %[[WEIGHT:.*]] = memref.load %[[FOUND]]
+// CHECK:         arith.cmpi eq, %[[WEIGHT]],
+// CHECK:         %[[ELEMENTS:.*]] = arith.muli %[[BEYOND]], %{{.*}} : index
+// CHECK:         func.call @row_fusion_0_greatest_1(%v, %{{.*}}, %{{.*}}, %{{.*}}, %[[ELEMENTS]], %[[VALUES:.*]]) :
+// CHECK-NEXT:    %[[VALUE:.*]] = memref.load %[[VALUES]]
+// CHECK:         arith.cmpi ult, %[[VALUE]],
+// CHECK:         %[[LEAVES:.*]] = arith.andi
+// CHECK:         %[[STEPS:.*]] = arith.select %[[LEAVES]], %{{.*}}, %[[N]] : index
+// CHECK:         scf.for
 // CHECK:         func.call @row_fusion_0_block_1(
 func.func @main(%q: tensor<2x64x16xf32>, %k: tensor<2x64x16xf32>, %v: tensor<2x64x32xf32>) -> tensor<2x64x32xf32> {
   %i = stablehlo.iota dim = 1 : tensor<2x64x64xi32>

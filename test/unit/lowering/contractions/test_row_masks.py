@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import xhlo
-from attention_programs import Attention, AttentionGradient
+from attention_programs import BFLOAT, FLOAT, Attention, AttentionGradient
 from xhlo.lowering.convert_contractions_to_vector.rows import products as row_products
 from xhlo.lowering.convert_contractions_to_vector.rows.masks import mask_of
 from xhlo.lowering.loop_nests.masks import Condition
@@ -87,11 +87,11 @@ def text_of(case: Attention, mask: Mask) -> str:
     return case.text().replace(found[0], lines)
 
 
-def expected(case: Attention, inputs: tuple[Numbers, Numbers, Numbers], mask: Mask) -> Numbers:
+def expected(case: Attention, inputs: tuple[Numbers, Numbers, Numbers], mask: Mask, low: float = -1e30) -> Numbers:
     q, k, v = (x.astype(np.float64) for x in inputs)
     i, j = np.indices((case.queries, case.keys))
     with np.errstate(invalid="ignore"):
-        s = np.where(mask.holds(i, j), np.einsum("bhqd,bhkd->bhqk", q, k) * 0.25, -1e30)
+        s = np.where(mask.holds(i, j), np.einsum("bhqd,bhkd->bhqk", q, k) * 0.25, low)
         e = np.exp(s - s.max(-1, keepdims=True))
         return np.einsum("bhqk,bhkd->bhqd", e / e.sum(-1, keepdims=True), v)
 
@@ -116,6 +116,37 @@ def test_masks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for keys in (k, infinite):
         (got,) = executable.compute((q, keys, v), None)
         np.testing.assert_allclose(got, expected(case, (q, keys, v), mask), atol=4e-6)
+
+
+@pytest.mark.parametrize("dtype", [FLOAT, BFLOAT], ids=["f32", "bf16"])
+@pytest.mark.parametrize("name", ["causal", "window", "strictly above"])
+def test_values_under_a_mask(name: str, dtype: np.dtype[Any]) -> None:
+    """Weights of 0 multiply values that are not finite, and weights that are not 0 all values."""
+    mask, case = MASKS[name], Attention(1, 2, 70, 83, 16, 20, dtype=dtype, causal=True)
+    q, k, v = case.inputs()
+    tolerance = 4e-6 if dtype == FLOAT else 3e-2
+    text = text_of(case, mask)
+    for place, value in ((0, np.inf), (40, np.nan), (82, -np.inf)):
+        values = v.copy()
+        values[:, 1, place] = value
+        (got,) = xhlo.compile(text).compute((q, k, values), None)
+        want = expected(case, (q, k, values), mask)
+        np.testing.assert_allclose(got.astype(np.float64), want, atol=tolerance)
+        assert np.isfinite(want[:, 0]).all()
+    (got,) = xhlo.compile(text.replace("-1.0e30", "-2.0")).compute((q, k, v), None)
+    np.testing.assert_allclose(got.astype(np.float64), expected(case, (q, k, v), mask, -2.0), atol=tolerance)
+
+
+def test_weights_of_zero_change_no_bits() -> None:
+    """Values that are looked at, and left out, or multiplied by 0 because one of them is not finite."""
+    mask, case = MASKS["causal"], Attention(1, 2, 70, 83, 16, 21, causal=True)
+    executable = xhlo.compile(text_of(case, mask))
+    q, k, v = case.inputs()
+    infinite = v.copy()
+    infinite[:, :, 82, 20] = np.inf
+    (got,), (whole,) = (executable.compute((q, k, values), None) for values in (v, infinite))
+    np.testing.assert_array_equal(got[..., :20], whole[..., :20])
+    assert np.isnan(whole[..., 20]).all()
 
 
 def test_several_passes() -> None:
