@@ -292,13 +292,13 @@ def _along_m(loops: Sequence[Loop]) -> Loop:
     return min((loop for loop in loops if loop.size >= enough), key=lambda loop: loop.c)
 
 
-def along_k(loops: Sequence[Loop]) -> Loop:
+def along_k(loops: Sequence[Loop], long: int = LONG) -> Loop:
     """
     The contracted loop that panels lie along: of those that are long enough, the one whose steps are the nearest. None
     that runs backwards.
     """
     loops = [loop for loop in loops if not _turns_back(loop)]
-    enough = min(LONG, max(loop.size for loop in loops))
+    enough = min(long, max(loop.size for loop in loops))
     return min((loop for loop in loops if loop.size >= enough), key=lambda loop: (loop.a + loop.b, -loop.size))
 
 

@@ -30,6 +30,7 @@ from .direct import (
     reads_in_place,
     reads_pairs,
     streams,
+    with_near_steps,
     with_pairs,
 )
 from .edges import edges_of
@@ -175,7 +176,7 @@ def emit_product(
     """
     cut = cut_of(product)
     if cut is None:
-        product = with_pairs(builder, kernel, product, machine)
+        product = with_near_steps(with_pairs(builder, kernel, product, machine), machine)
         emitter = emitter_of(builder, kernel, constants, op, product, machine, overwrite)
         done = _padded(builder, kernel, op, emitter)
         sums = None if summed is None else emitter.sum_columns()
@@ -190,7 +191,7 @@ def emit_product(
             each.finish(initial_values(each.nest.op, absorbed))
             done.append(each.nest.op)
         return done
-    parts = with_pairs(builder, kernel, in_chunks(builder, product, cut), machine)
+    parts = with_near_steps(with_pairs(builder, kernel, in_chunks(builder, product, cut), machine), machine)
     emitter = emitter_of(builder, kernel, constants, op, parts, machine, overwrite=True)
     done = _padded(builder, kernel, op, emitter)
     emitter.emit()

@@ -26,7 +26,7 @@ from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Access
 from .blocking import MANY_REGISTERS, Blocking, lanes_of, loops_inside, most_rows, pairs_bfloats
 from .constants import KernelConstants
-from .contraction import Contraction, Loop
+from .contraction import Contraction, Loop, along_k
 from .edges import Edge, FiniteFilters, is_first, is_inside, window_at
 from .epilogue import Tile
 from .kernel import ProductEmitter, Step
@@ -82,6 +82,9 @@ FROM_MEMORY = 8 << 20
 STREAMED_COLUMNS = 1024
 """Columns of a tile of it, if there are two tiles: rows are read in long runs."""
 
+NEAR_STEPS = 7
+"""Steps along k that are enough where the micro-kernel runs through loops around them."""
+
 ALTERNATING = 4
 """Part of the L2 cache that holds rows of matrices which alternate."""
 
@@ -134,6 +137,16 @@ def with_pairs(builder: LoopBuilder, kernel: func.FuncOp, product: Contraction, 
         outer_k=tuple(map(moved, product.outer_k)),
         a_paired=True,
     )
+
+
+def with_near_steps(product: Contraction, machine: Machine) -> Contraction:
+    """The product along near steps, as a row of an image, not over images, where the micro-kernel has loops inside."""
+    loops = (product.k, *product.outer_k)
+    near = along_k(loops, NEAR_STEPS)
+    if machine.registers >= MANY_REGISTERS or product.computes or product.m.a != 1 or not _is_inflated(product):
+        return product
+    around = sorted((loop for loop in loops if loop is not near), key=lambda loop: -abs(loop.a))
+    return product if near is product.k else replace(product, k=near, outer_k=tuple(around))
 
 
 def _panels(product: Contraction) -> int:
