@@ -325,7 +325,7 @@ def loops_inside(product: Contraction, blocking: Blocking, machine: Machine) -> 
         # Panels are narrow then: writing C again and again costs more than reading them from the L2 cache. If each step
         # reads a line of A for a few elements of it, as in gradients of filters, the lines are to stay as well.
         bytes_each = machine.vector_bits // 8 // blocking.lanes
-        along = product.k.a == 1
+        along = product.k.a == 1 != product.m.a
         most = int(STAYS * (machine.l2_bytes if along else machine.l1_bytes)) // bytes_each
         if not along:
             while loops and elements * math.prod(loop.size for loop in loops) > most:
