@@ -67,6 +67,15 @@ SHALLOW = 1 << 15
 STAYS = 0.5
 """The part of a cache that panels of B take which stay there, where they are narrow."""
 
+NEAR = 0.6
+"""
+Part of the L1 cache that each pass of a panel of B takes where registers are few and a panel does not fit: low blocks
+read it so often that the L2 cache, which they read A from, would not give both in time.
+"""
+
+STEPS = 16
+"""Steps of which such passes are multiples, so that their panels begin with a line of the cache."""
+
 LATENCY = 8
 """Independent multiply-adds that hide each other's latency."""
 
@@ -119,6 +128,8 @@ class Blocking:
     """Contracted loops around k, the last ones, that the micro-kernel runs through, where A is read in place."""
     run: int = 0
     """Panels of B whose rows a task packs together, if the caches decide that; see packing.py for others."""
+    by_passes: bool = False
+    """Whether the parts of all panels that one pass multiplies are together in memory."""
 
     @property
     def tiles(self) -> int:
@@ -127,7 +138,7 @@ class Blocking:
     @property
     def of_block(self) -> Blocking:
         """The facts of one block: how many there are is nothing to it."""
-        return replace(self, kc=0, m_panels=0, n_panels=0, tile_m=0, tile_n=0, loops_inside=0, run=0)
+        return replace(self, kc=0, m_panels=0, n_panels=0, tile_m=0, tile_n=0, loops_inside=0, run=0, by_passes=False)
 
     @property
     def vectors(self) -> int:
@@ -196,8 +207,17 @@ LOW = 8
 """Rows of a block whose lines of C share a set of the L1 cache with no other of them, whatever their distance."""
 
 
-def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTORS, packed: bool = False) -> Blocking:
-    """Choose the micro-kernel's shape and the tiles; `packed`: both factors are, so that bf16 may be in pairs."""
+def block(
+    product: Contraction,
+    machine: Machine,
+    most_vectors: int = MOST_VECTORS,
+    packed: bool = False,
+    whole: bool = True,
+) -> Blocking:
+    """
+    Choose the micro-kernel's shape and the tiles; `packed`: both factors are, so that bf16 may be in pairs; `whole`:
+    their panels must be, with all passes.
+    """
     lanes, group = lanes_of(product, machine), group_of(product, machine)
     if packed and pairs_bfloats(product, machine):
         group = 2
@@ -208,8 +228,11 @@ def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTO
     cost = _cost_of_bytes(m, n, k, lanes) if group == BYTES else _cost(m, n, lanes, few_registers)
     mr, vectors = _shape(m, cost, machine.registers, spare, min(most_vectors, MOST_VECTORS))
     nr = lanes * vectors
-    passes = max(1, -(-k * nr * bytes_each // DEEP))
+    by_passes = few_registers and group == 1 and not whole and k * nr * bytes_each > machine.l1_bytes
+    passes = max(1, -(-k * nr * bytes_each // (int(machine.l1_bytes * NEAR) if by_passes else DEEP)))
     kc = -(-k // passes)
+    if by_passes:
+        kc = -(-kc // STEPS) * STEPS
     m_panels, n_panels = -(-m // mr), -(-n // nr)
     # A tile's panels of A stay in the L2 cache. More of them pay where panels of B come from afar.
     far = n * k * bytes_each > 4 * machine.l2_bytes
@@ -247,7 +270,7 @@ def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTO
             narrowest = 2 if tile_m <= HIGH else NARROW
     # Tiles of equal height.
     tile_m = -(-m_panels // -(-m_panels // tile_m))
-    found = Blocking(lanes, mr, nr, kc, m_panels, n_panels, tile_m, tile_n, group)
+    found = Blocking(lanes, mr, nr, kc, m_panels, n_panels, tile_m, tile_n, group, by_passes=by_passes)
     return _with_runs(found, product, machine) if few_registers and once and far else found
 
 
@@ -263,7 +286,7 @@ def _with_runs(blocking: Blocking, product: Contraction, machine: Machine) -> Bl
     groups = -(-product.k.size // blocking.group)
     passes = -(-groups * run * bytes_of_panel * part // machine.l2_bytes)
     kc = min(groups, -(-groups // (passes * ROWS_AT_ONCE)) * ROWS_AT_ONCE)
-    return replace(blocking, kc=kc, tile_n=run, run=run)
+    return replace(blocking, kc=kc, tile_n=run, run=run, by_passes=False)
 
 
 def spare_registers(product: Contraction, group: int) -> int:

@@ -27,7 +27,7 @@ from ...hlo_dialect.arrays import Array
 from ...hlo_dialect.types import constant_array, dense_constant
 from ...hlo_dialect.walking import operations_in
 from ..loop_nests.loop_builder import buffer_of
-from .packing import Operand
+from .operand import Operand
 from .panel import EXPONENT, LEAST_CONSTANT, NO_SIGN, Packed
 
 MOST_GROWTH = 2
@@ -81,7 +81,15 @@ class ConstantFactors:
 
     def packed(self, name: str, operand: Operand, element: Packed, bias: int) -> str:
         """The name of a constant's panels."""
-        sizes = (operand.size, operand.stride, operand.k_size, operand.k_stride, operand.width, operand.group)
+        sizes = (
+            operand.size,
+            operand.stride,
+            operand.k_size,
+            operand.k_stride,
+            operand.width,
+            operand.group,
+            operand.by_passes,
+        )
         key = (name, operand.access.offset, operand.around, sizes, element, bias)
         found = self.panels.get(key)
         if found is None:
@@ -203,4 +211,10 @@ def _panels(constant: Array, operand: Operand, bias: int) -> Array:
     if bias:
         made += flat.dtype.type(bias)
     split = made.reshape(operand.matrices, operand.panels, operand.width, groups // operand.group, operand.group)
-    return np.ascontiguousarray(split.transpose(0, 1, 3, 2, 4)).reshape(-1)
+    panels = split.transpose(0, 1, 3, 2, 4)
+    if operand.by_passes:
+        assert operand.group == 1, "passes that are together end between groups"
+        starts = range(0, groups, operand.by_passes)
+        passes = [panels[:, :, start : start + operand.by_passes].reshape(operand.matrices, -1) for start in starts]
+        return np.concatenate(passes, axis=1).reshape(-1)
+    return np.ascontiguousarray(panels).reshape(-1)

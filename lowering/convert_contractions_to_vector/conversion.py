@@ -226,7 +226,7 @@ class _Plan:
 
 def _plan(product: Contraction, machine: Machine, kernel: func.FuncOp) -> _Plan:
     if product.computes:
-        return _Plan(block(product, machine, packed=True), a_packed=True, b_packed=True)
+        return _Plan(block(product, machine, packed=True, whole=False), a_packed=True, b_packed=True)
     blocking = block(product, machine)
     b_packed = True
     if product.n.size >= blocking.lanes and product.b.root not in constants_of(kernel):
@@ -234,7 +234,7 @@ def _plan(product: Contraction, machine: Machine, kernel: func.FuncOp) -> _Plan:
         if reads_both_in_place(product, inside, machine):
             blocking, b_packed = inside, False
     if b_packed and not reads_in_place(product, machine):
-        return _Plan(block(product, machine, packed=True), a_packed=True, b_packed=True)
+        return _Plan(block(product, machine, packed=True, whole=False), a_packed=True, b_packed=True)
     b_streams = not b_packed and streams(product, machine)
     if b_packed and reads_pairs(product, machine):
         blocking = block(product, machine, packed=True)

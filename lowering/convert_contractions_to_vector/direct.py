@@ -31,7 +31,8 @@ from .edges import Edge, FiniteFilters, is_first, is_inside, window_at
 from .epilogue import Tile
 from .kernel import ProductEmitter, Step
 from .micro_kernel import PanelOfA
-from .packing import Operand, Packer, number_matrices
+from .operand import Operand, number_matrices
+from .packing import Packer
 from .panel import MAGNITUDE, are_normal, emit_least, emit_pairs, packed_type
 from .parts import in_parts, parts_of
 from .shared_function import call_known

@@ -42,7 +42,8 @@ from .constants import KernelConstants
 from .contraction import Contraction, Element, canonical_contraction, sums_of_products
 from .direct import DirectProductEmitter, block_rows
 from .kernel import MULTIPLICATIONS_PER_OPERATION
-from .packing import Operand, Packer
+from .operand import Operand
+from .packing import Packer
 from .rows.plan import stays_within, used_only_by
 from .small import MOST_OF_NARROW, emit_small, is_small
 from .vectors import VectorBuilder

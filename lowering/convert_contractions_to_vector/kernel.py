@@ -31,7 +31,8 @@ from .contraction import Contraction
 from .epilogue import Tile, ask_for_results, emit_epilogue, is_temporary
 from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
 from .offsets import emit_offsets
-from .packing import LOCAL_RUN, MOST_LOCAL, Operand, Packer, number_matrices, panels_in_run
+from .operand import Operand, number_matrices, panels_in_run
+from .packing import LOCAL_RUN, MOST_LOCAL, Packer
 from .panel import are_normal, packed_type
 from .shared_function import call_known
 from .sums.factor_columns import ColumnSums, Facts
@@ -161,7 +162,9 @@ class ProductEmitter:
         b_around = number_matrices(sizes, [loop.b for loop in around])
         a = Operand(product.a, a_around, m.size, m.a, k.size, k.a, blocking.mr, blocking.group, a_once)
         b = Operand(product.b, b_around, n.size, n.b, k.size, k.b, blocking.nr, blocking.group, b_once)
-        a, b = replace(a, computed=product.computed_a), replace(b, computed=product.computed_b)
+        by_passes = blocking.kc if blocking.by_passes else 0
+        a = replace(a, computed=product.computed_a, by_passes=by_passes)
+        b = replace(b, computed=product.computed_b, by_passes=by_passes)
         if a_once and blocking.n_panels > 1:
             a = replace(a, run=blocking.tile_m)
         if b_once:

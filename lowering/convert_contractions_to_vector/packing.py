@@ -3,7 +3,8 @@ Packing the factors of a matrix product into panels.
 
 A panel holds `width` neighbouring rows of A (columns of B), interleaved along k: `panel[k * width + i]`, with zeros
 beyond the matrix's edge, so that the micro-kernel reads memory sequentially and needs no edge checks. Where the
-micro-kernel multiplies groups of g elements along k, these are together: `panel[(k / g * width + i) * g + k % g]`.
+micro-kernel multiplies groups of g elements along k, these are together: `panel[(k / g * width + i) * g + k % g]`. The
+parts of all panels that one pass multiplies may be together, too, one panel's after the other's.
 
 A function copies one panel; like the micro-kernel it takes sizes as parameters. Whole blocks pass through registers: a
 source that is contiguous along k is transposed there.
@@ -11,7 +12,6 @@ source that is contiguous along k is transposed there.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -21,13 +21,11 @@ from xdsl.dialects.builtin import BFloat16Type
 from xdsl.ir import SSAValue
 
 from ...dialects.support.buffers import Buffer, memref_type
-from ...dialects.support.scalar import width_of
-from ..device.cpu import CPU
 from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import LoopBuilder, buffer_of
-from ..loop_nests.nest import Access
+from ..loop_nests.loop_builder import LoopBuilder
 from .blocking import ENOUGH_TASKS, ROWS_AT_ONCE, Blocking
-from .factors.computed import STEPS, ComputedFactor
+from .factors.computed import STEPS
+from .operand import Operand, panels_in_run
 from .panel import MAGNITUDE, Packed, Panel, emit_least
 from .shared_function import call_known, writes
 from .sums.factor_columns import ColumnSums
@@ -46,72 +44,6 @@ ROWS = 16
 
 PART = 512
 """Rows of a run that one task packs: a multiple of `ROWS`."""
-
-
-@dataclass(frozen=True)
-class Around:
-    """One loop around the product, as an operand sees it."""
-
-    size: int
-    stride: int
-    """The loop's stride in the operand, in elements; 0 if the loop does not move it."""
-    matrices: int
-    """The number of packed matrices that one step advances."""
-
-
-@dataclass(frozen=True)
-class Operand:
-    """One factor of the product."""
-
-    access: Access
-    around: tuple[Around, ...]
-    size: int
-    """Rows of A, or columns of B."""
-    stride: int
-    k_size: int
-    """Contracted elements."""
-    k_stride: int
-    width: int
-    """Rows, or columns, of a panel."""
-    group: int
-    """Elements along k that are multiplied together."""
-    local: bool
-    """Whether only one tile needs each panel, so that its task packs it, one pass at a time, instead of beforehand."""
-    run: int = 1
-    """Panels that are packed together then."""
-    computed: ComputedFactor | None = None
-    """Its computation, piece by piece; `access` and the strides then say how it would lie in memory."""
-
-    @property
-    def panels(self) -> int:
-        return -(-self.size // self.width)
-
-    @property
-    def panel_size(self) -> int:
-        return -(-self.k_size // self.group) * self.group * self.width
-
-    @property
-    def matrices(self) -> int:
-        return math.prod(loop.size for loop in self.around if loop.stride)
-
-
-def panels_in_run(operand: Operand, run: int) -> int:
-    """The panels that share `run` bytes of a row; one if rows do not lie across panels, or the matrix is small."""
-    bytes_each = width_of(buffer_of(operand.access.root).element_type) // 8
-    small = operand.size * operand.k_size * bytes_each <= CPU.l2_bytes
-    if operand.stride != 1 or (small and operand.computed is None):
-        return 1
-    return max(1, min(operand.panels, run // (operand.width * bytes_each)))
-
-
-def number_matrices(sizes: Sequence[int], strides: Sequence[int]) -> tuple[Around, ...]:
-    """Number the matrices that an operand has over the loops around the product."""
-    found: list[Around] = []
-    count = 1
-    for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
-        found.append(Around(size, stride, count if stride else 0))
-        count *= size if stride else 1
-    return tuple(reversed(found))
 
 
 class Prepacked(Protocol):
@@ -228,22 +160,29 @@ class Packer:
     @property
     def _parts(self) -> int:
         """Parts along k of a run that is packed beforehand."""
+        if self.operand.by_passes:
+            return -(-self.operand.k_size // self.operand.by_passes)
         return 1 if self.run == 1 or self._states_least else -(-self.operand.k_size // PART)
+
+    @property
+    def _part(self) -> int:
+        """Elements along k of such a part."""
+        return self.operand.by_passes or PART
 
     def pack_run(self, number: IndexValue) -> None:
         """Pack a run of panels of all, or a part of it, beforehand."""
         operand, run, parts = self.operand, self.run, self._parts
-        if run == 1:
+        if run == parts == 1:
             self.pack_panel(number)
             return
         matrix, which = self._matrix_of(number // parts, -(-operand.panels // run))
         panels = which * run, self.builder.min(which * run + run, operand.panels)
         begin = matrix * operand.panels
-        lower: Index = 0 if parts == 1 else number % parts * PART
-        depth = lower, operand.k_size if parts == 1 else self.builder.min(operand.k_size - lower, PART)
+        lower: Index = 0 if parts == 1 else number % parts * self._part
+        depth = lower, operand.k_size if parts == 1 else self.builder.min(operand.k_size - lower, self._part)
 
         def place(panel: Index) -> Index:
-            return (begin + panel) * operand.panel_size + lower * operand.width
+            return operand.place(begin, panel, *depth)
 
         self._fill_run(self._position(matrix), panels, depth, place)
         if self._least is not None:
@@ -296,6 +235,8 @@ class Packer:
             self.pack_pass(position, (which, which + 1), lower, upper)
         if operand.local:
             return self._place(which)
+        if operand.by_passes:
+            return operand.place(self.number(position, 0), which, lower, upper - lower)
         return self.number(position, which) * operand.panel_size + lower * (operand.width * group)
 
     @property
@@ -345,7 +286,7 @@ class Packer:
         builder, operand = self.builder, self.operand
         lower, total = depth
         rows = self.kc if operand.local else operand.k_size
-        piece = lower // (self.kc if operand.local else PART)
+        piece = lower // (self.kc if operand.local else self._part)
         if (operand.run if operand.local else self.run) == 1:
             self._fill(position, panels[0], lower, total, place(panels[0]), rows)
             if self.sums is not None:

@@ -35,7 +35,8 @@ from ..contraction import Contraction
 from ..direct import lines_alias
 from ..kernel import MULTIPLICATIONS_PER_OPERATION, WORK_OF_PACKING
 from ..micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
-from ..packing import Operand, Packer, number_matrices
+from ..operand import Operand, number_matrices
+from ..packing import Packer
 from ..panel import packed_type
 from .asking import NextFactor, ask_for_next_rows, next_factors
 from .contractions import TiledProduct, f32, row_contraction, weighed_by

@@ -20,7 +20,8 @@ from ..blocking import Blocking, block
 from ..clearing import clear_block
 from ..contraction import Contraction
 from ..micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
-from ..packing import Operand, Packer
+from ..operand import Operand
+from ..packing import Packer
 from .contractions import f32
 
 LARGEST_PANEL = 64

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import bf16, f32, i8, i32
 from xdsl.utils.test_value import create_ssa_value
 
 from xhlo.dialects.support.buffers import memref_type
-from xhlo.lowering.convert_contractions_to_vector.blocking import LOW, Blocking, block
+from xhlo.lowering.convert_contractions_to_vector.blocking import LOW, STEPS, Blocking, block
 from xhlo.lowering.convert_contractions_to_vector.contraction import Contraction, Loop
 from xhlo.lowering.convert_contractions_to_vector.direct import reads_both_in_place
 from xhlo.lowering.device.cpu import CPU
@@ -87,3 +87,14 @@ def test_rows_that_read_a_distant_factor_in_place(rows: int, bits: int, factor: 
     product = product_of(rows, 2048, 2048)
     product = replace(product, b=Access(create_ssa_value(memref_type((2048 * 2048,), factor)), 0, (), ()))
     assert reads_both_in_place(product, block(product, machine), machine) == in_place
+
+
+def test_long_panels_are_multiplied_in_parts_where_registers_are_few() -> None:
+    """With blocks of few rows, a part of a panel of B stays in the L1 cache; high blocks let all of it stream."""
+    found = block(product_of(1024, 1024, 2048), AVX2, whole=False)
+    assert found.by_passes
+    assert found.kc * found.nr * 4 <= CPU.l1_bytes
+    assert found.kc % STEPS == 0
+    assert not block(product_of(1024, 1024, 512), AVX2, whole=False).by_passes  # fits whole
+    assert not block(product_of(1024, 1024, 2048), AVX2).by_passes
+    assert not block(product_of(1024, 1024, 2048), CPU, whole=False).by_passes
