@@ -91,8 +91,11 @@ FEW_ROWS = 64
 LONG_RUN = 2048
 """Bytes of a row of B in such a run, whose passes over k are short, to leave the panels in the L2 cache."""
 
+MORE_ROWS = 128
+"""Rows of A up to which runs are short, and panels deeper, so that C is written less often; more have none of both."""
+
 SHORT_RUN = 512
-"""The same for more rows of A, which are multiplied by deeper panels, so that C is written less often."""
+"""Bytes of a row of B in a short run."""
 
 ROWS_AT_ONCE = 8
 """
@@ -225,7 +228,9 @@ def block(
     m, n, k = product.m.size, product.n.size, -(-product.k.size // group)
     spare = spare_registers(product, group)
     few_registers = machine.registers < MANY_REGISTERS
-    cost = _cost_of_bytes(m, n, k, lanes) if group == BYTES else _cost(m, n, lanes, few_registers)
+    cost = _cost_of_bytes(m, n, k, lanes)
+    if group != BYTES:
+        cost = _cost(m, n, lanes, LOAD if few_registers else 1, packed and few_registers)
     mr, vectors = _shape(m, cost, machine.registers, spare, min(most_vectors, MOST_VECTORS))
     nr = lanes * vectors
     by_passes = few_registers and group == 1 and not whole and k * nr * bytes_each > machine.l1_bytes
@@ -271,12 +276,12 @@ def block(
     # Tiles of equal height.
     tile_m = -(-m_panels // -(-m_panels // tile_m))
     found = Blocking(lanes, mr, nr, kc, m_panels, n_panels, tile_m, tile_n, group, by_passes=by_passes)
-    return _with_runs(found, product, machine) if few_registers and once and far else found
+    return _with_runs(found, product, machine) if few_registers and packed and once and far else found
 
 
 def _with_runs(blocking: Blocking, product: Contraction, machine: Machine) -> Blocking:
     """The blocking of tasks that pack runs of rows of B, if its columns are neighbours in memory."""
-    if product.n.b != 1:
+    if product.n.b != 1 or product.m.size > MORE_ROWS:
         return blocking
     bytes_of_panel = machine.vector_bits // 8 * blocking.vectors
     few = product.m.size <= FEW_ROWS
@@ -304,14 +309,16 @@ def most_rows(vectors: int, registers: int, spare: int = 0) -> int:
     return min(MOST_ROWS, (registers - 1 - spare - vectors) // vectors - spare)
 
 
-def _cost(m: int, n: int, lanes: int, few_registers: bool) -> Callable[[int, int], float]:
-    """The cost of m x n by blocks of some rows and vectors."""
-    load, exposed = (LOAD, EXPOSED) if few_registers else (1, LATENCY)
+def _cost(m: int, n: int, lanes: int, load: float, packed: bool) -> Callable[[int, int], float]:
+    """
+    The cost of m x n by blocks of some rows and vectors; `load`: of a load, in multiply-adds; `packed`: both factors
+    are, and their blocks are low.
+    """
 
     def cost(rows: int, vectors: int) -> float:
         # Each step multiplies `rows * vectors` times and loads `rows + vectors` times; both take half a cycle.
-        step = max(rows * vectors, load * (rows + vectors), exposed)
-        each = (step + 0.7 * vectors) * (HALF_LINES if few_registers and vectors == 1 else 1)
+        step = max(rows * vectors, load * (rows + vectors), EXPOSED if packed else LATENCY)
+        each = (step + 0.7 * vectors) * (HALF_LINES if packed and vectors == 1 else 1)
         return -(-m // rows) * -(-n // (vectors * lanes)) * each
 
     return cost

@@ -199,9 +199,10 @@ def reads_both_in_place(product: Contraction, blocking: Blocking, machine: Machi
     a, b = product.factors
     aliases = lines_alias(product, product.k.a) or lines_alias(product, product.k.b)
     cached = product.k.size * product.n.size <= SMALL_B and product.m.size >= LEAST_ROWS and not aliases
-    # Low blocks read each row of B from afar for few multiply-adds, and widened ones fewer bytes of it.
+    # Low blocks read each row of B for few multiply-adds; where it is widened, they read fewer bytes.
     is_narrow = width_of(b) < width_of(product.element)
-    most = MOST_STREAMED if machine.registers >= MANY_REGISTERS or is_narrow else 1
+    low = ONCE if _bytes_of_b(product) <= FROM_MEMORY else 1
+    most = MOST_STREAMED if machine.registers >= MANY_REGISTERS or is_narrow else low
     few = blocking.m_panels <= (most if streams(product, machine) else ONCE)
     if product.outer_k:
         panels = product.rows // product.m.size * blocking.m_panels
