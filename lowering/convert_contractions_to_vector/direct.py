@@ -80,6 +80,9 @@ MEMORY_BOUND = 8
 FROM_MEMORY = 8 << 20
 """Bytes from which such a B comes from memory."""
 
+MOST_READ = 32 << 20
+"""Bytes of such a B, times the panels that read them, up to which low blocks read it in place."""
+
 STREAMED_COLUMNS = 1024
 """Columns of a tile of it, if there are two tiles: rows are read in long runs."""
 
@@ -201,8 +204,8 @@ def reads_both_in_place(product: Contraction, blocking: Blocking, machine: Machi
     cached = product.k.size * product.n.size <= SMALL_B and product.m.size >= LEAST_ROWS and not aliases
     # Low blocks read each row of B for few multiply-adds; where it is widened, they read fewer bytes.
     is_narrow = width_of(b) < width_of(product.element)
-    low = ONCE if _bytes_of_b(product) <= FROM_MEMORY else 1
-    most = MOST_STREAMED if machine.registers >= MANY_REGISTERS or is_narrow else low
+    is_near = blocking.m_panels * _bytes_of_b(product) <= MOST_READ
+    most = MOST_STREAMED if machine.registers >= MANY_REGISTERS or is_narrow or is_near else 1
     few = blocking.m_panels <= (most if streams(product, machine) else ONCE)
     if product.outer_k:
         panels = product.rows // product.m.size * blocking.m_panels
