@@ -22,8 +22,13 @@ from ..loop_nests.loop_builder import LoopBuilder
 from .blocking import Blocking, block, has_few_columns, is_worth_blocking
 from .constants import ConstantFactors, KernelConstants, constants_of
 from .contraction import Contraction, contraction_of
-from .direct import (
-    DirectProductEmitter,
+from .direct import DirectProductEmitter
+from .edges import edges_of
+from .epilogue import epilogue_of
+from .factors.computed import NONE, Computed, computed_factors
+from .factors.rearranged import alternates, with_matrices_apart
+from .images import convert_images
+from .in_place import (
     block_rows,
     oriented,
     reads_both_in_place,
@@ -33,11 +38,6 @@ from .direct import (
     with_near_steps,
     with_pairs,
 )
-from .edges import edges_of
-from .epilogue import epilogue_of
-from .factors.computed import NONE, Computed, computed_factors
-from .factors.rearranged import alternates, with_matrices_apart
-from .images import convert_images
 from .kernel import ProductEmitter
 from .lanes.emission import emit_lane_product, is_in_parts
 from .lanes.products import LaneProduct, lane_product_of

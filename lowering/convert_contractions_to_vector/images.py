@@ -40,7 +40,8 @@ from .blocking import Blocking, block
 from .clearing import fill_rows
 from .constants import KernelConstants
 from .contraction import Contraction, Element, canonical_contraction, sums_of_products
-from .direct import DirectProductEmitter, block_rows
+from .direct import DirectProductEmitter
+from .in_place import block_rows
 from .kernel import MULTIPLICATIONS_PER_OPERATION
 from .operand import Operand
 from .packing import Packer

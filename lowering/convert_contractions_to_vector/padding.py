@@ -33,9 +33,10 @@ from ..loop_nests.nest import Nest, nest_of_generic
 from .blocking import Blocking
 from .constants import KernelConstants
 from .contraction import Contraction
-from .direct import DirectProductEmitter, panels_of_row
+from .direct import DirectProductEmitter
 from .edges import Edge
 from .factors.computed import maker_of
+from .in_place import panels_of_row
 from .kernel import tasks
 from .shared_function import call_known, writes
 

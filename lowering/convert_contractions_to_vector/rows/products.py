@@ -32,7 +32,7 @@ from ..blocking import Blocking, block
 from ..clearing import clear_block
 from ..constants import KernelConstants, constants_of
 from ..contraction import Contraction
-from ..direct import lines_alias
+from ..in_place import lines_alias
 from ..kernel import MULTIPLICATIONS_PER_OPERATION, WORK_OF_PACKING
 from ..micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
 from ..operand import Operand, number_matrices

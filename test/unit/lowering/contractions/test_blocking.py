@@ -12,7 +12,7 @@ from xdsl.utils.test_value import create_ssa_value
 from xhlo.dialects.support.buffers import memref_type
 from xhlo.lowering.convert_contractions_to_vector.blocking import LOW, STEPS, Blocking, block
 from xhlo.lowering.convert_contractions_to_vector.contraction import Contraction, Loop
-from xhlo.lowering.convert_contractions_to_vector.direct import reads_both_in_place
+from xhlo.lowering.convert_contractions_to_vector.in_place import reads_both_in_place
 from xhlo.lowering.device.cpu import CPU
 from xhlo.lowering.loop_nests.nest import Access
 

@@ -1,0 +1,262 @@
+"""Which factors are read in place instead of packed, and the blocks of such products."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float64Type, IntegerType
+
+from ...dialects.support.buffers import memref_type
+from ...dialects.support.scalar import width_of
+from ..device.cpu import CPU, Machine
+from ..loop_nests.loop_builder import LoopBuilder, buffer_of
+from ..loop_nests.nest import Access
+from .blocking import MANY_REGISTERS, Blocking, lanes_of, loops_inside, most_rows, pairs_bfloats
+from .contraction import Contraction, Loop, along_k
+from .panel import emit_pairs
+from .parts import in_parts
+from .shared_function import call_known
+
+INFLATION = 2
+"""Least ratio of the size of A's panels to A for which A is read in place."""
+
+FEW_COLUMNS = 512
+"""Columns of B up to which packing A would cost much of the time that it saves."""
+
+FEW_ROWS = 8
+"""Rows of a panel whose lines map to few sets of the L1 cache: no more than the ways of a set."""
+
+ALIASING = 2048
+"""A row stride in bytes whose multiples map the lines of a panel to few sets of the L1 cache."""
+
+SMALL = 1 << 16
+"""Elements of all panels of A below which A is packed."""
+
+SMALL_B = 1 << 15
+"""Elements of B up to which it is not packed."""
+
+ONCE = 2
+"""Panels of A up to which packing B costs more than reading it in place each time."""
+
+FEW_PANELS = 8
+"""The same for sums over several loops, as of gradients of filters: B is the gradient of many results."""
+
+LEAST_ROWS = 6
+"""Fewest rows of a panel that is chosen to divide the rows of A; fewer would not hide the latency of the additions."""
+
+MOST_STREAMED = 4
+"""The same for a B that is larger than the caches: a pass over a few of its rows leaves them there for all panels."""
+
+STREAMED_ROWS = 64
+"""Rows of such a B in one pass, whose pages the processor has at hand."""
+
+FEW_STREAMED_ROWS = 16
+"""The same for few rows of A, and a B that comes from memory: it, not the sums, takes the time."""
+
+MEMORY_BOUND = 8
+"""Rows of A that are few for that."""
+
+FROM_MEMORY = 8 << 20
+"""Bytes from which such a B comes from memory."""
+
+MOST_READ = 32 << 20
+"""Bytes of such a B, times the panels that read them, up to which low blocks read it in place."""
+
+STREAMED_COLUMNS = 1024
+"""Columns of a tile of it, if there are two tiles: rows are read in long runs."""
+
+NEAR_STEPS = 7
+"""Steps along k that are enough where the micro-kernel runs through loops around them."""
+
+ALTERNATING = 4
+"""Part of the L2 cache that holds rows of matrices which alternate."""
+
+FAR = 0.5
+"""Sizes of the L2 cache from which B is far."""
+
+HIGH_ROWS = 256
+"""Rows of a tile that make up for what its part of B costs from afar."""
+
+FEW_TASKS = 8
+"""Tasks of a product that is summed over outer loops: each task reads all of A and B."""
+
+
+def lines_alias(product: Contraction, stride: int) -> bool:
+    """Whether rows that are `stride` elements apart map to few sets of the L1 cache."""
+    return stride * (8 if isinstance(product.element, Float64Type) else 4) % ALIASING == 0
+
+
+def reads_pairs(product: Contraction, machine: Machine) -> bool:
+    """Whether A, read in place, is multiplied in pairs of bf16: both elements of each are neighbours in memory."""
+    beside = product.k.a == 1 or product.a_paired
+    return pairs_bfloats(product, machine) and beside and product.k.size % 2 == 0
+
+
+def with_pairs(builder: LoopBuilder, kernel: func.FuncOp, product: Contraction, machine: Machine) -> Contraction:
+    """
+    Copy an A of bf16 that would be read in place, but whose neighbours along k are apart, as in gradients of filters:
+    each element with the next one along k.
+    """
+    m, k, a = product.m, product.k, product.a
+    if product.computes or k.a <= 1 or m.a != 1 or a.dynamic or not _is_inflated(product):
+        return product
+    if not reads_pairs(replace(product, a_paired=True), machine):
+        return product
+    count = math.prod(buffer_of(a.root).get_shape()) - k.a
+    pairs = builder.alloc(memref_type((2 * count,), buffer_of(a.root).element_type))
+    with in_parts(builder, count) as (_, at, size):
+        arguments = (a.root, pairs, at, size, k.a)
+        call_known(builder, kernel, "pairs", arguments, 2 * lanes_of(product, machine), emit_pairs)
+
+    def moved(loop: Loop) -> Loop:
+        return replace(loop, a=2 * loop.a)
+
+    return replace(
+        product,
+        a=Access(pairs, 2 * a.offset, (), tuple(2 * stride for stride in a.strides)),
+        m=moved(m),
+        k=moved(k),
+        outer=tuple(map(moved, product.outer)),
+        outer_k=tuple(map(moved, product.outer_k)),
+        a_paired=True,
+    )
+
+
+def with_near_steps(product: Contraction, machine: Machine) -> Contraction:
+    """The product along near steps, as a row of an image, not over images, where the micro-kernel has loops inside."""
+    loops = (product.k, *product.outer_k)
+    near = along_k(loops, NEAR_STEPS)
+    if machine.registers >= MANY_REGISTERS or product.computes or product.m.a != 1 or not _is_inflated(product):
+        return product
+    around = sorted((loop for loop in loops if loop is not near), key=lambda loop: -abs(loop.a))
+    return product if near is product.k else replace(product, k=near, outer_k=tuple(around))
+
+
+def _panels(product: Contraction) -> int:
+    """Elements of all panels of A."""
+    return (
+        product.m.size * product.k.size * math.prod(loop.size for loop in (*product.outer, *product.outer_k) if loop.a)
+    )
+
+
+def _is_inflated(product: Contraction) -> bool:
+    """Whether A's panels would be much larger than A."""
+    panels = _panels(product)
+    return panels > INFLATION * math.prod(buffer_of(product.a.root).get_shape()) and panels >= SMALL
+
+
+def reads_in_place(product: Contraction, machine: Machine) -> bool:
+    """Whether A is better read in place."""
+    if product.a_paired:
+        return True
+    if _is_inflated(product) and reads_pairs(product, machine):
+        return True
+    narrow = product.n.size <= FEW_COLUMNS and product.k.a == 1 and _panels(product) >= SMALL
+    return (_is_inflated(product) or narrow) and buffer_of(product.a.root).element_type == product.element
+
+
+def oriented(product: Contraction, machine: Machine) -> Contraction:
+    """The product, or `C^T = B^T A^T` if B has too few columns for vectors and A is not read in place."""
+    few = 2 * product.n.size <= lanes_of(product, machine) and product.m.size > product.n.size
+    return product.transposed() if few and not reads_in_place(product, machine) else product
+
+
+def streams(product: Contraction, machine: Machine) -> bool:
+    """Whether B is larger than the caches nearby, and lies in memory by rows, as it is multiplied."""
+    return product.n.b == 1 and _bytes_of_b(product) > machine.l2_bytes and not product.outer_k
+
+
+def _bytes_of_b(product: Contraction) -> int:
+    """Bytes of one matrix B, with the chunks of its sum, which follow each other in both factors, see split.py."""
+    k = product.k
+    chunks = [loop.size for loop in product.outer if (loop.a, loop.b) == (k.a * k.size, k.b * k.size)]
+    return math.prod(chunks) * k.size * product.n.size * width_of(product.factors[1]) // 8
+
+
+def reads_both_in_place(product: Contraction, blocking: Blocking, machine: Machine) -> bool:
+    """
+    Whether B too is better read in place: it fits into the caches, each of its elements is needed only once, or its
+    rows are those of a panel.
+    """
+    a, b = product.factors
+    aliases = lines_alias(product, product.k.a) or lines_alias(product, product.k.b)
+    cached = product.k.size * product.n.size <= SMALL_B and product.m.size >= LEAST_ROWS and not aliases
+    # Low blocks read each row of B for few multiply-adds; where it is widened, they read fewer bytes.
+    is_narrow = width_of(b) < width_of(product.element)
+    is_near = blocking.m_panels * _bytes_of_b(product) <= MOST_READ
+    most = MOST_STREAMED if machine.registers >= MANY_REGISTERS or is_narrow or is_near else 1
+    few = blocking.m_panels <= (most if streams(product, machine) else ONCE)
+    if product.outer_k:
+        panels = product.rows // product.m.size * blocking.m_panels
+        cached, few = False, panels <= FEW_PANELS
+    in_panels = product.n.b == 1 and product.k.b == product.n.size == blocking.nr and a == product.element == b
+    # Few rows are widened when they are read; others would be each time.
+    floats = not isinstance(product.element, IntegerType)
+    short = (BFloat16Type, Float16Type, IntegerType) if floats else (BFloat16Type, Float16Type)
+    narrow = few and all(x == product.element or isinstance(x, short) for x in (a, b))
+    return (
+        (narrow or a == product.element == b)
+        and 1 in (product.m.a, product.k.a)
+        and product.n.b == product.n.c == 1
+        and product.n.size >= blocking.nr
+        # Panels that share columns would apply an epilogue to them twice.
+        and (product.n.size % blocking.nr == 0 or product.epilogue is None)
+        and (cached or few or in_panels)
+    )
+
+
+def block_rows(product: Contraction, blocking: Blocking, machine: Machine, streamed: bool = False) -> Blocking:
+    """
+    The blocking with panels and tiles of rows over all loops that move only A and C. `streamed`: B is read in place, a
+    few rows at a time.
+    """
+    most = most_rows(blocking.vectors, machine.registers)
+    if product.k.a == 1 and lines_alias(product, product.m.a) and blocking.vectors > 1:
+        most = min(most, FEW_ROWS)
+    even = [rows for rows in range(LEAST_ROWS, most + 1) if product.m.size % rows == 0]
+    mr = max(even, default=min(blocking.mr, most, product.m.size))
+    bytes_each = machine.vector_bits // 8 // blocking.lanes
+    panels = -(-product.m.size // mr) * math.prod(loop.size for loop in product.outer if not loop.b)
+    batches = math.prod(loop.size for loop in product.outer if loop.b)
+    tile_m = max(1, min(panels, machine.l2_bytes // 2 // (blocking.kc * mr * bytes_each)))
+    tile_n = blocking.n_panels
+    summed = product.outer_k and math.prod(loop.size for loop in product.outer_k) > panels
+    # One thread, too, is faster with tiles whose epilogue finds them in the cache.
+    tasks = FEW_TASKS if summed else CPU.tiles
+    if alternate(product):
+        # All matrices have their turn while the lines that their rows share are in the cache.
+        tile_m = max(1, min(tile_m, machine.l2_bytes // ALTERNATING // (mr * product.m.a * bytes_each)))
+    # Each tile reads its columns of B, from afar if B is large: then tiles are narrow, and high.
+    far = not streamed and product.n.size * product.depth * bytes_each > FAR * machine.l2_bytes
+    least_m, least_n = max(1, HIGH_ROWS // mr) if far else 1, 1
+    if streamed:
+        few = product.m.size <= MEMORY_BOUND and _bytes_of_b(product) > FROM_MEMORY
+        rows = FEW_STREAMED_ROWS if few else STREAMED_ROWS
+        blocking = replace(blocking, kc=-(-blocking.kc // -(-blocking.kc // rows)))
+        tile_m = least_m = panels
+        least_n = min(-(-STREAMED_COLUMNS // blocking.nr), -(-blocking.n_panels // 2))
+
+    def tasks_of(tile_m: int, tile_n: int) -> int:
+        return batches * -(-panels // tile_m) * -(-blocking.n_panels // tile_n)
+
+    while far and tile_n > 1 and tasks_of(tile_m, tile_n) < tasks:
+        tile_n = -(-tile_n // 2)
+    while tile_m > least_m and tasks_of(tile_m, tile_n) < tasks:
+        tile_m = -(-tile_m // 2)
+    while tile_n > least_n and tasks_of(tile_m, tile_n) < tasks:
+        tile_n = -(-tile_n // 2)
+    inside = loops_inside(product, blocking, machine)
+    return replace(blocking, mr=mr, m_panels=panels, tile_m=tile_m, tile_n=tile_n, loops_inside=inside)
+
+
+def alternate(product: Contraction) -> bool:
+    """Whether rows of several matrices alternate in A, as those of a convolution's groups with the features last."""
+    batches = [loop for loop in product.outer if loop.b]
+    return bool(batches) and all(0 < loop.a * loop.size <= product.m.a for loop in batches)
+
+
+def panels_of_row(product: Contraction, blocking: Blocking) -> int:
+    """The panels of the innermost rows: in a convolution, those of a row of the output."""
+    return -(-product.m.size // blocking.mr)
