@@ -204,7 +204,10 @@ def test_poles_and_zeros(dtype: Any):
     same(run(unary.LogPlusOneOp, x), 0.0, -0.0, INF, -INF)
     same(run(unary.TanhOp, np.array([-0.0, INF, -INF, NAN], dtype)), -0.0, 1, -1, NAN)
     same(run(unary.LogisticOp, np.array([-INF, INF, 0, NAN], dtype)), 0, 1, 0.5, NAN)
-    same(run(unary.CbrtOp, np.array([-8, 27, -0.0, INF], dtype)), -2, 3, -0.0, INF)
+    same(run(unary.CbrtOp, np.array([-0.0, INF], dtype)), -0.0, INF)
+    # NumPy leaves it to the C library on some processors, whose result may be the next number.
+    cubes = run(unary.CbrtOp, np.array([-8, 27], dtype))
+    np.testing.assert_allclose(cubes.astype(np.float64), [-2, 3], rtol=float(ml_dtypes.finfo(dtype).eps))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from cpu_programs import run
 from test_convolution import Conv, inputs_of, plain
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
+from xhlo.targets.cpu import host
 from xhlo.targets.cpu.target import CPU
 from xhlo.targets.program.pipeline import run_passes
 
@@ -65,11 +66,12 @@ def takes_lanes(conv: Conv) -> bool:
 
 
 @pytest.mark.parametrize("name", [*LANES, *OTHERS])
-def test_lane_products(name: str) -> None:
+def test_lane_products(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     conv = {**LANES, **OTHERS}[name]
     inputs = inputs_of(conv)
     want, found = (run(conv.text(), inputs, target)[0] for target in ("reference", "cpu"))
     np.testing.assert_array_equal(found, want)
+    monkeypatch.setattr(host, "host_vector_bits", lambda: 512)
     assert takes_lanes(conv) == (name in LANES)
 
 
