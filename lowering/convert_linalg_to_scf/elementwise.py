@@ -10,6 +10,7 @@ from typing import cast
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
+from ...dialects.support.buffer_ops import byte_size
 from ...dialects.support.buffers import memref_type
 from ..loop_nests.borders import Inside, inside_of
 from ..loop_nests.cost import nest_work, task_count, task_size
@@ -26,6 +27,7 @@ from .stages import TILE as STAGED
 from .stages import emit_stages, stages_of
 from .transposition import (
     LEAST_TILED,
+    ROWS_BEYOND_CACHES,
     TILE,
     can_transpose,
     emit_staged,
@@ -36,6 +38,9 @@ from .weaving import Part, block_of, emit_weave, weave_of
 
 LINE = 16
 """Tasks begin at multiples of this many elements, so that no two write one cache line of 4-byte elements."""
+
+LARGE = 256
+"""The same for results that leave the caches: a multiple of the tiles that are stored past them."""
 
 COLLIDING = 2048
 """Bytes: of lines this far apart, every other one or more share a set of the L1 cache."""
@@ -106,6 +111,8 @@ def _granularity(nest: Nest, free: list[int], cut: int) -> int:
         return TILE
     if cut == free[-1] and stages_of(nest, cut) is not None:
         return STAGED
+    if cut == free[-1] and _is_large(nest):
+        return LARGE
     return LINE if cut == free[-1] else 1
 
 
@@ -191,6 +198,8 @@ def _emit_unrolled(emitter: NestEmitter, free: list[int], bounds: Bounds) -> Non
     short = unrolled_loops(emitter.nest, free)
     if short and _emit_woven(emitter, free, short, bounds):
         return
+    if free and not short and _emit_past_caches(emitter, free, bounds):
+        return
     if free and not short and _fills_vectors(emitter, free[-1], bounds):
         _emit_long(emitter, free, bounds)
         return
@@ -200,6 +209,23 @@ def _emit_unrolled(emitter: NestEmitter, free: list[int], bounds: Bounds) -> Non
                 for loop, index in zip(short, place, strict=True):
                     emitter.bind(loop, index)
                 store_element(emitter)
+
+
+def _emit_past_caches(emitter: NestEmitter, free: list[int], bounds: Bounds) -> bool:
+    """Emit the loops by tiles that are stored past the caches; return whether the results leave these."""
+    if emitter.roots or not _is_large(emitter.nest):
+        return False
+    from .tiles_past_caches import emit_tiles, tile_of  # few programs have results of that size
+
+    tile = tile_of(emitter.builder, emitter.nest)
+    if tile is not None:
+        emit_tiles(emitter, tile, free, bounds, store_element)
+    return tile is not None
+
+
+def _is_large(nest: Nest) -> bool:
+    """Whether results leave the caches before something reads them."""
+    return byte_size(buffer_of(nest.outputs[0].root)) >= ROWS_BEYOND_CACHES
 
 
 def _fills_vectors(emitter: NestEmitter, inner: int, bounds: Bounds) -> bool:

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import BFloat16Type, FloatAttr, IntegerAttr
 from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import BlockArgument, SSAValue
 
+from ...dialects.support.buffer_ops import byte_size
 from ...dialects.support.kernel import Kernel, is_kernel
 from ...dialects.support.scalar import width_of
 from ..convert_contractions_to_vector.clearing import fill_rows
@@ -27,7 +28,7 @@ from ..device.cpu import CPU
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
-from .transposition import can_transpose
+from .transposition import ROWS_BEYOND_CACHES, can_transpose
 
 LONG = 256
 """Bytes of a row from which it is worth a call of memcpy; shorter ones are a few vectors, which LLVM writes out."""
@@ -119,7 +120,11 @@ def emit_plain_rows(emitter: NestEmitter, found: PlainRows, bounds: Bounds) -> N
         if isinstance(source, Access):
             arguments = (*numbers, *place(source))
             size = nest.sizes[found.inner] * (width_of(buffer_of(output.root).element_type) // 8)
-            if LONGER <= size < CPU.l2_bytes:
+            if _leaves_caches(builder, nest):
+                from .tiles_past_caches import emit_copied_rows
+
+                call_known(builder, kernel, "far", arguments, builder.vector_bits, emit_copied_rows)
+            elif LONGER <= size < CPU.l2_bytes:
                 call_known(builder, kernel, "copy", arguments, builder.vector_bits, _emit_vectors)
             else:
                 call_known(builder, kernel, "copy", arguments, (), _emit_copy)
@@ -127,6 +132,15 @@ def emit_plain_rows(emitter: NestEmitter, found: PlainRows, bounds: Bounds) -> N
             constant = source.owner.value if type(source.owner) is arith.ConstantOp else None
             value = builder.scalar(constant) if isinstance(constant, IntegerAttr | FloatAttr) else source
             fill_rows(builder, kernel, value, numbers)
+
+
+def _leaves_caches(builder: LoopBuilder, nest: Nest) -> bool:
+    """Whether the rows are better copied past the caches."""
+    if byte_size(buffer_of(nest.outputs[0].root)) < ROWS_BEYOND_CACHES:
+        return False
+    from .tiles_past_caches import leaves_caches  # few programs have results of that size
+
+    return leaves_caches(builder, nest)
 
 
 def fill_columns(

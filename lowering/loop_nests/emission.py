@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 from xdsl.dialects import arith
@@ -23,6 +23,15 @@ Bounds = Mapping[int, tuple[Index, Index]]
 """The range of each loop to be run; loops that are not in the mapping run completely."""
 
 
+@dataclass(frozen=True)
+class Tile:
+    """A buffer that an output's elements are written to, for the iterations of a loop from `start` on."""
+
+    buffer: SSAValue
+    loop: int
+    start: Index
+
+
 class NestEmitter:
     """Tracks the loops of a nest around the insertion point, and the values loaded there."""
 
@@ -39,6 +48,8 @@ class NestEmitter:
         """Whether a processor executes instructions of the innermost loop and of other work at once."""
         self.staged: dict[int, tuple[SSAValue, list[tuple[int, Index]]]] = {}
         """Per input: a buffer with a tile of it, and for each dimension the loop and the start of the tile."""
+        self.tiles: dict[int, Tile] = {}
+        """Per output: a buffer in place of it."""
         self.inside: Inside | None = None
         """The iterations that are being emitted, if they are all inside of a loop."""
         written = {access.root for access in nest.outputs}
@@ -138,6 +149,10 @@ class NestEmitter:
         return self.builder.load(view, self._indices(access, loops))
 
     def store_output(self, k: int, value: SSAValue) -> None:
+        if k in self.tiles:
+            tile = self.tiles[k]
+            self.builder.store(value, tile.buffer, [cast(Index, self.indices[tile.loop]) - tile.start])
+            return
         access = self.nest.outputs[k]
         view, loops = self.view(len(self.nest.inputs) + k, access)
         self.builder.store(value, view, self._indices(access, loops))
