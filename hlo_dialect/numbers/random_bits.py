@@ -70,12 +70,16 @@ def philox(key: tuple[Array, Array], counter: Sequence[Array]) -> tuple[Array, .
     """Four words of 32 bits for each counter of four words."""
     keys, state = list(key), list(counter)
     for _ in range(PHILOX_ROUNDS):
-        first = state[0].astype(_U64) * _U64(PHILOX_MULTIPLIERS[0])
-        second = state[2].astype(_U64) * _U64(PHILOX_MULTIPLIERS[1])
-        (low0, high0), (low1, high1) = words(first), words(second)
-        state = [high1 ^ state[1] ^ keys[0], low1, high0 ^ state[3] ^ keys[1], low0]
+        state = _philox_round(keys, state)
         keys = [word + _U32(step) for word, step in zip(keys, PHILOX_KEY_STEPS, strict=True)]
     return tuple(state)
+
+
+def _philox_round(keys: Sequence[Array], state: Sequence[Array]) -> list[Array]:
+    first = state[0].astype(_U64) * _U64(PHILOX_MULTIPLIERS[0])
+    second = state[2].astype(_U64) * _U64(PHILOX_MULTIPLIERS[1])
+    (low0, high0), (low1, high1) = words(first), words(second)
+    return [high1 ^ state[1] ^ keys[0], low1, high0 ^ state[3] ^ keys[1], low0]
 
 
 def threefry_bits(state: Array, shape: tuple[int, ...], width: int) -> tuple[Array, Array]:
