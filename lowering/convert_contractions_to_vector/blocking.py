@@ -80,19 +80,19 @@ LATENCY = 8
 """Independent multiply-adds that hide each other's latency."""
 
 EXPOSED = 10
-"""The same as LATENCY for those blocks, which have no step to spare while they load the next rows of B."""
+"""LATENCY of low blocks that wait for B: they have no step to spare while they load its next rows."""
 
 HALF_LINES = 1.15
-"""What those blocks cost more that are one vector wide: a row of their panel is half of a cache line."""
+"""The cost of those that are one vector wide, by comparison: a row of their panel is half of a cache line."""
 
-FEW_ROWS = 64
+LONG_RUN_ROWS = 64
 """Rows of A up to which a task with few registers packs long runs of a distant B: they meet fewer pages."""
 
 LONG_RUN = 2048
 """Bytes of a row of B in such a run, whose passes over k are short, to leave the panels in the L2 cache."""
 
-MORE_ROWS = 128
-"""Rows of A up to which runs are short, and panels deeper, so that C is written less often; more have none of both."""
+SHORT_RUN_ROWS = 128
+"""Rows of A up to which runs are short, and panels deeper, so that C is written less often; more rows have no runs."""
 
 SHORT_RUN = 512
 """Bytes of a row of B in a short run."""
@@ -172,7 +172,7 @@ def has_few_columns(product: Contraction, machine: Machine) -> bool:
     lanes, bytes_of_b = lanes_of(product, machine), product.n.size * product.depth * width_of(product.element) // 8
     is_long = product.k.size >= LEAST_VECTORS * lanes and bytes_of_b <= machine.l1_bytes * MOST_OF_L1
     most = min(lanes // 2 - 1, TOGETHER_ALONG if product.k.b == 1 else TOGETHER)
-    return is_plain and is_long and machine.registers >= 32 and product.n.size <= most
+    return is_plain and is_long and machine.registers >= MANY_REGISTERS and product.n.size <= most
 
 
 def lanes_of(product: Contraction, machine: Machine) -> int:
@@ -228,12 +228,17 @@ def block(
     m, n, k = product.m.size, product.n.size, -(-product.k.size // group)
     spare = spare_registers(product, group)
     few_registers = machine.registers < MANY_REGISTERS
+    is_across = product.n.b == 1
     cost = _cost_of_bytes(m, n, k, lanes)
     if group != BYTES:
-        cost = _cost(m, n, lanes, LOAD if few_registers else 1, packed and few_registers)
+        # Wide panels of columns that lie along k take longer to pack than they save, and a small B is at hand.
+        waits = packed and few_registers and is_across and n * k * bytes_each > machine.l1_bytes
+        cost = _cost(m, n, lanes, LOAD if few_registers else 1, waits)
     mr, vectors = _shape(m, cost, machine.registers, spare, min(most_vectors, MOST_VECTORS))
     nr = lanes * vectors
-    by_passes = few_registers and group == 1 and not whole and k * nr * bytes_each > machine.l1_bytes
+    # Packing decides for few rows by columns that lie along k: short passes would read them in short pieces.
+    is_long = k * nr * bytes_each > machine.l1_bytes and (is_across or m > SHORT_RUN_ROWS)
+    by_passes = few_registers and group == 1 and not whole and is_long
     passes = max(1, -(-k * nr * bytes_each // (int(machine.l1_bytes * NEAR) if by_passes else DEEP)))
     kc = -(-k // passes)
     if by_passes:
@@ -281,10 +286,10 @@ def block(
 
 def _with_runs(blocking: Blocking, product: Contraction, machine: Machine) -> Blocking:
     """The blocking of tasks that pack runs of rows of B, if its columns are neighbours in memory."""
-    if product.n.b != 1 or product.m.size > MORE_ROWS:
+    if product.n.b != 1 or product.m.size > SHORT_RUN_ROWS:
         return blocking
     bytes_of_panel = machine.vector_bits // 8 * blocking.vectors
-    few = product.m.size <= FEW_ROWS
+    few = product.m.size <= LONG_RUN_ROWS
     length, part = (LONG_RUN, 4) if few else (SHORT_RUN, 2)
     tasks = max(LEAST_RUNS, round(blocking.n_panels * bytes_of_panel / length))
     run = -(-blocking.n_panels // tasks)
@@ -309,16 +314,16 @@ def most_rows(vectors: int, registers: int, spare: int = 0) -> int:
     return min(MOST_ROWS, (registers - 1 - spare - vectors) // vectors - spare)
 
 
-def _cost(m: int, n: int, lanes: int, load: float, packed: bool) -> Callable[[int, int], float]:
+def _cost(m: int, n: int, lanes: int, load: float, waits: bool) -> Callable[[int, int], float]:
     """
-    The cost of m x n by blocks of some rows and vectors; `load`: of a load, in multiply-adds; `packed`: both factors
-    are, and their blocks are low.
+    The cost of m x n by blocks of some rows and vectors; `load`: of a load, in multiply-adds; `waits`: blocks are low,
+    and wait for their panels of B.
     """
 
     def cost(rows: int, vectors: int) -> float:
         # Each step multiplies `rows * vectors` times and loads `rows + vectors` times; both take half a cycle.
-        step = max(rows * vectors, load * (rows + vectors), EXPOSED if packed else LATENCY)
-        each = (step + 0.7 * vectors) * (HALF_LINES if packed and vectors == 1 else 1)
+        step = max(rows * vectors, load * (rows + vectors), EXPOSED if waits else LATENCY)
+        each = (step + 0.7 * vectors) * (HALF_LINES if waits and vectors == 1 else 1)
         return -(-m // rows) * -(-n // (vectors * lanes)) * each
 
     return cost

@@ -106,3 +106,19 @@ def test_long_panels_are_multiplied_in_parts_where_registers_are_few() -> None:
     assert not block(product_of(1024, 1024, 512), AVX2, whole=False).by_passes  # fits whole
     assert not block(product_of(1024, 1024, 2048), AVX2).by_passes
     assert not block(product_of(1024, 1024, 2048), CPU, whole=False).by_passes
+
+
+@pytest.mark.parametrize("rows", [4, 8, 16, 32])
+def test_few_rows_by_columns_along_k_have_narrow_panels_and_long_passes(rows: int) -> None:
+    """Packing takes the time, which reads a piece of each column of a panel for each pass."""
+    product = product_of(rows, 1024, 1024)
+    found = block(
+        replace(product, n=replace(product.n, b=1024), k=replace(product.k, b=1)), AVX2, packed=True, whole=False
+    )
+    assert (found.nr, found.kc) == (2 * found.lanes, 1024)
+    assert not found.by_passes
+
+
+def test_few_rows_by_a_small_factor_have_no_rows_to_spare() -> None:
+    """Nothing waits for a B in the L1 cache: four blocks of 4 rows are all used, three of 6 are not."""
+    assert block(product_of(16, 16, 16), AVX2, packed=True).mr == 4
