@@ -186,7 +186,10 @@ def reads_both_in_place(product: Contraction, blocking: Blocking, machine: Machi
     # Low blocks read each row of B for few multiply-adds; where it is widened, they read fewer bytes.
     is_narrow = width_of(b) < width_of(product.element)
     is_near = blocking.m_panels * _bytes_of_b(product) <= MOST_READ
-    most = MOST_STREAMED if machine.registers >= MANY_REGISTERS or is_narrow or is_near else 1
+    # Two panels read whole rows, or rows that share no sets of the L1 cache, as fast as memory has them.
+    is_spread = product.n.size <= STREAMED_COLUMNS or not lines_alias(product, product.k.b)
+    is_cheap = is_narrow or is_near or (blocking.m_panels <= ONCE and is_spread)
+    most = MOST_STREAMED if machine.registers >= MANY_REGISTERS or is_cheap else 1
     few = blocking.m_panels <= (most if streams(product, machine) else ONCE)
     if product.outer_k:
         panels = product.rows // product.m.size * blocking.m_panels

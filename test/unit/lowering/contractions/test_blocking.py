@@ -122,3 +122,13 @@ def test_few_rows_by_columns_along_k_have_narrow_panels_and_long_passes(rows: in
 def test_few_rows_by_a_small_factor_have_no_rows_to_spare() -> None:
     """Nothing waits for a B in the L1 cache: four blocks of 4 rows are all used, three of 6 are not."""
     assert block(product_of(16, 16, 16), AVX2, packed=True).mr == 4
+
+
+@pytest.mark.parametrize(
+    "rows, columns, depth, in_place",
+    [(8, 4096, 4096, False), (8, 5000, 3000, True), (12, 1024, 8192, True), (16, 5000, 3000, False)],
+)
+def test_two_panels_read_whole_or_spread_rows_in_place(rows: int, columns: int, depth: int, in_place: bool) -> None:
+    """Rows that share a set of the L1 cache are packed where tiles read parts of them."""
+    product = product_of(rows, columns, depth)
+    assert reads_both_in_place(product, block(product, AVX2), AVX2) == in_place
