@@ -4,17 +4,19 @@ Loops over long chains of operations: several vectors at once, where vectors are
 Each operation of an elementary function waits for the one before it, about four cycles. A processor looks some 150
 vector operations ahead, in which it finds too few chains of other elements to fill the time. LLVM can compute several
 vectors in one iteration. Registers for all their values are not needed: what is stored on the stack and loaded again
-takes ports that such loops do not use otherwise.
+takes ports that such loops do not use otherwise. LLVM takes up to twice as long for such a loop, which one that runs
+once over few elements does not make up for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
 from xdsl.dialects import arith, func, math, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.cpu import ParallelForOp
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.kernel import INTERLEAVE, PARALLEL, VECTORIZE
 from ...dialects.support.scalar import FLOATS, width_of
@@ -45,6 +47,9 @@ MANY_SLOW = 3
 LEAST_ROUNDS = 4
 """Iterations over several vectors from which a rest of other vectors takes little of the time."""
 
+LEAST_ITERATIONS = 1 << 14
+"""Iterations in one run of a program from which a loop is worth LLVM's time: a few microseconds of arithmetic."""
+
 _SLOW = (arith.DivfOp, math.SqrtOp)
 _FREE = (arith.ConstantOp, arith.BitcastOp, memref.StoreOp, scf.YieldOp, func.ReturnOp)
 
@@ -61,13 +66,16 @@ class Chain(NamedTuple):
     """Bits of its floats, those of 16 as 32, in which they are computed."""
 
 
-def state_vectors(loops: Sequence[Operation], functions: Mapping[str, func.FuncOp], vector_bits: int) -> None:
-    """Mark the innermost loops over chains; `functions` are those that they call."""
+def state_vectors(ops: Sequence[Operation], functions: Mapping[str, func.FuncOp], vector_bits: int) -> None:
+    """
+    Mark the innermost loops over chains among all operations of a module; `functions` are those of expanded math.
+    """
     if vector_bits > LONGEST_VECTORS:
         return
     chains: dict[str, Chain] = {}
-    for loop in loops:
-        if type(loop) is scf.ForOp and _is_open(loop):
+    repeated = _called_in_loops(ops)
+    for loop in ops:
+        if type(loop) is scf.ForOp and _is_open(loop) and not _is_brief(loop, repeated):
             count = _vectors_of(loop, _chain(loop.body.block, functions, chains), vector_bits)
             if count > 1:
                 loop.attributes[INTERLEAVE] = integer_attr(count)
@@ -79,6 +87,44 @@ def _is_open(loop: scf.ForOp) -> bool:
     if PARALLEL not in stated or VECTORIZE in stated or UNROLL in stated:
         return False
     return not any(op.regions for op in operations_of(loop.body.block))
+
+
+def _is_brief(loop: scf.ForOp, repeated: Set[str]) -> bool:
+    """Whether a loop is known to have few iterations in one run; `repeated` are functions called in loops."""
+    count, op = 1, loop
+    while type(op) is not func.FuncOp:
+        if type(op) is scf.ForOp:
+            known = iterations(op)
+            if known is None:
+                return False
+            count *= known
+        elif op is None or type(op) is not scf.IfOp:
+            return False
+        op = op.parent_op()
+    return count < LEAST_ITERATIONS and op.sym_name.data not in repeated
+
+
+def _called_in_loops(ops: Sequence[Operation]) -> Set[str]:
+    """The functions that are called in loops or parallel, and those that they call."""
+    callees: dict[str, list[str]] = {}
+    found: list[str] = []
+    for op in ops:
+        if type(op) is not func.CallOp and type(op) is not ParallelForOp:
+            continue
+        name, around = op.callee.root_reference.data, op.parent_op()
+        while type(around) is scf.IfOp:
+            around = around.parent_op()
+        if type(op) is ParallelForOp or type(around) is not func.FuncOp:
+            found.append(name)
+        else:
+            callees.setdefault(around.sym_name.data, []).append(name)
+    repeated: set[str] = set()
+    while found:
+        name = found.pop()
+        if name not in repeated:
+            repeated.add(name)
+            found += callees.get(name, ())
+    return repeated
 
 
 def _vectors_of(loop: scf.ForOp, chain: Chain, vector_bits: int) -> int:

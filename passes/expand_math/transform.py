@@ -181,7 +181,8 @@ class ExpandMathPass(HloPass):
     (`xhlo.cached`) divide by numbers that they do not change by reciprocals, where vectors have 512 bits: results are
     the same to the bit. Where that is cheap, a loop before looks at the whole row (`usual_rows`). Vectors of 256 bits
     do so where the loop that adds up the row looks at it too. With vectors of up to 256 bits, loops over chains of many
-    operations compute several vectors at once (`xhlo.interleave`, see chains.py).
+    operations compute several vectors at once (`xhlo.interleave`, see chains.py), but for those that are known to have
+    few iterations in one run of the program.
     Integers of up to 32 bits are divided as floats, which is exact.
     Assumes: scalar operands. On a CPU, rounding to bfloat16 is expanded too because the hardware conversion flushes
              denormals.

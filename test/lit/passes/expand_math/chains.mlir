@@ -116,3 +116,61 @@ func.func @sum(%x: memref<1024xf32>) -> f32 {
   } {xhlo.parallel}
   func.return %sum : f32
 }
+
+// Few iterations in one run of the program do not make up for LLVM's time.
+// CHECK-LABEL: func.func @brief
+// CHECK-NOT:     xhlo.interleave
+// CHECK:         func.return
+func.func @brief(%x: memref<1024xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %rows = arith.constant 8 : index
+  %n = arith.constant 1024 : index
+  scf.for %row = %c0 to %rows step %c1 {
+    scf.for %i = %c0 to %n step %c1 {
+      %a = memref.load %x[%i] : memref<1024xf32>
+      %b = math.exp %a : f32
+      memref.store %b, %x[%i] : memref<1024xf32>
+    } {xhlo.parallel}
+  }
+  func.return
+}
+
+// More rows do.
+// CHECK-LABEL: func.func @rows
+// CHECK:         } {xhlo.parallel, xhlo.interleave = 4 : i64}
+func.func @rows(%x: memref<1024xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %rows = arith.constant 16 : index
+  %n = arith.constant 1024 : index
+  scf.for %row = %c0 to %rows step %c1 {
+    scf.for %i = %c0 to %n step %c1 {
+      %a = memref.load %x[%i] : memref<1024xf32>
+      %b = math.exp %a : f32
+      memref.store %b, %x[%i] : memref<1024xf32>
+    } {xhlo.parallel}
+  }
+  func.return
+}
+
+// The functions above are called again and again, one by another function.
+func.func @step(%x: memref<1024xf32>, %y: memref<16xf32>) {
+  func.call @mixed(%x) : (memref<1024xf32>) -> ()
+  func.call @short(%y) : (memref<16xf32>) -> ()
+  func.return
+}
+
+func.func @main(%x: memref<1024xf32>, %y: memref<16xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    func.call @step(%x, %y) : (memref<1024xf32>, memref<16xf32>) -> ()
+    func.call @divisions(%x) : (memref<1024xf32>) -> ()
+    %others = func.call @others(%x) : (memref<1024xf32>) -> f32
+    %sum = func.call @sum(%x) : (memref<1024xf32>) -> f32
+  }
+  func.call @brief(%x) : (memref<1024xf32>) -> ()
+  func.call @rows(%x) : (memref<1024xf32>) -> ()
+  func.return
+}
