@@ -5,15 +5,15 @@ Approximations by minimax polynomials (Remez exchange in 40 or more digits, weig
 coefficients then rounded to the element type). With a = |x|:
 
 * near 0, a <= near_end:  erf(a) = a + a NEAR(a a), for erfc of f32, which needs it up to 1/2 only, NEAR_HALF
-* the tail, a >= 1/2:     erfc(a) = e^(-a a) TAIL(q) / (a + 1), q = 1 - 3 / (a + 1), in f64
-                          e^(-a a) TAIL(q) / (a + 1/2), q = (a - 3) / (a + 3)
+* the tail, a >= 1/2:     erfc(a) = e^(-a a) TAIL(q) / (a + 3/4), q = (a - 2) / (a + 2), in f32
+                          e^(-a a) TAIL(q) / (a + 1/2), q = (a - 3) / (a + 3), in f64
 * above near_end, f32:    erf(a) = 1 - ROOT(a - 1)^4, without a division or an exponential
 * above near_end, f64:    erf(a) = 1 - e^(a LOG_COMPLEMENT(a))
 
 | polynomial     | over                     | degree f32, f64 | error f32, f64    | of what        |
 | NEAR           | 0 <= a <= near_end       | 6, 11           | 2.6e-9, 7.4e-18   | erf, relative  |
 | NEAR_HALF      | 0 <= a <= 1/2            | 4, -            | 8.8e-10, -        | erfc, relative |
-| TAIL           | 0.5 <= a <= tail_end     | 10, 21          | 1.9e-9, 4.0e-18   | erfc, relative |
+| TAIL           | 0.5 <= a <= tail_end     | 8, 21           | 9.0e-9, 4.0e-18   | erfc, relative |
 | ROOT           | near_end <= a <= erf_end | 8, -            | 1.2e-8, -         | erf, absolute  |
 | LOG_COMPLEMENT | near_end <= a <= erf_end | -, 17           | -, 3.5e-18        | erf, absolute  |
 
@@ -22,12 +22,12 @@ with them their rounding errors, are small there.
 
 Beyond tail_end erfc is below half of the smallest denormal number, beyond erf_end erf rounds to 1.
 
-The tail's factors would accumulate rounding errors, and a a needs more digits than a product has. In f32 the
-exponential, with as many digits as the result needs, and the last steps are computed in f64; there one step of Newton's
-iteration corrects the reciprocal of a + 1 that q takes in f32, which is shorter than a division. In f64 a is split in
-halves, and the rounding errors of TAIL and the divisor are added back.
+The tail's factors would accumulate rounding errors, and a a needs more digits than a product has. Therefore a is split
+in halves, of which the upper has an exact square, and the rounding errors of TAIL and the divisor are added back, with
+or without a fused multiply-add. In f32 the exponential is written out, so that its last rounding can be added back too;
+the divisor's 3/4 has the exponent of the least a, which makes the difference exact that finds its rounding error.
 
-Error bounds: erf 1.5 ulp in f32 and f64; erfc 1.2 ulp in f32, and in f64 3 ulp if e^x is rounded correctly, 4 ulp if it
+Error bounds: erf 1.5 ulp in f32 and f64; erfc 2 ulp in f32, and in f64 3 ulp if e^x is rounded correctly, 4 ulp if it
 is accurate to 1 ulp; denormal results included. f16 and bf16 are computed in f32 and rounded once.
 """
 
@@ -41,7 +41,7 @@ from xdsl.dialects.builtin import Float64Type
 
 from ...hlo_dialect.chlo.special import ErfcOp, ErfOp
 from ...hlo_dialect.expressions.tensor import Tensor
-from ...hlo_dialect.types import f32, f64, i64
+from ...hlo_dialect.types import f32, f64, i32, i64
 from .rules import conversions, of_floats
 
 
@@ -63,10 +63,10 @@ SINGLE = ErrorFunctionTables(
     near=(0.12837917, -0.3761262, 0.11283491, -0.026849169, 0.0051785577, -0.00079178927, 7.5319076e-05),
     near_end=1.05,
     tail=(
-        0.7661870287559471, -0.19498114, -0.027474945, 0.016394364, 0.0064130104, -0.0008175984, -0.0014169634,
-        -0.0003958345, 0.00012615342, 0.00013036923, 3.1388077e-05,
+        0.702337325, -0.153178513, -0.0225989707, 0.0622774176, -0.026175743, -0.0022342545, 0.0041288347,
+        0.000264522037, -0.000635774457,
     ),
-    tail_end=10.3,
+    tail_end=10.06,
     far=(
         0.6297696, -0.41548917, 0.004360025, 0.05066034, -0.003409399, -0.0058635473, 0.0015650868, -5.5689852e-05,
         -1.4902407e-05,
@@ -100,16 +100,14 @@ DOUBLE = ErrorFunctionTables(
 )
 # fmt: on
 NEAR_HALF = (0.12837915, -0.37612534, 0.112817444, -0.026699407, 0.004614593)
-EXP2 = (
-    1.0,
-    0.6931472253950111,
-    0.24022651084117294,
-    0.05550297314199325,
-    0.009618030782505154,
-    0.0013410000966100157,
-    0.00015469731977475548,
-)  # fmt: skip
-"""2^r for |r| <= 1/2, with error 3.9e-9."""
+TAIL_CENTER = 2.0000205
+"""Where q is 0 in f32, chosen near 2 so that the first coefficient of TAIL is a number of f32."""
+TAIL_RECIPROCAL = (0.36937, -0.5583, 0.2198)
+"""1 / (a + 3/4) of f32 by q, within 3 %, for corrections."""
+LOG_2 = (0.693359375, -0.00021219444170128554)
+"""log 2 in two parts: the products of the first with integers up to 2^14 are exact in f32."""
+EXP_REST = (0.4999998807907104, 0.16666433215141296, 0.041669417172670364, 0.008378096856176853, 0.0013795243576169014)
+"""e^r = 1 + r + r^2 EXP_REST(r) for |r| <= 0.39, relative error 7e-9."""
 
 
 def erf(x: Tensor) -> Tensor:
@@ -139,7 +137,9 @@ def erfc(x: Tensor) -> Tensor:
     if _tables(x) is DOUBLE:
         near, beyond = near_zero(x, DOUBLE.near), tail_in_double(magnitude.minimum(DOUBLE.tail_end))
     else:
-        near, beyond = near_zero(x, NEAR_HALF), _tail_in_single(magnitude.minimum(SINGLE.tail_end))
+        # One instruction of x86, unlike a minimum, and NaN stays NaN too.
+        bounded = (magnitude > SINGLE.tail_end).select(SINGLE.tail_end, magnitude)
+        near, beyond = near_zero(x, NEAR_HALF), _tail_in_single(bounded)
     far = (x < 0.0).select(2.0 - beyond, beyond)
     return (magnitude < 0.5).select(1.0 - near, far)
 
@@ -154,27 +154,41 @@ def near_zero(x: Tensor, coefficients: Sequence[float]) -> Tensor:
 
 
 def _tail_in_single(a: Tensor) -> Tensor:
-    """erfc(a) of f32 for 1/2 <= a <= tail_end."""
-    near_reciprocal = 1.0 / (a + 1.0)
-    q = near_reciprocal.multiply_add(-3.0, 1.0)
+    """
+    erfc(a) of f32 for 1/2 <= a <= tail_end.
+
+    It is computed 2^64 times as large: its last product alone makes subnormal numbers.
+    """
     first, *others = SINGLE.tail
+    power, rest = _gaussian_in_single(a)
+    q = (a - TAIL_CENTER) / (a + TAIL_CENTER)
     change = q * q.polynomial(others)
-    wide, reciprocal = a.convert(f64), near_reciprocal.convert(f64)
-    product = (change.convert(f64) + first) * _gaussian_of_single(wide) * reciprocal
-    return product.multiply_add(reciprocal.multiply_add(-(wide + 1.0), 1.0), product).convert(f32)
+    scaled = change + first
+    numerator = scaled.multiply_add(rest, scaled)
+    lost = change - (scaled - first)
+    lost_above = scaled.multiply_add(rest, scaled - numerator) + lost.multiply_add(rest, lost)
+    divisor = a + 0.75
+    lost_below = 0.75 - (divisor - a)
+    quotient = numerator / divisor
+    correction = quotient.multiply_add(-lost_below, lost_above)
+    return correction.multiply_add(q.polynomial(TAIL_RECIPROCAL), quotient) * power * 2.0**-64
 
 
-def _gaussian_of_single(a: Tensor) -> Tensor:
+def _gaussian_in_single(a: Tensor) -> tuple[Tensor, Tensor]:
     """
-    e^(-a a) in f64 with the digits that an f32 result needs, for 0 <= a <= tail_end of f32; any number for NaN.
+    2^(n + 64) and e^r - 1 of e^(-a a) = 2^n e^r, |r| <= 0.39, for 0 <= a <= tail_end of f32; any numbers for NaN.
 
-    It is 2^(n + r) with |r| <= 1/2. The sum with 1.5 * 2^52 has n in its lowest bits, from where it is added to the
-    exponent: no result is near the limits of f64's exponents.
+    `half` is a rounded to 12 bits, so that half half is exact; a a = half half - small, |small| < 0.04. The sum with
+    `magic` has the power's biased exponent in its lowest bits.
     """
-    magic, square = 1.5 * 2.0**52, a * a
+    magic = 1.5 * 2.0**23 + 64 + 127
+    half = ((a.bits_as(i32) + (1 << 11)) & -(1 << 12)).bits_as(f32)
+    small = (half - a) * (half + a)
+    square = half * half
     shifted = square.multiply_add(-1 / math.log(2), magic)
-    r = square.multiply_add(-1 / math.log(2), magic - shifted)
-    return (r.polynomial(EXP2).bits_as(i64) + (shifted.bits_as(i64) << 52)).bits_as(f64)
+    n = shifted - magic
+    r = n.multiply_add(-LOG_2[0], -square) + n.multiply_add(-LOG_2[1], small)
+    return (shifted.bits_as(i32) << 23).bits_as(f32), (r * r).multiply_add(r.polynomial(EXP_REST), r)
 
 
 def tail_in_double(a: Tensor) -> Tensor:

@@ -54,17 +54,23 @@ func.func @erf(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }
 
-// The tail of erfc is finished in f64, with an exponential of no more digits than f32 needs, and without a division.
+// The tail of erfc is computed in f32: the upper half of the argument's bits has an exact square, the exponential is
+// written out, and the result is the last product.
 // CHECK-LABEL: func.func @erfc_f32
 func.func @erfc_f32(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // CHECK: %[[RECIPROCAL:.*]] = hlo.divide %{{.*}}, %{{.*}} : tensor<4xf32>
-  // CHECK-NOT: hlo.divide
-  // CHECK: hlo.convert %[[RECIPROCAL]] : (tensor<4xf32>) -> tensor<4xf64>
-  // CHECK: %[[N:.*]] = hlo.shift_left %{{.*}}, %{{.*}} : tensor<4xi64>
-  // CHECK-NEXT: hlo.add %{{.*}}, %[[N]] : tensor<4xi64>
+  // CHECK-NOT: f64
+  // CHECK: %[[BITS:.*]] = hlo.and %{{.*}}, %{{.*}} : tensor<4xi32>
+  // CHECK-NEXT: %[[HALF:.*]] = hlo.bitcast_convert %[[BITS]] : (tensor<4xi32>) -> tensor<4xf32>
+  // CHECK: hlo.multiply %[[HALF]], %[[HALF]] : tensor<4xf32>
   // CHECK-NOT: hlo.exponential
+  // CHECK: %[[N:.*]] = hlo.shift_left %{{.*}}, %{{.*}} : tensor<4xi32>
+  // CHECK-NEXT: %[[POWER:.*]] = hlo.bitcast_convert %[[N]] : (tensor<4xi32>) -> tensor<4xf32>
+  // CHECK-COUNT-2: hlo.divide
   // CHECK-NOT: hlo.divide
-  // CHECK: hlo.convert %{{.*}} : (tensor<4xf64>) -> tensor<4xf32>
+  // CHECK: %[[LARGE:.*]] = hlo.multiply %{{.*}}, %[[POWER]] : tensor<4xf32>
+  // CHECK-NEXT: %[[SCALE:.*]] = hlo.constant dense<5.421011e-20> : tensor<4xf32>
+  // CHECK-NEXT: hlo.multiply %[[LARGE]], %[[SCALE]] : tensor<4xf32>
+  // CHECK-NOT: f64
   %0 = chlo.erfc %x : tensor<4xf32> -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }

@@ -87,7 +87,7 @@ ELEMENTARY = {
     "sinh": (2, 3),
     "tan": (1, 2),
     "erf": (1, 2),
-    "erfc": (1, 4),
+    "erfc": (2, 4),
     "erf_inv": (1, 4),
     "bessel_i1e": (1, 4),
 }
@@ -104,6 +104,21 @@ def test_accuracy_on_the_cpu(op: str, dtype: Any):
     assert ulps(result, wanted) <= ELEMENTARY[op][dtype is np.float64]
     known = ~np.isnan(wanted.astype(np.float64))
     np.testing.assert_array_equal(np.signbit(result)[known], np.signbit(wanted)[known])
+
+
+def test_erfc_at_its_ends_and_among_subnormal_results():
+    """Neither 12 bits of the argument nor 2^64 times the result show: neighbours have the error of other numbers."""
+    bits = [0x7F800001, 0xFFC12345, 0x7FC00FFF]  # NaNs, of which the upper half of the bits is infinity for the first
+    starts = [np.nextafter(np.float32(0.5), np.float32(0)), 1.999, 6.529, 9.19, 9.21, 10.05, 10.0599]
+    runs = [np.arange(2048, dtype=np.int32) + np.float32(start).view(np.int32) for start in starts]
+    x = whole_vectors(np.concatenate(runs).view(np.float32))
+    for signed in (x, -x):
+        result, wanted = both("erfc", signed)
+        assert ulps(result, wanted) <= 2
+    assert np.any((both("erfc", x)[0] > 0) & (x > 9.3))
+    edges = np.array([0.0, -0.0, 1e-45, INF, -INF, 3e38, -3e38, 10.06, *([NAN] * 8)], np.float32)
+    edges[8:11].view(np.uint32)[:] = bits
+    np.testing.assert_array_equal(both("erfc", edges)[0], [1, 1, 1, 0, 2, 0, 2, 0, *([NAN] * 8)])
 
 
 @pytest.mark.parametrize("op", ["lgamma", "digamma"])
