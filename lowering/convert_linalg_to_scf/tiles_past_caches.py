@@ -220,7 +220,8 @@ def _to_line(builder: LoopBuilder, buffer: SSAValue, place: Index) -> IndexValue
     op = memref.ExtractAlignedPointerAsIndexOp.create(operands=[buffer], result_types=[INDEX])
     width = byte_width(buffer_of(buffer).element_type)
     address = IndexValue(builder, builder.insert(op).aligned_pointer) + place * width
-    return builder.binary(arith.AndIOp, builder.index(0) - address, LINE - 1) // width
+    before = builder.binary(arith.AndIOp, builder.index(0) - address, LINE - 1)
+    return builder.index(before // width)
 
 
 def _copy_elements(
