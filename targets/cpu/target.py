@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from ...passes.manager.pipelines import LOWER_LINALG, LOWER_LLVM, LOWER_LOOPS
+from ..program.pipeline import ITSELF
 from ..program.target import Emitter, Target, TargetOptionError, TextAt
 
 if TYPE_CHECKING:
@@ -130,10 +131,10 @@ class Cpu(Target):
     lowering = {"linalg": LOWER_LINALG, "loops": LOWER_LOOPS, "llvm": LOWER_LLVM}
     profiler = {"outline-parallel-loops": "instrument-kernels"}
     guards = {
-        DONATING: ("bufferize",),
-        RESULTS: ("plan-buffers{guard=SIDE}",),
+        "bufferize": ("bufferize",),
+        "plan-buffers": ("plan-buffers{guard=SIDE}",),
         "outline-loops": (),
-        "convert-loops-to-cf": ("convert-loops-to-cf", "guard-kernels"),
+        "convert-loops-to-cf": (ITSELF, "guard-kernels"),
     }
     options = ("triple", "cpu", "math")
     binary = frozenset({"obj"})

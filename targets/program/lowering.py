@@ -35,7 +35,7 @@ from .module_facts import (
     kernels_of,
     result_count,
 )
-from .pipeline import Pipeline, run_passes
+from .pipeline import ITSELF, Pipeline, run_passes
 from .stated import admit
 
 if TYPE_CHECKING:
@@ -156,10 +156,11 @@ class Lowering:
     def _guarded(self, specs: Sequence[Spec]) -> Iterator[Spec]:
         guard, replaced = self.facts.guard, self._pipeline.guards
         for spec in specs:
-            if guard is None or not isinstance(spec, str) or spec not in replaced:
+            if guard is None or not isinstance(spec, str) or pass_name(spec) not in replaced:
                 yield spec
             else:
-                yield from (each.replace("SIDE", guard.side) for each in replaced[spec])
+                for each in replaced[pass_name(spec)]:
+                    yield spec if each == ITSELF else each.replace("SIDE", guard.side)
 
     def _profiled(self, specs: Iterable[Spec]) -> Iterator[Spec]:
         for spec in specs:

@@ -24,6 +24,10 @@ DUMP_VARIABLE = "XHLO_DUMP_TO"
 """The environment variable with the folder for the files of every stage (dump.py)."""
 
 
+ITSELF = "ITSELF"
+"""A pass of `Pipeline.guards`: the one that is replaced."""
+
+
 class Pipeline:
     """The passes of a target, from any program to its last stage."""
 
@@ -33,7 +37,10 @@ class Pipeline:
     """Passes that add timing to kernels, by the name of the pass that each follows; run only when profiling."""
 
     guards: Mapping[str, tuple[str, ...]] = {}
-    """In guard mode: passes that replace a pass, with SIDE for the side. Empty if the target has no guard mode."""
+    """
+    In guard mode: the passes that replace a pass, by its name, with SIDE for the side and `ITSELF` for the replaced one
+    with its options. Empty if the target has no guard mode.
+    """
 
     places: Places = Places()
     """The passes that a compilation asks for in addition to the pipeline's; see `with_passes`."""

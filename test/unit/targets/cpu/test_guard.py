@@ -23,6 +23,7 @@ from checkout import SUPPORT
 from xhlo.dialects.cpu import GuardOp
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
+from xhlo.targets.cpu import host
 from xhlo.targets.cpu.executable import CpuExecutable
 from xhlo.targets.cpu.guard import memory as memory_of_runs
 from xhlo.targets.cpu.target import CPU
@@ -89,6 +90,13 @@ def test_reads_past_the_end(bound: int) -> None:
         "broken.mlir:3:8: error: 'hlo.exponential' op reads outside of operand 0, tensor<300xf32>, of kernel "
         "@loop_fusion_0: at byte 1200 of 1200"
     )
+
+
+@pytest.mark.parametrize("vector_bits", [512, 256, 128])
+def test_passes_with_options_are_guarded(vector_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "host_vector_bits", lambda: vector_bits)
+    message = failure(broken(EXP, index_constants(300, 301)), np.ones(300, np.float32))
+    assert message.endswith("at byte 1200 of 1200")
 
 
 def test_reads_before_the_start() -> None:
