@@ -86,10 +86,14 @@ def failure(executable: Executable, *inputs: Any) -> str:
 @pytest.mark.parametrize("bound", [301, 303, 320, 2300, 300 + (1 << 20)])
 def test_reads_past_the_end(bound: int) -> None:
     message = failure(broken(EXP, index_constants(300, bound)), np.ones(300, np.float32))
-    assert message == (
-        "broken.mlir:3:8: error: 'hlo.exponential' op reads outside of operand 0, tensor<300xf32>, of kernel "
-        "@loop_fusion_0: at byte 1200 of 1200"
+    found = re.fullmatch(
+        r"broken.mlir:3:8: error: 'hlo.exponential' op reads outside of operand 0, tensor<300xf32>, of kernel "
+        r"@loop_fusion_0: at byte (\d+) of 1200",
+        message,
     )
+    assert found is not None
+    # A long loop reads several vectors at once, in any order.
+    assert 1200 <= int(found[1]) < (1200 + 64 if bound > 1 << 20 else 1201)
 
 
 @pytest.mark.parametrize("vector_bits", [512, 256, 128])
