@@ -71,8 +71,8 @@ Published = dict[str, Results]
 
 
 def read_published(path: Path) -> Published:
-    """The results from which the page was written."""
-    kept: dict[str, dict[str, Any]] = json.loads(path.read_text())
+    """The results from which the page was written; none if it was not yet."""
+    kept: dict[str, dict[str, Any]] = json.loads(path.read_text()) if path.exists() else {}
     return {vectors: Results.read(each) for vectors, each in kept.items()}
 
 

@@ -79,11 +79,13 @@ def made_up() -> Results:
 
 
 def test_the_page() -> None:
-    page = report.markdown(made_up())
+    page = report.markdown({"AVX2": made_up(), "NEON": Results("another")})
     assert "geometric mean 1.41 over 2 rows, ahead of every peer on 1; above what is asked on 1." in page
     assert re.search(r"\| softmax 4096x1024 \| 0\.50 \| 1\.00 \| 2\.00 \|.* \| 2\.0 \| 0\.50 \| 0\.9 \|", page)
     assert "the largest: softmax 4096x1024 3.00." in page
     assert "* FFT 1M, IREE: no" in page
+    assert page.index("## AVX2") < page.index("a machine.") < page.index("## NEON") < page.index("another.")
+    assert "(peers/avx2.svg)" in page
 
 
 def test_rows_that_were_measured_in_any_order() -> None:
@@ -134,9 +136,15 @@ def test_a_run_adds_to_the_published_results_of_the_same_processors(
     monkeypatch.setattr(bench, "PUBLISHED", published)
     assert bench.results_so_far(kept) == Results()
     here = Results(machine=f"{bench.machine.processors()}; 20 GB/s", floors={"mean": 1.0})
-    published.write_text(json.dumps(dataclasses.asdict(here)))
+
+    def publish(vectors: str, results: Results) -> None:
+        published.write_text(json.dumps({vectors: dataclasses.asdict(results)}))
+
+    publish(bench.machine.vectors(), here)
     assert bench.results_so_far(kept) == here
-    published.write_text(json.dumps(dataclasses.asdict(dataclasses.replace(here, machine="8 processors of another"))))
+    publish("MMX", here)
+    assert bench.results_so_far(kept) == Results()
+    publish(bench.machine.vectors(), dataclasses.replace(here, machine="8 processors of another"))
     assert bench.results_so_far(kept) == Results()
     kept.write_text(json.dumps(dataclasses.asdict(dataclasses.replace(here, machine="of a run"))))
     assert bench.results_so_far(kept).machine == "of a run"
