@@ -21,8 +21,6 @@ from ...dialects.support.editing import insert_before
 from ...dialects.support.kernel import VECTORIZE
 from ...hlo_dialect.walking import operations_of
 from .kernel_builder import known_number
-from .scattered import scatters
-from .short_loops import divide, lanes_of_loop, parts_of
 
 UNROLL = "xhlo.unroll"
 """The attribute of a loop: its unroll factor; `WHOLLY` for full unrolling."""
@@ -90,8 +88,11 @@ class SmallLoops:
     def _mark(self, op: scf.ForOp) -> int:
         """Mark a loop if it is to be unrolled; returns its size."""
         inner, count = self.mark(op.body.block), iterations(op)
-        if self.narrow_bits and inner <= LONG_BODY and scatters(op):
-            op.attributes.setdefault(VECTORIZE, _FALSE)
+        if self.narrow_bits and inner <= LONG_BODY:
+            from .scattered import scatters  # only machines with short vectors need it
+
+            if scatters(op):
+                op.attributes.setdefault(VECTORIZE, _FALSE)
         if count is None:
             return _ROLLED
         if self.device and count <= MOST_ITERATIONS and count * inner <= MOST_OPERATIONS_ON_GPU:
@@ -119,6 +120,8 @@ class SmallLoops:
 
     def _divide(self, op: scf.ForOp, count: int, inner: int) -> None:
         """Divide a short loop into whole vectors and single elements, if that takes less than vectors under masks."""
+        from .short_loops import divide, lanes_of_loop, parts_of  # only machines with short vectors need it
+
         lanes = lanes_of_loop(op, self.narrow_bits)
         parts = parts_of(count, lanes)
         if len(parts) == 1:

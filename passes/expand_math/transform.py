@@ -38,7 +38,6 @@ from ...lowering.device.parts import MATH_FUNCTION, lowered_parts
 from ..manager.pipelines import MATH_MODES
 from . import (
     approximations,
-    chains,
     division,
     exponential,
     exponential_double,
@@ -288,8 +287,10 @@ class ExpandMathPass(HloPass):
             if type(op) is memref.GetGlobalOp
         }
         part.body.block.add_ops([*(_table(name) for name in TABLES if name in used), *defined.values()])
-        if not device:
-            chains.state_vectors(operations_in(part), defined, self.vector_bits)
+        if not device and self.vector_bits < CPU.vector_bits:
+            from .chains import state_vectors  # only machines with short vectors need it
+
+            state_vectors(operations_in(part), defined, self.vector_bits)
         # Loops over f64 have so many lanes, those that also have f32 twice as many.
         widths = (self.vector_bits // 64, self.vector_bits // 32)
         part.body.block.add_ops([one for call in rare.values() for one in define_rare(call, widths)])

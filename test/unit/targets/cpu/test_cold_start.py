@@ -19,6 +19,7 @@ from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.walking import Survey
 from xhlo.passes.manager.contents import Contents
 from xhlo.passes.manager.registry import PassEntry, builtin_registry, scan_source
+from xhlo.targets.cpu.host import host_vector_bits
 from xhlo.targets.cpu.target import CPU
 from xhlo.targets.program.pipeline import run_passes
 
@@ -95,7 +96,8 @@ def test_a_first_softmax_imports_what_it_needs_and_a_kept_one_no_compiler(tmp_pa
     environment = {"XHLO_CACHE_DIR": str(tmp_path), "PATH": ""}
     loaded = _cold(environment)
     assert [name for name in NOT_NEEDED if name in loaded] == []
-    assert len([name for name in loaded if name.startswith("xhlo")]) < 351
+    # Vectors below 512 bits take three more, for loops that these suit.
+    assert len([name for name in loaded if name.startswith("xhlo")]) < 351 + 3 * (host_vector_bits() < 512)
     assert len(loaded) < 690
     kept = _cold(environment)
     assert [name for name in ("xdsl", "html", *NOT_NEEDED) if name in kept] == []
