@@ -73,7 +73,7 @@ Part of the L1 cache that each pass of a panel of B takes where registers are fe
 read it so often that the L2 cache, which they read A from, would not give both in time.
 """
 
-STEPS = 16
+PASS_STEPS = 16
 """Steps of which such passes are multiples, so that their panels begin with a line of the cache."""
 
 LATENCY = 8
@@ -242,7 +242,7 @@ def block(
     passes = max(1, -(-k * nr * bytes_each // (int(machine.l1_bytes * NEAR) if by_passes else DEEP)))
     kc = -(-k // passes)
     if by_passes:
-        kc = -(-kc // STEPS) * STEPS
+        kc = -(-kc // PASS_STEPS) * PASS_STEPS
     m_panels, n_panels = -(-m // mr), -(-n // nr)
     # A tile's panels of A stay in the L2 cache. More of them pay where panels of B come from afar.
     far = n * k * bytes_each > 4 * machine.l2_bytes

@@ -8,18 +8,16 @@ as ten others; what is loaded after them waits until they are done.
 
 from __future__ import annotations
 
-from typing import cast
-
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import IntAttr, StridedLayoutAttr
 from xdsl.ir import BlockArgument, SSAValue
 
 from ...dialects.support.attributes import integer_attr
-from ...dialects.support.buffers import Buffer
 from ...dialects.support.editing import clone_op, insert_before, set_operand
 from ...dialects.support.kernel import PARALLEL
 from ...dialects.support.scalar import width_of
 from .kernel_builder import known_number
+from .loop_builder import buffer_of
 
 LEAST = 16
 """The fewest iterations of a loop of which LLVM makes a loop of vectors and one of the elements that are left."""
@@ -57,7 +55,7 @@ def lanes_of_loop(op: scf.ForOp, vector_bits: int) -> int:
         if isinstance(inside, memref.LoadOp | memref.StoreOp):
             if not _is_in_order(inside, varying):
                 return 0
-            widths.append(width_of(_buffer_of(inside).element_type))
+            widths.append(width_of(buffer_of(inside.memref).element_type))
         elif any(operand in varying for operand in inside.operands):
             varying.update(inside.results)
     return vector_bits // max(widths)
@@ -84,7 +82,7 @@ def divide(op: scf.ForOp, parts: tuple[int, ...]) -> list[scf.ForOp]:
 
 def _is_in_order(access: memref.LoadOp | memref.StoreOp, varying: set[SSAValue]) -> bool:
     """Whether iterations access the same element, which only loads do, or one after the other."""
-    layout = _buffer_of(access).layout
+    layout = buffer_of(access.memref).layout
     if isinstance(layout, StridedLayoutAttr) and layout.strides.data[-1:] != (IntAttr(1),):
         return False
     places = [place for place in access.indices if place in varying]
@@ -100,7 +98,3 @@ def _follows(place: SSAValue, varying: set[SSAValue]) -> bool:
         inside = [operand for operand in owner.operands if operand in varying]
         return len(inside) == 1 and _follows(inside[0], varying)
     return isinstance(place, BlockArgument)
-
-
-def _buffer_of(access: memref.LoadOp | memref.StoreOp) -> Buffer:
-    return cast(Buffer, access.memref.type)

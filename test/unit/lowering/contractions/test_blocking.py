@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import bf16, f32, i8, i32
 from xdsl.utils.test_value import create_ssa_value
 
 from xhlo.dialects.support.buffers import memref_type
-from xhlo.lowering.convert_contractions_to_vector.blocking import LOW, STEPS, Blocking, block
+from xhlo.lowering.convert_contractions_to_vector.blocking import LOW, PASS_STEPS, Blocking, block
 from xhlo.lowering.convert_contractions_to_vector.contraction import Contraction, Loop
 from xhlo.lowering.convert_contractions_to_vector.in_place import reads_both_in_place
 from xhlo.lowering.device.cpu import CPU
@@ -102,7 +102,7 @@ def test_long_panels_are_multiplied_in_parts_where_registers_are_few() -> None:
     found = block(product_of(1024, 1024, 2048), AVX2, whole=False)
     assert found.by_passes
     assert found.kc * found.nr * 4 <= CPU.l1_bytes
-    assert found.kc % STEPS == 0
+    assert found.kc % PASS_STEPS == 0
     assert not block(product_of(1024, 1024, 512), AVX2, whole=False).by_passes  # fits whole
     assert not block(product_of(1024, 1024, 2048), AVX2).by_passes
     assert not block(product_of(1024, 1024, 2048), CPU, whole=False).by_passes

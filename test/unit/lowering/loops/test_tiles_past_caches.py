@@ -11,7 +11,7 @@ import xhlo
 from cpu_programs import DTYPES, on_threads, type_of
 
 BYTES = 12 << 20
-"""Of a result that leaves the caches."""
+"""The size of a result that leaves the caches."""
 
 
 def whole_numbers(count: int, element: str) -> np.ndarray:
