@@ -87,6 +87,20 @@ class PoisonOp(IRDLOperation):
 
 
 @irdl_op_definition
+class FreezeOp(IRDLOperation):
+    """The same value, in which a poison is some fixed one: `%y = llvm.freeze %x : f32`."""
+
+    name = "llvm.freeze"
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+
+    val = operand_def(T)
+    res = result_def(T)
+    traits = traits_def(NoMemoryEffect())
+    assembly_format = "$val attr-dict `:` type($val)"
+
+
+@irdl_op_definition
 class ExtractElementOp(IRDLOperation):
     """One element of a vector: `%e = llvm.extractelement %v[%i : i64] : vector<4xf32>`."""
 
@@ -473,6 +487,7 @@ OPS: tuple[type[Operation], ...] = (
     UIToFPOp,
     PoisonOp,
     ExtractElementOp,
+    FreezeOp,
     FCmpOp,
     SelectOp,
     SwitchOp,

@@ -33,6 +33,8 @@ class Conventions:
     """Whether the CPU has no fused multiply-add."""
     soft_extremes: bool = False
     """Whether maximum and minimum of doubles are comparisons: LLVM has no code for them on Armv7."""
+    slow_masks: bool = False
+    """Whether vectors are stored under a mask slowly, so that a loop that keeps some elements stores them too."""
     stack: llvm.LLVMPointerType = PTR
     """The type of an address of the stack."""
     scope: str = "device"

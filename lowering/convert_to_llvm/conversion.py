@@ -72,7 +72,8 @@ class ConvertToLlvmPass(HloPass):
     Leaves: only llvm in converted functions; the attribute xhlo.host_calls if the host program calls functions.
 
     soft-half=true converts f16 by integer arithmetic, for CPUs without instructions that do; soft-fma=true does without
-    a fused multiply-add, soft-extremes=true without maximum and minimum of doubles. flush-subnormals=x86, or aarch64,
+    a fused multiply-add, soft-extremes=true without maximum and minimum of doubles. With slow-masks=true LLVM stores
+    whole vectors where a loop chooses between new elements and those that are there. flush-subnormals=x86, or aarch64,
     lets subnormal numbers count as zeros while the program runs, host functions that it calls included.
     """
 
@@ -83,10 +84,17 @@ class ConvertToLlvmPass(HloPass):
     soft_half: bool = False
     soft_fma: bool = False
     soft_extremes: bool = False
+    slow_masks: bool = False
     flush_subnormals: Registers = "none"
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        cpu = replace(CPU, soft_half=self.soft_half, soft_fma=self.soft_fma, soft_extremes=self.soft_extremes)
+        cpu = replace(
+            CPU,
+            soft_half=self.soft_half,
+            soft_fma=self.soft_fma,
+            soft_extremes=self.soft_extremes,
+            slow_masks=self.slow_masks,
+        )
         for part in lowered_parts(module):
             ModuleConversion(part, cpu, self.flush_subnormals).run()
 

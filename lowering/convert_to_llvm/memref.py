@@ -6,10 +6,10 @@ Strides are static and come from the type; a subview is an offset pointer. i1, i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from xdsl.dialects import llvm, memref
+from xdsl.dialects import arith, func, llvm, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     BFloat16Type,
@@ -24,10 +24,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.gpu.marks import NVVM, ROCDL
-from ...dialects.llvm_ops import AtomicRMWOp
+from ...dialects.llvm_ops import AtomicRMWOp, FreezeOp
 from ...dialects.support.buffers import Buffer
 from ...dialects.support.editing import operands_of
 from ...dialects.support.llvm_layout import Layout, integer
+from ...dialects.support.views import root_buffer
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.walking import int_values
 from .builder import I1, I8, NO_WRAP, LlvmBuilder, patterns
@@ -38,6 +39,14 @@ GLOBAL_ALIGNMENT = 64
 REGISTER_ALIGNMENT = 16
 """Alignment of a GPU thread's private memory, in bytes: the widest access."""
 
+_CHOICES = (
+    arith.SelectOp,
+    *(arith.MaximumfOp, arith.MinimumfOp, arith.MaxnumfOp, arith.MinnumfOp),
+    *(arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp),
+    func.CallOp,
+)
+"""Operations whose last step may be a choice between operands: for maxima it compares, or looks for NaN."""
+
 
 @patterns.on(memref.LoadOp)
 def _load(op: memref.LoadOp, to: LlvmBuilder) -> None:
@@ -46,7 +55,28 @@ def _load(op: memref.LoadOp, to: LlvmBuilder) -> None:
     layout = to.layout(source.type)
     value = to.load(to.address(source, indices), layout.element, layout.itemsize, to.tag(source))
     (result,) = op.results
+    if not to.conventions.device and _is_written_back(op, source, indices, to):
+        value = to.emit(FreezeOp, (value,), value.type)
     to.define(result, from_memory(to, value, layout))
+
+
+def _is_written_back(op: memref.LoadOp, source: SSAValue, indices: Sequence[SSAValue], to: LlvmBuilder) -> bool:
+    """
+    Whether the block chooses between an element and another value, and stores the choice in the element's place.
+
+    LLVM makes a store under a mask of that, but not where it cannot see that the chosen value is the element. Loads
+    wait until such a store is done: buffers on the stack, which are read again soon, are stored whole on all machines.
+    """
+    for use in op.results[0].uses:
+        if not isinstance(use.operation, _CHOICES):
+            continue
+        for stored in use.operation.results[0].uses:
+            store = stored.operation
+            if type(store) is memref.StoreOp and stored.index == 0 and store.parent is op.parent:
+                _, target, *places = operands_of(store)
+                if target is source and places == indices:
+                    return to.conventions.slow_masks or isinstance(root_buffer(source).owner, memref.AllocaOp)
+    return False
 
 
 @patterns.on(memref.StoreOp)

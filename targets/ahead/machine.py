@@ -249,6 +249,11 @@ class Machine:
         return self.kind.soft_extremes
 
     @property
+    def slow_masks(self) -> bool:
+        """Whether LLVM stores vectors under masks by AVX's instructions, which have no registers for these."""
+        return kind_of(self.triple) == "x86_64" and self.vector_bits == 256
+
+    @property
     def scalable(self) -> bool:
         """Whether LLVM's loops of vectors cannot be unrolled: RISC-V's V."""
         return kind_of(self.triple) == "riscv64" and self.any_length

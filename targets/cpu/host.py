@@ -92,9 +92,10 @@ def host_dots() -> list[str]:
 
 
 def host_soft() -> list[str]:
-    """The options of convert-to-llvm for what this machine has no instructions for."""
+    """The options of convert-to-llvm for what this machine has no, or only slow, instructions for."""
     if not host_triple().startswith("x86_64"):
         return []
     features = host_features().split(",")
     options = {"+f16c": "soft-half=true", "+fma": "soft-fma=true"}
-    return [option for feature, option in options.items() if feature not in features]
+    lacking = [option for feature, option in options.items() if feature not in features]
+    return [*lacking, "slow-masks=true"] if host_vector_bits() == 256 else lacking

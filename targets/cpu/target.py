@@ -54,6 +54,9 @@ class Vectors(Protocol):
     def soft_extremes(self) -> bool: ...
 
     @property
+    def slow_masks(self) -> bool: ...
+
+    @property
     def scalable(self) -> bool: ...
 
 
@@ -87,9 +90,14 @@ def _scalings(spec: str, vector_bits: int) -> list[str]:
 
 
 def soft_options(machine: Vectors) -> list[str]:
-    """The options of convert-to-llvm for what a machine has no instructions for."""
-    found = {"half": machine.soft_half, "fma": machine.soft_fma, "extremes": machine.soft_extremes}
-    return [f"soft-{name}=true" for name, is_soft in found.items() if is_soft]
+    """The options of convert-to-llvm for what a machine has no, or only slow, instructions for."""
+    found = {
+        "soft-half": machine.soft_half,
+        "soft-fma": machine.soft_fma,
+        "soft-extremes": machine.soft_extremes,
+        "slow-masks": machine.slow_masks,
+    }
+    return [f"{name}=true" for name, holds in found.items() if holds]
 
 
 def _cache_option(l2_bytes: int | None) -> list[str]:

@@ -140,6 +140,10 @@ def _negate(w: FunctionState, op: llvm.FNegOp) -> None:
     w.lines.append(f"  {w.name(op.res)} = fneg{_float_words(op)} {w.typed(op.arg)}")
 
 
+def _freeze(w: FunctionState, op: llvm_ops.FreezeOp) -> None:
+    w.lines.append(f"  {w.name(op.res)} = freeze {w.typed(op.val)}")
+
+
 def _cast(mnemonic: str) -> Writer:
     def write(w: FunctionState, op: Operation) -> None:
         words = " nneg" if "nonNeg" in op.properties else _overflow_words(op)
@@ -379,6 +383,7 @@ WRITERS: dict[type[Operation], Writer] = {
     llvm_ops.FCmpOp: _compare_floats,
     llvm.FCmpOp: _compare_floats,
     llvm_ops.SelectOp: _select,
+    llvm_ops.FreezeOp: _freeze,
     llvm.SelectOp: _select,
     llvm.GEPOp: _gep,
     llvm.AllocaOp: _alloca,

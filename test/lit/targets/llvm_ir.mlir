@@ -36,6 +36,13 @@ llvm.func internal @twice(%c: i1, %x: i32, %y: i32) -> i32 {
   llvm.return %r : i32
 }
 
+// CHECK-LABEL: define internal float @frozen(
+// CHECK:         freeze float %v0
+llvm.func internal @frozen(%x: f32) -> f32 {
+  %0 = llvm.freeze %x : f32
+  llvm.return %0 : f32
+}
+
 // CHECK-LABEL: define internal i32 @unpredictable(
 // CHECK:         select i1 %v0, i32 %v1, i32 %v2, !unpredictable ![[NONE:[0-9]+]]
 llvm.func internal @unpredictable(%c: i1, %x: i32, %y: i32) -> i32 {
