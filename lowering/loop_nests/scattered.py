@@ -8,7 +8,7 @@ moves elements does not, and compiles in less than half of the time without.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import StridedLayoutAttr
@@ -51,15 +51,16 @@ def _stores(block: Block) -> Iterator[memref.StoreOp]:
 
 
 def _is_apart(store: memref.StoreOp, body: Block) -> bool:
-    step = _step(store.memref, store.indices, body)
+    step = step_of_access(store, body)
     return step is None or abs(step) > MOST_APART
 
 
-def _step(buffer: SSAValue, indices: Sequence[SSAValue], body: Block) -> int | None:
+def step_of_access(access: memref.LoadOp | memref.StoreOp, body: Block) -> int | None:
     """
     How many elements of a buffer are from the element of an iteration to that of the next one; None if that varies or
     is not known.
     """
+    buffer, indices = access.memref, access.indices
     type_ = buffer_of(buffer)
     layout, shape = type_.layout, type_.get_shape()
     strides = layout.get_strides() if isinstance(layout, StridedLayoutAttr) else row_major(tuple(shape))

@@ -21,6 +21,7 @@ from ...dialects.support.attributes import integer_attr
 from ...dialects.support.kernel import INTERLEAVE, PARALLEL, VECTORIZE
 from ...dialects.support.scalar import FLOATS, width_of
 from ...hlo_dialect.walking import operations_of
+from ...lowering.loop_nests.scattered import MOST_APART, step_of_access
 from ...lowering.loop_nests.unrolling import UNROLL, iterations
 
 LONGEST_VECTORS = 256
@@ -134,12 +135,22 @@ def _vectors_of(loop: scf.ForOp, chain: Chain, vector_bits: int) -> int:
     # A vector of the narrower floats is several of the wider ones.
     narrowest, widest = min(chain.widths), max(chain.widths)
     lanes, several, known = vector_bits // narrowest, widest // narrowest, iterations(loop)
-    few = MOST_AT_ONCE // 2
+    few, whole = MOST_AT_ONCE // 2, not _leaves_last(loop)
     for count in (few,) if chain.slow >= MANY_SLOW else (MOST_AT_ONCE, few):
-        fits = known is None or known % (count * lanes) == 0 or known >= LEAST_ROUNDS * count * lanes
+        fits = known is None or (whole and known % (count * lanes) == 0) or known >= LEAST_ROUNDS * count * lanes
         if fits and count * several <= MOST_AT_ONCE and count * chain.operations <= MOST_OPERATIONS:
             return count
     return 1
+
+
+def _leaves_last(loop: scf.ForOp) -> bool:
+    """
+    Whether LLVM leaves the last iteration over vectors to single elements: it loads elements that are a few apart as
+    whole vectors, and these would end past the last element.
+    """
+    body = loop.body.block
+    steps = (step_of_access(op, body) for op in operations_of(body) if type(op) is memref.LoadOp)
+    return any(step is not None and 1 < abs(step) <= MOST_APART for step in steps)
 
 
 def _chain(block: Block, functions: Mapping[str, func.FuncOp], known: dict[str, Chain]) -> Chain:

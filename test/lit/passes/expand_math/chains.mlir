@@ -46,6 +46,29 @@ func.func @short(%x: memref<16xf32>) {
   func.return
 }
 
+// Elements that are three apart are loaded as whole vectors that end past the last one, so that LLVM leaves the last
+// iteration to single elements: it has to be one of several.
+// CHECK-LABEL: func.func @apart
+// CHECK:         } {xhlo.parallel}
+// CHECK:         } {xhlo.parallel, xhlo.interleave = 4 : i64}
+func.func @apart(%x: memref<128x3xf32>, %y: memref<128xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %few = arith.constant 32 : index
+  %n = arith.constant 128 : index
+  scf.for %i = %c0 to %few step %c1 {
+    %a = memref.load %x[%i, %c1] : memref<128x3xf32>
+    %b = math.exp %a : f32
+    memref.store %b, %y[%i] : memref<128xf32>
+  } {xhlo.parallel}
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i, %c1] : memref<128x3xf32>
+    %b = math.exp %a : f32
+    memref.store %b, %y[%i] : memref<128xf32>
+  } {xhlo.parallel}
+  func.return
+}
+
 // Left as they are: a loop that leaves a rest of a few vectors, one of few operations, one that carries a value and is
 // not much longer, and one whose iterations are not known to be independent.
 // CHECK-LABEL: func.func @others
@@ -161,12 +184,13 @@ func.func @step(%x: memref<1024xf32>, %y: memref<16xf32>) {
   func.return
 }
 
-func.func @main(%x: memref<1024xf32>, %y: memref<16xf32>, %n: index) {
+func.func @main(%x: memref<1024xf32>, %y: memref<16xf32>, %z: memref<128x3xf32>, %t: memref<128xf32>, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   scf.for %i = %c0 to %n step %c1 {
     func.call @step(%x, %y) : (memref<1024xf32>, memref<16xf32>) -> ()
     func.call @divisions(%x) : (memref<1024xf32>) -> ()
+    func.call @apart(%z, %t) : (memref<128x3xf32>, memref<128xf32>) -> ()
     %others = func.call @others(%x) : (memref<1024xf32>) -> f32
     %sum = func.call @sum(%x) : (memref<1024xf32>) -> f32
   }
