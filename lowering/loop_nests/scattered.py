@@ -1,5 +1,5 @@
 """
-Loops that only write elements to places that are apart in memory.
+Loops that read or write elements at places that are apart in memory.
 
 Where vectors cannot be scattered, LLVM computes the place of each lane by itself and stores the elements of a vector
 one by one, each under its condition. A loop that computes what it stores gains by vectors all the same; one that only
@@ -37,6 +37,14 @@ def scatters(loop: scf.ForOp) -> bool:
     stores = list(_stores(body))
     moves = all(type(op.value.owner) is memref.LoadOp for op in stores)
     return moves and any(_is_apart(op, body) for op in stores)
+
+
+def gathers(loop: scf.ForOp) -> bool:
+    """
+    Whether a loop without regions inside reads elements at places that follow from data, not from the iteration alone.
+    """
+    body = loop.body.block
+    return any(type(op) is memref.LoadOp and step_of_access(op, body) is None for op in operations_of(body))
 
 
 def _stores(block: Block) -> Iterator[memref.StoreOp]:

@@ -21,7 +21,7 @@ from ...dialects.support.attributes import integer_attr
 from ...dialects.support.kernel import INTERLEAVE, PARALLEL, VECTORIZE
 from ...dialects.support.scalar import FLOATS, width_of
 from ...hlo_dialect.walking import operations_of
-from ...lowering.loop_nests.scattered import MOST_APART, step_of_access
+from ...lowering.loop_nests.scattered import MOST_APART, gathers, step_of_access
 from ...lowering.loop_nests.unrolling import UNROLL, iterations
 
 LONGEST_VECTORS = 256
@@ -41,6 +41,9 @@ MOST_OPERATIONS = 720
 
 SLOW = 3
 """Operations in the time for which the result of a division or square root is waited for."""
+
+CHAINS_WITH_GATHERS = 3
+"""Operations by depth from which a body with gathers has enough chains: each lane of a gather is loaded by itself."""
 
 MANY_SLOW = 3
 """Divisions and square roots from which several vectors wait for the divider, where single ones would alternate."""
@@ -131,6 +134,8 @@ def _called_in_loops(ops: Sequence[Operation]) -> Set[str]:
 def _vectors_of(loop: scf.ForOp, chain: Chain, vector_bits: int) -> int:
     """How many vectors a loop is to compute at once."""
     if chain.depth < (LEAST_DEPTH_CARRIED if loop.iter_args else LEAST_DEPTH) or not chain.widths:
+        return 1
+    if len(chain.widths) == 1 and chain.operations >= CHAINS_WITH_GATHERS * chain.depth and gathers(loop):
         return 1
     # A vector of the narrower floats is several of the wider ones.
     narrowest, widest = min(chain.widths), max(chain.widths)

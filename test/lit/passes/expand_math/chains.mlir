@@ -104,6 +104,51 @@ func.func @others(%x: memref<1024xf32>) -> f32 {
   func.return %sum : f32
 }
 
+// A body of several chains beside each other, whose gathers load each lane by itself, has enough to do in one vector.
+// With one chain there is not enough, and places that follow from the iteration are no gathers.
+// CHECK-LABEL: func.func @gathers
+// CHECK-NOT:     xhlo.interleave
+// CHECK:         } {xhlo.parallel}
+// CHECK:         } {xhlo.parallel, xhlo.interleave = 4 : i64}
+// CHECK:         } {xhlo.parallel, xhlo.interleave = 4 : i64}
+func.func @gathers(%x: memref<1024xf32>, %y: memref<1024xi32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %at = memref.load %y[%i] : memref<1024xi32>
+    %j = arith.index_cast %at : i32 to index
+    %a = memref.load %x[%j] : memref<1024xf32>
+    %b = math.exp %a : f32
+    %c = arith.negf %a : f32
+    %d = math.exp %c : f32
+    %e = arith.addf %a, %a : f32
+    %f = math.exp %e : f32
+    %g = arith.addf %b, %d : f32
+    %h = arith.addf %g, %f : f32
+    memref.store %h, %x[%i] : memref<1024xf32>
+  } {xhlo.parallel}
+  scf.for %i = %c0 to %n step %c1 {
+    %at = memref.load %y[%i] : memref<1024xi32>
+    %j = arith.index_cast %at : i32 to index
+    %a = memref.load %x[%j] : memref<1024xf32>
+    %b = math.exp %a : f32
+    memref.store %b, %x[%i] : memref<1024xf32>
+  } {xhlo.parallel}
+  scf.for %i = %c0 to %n step %c1 {
+    %j = arith.addi %i, %c1 : index
+    %a = memref.load %x[%j] : memref<1024xf32>
+    %b = math.exp %a : f32
+    %c = arith.negf %a : f32
+    %d = math.exp %c : f32
+    %e = arith.addf %a, %a : f32
+    %f = math.exp %e : f32
+    %g = arith.addf %b, %d : f32
+    %h = arith.addf %g, %f : f32
+    memref.store %h, %x[%i] : memref<1024xf32>
+  } {xhlo.parallel}
+  func.return
+}
+
 // Many divisions would wait for each other.
 // CHECK-LABEL: func.func @divisions
 // CHECK:         } {xhlo.parallel, xhlo.interleave = 2 : i64}
