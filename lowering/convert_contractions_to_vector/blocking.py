@@ -73,6 +73,12 @@ Part of the L1 cache that each pass of a panel of B takes where registers are fe
 read it so often that the L2 cache, which they read A from, would not give both in time.
 """
 
+STEPS_AT_ONCE = 4
+"""
+Steps along k of an iteration of a micro-kernel of floats with few registers, which asks for no panels: while another
+program has the other half of a core, the number of instructions bounds it, not that of multiply-adds.
+"""
+
 PASS_STEPS = 16
 """Steps of which such passes are multiples, so that their panels begin with a line of the cache."""
 
@@ -131,6 +137,8 @@ class Blocking:
     """Contracted loops around k, the last ones, that the micro-kernel runs through, where A is read in place."""
     run: int = 0
     """Panels of B whose rows a task packs together, if the caches decide that; see packing.py for others."""
+    steps: int = 1
+    """Groups along k in one iteration of the micro-kernel's loop."""
     by_passes: bool = False
     """Whether the parts of all panels that one pass multiplies are together in memory."""
 
@@ -280,7 +288,9 @@ def block(
             narrowest = 2 if tile_m <= HIGH else NARROW
     # Tiles of equal height.
     tile_m = -(-m_panels // -(-m_panels // tile_m))
-    found = Blocking(lanes, mr, nr, kc, m_panels, n_panels, tile_m, tile_n, group, by_passes=by_passes)
+    # LLVM adds several products of integers first, for which there are no registers.
+    steps = STEPS_AT_ONCE if few_registers and not isinstance(product.element, IntegerType) else 1
+    found = Blocking(lanes, mr, nr, kc, m_panels, n_panels, tile_m, tile_n, group, steps=steps, by_passes=by_passes)
     return _with_runs(found, product, machine) if few_registers and packed and once and far else found
 
 

@@ -13,13 +13,15 @@ from dataclasses import dataclass, fields, replace
 from functools import partial, reduce
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import i8, i32
+from xdsl.dialects.builtin import i8, i32, i64
 from xdsl.ir import SSAValue
 
+from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import memref_type
 from ...dialects.support.scalar import Scalar, scalar_attr, width_of
 from ..loop_nests.kernel_builder import Index
 from ..loop_nests.loop_builder import LINE, PARALLEL, LoopBuilder, buffer_of
+from ..loop_nests.unrolling import UNROLL
 from .blocking import Blocking
 from .shared_function import call_known, writes
 from .vectors import VectorBuilder
@@ -202,13 +204,16 @@ class MicroKernel:
         """Add the products of steps [lower, upper)."""
         builder, blocking, vectors = self.builder, self.blocking, self.vectors
         group, lanes = blocking.group, blocking.lanes * blocking.group
-        with builder.loop(lower, upper, carry=start) as (k, sums):
+        unrolled = {UNROLL: integer_attr(blocking.steps, i64)} if blocking.steps > 1 else None
+        with builder.loop(lower, upper, carry=start, attributes=unrolled) as (k, sums):
             a_at = a_start + k * (self.a.step * group)
             a_view = self._elements_of_a(a_at)
             b_at = b_start + k * self.given.b_step
             b_view = builder.strided_view(self.given.b, b_at, (blocking.nr * group,), (1,))
             b_row = [self._vector_of_b(b_view, v * lanes, lanes) for v in range(blocking.vectors)]
-            self._ask_for_panels(a_view, b_view)
+            # The processor itself fetches panels ahead, which lie one after the other.
+            if blocking.steps == 1 or not self.target.b_packed:
+                self._ask_for_panels(a_view, b_view)
             following: list[SSAValue] = []
             for i in range(blocking.mr):
                 a_element = self._element_of_a(a_view, i)
