@@ -29,6 +29,9 @@ LEAST_WORK = 1 << 17
 NARROW = 16
 """Elements of the parts of a row below which small kernels that join them write element by element."""
 
+LINE = 16
+"""Rows that are neighbours in memory from which a tile is made of whole vectors and lines."""
+
 SMALL = 64
 """Elements of a value that is computed again for each tile without counting."""
 
@@ -43,6 +46,8 @@ class Step:
     """The values of a row, without the stacks that it reads and writes slices of."""
     least: int
     """Rows for which products with matrices pay."""
+    line: int
+    """Rows that are neighbours in memory, as many as are worth reading at once; 1 if rows are far apart."""
     kept: int
     """Bytes that all rows read."""
     again: float
@@ -54,7 +59,7 @@ class Step:
 def step_of(rows: Rows) -> Step:
     """The costs of an iteration."""
     work = again = 0.0
-    size, least = 0, 1
+    size, least, along = 0, 1, 0
     stacked = {value for each in stacks_of(rows) for value in chain_of(rows, each) or ()}
     shared: dict[SSAValue, None] = {}
     for op in rows.loop.body.ops:
@@ -65,7 +70,9 @@ def step_of(rows: Rows) -> Step:
                 again += _operations(op)
             continue
         work += _operations(op) / rows.count
-        size += sum(bytes_of(value) for value in op.results if value not in stacked) // rows.count
+        own = [value for value in op.results if value not in stacked]
+        size += sum(map(bytes_of, own)) // rows.count
+        along += sum(bytes_of(value) for value in own if _is_along(rows, value)) // rows.count
         taken = rows.places(op)
         for value, place in zip(op.operands, taken, strict=False):
             if place is None and math.prod(shape_of(value)) > SMALL:
@@ -75,7 +82,14 @@ def step_of(rows: Rows) -> Step:
             free = (op.lhs_free, op.rhs_free)[side]
             each = math.prod(shape_of(op.operands[side])[dim] for dim in free) // rows.count
             least = max(least, -(-ROWS_OF_A_PRODUCT // each))
-    return Step(work, size, least, sum(map(bytes_of, shared)), again, _is_woven(rows))
+    line = LINE if 2 * along > size else 1
+    return Step(work, size, least, line, sum(map(bytes_of, shared)), again, _is_woven(rows))
+
+
+def _is_along(rows: Rows, value: SSAValue) -> bool:
+    """Whether rows are neighbours in memory, in lines of several elements."""
+    shape = shape_of(value)
+    return rows.dims.get(value) == len(shape) - 1 and math.prod(shape) > rows.count
 
 
 def _is_woven(rows: Rows) -> bool:
@@ -110,7 +124,7 @@ def tiles_of(rows: Rows, step: Step, iterations: int) -> Tiles | str:
     if step.kept > CPU.l2_bytes:
         return f"each tile would read {step.kept} bytes in each step, which leave the cache"
     most = max(CPU.l2_bytes // 2 // max(step.bytes, 1), 1)
-    wanted = max(step.least, math.ceil(STEP / max(step.work, 1)), -(-rows.count // CPU.tiles))
+    wanted = max(step.least, step.line, math.ceil(STEP / max(step.work, 1)), -(-rows.count // CPU.tiles))
     size = min(wanted, most)
     if size < step.least:
         return f"{step.least} rows take {step.least * step.bytes} bytes, which leave the cache"

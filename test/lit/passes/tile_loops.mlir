@@ -191,3 +191,27 @@ func.func @while(%w: tensor<64x64xf32>, %h0: tensor<64x64xf32>, %n: tensor<i32>)
     }
   return %0#0, %0#1 : tensor<i32>, tensor<64x64xf32>
 }
+
+// -----
+
+// Rows that are neighbours in memory are read and written as whole lines, even if two of them were work enough.
+
+// CHECK-LABEL: func.func @neighbours
+// CHECK: hlo.while({{.*}} attributes {xhlo.independent = 2 : i64}
+func.func @neighbours(%h0: tensor<40x40x32xf32>) -> tensor<40x40x32xf32> {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  // expected-remark@+1 {{2 tiles of 16 rows run the loop each by itself}}
+  %0:2 = hlo.while(%i = %zero, %h = %h0) : tensor<i32>, tensor<40x40x32xf32>
+    cond {
+      %n = hlo.constant dense<20> : tensor<i32>
+      %1 = hlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    } do {
+      %1 = hlo.reverse %h, dims = [0, 1] : tensor<40x40x32xf32>
+      %2 = hlo.add %1, %h : tensor<40x40x32xf32>
+      %3 = hlo.add %i, %one : tensor<i32>
+      hlo.return %3, %2 : tensor<i32>, tensor<40x40x32xf32>
+    }
+  return %0#1 : tensor<40x40x32xf32>
+}
