@@ -63,8 +63,9 @@ class ConvertLoopsToCfPass(HloPass):
             loop_nests/unrolling.py), but with `scalable` none that become loops of vectors, whose length is known
             only when the code runs; functions of few operations are marked to be left as they are (xhlo.brief, see
             loop_nests/brevity.py). If vector-bits, the width of the machine's vectors, is below 512, short loops are
-            divided into whole vectors and what is left (see loop_nests/short_loops.py), and short bodies that only
-            move elements to places that are apart stay without vectors (see loop_nests/scattered.py).
+            divided into whole vectors and what is left (see loop_nests/short_loops.py), short bodies that only
+            move elements to places that are apart stay without vectors (see loop_nests/scattered.py), and places that
+            take long to compute have a loop of their own before that of their gathers (see loop_nests/places.py).
     """
 
     name = "convert-loops-to-cf"
@@ -80,6 +81,10 @@ class ConvertLoopsToCfPass(HloPass):
         for function in lowered_functions(module):
             device = isinstance(function, GpuFuncOp)
             narrow = not device and not self.scalable and self.vector_bits < CPU.vector_bits
+            if narrow:
+                from .loop_nests.places import compute_places_before  # only machines with short vectors need it
+
+                compute_places_before(function)
             loops = SmallLoops(device, self.scalable, SHARED in function.attributes, self.vector_bits if narrow else 0)
             for block in list(function.body.blocks):
                 loops.mark(block)

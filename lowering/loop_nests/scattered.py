@@ -39,12 +39,11 @@ def scatters(loop: scf.ForOp) -> bool:
     return moves and any(_is_apart(op, body) for op in stores)
 
 
-def gathers(loop: scf.ForOp) -> bool:
-    """
-    Whether a loop without regions inside reads elements at places that follow from data, not from the iteration alone.
-    """
+def gathers(loop: scf.ForOp) -> list[memref.LoadOp]:
+    """The loads of a loop without regions inside at places that follow from data, not from the iteration alone."""
     body = loop.body.block
-    return any(type(op) is memref.LoadOp and step_of_access(op, body) is None for op in operations_of(body))
+    loads = (op for op in operations_of(body) if type(op) is memref.LoadOp)
+    return [op for op in loads if step_of_access(op, body) is None]
 
 
 def _stores(block: Block) -> Iterator[memref.StoreOp]:
@@ -69,33 +68,44 @@ def step_of_access(access: memref.LoadOp | memref.StoreOp, body: Block) -> int |
     is not known.
     """
     buffer, indices = access.memref, access.indices
+    steps: dict[SSAValue, int | None] = {}
     type_ = buffer_of(buffer)
     layout, shape = type_.layout, type_.get_shape()
     strides = layout.get_strides() if isinstance(layout, StridedLayoutAttr) else row_major(tuple(shape))
     whole = 0
     for index, stride in zip(indices, strides, strict=True):
-        step = _step_of(index, body)
+        step = _step_of(index, body, steps)
         if step is None or (step and stride is None):
             return None
         whole += step and step * (stride or 0)
     owner = buffer.owner
     if isinstance(owner, memref.ReinterpretCastOp) and owner.offsets:
-        begin = _step_of(owner.offsets[0], body)
+        begin = _step_of(owner.offsets[0], body, steps)
         return None if begin is None else whole + begin
     return whole
 
 
-def _step_of(value: SSAValue, body: Block) -> int | None:
-    """How much greater a number is in the next iteration; None if that varies or is not known."""
+def _step_of(value: SSAValue, body: Block, steps: dict[SSAValue, int | None]) -> int | None:
+    """
+    How much greater a number is in the next iteration; None if that varies or is not known. `steps` receives those that
+    are found, since long chains refer to a number several times.
+    """
+    if value not in steps:
+        steps[value] = _step_through(value, body, steps)
+    return steps[value]
+
+
+def _step_through(value: SSAValue, body: Block, steps: dict[SSAValue, int | None]) -> int | None:
+    """The step of a number by those of the numbers from which it is computed."""
     owner = value.owner
     if owner is body:
         return 1 if value is body.args[0] else None
     if isinstance(owner, Block) or not _is_inside(owner, body):
         return 0
     if _is_cast(owner):
-        return _step_of(owner.operands[0], body)
+        return _step_of(owner.operands[0], body, steps)
     if len(owner.operands) == 2:
-        one, other = (_step_of(operand, body) for operand in owner.operands)
+        one, other = (_step_of(operand, body, steps) for operand in owner.operands)
         if one is None or other is None:
             return None
         if one == other == 0:

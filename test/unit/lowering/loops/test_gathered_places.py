@@ -1,0 +1,71 @@
+"""Gathers at places of long chains: on machines with short vectors a loop before computes them, with the same results."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cpu_programs import run
+from xhlo.lowering.loop_nests import places
+from xhlo.targets.cpu import host
+
+N = 4096
+ROUNDS = 24
+GATHER = """
+func.func @main(%x: tensor<256xf32>, %at: tensor<SHAPExi32>) -> tensor<RESULTxf32> {
+  %odd = stablehlo.constant dense<374761393> : tensor<SHAPExi32>
+  %bits = stablehlo.constant dense<13> : tensor<SHAPExi32>
+  %mask = stablehlo.constant dense<255> : tensor<SHAPExi32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+CHAIN
+  %k = stablehlo.and %v24, %mask : tensor<SHAPExi32>
+  %i = stablehlo.reshape %k : (tensor<SHAPExi32>) -> tensor<SHAPEx1xi32>
+  %g = "stablehlo.gather"(%x, %i) <{
+    dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = RANK>,
+    slice_sizes = array<i64: 1>, indices_are_sorted = false
+  }> : (tensor<256xf32>, tensor<SHAPEx1xi32>) -> tensor<SHAPExf32>
+  REST
+}
+"""
+ELEMENTS = "%r = stablehlo.negate %g : tensor<SHAPExf32>\n  return %r : tensor<SHAPExf32>"
+SUMS = """%r = stablehlo.reduce(%g init: %zero) applies stablehlo.add across dimensions = [1]
+    : (tensor<SHAPExf32>, tensor<f32>) -> tensor<RESULTxf32>
+  return %r : tensor<RESULTxf32>"""
+
+
+def program(rest: str, shape: tuple[int, ...], result: tuple[int, ...]) -> str:
+    chain: list[str] = []
+    for k in range(ROUNDS):
+        before = "%at" if k == 0 else f"%v{k}"
+        chain.append(f"  %m{k} = stablehlo.multiply {before}, %odd : tensor<SHAPExi32>")
+        chain.append(f"  %s{k} = stablehlo.shift_right_logical %m{k}, %bits : tensor<SHAPExi32>")
+        chain.append(f"  %v{k + 1} = stablehlo.xor %m{k}, %s{k} : tensor<SHAPExi32>")
+    text = GATHER.replace("REST", rest).replace("CHAIN", "\n".join(chain)).replace("RANK", str(len(shape)))
+    return text.replace("SHAPE", "x".join(map(str, shape))).replace("RESULT", "x".join(map(str, result)))
+
+
+def places_of(at: np.ndarray) -> np.ndarray:
+    v = at.astype(np.uint32)
+    for _ in range(ROUNDS):
+        m = v * np.uint32(374761393)
+        v = m ^ (m >> np.uint32(13))
+    return v & 255
+
+
+@pytest.mark.parametrize("vector_bits", [512, 256])
+@pytest.mark.parametrize("sums", [False, True])
+def test_places(sums: bool, vector_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elements, and sums of rows of them, beside NumPy; the loops are divided where vectors are short."""
+    divided: list[int] = []
+    emit = places._emit  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(host, "host_vector_bits", lambda: vector_bits)
+    monkeypatch.setattr(places, "_emit", lambda *given: (divided.append(given[-1]), emit(*given)))
+    rng = np.random.default_rng(1)
+    shape, result = ((32, 128), (32,)) if sums else ((N,), (N,))
+    x = rng.integers(-50, 50, 256).astype(np.float32)
+    at = rng.integers(-(1 << 31), 1 << 31, shape).astype(np.int32)
+    found = run(program(SUMS if sums else ELEMENTS, shape, result), [x, at])
+    values = x[places_of(at)]
+    # Sums of small integers are exact in any order.
+    assert np.array_equal(found[0] if isinstance(found, (list, tuple)) else found, values.sum(1) if sums else -values)
+    assert bool(divided) == (vector_bits == 256)
