@@ -143,3 +143,12 @@ def test_a_stored_program_of_many_parts_is_loaded() -> None:
     loaded = xhlo.deserialize(executable.serialize())
     for expected, found in zip(executable(*arguments), loaded(*arguments), strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+def test_long_texts_first() -> None:
+    """Texts for the vectorizer come before longer ones that are written in vectors, and those that only start others."""
+    texts, levels = (
+        ["x" * 10_000, "x" * 8_000, "x" * 5_000, "x" * 9_000],
+        [jit.QUICK, jit.IN_VECTORS, jit.LEVEL, jit.LEVEL],
+    )
+    assert jit.longest_first(texts, levels) == [3, 2, 1, 0]
