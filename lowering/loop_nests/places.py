@@ -29,9 +29,6 @@ LEAST_OPERATIONS = 24
 MOST_ITERATIONS = 512
 """The longest loop whose places are kept on the stack."""
 
-MOST_AGAIN = 4
-"""The least ratio of the operations for places to those of them that what follows needs, too, and computes again."""
-
 _is_bounding = one_of(
     arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp
 )
@@ -57,15 +54,12 @@ def _divide(loop: scf.ForOp, function: func.FuncOp) -> None:
         return
     before = _slice(places, body, frozenset())
     after = _slice((value for op in body.ops if not op.results for value in op.operands), body, set(places))
-    again = sum(not _is_free(op) for op in before & after)
+    again, alone = (sum(not _is_free(op) for op in ops) for ops in (before & after, before - after))
     carried = set(body.args[1:])
-    if (
-        before & set(loads)
-        or again * MOST_AGAIN > len(before)
-        or any(not carried.isdisjoint(op.operands) for op in before)
-    ):
-        return
-    _emit(loop, function, places, before, after, count)
+    possible = before.isdisjoint(loads) and all(carried.isdisjoint(op.operands) for op in before)
+    # What the values need too is computed again, in vectors; only addresses were computed lane by lane.
+    if possible and again <= alone:
+        _emit(loop, function, places, before, after, count)
 
 
 def _places(loads: Iterable[memref.LoadOp], body: Block) -> list[SSAValue]:
