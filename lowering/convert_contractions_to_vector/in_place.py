@@ -52,6 +52,12 @@ MOST_STREAMED = 4
 STREAMED_ROWS = 64
 """Rows of such a B in one pass, whose pages the processor has at hand."""
 
+STREAMED_PART = 4
+"""
+Part of the L2 cache that a pass over more of them may take where registers are few and rows of A lie along k: short
+rows of B share pages, and low blocks would write C after few steps. Columns of A that lie apart would not stay in L1.
+"""
+
 FEW_STREAMED_ROWS = 16
 """The same for few rows of A, and a B that comes from memory: it, not the sums, takes the time."""
 
@@ -237,6 +243,8 @@ def block_rows(product: Contraction, blocking: Blocking, machine: Machine, strea
     if streamed:
         few = product.m.size <= MEMORY_BOUND and _bytes_of_b(product) > FROM_MEMORY
         rows = FEW_STREAMED_ROWS if few else STREAMED_ROWS
+        if machine.registers < MANY_REGISTERS and product.k.a == 1:
+            rows = max(rows, machine.l2_bytes // STREAMED_PART // (product.n.size * bytes_each))
         blocking = replace(blocking, kc=-(-blocking.kc // -(-blocking.kc // rows)))
         tile_m = least_m = panels
         least_n = min(-(-STREAMED_COLUMNS // blocking.nr), -(-blocking.n_panels // 2))

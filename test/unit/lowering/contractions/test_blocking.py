@@ -12,7 +12,7 @@ from xdsl.utils.test_value import create_ssa_value
 from xhlo.dialects.support.buffers import memref_type
 from xhlo.lowering.convert_contractions_to_vector.blocking import LOW, PASS_STEPS, Blocking, block
 from xhlo.lowering.convert_contractions_to_vector.contraction import Contraction, Loop
-from xhlo.lowering.convert_contractions_to_vector.in_place import reads_both_in_place
+from xhlo.lowering.convert_contractions_to_vector.in_place import block_rows, reads_both_in_place
 from xhlo.lowering.device.cpu import CPU
 from xhlo.lowering.loop_nests.nest import Access
 
@@ -65,6 +65,27 @@ def test_low_blocks_pack_runs_that_stay_in_the_second_level_cache(rows: int, len
 def test_long_runs_leave_tasks() -> None:
     found = block(product_of(16, 1024, 1024), AVX2, packed=True)
     assert found.tiles >= 4
+
+
+@pytest.mark.parametrize("machine, columns, steps", [(AVX2, 64, 512), (AVX2, 1024, 64), (CPU, 64, 64)])
+def test_low_blocks_pass_over_more_of_the_short_rows_of_a_distant_factor(
+    machine: Any, columns: int, steps: int
+) -> None:
+    """They would write C after few steps, and 64 short rows are on few pages."""
+    product = product_of(64, columns, 512)
+    assert block_rows(product, block(product, machine), machine, streamed=True).kc == steps
+
+
+def test_columns_of_a_that_lie_apart_keep_short_passes() -> None:
+    product = product_of(64, 64, 512)
+    product = replace(product, m=Loop(64, 1, 0, 64), k=Loop(512, 64, 64, 0))
+    assert block_rows(product, block(product, AVX2), AVX2, streamed=True).kc == 64
+
+
+@pytest.mark.parametrize("element, machine, steps", [(f32, AVX2, 4), (f32, CPU, 1), (i32, AVX2, 1)])
+def test_low_blocks_of_floats_take_several_steps_at_once(element: Any, machine: Any, steps: int) -> None:
+    """Fewer instructions for each multiply-add; LLVM has no registers for several products of integers."""
+    assert block(product_of(256, 256, 256, element, element), machine).of_block.steps == steps
 
 
 def test_low_blocks_have_whole_lines_and_hide_latency() -> None:
