@@ -34,6 +34,9 @@ MOST_ROWS = 14
 HIGH, NARROW = 8, 4
 """Panels of A in a tile, and of B in a tile with more of A, where B is too large for the caches nearby."""
 
+LOW_NARROW = 8
+"""The same of B where registers are few, so that panels are narrow, and each tile reads all of an A from afar."""
+
 ENOUGH_TASKS = 8
 """Panels of B from which tiles that are as high as C occupy the cores; others are divided by rows as well."""
 
@@ -277,7 +280,9 @@ def block(
     # B is packed by the tasks then: several panels at once, so that its rows are read in longer runs.
     wide = far and around * n_panels >= NARROW * ENOUGH_TASKS
     few = streams and around * n_panels < NARROW * ENOUGH_TASKS * 2
-    narrowest = (2 if few else NARROW if wide else 1) if once else 2 if tile_m <= HIGH else NARROW
+    again = few_registers and m * k * bytes_each > 4 * machine.l2_bytes
+    broad = LOW_NARROW if again and around * n_panels >= LOW_NARROW * ENOUGH_TASKS else NARROW
+    narrowest = (2 if few else broad if wide else 1) if once else 2 if tile_m <= HIGH else NARROW
     while tile_m * tile_n > 4 and around * -(-m_panels // tile_m) * -(-n_panels // tile_n) < machine.tiles:
         if tile_n > narrowest:
             tile_n = -(-tile_n // 2)

@@ -76,6 +76,13 @@ def test_low_blocks_pass_over_more_of_the_short_rows_of_a_distant_factor(
     assert block_rows(product, block(product, machine), machine, streamed=True).kc == steps
 
 
+@pytest.mark.parametrize("rows, depth, panels", [(512, 4096, 8), (1024, 1024, 8), (197, 768, 4)])
+def test_tiles_that_read_all_of_a_distant_a_are_not_narrow(rows: int, depth: int, panels: int) -> None:
+    """Each tile reads A from the L3 cache once more; a small A is nearer."""
+    found = block(product_of(rows, 1024 if depth > 768 else 3072, depth), AVX2, packed=True, whole=False)
+    assert found.tile_m == found.m_panels and found.tile_n == panels and found.tiles >= 8
+
+
 def test_columns_of_a_that_lie_apart_keep_short_passes() -> None:
     product = product_of(64, 64, 512)
     product = replace(product, m=Loop(64, 1, 0, 64), k=Loop(512, 64, 64, 0))
