@@ -21,7 +21,7 @@ accurate to 1 ulp (measured on the CPU over all magnitudes):
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Operation
@@ -37,6 +37,9 @@ from .rules import Conversion, conversions, require_static
 
 LARGE = 8.0
 """The argument from which the asymptotic series of the gamma functions are used."""
+
+LARGE_SINGLE = 4.5
+"""The same for log Gamma in f32, with a polynomial in the place of the series."""
 
 DIGAMMA_ROOT = (1.4616321449683622, 9.549995429965697e-17)
 """The positive root of digamma, in two parts."""
@@ -59,9 +62,13 @@ def of_doubles(function: Callable[..., Tensor]) -> Conversion:
 def erf_inv(x: Tensor, exact: bool) -> Tensor:
     size = abs(x)
     complement = (1.0 - size) * (1.0 + size)
-    w = -(complement.log() if exact else _log_for_single(complement))
-    near = (w * (1 / 2.5) - 1.0).polynomial(tables.ERF_INV_NEAR)
-    far = ((w.sqrt() - tables.ERF_INV_FAR_MIDDLE) * tables.ERF_INV_FAR_SCALE).polynomial(tables.ERF_INV_FAR)
+    w = -(complement.log() if exact else _log_for_single(complement, LOG_FOR_SINGLE))
+    if exact:
+        near = (w * (1 / 2.5) - 1.0).polynomial(tables.ERF_INV_NEAR)
+        far = ((w.sqrt() - tables.ERF_INV_FAR_MIDDLE) * tables.ERF_INV_FAR_SCALE).polynomial(tables.ERF_INV_FAR)
+    else:
+        near = (w * (1 / 2.5) - 1.0).polynomial(tables.ERF_INV_NEAR_SINGLE)
+        far = (w * (1 / 5.85) - 10.85 / 5.85).polynomial(tables.ERF_INV_FAR_SINGLE)
     result = size * (w < 5.0).select(near, far)
     if exact:
         result = _halley(size, result)
@@ -70,18 +77,20 @@ def erf_inv(x: Tensor, exact: bool) -> Tensor:
     return size.equals(1.0).select(math.inf, result).copysign(x)
 
 
-def _log_for_single(x: Tensor) -> Tensor:
+def _log_for_single(x: Tensor, coefficients: Sequence[float]) -> Tensor:
     """
-    The logarithm in f64, with absolute error 3e-11, of a number that is normal and positive, or NaN; else any number.
+    The logarithm in f64 of a number that is normal and positive, or NaN; else any number. It is infinity or any large
+    number for infinity.
 
-    With x = 2^n m, 2/3 <= m < 4/3, and s = (m - 1) / (m + 1), it is n log 2 + 2 s + s^3 P(s^2).
+    With x = 2^n m, 2/3 <= m < 4/3, and s = (m - 1) / (m + 1), it is n log 2 + 2 s + s^3 P(s^2); `coefficients` are P's.
+    AVX2 has no conversion of 64-bit integers: n + 1023, which is positive, is put into the lowest bits of 2^52 instead.
     """
-    bits, mantissa = x.bits_as(i64) - tables.TWO_THIRDS, (1 << 52) - 1
-    f = ((bits & mantissa) + tables.TWO_THIRDS).bits_as(f64) - 1.0
+    biased, fraction = x.bits_as(i64) + ((1023 << 52) - tables.TWO_THIRDS), (1 << 52) - 1
+    f = ((biased & fraction) + tables.TWO_THIRDS).bits_as(f64) - 1.0
+    n = ((biased >> 52) | tables.TWO_TO_52).bits_as(f64) - (2.0**52 + 1023)
     s = f / (f + 2.0)
     square = s * s
-    log_m = (s * square).multiply_add(square.polynomial(LOG_FOR_SINGLE), s + s)
-    return bits.shift_right_arithmetic(52).convert(f64).multiply_add(math.log(2), log_m)
+    return n.multiply_add(math.log(2), (s * square).multiply_add(square.polynomial(coefficients), s + s))
 
 
 def _halley(size: Tensor, y: Tensor) -> Tensor:
@@ -94,31 +103,55 @@ def _halley(size: Tensor, y: Tensor) -> Tensor:
 def lgamma(x: Tensor, exact: bool) -> Tensor:
     size = abs(x)
     positive = x > 0.0
-    right = _lgamma_of_positive(positive.select(x, size + 1.0), exact)
+    right = (_lgamma_of_positive if exact else _lgamma_for_single)(positive.select(x, size + 1.0))
     rest = abs(size - size.round())
-    # pi times a denormal would be rounded; for these sin(pi x) / pi is x.
-    reflected = (rest < 1e-150).select(rest, (rest * math.pi).sine() * (1 / math.pi))
-    left = -reflected.log() - right
-    left = x.equals(x.floor()).select(math.inf, left)
+    if exact:
+        # pi times a denormal would be rounded; for these sin(pi x) / pi is x.
+        log = (rest < 1e-150).select(rest, (rest * math.pi).sine() * (1 / math.pi)).log()
+    else:
+        log = _log_for_single(rest * (rest * rest).polynomial(tables.SINE_PI_SINGLE), tables.LOG_SINGLE)
+    left = x.equals(x.floor()).select(math.inf, -log - right)
     return positive.select(right, left)
 
 
-def _lgamma_of_positive(x: Tensor, exact: bool) -> Tensor:
-    polynomial = tables.LOG_GAMMA_DOUBLE if exact else tables.LOG_GAMMA_SINGLE
+def _lgamma_of_positive(x: Tensor) -> Tensor:
+    below, t, quotient = _around_two(x, 6)
+    log = quotient.log()
+    near = t * t.polynomial(tables.LOG_GAMMA_DOUBLE) + below.select(-log, log)
+    series = [float(bernoulli(2 * k) / (2 * k * (2 * k - 1))) for k in range(1, 11)]
+    return (x < LARGE).select(near, _stirling(x, x.log(), series))
+
+
+def _lgamma_for_single(x: Tensor) -> Tensor:
+    """The same for a result in f32, with one logarithm: that of the quotient, or of large x itself."""
+    is_near = x < LARGE_SINGLE
+    below, t, quotient = _around_two(x, 2)
+    log = _log_for_single(is_near.select(quotient, x), tables.LOG_SINGLE)
+    near = t * t.polynomial(tables.LOG_GAMMA_SINGLE) + below.select(-log, log)
+    return is_near.select(near, _stirling(x, log, tables.STIRLING_SINGLE))
+
+
+def _around_two(x: Tensor, steps: int) -> tuple[Tensor, Tensor, Tensor]:
+    """
+    t and q with log Gamma(x) = log Gamma(2 + t) + log q for 3/2 <= x < 5/2 + steps, |t| <= 1/2.
+
+    Below 3/2, which the first result says, it is log Gamma(2 + t) - log q.
+    """
     y, product = x, x.like(1.0)
-    for _ in range(6):
+    for _ in range(steps):
         above = y >= 2.5
         y = above.select(y - 1.0, y)
         product = above.select(product * y, product)
     tiny, below = x < 0.5, x < 1.5
     t = tiny.select(x, below.select(x - 1.0, y - 2.0))
-    log = tiny.select(x * (x + 1.0), below.select(x, product)).log()
-    near = t * t.polynomial(polynomial) + below.select(-log, log)
-    series = [float(bernoulli(2 * k) / (2 * k * (2 * k - 1))) for k in range(1, 11 if exact else 6)]
+    return below, t, tiny.select(x * (x + 1.0), below.select(x, product))
+
+
+def _stirling(x: Tensor, log: Tensor, series: Sequence[float]) -> Tensor:
+    """log Gamma(x) of large x, from its logarithm and the series of its remainder by 1 / x^2."""
     inverse = 1.0 / x
     rest = inverse * (inverse * inverse).polynomial(series) + (math.log(2 * math.pi) - 1) / 2
-    far = (x - 0.5) * (x.log() - 1.0) + rest
-    return (x < LARGE).select(near, far)
+    return (x - 0.5) * (log - 1.0) + rest
 
 
 def digamma(x: Tensor, exact: bool) -> Tensor:

@@ -101,12 +101,25 @@ func.func @erf_bf16(%x: tensor<4xbf16>) -> tensor<4xbf16> {
 // CHECK-LABEL: func.func @erf_inv_f32
 func.func @erf_inv_f32(%x: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK-NOT: hlo.log
-  // CHECK: hlo.shift_right_arithmetic %{{.*}}, %{{.*}} : tensor<4xi64>
+  // CHECK: hlo.shift_right_logical %{{.*}}, %{{.*}} : tensor<4xi64>
   // CHECK-NOT: hlo.log
   // CHECK: %[[NAN:.*]] = hlo.constant dense<0x7FF8000000000000> : tensor<4xf64>
   // CHECK: hlo.select %{{.*}}, %[[NAN]], %{{.*}}
   // CHECK: hlo.convert %{{.*}} : (tensor<4xf64>) -> tensor<4xf32>
   %0 = chlo.erf_inv %x : tensor<4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// Two logarithms, of the reflection and of a quotient or large x itself; no sine.
+// CHECK-LABEL: func.func @lgamma_f32
+func.func @lgamma_f32(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NOT: hlo.{{log|sine}}
+  // CHECK: hlo.shift_right_logical
+  // CHECK-NOT: hlo.{{log|sine}}
+  // CHECK: hlo.shift_right_logical
+  // CHECK-NOT: hlo.{{log|sine|shift_right_logical}}
+  // CHECK: return
+  %0 = chlo.lgamma %x : tensor<4xf32> -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 
