@@ -181,7 +181,7 @@ class ExpandMathPass(HloPass):
     the same to the bit. Where that is cheap, a loop before looks at the whole row (`usual_rows`). Vectors of 256 bits
     do so where the loop that adds up the row looks at it too. With vectors of up to 256 bits, loops over chains of many
     operations compute several vectors at once (`xhlo.interleave`, see chains.py), but for those that are known to have
-    few iterations in one run of the program.
+    few iterations in one run of the program. There long polynomials are evaluated in pairs of terms (polynomials.py).
     Integers of up to 32 bits are divided as floats, which is exact.
     Assumes: scalar operands. On a CPU, rounding to bfloat16 is expanded too because the hardware conversion flushes
              denormals.
@@ -288,9 +288,13 @@ class ExpandMathPass(HloPass):
         }
         part.body.block.add_ops([*(_table(name) for name in TABLES if name in used), *defined.values()])
         if not device and self.vector_bits < CPU.vector_bits:
-            from .chains import state_vectors  # only machines with short vectors need it
+            # Only machines with short vectors need these.
+            from .chains import state_vectors
+            from .polynomials import evaluate_in_pairs
 
-            state_vectors(operations_in(part), defined, self.vector_bits)
+            ops = operations_in(part)
+            state_vectors(ops, defined, self.vector_bits)
+            evaluate_in_pairs(ops)
         # Loops over f64 have so many lanes, those that also have f32 twice as many.
         widths = (self.vector_bits // 64, self.vector_bits // 32)
         part.body.block.add_ops([one for call in rare.values() for one in define_rare(call, widths)])
