@@ -144,6 +144,19 @@ class Blocking:
     """Groups along k in one iteration of the micro-kernel's loop."""
     by_passes: bool = False
     """Whether the parts of all panels that one pass multiplies are together in memory."""
+    high: int = 0
+    """Panels of `mr` rows before those of `low` rows, where A is read in place and has such."""
+    low: int = 0
+    """Rows of its last panels, so that none goes beyond its edge; 0 if all have `mr`."""
+
+    def panels_of(self, rows: int) -> int:
+        """The panels of so many rows of A, which is read in place."""
+        return self.high + (rows - self.high * self.mr) // self.low if self.low else -(-rows // self.mr)
+
+    @property
+    def lower(self) -> Blocking:
+        """The blocking of the panels of `low` rows alone."""
+        return replace(self, mr=self.low, high=0, low=0)
 
     @property
     def tiles(self) -> int:
@@ -152,7 +165,10 @@ class Blocking:
     @property
     def of_block(self) -> Blocking:
         """The facts of one block: how many there are is nothing to it."""
-        return replace(self, kc=0, m_panels=0, n_panels=0, tile_m=0, tile_n=0, loops_inside=0, run=0, by_passes=False)
+        none = dict.fromkeys(
+            ("kc", "m_panels", "n_panels", "tile_m", "tile_n", "loops_inside", "run", "high", "low"), 0
+        )
+        return replace(self, by_passes=False, **none)
 
     @property
     def vectors(self) -> int:
@@ -327,6 +343,11 @@ def most_rows(vectors: int, registers: int, spare: int = 0) -> int:
     (`spare`) and a further row of sums.
     """
     return min(MOST_ROWS, (registers - 1 - spare - vectors) // vectors - spare)
+
+
+def cost_of_low(rows: int, vectors: int) -> float:
+    """The cost of a step of a block, where registers are few and it does not wait for B."""
+    return max(rows * vectors, LOAD * (rows + vectors), LATENCY) + 0.7 * vectors
 
 
 def _cost(m: int, n: int, lanes: int, load: float, waits: bool) -> Callable[[int, int], float]:

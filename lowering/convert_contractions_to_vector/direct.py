@@ -3,8 +3,8 @@ Products whose factor A has overlapping windows, as in convolutions.
 
 Packed, A would be as large as all its windows together, so it is read in place: row i of a panel is at `i * stride`,
 which folds into the addressing of loads. Panels do not extend beyond the edge of A: if rows do not divide evenly, the
-last panel begins earlier, and the rows that it shares with the previous one are not written. B is packed beforehand,
-unless it is small.
+last panel begins earlier, and the rows that it shares with the previous one are not written; where registers are few,
+the last panels are lower instead. B is packed beforehand, unless it is small.
 """
 
 from __future__ import annotations
@@ -193,11 +193,18 @@ class DirectProductEmitter(ProductEmitter):
         columns = self.product.n.size
         return self.builder.min(column, columns - self.blocking.nr) if columns % self.blocking.nr else column
 
+    def row_of_c(self, i: Index) -> Index:
+        blocking, row = self.blocking, super().row_of_c(i)
+        if not blocking.low:
+            return row
+        # Counted from the end of the high panels, low ones before it would begin later, and high ones after it, too.
+        return self.builder.min(row, i * blocking.low + blocking.high * (blocking.mr - blocking.low))
+
     def _row(self, i: Index) -> Index:
         """The first row of panel i."""
-        row = i * self.blocking.mr
+        row, blocking = self.row_of_c(i), self.blocking
         rows = self.product.m.size
-        return self.builder.min(row, rows - self.blocking.mr) if rows % self.blocking.mr else row
+        return self.builder.min(row, rows - blocking.mr) if not blocking.low and rows % blocking.mr else row
 
     def emit_block(self, step: Step, i: IndexValue, j: IndexValue, first: bool) -> None:
         builder, product = self.builder, self.product
@@ -222,11 +229,31 @@ class DirectProductEmitter(ProductEmitter):
         As `multiply_block`, without what the edges leave out. `place`: the indices of the loops over rows, and the
         panel of the innermost rows.
         """
+        if not self.blocking.low:
+            self._multiply_panel(a, step, output, place, j, first)
+            return
+        with self.builder.when(self.builder.index(place[1]).below(self.blocking.high)):
+            self._multiply_panel(a, step, output, place, j, first)
+        with self.builder.otherwise():
+            self._multiply_panel(a, step, output, place, j, first, low=True)
+
+    def _multiply_panel(
+        self,
+        a: tuple[SSAValue, Index],
+        step: Step,
+        output: Index,
+        place: tuple[Sequence[Index], Index],
+        j: IndexValue,
+        first: bool,
+        low: bool = False,
+    ) -> None:
+        """The same for one of the panels of `mr` rows, or of the lower ones."""
         builder, product, lies, (rows_at, panel) = self.builder, self.product, self._lies(), place
         if self.filters is None:
-            self.multiply_block(a, lies, step, output, panel, j, first, self._normal())
+            self.multiply_block(a, lies, step, output, panel, j, first, self._normal(), low=low)
             return
-        ranges = window_at(builder, self.edges, self.filters.are(), rows_at, self._row(panel), self.blocking.mr)
+        count = self.blocking.low if low else self.blocking.mr
+        ranges = window_at(builder, self.edges, self.filters.are(), rows_at, self._row(panel), count)
         outside = len(product.outer_k)
         (root, a_at), b_at, loops, turns = a, step.b_at, list(lies.loops), list[Index]()
         for tap, (lower, upper) in sorted(ranges.items()):
@@ -244,7 +271,7 @@ class DirectProductEmitter(ProductEmitter):
             # The first element stores to the block.
             needed = is_first(builder, taps) | is_inside(builder, taps, around)
         with builder.guarded(needed):
-            self.multiply_block((root, a_at), lies, step, output, panel, j, first, turns=tuple(turns))
+            self.multiply_block((root, a_at), lies, step, output, panel, j, first, turns=tuple(turns), low=low)
 
     def complete_parts(
         self, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]
@@ -258,7 +285,8 @@ class DirectProductEmitter(ProductEmitter):
             rows_at, i = self._panel_places(begin)
             of_batches, of_rows = iter(position), iter(rows_at)
             outer = [next(of_batches) if loop.b else next(of_rows) for loop in self.around]
-            row = i * blocking.mr
-            below = row + (end - begin) * blocking.mr
-            # The rows shared with the previous panel have had theirs.
-            yield outer, (row, at_most(builder, below, blocking.mr, product.m.size)), None
+            below = self.row_of_c(i + (end - begin))
+            if not blocking.low:
+                # The rows shared with the previous panel have had theirs.
+                below = at_most(builder, below, blocking.mr, product.m.size)
+            yield outer, (self.row_of_c(i), below), None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -13,7 +14,16 @@ from ...dialects.support.scalar import width_of
 from ..device.cpu import CPU, Machine
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Access
-from .blocking import MANY_REGISTERS, Blocking, lanes_of, loops_inside, most_rows, pairs_bfloats
+from .blocking import (
+    MANY_REGISTERS,
+    MIN_ROWS,
+    Blocking,
+    cost_of_low,
+    lanes_of,
+    loops_inside,
+    most_rows,
+    pairs_bfloats,
+)
 from .contraction import Contraction, Loop, along_k
 from .panel import emit_pairs
 from .parts import in_parts
@@ -45,6 +55,9 @@ FEW_PANELS = 8
 
 LEAST_ROWS = 6
 """Fewest rows of a panel that is chosen to divide the rows of A; fewer would not hide the latency of the additions."""
+
+WORTH = 0.98
+"""The part of the cost from which a second height of panels pays for the micro-kernel that it needs."""
 
 MOST_STREAMED = 4
 """The same for a B that is larger than the caches: a pass over a few of its rows leaves them there for all panels."""
@@ -224,10 +237,10 @@ def block_rows(product: Contraction, blocking: Blocking, machine: Machine, strea
     most = most_rows(blocking.vectors, machine.registers)
     if product.k.a == 1 and lines_alias(product, product.m.a) and blocking.vectors > 1:
         most = min(most, FEW_ROWS)
-    even = [rows for rows in range(LEAST_ROWS, most + 1) if product.m.size % rows == 0]
-    mr = max(even, default=min(blocking.mr, most, product.m.size))
+    blocking = _with_heights(product, blocking, machine, most)
+    mr = blocking.mr
     bytes_each = machine.vector_bits // 8 // blocking.lanes
-    panels = -(-product.m.size // mr) * math.prod(loop.size for loop in product.outer if not loop.b)
+    panels = blocking.panels_of(product.m.size) * math.prod(loop.size for loop in product.outer if not loop.b)
     batches = math.prod(loop.size for loop in product.outer if loop.b)
     tile_m = max(1, min(panels, machine.l2_bytes // 2 // (blocking.kc * mr * bytes_each)))
     tile_n = blocking.n_panels
@@ -259,7 +272,28 @@ def block_rows(product: Contraction, blocking: Blocking, machine: Machine, strea
     while tile_n > least_n and tasks_of(tile_m, tile_n) < tasks:
         tile_n = -(-tile_n // 2)
     inside = loops_inside(product, blocking, machine)
-    return replace(blocking, mr=mr, m_panels=panels, tile_m=tile_m, tile_n=tile_n, loops_inside=inside)
+    return replace(blocking, m_panels=panels, tile_m=tile_m, tile_n=tile_n, loops_inside=inside)
+
+
+def _with_heights(product: Contraction, blocking: Blocking, machine: Machine, most: int) -> Blocking:
+    """
+    The blocking with panels of as many rows as divide those of A. Where registers are few, low panels would divide most
+    rows, but have no multiply-add to spare; some of two heights, which leave no rest, are faster.
+    """
+    rows = product.m.size
+    even = [height for height in range(LEAST_ROWS, most + 1) if rows % height == 0]
+    mr = max(even, default=min(blocking.mr, most, rows))
+    if machine.registers >= MANY_REGISTERS:
+        return replace(blocking, mr=mr)
+    costs = {height: cost_of_low(height, blocking.vectors) for height in range(MIN_ROWS, most + 1)}
+    least, found = -(-rows // mr) * cost_of_low(mr, blocking.vectors) * WORTH, replace(blocking, mr=mr)
+    for height, low in itertools.combinations(sorted(costs, reverse=True), 2):
+        most_high = rows // height
+        for high in range(most_high, max(0, most_high - low), -1):
+            rest = rows - high * height
+            if rest and rest % low == 0 and (cost := high * costs[height] + rest // low * costs[low]) < least:
+                least, found = cost, replace(blocking, mr=height, high=high, low=low)
+    return found
 
 
 def alternate(product: Contraction) -> bool:
@@ -270,4 +304,4 @@ def alternate(product: Contraction) -> bool:
 
 def panels_of_row(product: Contraction, blocking: Blocking) -> int:
     """The panels of the innermost rows: in a convolution, those of a row of the output."""
-    return -(-product.m.size // blocking.mr)
+    return blocking.panels_of(product.m.size)

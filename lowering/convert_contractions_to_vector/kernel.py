@@ -421,6 +421,10 @@ class ProductEmitter:
         """The offset of the packed panel j of B."""
         return self.packers[0].panel(at, j, lower, upper)
 
+    def row_of_c(self, i: Index) -> Index:
+        """The first row of C that panel i of A writes."""
+        return i * self.blocking.mr
+
     def column_of_c(self, j: IndexValue, first: bool) -> Index:
         """The first column of C that panel j of B writes."""
         return j * self.blocking.nr
@@ -436,20 +440,22 @@ class ProductEmitter:
         first: bool,
         normal: Scalar | None = None,
         turns: tuple[Index, ...] = (),
+        low: bool = False,
     ) -> None:
         """
         Add the product of the panel of A at `a` and the step's panel of B to block (i, j) of the matrix at `output`;
-        `normal`: see `call_micro_kernel`; `turns`: see `Arguments`.
+        `normal`: see `call_micro_kernel`; `turns`: see `Arguments`; `low`: whether it is one of the lower panels.
         """
-        builder, product, blocking = self.builder, self.product, self.blocking
-        row, column = i * blocking.mr, self.column_of_c(j, first)
+        builder, product = self.builder, self.product
+        blocking = self.blocking.lower if low else self.blocking
+        row, column = self.row_of_c(i), self.column_of_c(j, first)
         into = self.destination
         c_at = output + row * into.row
         # Where passes follow each other, the first one stores.
         earlier = None if first or not self.overwrite else step.lower + sum(step.at[len(product.outer) :])
         target = Target(
             column=into.column,
-            rows_vary=product.m.size % blocking.mr != 0,
+            rows_vary=not self.blocking.low and product.m.size % blocking.mr != 0,
             columns_vary=product.n.size % blocking.nr != 0 and (self.b_packed or not first),
             never_whole=product.m.size < blocking.mr or product.n.size < blocking.nr,
             overwrite=first if earlier is None else None,
@@ -469,7 +475,7 @@ class ProductEmitter:
             c_at=c_at + column * into.column,
             c_row=into.row,
             count=step.upper - step.lower,
-            rows=rest_of(builder, row, blocking.mr, product.m.size),
+            rows=blocking.mr if self.blocking.low else rest_of(builder, row, blocking.mr, product.m.size),
             columns=rest_of(builder, column, blocking.nr, product.n.size),
             offsets=self.offsets,
             offsets_at=self._offsets_at(step, j),

@@ -77,11 +77,13 @@ class Tiling:
                 op, f"states {self.vectors} vectors in {TILING}: a product that reads A in place has {blocking.vectors}"
             )
         nr = self.vectors * blocking.lanes
-        m_panels, n_panels = -(-product.m.size // self.rows), -(-product.n.size // nr)
+        if self.rows != blocking.mr:
+            blocking = replace(blocking, mr=self.rows, high=0, low=0)
+        m_panels, n_panels = blocking.panels_of(product.m.size), -(-product.n.size // nr)
         if in_place:
             m_panels *= math.prod(loop.size for loop in product.outer if not loop.b)
         tiles = {"tile_m": min(self.tile_rows, m_panels), "tile_n": min(self.tile_columns, n_panels)}
-        return replace(blocking, mr=self.rows, nr=nr, m_panels=m_panels, n_panels=n_panels, **tiles)
+        return replace(blocking, nr=nr, m_panels=m_panels, n_panels=n_panels, **tiles)
 
 
 def attribute_of(sizes: Mapping[str, int]) -> DictionaryAttr:

@@ -10,12 +10,25 @@
 #y = affine_map<(n, y, x, o, p, q, i) -> (n, y, x, o)>
 
 // The rows of a panel are places of an image, 512 bytes apart, though there are more images than places in a row.
-// CHECK-LABEL: func.func private @convolution_block(
-// CHECK:         %{{.*}}:8 = scf.for
-// CHECK:           %{{.*}}:8 = scf.for
-// CHECK:             memref.reinterpret_cast %{{.*}} sizes: [4], strides: [128] : memref<30x18x18x128xf32>
+// A row of 16 is a panel of six and two of five: three of six would multiply two rows for nothing.
+// CHECK-LABEL: func.func private @convolution(
+// CHECK:         %[[IS_HIGH:.*]] = arith.cmpi ult, %{{.*}}, %{{.*}} : index
+// CHECK-NEXT:    scf.if %[[IS_HIGH]] {
+// CHECK:           func.call @convolution_block(
+// CHECK:         } else {
+// CHECK:           func.call @convolution_block_1(
+// CHECK-LABEL: func.func private @convolution_block_1(
+// CHECK:         %{{.*}}:10 = scf.for
+// CHECK:           %{{.*}}:10 = scf.for
+// CHECK:             memref.reinterpret_cast %{{.*}} sizes: [5], strides: [128] : memref<30x18x18x128xf32>
 // CHECK:             memref.reinterpret_cast %{{.*}} sizes: [16], strides: [1] : memref<73728xf32>
-// CHECK-COUNT-8:     vector.fma
+// CHECK-COUNT-10:    vector.fma
+// CHECK-NOT:         vector.fma
+// CHECK-LABEL: func.func private @convolution_block(
+// CHECK:         %{{.*}}:12 = scf.for
+// CHECK:           %{{.*}}:12 = scf.for
+// CHECK:             memref.reinterpret_cast %{{.*}} sizes: [6], strides: [128] : memref<30x18x18x128xf32>
+// CHECK-COUNT-12:    vector.fma
 // CHECK-NOT:         vector.fma
 // WIDE-LABEL:  func.func private @convolution_block(
 // WIDE:          %{{.*}}:16 = scf.for

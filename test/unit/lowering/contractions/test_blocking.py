@@ -160,3 +160,28 @@ def test_two_panels_read_whole_or_spread_rows_in_place(rows: int, columns: int, 
     """Rows that share a set of the L1 cache are packed where tiles read parts of them."""
     product = product_of(rows, columns, depth)
     assert reads_both_in_place(product, block(product, AVX2), AVX2) == in_place
+
+
+@pytest.mark.parametrize("rows", [13, 14, 28, 33, 56])
+def test_low_blocks_of_two_heights_leave_no_rest(rows: int) -> None:
+    """Panels that read A in place end with its last row, and few are low."""
+    product = product_of(rows, 64, 192)
+    found = block_rows(product, block(product, AVX2), AVX2)
+    lower = found.m_panels - found.high
+    assert found.panels_of(rows) == found.m_panels
+    assert found.high * found.mr + lower * found.low == rows
+    assert 4 <= found.low < found.mr == 5 + (rows != 13)
+
+
+def test_high_blocks_have_one_height() -> None:
+    """Where registers are many, panels share the rows that they do not divide."""
+    product = product_of(25090, 64, 192)
+    assert block_rows(product, block(product, CPU), CPU).low == 0
+
+
+@pytest.mark.parametrize("rows", [24, 25090])
+def test_rows_that_panels_nearly_divide_have_one_height(rows: int) -> None:
+    """A second micro-kernel would gain nothing."""
+    product = product_of(rows, 64, 192)
+    found = block_rows(product, block(product, AVX2), AVX2)
+    assert (found.mr, found.low, found.m_panels) == (6, 0, -(-rows // 6))
