@@ -6,8 +6,9 @@ more of them at once than its registers and queues hold. In pairs of terms, pair
 polynomial of degree 9 waits for five multiply-adds instead of nine, and takes two products more. The terms of the two
 lowest coefficients, which are the largest, stay with Horner's rule, so that errors hardly grow.
 
-The polynomials are those of elementary and special functions: multiply-adds that may round once, of constants. All of a
-module are evaluated alike, so that a function has the same bits in every loop.
+The polynomials are those of elementary and special functions: `math.fma` of constants in the functions that this pass
+defines, and products and sums that may be contracted, which are those of special functions. A program's own multiply-adds
+stay in its order. All polynomials of a module are evaluated alike, so that a function has the same bits in every loop.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Polynomial(NamedTuple):
 
 
 def evaluate_in_pairs(ops: Sequence[Operation]) -> None:
-    """Rewrite the long polynomials among all operations of a module."""
+    """Rewrite the long polynomials among the operations of a module, but for multiply-adds of the program itself."""
     found: dict[SSAValue, Polynomial] = {}
     for op in ops:
         factors, addend, step = _multiply_add(op) or (None, None, ())

@@ -294,7 +294,8 @@ class ExpandMathPass(HloPass):
 
             ops = operations_in(part)
             state_vectors(ops, defined, self.vector_bits)
-            evaluate_in_pairs(ops)
+            ours = {op for function in defined.values() for op in operations_in(function)}
+            evaluate_in_pairs([op for op in ops if type(op) is not math.FmaOp or op in ours])
         # Loops over f64 have so many lanes, those that also have f32 twice as many.
         widths = (self.vector_bits // 64, self.vector_bits // 32)
         part.body.block.add_ops([one for call in rare.values() for one in define_rare(call, widths)])

@@ -1,20 +1,11 @@
 // RUN: hlo-opt %s -p 'expand-math{vector-bits=256}' | filecheck %s
 // RUN: hlo-opt %s --expand-math | filecheck %s --check-prefix=WIDE
 
-// Eight coefficients: the upper six in pairs of terms, the lower two by Horner's rule. Where vectors are long, that rule
-// is for all.
+// A program's own multiply-adds stay in its order.
 // WIDE-NOT:      arith.mulf %x, %x
 // CHECK-LABEL:   func.func @fused(
-// CHECK:           [[A:%.*]] = math.fma %c3, %x, %c2 : f32
-// CHECK-NEXT:      [[B:%.*]] = math.fma %c5, %x, %c4 : f32
-// CHECK-NEXT:      [[C:%.*]] = math.fma %c7, %x, %c6 : f32
-// CHECK-NEXT:      [[SQUARE:%.*]] = arith.mulf %x, %x : f32
-// CHECK-NEXT:      [[AB:%.*]] = math.fma [[B]], [[SQUARE]], [[A]] : f32
-// CHECK-NEXT:      [[FOURTH:%.*]] = arith.mulf [[SQUARE]], [[SQUARE]] : f32
-// CHECK-NEXT:      [[ABC:%.*]] = math.fma [[C]], [[FOURTH]], [[AB]] : f32
-// CHECK-NEXT:      [[UPPER:%.*]] = math.fma [[ABC]], %x, %c1 : f32
-// CHECK-NEXT:      [[ALL:%.*]] = math.fma [[UPPER]], %x, %c0 : f32
-// CHECK-NEXT:      func.return [[ALL]] : f32
+// CHECK-COUNT-7:   math.fma %{{.*}}, %x, %c
+// CHECK-NEXT:      func.return
 func.func @fused(%x: f32) -> f32 {
   %c0 = arith.constant 1.0 : f32
   %c1 = arith.constant 2.0 : f32
@@ -67,7 +58,7 @@ func.func @contracted(%x: f64) -> f64 {
   func.return %s0 : f64
 }
 
-// A program's own polynomial is computed as it says, and one of fewer coefficients stays.
+// A program's own polynomial is computed as it says, and one of seven coefficients stays.
 // CHECK-LABEL:   func.func @exact(
 // CHECK-NOT:       arith.mulf %x, %x
 func.func @exact(%x: f64) -> f64 {
@@ -96,19 +87,42 @@ func.func @exact(%x: f64) -> f64 {
   func.return %s0 : f64
 }
 
-func.func @short(%x: f32) -> f32 {
-  %c0 = arith.constant 1.0 : f32
-  %c1 = arith.constant 2.0 : f32
-  %c2 = arith.constant 3.0 : f32
-  %c3 = arith.constant 4.0 : f32
-  %c4 = arith.constant 5.0 : f32
-  %c5 = arith.constant 6.0 : f32
-  %c6 = arith.constant 7.0 : f32
-  %6 = math.fma %c6, %x, %c5 : f32
-  %5 = math.fma %6, %x, %c4 : f32
-  %4 = math.fma %5, %x, %c3 : f32
-  %3 = math.fma %4, %x, %c2 : f32
-  %2 = math.fma %3, %x, %c1 : f32
-  %1 = math.fma %2, %x, %c0 : f32
-  func.return %1 : f32
+func.func @short(%x: f64) -> f64 {
+  %c0 = arith.constant 1.0 : f64
+  %c1 = arith.constant 2.0 : f64
+  %c2 = arith.constant 3.0 : f64
+  %c3 = arith.constant 4.0 : f64
+  %c4 = arith.constant 5.0 : f64
+  %c5 = arith.constant 6.0 : f64
+  %c6 = arith.constant 7.0 : f64
+  %p5 = arith.mulf %c6, %x fastmath<contract> : f64
+  %s5 = arith.addf %p5, %c5 fastmath<contract> : f64
+  %p4 = arith.mulf %s5, %x fastmath<contract> : f64
+  %s4 = arith.addf %p4, %c4 fastmath<contract> : f64
+  %p3 = arith.mulf %s4, %x fastmath<contract> : f64
+  %s3 = arith.addf %p3, %c3 fastmath<contract> : f64
+  %p2 = arith.mulf %s3, %x fastmath<contract> : f64
+  %s2 = arith.addf %p2, %c2 fastmath<contract> : f64
+  %p1 = arith.mulf %s2, %x fastmath<contract> : f64
+  %s1 = arith.addf %p1, %c1 fastmath<contract> : f64
+  %p0 = arith.mulf %s1, %x fastmath<contract> : f64
+  %s0 = arith.addf %p0, %c0 fastmath<contract> : f64
+  func.return %s0 : f64
+}
+
+// Ten coefficients of a function that the pass defines: the upper eight in pairs of terms, the lower two by Horner's
+// rule. Where vectors are long, that rule is for all.
+// CHECK-LABEL:   func.func private @xhlo_math_exp_f64(
+// CHECK:           [[SQUARE:%.*]] = arith.mulf [[R:%[0-9]+]], {{%[0-9]+}} : f64
+// CHECK:           [[FOURTH:%.*]] = arith.mulf [[SQUARE]], [[SQUARE]] : f64
+// CHECK:           [[EIGHTH:%.*]] = arith.mulf [[FOURTH]], [[FOURTH]] : f64
+// CHECK:           [[UPPER:%.*]] = math.fma %{{.*}}, [[EIGHTH]], %{{.*}} : f64
+// CHECK-NEXT:      [[LOWER:%.*]] = math.fma [[UPPER]], [[R]], %{{.*}} : f64
+// CHECK-NEXT:      math.fma [[LOWER]], [[R]], %{{.*}} : f64
+// WIDE-LABEL:    func.func private @xhlo_math_exp_f64(
+// WIDE-NOT:        arith.mulf [[R:%.*]], [[R]] : f64
+// WIDE:            func.return
+func.func @expanded(%x: f64) -> f64 {
+  %0 = math.exp %x : f64
+  func.return %0 : f64
 }
