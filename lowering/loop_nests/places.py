@@ -77,7 +77,7 @@ def _places(loads: Iterable[memref.LoadOp], body: Block) -> list[SSAValue]:
 
 def _unbounded(value: SSAValue) -> SSAValue:
     """An integer before it is kept within bounds, as which comparisons with the bounds read it too."""
-    while _is_bounding(owner := value.owner):
+    while isinstance(owner := value.owner, Operation) and _is_bounding(owner):
         others = [operand for operand in owner.operands if known_number(operand) is None]
         if len(others) != 1:
             break

@@ -57,7 +57,7 @@ def places_of(at: np.ndarray) -> np.ndarray:
 def test_places(sums: bool, vector_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Elements, and sums of rows of them, beside NumPy; the loops are divided where vectors are short."""
     divided: list[int] = []
-    emit = places._emit  # pyright: ignore[reportPrivateUsage]
+    emit = places._emit
     monkeypatch.setattr(host, "host_vector_bits", lambda: vector_bits)
     monkeypatch.setattr(places, "_emit", lambda *given: (divided.append(given[-1]), emit(*given)))
     rng = np.random.default_rng(1)
