@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import MemRefType, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...dialects.gpu.functions import GpuFuncOp
 from ...dialects.support.buffers import i32_array, memref_type
 from ...dialects.support.classes import one_of
 from ...dialects.support.creation import append, create_op, new_block
@@ -32,17 +33,18 @@ MOST_ITERATIONS = 512
 _is_bounding = one_of(
     arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp
 )
+_is_reading = one_of(memref.LoadOp, memref.ReinterpretCastOp)
 _is_free = one_of(arith.ConstantOp, arith.IndexCastOp, memref.ReinterpretCastOp)
 
 
-def compute_places_before(function: func.FuncOp) -> None:
+def compute_places_before(function: func.FuncOp | GpuFuncOp) -> None:
     """Divide the loops of a function whose gathers have places that take long to compute."""
     for op in operations_in(function):
         if type(op) is scf.ForOp:
             _divide(op, function)
 
 
-def _divide(loop: scf.ForOp, function: func.FuncOp) -> None:
+def _divide(loop: scf.ForOp, function: func.FuncOp | GpuFuncOp) -> None:
     count, body = iterations(loop), loop.body.block
     if PARALLEL not in loop.attributes or count is None or not 1 < count <= MOST_ITERATIONS:
         return
@@ -57,9 +59,21 @@ def _divide(loop: scf.ForOp, function: func.FuncOp) -> None:
     again, alone = (sum(not _is_free(op) for op in ops) for ops in (before & after, before - after))
     carried = set(body.args[1:])
     possible = before.isdisjoint(loads) and all(carried.isdisjoint(op.operands) for op in before)
+    possible = possible and _reads_first(before, body)
     # What the values need too is computed again, in vectors; only addresses were computed lane by lane.
     if possible and again <= alone:
         _emit(loop, function, places, before, after, count)
+
+
+def _reads_first(before: set[Operation], body: Block) -> bool:
+    """Whether some operations of a body only compute and read memory, and read it before the body may write any."""
+    is_written = False
+    for op in operations_of(body):
+        may_write = not _is_reading(op) and any(isinstance(operand.type, MemRefType) for operand in op.operands)
+        if op in before and (may_write or (is_written and type(op) is memref.LoadOp)):
+            return False
+        is_written |= may_write
+    return True
 
 
 def _places(loads: Iterable[memref.LoadOp], body: Block) -> list[SSAValue]:
@@ -101,7 +115,7 @@ def _slice(values: Iterable[SSAValue], body: Block, known: Set[SSAValue]) -> set
 
 def _emit(
     loop: scf.ForOp,
-    function: func.FuncOp,
+    function: func.FuncOp | GpuFuncOp,
     places: list[SSAValue],
     before: set[Operation],
     after: set[Operation],

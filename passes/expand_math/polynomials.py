@@ -7,8 +7,9 @@ polynomial of degree 9 waits for five multiply-adds instead of nine, and takes t
 lowest coefficients, which are the largest, stay with Horner's rule, so that errors hardly grow.
 
 The polynomials are those of elementary and special functions: `math.fma` of constants in the functions that this pass
-defines, and products and sums that may be contracted, which are those of special functions. A program's own multiply-adds
-stay in its order. All polynomials of a module are evaluated alike, so that a function has the same bits in every loop.
+defines, and products and sums that may be contracted, which are those of special functions. A program's own multiply-
+adds stay in its order. All polynomials of a module are evaluated alike, so that a function has the same bits in every
+loop.
 """
 
 from __future__ import annotations
