@@ -27,6 +27,9 @@ from .unrolling import iterations
 LEAST_OPERATIONS = 24
 """Operations for a place from which a store and loads of it cost less than lanes by themselves."""
 
+MOST_LOADS = 32
+"""Gathers of a loop up to which the operations for each place are looked for."""
+
 MOST_ITERATIONS = 512
 """The longest loop whose places are kept on the stack."""
 
@@ -51,7 +54,7 @@ def _divide(loop: scf.ForOp, function: func.FuncOp | GpuFuncOp) -> None:
     if known_number(loop.lb) != 0 or known_number(loop.step) != 1 or any(op.regions for op in operations_of(body)):
         return
     loads = gathers(loop) if len(operations_of(body)) > LEAST_OPERATIONS else []
-    places = _places(loads, body)
+    places = _places(loads, body) if len(loads) <= MOST_LOADS else []
     if not places:
         return
     before = _slice(places, body, frozenset())

@@ -21,7 +21,7 @@ from ...dialects.support.attributes import integer_attr
 from ...dialects.support.kernel import INTERLEAVE, PARALLEL, VECTORIZE
 from ...dialects.support.scalar import FLOATS, width_of
 from ...hlo_dialect.walking import operations_of
-from ...lowering.loop_nests.scattered import MOST_APART, gathers, step_of_access
+from ...lowering.loop_nests.scattered import MOST_APART, Steps, gathers
 from ...lowering.loop_nests.unrolling import UNROLL, iterations
 
 LONGEST_VECTORS = 256
@@ -154,8 +154,9 @@ def _leaves_last(loop: scf.ForOp) -> bool:
     whole vectors, and these would end past the last element.
     """
     body = loop.body.block
-    steps = (step_of_access(op, body) for op in operations_of(body) if type(op) is memref.LoadOp)
-    return any(step is not None and 1 < abs(step) <= MOST_APART for step in steps)
+    steps = Steps(body)
+    found = (steps.of_access(op) for op in operations_of(body) if type(op) is memref.LoadOp)
+    return any(step is not None and 1 < abs(step) <= MOST_APART for step in found)
 
 
 def _chain(block: Block, functions: Mapping[str, func.FuncOp], known: dict[str, Chain]) -> Chain:
