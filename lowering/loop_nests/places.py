@@ -58,7 +58,7 @@ def _divide(loop: scf.ForOp, function: func.FuncOp | GpuFuncOp) -> None:
     if not places:
         return
     before = _slice(places, body, frozenset())
-    after = _slice((value for op in body.ops if not op.results for value in op.operands), body, set(places))
+    after = _slice((value for op in body.ops if op not in before for value in op.operands), body, set(places))
     again, alone = (sum(not _is_free(op) for op in ops) for ops in (before & after, before - after))
     carried = set(body.args[1:])
     possible = before.isdisjoint(loads) and all(carried.isdisjoint(op.operands) for op in before)

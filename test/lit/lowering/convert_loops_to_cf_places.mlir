@@ -334,3 +334,57 @@ func.func @written(%at_all: memref<16xi32>, %new: memref<16xi32>, %x: memref<100
   } {xhlo.parallel}
   func.return
 }
+
+// An operation that stays, though nothing reads its result, keeps those of the chain that it reads.
+// CHECK-LABEL: func.func @unread
+// CHECK:         %[[PLACES:.*]] = memref.alloca() : memref<16xi32>
+// CHECK:         memref.store %{{.*}}, %[[PLACES]]
+// CHECK:         memref.load %[[PLACES]]
+// CHECK-COUNT-3: arith.muli
+// CHECK-NOT:     arith.muli
+// CHECK:         "memref.atomic_rmw"
+// CHECK:         func.return
+func.func @unread(%at_all: memref<16xi32>, %sums: memref<16xi32>, %x: memref<128xf32>, %y: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %odd = arith.constant 1327217885 : i32
+  %last = arith.constant 127 : i32
+  scf.for %i = %c0 to %c16 step %c1 {
+    %mx = memref.load %at_all[%i] : memref<16xi32>
+    %m0 = arith.muli %mx, %odd : i32
+    %mx0 = arith.xori %m0, %mx : i32
+    %m1 = arith.muli %mx0, %odd : i32
+    %mx1 = arith.xori %m1, %mx0 : i32
+    %m2 = arith.muli %mx1, %odd : i32
+    %mx2 = arith.xori %m2, %mx1 : i32
+    %m3 = arith.muli %mx2, %odd : i32
+    %mx3 = arith.xori %m3, %mx2 : i32
+    %m4 = arith.muli %mx3, %odd : i32
+    %mx4 = arith.xori %m4, %mx3 : i32
+    %m5 = arith.muli %mx4, %odd : i32
+    %mx5 = arith.xori %m5, %mx4 : i32
+    %m6 = arith.muli %mx5, %odd : i32
+    %mx6 = arith.xori %m6, %mx5 : i32
+    %m7 = arith.muli %mx6, %odd : i32
+    %mx7 = arith.xori %m7, %mx6 : i32
+    %m8 = arith.muli %mx7, %odd : i32
+    %mx8 = arith.xori %m8, %mx7 : i32
+    %m9 = arith.muli %mx8, %odd : i32
+    %mx9 = arith.xori %m9, %mx8 : i32
+    %m10 = arith.muli %mx9, %odd : i32
+    %mx10 = arith.xori %m10, %mx9 : i32
+    %m11 = arith.muli %mx10, %odd : i32
+    %mx11 = arith.xori %m11, %mx10 : i32
+    %m12 = arith.muli %mx11, %odd : i32
+    %mx12 = arith.xori %m12, %mx11 : i32
+    %m13 = arith.muli %mx12, %odd : i32
+    %mx13 = arith.xori %m13, %mx12 : i32
+    %k = arith.andi %mx13, %last : i32
+    %j = arith.index_cast %k : i32 to index
+    %a = memref.load %x[%j] : memref<128xf32>
+    memref.store %a, %y[%i] : memref<16xf32>
+    %sum = "memref.atomic_rmw"(%mx2, %sums, %i) <{kind = 0 : i64}> : (i32, memref<16xi32>, index) -> i32
+  } {xhlo.parallel}
+  func.return
+}
