@@ -67,15 +67,14 @@ def _is_written_back(op: memref.LoadOp, source: SSAValue, indices: Sequence[SSAV
     LLVM makes a store under a mask of that, but not where it cannot see that the chosen value is the element. Loads
     wait until such a store is done: buffers on the stack, which are read again soon, are stored whole on all machines.
     """
-    for use in op.results[0].uses:
-        if not isinstance(use.operation, _CHOICES):
-            continue
-        for stored in use.operation.results[0].uses:
-            store = stored.operation
-            if type(store) is memref.StoreOp and stored.index == 0 and store.parent is op.parent:
-                _, target, *places = operands_of(store)
-                if target is source and places == indices:
-                    return to.conventions.slow_masks or isinstance(root_buffer(source).owner, memref.AllocaOp)
+    choices = (use.operation for use in op.results[0].uses if isinstance(use.operation, _CHOICES))
+    # A call may have no result.
+    for stored in (use for choice in choices for result in choice.results for use in result.uses):
+        store = stored.operation
+        if type(store) is memref.StoreOp and stored.index == 0 and store.parent is op.parent:
+            _, target, *places = operands_of(store)
+            if target is source and places == indices:
+                return to.conventions.slow_masks or isinstance(root_buffer(source).owner, memref.AllocaOp)
     return False
 
 

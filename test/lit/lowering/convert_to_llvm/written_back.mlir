@@ -64,3 +64,14 @@ func.func @stack(%i: index, %c: i1, %x: f32) -> f32 {
   %read = memref.load %m[%i] : memref<8xf32>
   func.return %read : f32
 }
+
+// A call that has no result.
+// CHECK-LABEL: llvm.func @no_result
+// CHECK-NOT:     llvm.freeze
+// CHECK:         llvm.call @procedure
+func.func @no_result(%m: memref<8xf32>, %i: index) {
+  %a = memref.load %m[%i] : memref<8xf32>
+  func.call @procedure(%a) : (f32) -> ()
+  func.return
+}
+func.func private @procedure(f32)
