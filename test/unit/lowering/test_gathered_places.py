@@ -32,6 +32,28 @@ SUMS = """%r = stablehlo.reduce(%g init: %zero) applies stablehlo.add across dim
     : (tensor<SHAPExf32>, tensor<f32>) -> tensor<RESULTxf32>
   return %r : tensor<RESULTxf32>"""
 
+LOOP = """
+func.func @main(%x: tensor<1000xf32>) -> tensor<1000xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %steps:2 = stablehlo.while(%step = %zero, %state = %x) : tensor<i32>, tensor<1000xf32>
+  cond {
+    %two = stablehlo.constant dense<2> : tensor<i32>
+    %more = stablehlo.compare LT, %step, %two : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %next = stablehlo.add %step, %one : tensor<i32>
+    %at = stablehlo.iota dim = 0 : tensor<1000xi32>
+    %found = func.call @step(%state, %at) : (tensor<1000xf32>, tensor<1000xi32>) -> tensor<1000xf32>
+    stablehlo.return %next, %found : tensor<i32>, tensor<1000xf32>
+  }
+  return %steps#1 : tensor<1000xf32>
+}
+"""
+GREATER = """%m = stablehlo.compare GT, %g, %x : (tensor<1000xf32>, tensor<1000xf32>) -> tensor<1000xi1>
+  %r = stablehlo.select %m, %g, %x : tensor<1000xi1>, tensor<1000xf32>
+  return %r : tensor<1000xf32>"""
+
 
 def program(rest: str, shape: tuple[int, ...], result: tuple[int, ...], rounds: int = ROUNDS) -> str:
     chain: list[str] = []
@@ -83,3 +105,17 @@ def test_chains_of_any_length(monkeypatch: pytest.MonkeyPatch) -> None:
     found = run(program(ELEMENTS, (64,), (64,), 700), [x, at])
     found = found[0] if isinstance(found, (list, tuple)) else found
     assert np.array_equal(found, -x[places_of(at, 700)])
+
+
+@pytest.mark.parametrize("vector_bits", [512, 256])
+def test_state_of_a_loop(vector_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop whose state is gathered from, and kept where it is greater: the kernel has a load that nothing reads."""
+    monkeypatch.setattr(host, "host_vector_bits", lambda: vector_bits)
+    rng = np.random.default_rng(2)
+    x = rng.integers(-50, 50, 1000).astype(np.float32)
+    step = program(GREATER, (1000,), (1000,)).replace("func.func @main", "func.func private @step")
+    step = step.replace("tensor<256xf32>", "tensor<1000xf32>")
+    found = run(LOOP + step, [x])
+    at = places_of(np.arange(1000))
+    once = np.maximum(x, x[at])
+    assert np.array_equal(found[0] if isinstance(found, (list, tuple)) else found, np.maximum(once, once[at]))
