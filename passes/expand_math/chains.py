@@ -36,6 +36,9 @@ LEAST_DEPTH_CARRIED = 32
 MOST_AT_ONCE = 4
 """Vectors of one iteration."""
 
+LEAST_DEPTH_MIXED = 32
+"""The same for f32 beside f64, from which a loop gains from as many vectors of f32 although each is two of f64."""
+
 MOST_OPERATIONS = 720
 """Operations of one iteration over several vectors: LLVM's time grows with them."""
 
@@ -141,9 +144,10 @@ def _vectors_of(loop: scf.ForOp, chain: Chain, vector_bits: int) -> int:
     narrowest, widest = min(chain.widths), max(chain.widths)
     lanes, several, known = vector_bits // narrowest, widest // narrowest, iterations(loop)
     few, whole = MOST_AT_ONCE // 2, not _leaves_last(loop)
-    for count in (few,) if chain.slow >= MANY_SLOW else (MOST_AT_ONCE, few):
+    most = MOST_AT_ONCE if chain.depth >= LEAST_DEPTH_MIXED else MOST_AT_ONCE // several
+    for count in (few,) if chain.slow >= MANY_SLOW else (most, few):
         fits = known is None or (whole and known % (count * lanes) == 0) or known >= LEAST_ROUNDS * count * lanes
-        if fits and count * several <= MOST_AT_ONCE and count * chain.operations <= MOST_OPERATIONS:
+        if fits and count <= most and count * chain.operations <= MOST_OPERATIONS:
             return count
     return 1
 

@@ -16,8 +16,11 @@ func.func @long(%x: memref<1024xf32>, %n: index) {
   func.return
 }
 
-// As f64, a vector of f32 is two.
+// As f64, a vector of f32 is two. Four of them pay if many operations wait for each other, as in powers, which are one
+// division each; with three of them they wait for the divider.
 // CHECK-LABEL: func.func @mixed
+// CHECK:         } {xhlo.parallel, xhlo.interleave = 2 : i64}
+// CHECK:         } {xhlo.parallel, xhlo.interleave = 4 : i64}
 // CHECK:         } {xhlo.parallel, xhlo.interleave = 2 : i64}
 func.func @mixed(%x: memref<1024xf32>) {
   %c0 = arith.constant 0 : index
@@ -27,6 +30,18 @@ func.func @mixed(%x: memref<1024xf32>) {
     %a = memref.load %x[%i] : memref<1024xf32>
     %b = math.sin %a : f32
     memref.store %b, %x[%i] : memref<1024xf32>
+  } {xhlo.parallel}
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<1024xf32>
+    %b = math.powf %a, %a : f32
+    memref.store %b, %x[%i] : memref<1024xf32>
+  } {xhlo.parallel}
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<1024xf32>
+    %b = math.powf %a, %a : f32
+    %c = arith.divf %b, %a : f32
+    %d = arith.divf %c, %b : f32
+    memref.store %d, %x[%i] : memref<1024xf32>
   } {xhlo.parallel}
   func.return
 }
