@@ -59,6 +59,9 @@ LEAST_ROWS = 6
 WORTH = 0.98
 """The part of the cost from which a second height of panels pays for the micro-kernel that it needs."""
 
+LEAST_PRODUCTS = 1 << 17
+"""Multiply-adds from which it does: fewer take microseconds, a second micro-kernel milliseconds of LLVM's time."""
+
 MOST_STREAMED = 4
 """The same for a B that is larger than the caches: a pass over a few of its rows leaves them there for all panels."""
 
@@ -283,7 +286,8 @@ def _with_heights(product: Contraction, blocking: Blocking, machine: Machine, mo
     rows = product.m.size
     even = [height for height in range(LEAST_ROWS, most + 1) if rows % height == 0]
     mr = max(even, default=min(blocking.mr, most, rows))
-    if machine.registers >= MANY_REGISTERS:
+    products = rows * product.n.size * product.depth * math.prod(loop.size for loop in product.outer)
+    if machine.registers >= MANY_REGISTERS or products < LEAST_PRODUCTS:
         return replace(blocking, mr=mr)
     costs = {height: cost_of_low(height, blocking.vectors) for height in range(MIN_ROWS, most + 1)}
     least, found = -(-rows // mr) * cost_of_low(mr, blocking.vectors) * WORTH, replace(blocking, mr=mr)
