@@ -23,6 +23,15 @@ ROWS_OF_A_PRODUCT = 16
 STEP = 1 << 11
 """Operations of a tile's step, beside which the loop and its small kernels take little."""
 
+SEVERAL = 4
+"""Short rows of which the steps run beside each other: within a row, each kernel of a step waits for the one before."""
+
+SEVERAL_TILES = 8
+"""Tiles that have to remain for several rows to be one."""
+
+SEVERAL_STEP = 1 << 15
+"""Operations of a step of several rows above which each row has enough to compute at once."""
+
 LEAST_WORK = 1 << 17
 """Operations of a loop that is worth sharing out, some times those of a fork."""
 
@@ -125,7 +134,7 @@ def tiles_of(rows: Rows, step: Step, iterations: int) -> Tiles | str:
         return f"each tile would read {step.kept} bytes in each step, which leave the cache"
     most = max(CPU.l2_bytes // 2 // max(step.bytes, 1), 1)
     wanted = max(step.least, step.line, math.ceil(STEP / max(step.work, 1)), -(-rows.count // CPU.tiles))
-    size = min(wanted, most)
+    size = min(max(wanted, _several(rows, step)), most)
     if size < step.least:
         return f"{step.least} rows take {step.least * step.bytes} bytes, which leave the cache"
     found = _even(rows, size, -(-max(step.least, size) // 2))
@@ -134,6 +143,12 @@ def tiles_of(rows: Rows, step: Step, iterations: int) -> Tiles | str:
     if step.again * found.count > total / iterations / 8:
         return "each tile would compute again what all rows share"
     return found
+
+
+def _several(rows: Rows, step: Step) -> int:
+    """Rows of a tile whose kernels wait for each other, unless they are long, or leave the first cache."""
+    fit = step.work * SEVERAL <= SEVERAL_STEP and step.bytes * SEVERAL <= CPU.l1_bytes
+    return SEVERAL if fit and rows.count >= SEVERAL * SEVERAL_TILES else 1
 
 
 def _even(rows: Rows, size: int, least: int) -> Tiles | None:

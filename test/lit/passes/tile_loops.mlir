@@ -215,3 +215,66 @@ func.func @neighbours(%h0: tensor<40x40x32xf32>) -> tensor<40x40x32xf32> {
     }
   return %0#1 : tensor<40x40x32xf32>
 }
+
+// -----
+
+// Short rows whose kernels wait for each other: four rows are a tile, if they leave eight tiles.
+
+func.func @short_rows(%a: tensor<32x64xf32>, %b: tensor<24x64xf32>) -> (tensor<32x64xf32>, tensor<24x64xf32>) {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  %none = hlo.constant dense<0.0> : tensor<f32>
+  // expected-remark@+1 {{8 tiles of 4 rows run the loop each by itself}}
+  %0:2 = hlo.while(%i = %zero, %x = %a) : tensor<i32>, tensor<32x64xf32>
+    cond {
+      %n = hlo.constant dense<20> : tensor<i32>
+      %2 = hlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %2 : tensor<i1>
+    } do {
+      %2 = hlo.exponential %x : tensor<32x64xf32>
+      %3 = hlo.tanh %2 : tensor<32x64xf32>
+      %4 = hlo.reduce(%3 init: %none) applies hlo.add across dimensions = [1] : (tensor<32x64xf32>, tensor<f32>) -> tensor<32xf32>
+      %5 = hlo.broadcast_in_dim %4, dims = [0] : (tensor<32xf32>) -> tensor<32x64xf32>
+      %6 = hlo.divide %3, %5 : tensor<32x64xf32>
+      %7 = hlo.add %i, %one : tensor<i32>
+      hlo.return %7, %6 : tensor<i32>, tensor<32x64xf32>
+    }
+  // expected-remark@+1 {{24 tiles of 1 rows run the loop each by itself}}
+  %1:2 = hlo.while(%i = %zero, %x = %b) : tensor<i32>, tensor<24x64xf32>
+    cond {
+      %n = hlo.constant dense<20> : tensor<i32>
+      %2 = hlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %2 : tensor<i1>
+    } do {
+      %2 = hlo.exponential %x : tensor<24x64xf32>
+      %3 = hlo.tanh %2 : tensor<24x64xf32>
+      %4 = hlo.reduce(%3 init: %none) applies hlo.add across dimensions = [1] : (tensor<24x64xf32>, tensor<f32>) -> tensor<24xf32>
+      %5 = hlo.broadcast_in_dim %4, dims = [0] : (tensor<24xf32>) -> tensor<24x64xf32>
+      %6 = hlo.divide %3, %5 : tensor<24x64xf32>
+      %7 = hlo.add %i, %one : tensor<i32>
+      hlo.return %7, %6 : tensor<i32>, tensor<24x64xf32>
+    }
+  return %0#1, %1#1 : tensor<32x64xf32>, tensor<24x64xf32>
+}
+
+// -----
+
+// Long rows have enough to compute at once.
+
+func.func @long_rows(%a: tensor<32x640xf32>) -> tensor<32x640xf32> {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  // expected-remark@+1 {{32 tiles of 1 rows run the loop each by itself}}
+  %0:2 = hlo.while(%i = %zero, %x = %a) : tensor<i32>, tensor<32x640xf32>
+    cond {
+      %n = hlo.constant dense<20> : tensor<i32>
+      %2 = hlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %2 : tensor<i1>
+    } do {
+      %2 = hlo.exponential %x : tensor<32x640xf32>
+      %3 = hlo.tanh %2 : tensor<32x640xf32>
+      %4 = hlo.add %i, %one : tensor<i32>
+      hlo.return %4, %3 : tensor<i32>, tensor<32x640xf32>
+    }
+  return %0#1 : tensor<32x640xf32>
+}
