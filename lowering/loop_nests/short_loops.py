@@ -25,19 +25,22 @@ LEAST = 16
 MOST_PIECES = 3
 """The most vectors and elements, after the whole vectors, that take no longer than a vector under a mask."""
 
+MOST_PIECES_WITH_CALLS = 2
+"""The same with elementary functions, which take as long for one element as for a vector."""
 
-def parts_of(count: int, lanes: int) -> tuple[int, ...]:
+
+def parts_of(count: int, lanes: int, most: int = MOST_PIECES) -> tuple[int, ...]:
     """
     The iterations of the loops into which one is divided: whole vectors, a vector of half the length, and what is left.
 
-    One part if that does not pay.
+    One part if that does not pay: there are more than `most` pieces after the whole vectors.
     """
     if not LEAST > count > lanes > 1 or count % lanes == 0:
         return (count,)
     rest = count % lanes
     half = lanes // 2 if rest >= lanes // 2 > 1 else 0
     left = rest - half
-    if (half > 0) + left > MOST_PIECES:
+    if (half > 0) + left > most:
         return (count,)
     return tuple(part for part in (count - rest, half, left) if part)
 
@@ -50,7 +53,7 @@ def lanes_of_loop(op: scf.ForOp, vector_bits: int) -> int:
     varying: set[SSAValue] = {index}
     widths = [1]
     for inside in op.body.block.ops:
-        if inside.regions or isinstance(inside, func.CallOp):
+        if inside.regions or (isinstance(inside, func.CallOp) and not inside.results):
             return 0
         if isinstance(inside, memref.LoadOp | memref.StoreOp):
             if not _is_in_order(inside, varying):
@@ -59,6 +62,12 @@ def lanes_of_loop(op: scf.ForOp, vector_bits: int) -> int:
         elif any(operand in varying for operand in inside.operands):
             varying.update(inside.results)
     return vector_bits // max(widths)
+
+
+def most_pieces(op: scf.ForOp) -> int:
+    """The most vectors and elements, after the whole vectors, that pay in a loop."""
+    calls = any(isinstance(inside, func.CallOp) for inside in op.body.block.ops)
+    return MOST_PIECES_WITH_CALLS if calls else MOST_PIECES
 
 
 def divide(op: scf.ForOp, parts: tuple[int, ...]) -> list[scf.ForOp]:

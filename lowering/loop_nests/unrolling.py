@@ -120,10 +120,10 @@ class SmallLoops:
 
     def _divide(self, op: scf.ForOp, count: int, inner: int) -> None:
         """Divide a short loop into whole vectors and single elements, if that takes less than vectors under masks."""
-        from .short_loops import divide, lanes_of_loop, parts_of  # only machines with short vectors need it
+        from .short_loops import divide, lanes_of_loop, most_pieces, parts_of  # only for short vectors
 
         lanes = lanes_of_loop(op, self.narrow_bits)
-        parts = parts_of(count, lanes)
+        parts = parts_of(count, lanes, most_pieces(op))
         if len(parts) == 1:
             return
         if known_number(op.lb) is None:

@@ -33,3 +33,36 @@ func.func @eleven(%x: memref<11xf32>, %y: memref<11xf32>) {
   } {xhlo.parallel}
   func.return
 }
+
+// An elementary function takes as long for one element as for a vector: two pieces beside the vector pay, not three.
+
+func.func private @exp(%x: f32) -> f32
+
+// CHECK-LABEL: func.func @functions
+// CHECK-DAG: arith.constant 8 : index
+// CHECK: cf.cond_br {{.*}} {xhlo.parallel}
+// CHECK: arith.constant 8 : index
+// CHECK: arith.constant 10 : index
+// CHECK: cf.cond_br {{.*}} {xhlo.parallel, xhlo.vectorize = false, xhlo.unroll = 0 : i64}
+// CHECK: cf.cond_br {{.*}} {xhlo.parallel}
+// CHECK-NOT: cf.cond_br
+// MASKS-LABEL: func.func @functions
+// MASKS-COUNT-2: cf.cond_br
+// MASKS-NOT: cf.cond_br
+func.func @functions(%x: memref<11xf32>, %y: memref<11xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  %c11 = arith.constant 11 : index
+  scf.for %i = %c0 to %c10 step %c1 {
+    %a = memref.load %x[%i] : memref<11xf32>
+    %b = func.call @exp(%a) : (f32) -> f32
+    memref.store %b, %y[%i] : memref<11xf32>
+  } {xhlo.parallel}
+  scf.for %i = %c0 to %c11 step %c1 {
+    %a = memref.load %x[%i] : memref<11xf32>
+    %b = func.call @exp(%a) : (f32) -> f32
+    memref.store %b, %y[%i] : memref<11xf32>
+  } {xhlo.parallel}
+  func.return
+}

@@ -58,6 +58,7 @@ def test_parts() -> None:
     assert parts_of(9, 8) == (8, 1)
     assert parts_of(12, 8) == (8, 4)
     assert parts_of(14, 8) == (8, 4, 2)
+    assert parts_of(14, 8, 2) == (14,)
     assert parts_of(15, 8) == (15,)
     assert parts_of(15, 4) == (12, 2, 1)
     assert parts_of(5, 4) == (4, 1)
