@@ -27,6 +27,7 @@ from ..dialects.support.editing import detach_op, erase_op, replace_uses
 from ..dialects.support.kernel import INTERLEAVE, PARALLEL, VECTORIZE
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.walking import operations_in
 from .device.cpu import CPU
 from .device.parts import device_modules, lowered_functions, lowered_parts
 from .loop_nests.brevity import mark_brief_functions
@@ -81,8 +82,8 @@ class ConvertLoopsToCfPass(HloPass):
         for function in lowered_functions(module):
             device = isinstance(function, GpuFuncOp)
             narrow = not device and not self.scalable and self.vector_bits < CPU.vector_bits
-            if narrow:
-                from .loop_nests.places import compute_places_before  # only machines with short vectors need it
+            if narrow and any(type(op) is arith.IndexCastOp for op in operations_in(function)):
+                from .loop_nests.places import compute_places_before  # only gathers on short vectors need it
 
                 compute_places_before(function)
             loops = SmallLoops(device, self.scalable, SHARED in function.attributes, self.vector_bits if narrow else 0)
