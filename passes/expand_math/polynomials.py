@@ -58,9 +58,12 @@ def evaluate_in_pairs(ops: Sequence[Operation]) -> None:
             if _is_constant(inner) and not _is_constant(variable):
                 found[op.results[0]] = Polynomial(variable, (inner, addend), (step,))
                 break
-    for polynomial in found.values():
+    results: dict[SSAValue, SSAValue] = {}
+    for result, polynomial in found.items():
         if len(polynomial.coefficients) >= LEAST:
-            _rewrite(polynomial)
+            # The variable may be the result of a polynomial before.
+            variable = results.get(polynomial.variable, polynomial.variable)
+            results[result] = _rewrite(polynomial._replace(variable=variable))
 
 
 def _multiply_add(op: Operation) -> tuple[tuple[SSAValue, SSAValue], SSAValue, tuple[Operation, ...]] | None:
@@ -86,8 +89,8 @@ def _is_constant(value: SSAValue) -> bool:
     return type(value.owner) is arith.ConstantOp
 
 
-def _rewrite(polynomial: Polynomial) -> None:
-    """Evaluate a polynomial in pairs of terms, but for its lowest coefficients."""
+def _rewrite(polynomial: Polynomial) -> SSAValue:
+    """Evaluate a polynomial in pairs of terms, but for its lowest coefficients; returns the new result."""
     variable, coefficients, steps = polynomial
     model, place = steps[-1], steps[-1][-1]
 
@@ -116,3 +119,4 @@ def _rewrite(polynomial: Polynomial) -> None:
     for step in reversed(steps):
         for op in reversed(step):
             erase_op(op)
+    return result

@@ -110,6 +110,51 @@ func.func @short(%x: f64) -> f64 {
   func.return %s0 : f64
 }
 
+// A polynomial of a polynomial reads the new result of that.
+// CHECK-LABEL:   func.func @nested(
+// CHECK:           [[INNER:%[a-z0-9]+]] = arith.addf %{{[0-9]+}}, %c7 fastmath<contract> : f32
+// CHECK-NEXT:      arith.mulf %c4, [[INNER]] fastmath<contract> : f32
+// CHECK:           arith.mulf [[INNER]], [[INNER]] : f32
+func.func @nested(%x: f32) -> f32 {
+  %c0 = arith.constant 1.5 : f32
+  %c1 = arith.constant 2.5 : f32
+  %c2 = arith.constant 3.5 : f32
+  %c3 = arith.constant 4.5 : f32
+  %c4 = arith.constant 5.5 : f32
+  %c5 = arith.constant 6.5 : f32
+  %c6 = arith.constant 7.5 : f32
+  %c7 = arith.constant 8.5 : f32
+  %am1 = arith.mulf %c0, %x fastmath<contract> : f32
+  %a1 = arith.addf %am1, %c1 fastmath<contract> : f32
+  %am2 = arith.mulf %a1, %x fastmath<contract> : f32
+  %a2 = arith.addf %am2, %c2 fastmath<contract> : f32
+  %am3 = arith.mulf %a2, %x fastmath<contract> : f32
+  %a3 = arith.addf %am3, %c3 fastmath<contract> : f32
+  %am4 = arith.mulf %a3, %x fastmath<contract> : f32
+  %a4 = arith.addf %am4, %c4 fastmath<contract> : f32
+  %am5 = arith.mulf %a4, %x fastmath<contract> : f32
+  %a5 = arith.addf %am5, %c5 fastmath<contract> : f32
+  %am6 = arith.mulf %a5, %x fastmath<contract> : f32
+  %a6 = arith.addf %am6, %c6 fastmath<contract> : f32
+  %am7 = arith.mulf %a6, %x fastmath<contract> : f32
+  %a7 = arith.addf %am7, %c7 fastmath<contract> : f32
+  %bm1 = arith.mulf %c0, %a7 fastmath<contract> : f32
+  %b1 = arith.addf %bm1, %c1 fastmath<contract> : f32
+  %bm2 = arith.mulf %b1, %a7 fastmath<contract> : f32
+  %b2 = arith.addf %bm2, %c2 fastmath<contract> : f32
+  %bm3 = arith.mulf %b2, %a7 fastmath<contract> : f32
+  %b3 = arith.addf %bm3, %c3 fastmath<contract> : f32
+  %bm4 = arith.mulf %b3, %a7 fastmath<contract> : f32
+  %b4 = arith.addf %bm4, %c4 fastmath<contract> : f32
+  %bm5 = arith.mulf %b4, %a7 fastmath<contract> : f32
+  %b5 = arith.addf %bm5, %c5 fastmath<contract> : f32
+  %bm6 = arith.mulf %b5, %a7 fastmath<contract> : f32
+  %b6 = arith.addf %bm6, %c6 fastmath<contract> : f32
+  %bm7 = arith.mulf %b6, %a7 fastmath<contract> : f32
+  %b7 = arith.addf %bm7, %c7 fastmath<contract> : f32
+  func.return %b7 : f32
+}
+
 // Ten coefficients of a function that the pass defines: the upper eight in pairs of terms, the lower two by Horner's
 // rule. Where vectors are long, that rule is for all.
 // CHECK-LABEL:   func.func private @xhlo_math_exp_f64(
