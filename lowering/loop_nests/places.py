@@ -63,7 +63,7 @@ def _divide(loop: scf.ForOp, function: func.FuncOp | GpuFuncOp) -> None:
     carried = set(body.args[1:])
     possible = before.isdisjoint(loads) and all(carried.isdisjoint(op.operands) for op in before)
     possible = possible and _reads_first(before, body)
-    # What the values need too is computed again, in vectors; only addresses were computed lane by lane.
+    # Operations that the values need too are computed again, in vectors; only addresses were computed lane by lane.
     if possible and again <= alone:
         _emit(loop, function, places, before, after, count)
 

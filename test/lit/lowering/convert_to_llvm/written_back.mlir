@@ -51,7 +51,7 @@ func.func @elsewhere(%m: memref<8xf32>, %n: memref<8xf32>, %i: index, %j: index,
   func.return %f : f32
 }
 
-// What is on the stack is read again soon, and a load would wait until the store under a mask is done, on all machines.
+// A buffer on the stack is read again soon, and a load would wait for a store under a mask, on all machines.
 // CHECK-LABEL: llvm.func @stack
 // CHECK:         llvm.freeze
 // FAST-LABEL: llvm.func @stack

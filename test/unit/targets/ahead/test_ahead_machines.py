@@ -319,7 +319,7 @@ def test_blocks_of_products_are_sized_by_the_machine(tmp_path: Path, capfd: pyte
         ("s390x-linux-gnu", "z14"),
     ):
         text = emitted(tmp_path, f"--triple={triple}", f"--cpu={cpu}", "--emit=llvm").decode()
-        # Of one function: panels of two heights have one each.
+        # In one function: panels of two heights have one each.
         functions = text.split("\ndefine ")
         vectors[triple[:5]] = max(each.count("fma.v4f32") or each.count("fmul <4 x float>") for each in functions)
     # Thirty-two registers hold more sums than sixteen.
