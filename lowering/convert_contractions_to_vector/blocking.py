@@ -345,9 +345,12 @@ def most_rows(vectors: int, registers: int, spare: int = 0) -> int:
     return min(MOST_ROWS, (registers - 1 - spare - vectors) // vectors - spare)
 
 
-def cost_of_low(rows: int, vectors: int) -> float:
-    """The cost of a step of a block, where registers are few and it does not wait for B."""
-    return max(rows * vectors, LOAD * (rows + vectors), LATENCY) + 0.7 * vectors
+def cost_of_step(rows: int, vectors: int, load: float = LOAD, latency: int = LATENCY) -> float:
+    """
+    The cost of a step of a block, which multiplies `rows * vectors` times and loads `rows + vectors` times; both take
+    half a cycle. `load`: of a load, in multiply-adds; `latency`: the sums that hide that of additions.
+    """
+    return max(rows * vectors, load * (rows + vectors), latency) + 0.7 * vectors
 
 
 def _cost(m: int, n: int, lanes: int, load: float, waits: bool) -> Callable[[int, int], float]:
@@ -357,9 +360,8 @@ def _cost(m: int, n: int, lanes: int, load: float, waits: bool) -> Callable[[int
     """
 
     def cost(rows: int, vectors: int) -> float:
-        # Each step multiplies `rows * vectors` times and loads `rows + vectors` times; both take half a cycle.
-        step = max(rows * vectors, load * (rows + vectors), EXPOSED if waits else LATENCY)
-        each = (step + 0.7 * vectors) * (HALF_LINES if waits and vectors == 1 else 1)
+        step = cost_of_step(rows, vectors, load, EXPOSED if waits else LATENCY)
+        each = step * (HALF_LINES if waits and vectors == 1 else 1)
         return -(-m // rows) * -(-n // (vectors * lanes)) * each
 
     return cost

@@ -224,30 +224,19 @@ class DirectProductEmitter(ProductEmitter):
         place: tuple[Sequence[Index], Index],
         j: IndexValue,
         first: bool,
+        low: bool | None = None,
     ) -> None:
         """
         As `multiply_block`, without what the edges leave out. `place`: the indices of the loops over rows, and the
-        panel of the innermost rows.
+        panel of the innermost rows; `low`: whether it is one of the lower panels, which is found out if it is None.
         """
-        if not self.blocking.low:
-            self._multiply_panel(a, step, output, place, j, first)
+        if low is None and self.blocking.low:
+            with self.builder.when(self.builder.index(place[1]).below(self.blocking.high)):
+                self.multiply_inside(a, step, output, place, j, first, low=False)
+            with self.builder.otherwise():
+                self.multiply_inside(a, step, output, place, j, first, low=True)
             return
-        with self.builder.when(self.builder.index(place[1]).below(self.blocking.high)):
-            self._multiply_panel(a, step, output, place, j, first)
-        with self.builder.otherwise():
-            self._multiply_panel(a, step, output, place, j, first, low=True)
-
-    def _multiply_panel(
-        self,
-        a: tuple[SSAValue, Index],
-        step: Step,
-        output: Index,
-        place: tuple[Sequence[Index], Index],
-        j: IndexValue,
-        first: bool,
-        low: bool = False,
-    ) -> None:
-        """The same for one of the panels of `mr` rows, or of the lower ones."""
+        low = bool(low)
         builder, product, lies, (rows_at, panel) = self.builder, self.product, self._lies(), place
         if self.filters is None:
             self.multiply_block(a, lies, step, output, panel, j, first, self._normal(), low=low)

@@ -18,7 +18,7 @@ from .blocking import (
     MANY_REGISTERS,
     MIN_ROWS,
     Blocking,
-    cost_of_low,
+    cost_of_step,
     lanes_of,
     loops_inside,
     most_rows,
@@ -289,8 +289,8 @@ def _with_heights(product: Contraction, blocking: Blocking, machine: Machine, mo
     products = rows * product.n.size * product.depth * math.prod(loop.size for loop in product.outer)
     if machine.registers >= MANY_REGISTERS or products < LEAST_PRODUCTS:
         return replace(blocking, mr=mr)
-    costs = {height: cost_of_low(height, blocking.vectors) for height in range(MIN_ROWS, most + 1)}
-    least, found = -(-rows // mr) * cost_of_low(mr, blocking.vectors) * WORTH, replace(blocking, mr=mr)
+    costs = {height: cost_of_step(height, blocking.vectors) for height in range(MIN_ROWS, most + 1)}
+    least, found = -(-rows // mr) * cost_of_step(mr, blocking.vectors) * WORTH, replace(blocking, mr=mr)
     for height, low in itertools.combinations(sorted(costs, reverse=True), 2):
         most_high = rows // height
         for high in range(most_high, max(0, most_high - low), -1):

@@ -143,11 +143,14 @@ def _vectors_of(loop: scf.ForOp, chain: Chain, vector_bits: int) -> int:
     # A vector of the narrower floats is several of the wider ones.
     narrowest, widest = min(chain.widths), max(chain.widths)
     lanes, several, known = vector_bits // narrowest, widest // narrowest, iterations(loop)
-    few, whole = MOST_AT_ONCE // 2, not _leaves_last(loop)
+    few = MOST_AT_ONCE // 2
     most = MOST_AT_ONCE if chain.depth >= LEAST_DEPTH_MIXED else MOST_AT_ONCE // several
     for count in (few,) if chain.slow >= MANY_SLOW else (most, few):
-        fits = known is None or (whole and known % (count * lanes) == 0) or known >= LEAST_ROUNDS * count * lanes
-        if fits and count <= most and count * chain.operations <= MOST_OPERATIONS:
+        if count > most or count * chain.operations > MOST_OPERATIONS:
+            continue
+        if known is None or known >= LEAST_ROUNDS * count * lanes:
+            return count
+        if known % (count * lanes) == 0 and not _leaves_last(loop):
             return count
     return 1
 
