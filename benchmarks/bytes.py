@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import xhlo
-from compile_programs import CONFORMANCE, compile_programs
+from program_lists.compiled import CONFORMANCE, compile_programs
 
 
 def inputs_of(name: str, executable: Any) -> list[np.ndarray]:

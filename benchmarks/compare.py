@@ -23,7 +23,7 @@ import jax
 import numpy as np
 
 import xhlo
-from programs import Program, programs
+from program_lists.arrays import Program, programs
 
 HERE = Path(__file__).parent
 

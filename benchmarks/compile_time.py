@@ -23,7 +23,7 @@ import jax
 import numpy as np
 from jax._src import compiler
 
-from compile_programs import compile_programs
+from program_lists.compiled import compile_programs
 from xhlo.targets.compile import compile_source
 from xhlo.targets.cpu.target import CPU
 from xhlo.targets.program.executable import Executable

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from gpu_programs import GpuProgram, launches, programs
+from program_lists.gpu import GpuProgram, launches, programs
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module

@@ -32,7 +32,7 @@ import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
 from jax_programs.program import JaxProgram  # noqa: E402
-from network_programs import network_programs  # noqa: E402
+from program_lists.networks import network_programs  # noqa: E402
 
 PLATFORMS = ("xhlo", "cpu")
 HEAD = """\

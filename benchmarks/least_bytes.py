@@ -26,7 +26,7 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation
 
-from least_bytes_programs import Program, programs
+from program_lists.least_bytes import Program, programs
 from xhlo.dialects.support.kernel import TRIP_COUNT, is_kernel
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.ops.control_flow import WhileOp

@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 import xhlo
-from loop_programs import LoopProgram, loop_programs
+from program_lists.loops import LoopProgram, loop_programs
 
 
 def least(sides: list[Callable[[], Any]], blocks: int, seconds: float) -> list[float]:

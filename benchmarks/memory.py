@@ -26,8 +26,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from jax_programs import entries
 from jax_programs.program import JaxProgram
-from memory_programs import STEPS
-from network_programs import TRAINING
+from program_lists.memory import STEPS
+from program_lists.networks import TRAINING
 from xhlo.dialects.support.buffer_ops import byte_size
 from xhlo.dialects.support.buffers import Buffer
 from xhlo.dialects.support.kernel import entry_name

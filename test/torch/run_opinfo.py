@@ -5,7 +5,7 @@ Compile samples of each operation in torch's own list of operations, and compare
     python test/torch/run_opinfo.py float32 --backend=inductor --only=..
 
 --backward compares the gradients of the results' sums, weighted, with eager's. --into=FILE appends the outcomes to a file,
-for `benchmarks/torch_report.py`; operations that it has already are left out.
+for `benchmarks/pytorch/report.py`; operations that it has already are left out.
 
 Prints a line for each operation and dtype: `ok`; `fallback` with the operations that torch ran; `breaks` where Dynamo ends
 the graph, because a size depends on elements or Python reads a number, and the results are right; `wrong`; `failed`;

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import gpu
-import gpu_programs as programs
 from checkout import ROOT
+from program_lists import gpu as programs
 from simulated_gpu import as_text, simulated_device
 
 BENCHMARKS = ROOT / "benchmarks"

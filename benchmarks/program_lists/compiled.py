@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-CONFORMANCE = Path(__file__).resolve().parents[2] / "shared" / "conformance" / "jax"
+CONFORMANCE = Path(__file__).resolve().parents[3] / "shared" / "conformance" / "jax"
 """Programs outside the repository; if they are missing, only the others are measured."""
 
 

@@ -1,9 +1,9 @@
 """
 The memory of a process that compiles a function again and again, or calls one.
 
-    python benchmarks/torch_memory.py xhlo [--action=compile] [--count=1000]
-    python benchmarks/torch_memory.py aot_eager
-    python benchmarks/torch_memory.py xhlo --action=train --count=10000
+    python benchmarks/pytorch/memory.py xhlo [--action=compile] [--count=1000]
+    python benchmarks/pytorch/memory.py aot_eager
+    python benchmarks/pytorch/memory.py xhlo --action=train --count=10000
 
 `compile` compiles a forward and a backward graph each time, with `torch._dynamo.reset()` between; `infer` calls a model
 without gradients, `train` makes steps of a model and its optimizer, both compiled. Prints ten times the resident

@@ -15,7 +15,7 @@ from jax import Array, lax, random
 
 from jax_programs.program import JaxProgram
 
-sys.path.append(str(Path(__file__).parents[1] / "examples" / "jax"))
+sys.path.append(str(Path(__file__).parents[2] / "examples" / "jax"))
 
 import diffusion
 import mnist_convnet

@@ -4,9 +4,9 @@ Write `benchmarks/TORCH.md` from the outcomes that `test/torch/run_opinfo.py --i
     python test/torch/run_opinfo.py float32 bfloat16 int64 bool --into=build/operations.txt
     python test/torch/run_opinfo.py float32 --backward --into=build/operations.txt
     python test/torch/run_opinfo.py float32 --backend=inductor --only=.. --into=build/operations.txt
-    python benchmarks/torch_report.py build/operations.txt
+    python benchmarks/pytorch/report.py build/operations.txt
 
-`torch_models.py speed --write` writes the table of models.
+`models.py speed --write` writes the table of models.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import argparse
 from collections import Counter, defaultdict
 from pathlib import Path
 
-PAGE = Path(__file__).with_name("TORCH.md")
+PAGE = Path(__file__).resolve().parents[1] / "TORCH.md"
 STATES = {
     "ok": "compiled, right",
     "fallback": "right, parts run by torch",

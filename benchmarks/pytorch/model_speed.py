@@ -1,5 +1,5 @@
 """
-The speed of compiled models beside eager mode and inductor: `torch_models.py speed`.
+The speed of compiled models beside eager mode and inductor: `models.py speed`.
 
 The systems take turns in one process, block by block; ratios compare the least times, because other work on the machine
 can only add to them. A compilation's time is that of the first call without that of a later one; the caches on disk are
@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from torch_zoo import Case
+from zoo import Case
 
 COMPILERS = ("xhlo", "inductor")
 HEAD = (

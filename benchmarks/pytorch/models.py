@@ -1,14 +1,14 @@
 """
 Models with random weights through `torch.compile(model, backend="xhlo")`, beside eager mode.
 
-    python benchmarks/torch_models.py check [--only=resnet18,T5]
-    python benchmarks/torch_models.py speed [--all] [--write]
+    python benchmarks/pytorch/models.py check [--only=resnet18,T5]
+    python benchmarks/pytorch/models.py speed [--all] [--write]
 
 `check` prints for each model the largest error of the results and of the gradients of a training step, relative to the
 norm of each tensor of a float64 run, for the compiled model and for eager mode, and the operations that torch ran.
 
 `speed` times inference and a training step of some models, or of all, and their compilation, beside eager mode and
-inductor (`torch_speed.py`); `--write` puts the rows into the table of TORCH.md, beside those of other models.
+inductor (`model_speed.py`); `--write` puts the rows into the table of TORCH.md, beside those of other models.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import Any
 import torch
 from torch import nn
 
-import torch_speed
-from torch_report import part, put
-from torch_zoo import SAMPLE, Case, cases
+import model_speed
+from report import part, put
 from xhlo.frontends.torch.backend import xhlo
 from xhlo.frontends.torch.errors import FallbackWarning
+from zoo import SAMPLE, Case, cases
 
 
 def step(model: nn.Module, inputs: list[torch.Tensor]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
@@ -96,24 +96,24 @@ def speed(chosen: list[Case], stated: argparse.Namespace) -> None:
     backends = {"xhlo": xhlo, "inductor": "inductor"}
     for backend in backends.values():
         torch.compile(lambda x: x.sin().sum(), backend=backend)(torch.ones(8, requires_grad=True)).backward()
-    rows: list[torch_speed.Row] = []
-    print(torch_speed.HEAD, flush=True)
+    rows: list[model_speed.Row] = []
+    print(model_speed.HEAD, flush=True)
     for case in chosen:
-        for row in torch_speed.rows_of(case, backends, stated.blocks, stated.seconds):
+        for row in model_speed.rows_of(case, backends, stated.blocks, stated.seconds):
             print(row.line, flush=True)
             rows.append(row)
     if stated.write:
         measured = {(row.name, row.mode) for row in rows}
-        kept = [torch_speed.Row.read(line) for line in part("speed") if re.match(r"\| \w+/", line)]
+        kept = [model_speed.Row.read(line) for line in part("speed") if re.match(r"\| \w+/", line)]
         order = [case.name for case in cases()]
         rows += [row for row in kept if (row.name, row.mode) not in measured]
         rows.sort(key=lambda row: (order.index(row.name), row.mode))
-    found = torch_speed.summary(rows)
+    found = model_speed.summary(rows)
     print("\n".join(found))
     if stated.write:
         put(
             "speed",
-            ["## Models beside inductor and eager mode", "", torch_speed.HEAD, *(row.line for row in rows), "", *found],
+            ["## Models beside inductor and eager mode", "", model_speed.HEAD, *(row.line for row in rows), "", *found],
         )
 
 
@@ -142,5 +142,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    torch_speed.use_empty_caches()
+    model_speed.use_empty_caches()
     main()

@@ -1,4 +1,4 @@
-"""Models of torchvision, timm and transformers at small sizes, with random weights, for `torch_models.py`."""
+"""Models of torchvision, timm and transformers at small sizes, with random weights, for `models.py`."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""The programs that the benchmarks run, a file for each list."""
