@@ -1,6 +1,7 @@
 # make demo         compile, run, check and explain a program that JAX exported
-# make test         everything that CI runs
-# make test-all     the same, with every case of the long lists of which `make test` runs a sample: under an hour
+# make test         all checks; of the longest lists of cases a part
+# make test-rest    the cases of these lists that `make test` leaves out; CI runs both
+# make test-all     both, with every case where CI too runs a sample: under an hour
 # make test-quick   before each commit: the source checks except pyright, the IR tests and the quick unit tests
 # make lint         only the source checks; `make format` fixes what it can
 # make conformance  only the programs of ../shared/conformance: on the reference, on the CPU and as text
@@ -22,13 +23,16 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test test-all test-quick conformance torch-test tensorflow-test aot-test test-oldest wheels gpu-test gpu-sanitize lint format bench docs clean
+.PHONY: demo test test-rest test-all test-quick conformance torch-test tensorflow-test aot-test test-oldest wheels gpu-test gpu-sanitize lint format bench docs clean
 
 demo: .venv/.for-use
 	@$(BIN)/python examples/demo.py
 
 test: .venv/.for-tests
 	@$(BIN)/python test/run_checks.py
+
+test-rest: .venv/.for-tests
+	@$(BIN)/python test/run_checks.py rest
 
 test-all: .venv/.for-tests
 	@$(BIN)/python test/run_checks.py all

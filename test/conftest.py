@@ -51,6 +51,9 @@ class Outcome:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all-cases", action="store_true", help="run all cases of the tests marked `sample`")
+    parser.addoption(
+        "--long", choices=["some", "rest"], help="run a part of the cases of tests marked `long`, or the rest"
+    )
 
 
 def pytest_collection(session: pytest.Session) -> None:
@@ -100,37 +103,66 @@ def own_executables(request: pytest.FixtureRequest) -> Iterator[None]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """
-    Deselect what the marks `sample` and `spread` leave out, unless all cases are asked for.
+    Deselect what the marks `sample` and `spread` leave out, unless all cases are asked for, then as `long` says.
 
     `@pytest.mark.sample(4)` keeps each fourth case of a test, from the first on, in the order of collection; n without a
     common factor with the length of any parameter's list reaches all values of each parameter.
     `@pytest.mark.sample(type_=("i32", "f32"))` keeps the cases where a parameter has one of these values.
     `@pytest.mark.spread(2)`, of a test with several parameters, keeps the cases where the positions of their values add
     up to an even number: each value of one stays, with every second value of the others.
+    `@pytest.mark.long(3)` has `--long=some` keep each third of the cases that are then left, and `--long=rest` all but
+    these, without the tests that have no such mark. `@pytest.mark.long` is kept by `--long=rest` alone.
     """
-    if config.getoption("--all-cases"):
-        return
-    seen: Counter[object] = Counter()
-    positions: dict[Any, dict[tuple[int, ...], int]] = {}
+    if not config.getoption("--all-cases"):
+        _keep(config, items, _in_sample())
+    if part := config.getoption("--long"):
+        is_first = _in_turn()
+        _keep(config, items, is_first if part == "some" else lambda item: not is_first(item))
+
+
+def _keep(config: pytest.Config, items: list[pytest.Item], is_kept: Callable[[pytest.Item], bool]) -> None:
+    kept: list[pytest.Item] = []
     left_out: list[pytest.Item] = []
     for item in items:
+        (kept if is_kept(item) else left_out).append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
+
+
+def _in_sample() -> Callable[[pytest.Item], bool]:
+    """Whether an item is in the sample that its marks keep; asked once for each, in order."""
+    seen: Counter[object] = Counter()
+    positions: dict[Any, dict[tuple[int, ...], int]] = {}
+
+    def is_kept(item: pytest.Item) -> bool:
         if (spread := item.get_closest_marker("spread")) is not None:
             assert isinstance(item, pytest.Function)
-            if sum(_positions(item, positions)) % spread.args[0]:
-                left_out.append(item)
-            continue
+            return sum(_positions(item, positions)) % spread.args[0] == 0
         mark = item.get_closest_marker("sample")
         if mark is None:
-            continue
+            return True
         assert isinstance(item, pytest.Function)
         (every,) = mark.args or (1,)
         place, seen[item.function] = seen[item.function], seen[item.function] + 1
-        if place % every or any(item.callspec.params[name] not in kept for name, kept in mark.kwargs.items()):
-            left_out.append(item)
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        dropped = set(left_out)
-        items[:] = [item for item in items if item not in dropped]
+        return place % every == 0 and all(item.callspec.params[name] in kept for name, kept in mark.kwargs.items())
+
+    return is_kept
+
+
+def _in_turn() -> Callable[[pytest.Item], bool]:
+    """Whether the mark `long` keeps an item in the first run; asked once for each, in order."""
+    seen: Counter[object] = Counter()
+
+    def is_kept(item: pytest.Item) -> bool:
+        mark = item.get_closest_marker("long")
+        if mark is None:
+            return True
+        assert isinstance(item, pytest.Function)
+        place, seen[item.function] = seen[item.function], seen[item.function] + 1
+        return bool(mark.args) and place % mark.args[0] == 0
+
+    return is_kept
 
 
 def _positions(item: pytest.Function, known: dict[Any, dict[tuple[int, ...], int]]) -> Iterator[int]:

@@ -4,6 +4,7 @@ Run the checks of `make test`, all of them even if some fail, and sum up.
     python test/run_checks.py              all checks
     python test/run_checks.py lit pytest   these
     python test/run_checks.py quick        those of `make test-quick`
+    python test/run_checks.py rest         those of `make test-rest`: the cases of long tests that `make test` leaves out
     python test/run_checks.py all          those of `make test-all`: all checks, with all cases of each test
 """
 
@@ -25,8 +26,11 @@ ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 JOBS = "2"
 PYTEST = [sys.executable, "-m", "pytest", "-n", JOBS, "--dist", "worksteal", "-q"]
-ALL_CASES = ["--all-cases"]
-"""The option of test/conftest.py that runs what tests marked `sample` leave out."""
+SOME, REST, ALL_CASES = "--long=some", "--long=rest", "--all-cases"
+"""
+Options of test/conftest.py: a part of the cases of tests marked `long`, the others of these, and all, also those that
+tests marked `sample` leave out.
+"""
 
 QUICK_UNITS = """
     constraints convert_hlo_to_linalg cuda_driver custom_calls docs_ops executable expressions extension fuse_linalg fusion
@@ -143,15 +147,17 @@ def keep_modules() -> None:
 
 def main(names: list[str]) -> int:
     checks = {**CHECKS, "units": [*PYTEST, *map(_unit, QUICK_UNITS)]}
+    option = {("all",): ALL_CASES, ("rest",): REST}.get(tuple(names), SOME)
+    tests = [name for name, words in checks.items() if words[: len(PYTEST)] == PYTEST]
+    checks.update((name, [*checks[name], option]) for name in tests)
     if names == ["all"]:
-        names, checks = (
-            [],
-            {name: words + ALL_CASES * (words[: len(PYTEST)] == PYTEST) for name, words in checks.items()},
-        )
+        names = list(CHECKS)
+    elif names == ["rest"]:
+        names = [name for name in tests if name in CHECKS]
     names = QUICK if names == ["quick"] else names or list(CHECKS)
     unknown = [name for name in names if name not in checks]
     if unknown:
-        print(f"no check is named {unknown[0]}; there are: all, quick, {', '.join(checks)}", file=sys.stderr)
+        print(f"no check is named {unknown[0]}; there are: all, rest, quick, {', '.join(checks)}", file=sys.stderr)
         return 2
     if "torch" in names and not _has("torch"):
         names = [name for name in names if name != "torch"]

@@ -144,23 +144,27 @@ def take_apart(op: Operation) -> None:
         region.parent = None
         block, region._first_block, region._last_block = region._first_block, None, None
         while block is not None:
-            inner, block._first_op, block._last_op = block._first_op, None, None
-            while inner is not None:
-                following = inner._next_op
-                inner.parent = inner._prev_op = inner._next_op = None
-                for use in inner._operand_uses:
-                    use._prev_use = None
-                inner._operands, inner.results, inner._operand_uses = _NO_OPERANDS, NO_VALUES, ()
-                if inner._successors:
-                    for use in inner._successor_uses:
-                        use._prev_use = None
-                    inner._successors = inner._successor_uses = ()
-                if inner.regions:
-                    take_apart(inner)
-                inner = following
-            following_block, block._args = block._next_block, ()
+            _take_apart_operations(block)
+            following, block._args = block._next_block, ()
             block.parent = block._prev_block = block._next_block = None
-            block = following_block
+            block = following
+
+
+def _take_apart_operations(block: Block) -> None:
+    inner, block._first_op, block._last_op = block._first_op, None, None
+    while inner is not None:
+        following = inner._next_op
+        inner.parent = inner._prev_op = inner._next_op = None
+        for use in inner._operand_uses:
+            use._prev_use = None
+        inner._operands, inner.results, inner._operand_uses = _NO_OPERANDS, NO_VALUES, ()
+        if inner._successors:
+            for use in inner._successor_uses:
+                use._prev_use = None
+            inner._successors = inner._successor_uses = ()
+        if inner.regions:
+            take_apart(inner)
+        inner = following
 
 
 def _drop_uses(op: Operation) -> None:

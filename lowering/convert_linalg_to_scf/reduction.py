@@ -293,14 +293,7 @@ class ReductionEmitter:
         column = kept[-1]
         tile = {column: (lower, upper)}
         if any(init is not None for init in inits) and not self._fill(emitter, column, tile, inits):
-            with emitter.scope():
-                # No input is needed here: bind without loading.
-                emitter.hoistable, saved = [False] * len(emitter.hoistable), emitter.hoistable
-                with emitter.loops(kept, tile):
-                    for k, init in enumerate(inits):
-                        if init is not None:
-                            emitter.store_output(k, init)
-                emitter.hoistable = saved
+            self._emit_inits(emitter, kept, tile, inits)
         if self.plan.combiners is not None and self.plan.reduced and self._is_small():
             self._emit_unrolled(emitter, column, tile, bounds)
         elif len(parts := self._parts(emitter.nest, column, (lower, upper))) > 1:
@@ -311,6 +304,17 @@ class ReductionEmitter:
             with emitter.loops([*self.plan.reduced, *kept], {**bounds, **tile}):
                 for k, value in enumerate(emitter.body()):
                     emitter.store_output(k, value)
+
+    def _emit_inits(self, emitter: NestEmitter, kept: Sequence[int], tile: Bounds, inits: Inits) -> None:
+        """Store the initial values of a tile, element by element."""
+        with emitter.scope():
+            # No input is needed here: bind without loading.
+            emitter.hoistable, saved = [False] * len(emitter.hoistable), emitter.hoistable
+            with emitter.loops(kept, tile):
+                for k, init in enumerate(inits):
+                    if init is not None:
+                        emitter.store_output(k, init)
+            emitter.hoistable = saved
 
     def _fill(self, emitter: NestEmitter, column: int, tile: Bounds, inits: Inits) -> bool:
         """Fill many columns by a function that programs share; return whether it may."""

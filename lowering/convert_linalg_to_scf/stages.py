@@ -7,7 +7,7 @@ time. A loop over one stage has many. Buffers that stay in the L1 cache pass a t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
@@ -117,13 +117,17 @@ def emit_stages(emitter: NestEmitter, stages: Stages, inner: int, lower: Index, 
             with loop_over_elements(builder, 0, count, total, shortest) as lane, emitter.scope():
                 emitter.bind(inner, start + lane)
                 values = emit_stage(emitter, ops, buffers, lane, is_last)
-                for value in left:
-                    if value.owner in ops:
-                        builder.store(values[value], buffers[value], [lane])
+                for value in (value for value in left if value.owner in ops):
+                    builder.store(values[value], buffers[value], [lane])
                 if is_last:
-                    assert nest.body is not None and nest.body.last_op is not None
-                    for k, value in enumerate(nest.body.last_op.operands):
-                        emitter.store_output(k, values.get(value, value))
+                    _store_outputs(emitter, values)
+
+
+def _store_outputs(emitter: NestEmitter, values: Mapping[SSAValue, SSAValue]) -> None:
+    body = emitter.nest.body
+    assert body is not None and body.last_op is not None
+    for k, value in enumerate(body.last_op.operands):
+        emitter.store_output(k, values.get(value, value))
 
 
 def _is_in(value: SSAValue, body: Block) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, math, memref
@@ -53,6 +53,7 @@ from .rare import define_rare
 
 Body = Callable[..., Scalar]
 Bodies: TypeAlias = "Mapping[type[Operation], Mapping[type[Attribute], Body]]"
+_Kind = TypeVar("_Kind", bound=Operation)
 
 # The function that writes the body of each math operation, by element type. Others stay: rounding and similar
 # operations are instructions.
@@ -133,6 +134,8 @@ def _body_of(op: Operation, tables: Sequence[Bodies], device: bool) -> tuple[str
         wide = isinstance(source, Float64Type)
         body = exponential.round_double_to_bf16 if wide else exponential.round_to_bf16
         return (f"truncf_{source}_bf16", body) if isinstance(source, (Float32Type, Float64Type)) else None
+    if trigonometric.is_arctangent(op):
+        return "atan_f32", trigonometric.atan
     for table in tables:
         found = table.get(type(op))
         if found is None:
@@ -226,47 +229,48 @@ class ExpandMathPass(HloPass):
         return self.vector_bits > NATIVE_EXTREMES and not self.complete
 
     def _expand(self, part: ModuleOp | GpuModuleOp) -> None:
+        ops = operations_in(part)
+        if type(part) is not GpuModuleOp and self._leaves_extremes and any(map(extreme_chains.is_extreme, ops)):
+            ops = _arrange_extremes(part, ops)
+        defined = self._call_functions(part, ops)
+        used = {op.name_.root_reference.data for op in _inside(defined, memref.GetGlobalOp)}
+        rare = {op.callee.root_reference.data: op for op in _inside(defined, func.CallOp)}
+        part.body.block.add_ops([*(_table(name) for name in TABLES if name in used), *defined.values()])
+        if type(part) is not GpuModuleOp and self.vector_bits < CPU.vector_bits:
+            # Only machines with short vectors need these.
+            from .chains import state_vectors
+            from .polynomials import evaluate_in_pairs
+
+            ops = operations_in(part)
+            state_vectors(ops, defined, self.vector_bits)
+            ours = set(_inside(defined, math.FmaOp))
+            evaluate_in_pairs([op for op in ops if type(op) is not math.FmaOp or op in ours])
+        # Loops over f64 have so many lanes, those that also have f32 twice as many.
+        widths = (self.vector_bits // 64, self.vector_bits // 32)
+        part.body.block.add_ops([one for call in rare.values() for one in define_rare(call, widths)])
+
+    def _call_functions(self, part: ModuleOp | GpuModuleOp, ops: Sequence[Operation]) -> dict[str, func.FuncOp]:
+        """Replace the operations by calls; returns the functions by name, which are in no module yet."""
         device = type(part) is GpuModuleOp
         fast = device and self.mode == "fast"
-        without = device or self.complete
         first = [FAST] * fast + [WITH_SCALINGS] * (self.scalings and not device)
-        tables = [*first, BODIES, NO_LIBRARY if without else WITH_LIBRARY]
-        defined: dict[str, func.FuncOp] = {}
-        ops = operations_in(part)
-        if not device and self._leaves_extremes and any(map(extreme_chains.is_extreme, ops)):
-            for op in ops:
-                if extremes.finds_extremes(op):
-                    extremes.replace_extremes(op)
-            for op in [op for op in operations_in(part) if extreme_chains.ends_chain(op)]:
-                extreme_chains.replace_chain(op)
-            ops = operations_in(part)
-            for op in ops:
-                if extreme_chains.begins_with_kept(op):
-                    op.operands = op.operands[::-1]
+        tables = [*first, BODIES, NO_LIBRARY if device or self.complete else WITH_LIBRARY]
         looked = {} if device or not self._divides_terms else usual_rows.look_first(ops, not self._divides)
         changed = frozenset(_ALWAYS).union(*tables, _CONTRACTED if fast else ())
+        defined: dict[str, func.FuncOp] = {}
         for op in operations_in(part) if looked else ops:
             if type(op) not in changed:
                 continue
-            operands = list(op.operands)
             if fast and isinstance(op, _CONTRACTED):
                 op.properties["fastmath"] = arith.FastMathFlagsAttr([*op.fastmath.data, _CONTRACT])
             if op in looked:
                 found = ("divf_usual_f32", division.divide_usual) if looked[op] else None
-            elif not device and self._divides and division.divides_by_invariant(op):
-                found = "divf_f32", division.divide_by_invariant
-            elif not device and integers.divides(op, self.vector_bits):
-                found = f"{op.name.split('.')[1]}_{op.results[0].type}", integers.body_of(op)
-            elif NOT_ABOVE_ZERO in op.attributes and self.scalings and not device:
-                found = f"exp_not_above_zero_{op.results[0].type}", exponential.scaled_exp_not_above_zero
-            elif trigonometric.is_arctangent(op):
-                found = "atan_f32", trigonometric.atan
-                operands = operands[:1]
             else:
-                found = _body_of(op, tables, device)
+                found = (None if device else self._body_on_cpu(op)) or _body_of(op, tables, device)
             if found is None:
                 continue
             name, body = f"{MATH_FUNCTION}{found[0]}", found[1]
+            operands = op.operands[:1] if body is trigonometric.atan else op.operands
             if name not in defined:
                 defined[name] = _define(name, op, operands, body)
             call = call_op(name, operands, [result.type for result in op.results])
@@ -274,31 +278,36 @@ class ExpandMathPass(HloPass):
             insert_before(call, op)
             replace_uses(op.results[0], call.results[0])
             erase_op(op)
-        rare = {
-            op.callee.root_reference.data: op
-            for function in defined.values()
-            for op in operations_in(function)
-            if type(op) is func.CallOp
-        }
-        used = {
-            op.name_.root_reference.data
-            for function in defined.values()
-            for op in operations_in(function)
-            if type(op) is memref.GetGlobalOp
-        }
-        part.body.block.add_ops([*(_table(name) for name in TABLES if name in used), *defined.values()])
-        if not device and self.vector_bits < CPU.vector_bits:
-            # Only machines with short vectors need these.
-            from .chains import state_vectors
-            from .polynomials import evaluate_in_pairs
+        return defined
 
-            ops = operations_in(part)
-            state_vectors(ops, defined, self.vector_bits)
-            ours = {op for function in defined.values() for op in operations_in(function)}
-            evaluate_in_pairs([op for op in ops if type(op) is not math.FmaOp or op in ours])
-        # Loops over f64 have so many lanes, those that also have f32 twice as many.
-        widths = (self.vector_bits // 64, self.vector_bits // 32)
-        part.body.block.add_ops([one for call in rare.values() for one in define_rare(call, widths)])
+    def _body_on_cpu(self, op: Operation) -> tuple[str, Body] | None:
+        """The name and body for operations that only a CPU computes in its own way."""
+        if self._divides and division.divides_by_invariant(op):
+            return "divf_f32", division.divide_by_invariant
+        if integers.divides(op, self.vector_bits):
+            return f"{op.name.split('.')[1]}_{op.results[0].type}", integers.body_of(op)
+        if NOT_ABOVE_ZERO in op.attributes and self.scalings:
+            return f"exp_not_above_zero_{op.results[0].type}", exponential.scaled_exp_not_above_zero
+        return None
+
+
+def _arrange_extremes(part: ModuleOp | GpuModuleOp, ops: Sequence[Operation]) -> Sequence[Operation]:
+    """Leave NaN and the signs of zeros to the end of loops and chains of maxima; returns the operations of the part."""
+    for op in ops:
+        if extremes.finds_extremes(op):
+            extremes.replace_extremes(op)
+    for op in [op for op in operations_in(part) if extreme_chains.ends_chain(op)]:
+        extreme_chains.replace_chain(op)
+    ops = operations_in(part)
+    for op in ops:
+        if extreme_chains.begins_with_kept(op):
+            op.operands = op.operands[::-1]
+    return ops
+
+
+def _inside(functions: Mapping[str, func.FuncOp], kind: type[_Kind]) -> list[_Kind]:
+    """The operations of one type in functions."""
+    return [op for function in functions.values() for op in operations_in(function) if type(op) is kind]
 
 
 _CONTRACTED = (arith.AddfOp, arith.SubfOp, arith.MulfOp)
