@@ -131,6 +131,7 @@ CASES: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("case", CASES)
 def test_calls(case: str) -> None:
     build, wanted = CASES[case]

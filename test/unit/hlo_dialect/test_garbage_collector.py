@@ -13,6 +13,7 @@ def failures() -> dict[str, str]:
     return outcomes(garbage_collector_checks)
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("name", garbage_collector_checks.check)
 def test_garbage_collector(failures: dict[str, str], name: str) -> None:
     assert not failures[name], failures[name]

@@ -102,6 +102,7 @@ def run(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=site, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long
 def test_a_package_that_fails_to_import_breaks_alone(tmp_path: Path) -> None:
     site = tmp_path / "site"
     write_package(site, "broken_package", "import a_module_that_there_is_not\n", BROKEN)
@@ -141,6 +142,7 @@ PIPELINE = {"before:fuse-hlo": Speaks}
 """
 
 
+@pytest.mark.long
 def test_jax_runs_beside_a_broken_package(tmp_path: Path) -> None:
     pytest.importorskip("jax")
     site = tmp_path / "site"

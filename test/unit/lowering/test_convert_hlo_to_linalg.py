@@ -101,6 +101,7 @@ def elementwise(name: str, arrays: Sequence[Any], result: Any, attributes: str =
     return kernel(f'  %r = "hlo.{name}"({names}) {attributes} : ({", ".join(types)}) -> {out}', types, [out])
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize(("name", "dtype"), cases(UNARY))
 def test_unary(name: str, dtype: Any) -> None:
     x = edges(dtype)
@@ -108,12 +109,14 @@ def test_unary(name: str, dtype: Any) -> None:
     check(elementwise(name, [x], result), x, ulps=2 if name in INEXACT else 0, generics=1)
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize(("name", "dtype"), cases(BINARY))
 def test_binary(name: str, dtype: Any) -> None:
     x, y = pairs(dtype)
     check(elementwise(name, [x, y], dtype), x, y, ulps=2 if name in INEXACT else 0, generics=1)
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("direction", ["EQ", "NE", "LT", "LE", "GT", "GE"])
 @pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint64, *FLOATS], ids=element)
 def test_compare(direction: str, dtype: Any) -> None:
@@ -138,6 +141,7 @@ def test_select_and_clamp(dtype: Any) -> None:
         check(elementwise("clamp", [x, y, x], dtype), x, y, x, generics=1)
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("source", [np.bool_, *INTEGERS, *FLOATS], ids=element)
 @pytest.mark.parametrize("target", [np.bool_, *INTEGERS, *FLOATS], ids=element)
 def test_convert(source: Any, target: Any) -> None:
@@ -246,6 +250,7 @@ def test_concatenate() -> None:
     check(kernel(body, types, [want], "concatenate"), *inputs)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint8, np.uint32, np.uint64], ids=element)
 @pytest.mark.parametrize("start", [0, 1, 3, 100, -1])
 def test_dynamic_slices(dtype: Any, start: int) -> None:
@@ -273,6 +278,7 @@ REDUCTIONS += [(n, d) for n in ("maximum", "minimum") for d in (np.bool_, np.int
 REDUCTIONS += [("multiply", np.float32), ("and", np.int32), ("or", np.bool_), ("xor", np.uint16)]
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize(("op", "dtype"), REDUCTIONS, ids=lambda v: v if isinstance(v, str) else element(v))
 @pytest.mark.parametrize(("shape", "dims"), [((3, 4), (1,)), ((3, 4), (0,)), ((2, 3, 4), (0, 2)), ((5,), (0,))])
 def test_reduce(op: str, dtype: Any, shape: tuple[int, ...], dims: tuple[int, ...]) -> None:
@@ -335,6 +341,7 @@ DOT_TYPES = [(np.float32,) * 3, (BF16,) * 3, (BF16, BF16, np.float32), (np.int8,
 DOT_TYPES += [(np.float16, np.float16, np.float32), (np.float64,) * 3, (np.bool_,) * 3]
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("dot", DOTS, ids=str)
 @pytest.mark.parametrize("dtypes", DOT_TYPES, ids=lambda dtypes: "-".join(map(element, dtypes)))
 def test_dot_general(dot: Any, dtypes: Any) -> None:

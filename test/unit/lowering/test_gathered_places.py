@@ -79,6 +79,7 @@ def places_of(at: np.ndarray, rounds: int = ROUNDS) -> np.ndarray:
     return v & 255
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("vector_bits", [512, 256])
 @pytest.mark.parametrize("sums", [False, True])
 def test_places(sums: bool, vector_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,6 +99,7 @@ def test_places(sums: bool, vector_bits: int, monkeypatch: pytest.MonkeyPatch) -
     assert bool(divided) == (vector_bits == 256)
 
 
+@pytest.mark.long
 def test_chains_of_any_length(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a place lies follows from thousands of operations: they are not followed by recursion."""
     monkeypatch.setattr(host, "host_vector_bits", lambda: 256)

@@ -162,6 +162,7 @@ def truncating_rest(a: int, b: int) -> int:
     return a - b * truncating_divide(a, b)
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize(
     ("op", "function", "signed"),
     [
@@ -208,6 +209,7 @@ def test_ranges_hold_all_results(op: str, function: Callable[[int, int], int], s
                 assert found[0] <= function(a, b) <= found[1], (op, a, b, found)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("predicate", ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"])
 def test_what_branches_tell(predicate: str):
     """In both branches of a comparison, every pair that takes the branch is in the refined ranges."""

@@ -124,6 +124,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_buffers_of_other_sizes_share_functions(program: str) -> None:
     symbols: Symbols = {}

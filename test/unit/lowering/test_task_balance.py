@@ -50,6 +50,7 @@ def gradient_of_filter(batch: int, size: int, inputs: int, outputs: int) -> str:
     }}"""
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("batch, size, inputs, outputs", [(8, 28, 1, 32), (32, 28, 16, 32), (4, 30, 3, 80)])
 def test_gradients_of_filters_are_cut_into_chunks(
     batch: int, size: int, inputs: int, outputs: int, monkeypatch: pytest.MonkeyPatch

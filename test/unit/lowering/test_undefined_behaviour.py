@@ -135,6 +135,7 @@ def check(text: str, inputs: list[Array], target: str) -> None:
             np.testing.assert_array_equal(one.astype(int), other.astype(int), err_msg=f"result {index}")
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("target", ["cpu", "simt"])
 @pytest.mark.parametrize("name", INTEGERS)
@@ -156,6 +157,7 @@ def test_floats_to_integers(name: str, target: str) -> None:
     check(conversions(name, x.size), [x], target)
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("target", ["cpu", "simt"])
 @pytest.mark.parametrize("name", [name for name in INTEGERS if integer_bounds(INTEGERS[name])[1] > 100])
@@ -293,6 +295,7 @@ def dangers(module: ModuleOp) -> Iterator[str]:
             yield f"NaN or infinity is poison: {op}"
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("name", INTEGERS)
 def test_no_integer_arithmetic_is_undefined(name: str) -> None:

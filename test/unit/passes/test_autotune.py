@@ -168,6 +168,7 @@ def wrong(path: Path, **sizes: int) -> None:
     path.write_text(json.dumps(data))
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [

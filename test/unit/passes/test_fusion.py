@@ -394,6 +394,7 @@ def test_affine_reshapes(source: tuple[int, ...], target: tuple[int, ...], affin
     assert is_affine_reshape(source, target) == affine
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs_keep_their_results(seed: int) -> None:
@@ -416,6 +417,7 @@ def test_windows_keep_results(seed: int, monkeypatch: pytest.MonkeyPatch) -> Non
     same_results(random_program(rng, 40), FRONT + "fuse-hlo,outline-kernels", seed)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("seed", range(66, 74))
 def test_borders_keep_results(seed: int) -> None:
     """Fusions that are cut, several times, beside reductions, rows and what is computed again."""

@@ -20,6 +20,7 @@ NAMES = conformance.jax_programs()
 UP_TO_CSE = FRONT[: FRONT.index("cse") + 1]
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(12)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_second_run_changes_nothing(name: str) -> None:
@@ -29,6 +30,7 @@ def test_a_second_run_changes_nothing(name: str) -> None:
     assert str(fused.after("fuse-hlo").module) == str(fused.module)
 
 
+@pytest.mark.long(4)
 @pytest.mark.sample(12)
 @pytest.mark.parametrize("name", NAMES)
 def test_fusions_do_not_depend_on_the_order_of_operations(name: str) -> None:

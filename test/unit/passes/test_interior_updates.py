@@ -39,6 +39,7 @@ def set_to_itself(x: Any) -> Any:
     return x.at[1:-1].set(2 * x[1:-1]).at[3, 4].add(1)
 
 
+@pytest.mark.long(7)
 @pytest.mark.parametrize("step", [inside, neighbours, column, old_and_new, set_to_itself])
 @pytest.mark.parametrize("shape", [(7, 9), (130, 257)])
 def test_steps_of_a_loop(step: Callable[[Any], Any], shape: tuple[int, int]) -> None:

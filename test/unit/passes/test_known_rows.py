@@ -33,6 +33,7 @@ def test_digits(places: list[int]) -> None:
     assert bool(digits) == (places not in ([-2, 0, 1, 9], [0, 1, 3, 5]))
 
 
+@pytest.mark.long(7)
 @pytest.mark.parametrize("places", PLACES, ids=str)
 @pytest.mark.parametrize("along", [0, 1, 2])
 def test_rows(places: list[int], along: int) -> None:

@@ -77,6 +77,7 @@ def test_a_step_in_parts() -> None:
 SHAPES = [(7,), (65,), (3, 50), (130,), (1,), (4, 1000)]
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("seed", range(12))
 def test_a_loop_in_a_kernel_computes_the_same_bits(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # So few that a loop without a known bound runs its kernel several times.
@@ -267,6 +268,7 @@ func.func @main(%xs: tensor<100xf32>, %n: tensor<i32>) -> (tensor<100xf32>, tens
 """
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("most", [outline_loops.MOST_AT_A_TIME, 7])
 @pytest.mark.parametrize("count", [0, 1, 7, 50, 100])
 def test_a_recurrence_is_a_kernel(count: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:

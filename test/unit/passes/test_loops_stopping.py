@@ -99,6 +99,7 @@ LOOPS = {
 }
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("name", LOOPS)
 def test_elements_that_stop(name: str) -> None:
     parts, remark = LOOPS[name]

@@ -69,6 +69,7 @@ def expected(x: np.ndarray, w: np.ndarray, u: np.ndarray, h: np.ndarray) -> list
 CASES = {(20, 24, 32): 0, (70, 60, 130): 0, (2500, 16, 120): 1}
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("case", CASES)
 def test_kernels_and_results(case: tuple[int, int, int]) -> None:
     executable = xhlo.compile(text(*case))
@@ -100,6 +101,7 @@ def test_any_number_of_threads() -> None:
     on_threads(text(*case), *inputs(*case))
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("options", [{"opt_level": 0}, {"opt_level": 1}, {"opt_level": 3}, {"guard": True}], ids=str)
 def test_levels_and_guard(options: dict[str, Any]) -> None:
     case = (20, 24, 32)
@@ -136,6 +138,7 @@ PRODUCTS = {
 }
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("source", PRODUCTS.values(), ids=PRODUCTS.keys())
 def test_what_shared_functions_state_that_they_write(source: str) -> None:
     passes = [

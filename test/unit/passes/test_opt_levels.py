@@ -26,11 +26,13 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 """
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("seed", range(4))
 def test_random_loops_at_every_level(seed: int) -> None:
     check_levels(random_program(random.Random(seed), LOOPS))
 
 
+@pytest.mark.long(4)
 @pytest.mark.skipif(not conformance.ROOT.is_dir(), reason=conformance.SKIP)
 @pytest.mark.sample(9)
 @pytest.mark.parametrize("level", [0, 1, 3])

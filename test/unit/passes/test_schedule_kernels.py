@@ -64,6 +64,7 @@ def test_results_keep_their_bits(eager: list[int], monkeypatch: pytest.MonkeyPat
         assert mine.tobytes() == other.tobytes()
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_random_programs(eager: list[int], seed: int) -> None:
     CHECKS["fuse"](random_program(random.Random(81000 + seed), PROFILES["loops"]))

@@ -40,6 +40,7 @@ def inputs(module: ModuleOp, seed: int) -> list[np.ndarray]:
     return found
 
 
+@pytest.mark.long(7)
 @pytest.mark.parametrize("fast", [False, True])
 @pytest.mark.parametrize(
     "name",

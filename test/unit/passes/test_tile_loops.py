@@ -91,6 +91,7 @@ def check(text: str, *inputs: np.ndarray, remark: str) -> None:
         np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize(
     ("rows", "remark"),
     [
@@ -106,6 +107,7 @@ def test_rows(rows: int, remark: str) -> None:
     check(recurrence(rows), *arrays(rows), remark=remark)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("steps", [0, 1, 4, 9])
 def test_steps_that_are_not_known(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tile's kernel makes that many iterations at a time, and none are left for its last run."""
@@ -127,6 +129,7 @@ def test_products_move_into_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("level", [0, 1, 2, 3])
 def test_each_level_of_optimization(level: Literal[0, 1, 2, 3]) -> None:
     text, inputs = recurrence(13), arrays(13)

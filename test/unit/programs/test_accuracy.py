@@ -13,6 +13,7 @@ from checkout import ROOT
 PAGE = ROOT / "docs" / "numbers.md"
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("target", ["cpu", "simt"])
 @pytest.mark.parametrize("type_", ["f16", "bf16", "f32"])

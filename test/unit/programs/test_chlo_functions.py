@@ -93,6 +93,7 @@ ELEMENTARY = {
 }
 
 
+@pytest.mark.long(7)
 @pytest.mark.parametrize(
     ("op", "dtype"),
     [(op, dtype) for op in ELEMENTARY for dtype in (np.float32, np.float64)]
@@ -121,6 +122,7 @@ def test_erfc_at_its_ends_and_among_subnormal_results():
     np.testing.assert_array_equal(both("erfc", edges)[0], [1, 1, 1, 0, 2, 0, 2, 0, *([NAN] * 8)])
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("op", ["lgamma", "digamma"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16], ids=str)
 def test_gamma_on_the_cpu(op: str, dtype: Any):
@@ -137,6 +139,7 @@ def test_gamma_on_the_cpu(op: str, dtype: Any):
     assert (same | (gap <= allowed))[left].all()
 
 
+@pytest.mark.long(2)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("op", ["zeta", "polygamma"])
@@ -155,6 +158,7 @@ def test_zeta_and_polygamma_on_the_cpu(op: str, dtype: Any):
     np.testing.assert_allclose(result, wanted, rtol=1e-5 if dtype is np.float32 else 1e-11, atol=1e-12)
 
 
+@pytest.mark.long(7)
 @pytest.mark.parametrize(
     ("op", "number", "dtype"),
     [
@@ -220,6 +224,7 @@ def edge_cases() -> list[tuple[str, list[list[float]], list[float]]]:
     ]
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(("op", "operands", "wanted"), edge_cases())
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -229,6 +234,7 @@ def test_edges(op: str, operands: list[list[float]], wanted: list[float], dtype:
         np.testing.assert_array_equal(result, np.array(wanted, dtype))
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @pytest.mark.parametrize("op", ["acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh", "tan"])
@@ -285,6 +291,7 @@ def test_predicates_and_conjugate():
         np.testing.assert_array_equal(np.signbit(result.imag), [True, False])
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (), (1, 5, 2)])
 def test_shapes(shape: tuple[int, ...]):
     x = np.full(shape, 0.5, np.float32)

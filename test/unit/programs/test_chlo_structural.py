@@ -41,6 +41,7 @@ def test_broadcasting_shapes():
         np.testing.assert_array_equal(found, a - c)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize(
     ("op", "function"),
     [
@@ -117,6 +118,7 @@ def test_top_k_of_floats_is_in_total_order():
         np.testing.assert_array_equal(values, x[indices])
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize(
     ("dtype", "element"), [(np.bool_, "i1"), (np.int8, "i8"), (np.uint64, "ui64"), (np.float64, "f64")]
 )
@@ -188,6 +190,7 @@ def test_ragged_dot_of_sums_and_of_batches():
         np.testing.assert_allclose(found, a @ b, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("element", ["bf16", "i32"])
 def test_ragged_dot_in_loops(element: str):
     """Where masks would multiply too much: blocks of each group's rows, the last of which ends in the next group."""

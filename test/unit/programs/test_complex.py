@@ -87,6 +87,7 @@ UNARY: dict[str, tuple[Callable[[Any], Any], float]] = {
 }
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("part", TYPES)
 @pytest.mark.parametrize("op", UNARY)
@@ -115,6 +116,7 @@ def test_functions_of_two(op: str, part: str) -> None:
     near(apply(op, part, x, y), wide(functions[op], x, y), bound, op)
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("op", [name for name in UNARY if name != "negate"])
 def test_programs_agree_with_the_reference(op: str) -> None:
     z = numbers(TYPES["f32"])
@@ -126,6 +128,7 @@ EDGES = np.array([complex(a, b) for a in (0.0, -0.0, 1.0, -2.0, INF, -INF) for b
 HUGE = np.array([1e200 + 1e200j, -1e308 + 1e308j, 1e-320 + 1e-320j, 1e-310 - 1e-310j, 1e300 - 1e-300j, -1e-300 + 1j])
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("op", ["exponential", "log", "sqrt", "sine", "cosine", "tanh", "tan"])
 def test_edges_are_those_of_annex_g(op: str) -> None:
     """Infinities, and zeros with their signs. Parts that C leaves unspecified, or makes NaN, are not compared."""
@@ -140,6 +143,7 @@ def test_edges_are_those_of_annex_g(op: str) -> None:
                 assert np.signbit(mine) == np.signbit(theirs), (op, z, one, other)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("op", ["log", "sqrt", "sign", "rsqrt", "tanh"])
 def test_nothing_overflows_or_vanishes_inside(op: str) -> None:
     got = apply(op, "f64", HUGE)
@@ -251,6 +255,7 @@ def test_one_kernel_reads_pairs_and_writes_pairs() -> None:
     np.testing.assert_allclose(executable(strided), z * z, rtol=1e-6)
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("part", TYPES)
 @pytest.mark.parametrize("axes", [(0,), (1,), (0, 2), (0, 1, 2)])
 @pytest.mark.parametrize("init", [(2, -1), (0, 0)])

@@ -56,6 +56,7 @@ def dot(lhs: np.ndarray, rhs: np.ndarray, result: str, numbers: tuple[list[int],
     return f"hlo.dot_general $0, $1, {batching}contracting_dims = {lhs_contracted} x {rhs_contracted} : {types}", out
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(type_=("i8", "bf16", "f32"))
 @pytest.mark.parametrize("type_", TYPES)
 def test_dot_general(type_: str) -> None:
@@ -85,6 +86,7 @@ WIDER = [
 ]
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(("operand", "result"), WIDER)
 def test_dot_general_into_another_type(operand: str, result: str) -> None:
@@ -108,6 +110,7 @@ def test_dot_general_of_doubles_is_summed_in_doubles(result: str, target: str) -
     same(apply(op.replace("$", "%x"), [lhs, rhs], out, target), [[2.0**-24]])
 
 
+@pytest.mark.long(2)
 @pytest.mark.sample(type_=("bf16", "f32"))
 @pytest.mark.parametrize("type_", ["bf16", "f16", "f32", "f64", "i32", "i8"])
 def test_large_dot_general(type_: str) -> None:

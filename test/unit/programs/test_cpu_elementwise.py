@@ -52,6 +52,7 @@ def pairs(type_: str) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([x, random_values(type_, 301, 1)]), np.concatenate([y, random_values(type_, 301, 2)])
 
 
+@pytest.mark.long(4)
 @pytest.mark.sample(type_=TYPICAL)
 @pytest.mark.parametrize("type_", TYPES)
 def test_unary(type_: str) -> None:
@@ -80,6 +81,7 @@ def test_unary(type_: str) -> None:
     batch.check()
 
 
+@pytest.mark.long(4)
 @pytest.mark.sample(type_=TYPICAL)
 @pytest.mark.parametrize("type_", TYPES)
 def test_binary(type_: str) -> None:
@@ -101,6 +103,7 @@ def test_binary(type_: str) -> None:
     batch.check()
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(type_=TYPICAL)
 @pytest.mark.parametrize("type_", TYPES)
 def test_compare(type_: str) -> None:
@@ -117,6 +120,7 @@ def test_compare(type_: str) -> None:
     batch.check()
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(type_=TYPICAL)
 @pytest.mark.parametrize("type_", TYPES)
 def test_select_and_clamp(type_: str) -> None:
@@ -133,6 +137,7 @@ def test_select_and_clamp(type_: str) -> None:
     batch.check()
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(source=TYPICAL)
 @pytest.mark.parametrize("source", TYPES)
 def test_convert(source: str) -> None:
@@ -171,6 +176,7 @@ def test_convert(source: str) -> None:
     batch.check()
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("type_", FLOATS)
 def test_reduce_precision(type_: str) -> None:
     with np.errstate(over="ignore"):

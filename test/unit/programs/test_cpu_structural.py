@@ -40,6 +40,7 @@ SHAPES: list[tuple[int, ...]] = [
 # Movement --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(type_=("i1", "bf16", "ui64"))
 @pytest.mark.parametrize("type_", TYPES)
 def test_movement(type_: str) -> None:
@@ -92,6 +93,7 @@ def test_movement(type_: str) -> None:
     batch.check()
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(type_=("i1", "bf16", "ui64"))
 @pytest.mark.parametrize("type_", TYPES)
 def test_concatenate_and_pad(type_: str) -> None:
@@ -128,6 +130,7 @@ def test_concatenate_and_pad(type_: str) -> None:
     batch.check()
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(type_=TYPICAL)
 @pytest.mark.parametrize("type_", TYPES[1:])
 def test_iota(type_: str) -> None:
@@ -164,6 +167,7 @@ REDUCTIONS = [
 ]
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(type_=("i8", "bf16", "f32"))
 @pytest.mark.parametrize("type_", TYPES)
 def test_reduce(type_: str) -> None:
@@ -184,6 +188,7 @@ def test_reduce(type_: str) -> None:
         batch.check()
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(type_=("i8", "bf16", "f32"))
 @pytest.mark.parametrize("type_", INTEGERS + FLOATS)
 def test_reduce_with_regions(type_: str) -> None:
@@ -241,6 +246,7 @@ PROMOTIONS = [
 ]
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(("source", "total"), PROMOTIONS)
 def test_reduce_into_another_type(source: str, total: str) -> None:

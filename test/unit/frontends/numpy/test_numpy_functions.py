@@ -43,6 +43,7 @@ def without(functions: list[str], *names: str) -> list[str]:
     return [one for one in functions if one not in names]
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("half", [0, 1])
 def test_unary_functions(half: int) -> None:
     names = UNARY[half::2]
@@ -64,6 +65,7 @@ remainder subtract nextafter""".split()
 OF_FLOATS = ("arctan2", "copysign", "heaviside", "hypot", "logaddexp", "logaddexp2", "nextafter")
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("half", [0, 1])
 def test_binary_functions(half: int) -> None:
     names = BINARY[half::2]
@@ -126,6 +128,7 @@ PROMOTION: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 ]
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("case", range(len(PROMOTION)))
 def test_promotion(case: int) -> None:
     function, arrays = PROMOTION[case]
@@ -285,6 +288,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("case", CASES)
 def test_functions(case: str) -> None:
     function, arrays = CASES[case]

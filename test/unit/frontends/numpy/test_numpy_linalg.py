@@ -40,11 +40,13 @@ def grids(name: str) -> Callable[..., Any]:
     return lambda x: (function(x), function(x, (4, 2), axes=(2, 0), norm="ortho"))
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_transforms_along_one_axis(name: str) -> None:
     check(transforms(name), of_kind(name))
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("name", GRIDS)
 def test_transforms_along_several_axes(name: str) -> None:
     check(grids(name), of_kind(name))
@@ -190,6 +192,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("case", CASES)
 def test_linear_algebra(case: str) -> None:
     function, arrays = CASES[case]
@@ -200,6 +203,7 @@ def adjoint(x: Any) -> Any:
     return np.conj(np.swapaxes(x, -1, -2))
 
 
+@pytest.mark.long
 def test_factors_give_the_matrix() -> None:
     """The signs of vectors are free, so that products are compared."""
 

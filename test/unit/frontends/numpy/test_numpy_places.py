@@ -208,12 +208,14 @@ group(
 )
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("name", GROUPS)
 def test_programs(name: str) -> None:
     for each in GROUPS[name]:
         check(each, *each.arrays, rtol=each.rtol, how=interpreted)
 
 
+@pytest.mark.long(2)
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("name", list(reversed(GROUPS)))
 def test_compiled(name: str) -> None:

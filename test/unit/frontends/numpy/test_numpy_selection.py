@@ -38,6 +38,7 @@ def _quartiles(x: Any) -> Any:
     return np.median(x), np.percentile(x, [25, 100])
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize(("name", "x"), _special().items(), ids=_special())
 def test_ranks_of_large_arrays(name: str, x: np.ndarray[Any, Any]) -> None:
     f = _quartiles if x.dtype == np.float64 else _median

@@ -161,6 +161,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("case", CASES)
 def test_functions(case: str) -> None:
     function, arrays = CASES[case]

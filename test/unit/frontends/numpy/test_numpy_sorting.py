@@ -26,6 +26,7 @@ def numbers(dtype: Any, length: int) -> Any:
     return x
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.complex64, np.int16, np.bool_])
 def test_stable_order(dtype: Any) -> None:
     for length in (9, 200, 3000):

@@ -110,6 +110,7 @@ def agree(actual: Any, wanted: Any) -> None:
         np.testing.assert_allclose(have, want, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions(name: str) -> None:
     function, arguments, axes = FUNCTIONS[name]

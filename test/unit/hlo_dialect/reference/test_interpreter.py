@@ -149,6 +149,7 @@ def test_fusion() -> None:
     assert run(text, f32([1, 2, 3, 4]), f32(2))[0].tolist() == [2, 4, 6, 8]
 
 
+@pytest.mark.long
 def test_deep_call_chain() -> None:
     depth = sys.getrecursionlimit() + 500
     functions = [

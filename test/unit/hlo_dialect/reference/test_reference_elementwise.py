@@ -430,6 +430,7 @@ UNARY = list(unary.OPS)
 BINARY = list(binary.OPS)
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("op", UNARY + BINARY, ids=lambda op: op.name)
 @pytest.mark.parametrize("dtype", (np.bool_, np.int8, np.uint64, *FLOATS, np.complex64), ids=lambda d: np.dtype(d).name)
 @pytest.mark.parametrize("shape", [(), (0, 3), (1, 2)])

@@ -336,6 +336,7 @@ def test_there_are_enough_cases() -> None:
     assert len(CASES) >= 60
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("fast", [True, False], ids=["fast", "general"])
 @pytest.mark.parametrize(("text", "message"), CASES)
 def test_bad_input_is_refused_where_it_is_bad(text: str, message: str, fast: bool) -> None:
@@ -355,6 +356,7 @@ def test_bad_input_is_refused_where_it_is_bad(text: str, message: str, fast: boo
     assert len(first.message) < 1000
 
 
+@pytest.mark.long
 def test_bad_input_takes_less_than_a_gigabyte() -> None:
     resource = pytest.importorskip("resource")
     del resource
@@ -383,6 +385,7 @@ def test_all_errors_of_a_module_are_reported() -> None:
     assert "@gone" in messages[2]
 
 
+@pytest.mark.long
 def test_every_prefix_of_a_program_is_read_or_refused() -> None:
     text = (
         body(

@@ -38,6 +38,7 @@ CHUNK = 20
 CHUNKS = [NAMES[first : first + CHUNK] for first in range(0, len(NAMES), CHUNK)]
 
 
+@pytest.mark.long(7)
 @pytest.mark.sample(17)
 @pytest.mark.parametrize("turn", range(len(FORMS)))
 @pytest.mark.parametrize("names", CHUNKS, ids=lambda names: names[0])
@@ -62,6 +63,7 @@ def _as_jaxlib_reads(text: str) -> str:
         return module.operation.get_asm(print_generic_op_form=True, enable_debug_info=False)
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("turn", [0, 1])
 @pytest.mark.parametrize("names", CHUNKS, ids=lambda names: names[0])
@@ -84,6 +86,7 @@ MUTATIONS = 2
 """Broken copies of each of about 390 programs in one turn."""
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(7)
 @pytest.mark.parametrize("turn", range(4))
 @pytest.mark.parametrize("names", CHUNKS, ids=lambda names: names[0])

@@ -45,6 +45,7 @@ def errors(text: str, fast: bool = True) -> list[str]:
     return [diagnostic.message for diagnostic in caught.value.diagnostics]
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("fast", [True, False])
 @pytest.mark.parametrize("seed", range(20))
 def test_each_statement_has_its_own_errors(seed: int, fast: bool) -> None:

@@ -16,11 +16,13 @@ from xhlo.tools.fuzzing.operations import random_program
 from xhlo.tools.fuzzing.programs import SMALL
 
 
+@pytest.mark.long
 def test_text_reads_back_as_itself() -> None:
     for seed in range(1000, 1012):
         check_text(random_program(random.Random(seed)))
 
 
+@pytest.mark.long
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("first", range(0, 60, 20))
 def test_text_of_seeds_reads_back_as_itself(first: int) -> None:
@@ -74,6 +76,7 @@ def check_broken(seed: int) -> None:
         assert found[0] == found[1], changed
 
 
+@pytest.mark.long
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("first", range(0, 60, 20))
 def test_broken_text_is_refused(first: int) -> None:

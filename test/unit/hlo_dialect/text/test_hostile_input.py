@@ -86,6 +86,7 @@ def read(text: str) -> None:
         assert all(file_location(diagnostic.location) is not None for diagnostic in error.diagnostics)
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("name", GROWING)
 def test_work_grows_with_the_length_of_the_text(name: str) -> None:
     """Calls of functions are counted, which no load of the machine changes; what regular expressions do is not."""
@@ -93,6 +94,7 @@ def test_work_grows_with_the_length_of_the_text(name: str) -> None:
     assert large < 6 * small + 20_000
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("name", ["digits of a size", "quotes", "escaped quotes", "newlines", "digits of a constant"])
 def test_scanning_is_linear(name: str) -> None:
     """A megabyte takes seconds; anything quadratic would take hours."""
@@ -129,6 +131,7 @@ ALIASES = {
 }  # fmt: skip
 
 
+@pytest.mark.long(4)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ALIASES)
 @pytest.mark.parametrize("locations", [False, True])
@@ -298,6 +301,7 @@ print("ended", flush=True)
 )
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_an_interrupt_ends_a_run_and_leaves_the_process_usable() -> None:
     process = subprocess.Popen([sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, text=True)
@@ -327,6 +331,7 @@ def test_an_interrupt_while_reading_is_reported_without_a_traceback(tmp_path: Pa
 # Fuzzing -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("mode", MODES)
 def test_a_sample_of_hostile_cases(mode: str, tool_server: ToolServer) -> None:
     # Each case runs in a fork, which takes longer the more memory a process has: this one holds all tests and JAX.
@@ -340,6 +345,7 @@ def test_functions_inside_each_other_are_not_read_again_and_again() -> None:
     assert hlo_fuzz.main(["--mode=mutate", "--count=1", "--seed=21066"]) == 0
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("mode", MODES)
 def test_a_case_is_known_by_its_seed(mode: str) -> None:
     assert MODES[mode](random.Random(7), ()) == MODES[mode](random.Random(7), ())

@@ -69,6 +69,7 @@ def constant(literal: str, type_: str, tail: str = "") -> DenseIntOrFPElementsAt
 FORMS: tuple[dict[str, Any], ...] = ({}, {"spelling": "stablehlo"}, {"generic": True}, {"locations": True})
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(turn=[0])
 @pytest.mark.skipif(not FILES, reason=SKIP)
 @pytest.mark.parametrize("turn", range(len(FORMS)))
@@ -229,6 +230,7 @@ CHAIN = ['#loc0 = loc("a.py":1:1)'] + [
 ]
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("lines", [CHAIN, CHAIN[::-1]], ids=["in order", "reversed"])
 @pytest.mark.parametrize(
     "before", ["", "module attributes {test.a = #sdy.mesh<[]>} {}\n"], ids=["", "after an attribute"]

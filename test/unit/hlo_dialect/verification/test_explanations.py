@@ -40,6 +40,7 @@ def test_right_programs_are_valid() -> None:
         parse_module(program)
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("part", range(4))
 def test_wrong_programs_break_exactly_their_constraint(part: int) -> None:
     every = [one for section in all_sections() for one in section.constraints]

@@ -22,6 +22,7 @@ REPRODUCTIONS = SHARED / "reproductions" / "memory"
 TARGETS = ("cpu", "simt", "reference")
 
 
+@pytest.mark.long(3)
 @pytest.mark.skipif(not REPRODUCTIONS.is_dir(), reason=f"the reproductions are not there: {REPRODUCTIONS}")
 @pytest.mark.parametrize("target", TARGETS)
 def test_reproductions_are_refused(target: str, capfd: pytest.CaptureFixture[str]) -> None:

@@ -135,6 +135,7 @@ ONE_SCALE = [
 ]
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("case", ONE_SCALE, ids=lambda case: case[0])
 def test_operations_on_tensors_of_one_scale(case: tuple[str, str, str, str]) -> None:
     assert error(operation(*case, ONE)) is None
@@ -242,6 +243,7 @@ def test_rules_between_types(case: tuple[str, str, str, str, str]) -> None:
     assert message.startswith(f"'hlo.{name}' op {constraint}: ")
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize(
     "case",
     [

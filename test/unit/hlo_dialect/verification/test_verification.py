@@ -335,6 +335,7 @@ def test_places_beyond_the_text_are_harmless() -> None:
 REPRODUCTIONS = conformance.ROOT.parent / "reproductions"
 
 
+@pytest.mark.long(5)
 @pytest.mark.skipif(not REPRODUCTIONS.exists(), reason=f"the programs are not there: {REPRODUCTIONS}")
 @pytest.mark.parametrize("path", sorted(REPRODUCTIONS.glob("p_*.mlir")), ids=lambda path: path.stem)
 def test_forms_that_upstream_takes_are_read_and_printed(path: Path) -> None:

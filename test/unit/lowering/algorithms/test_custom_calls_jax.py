@@ -61,6 +61,7 @@ def check(function: Callable[..., Any], *arguments: Any, target: str) -> xhlo.Ex
     return agree(text, expected, tuple(np.asarray(value) for value in jax.tree.leaves(arguments)))
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 def test_qr_of_platforms_without_a_rule(dtype: Any) -> None:
     x = numbers((2, 5, 4), dtype)
@@ -100,6 +101,7 @@ def test_qr_of_what_lapack_does_not_know() -> None:
         xhlo.compile(text)
 
 
+@pytest.mark.long(3)
 @pytest.mark.spread(2)
 @pytest.mark.parametrize("full", [True, False])
 @pytest.mark.parametrize("shape", [(6, 4), (4, 6), (5, 5)])
@@ -109,6 +111,7 @@ def test_singular_values_alone(shape: tuple[int, int], full: bool) -> None:
     check(lambda x: lax.linalg.svd(x, full_matrices=full, compute_uv=False), x, target="lapack_sgesdd_ffi")
 
 
+@pytest.mark.long(5)
 @pytest.mark.spread(2)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 @pytest.mark.parametrize("shape", [(1,), (2,), (3, 7), (0,), (2, 0), (0, 3)])
@@ -128,6 +131,7 @@ def test_singular_tridiagonal_systems(diagonal: list[int], side: int) -> None:
     check(_perturbed, other, d, other, b, target="tridiagonal_solve_perturbed_ffi")
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(7)
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.complex64, np.complex128])
 @pytest.mark.parametrize("indices", [np.int32, np.int64])
@@ -149,6 +153,7 @@ def test_sparse_columns_outside_count_as_zero() -> None:
     agree(text, [np.array([10, 300], np.float32)], arrays)
 
 
+@pytest.mark.long(3)
 @pytest.mark.spread(2)
 @pytest.mark.parametrize("aggregate", [True, False])
 @pytest.mark.parametrize("dimension", [0, -1])

@@ -112,6 +112,7 @@ EXACT: dict[str, tuple[Callable[..., Any], Callable[[Any], tuple[Any, ...]]]] = 
 }
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("name", EXACT)
@@ -141,6 +142,7 @@ def test_multiplication_by_reflectors(dtype: Any) -> None:
         near(results[0], expected[0])
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("shape", [(5, 3), (2, 3, 4)])
@@ -162,6 +164,7 @@ def test_singular_vectors(dtype: Any, shape: tuple[int, ...], full: bool, algori
     )
 
 
+@pytest.mark.long(2)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("shape", SHAPES)
@@ -185,6 +188,7 @@ def test_schur(dtype: Any) -> None:
     near(z @ t @ np.conj(z.T), x)
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize(
@@ -231,6 +235,7 @@ def test_loops_over_batches_without_a_compiler(monkeypatch: pytest.MonkeyPatch) 
     assert not batched_calls._loops
 
 
+@pytest.mark.long
 def test_threads_share_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of a batch have workspaces of their own: the same bits as matrix by matrix."""
     x = numbers((37, 9, 7), np.complex64)

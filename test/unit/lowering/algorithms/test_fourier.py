@@ -66,11 +66,13 @@ def check(kind: str, shape: I, count: int, width: int) -> None:
         assert error <= bound, (target, kind, shape, error / scale)
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 12, 32, 37, 64, 67, 127, 243, 512, 1009, 1155, 2048])
 def test_lengths(n: int) -> None:
     check("FFT", (n,), 1, 32)
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
@@ -125,6 +127,7 @@ def test_infinities_and_nans_spread() -> None:
         assert np.isnan(run(program("FFT", (16,), 1, 32)[0], [x], target)[0]).all()
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("n", [*range(1, 300), 1 << 20, 3**12, 30030, 61 * 64, 9973])
 def test_radices(n: int) -> None:
     found = radices(n)

@@ -93,6 +93,7 @@ def gather_text(operand: Any, indices: Any, dims: IndexDimensions, slices: Shape
     return text, type_
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("target", TARGETS)
 def test_gather_by_the_formula(target: str) -> None:
     """Any dimension numbers; indices that must be clamped on both sides."""
@@ -234,6 +235,7 @@ def corners(dims: IndexDimensions, place: tuple[int, ...], updates: tuple[int, .
 _ENDS: tuple[Callable[[int], int], ...] = (lambda size: 0, lambda size: size - 1)
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("target", TARGETS)
 def test_scatter_by_the_formula(target: str) -> None:
     """Any dimension numbers and windows; repeated updates, in order; windows outside, or partly outside."""
@@ -263,6 +265,7 @@ def test_scatter_by_the_formula(target: str) -> None:
 POINTS = IndexDimensions((), (0,), (), (), (0,), 1)
 
 
+@pytest.mark.long
 def test_scatter_of_every_type() -> None:
     """Repeated updates in order, at the edges of every type: floats round in each step."""
     batch = Batch()

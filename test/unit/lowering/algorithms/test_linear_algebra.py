@@ -52,6 +52,7 @@ def near(actual: Any, expected: Any) -> None:
     np.testing.assert_allclose(actual.astype(wide), expected.astype(wide), rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(7)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("lower", [True, False])
@@ -80,6 +81,7 @@ def test_cholesky_reads_one_triangle_and_answers_nan(dtype: Any) -> None:
         assert np.isnan(result[1:]).all()
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("shape", [(3, 2), (2, 4, 1), (2, 3, 0), (0, 2)])

@@ -12,6 +12,7 @@ import xhlo
 
 
 # Blocks of vectors, single vectors and single sides; a system in each lane would do for the fewer sides of two systems.
+@pytest.mark.long(3)
 @pytest.mark.parametrize("batch, n, k", [(1, 5, 601), (2, 3, 150), (1, 7, 19), (3, 40, 20)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_every_kind_of_system(batch: int, n: int, k: int, dtype: type[np.floating[Any]]) -> None:

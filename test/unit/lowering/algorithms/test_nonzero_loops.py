@@ -58,6 +58,7 @@ def wanted(mask: Any, room: int) -> Any:
     return np.pad(places, (0, room - len(places)), constant_values=len(mask))
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("length", (1, 64, 130, 1000))
 def test_places(length: int) -> None:
     """Room for fewer places than there are true elements, and for more than elements."""
@@ -70,6 +71,7 @@ def test_places(length: int) -> None:
             np.testing.assert_array_equal(executable(mask), wanted(mask, room))
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("room", (1, 5000, 150_000, 300_100))
 def test_tasks_of_long_masks(room: int) -> None:
     """Tasks store no place where another one does."""
@@ -89,6 +91,7 @@ def test_types_of_places() -> None:
         np.testing.assert_array_equal(got, wanted(mask, 50))
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize(
     "changed",
     (

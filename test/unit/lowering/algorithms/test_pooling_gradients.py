@@ -53,6 +53,7 @@ func.func @main(%x: {tensor}, %g: tensor<{parts}x{type_}>, %b: tensor<{columns}x
     )
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize(("type_", "columns", "width"), [("f32", 8, 2), ("f32", 5, 1), ("i32", 17, 3)])
 def test_gradients_of_poolings(type_: str, columns: int, width: int) -> None:
     random = np.random.default_rng(columns)

@@ -57,6 +57,7 @@ def by_xla(text: str) -> Callable[[np.ndarray[Any, Any]], list[np.ndarray[Any, A
     return call
 
 
+@pytest.mark.long(4)
 @pytest.mark.sample(turn=[0])
 @pytest.mark.parametrize("turn", range(3))
 @pytest.mark.parametrize("algorithm, words", [("DEFAULT", 2), ("PHILOX", 2), ("PHILOX", 3), ("THREE_FRY", 2)])
@@ -75,6 +76,7 @@ def test_bits_are_those_of_xla(algorithm: str, words: int, turn: int) -> None:
                 np.testing.assert_array_equal(got, wanted, err_msg=f"{wanted.dtype} {wanted.shape}")
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_elements_of_every_type_are_the_bits(algorithm: str) -> None:
     """Signed numbers and floats have the bits of the unsigned ones."""
@@ -143,6 +145,7 @@ def rng_program(element: str, distribution: str) -> str:
     }}"""
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(element=("i1", "i8", "ui32", "bf16", "f32"))
 @pytest.mark.parametrize("element", [*NUMBERS, "i1"])
 def test_uniform(element: str) -> None:
@@ -166,6 +169,7 @@ def test_uniform(element: str) -> None:
         np.testing.assert_array_equal(cpu, reference)
 
 
+@pytest.mark.long(2)
 @pytest.mark.sample(element=("bf16", "f64"))
 @pytest.mark.parametrize("element", ["bf16", "f16", "f32", "f64"])
 def test_normal(element: str) -> None:

@@ -51,6 +51,7 @@ def kinds(shape: tuple[int, ...], dtype: Any) -> list[Any]:
 SHAPES = [(1, 1), (2, 2), (3, 5), (5, 3), (16, 16), (17, 17), (40, 20), (20, 40), (70, 65), (7, 4, 4), (3, 20, 6)]
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("element", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_qr(shape: tuple[int, ...], element: str) -> None:

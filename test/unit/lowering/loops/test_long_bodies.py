@@ -25,6 +25,7 @@ def program(shape: tuple[int, ...], dtype: type[np.generic], steps: int) -> str:
     return f"{text} return %x{steps - 1}, %y{steps - 1} : {type_}, {type_} }}"
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(15,), (100,), (515,), (528,), (1000,), (3, 40), (20011,), (40, 530)])
 def test_elements_have_the_bits_that_they_have_in_whole_vectors(
@@ -96,6 +97,7 @@ def test_what_is_written_in_place_is_computed_once() -> None:
     np.testing.assert_allclose(total, sums, rtol=1e-4)
 
 
+@pytest.mark.long(7)
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize("size", [18, 20, 24, 27, 60])
 def test_rests_of_short_loops(size: int, element: str) -> None:

@@ -80,6 +80,7 @@ def sum_of(dims: str, source: str, target: str, iterators: str, types: Sequence[
     )
 
 
+@pytest.mark.long(4)
 @pytest.mark.spread(2)
 @pytest.mark.parametrize("shape", [(1_000_003,), (700, 1100), (300_000, 7), (4, 300_000), (3, 5)])
 @pytest.mark.parametrize("axis", [None, 0, -1])
@@ -149,6 +150,7 @@ def test_row_kernel() -> None:
     np.testing.assert_allclose(run(text, [values], (500, 300)), expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.long(5)
 @pytest.mark.spread(2)
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize(

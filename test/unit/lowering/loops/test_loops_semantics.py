@@ -139,6 +139,7 @@ def test_elementwise(shapes: list[str], maps: list[str], iterators: str) -> None
     check(kernel(types, generic(maps, iterators, ["%a"], ["%o"], types, body)))
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("combiner", [ADD, MAX])
 @pytest.mark.parametrize(
@@ -242,6 +243,7 @@ def test_row_kernel(lead: str, dims: str) -> None:
         assert not any(isinstance(op, memref.AllocOp) for op in module.walk())
 
 
+@pytest.mark.long(7)
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("filled", [True, False])
 @pytest.mark.parametrize(
@@ -299,6 +301,7 @@ def test_factors_of_half_precision_are_extended_while_packing(monkeypatch: pytes
     check(kernel(types, text, 'hlo.kernel = "dot"'), vector_bits=128)
 
 
+@pytest.mark.long(4)
 @pytest.mark.spread(2)
 @pytest.mark.parametrize("type_, dots", [("i8", "byte_dots"), ("i8", "pair_dots"), ("i16", "pair_dots")])
 @pytest.mark.filterwarnings("ignore:overflow encountered in scalar add")  # integers wrap, as they are to

@@ -69,6 +69,7 @@ UNARY = [
 CASES = [(op, exact, bound, type_, xs) for op, exact, bound, sets in UNARY for type_, xs in sets.items()]
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize(
     ("op", "exact", "bound", "type_", "xs"), CASES, ids=[f"{c[0]}-{c[3]}-{i}" for i, c in enumerate(CASES)]
 )
@@ -124,6 +125,7 @@ def test_special_pairs(op: str, exact: Callable[..., np.ndarray], type_: str) ->
     np.testing.assert_array_equal(np.signbit(actual[zeros]), np.signbit(expected[zeros]))
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("type_", ["f32", "f64"])
 @pytest.mark.parametrize(
     ("op", "exact"),

@@ -68,6 +68,7 @@ def test_remainders_are_exact(dtype: Any) -> None:
     np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(wanted[numbers]))
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize(
     ("op", "arity", "type_"),
     [

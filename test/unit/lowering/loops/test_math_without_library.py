@@ -53,6 +53,7 @@ ARGUMENTS = {
 }
 
 
+@pytest.mark.long(4)
 @pytest.mark.spread(2)
 @pytest.mark.parametrize("name", ARGUMENTS)
 @pytest.mark.parametrize(("op", "exact", "bound"), TRIGONOMETRIC)

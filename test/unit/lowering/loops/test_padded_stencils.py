@@ -33,6 +33,7 @@ def interior(x: Any) -> Any:
     return jax.lax.pad(x[:, :60], jnp.float32(1), [(0, 0, 0), (2, 1, 1)]) + x[:, :1]
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("stencil", [laplacian, wide, gradient, interior])
 @pytest.mark.parametrize("shape", [(3, 64), (5, 200), (1, 5000), (130, 131)])
 def test_stencil(stencil: Any, shape: tuple[int, int]) -> None:

@@ -8,6 +8,7 @@ import pytest
 from cpu_programs import DTYPES, TYPES, TYPICAL, on_threads, random_values, type_of
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(type_=TYPICAL)
 @pytest.mark.parametrize("type_", TYPES)
 @pytest.mark.parametrize("shift", [1, -2])

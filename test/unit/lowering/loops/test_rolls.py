@@ -23,6 +23,7 @@ def rolled(name: str, x: str, shape: tuple[int, ...], dim: int, shift: int) -> s
     return f"{last}{first}%{name} = hlo.concatenate %{name}_0, %{name}_1, dim = {dim} : ({a}, {b}) -> {whole}\n"
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("shape", [(5, 33), (70, 100), (3, 4, 40), (2, 6, 5, 20)])
 def test_sums_of_rolled_tensors(shape: tuple[int, ...]) -> None:
     """In each dimension and both directions, and of a rolled tensor again."""

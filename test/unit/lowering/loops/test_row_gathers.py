@@ -21,6 +21,7 @@ def gather(table: np.ndarray, rows: np.ndarray) -> str:
       return %0 : {made} }}"""
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("element", ["i8", "f32", "f64"])
 @pytest.mark.parametrize("shape", [(4200,), (3, 1400)])
 @pytest.mark.parametrize("width", [512, 531])
@@ -85,6 +86,7 @@ def test_colors_at_a_place_that_an_argument_tells() -> None:
     np.testing.assert_array_equal(found, pixels[:, None] * table[7])
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("element", ["f32", "f64", "i16", "i32"])
 @pytest.mark.parametrize("count", [1, 255, 1300, 40001])
 @pytest.mark.parametrize("width", [2, 3, 8])

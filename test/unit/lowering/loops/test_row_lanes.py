@@ -49,6 +49,7 @@ def _expected(x: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, ...]:
     return d - total[..., None], np.exp(d - total[..., None]), total
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize(
     "shape", [(5, 6), (8, 5), (16, 9), (33, 10), (70, 7), (200, 16), (65, 31), (3, 40, 7), (5, 3, 6)], ids=str

@@ -38,6 +38,7 @@ def program(divided: str, rows: int, columns: int) -> str:
     return SOFTMAX.replace("DIVIDED", divided).replace("RxN", f"{rows}x{columns}").replace("Rx", f"{rows}x")
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize(
     ("divided", "columns", "expected"),
     [(QUOTIENT, 512, 1), (QUOTIENT, 1040, 1), (QUOTIENT, 515, 0), (QUOTIENT, 96, 0), (REVERSED, 512, 0)],

@@ -40,6 +40,7 @@ def within_a_line(count: int, element: str, at: int) -> tuple[np.ndarray, np.nda
     return around[first : first + count], around
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("rest", [0, 1, 257])
 @pytest.mark.parametrize("element", ["f32", "f64", "i8"])
 def test_sizes_that_are_no_tiles(element: str, rest: int) -> None:
@@ -70,6 +71,7 @@ def test_over_an_argument() -> None:
     np.testing.assert_array_equal(other, product)
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("first, end", [(0, 1024), (7, 1007), (1, 300)])
 @pytest.mark.parametrize("element", ["f32", "i8"])
 def test_copied_rows(element: str, first: int, end: int) -> None:

@@ -25,6 +25,7 @@ def transposed(x: np.ndarray, dims: tuple[int, ...]) -> str:
       return %0 : {made} }}"""
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("element", TYPES)
 @pytest.mark.sample(element=TYPICAL)
 @pytest.mark.parametrize("shape", [(64, 64), (72, 96), (8, 200), (200, 8), (33, 9), (7, 100), (65, 129)])
@@ -42,6 +43,7 @@ def test_permutations(dims: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(found, x.transpose(dims))
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("element", ["i8", "f32", "f64"])
 @pytest.mark.parametrize("channels", [2, 3, 5, 8, 9])
 def test_pixels(element: str, channels: int) -> None:
@@ -58,6 +60,7 @@ def test_pixels(element: str, channels: int) -> None:
         np.testing.assert_array_equal(twice, np.repeat(x[:, None], 2, 1))
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("vector_bits", [256, 128])
 @pytest.mark.parametrize("element", ["i8", "i16", "f32", "f64"])
 def test_shorter_vectors(vector_bits: int, element: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,6 +71,7 @@ def test_shorter_vectors(vector_bits: int, element: str, monkeypatch: pytest.Mon
         np.testing.assert_array_equal(found, x.transpose(1, 0, 2))
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("size", [2, 3, 4, 8, 16])
 @pytest.mark.parametrize("element", ["i8", "f32"])
 def test_neighbours_that_stay_together(size: int, element: str) -> None:
@@ -76,6 +80,7 @@ def test_neighbours_that_stay_together(size: int, element: str) -> None:
     np.testing.assert_array_equal(found, x.transpose(1, 0, 2))
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("vector_bits", [512, 256, 128])
 @pytest.mark.parametrize("shape", [(2048, 1056), (1031, 2052)])
 def test_results_beyond_caches(shape: tuple[int, int], vector_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,6 +92,7 @@ def test_results_beyond_caches(shape: tuple[int, int], vector_bits: int, monkeyp
         np.testing.assert_array_equal(found, x.T)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("element, shape", [("i8", (4096, 2056)), ("f64", (1024, 1030)), ("f32", (1040, 1025, 2))])
 def test_halves_of_lines_beyond_caches(element: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where two vectors are a line, also of bytes, long elements and pairs."""
@@ -96,6 +102,7 @@ def test_halves_of_lines_beyond_caches(element: str, shape: tuple[int, ...], mon
     np.testing.assert_array_equal(found, x.transpose(dims))
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("element", ["i8", "f16", "f32", "f64"])
 @pytest.mark.parametrize("shape", [(64, 128), (9, 70), (130, 77)])
 def test_transposed_operands(element: str, shape: tuple[int, int]) -> None:
@@ -109,6 +116,7 @@ def test_transposed_operands(element: str, shape: tuple[int, int]) -> None:
     np.testing.assert_array_equal(found, x.T + y)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("channels", [2, 3, 5, 8])
 @pytest.mark.parametrize("element", ["ui8", "f32"])
 def test_images(channels: int, element: str) -> None:
@@ -120,6 +128,7 @@ def test_images(channels: int, element: str) -> None:
     np.testing.assert_array_equal(first, x)
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("widths", [(1, 1), (1, 1, 1), (3, 4), (2, 1, 5), (4, 9)])
 @pytest.mark.parametrize("element", ["i1", "ui8", "f32"])
 def test_narrow_concatenations(widths: tuple[int, ...], element: str) -> None:
