@@ -40,7 +40,7 @@ from .in_place import (
 )
 from .kernel import ProductEmitter
 from .lanes.emission import emit_lane_product, is_in_parts
-from .lanes.products import LaneProduct, lane_product_of
+from .lanes.products import LaneProduct, factors_of, lane_product_of
 from .lanes.row_sums import row_sums_of
 from .padding import PaddedProductEmitter, compute_padded, padding_of, rows_of
 from .rows.products import convert_row_products
@@ -121,13 +121,15 @@ def _products(
     absorbed, rows = absorbed_fills(structured), Kernel(kernel).rows
     shared = {kernel.body.block.args[number] for number in Kernel(kernel).shared}
     for op in [op for op in structured if isinstance(op, GenericOp) and CONTRACTION in op.attributes]:
-        lanes = lane_product_of(op, machine) or row_sums_of(op, machine)
+        factors = factors_of(op)
+        lanes = None if factors is None else lane_product_of(factors, machine) or row_sums_of(factors, machine)
         fill = None if lanes is None else absorbed[op][0]
         if lanes is not None and fill is not None and is_zero(fill.inputs[0]):
             epilogue = None if lanes.adds_lanes or is_in_parts(lanes) else epilogue_of(op, fill, shared)
-            together = None if epilogue is None else lane_product_of(op, machine, epilogue)
-            # Without the epilogue in its tasks, too, the product may write to the epilogue's output now.
-            lanes = together or lane_product_of(op, machine) or lanes
+            together = None if epilogue is None else _lanes_of(op, machine, epilogue)
+            if epilogue is not None:
+                # Without the epilogue in its tasks, too, the product may write to the epilogue's output now.
+                lanes = together or _lanes_of(op, machine) or lanes
             yield _Product(op, fill, None if together is None else epilogue, lanes, None)
             continue
         product = contraction_of(op)
@@ -150,10 +152,17 @@ def _products(
         sums = sums_after(op, epilogue or op) if whole else []
         together = contraction_of(op, epilogue, sums, computed) if epilogue is not None or sums else None
         if together is None:
-            alone = contraction_of(op, computed=computed)
+            as_before = epilogue is None and not any(computed)
+            alone = product if as_before else contraction_of(op, computed=computed)
             yield _Product(op, fill, None, alone or product, columns, computed=computed if alone else NONE)
         else:
             yield _Product(op, fill, epilogue, together, columns, computed=computed)
+
+
+def _lanes_of(op: GenericOp, machine: Machine, epilogue: GenericOp | None = None) -> LaneProduct | None:
+    """The product of lanes that a generic computes, with its epilogue, as it is now."""
+    factors = factors_of(op, epilogue)
+    return None if factors is None else lane_product_of(factors, machine)
 
 
 def emit_product(

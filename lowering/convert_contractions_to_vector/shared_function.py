@@ -218,6 +218,6 @@ def _free_name(kernel: func.FuncOp, suffix: str) -> str:
     """A name such as `dot_0_block`, numbered if the kernel has several."""
     module = cast(Block, kernel.parent)
     base = f"{kernel.sym_name.data}_{suffix}"
-    taken = {op.properties["sym_name"] for op in module.ops if type(op) is func.FuncOp}
+    taken = {op.sym_name.data for op in module.ops if type(op) is func.FuncOp}
     names = itertools.chain([base], (f"{base}_{number}" for number in itertools.count(1)))
-    return next(name for name in names if StringAttr(name) not in taken)
+    return next(name for name in names if name not in taken)

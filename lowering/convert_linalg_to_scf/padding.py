@@ -21,6 +21,7 @@ from ...dialects.support.buffers import row_major
 from ...dialects.support.editing import erase_op
 from ...dialects.support.kernel import PADDING
 from ...dialects.support.llvm_layout import byte_width
+from ...hlo_dialect.walking import operations_of
 from ..convert_contractions_to_vector.shared_function import call_known, writes
 from ..loop_nests.cost import copy_work, task_count, task_size
 from ..loop_nests.indices import chunk
@@ -40,6 +41,8 @@ _OF_INDICES = (
     arith.MaxSIOp,
     arith.MinSIOp,
 )
+
+_READ = frozenset((memref.LoadOp, *_OF_INDICES))
 
 
 _INTEGERS = tuple(IntegerType(width) for width in (8, 16, 32, 64))
@@ -75,9 +78,11 @@ def pad_of(op: GenericOp) -> Pad | None:
     if not isinstance(lows, DenseArrayBase) or not isinstance(last, YieldOp) or len(last.operands) != 1:
         return None
     chosen = last.operands[0].owner
-    reads = [each for each in body.ops if isinstance(each, memref.LoadOp)]
-    others = (each for each in body.ops if not isinstance(each, (memref.LoadOp, *_OF_INDICES)))
-    if not isinstance(chosen, arith.SelectOp) or len(reads) != 1 or set(others) != {chosen, last}:
+    if not isinstance(chosen, arith.SelectOp):
+        return None
+    inner = operations_of(body)
+    reads = [each for each in inner if isinstance(each, memref.LoadOp)]
+    if len(reads) != 1 or {each for each in inner if type(each) not in _READ} != {chosen, last}:
         return None
     if chosen.lhs is not reads[0].res or not isinstance(chosen.rhs.owner, arith.ConstantOp):
         return None

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.views import is_view
 from ...hlo_dialect.walking import operations_in
-from .nest import address_of, nest_of_generic
+from .nest import address_of, sizes_of_loops
 
 
 def is_reduction(op: Operation) -> bool:
@@ -34,7 +34,7 @@ def absorbed_fills(ops: Sequence[Operation]) -> dict[GenericOp, tuple[FillOp | N
         if isinstance(op, FillOp):
             pending[op.outputs[0]] = op
             continue
-        if isinstance(op, GenericOp) and is_reduction(op) and 0 not in nest_of_generic(op).sizes:
+        if isinstance(op, GenericOp) and is_reduction(op) and 0 not in sizes_of_loops(op):
             absorbed[op] = tuple(None if out in op.inputs else pending.get(out) for out in op.outputs)
         if pending and not is_view(op):
             touched = {address_of(x).root for x in _buffers_of(op)}

@@ -272,7 +272,7 @@ def access_of(value: SSAValue, map_: AffineMap, op: Operation) -> Access:
     return Access(address.root, offset, address.dynamic, tuple(strides))
 
 
-def _loop_sizes(op: GenericOp, maps: Sequence[AffineMap]) -> tuple[int, ...]:
+def sizes_of_loops(op: GenericOp) -> tuple[int, ...]:
     """
     The size of each dimension: from xhlo.loop_sizes, else from an operand that a plain dimension indexes.
 
@@ -281,6 +281,7 @@ def _loop_sizes(op: GenericOp, maps: Sequence[AffineMap]) -> tuple[int, ...]:
     stated = loop_sizes(op)
     if stated is not None:
         return stated
+    maps = [attr.data for attr in op.indexing_maps.data]
     sizes: list[int | None] = [None] * len(op.iterator_types.data)
     ins, outs = operand_groups(op)
     for operand, map_ in zip((*outs, *ins), (*maps[len(ins) :], *maps), strict=False):
@@ -303,7 +304,7 @@ def nest_of_generic(op: GenericOp) -> Nest:
         for x, m, used in zip(ins, maps[:count], read, strict=True)
     ]
     outputs = [access_of(x, m, op) for x, m in zip(outs, maps[count:], strict=True)]
-    sizes = _loop_sizes(op, maps)
+    sizes = sizes_of_loops(op)
     for value, map_ in zip(operands_of(op), maps, strict=True):
         if type(value.type) is MemRefType:
             check_index_map(op, map_.results, buffer_of(value).get_shape(), sizes)

@@ -36,6 +36,7 @@ from ...dialects.support.linalg_ops import fill_op
 from ...dialects.support.rewriting import like, set_type
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp, ExtractSliceOp, InsertSliceOp
 from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.walking import operations_in, operations_of
 
 
 def slice_offsets(op: tensor.InsertSliceOp) -> list[SSAValue | int]:
@@ -182,7 +183,8 @@ def _fill(self: KernelBufferizer, op: FillOp) -> None:
 
 
 def _extracts_to_loads(self: KernelBufferizer, block: Block) -> None:
-    extracts = [inner for inner in block.walk() if type(inner) is tensor.ExtractOp]
+    found = [each for op in operations_of(block) for each in operations_in(op)]
+    extracts = [inner for inner in found if type(inner) is tensor.ExtractOp]
     for inner in extracts:
         _extract(self, inner)
     for inner in extracts:

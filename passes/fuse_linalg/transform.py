@@ -147,7 +147,7 @@ class KernelFuser:
 
 def _given(expressions: Iterable[AffineExpr]) -> set[int]:
     """The loops that index a whole dimension of an operand, and so have its size."""
-    return {expr.position for expr in expressions if isinstance(expr, AffineDimExpr)}
+    return {expr.position for expr in expressions if type(expr) is AffineDimExpr}
 
 
 def _shapes_only(generic: GenericOp) -> list[tuple[SSAValue, AffineMapAttr]]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from xdsl.dialects.linalg.ops import GenericOp
 
@@ -127,12 +128,9 @@ class Block:
         return self.vectors * self.lanes
 
 
-def lane_product_of(op: GenericOp, machine: Machine, epilogue: GenericOp | None = None) -> LaneProduct | None:
-    """The product that a generic computes, with its epilogue; None if it is not of this form."""
-    found = factors_of(op, epilogue)
-    if found is None:
-        return None
-    nest, element, own = found
+def lane_product_of(factors: Factors, machine: Machine) -> LaneProduct | None:
+    """The product of these factors, with the epilogue; None if it is not of this form."""
+    nest, element, own = factors
     a, b = nest.accesses[:2]
     product = _canonical(nest, a, b, element, own) or _canonical(nest, b, a, element, own)
     if product is None or lanes_of_block(product, machine) is None or _only_streams(product):
@@ -142,7 +140,11 @@ def lane_product_of(op: GenericOp, machine: Machine, epilogue: GenericOp | None 
     return None if scattered or product.multiplications < MIN_MULTIPLICATIONS else product
 
 
-def factors_of(op: GenericOp, epilogue: GenericOp | None = None) -> tuple[Nest, Element, Nest | None] | None:
+Factors: TypeAlias = "tuple[Nest, Element, Nest | None]"
+"""The nest of a generic that adds products, their type, and the nest of its epilogue; see `factors_of`."""
+
+
+def factors_of(op: GenericOp, epilogue: GenericOp | None = None) -> Factors | None:
     """
     The ordered nest of a generic that adds products of factors of its own type, none read backwards; that type; and the
     epilogue over the same loops.

@@ -11,15 +11,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from xdsl.dialects.linalg.ops import GenericOp
-
 from ....dialects.support.scalar import width_of
 from ...device.cpu import Machine
 from ...loop_nests.loop_builder import buffer_of
 from ...loop_nests.nest import Access, Nest
 from ..blocking import MIN_MULTIPLICATIONS
 from ..contraction import Element, Loop
-from .products import MOST_VECTORS, Group, LaneProduct, factors_of, lanes_of_block
+from .products import MOST_VECTORS, Factors, Group, LaneProduct, lanes_of_block
 
 LEAST_DEPTH = 8
 """Least products that each lane adds: the lanes are added one by one in the end."""
@@ -34,12 +32,9 @@ MOST_STEPS = 8
 """Most steps of the innermost contracted loop: a longer one is two loops."""
 
 
-def row_sums_of(op: GenericOp, machine: Machine) -> LaneProduct | None:
-    """The product that a generic sums along rows, with the lanes as n; None if it is not of this form."""
-    found = factors_of(op)
-    if found is None:
-        return None
-    nest, element, _ = found
+def row_sums_of(factors: Factors, machine: Machine) -> LaneProduct | None:
+    """The product of factors that are summed along rows, with the lanes as n; None if it is not of this form."""
+    nest, element, _ = factors
     a, b = nest.accesses[:2]
     product = _canonical(nest, a, b, element, machine) or _canonical(nest, b, a, element, machine)
     if product is None or lanes_of_block(product, machine) is None or product.depth < LEAST_DEPTH:

@@ -18,7 +18,7 @@ from xdsl.ir.affine import AffineDimExpr
 from ...convert_linalg_to_scf.conversion import nest_of
 from ...loop_nests.combiners import known_combiners
 from ...loop_nests.fills import is_reduction
-from ...loop_nests.nest import Access, Nest, nest_of_generic
+from ...loop_nests.nest import Access, Nest, address_of, nest_of_generic
 
 
 def sums_after(product: GenericOp, last: GenericOp) -> list[tuple[GenericOp, tuple[int, ...]]]:
@@ -29,7 +29,7 @@ def sums_after(product: GenericOp, last: GenericOp) -> list[tuple[GenericOp, tup
     `last` is the epilogue, or the product itself. Nothing in between writes what they read.
     """
     found: list[tuple[GenericOp, tuple[int, ...]]] = []
-    results = {access.root for op in (product, last) for access in nest_of_generic(op).outputs}
+    results = {address_of(output).root for op in (product, last) for output in op.outputs}
     written: set[SSAValue] = set()
     for op in _structured_after(last):
         order = _loops_of_rows(op, results, written) if isinstance(op, GenericOp) else None
