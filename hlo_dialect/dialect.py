@@ -189,6 +189,17 @@ def dialect_names() -> tuple[str, ...]:
     return tuple(sorted(_dialect_factories()))
 
 
+@lru_cache(maxsize=256)
+def _by_name(factory: Callable[[], Dialect]) -> tuple[Dialect, Sequence[dict[str, Any]], bool]:
+    """A dialect; its operations, types and other attributes by their names; and whether these differ."""
+    dialect = factory()
+    operations, attributes = list(dialect.operations), list(dialect.attributes)
+    types = {each.name: each for each in attributes if issubclass(each, TypeAttribute)}
+    others = {each.name: each for each in attributes if not issubclass(each, TypeAttribute)}
+    kinds = ({each.name: each for each in operations}, types, others)
+    return dialect, kinds, sum(map(len, kinds)) == len(operations) + len(attributes)
+
+
 class ProgramContext(HloContext):
     """A context that reads StableHLO's names as hlo's and asks installed packages before it rejects a name."""
 
@@ -197,6 +208,19 @@ class ProgramContext(HloContext):
         self._plugins_loaded = False
         self._families: dict[str, tuple[Mapping[str, type[Operation]], Mapping[str, type[Attribute]]]] = {}
         """The definitions that were taken from single files of dialects not loaded as a whole, by module."""
+
+    def load_registered_dialect(self, name: str) -> None:
+        """As xDSL does, for all operations and attributes at once, if the context has none of these names yet."""
+        factory = self._registered_dialects.get(name)
+        if factory is not None:
+            dialect, kinds, differ = _by_name(factory)
+            loaded = (self._loaded_ops, self._loaded_types, self._loaded_attrs)
+            if differ and all(have.keys().isdisjoint(new) for have, new in zip(loaded, kinds, strict=True)):
+                self._loaded_dialects[dialect.name] = dialect
+                for have, new in zip(loaded, kinds, strict=True):
+                    have.update(new)
+                return
+        super().load_registered_dialect(name)
 
     def _get_known_op(self, name: str) -> type[Operation] | None:
         return self._loaded_ops.get(name) or self._of_family(name, 0) or super()._get_known_op(name)

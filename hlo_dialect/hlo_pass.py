@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from typing import Any, ClassVar, Self, cast
 
@@ -28,6 +29,14 @@ from .walking import Survey, operations_in, operations_of
 def _is_unknown(type_: Attribute) -> bool:
     """Whether a type is of tensors of unknown size."""
     return type(type_) is TensorType and DYNAMIC_INDEX in cast("TensorType[Any]", type_).get_shape()
+
+
+@lru_cache(maxsize=4096)
+def _is_illegal(pass_type: type[HloPass], cls: type[Operation]) -> bool:
+    """Whether operations of a class must be gone after passes of a type; a compilation has the same ones as others."""
+    names = {name for name in pass_type.illegal if not name.endswith(".*")}
+    dialects = tuple(name[:-1] for name in pass_type.illegal if name.endswith(".*"))
+    return cls.name in names or cls.name.startswith(dialects)
 
 
 @dataclass(frozen=True)
@@ -96,7 +105,7 @@ class HloPass(ModulePass):
         # Few modules have what is refused: one look at all types tells.
         looks = searched or not self.takes_unknown_sizes
         present = (survey or Survey.of(module)).types if looks else []
-        has_tensors = any(type(type_) is TensorType for type_ in present)
+        has_tensors = TensorType in map(type, present)
         has_unknown = has_tensors and any(map(_is_unknown, present))
         for function in (op for block in module.body.blocks for op in operations_of(block)):
             if type(function) is not FuncOp:
@@ -109,12 +118,12 @@ class HloPass(ModulePass):
             if self.takes_buffers and self.takes_tensors:
                 continue
             stated = function.function_type
-            types = (*stated.inputs.data, *stated.outputs.data)
-            if not self.takes_buffers and any(type(type_) is MemRefType for type_ in types):
+            types = set(map(type, (*stated.inputs.data, *stated.outputs.data)))
+            if not self.takes_buffers and MemRefType in types:
                 raise op_error(function, f"has values of memref type: {self.name} takes tensors, as before bufferize")
             if self.takes_tensors:
                 continue
-            if any(type(type_) is TensorType for type_ in types):
+            if TensorType in types:
                 raise op_error(function, f"has values of tensor type: {self.name} comes after bufferize")
             for op in operations_in(function) if has_tensors else ():
                 if any(type(result.type) is TensorType for result in op.results):
@@ -129,12 +138,10 @@ class HloPass(ModulePass):
 
     def _check_illegal(self, module: ModuleOp) -> Survey | None:
         """Refuse what must be gone after the pass; returns the survey of the module, if all of it was looked at."""
-        names = {name for name in self.illegal if not name.endswith(".*")}
-        dialects = tuple(name[:-1] for name in self.illegal if name.endswith(".*"))
         parts = self.parts(module)
-        ops = list(chain.from_iterable(map(operations_in, parts)))
+        ops = operations_in(parts[0]) if len(parts) == 1 else list(chain.from_iterable(map(operations_in, parts)))
         classes: set[type[Operation]] = set(map(type, ops))
-        wrong = {cls for cls in classes if cls.name in names or (dialects and cls.name.startswith(dialects))}
+        wrong = [cls for cls in classes if _is_illegal(type(self), cls)]
         if wrong:
             raise self.unsupported(next(op for op in ops if type(op) in wrong))
         return Survey(ops) if len(parts) == 1 and parts[0] is module else None

@@ -75,6 +75,10 @@ class PrintIR:
         return ALL in names or name in names
 
 
+NOTHING = PrintIR()
+"""Prints nothing, and is not asked."""
+
+
 @dataclass
 class Dumps:
     """Prints the IR around one pass, of the operation that it runs on."""

@@ -31,7 +31,7 @@ from ...hlo_dialect.limits import check_limits
 from ...hlo_dialect.printing import print_module, print_operation
 from ...hlo_dialect.verification import verify_module
 from ...hlo_dialect.walking import Survey
-from .ir_dumps import Dumps, PrintIR, Statistics, count_operations, difference
+from .ir_dumps import NOTHING, Dumps, PrintIR, Statistics, count_operations, difference
 from .nesting import AnyPass, NestedPass
 from .pipelines import LOWERING, pipeline_text
 from .timing import Timing
@@ -59,7 +59,7 @@ class PassManager:
     passes: Sequence[AnyPass]
     verify_each: bool = False
     verify_end: bool = True
-    print_ir: PrintIR = field(default_factory=PrintIR)
+    print_ir: PrintIR = NOTHING
     to_text: Callable[[Operation], str] = print_operation
     """Prints the IR between the passes."""
     output: TextIO | None = None
@@ -104,8 +104,9 @@ class PassManager:
 
     def _run_on(self, index: int, one: AnyPass, module: ModuleOp, target: Operation) -> None:
         """Run a pass on one operation: the module, or one inside it."""
-        dumps = Dumps(self.print_ir, self.to_text, self.output)
-        dumps.before(one.name, target)
+        dumps = None if self.print_ir is NOTHING else Dumps(self.print_ir, self.to_text, self.output)
+        if dumps is not None:
+            dumps.before(one.name, target)
         counted = self.statistics is not None or one.name in self.debugged
         before = count_operations(target) if counted else None
         applied = applied_in(self.ctx)
@@ -119,18 +120,21 @@ class PassManager:
                 else:
                     self._apply(one, index, module)
         except (DiagnosticError, PassFailedException, MemoryError, RecursionError) as error:
-            dumps.after_failure(one.name, target)
+            if dumps is not None:
+                dumps.after_failure(one.name, target)
             self._leave_requested_reproducer(index, error)
             raise self._user_error(one, module, error) from error
         except Exception as error:
-            dumps.after_failure(one.name, target)
+            if dumps is not None:
+                dumps.after_failure(one.name, target)
             self._verify_each_again()
             raise self._failure(index, error, module, where=operation_in(error.__traceback__)) from error
         if one.name in LOWERING and PROGRAM in module.attributes:
             module.attributes[AFTER] = _stated(one.name)
         if before is not None:
             self._count(one.name, before, count_operations(target), time.perf_counter() - start)
-        dumps.after(one.name, target)
+        if dumps is not None:
+            dumps.after(one.name, target)
 
     def _apply(self, one: ModulePass, index: int, module: ModuleOp) -> None:
         survey, self.survey = self.survey, None

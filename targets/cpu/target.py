@@ -199,7 +199,7 @@ class Cpu(Target):
             return self._conversion()
         if self.named is not None:
             return tuned_for(self.named, spec)
-        if spec not in (*SIZED_BY_VECTORS, "decompose-hlo"):
+        if spec not in SIZED_BY_VECTORS and spec != "decompose-hlo":
             return NATIVE_CALLS.get(spec, spec)
         from ...hlo_dialect.diagnostics import DiagnosticError
 

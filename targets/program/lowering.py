@@ -85,9 +85,8 @@ class Lowering:
     @property
     def is_plain(self) -> bool:
         """Whether the target's own passes run and no others, at the default level, without guards and profile."""
-        own = self._pipeline.passes_to(self._pipeline.last_stage)
         plain = self.facts.guard is None and not self.facts.profiled and self.opt_level == DEFAULT_OPT_LEVEL
-        return plain and self._pipeline.placed(own) == own
+        return plain and self._pipeline.is_as_written
 
     def to(self, stage: str) -> None:
         """Run the passes up to the end of `stage`, which must be after the current stage. Raises DiagnosticError."""
@@ -142,7 +141,9 @@ class Lowering:
 
     def _run(self, specs: Sequence[str]) -> None:
         start, survey = 0, None
-        placed = tuple(self._profiled(self._guarded(self._pipeline.placed(specs))))
+        placed = self._pipeline.placed(specs)
+        if self.facts.guard is not None or self.facts.profiled:
+            placed = tuple(self._profiled(self._guarded(placed)))
         for end, spec in enumerate(placed, 1):
             read = _FACTS.get(pass_name(spec))
             if read is not None or end == len(placed):

@@ -72,6 +72,12 @@ class Pipeline:
         """The passes as they run: with those at named places, of installed packages first."""
         return self.places.around(package_places().around(specs))
 
+    @property
+    def is_as_written(self) -> bool:
+        """Whether no passes are placed among the pipeline's own."""
+        own = specs_at(self.opt_level, self._written_to(self.last_stage, True))
+        return self.placed(own) == own
+
     def require_guard(self) -> None:
         """Check that the target has a guard mode. Raises DiagnosticError."""
         if not self.guards:
@@ -194,9 +200,10 @@ def _due(waiting: list[Spec], survey: Survey) -> tuple[Spec, ...]:
             break
         spec = waiting.pop(0)
         if only_for:
-            from ...passes.manager.contents import Contents
+            if contents is None:
+                from ...passes.manager.contents import Contents
 
-            contents = contents or Contents(survey)
+                contents = Contents(survey)
             if not contents.has_any(only_for):
                 continue
         due.append(spec)
@@ -205,10 +212,22 @@ def _due(waiting: list[Spec], survey: Survey) -> tuple[Spec, ...]:
 
 def _only_for(spec: str) -> tuple[str, ...]:
     """The names that the pass of a spec is only for."""
+    own = _own_only_for(spec)
+    if own is not None:
+        return own
     from ...passes.manager.registry import find_pass
 
     entry = find_pass(pass_name(spec))
     return () if entry is None else entry.only_for
+
+
+@lru_cache(maxsize=512)
+def _own_only_for(spec: str) -> tuple[str, ...] | None:
+    """The same for a pass of ours; None for another, which may be loaded later."""
+    from ...passes.manager.registry import builtin_registry
+
+    entry = builtin_registry().get(pass_name(spec))
+    return None if entry is None else entry.only_for
 
 
 def cached_passes(specs: tuple[Spec, ...]) -> tuple[AnyPass, ...]:
