@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.dialects.linalg.ops import FillOp, YieldOp
@@ -14,7 +15,7 @@ from .creation import append, create_op, new_block
 
 def _element_type(type_: Attribute) -> Attribute:
     """The type of an argument of a body for an operand, as `FillOp.body_arg_types` has it."""
-    return type_.element_type if isinstance(type_, TensorType | MemRefType) else type_
+    return cast("MemRefType[Any]", type_).element_type if isinstance(type_, TensorType | MemRefType) else type_
 
 
 def fill_op(value: SSAValue, destination: SSAValue, result_types: Sequence[Attribute] = ()) -> FillOp:

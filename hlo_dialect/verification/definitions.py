@@ -97,8 +97,8 @@ def _parts(cls: type[Operation]) -> tuple[OpDef, Callable[[Operation], None] | N
     """The definition and the class's own `verify_`, of which xDSL has made its method; None if that is not so."""
     if not issubclass(cls, IRDLOperation):
         return None
-    variables = inspect.getclosurevars(cls.verify_).nonlocals
     stated = cls.get_irdl_definition()
+    variables = inspect.getclosurevars(cls.verify_).nonlocals
     # A class may inherit the method of another definition.
     return (stated, variables.get("custom_verify")) if variables.get("op_def") is stated else None
 

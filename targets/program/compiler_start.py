@@ -22,8 +22,9 @@ def compiler_start(*, kept: bool = False) -> Generator[None]:
     """
     remember_in(SCANS)
     with paused_gc(kept=kept), kept_code():
-        from ...dialects.support import definitions
+        from ...dialects.support import definitions, late_definitions
 
+        late_definitions.define_late()
         definitions.read_formats_late()
         definitions.read_names_directly()
         definitions.read_fields_directly()
