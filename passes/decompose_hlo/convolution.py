@@ -30,7 +30,7 @@ from ...hlo_dialect.types import (
     tensor_type,
 )
 from .pairs import has_pairs
-from .patches import digits_of, product_of_patches
+from .patches import digits_of, is_product, product_of_patches
 from .subpixels import Along, Dimension, by_features, dimensions_of
 from .transform import bfloat_dot_decompositions, decompositions, short_float_decompositions
 
@@ -242,7 +242,7 @@ def _with_neighbouring_features(op: ConvolutionOp, lhs: Tensor, rhs: Tensor) -> 
     # The features of a group of few fill vectors together with those of other groups.
     together = features if 1 < op.feature_groups < features or op.batch_groups > 1 else features // groups
     rank = len(numbers.lhs.all)
-    if together < LEAST_FEATURES or not numbers.lhs.spatial or _sums_along_rows(op):
+    if together < LEAST_FEATURES or not numbers.lhs.spatial or _sums_along_rows(op) or is_product(op):
         return None
     inner = rank - 1 if rank - 1 not in numbers.lhs.spatial else max(numbers.lhs.batch, numbers.lhs.feature)
     to_lhs, to_out = _to_the_end(inner, rank), _to_the_end(numbers.output.feature, rank)

@@ -70,9 +70,24 @@ def digits_of(op: ConvolutionOp) -> list[Digits] | None:
     ]
     if not found or all(dim.taps == dim.stride == 1 for dim in found) or not all(dim.is_apart for dim in found):
         return None
+    if is_product(op):
+        return None
     whole = all(dim.places == 1 for dim in found)
     is_inner = len(out) - 1 in numbers.lhs.spatial
     return found if whole or is_inner else None
+
+
+def is_product(op: ConvolutionOp) -> bool:
+    """
+    Whether a convolution is a product of matrices along whose rows both factors are summed as they lie in memory: one
+    window of all elements, channels first, as in the gradient of 1x1 filters. Packing moves both factors anyway.
+    """
+    numbers, window = op.dimension_numbers, op.window
+    if not numbers.lhs.spatial or op.feature_groups * op.batch_groups != 1 or window.is_padded:
+        return False
+    whole = list(window.dimensions) == [shape_of(op.lhs)[dim] for dim in numbers.lhs.spatial]
+    last = len(numbers.lhs.all) - 1
+    return whole and numbers.lhs.spatial[-1] == numbers.kernel.spatial[-1] == last and set(window.dilations) == {1}
 
 
 def product_of_patches(op: ConvolutionOp, lhs: Tensor, rhs: Tensor, digits: Sequence[Digits], zero: Tensor) -> Tensor:

@@ -22,6 +22,9 @@ from .products import MOST_VECTORS, Factors, Group, LaneProduct, lanes_of_block
 LEAST_DEPTH = 8
 """Least products that each lane adds: the lanes are added one by one in the end."""
 
+MOST_COLUMNS = 16
+"""Rows of B, in a group, that each row of A is multiplied by: more are columns of a matrix product."""
+
 LEAST_READS = 2
 """Least times that each element of A is read, on average."""
 
@@ -52,6 +55,8 @@ def _canonical(nest: Nest, a: Access, b: Access, element: Element, machine: Mach
     lane = next((loop for loop in ks if loop.b == 1 and loop.a in (1, 2)), None)
     rows = [loop for loop in kept if not loop.b]
     if lane is None or not rows:
+        return None
+    if math.prod(loop.size for loop in kept if not loop.a) > MOST_COLUMNS:
         return None
     cut = _cut(lane, machine.vector_bits // width_of(element))
     if cut is None:

@@ -115,6 +115,15 @@ func.func @one_window(%x: tensor<8x64x16xf32>, %w: tensor<8x32x64xf32>) -> tenso
   return %0 : tensor<1x16x64xf32>
 }
 
+// One window of whole images, channels first: both factors are summed along rows as they lie, and neither is copied.
+// CHECK-LABEL: func.func @rows_of_images
+// CHECK-NEXT:    %[[Y:.*]] = hlo.convolution(%x, %w) {{.*}} -> tensor<64x32x1x1xf32>
+// CHECK-NEXT:    return %[[Y]]
+func.func @rows_of_images(%x: tensor<8x32x14x14xf32>, %w: tensor<8x64x14x14xf32>) -> tensor<64x32x1x1xf32> {
+  %0 = hlo.convolution(%x, %w) dim_numbers = [f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x32x14x14xf32>, tensor<8x64x14x14xf32>) -> tensor<64x32x1x1xf32>
+  return %0 : tensor<64x32x1x1xf32>
+}
+
 // An odd number of features gets a further one, so that those of neighbouring places are pairs.
 // PAIRS-LABEL: func.func @odd_features
 // PAIRS:         %[[X:.*]] = hlo.pad %x, %{{.*}}, low = [0, 0, 0], high = [0, 0, 1]

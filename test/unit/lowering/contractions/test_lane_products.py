@@ -52,6 +52,9 @@ OTHERS = {
     "few channels": plain((20, 20), (3, 3), 3, 3, feature_groups=3),
     "groups that fill vectors": plain((12, 13), (3, 3), 64, 64, feature_groups=2, pad=((1, 1), (1, 1))),
     "groups of three": plain((12, 13), (3, 3), 30, 30, feature_groups=10, pad=((1, 1), (1, 1))),
+    "gradient of 1x1 filters, channels first": plain(
+        (16, 16), (16, 16), 4, 24, batch=32, lhs_order=(3, 0, 1, 2), rhs_order=(0, 3, 1, 2)
+    ),
 }
 
 
