@@ -104,6 +104,12 @@ HIGH_ROWS = 256
 FEW_TASKS = 8
 """Tasks of a product that is summed over outer loops: each task reads all of A and B."""
 
+LESS_READ = 0.6
+"""
+The part of what all these tasks read from which wide tiles pay where registers are few, and blocks of C are read and
+written after few steps: C is to stay in the L2 cache then.
+"""
+
 
 def lines_alias(product: Contraction, stride: int) -> bool:
     """Whether rows that are `stride` elements apart map to few sets of the L1 cache."""
@@ -274,8 +280,26 @@ def block_rows(product: Contraction, blocking: Blocking, machine: Machine, strea
         tile_m = -(-tile_m // 2)
     while tile_n > least_n and tasks_of(tile_m, tile_n) < tasks:
         tile_n = -(-tile_n // 2)
+    if product.outer_k and product.m.a == 1 and machine.registers < MANY_REGISTERS:
+        tile_m, tile_n = _wide_tile(product, replace(blocking, m_panels=panels, tile_m=tile_m, tile_n=tile_n), machine)
     inside = loops_inside(product, blocking, machine)
     return replace(blocking, m_panels=panels, tile_m=tile_m, tile_n=tile_n, loops_inside=inside)
+
+
+def _wide_tile(product: Contraction, blocking: Blocking, machine: Machine) -> tuple[int, int]:
+    """
+    The panels of A and B of a tile of a product that is summed over outer loops, as a gradient of filters: those that
+    the blocking has, or some that are as wide as C, if all tasks read much less of both factors then.
+    """
+    row_loops = math.prod(loop.size for loop in product.outer if not loop.b)
+    batches = math.prod(loop.size for loop in product.outer if loop.b)
+    parts = row_loops * max(1, FEW_TASKS // (row_loops * batches))
+    tile_m = -(-blocking.m_panels // parts)
+    a, b = math.prod(buffer_of(product.a.root).get_shape()), batches * product.depth * product.n.size
+    across, down = -(-blocking.n_panels // blocking.tile_n), -(-blocking.m_panels // blocking.tile_m)
+    bytes_of_tile = tile_m * blocking.mr * product.n.size * machine.vector_bits // 8 // blocking.lanes
+    less = a + parts * b < LESS_READ * (across * a + down * b) and bytes_of_tile <= machine.l2_bytes
+    return (tile_m, blocking.n_panels) if less else (blocking.tile_m, blocking.tile_n)
 
 
 def _with_heights(product: Contraction, blocking: Blocking, machine: Machine, most: int) -> Blocking:

@@ -185,3 +185,36 @@ def test_rows_that_panels_nearly_divide_have_one_height(rows: int) -> None:
     product = product_of(rows, 64, 192)
     found = block_rows(product, block(product, AVX2), AVX2)
     assert (found.mr, found.low, found.m_panels) == (6, 0, -(-rows // 6))
+
+
+def gradient_of_filters(size: int, inputs: int, features: int, images: int, stride: int) -> Contraction:
+    """The product of the gradient of 3x3 filters, features last, of images of `size` x `size` results."""
+    row = (size * stride + 2) * inputs
+    images_at, results = (size * stride + 2) * row, size * size * features
+    a, b = (Access(create_ssa_value(memref_type((count,), f32)), 0, (), ()) for count in (images * images_at, 1))
+    m, n = Loop(3 * inputs, 1, 0, features), Loop(features, 0, 1, 1)
+    k = Loop(size, stride * inputs, features, 0)
+    around = (Loop(images, images_at, results, 0), Loop(size, stride * row, size * features, 0))
+    outer = (Loop(3, row, 0, 3 * inputs * features),)
+    return Contraction(a, b, cast(Any, None), m, n, k, outer, around, f32)
+
+
+@pytest.mark.parametrize(
+    "form, wide",
+    [
+        ((28, 128, 128, 8, 2), True),
+        ((14, 256, 256, 8, 1), True),
+        ((14, 32, 64, 64, 1), False),
+        ((7, 512, 512, 8, 1), False),
+    ],
+)
+def test_gradients_of_filters_read_images_once(form: tuple[int, int, int, int, int], wide: bool) -> None:
+    """
+    Tiles are as wide as C where narrow ones would read much more in all, and C stays in the L2 cache; the number of
+    tasks is for a few threads.
+    """
+    product = gradient_of_filters(*form)
+    found = block_rows(product, block(product, AVX2), AVX2)
+    assert (found.tile_n == found.n_panels) == wide
+    assert found.tiles >= 6
+    assert block_rows(product, block(product, CPU), CPU).tile_n < found.n_panels or not wide
