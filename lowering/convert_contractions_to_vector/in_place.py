@@ -12,11 +12,12 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float64Type, Intege
 from ...dialects.support.buffers import memref_type
 from ...dialects.support.scalar import width_of
 from ..device.cpu import CPU, Machine
-from ..loop_nests.loop_builder import LoopBuilder, buffer_of
+from ..loop_nests.loop_builder import LINE, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access
 from .blocking import (
     MANY_REGISTERS,
     MIN_ROWS,
+    STAYS,
     Blocking,
     cost_of_step,
     lanes_of,
@@ -37,6 +38,9 @@ FEW_COLUMNS = 512
 
 FEW_ROWS = 8
 """Rows of a panel whose lines map to few sets of the L1 cache: no more than the ways of a set."""
+
+WAYS = 8
+"""Lines of a set of the L1 cache."""
 
 ALIASING = 2048
 """A row stride in bytes whose multiples map the lines of a panel to few sets of the L1 cache."""
@@ -191,6 +195,15 @@ def oriented(product: Contraction, machine: Machine) -> Contraction:
     return product.transposed() if few and not reads_in_place(product, machine) else product
 
 
+def _crowds_sets(product: Contraction, blocking: Blocking, machine: Machine) -> bool:
+    """Whether a panel of B in place takes most of the sets of the L1 cache that its lines map to, and A needs too."""
+    bytes_each = machine.vector_bits // 8 // blocking.lanes
+    step = max(1, product.k.b * bytes_each // LINE)
+    sets = machine.l1_bytes // (LINE * WAYS)
+    lines = product.k.size * -(-blocking.nr * bytes_each // LINE)
+    return machine.registers < MANY_REGISTERS and lines > STAYS * WAYS * sets // math.gcd(step, sets)
+
+
 def streams(product: Contraction, machine: Machine) -> bool:
     """Whether B is larger than the caches nearby, and lies in memory by rows, as it is multiplied."""
     return product.n.b == 1 and _bytes_of_b(product) > machine.l2_bytes and not product.outer_k
@@ -210,6 +223,7 @@ def reads_both_in_place(product: Contraction, blocking: Blocking, machine: Machi
     """
     a, b = product.factors
     aliases = lines_alias(product, product.k.a) or lines_alias(product, product.k.b)
+    aliases = aliases or _crowds_sets(product, blocking, machine)
     cached = product.k.size * product.n.size <= SMALL_B and product.m.size >= LEAST_ROWS and not aliases
     # Low blocks read each row of B for few multiply-adds; where it is widened, they read fewer bytes.
     is_narrow = width_of(b) < width_of(product.element)

@@ -218,3 +218,13 @@ def test_gradients_of_filters_read_images_once(form: tuple[int, int, int, int, i
     assert (found.tile_n == found.n_panels) == wide
     assert found.tiles >= 6
     assert block_rows(product, block(product, CPU), CPU).tile_n < found.n_panels or not wide
+
+
+@pytest.mark.parametrize(
+    "columns, depth, in_place", [(64, 128, False), (64, 32, True), (256, 64, False), (16, 512, True)]
+)
+def test_panels_whose_lines_share_few_sets_are_packed(columns: int, depth: int, in_place: bool) -> None:
+    """Rows of B a few lines apart leave sets of the L1 cache empty, and A does not find room in the others."""
+    product = product_of(6272, columns, depth)
+    assert reads_both_in_place(product, block(product, AVX2), AVX2) == in_place
+    assert reads_both_in_place(product, block(product, CPU, most_vectors=columns // 16), CPU)
