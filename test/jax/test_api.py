@@ -149,6 +149,7 @@ def test_results_are_used_before_they_are_ready() -> None:
     assert np.isfinite(np.asarray(x)).all()
 
 
+@pytest.mark.long
 def test_sparse_matrices() -> None:
     dense = np.array([[0, 2, 0, 1], [3, 0, 0, 0], [0, 0, 4, 0]], np.float32)
     right = np.arange(8, dtype=np.float32).reshape(4, 2)
@@ -167,6 +168,7 @@ def test_sparse_matrices() -> None:
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), ours, theirs)
 
 
+@pytest.mark.long
 def test_sparse_systems() -> None:
     """A product with compressed rows is a custom call; a system is solved by a callback of SciPy."""
     dense = np.eye(5, dtype=np.float32) * 3 + np.diag(np.ones(4, np.float32), 1)
@@ -177,6 +179,7 @@ def test_sparse_systems() -> None:
     np.testing.assert_allclose(solved, np.linalg.solve(dense, right), rtol=1e-5)
 
 
+@pytest.mark.long
 def test_ordinary_differential_equation() -> None:
     def function(y: Any) -> Any:
         return jax.value_and_grad(

@@ -28,6 +28,7 @@ def _cases() -> dict[str, Case]:
 CASES = _cases()
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("name", CASES)
 def test_jitted(name: str) -> None:
@@ -35,6 +36,7 @@ def test_jitted(name: str) -> None:
     assert_same(run(case, "xhlo"), run(case, "cpu"), case)
 
 
+@pytest.mark.long(4)
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.eager])
 def test_operation_by_operation(name: str) -> None:

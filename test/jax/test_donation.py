@@ -151,6 +151,7 @@ def leaves(tree: Any) -> list[Any]:
     return jax.tree.leaves(tree)
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize(("name", "function", "arguments", "donated", "kept"), CASES, ids=[case[0] for case in CASES])
 def test_donated(
     name: str, function: Callable[..., Any], arguments: tuple[Any, ...], donated: tuple[int, ...], kept: int

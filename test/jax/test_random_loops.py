@@ -141,6 +141,7 @@ class Program:
         return run
 
 
+@pytest.mark.long(4)
 @pytest.mark.sample(15)
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_nested_control_flow(seed: int) -> None:

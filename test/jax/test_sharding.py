@@ -91,6 +91,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("name", CASES)
 def test_eight_devices(name: str) -> None:
     check(CASES[name])

@@ -270,6 +270,7 @@ def test_reduce_into_another_type(source: str, total: str) -> None:
 # Dynamic ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(index=TYPICAL)
 @pytest.mark.parametrize("index", INTEGERS)
 def test_dynamic_slices_clamp(index: str) -> None:

@@ -57,6 +57,7 @@ def register() -> Iterator[Any]:
         registry.REGISTRY.remove(name)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize(
     "config",
     [

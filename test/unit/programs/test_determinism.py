@@ -39,6 +39,7 @@ def of_settings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return folders
 
 
+@pytest.mark.long
 def test_lowered_modules_and_assembly(of_settings: list[Path]) -> None:
     first, *others = [(folder / "lowered").read_text() for folder in of_settings]
     assert first.count("llvm.func @xhlo_entry") == len(PROGRAMS)
@@ -105,6 +106,7 @@ def stored(path: Path) -> dict[str, bytes]:
         return {name: array.tobytes() for name, array in arrays.items()}
 
 
+@pytest.mark.long
 def test_results_do_not_depend_on_threads_seeds_or_caches(tmp_path: Path) -> None:
     """Work is split by shape, not by thread. The last run loads the executable that the one before stored."""
     program, cache = tmp_path / "results.mlir", {"XHLO_CACHE_DIR": str(tmp_path / "cache"), "XHLO_CACHE_SIZE": "64M"}

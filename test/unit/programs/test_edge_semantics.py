@@ -113,6 +113,7 @@ def test_shifts_past_the_width(type_: str, target: str) -> None:
         gives(binary("shift_right_arithmetic", type_, [low] * 4, past), [0] * 4)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("type_", SIGNED)
 def test_integer_power_of_a_negative_exponent_is_the_truncated_reciprocal(type_: str, target: str) -> None:
     with as_one_program(target) as gives:
@@ -140,6 +141,7 @@ def test_boolean_arithmetic_is_or_and_and(target: str) -> None:
 # Conversions -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("result", INTEGERS)
 @pytest.mark.parametrize("source", FLOATS)
 def test_float_to_integer_saturates_and_nan_is_zero(source: str, result: str, target: str) -> None:
@@ -209,6 +211,7 @@ def test_nan_wins_in_maximum_and_minimum(type_: str, target: str) -> None:
         gives(binary("minimum", type_, x, y), [NAN] * 4)
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("count", [1, 5, 67])
 @pytest.mark.parametrize("type_", FLOATS)
 def test_nan_goes_through_reductions(type_: str, count: int, target: str) -> None:
@@ -235,6 +238,7 @@ def test_zeros_are_ordered_in_maximum_and_minimum(type_: str, target: str) -> No
         gives(binary("minimum", type_, [0.0, -0.0, 0.0], [-0.0, 0.0, 0.0]), [-0.0, -0.0, 0.0])
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("type_", FLOATS)
 def test_signed_zeros_are_kept(type_: str, target: str) -> None:
     zeros = [0.0, -0.0]
@@ -278,6 +282,7 @@ def test_a_constant_keeps_the_sign_of_zero(target: str) -> None:
         same(one, wanted)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("type_", FLOATS)
 def test_denormals_are_kept(type_: str, target: str) -> None:
     info = ml_dtypes.finfo(DTYPES[type_])
@@ -304,6 +309,7 @@ def test_results_below_the_normal_numbers_are_denormal(target: str) -> None:
         assert 0 < got[0] < np.finfo(DTYPES[type_]).tiny and got[0] >= least
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("type_", FLOATS)
 def test_division_by_zero_and_invalid_operations(type_: str, target: str) -> None:
     with as_one_program(target) as gives:
@@ -345,6 +351,7 @@ def test_total_order(type_: str, target: str) -> None:
         gives(compare("EQ", "TOTALORDER", type_, x, x), [True] * 8)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("type_", FLOATS)
 def test_weak_order(type_: str, target: str) -> None:
     """-inf < -1 < -0 = 0 < 1 < inf < NaN = -NaN"""

@@ -91,6 +91,7 @@ def gather_inputs(type_: str) -> tuple[str, list[np.ndarray]]:
     return GATHERS.format(n=n, m=m, t=type_), [x, values, pairs, updates, rows]
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("type_", TYPES)
 def test_gather_and_scatter(type_: str) -> None:
     text, inputs = gather_inputs(type_)
@@ -113,6 +114,7 @@ func.func @main(%x: tensor<5x7xf32>, %u: tensor<2x3xf32>, %i: tensor<{t}>, %j: t
 """
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("type_", TYPES)
 def test_dynamic_slices(type_: str) -> None:
     values = edges(TYPES[type_])
@@ -127,6 +129,7 @@ def test_dynamic_slices(type_: str) -> None:
         np.testing.assert_allclose(got[3], want[3], rtol=1e-6)
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("type_", ["i4", "i8", "i32", "i64", "ui8", "ui64"])
 def test_gather_and_scatter_on_simt(type_: str) -> None:
     text, inputs = gather_inputs(type_)
@@ -157,6 +160,7 @@ def test_sort_keys(type_: str, size: int) -> None:
     check(SORT.format(n=size, t=type_, how="LT, %a, %b"), keys, np.arange(size, dtype=np.int32))
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("how", ["EQ, %a, %a", "NE, %a, %b", "LE, %a, %b", "NE, %a, %a"])
 @pytest.mark.parametrize("size", [2, 33, 300, 5000])
@@ -188,6 +192,7 @@ def test_branch_numbers() -> None:
         check(text, np.array(number), x)
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("type_", TYPES)
 def test_iota_wraps(type_: str) -> None:
     check(

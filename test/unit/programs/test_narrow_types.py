@@ -109,6 +109,7 @@ def test_constants_of_narrow_integers_have_zeros_above() -> None:
 # Conversions -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("source", [*INTEGERS, *FLOATS])
 def test_narrow_to_every_type(source: str) -> None:
@@ -117,6 +118,7 @@ def test_narrow_to_every_type(source: str) -> None:
     both({"x": (source, x)}, ops)
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("source", WIDE)
 def test_every_type_to_narrow(source: str) -> None:
@@ -199,6 +201,7 @@ def test_arithmetic_of_narrow_integers(name: str) -> None:
         same(found[f"hlo.{op} %x, %y : {type_}"], want, op)
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("name", IN_XLA)
 def test_arithmetic_of_narrow_floats(name: str) -> None:
@@ -280,6 +283,7 @@ WIDTHS = {**{name: 2 if "2" in name else 4 for name in INTEGERS}, "f4E2M1FN": 4,
           "bf16": 16, "f32": 32, "i32": 32, "f64": 64, "ui64": 64}  # fmt: skip
 
 
+@pytest.mark.long
 def test_bitcasts_between_widths() -> None:
     """Bitcasts of random bits, from every width to every other and back."""
     rng = np.random.default_rng(0)
@@ -333,6 +337,7 @@ def test_wrong_arrays_are_refused() -> None:
         run(text, [np.array([1, 2], np.int8)])
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("name", [*INTEGERS, *FLOATS])
 def test_constants_and_iota(name: str) -> None:
     """Long constants become data of the program, short ones and splats code."""
@@ -389,6 +394,7 @@ def test_products_of_narrow_integers(name: str) -> None:
     same(got[1], exact.astype(got[1].dtype), name)
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(7)
 @pytest.mark.parametrize("name", ["bf16", "f16", "f32", *IN_XLA])
 @pytest.mark.parametrize("form", [(5, 2), (4, 3), (2, 1), (8, 7), (3, 0)])

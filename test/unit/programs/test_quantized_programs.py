@@ -58,12 +58,14 @@ def check(given: QuantizedProgram, seed: int, *targets: str) -> None:
                 assert not difference(actual, expected, None, False), (target, given.text)
 
 
+@pytest.mark.long(4)
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("parameters", TYPES)
 def test_structural_operations(parameters: str):
     check(structural(parameters), 1, "cpu", *(["simt"] if parameters in TYPES[:5:4] else []))
 
 
+@pytest.mark.long(4)
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("parameters", TYPES)
 def test_elementwise_operations(parameters: str):
@@ -74,6 +76,7 @@ def test_elementwise_operations(parameters: str):
     check(elementwise(parameters, "0.11", EXACT), 4, "cpu")
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", range(16))
 def test_random_products(seed: int):
@@ -105,6 +108,7 @@ LARGE = {
 }
 
 
+@pytest.mark.long(4)
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("storage", ["i8", "u8", "i16"])
 @pytest.mark.parametrize("name", LARGE)

@@ -21,6 +21,7 @@ def batch(rows: int, columns: int, dtype: Any) -> Any:
     return x
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize(("element", "dtype", "n"), [("f32", np.float32, 5), ("f64", np.float64, 4)])
 def test_symmetric_eigenvalues(element: str, dtype: Any, n: int) -> None:
     x = batch(n, n, dtype)
@@ -41,6 +42,7 @@ def test_symmetric_eigenvalues(element: str, dtype: Any, n: int) -> None:
     near(adjoint(v) @ v, np.broadcast_to(np.eye(n, dtype=dtype), v.shape), 1)
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize(
     ("element", "n"), [(element, n) for element in LETTER for n in ((1, 2, 3) if "32" in element else (2, 5, 7))]
 )

@@ -45,6 +45,7 @@ def check_all(cases: Sequence[tuple[Sequence[Any], int, str]]) -> None:
     batch.check()
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("length", [1, 2, 7, 8, 9, 127, 128, 300])
 def test_stable_by_key(target: str, length: int) -> None:
@@ -70,6 +71,7 @@ LEXICOGRAPHIC = """%0 = hlo.compare LT, %a0, %b0 : (tensor<i32>, tensor<i32>) ->
       %p = hlo.or %0, %3 : tensor<i1>"""
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("length", [2, 8, 9, 17, 64, 130])
 def test_stable_by_comparator(target: str, length: int) -> None:
@@ -87,6 +89,7 @@ def test_stable_by_comparator(target: str, length: int) -> None:
             np.testing.assert_array_equal(result[row], array[row][order])
 
 
+@pytest.mark.long
 def test_every_type_and_dimension() -> None:
     """Edges of every type, by value and by total order; along the last, the first and a middle dimension."""
     cases: list[tuple[Sequence[Any], int, str]] = []
@@ -104,6 +107,7 @@ def test_every_type_and_dimension() -> None:
     check_all(cases)
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(turn=[0])
 @pytest.mark.parametrize("turn", range(2))
 @pytest.mark.parametrize("shape", [(300, 3), (2, 300, 3), (3, 300), (1, 200), (600,), (0, 5), (5, 0), (1,), (7, 1)])
@@ -187,6 +191,7 @@ def lexicographic(types: Sequence[str], directions: Sequence[str], kind: str = "
     return "\n".join(lines).replace(f"{last} =", "%p =")
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("types", ["i32 f32", "f32 i8 ui16", "i64 f32", "bf16 i1", "f64 i32 i16"], ids=str.split)
 def test_several_keys(target: str, types: str) -> None:

@@ -45,6 +45,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(("shape", "axis", "type_", "direction"), CASES)
 def test_equal_keys_keep_their_order(shape: tuple[int, ...], axis: int, type_: str, direction: str) -> None:
@@ -81,6 +82,7 @@ def test_parts() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("shape", [(3, 20), (20, 3), (2, 300), (300, 2), (17_000, 2)])
 def test_keys_with_operations_that_may_become_calls(shape: tuple[int, int]) -> None:
     """Rank and radix sorts, and those in parts, are part of the kernel then, not functions that programs share."""

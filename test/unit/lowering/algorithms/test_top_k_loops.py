@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from cpu_programs import run, type_of
 from hlo_programs import Program
@@ -128,6 +129,7 @@ BACK = """
       %b = stablehlo.slice %r [0:6, 0:8] : (PLACES) -> tensor<6x8xi32>"""
 
 
+@pytest.mark.long
 def test_parts_of_sorts() -> None:
     """Rows sorted as JAX sorts them, of which little is used: near the start, or near the end, reversed too."""
     for dtype, element in ((np.float32, "f32"), (np.float64, "f64"), (np.float16, "f16")):

@@ -89,6 +89,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("shape, window", CASES)
 @pytest.mark.parametrize("init", [0, 3])
@@ -101,6 +102,7 @@ def test_windows_against_loops(shape: I, window: Window, init: int) -> None:
         np.testing.assert_array_equal(run(text, [x], target)[0], want, err_msg=target)
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("element", TYPES)
 @pytest.mark.parametrize("columns", [9, 32])
@@ -192,6 +194,7 @@ SCANS = [
 ]  # fmt: skip
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("shape, dim", SCANS)
 @pytest.mark.parametrize("reverse", [False, True])
@@ -218,6 +221,7 @@ def test_sums_of_few_lines_do_not_fall() -> None:
     np.testing.assert_allclose(found, np.cumsum(x.astype(np.float64), 1), rtol=2e-6)
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("shape", [(1024,), (2003,), (3, 1100), (33, 8), (130, 70), (64, 129), (3, 17_001)])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("type_", ["f32", "f64"])
@@ -268,6 +272,7 @@ def test_scan_is_linear() -> None:
         np.testing.assert_array_equal(run(odd, [x], target)[0], np.full(64, 65.0, np.float32))
 
 
+@pytest.mark.long(3)
 @pytest.mark.spread(2)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("length", [5, 3000, 100_000])
@@ -320,6 +325,7 @@ def test_scan_of_another_function(reverse: bool, length: int) -> None:
         np.testing.assert_array_equal(np.stack(run(maps, [a, b], target)), wanted, err_msg=target)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("shape", [(70, 9, 3), (2, 1100, 3)])
 def test_order_of_operands_in_lanes(reverse: bool, shape: I) -> None:

@@ -65,6 +65,7 @@ def check(arrays: tuple[np.ndarray, ...], level: Any = 2, updates: bool = False)
     return executable
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
 def test_one_kernel(case: str, dtype: Any) -> None:

@@ -20,6 +20,7 @@ CASES = {
 }
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize(
     ("case", "dtype"), [*((case, "f32") for case in CASES), ("batch", "f64"), ("two sums", "i32"), ("middle", "i32")]
 )

@@ -62,6 +62,7 @@ def arrays(conv: Conv) -> list[np.ndarray[Any, Any]]:
     return [x, np.asarray(np.arange(conv.shapes()[0][-1]) % 5 - 3, dtype=x.dtype), w]
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("name", CASES)
 def test_against_the_reference(name: str) -> None:
     conv = CASES[name]
@@ -81,6 +82,7 @@ def test_infinities_and_nan(name: str) -> None:
     np.testing.assert_array_equal(found, want)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("name", ["odd sizes", "many windows", "gradient in chunks"])
 def test_threads_and_guard(name: str) -> None:
     inputs, text = arrays(CASES[name]), activated(CASES[name])
@@ -134,6 +136,7 @@ def block(images: int, side: int, features: int) -> str:
 }}"""
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("sizes", [(2, 20, 64), (3, 13, 137), (8, 28, 64)])
 def test_activation_and_its_gradients(sizes: tuple[int, int, int]) -> None:
     """No kernel writes or reads the activation: it follows from what it was applied to, and so does its mask."""

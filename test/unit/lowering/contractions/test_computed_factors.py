@@ -67,6 +67,7 @@ def check(case: str, dtype: Any = np.float32, both: bool = False, **options: Any
     return [kernel.kind for kernel in executable.kernels]
 
 
+@pytest.mark.long(7)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
 @pytest.mark.spread(2)
@@ -79,6 +80,7 @@ def test_both_factors(case: str) -> None:
     assert check(case, both=True) == ["dot"]
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("level", [0, 1, 3])
 def test_every_level(level: Any) -> None:
     check("odd sizes", opt_level=level)

@@ -127,6 +127,7 @@ CASES: Mapping[str, tuple[str, Types, Types, str]] = {
 }
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("name", CASES)
 def test_results_have_the_same_bits(name: str) -> None:
     body, given, constants, result = CASES[name]

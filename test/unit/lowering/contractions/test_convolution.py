@@ -163,6 +163,7 @@ def inputs_of(conv: Conv, seed: int = 0) -> list[Array]:
     return [rng.integers(low, 3, shape).astype(dtype) for shape in conv.shapes()[:2]]
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", range(24))
 def test_random_convolutions(seed: int) -> None:
@@ -243,6 +244,7 @@ def xla_results() -> dict[str, Array]:
     return dict(zip(BLOCKED, map(np.asarray, convolutions(inputs)), strict=True))
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("name", BLOCKED)
 def test_large_convolutions_against_xla(name: str) -> None:
     conv = BLOCKED[name]
@@ -253,6 +255,7 @@ def test_large_convolutions_against_xla(name: str) -> None:
         np.testing.assert_allclose(found, want, rtol=0, atol=2e-6 * float(np.abs(want).max()) * 10, err_msg=target)
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "name",
@@ -273,6 +276,7 @@ def test_large_convolutions_of_other_types(name: str, element: str) -> None:
     np.testing.assert_array_equal(found, want)
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", range(24))
 def test_random_phases_as_features(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -363,6 +367,7 @@ PAIRED = {
 """Convolutions of bf16 that some machines multiply in pairs."""
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("name", PAIRED)
 def test_pairs_of_bf16(name: str) -> None:
     conv = replace(PAIRED[name], element="bf16", result="f32")
@@ -382,6 +387,7 @@ def test_pairs_of_bf16(name: str) -> None:
 MIXED = [("i8", "i32"), ("ui8", "i16"), ("i8", "f32"), ("bf16", "f32"), ("f16", "f32"), ("f32", "f64"), ("f64", "bf16"), ("f32", "f16"), ("i32", "i8")]  # fmt: skip
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(("element", "result"), [(element, "") for element in TYPES] + MIXED)
 def test_types(element: str, result: str) -> None:

@@ -94,6 +94,7 @@ def check(text: str, inputs: dict[str, np.ndarray], tolerance: float = 1e-5) -> 
         assert error <= tolerance * max(1, np.abs(expected.astype(np.float64)).max(initial=0))
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("name", CASES)
 def test_bias_activation_and_residual(name: str) -> None:
     text, inputs = CASES[name]

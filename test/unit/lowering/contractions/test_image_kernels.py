@@ -83,6 +83,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("case", CASES)
 def test_images(case: tuple[int, ...]) -> None:
     images, size, inner, outer, taps, stride = case

@@ -68,6 +68,7 @@ def takes_lanes(conv: Conv) -> bool:
     return "_lanes" in str(module)
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("name", [*LANES, *OTHERS])
 def test_lane_products(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     conv = {**LANES, **OTHERS}[name]

@@ -53,6 +53,7 @@ def drawn(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.nd
     return rng.standard_normal(shape).astype(dtype)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize(
     "narrow, wide, converted",
     [

@@ -62,6 +62,7 @@ def parallel_loops(source: str) -> int:
     return str(kernel).count("scf.parallel")
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("element", BOUNDS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_one_kernel(shape: tuple[int, ...], element: Any) -> None:

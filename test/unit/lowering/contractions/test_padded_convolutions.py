@@ -55,6 +55,7 @@ EDGES = {
 """Convolutions that leave out products with padding."""
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("name", EDGES)
 def test_products_with_padding(name: str) -> None:
     conv = EDGES[name]
@@ -84,6 +85,7 @@ def calls(text: str, suffix: str) -> bool:
     return any(getattr(op, "sym_name", None) is not None and suffix in op.sym_name.data for op in module.ops)  # pyright: ignore
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("name", [*PADDED, *WHOLE])
 def test_padded_convolutions(name: str) -> None:
     conv = {**PADDED, **WHOLE}[name]

@@ -44,6 +44,7 @@ def check(got: np.ndarray, want: np.ndarray) -> None:
     assert np.abs(got - want).max() < bound * np.abs(want).max()
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_results(shape: tuple[int, int, int], dtype: Any) -> None:

@@ -38,6 +38,7 @@ def _random(shape: tuple[int, ...], type_: str, rng: np.random.Generator) -> np.
     return rng.standard_normal(shape).astype(dtype)
 
 
+@pytest.mark.long(4)
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "type_, batch",
@@ -87,6 +88,7 @@ def test_products(type_: str, batch: int) -> None:
             np.testing.assert_allclose(np.asarray(got, np.float64), expected, rtol=0, atol=bound)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("type_", ["f32", "bf16"])
 @pytest.mark.parametrize("transposed", [False, True])
 def test_more_rows_than_the_cache_holds_by_a_larger_matrix(type_: str, transposed: bool) -> None:
@@ -106,6 +108,7 @@ def test_more_rows_than_the_cache_holds_by_a_larger_matrix(type_: str, transpose
     assert np.max(np.abs(exe(a, b) - expected) / size) < 1e-6
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("type_, batch, k", [("f32", 0, 700), ("bf16", 0, 800), ("i8", 0, 1400), ("f32", 3, 90)])
 def test_tasks_pack_the_rows_of_their_tiles(type_: str, batch: int, k: int) -> None:
     """Few panels of columns, in several passes along k or one: f32 whose rows are apart, and others that lie along k."""

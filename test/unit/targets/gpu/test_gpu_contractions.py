@@ -121,6 +121,7 @@ def device_functions(text: str, chip: str = "sm_90") -> list[GpuFuncOp]:
     return [op for op in module.walk() if isinstance(op, GpuFuncOp)]
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("size", [1, 2, 31, 33, 255, 257])
 @pytest.mark.parametrize("element", ["f32", "bf16"])
@@ -128,6 +129,7 @@ def test_square_products_of_any_size(size: int, element: str) -> None:
     Dot(size, size, size, element).check()
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize(("m", "n", "k"), [(1, 257, 63), (255, 1, 33), (1, 1, 1021), (3, 127, 2), (61, 5, 509)])
 def test_long_and_thin_products(m: int, n: int, k: int) -> None:
     Dot(m, n, k).check()
@@ -142,6 +144,7 @@ def test_layouts(element: str, transposed: tuple[bool, bool]) -> None:
     Dot(37, 41, 43, element, transposed=transposed).check()
 
 
+@pytest.mark.long(4)
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("candidate", REGISTER_TILES, ids=name_of)
 def test_register_tilings(candidate: Candidate) -> None:
@@ -151,6 +154,7 @@ def test_register_tilings(candidate: Candidate) -> None:
         Dot(tiling.m + 3, tiling.n - 1, tiling.k * 2 + 1, transposed=(True, True)).check()
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("candidate", WIDE_REGISTER_TILES, ids=name_of)
 def test_register_tilings_of_8_bytes(candidate: Candidate) -> None:
     tiling = candidate.tile
@@ -159,6 +163,7 @@ def test_register_tilings_of_8_bytes(candidate: Candidate) -> None:
         Dot(tiling.m, tiling.n + 5, tiling.k + 7, "i64", transposed=(False, True)).check()
 
 
+@pytest.mark.long(4)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("candidate", TENSOR_TILES, ids=name_of)
 def test_tensor_core_tilings(candidate: Candidate) -> None:
@@ -194,6 +199,7 @@ def test_bf16_has_no_tensor_cores_on_old_chips() -> None:
     assert multiplications("f32", "sm_90") == 0, "f32 is exact unless the program asks for tf32"
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize(
     ("element", "result"),
     [
@@ -212,6 +218,7 @@ def test_element_types(element: str, result: str) -> None:
     Dot(32, 48, 64, element, result, transposed=(True, False)).check()
 
 
+@pytest.mark.long(2)
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False)])
 def test_tf32_where_the_program_asks_for_it(transposed: tuple[bool, bool]) -> None:
@@ -226,6 +233,7 @@ def test_tf32_where_the_program_asks_for_it(transposed: tuple[bool, bool]) -> No
         assert not multiplies(dot, "sm_75")
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("candidate", [TENSOR_TILES[0], TENSOR_TILES[-1]], ids=name_of)
 def test_tensor_core_tilings_of_other_widths(candidate: Candidate) -> None:
     tiling = candidate.tile
@@ -245,6 +253,7 @@ def test_batches(element: str) -> None:
     Dot(16, 32, 64, element, batch=3, transposed=(False, True)).check()
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("element", ["f32", "bf16"])
 def test_long_sums_are_split(element: str) -> None:
     dot = Dot(17, 33, 5003, element)

@@ -87,6 +87,7 @@ def test_shares_of_the_real_chip(shape: tuple[int, ...]) -> None:
     check_on_simt(text, [array(shape) / 10])
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("source", TYPES)
 @pytest.mark.parametrize("target", TYPES)
@@ -307,6 +308,7 @@ TRAFFIC = {
 }
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("name", TRAFFIC)
 def test_sectors(name: str) -> None:
     """The sectors moved are at most a small multiple of those that hold the arrays."""

@@ -48,6 +48,7 @@ MOST_REGISTERS = 40
 """With 32, a multiprocessor can run as many threads as it holds; ptxas uses a few more where that does no harm."""
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90", "sm_100"])
 def test_memory_bound_kernels(chip: str) -> None:
     ptx = ptx_of(MEMORY_BOUND, chip)
@@ -67,6 +68,7 @@ def test_memory_bound_kernels(chip: str) -> None:
             assert resources.registers <= MOST_REGISTERS, resources
 
 
+@pytest.mark.long(3)
 @pytest.mark.spread(3)
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90", "sm_100"])
 @pytest.mark.parametrize("name", ["sort", "scan", "scatter"])

@@ -41,6 +41,7 @@ SORTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(4)
 @pytest.mark.parametrize(("shape", "dim"), SORTS, ids=str)
 @pytest.mark.parametrize("compare", [BY_KEY, BY_THIRDS], ids=["key", "comparator"])
@@ -49,6 +50,7 @@ def test_sorts_are_stable(shape: tuple[int, ...], dim: int, compare: str) -> Non
     check_on_simt(sort_program(shape, dim, compare), [keys, np.arange(keys.size, dtype=np.int32).reshape(shape)])
 
 
+@pytest.mark.long
 def test_merges_of_short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexing, "MOST_SORT_THREADS", 16)
     for length in (33, 64, 127, 257, 521):

@@ -94,6 +94,7 @@ def test_what_the_library_does_not_multiply(element: str) -> None:
     check_dot(Dot(32, 16, 32, element, "i1" if element == "i1" else "i32"), products=0, launches=1)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize(("m", "n", "k"), [(1, 33, 17), (33, 1, 17), (1, 1, 65), (5, 7, 1)])
 def test_vectors_as_matrices(m: int, n: int, k: int) -> None:
     for transposed in ((False, False), (True, True)):

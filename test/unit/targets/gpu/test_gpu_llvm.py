@@ -59,6 +59,7 @@ def numbers(type_: str, *shape: int, seed: int = 0) -> np.ndarray:
     return (4 * rng.standard_normal(shape)).astype(dtype)
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize(
     ("type_", "size"),
     [
@@ -87,6 +88,7 @@ def test_arithmetic(type_: str, size: int) -> None:
     check(text, numbers(type_, size), numbers(type_, size, seed=1))
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize(("source", "targets"), [
     ("f32", ["f64", "f16", "bf16", "f8E4M3FN", "i64", "i8", "i4", "ui8", "i1"]),
     ("bf16", ["f64", "f32", "f16", "f8E4M3FN", "i32", "i1"]),
@@ -163,6 +165,7 @@ def test_modes_of_math_have_names() -> None:
 REDUCTIONS = {"minor": (9, 257, [1]), "major": (257, 37, [0]), "all": (7, 1031, [0, 1])}
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", REDUCTIONS)
 @pytest.mark.parametrize(
@@ -231,6 +234,7 @@ PROGRAMS: dict[str, tuple[str, Sequence[np.ndarray]]] = {
 }
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name: str) -> None:
     text, inputs = PROGRAMS[name]
@@ -276,6 +280,7 @@ def asked_lane(mode: str, lane: int, offset: int, width: int) -> tuple[int, bool
 SHUFFLES = [(m, *how) for m in ("xor", "up", "down", "idx") for how in ((1, 32), (5, 16), (3, 8))]
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("type_", SHUFFLED)
 def test_shuffles(type_: str) -> None:
     values, element = SHUFFLED[type_]

@@ -53,6 +53,7 @@ def blocks(function: GpuFuncOp) -> int:
 ODD = (1, 2, 31, 33, 255, 257, 1009, 5000)
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("n", ODD)
 def test_sums_over_each_arrangement_of_dimensions(n: int) -> None:
@@ -64,6 +65,7 @@ def test_sums_over_each_arrangement_of_dimensions(n: int) -> None:
         check_on_simt(reduction(shape, dims), [array(shape)])
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize(
     "shape, dims", [((300_007,), (0,)), ((2, 200_001), (1,)), ((70_001, 63), (0,)), ((4096, 256), (0,))]
 )
@@ -78,6 +80,7 @@ def test_nothing_to_reduce() -> None:
         check_on_simt(reduction(shape, dims, init="2.5"), [array(shape)])
 
 
+@pytest.mark.long(4)
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("type_", TYPES)
 def test_element_types_and_operations(type_: str) -> None:
@@ -246,6 +249,7 @@ def argmax(shape: tuple[int, ...], axis: int, type_: str = "f32", order: str = "
     }}"""
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "shape, axis", [((5, 33), 1), ((2, 5000), 1), ((300, 64), 0), ((3, 70, 8), 1), ((400_001,), 0)]
@@ -347,6 +351,7 @@ def test_an_unknown_operation_has_a_thread_for_each_result() -> None:
 # Rows -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long(4)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("n", [2, 3, 31, 33, 100, 255, 257, 1009, 4096, 5000])
 def test_rows(n: int) -> None:
@@ -411,6 +416,7 @@ def ptx_of(text: str, chip: str) -> str:
     return emit_ptx(module, machine, machine.ptx)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("name", FAST)
 def test_fast_kernels_access_memory_in_vectors_and_spill_nothing(name: str) -> None:
     ptx = ptx_of(FAST[name], "sm_90")

@@ -144,11 +144,13 @@ def check(chosen: Sequence[Program], chip: str) -> None:
     assert not spilling
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("chip", (DEFAULT_CHIP, *OTHER_CHIPS))
 def test_examples(chip: str) -> None:
     check(examples(), chip)
 
 
+@pytest.mark.long(4)
 @pytest.mark.sample(4)
 @pytest.mark.skipif(not conformance.ROOT.is_dir(), reason=conformance.SKIP)
 @pytest.mark.parametrize("part", range(PARTS))
@@ -156,6 +158,7 @@ def test_conformance_programs(part: int) -> None:
     check(programs()[part::PARTS], DEFAULT_CHIP)
 
 
+@pytest.mark.long(2)
 @pytest.mark.skipif(not conformance.ROOT.is_dir(), reason=conformance.SKIP)
 @pytest.mark.parametrize("chip", OTHER_CHIPS)
 def test_spread_of_conformance_programs(chip: str) -> None:
