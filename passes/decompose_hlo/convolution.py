@@ -333,7 +333,11 @@ def _in_parts(op: ConvolutionOp, lhs: Tensor, rhs: Tensor) -> Tensor | None:
     phases, blocks = phases_of(op), dimensions_of(op)
     if blocks is None:
         return None if phases is None else _by_phases(op, lhs, rhs, phases)
-    if phases is None or _is_depthwise(op):
+    cropped = any(
+        dim.places != shape_of(op.result)[place]
+        for dim, place in zip(blocks, op.dimension_numbers.output.spatial, strict=True)
+    )
+    if phases is None or (_is_depthwise(op) and not cropped):
         return _by_features(op, lhs, rhs, blocks)
     fewer = math.prod(map(len, phases)) >= FEWER * math.prod(len(dim.parts) for dim in blocks)
     return _by_features(op, lhs, rhs, blocks) if fewer else _by_phases(op, lhs, rhs, phases)

@@ -41,6 +41,11 @@ class Dimension:
     first: int
     """The first result's place in the blocks."""
 
+    @property
+    def places(self) -> int:
+        """Those of all blocks: more than the results are, where a copy leaves the others out."""
+        return self.blocks * sum(len(part.phases) for part in self.parts)
+
 
 Make = Callable[[Tensor, HloTensor, Sequence[Along]], Tensor]
 """Makes the convolution with other filters, a result of another type, and the windows of some phases."""

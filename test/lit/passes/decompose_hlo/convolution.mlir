@@ -156,6 +156,19 @@ func.func @one_image(%x: tensor<1x4x4x8xf32>, %w: tensor<7x7x8x32xf32>) -> tenso
   return %0 : tensor<1x4x4x32xf32>
 }
 
+// The blocks of a depthwise convolution's phases would begin before the first result: the phases are apart, and no copy
+// leaves out what is around the results.
+// CHECK-LABEL: func.func @depthwise_phases
+// CHECK:         hlo.convolution({{.*}} -> tensor<8x28x144xf32>
+// CHECK:         hlo.convolution({{.*}} -> tensor<8x28x144xf32>
+// CHECK:         hlo.concatenate {{.*}} -> tensor<8x28x2x144xf32>
+// CHECK-NEXT:    %[[Y:.*]] = hlo.reshape {{.*}} -> tensor<8x56x144xf32>
+// CHECK-NEXT:    return %[[Y]]
+func.func @depthwise_phases(%x: tensor<8x28x144xf32>, %w: tensor<5x1x144xf32>) -> tensor<8x56x144xf32> {
+  %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[2, 3]], lhs_dilate = [2]} {batch_group_count = 1 : i64, feature_group_count = 144 : i64} : (tensor<8x28x144xf32>, tensor<5x1x144xf32>) -> tensor<8x56x144xf32>
+  return %0 : tensor<8x56x144xf32>
+}
+
 // The gradient of depthwise filters is summed along rows where the images lie, unlike that of one group's filters.
 // CHECK-LABEL: func.func @depthwise_filters
 // CHECK-NOT:     transpose
