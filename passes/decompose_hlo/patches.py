@@ -19,6 +19,9 @@ from ...hlo_dialect.expressions.tensor import Tensor
 from ...hlo_dialect.ops.convolution import ConvolutionOp
 from ...hlo_dialect.types import element_of, shape_of
 
+LEAST_PLACES = 128
+"""Places of an image along which a sum is long enough: fewer are copied, so that it goes on along all images."""
+
 
 @dataclass(frozen=True)
 class Digits:
@@ -86,6 +89,7 @@ def is_product(op: ConvolutionOp) -> bool:
     if not numbers.lhs.spatial or op.feature_groups * op.batch_groups != 1 or window.is_padded:
         return False
     whole = list(window.dimensions) == [shape_of(op.lhs)[dim] for dim in numbers.lhs.spatial]
+    whole = whole and window.size >= LEAST_PLACES
     last = len(numbers.lhs.all) - 1
     return whole and numbers.lhs.spatial[-1] == numbers.kernel.spatial[-1] == last and set(window.dilations) == {1}
 

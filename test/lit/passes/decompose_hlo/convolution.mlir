@@ -124,6 +124,15 @@ func.func @rows_of_images(%x: tensor<8x32x14x14xf32>, %w: tensor<8x64x14x14xf32>
   return %0 : tensor<64x32x1x1xf32>
 }
 
+// Small images are copied, so that one sum goes on along all of them.
+// CHECK-LABEL: func.func @rows_of_small_images
+// CHECK:         hlo.transpose {{.*}} -> tensor<8x7x7x32x1x1xf32>
+// CHECK:         hlo.dot_general {{.*}} -> tensor<64x32xf32>
+func.func @rows_of_small_images(%x: tensor<8x32x7x7xf32>, %w: tensor<8x64x7x7xf32>) -> tensor<64x32x1x1xf32> {
+  %0 = hlo.convolution(%x, %w) dim_numbers = [f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x32x7x7xf32>, tensor<8x64x7x7xf32>) -> tensor<64x32x1x1xf32>
+  return %0 : tensor<64x32x1x1xf32>
+}
+
 // An odd number of features gets a further one, so that those of neighbouring places are pairs.
 // PAIRS-LABEL: func.func @odd_features
 // PAIRS:         %[[X:.*]] = hlo.pad %x, %{{.*}}, low = [0, 0, 0], high = [0, 0, 1]
