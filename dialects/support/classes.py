@@ -20,6 +20,16 @@ def record(cls: type[T]) -> type[T]:
     return dataclass(unsafe_hash=True)(cls)
 
 
+class _Known(dict[type, bool]):
+    """Whether classes are those, or of those, in `classes`."""
+
+    classes: tuple[type, ...]
+
+    def __missing__(self, cls: type) -> bool:
+        found = self[cls] = issubclass(cls, self.classes)
+        return found
+
+
 def one_of(*classes: type) -> Callable[[object], bool]:
     """
     A function that tells whether a value is of one of these classes, as `isinstance` does.
@@ -27,13 +37,6 @@ def one_of(*classes: type) -> Callable[[object], bool]:
     xDSL's classes are abstract ones of Python, for which `isinstance` takes several times as long as a lookup, the more
     so with many classes. For questions about every operation of a module.
     """
-    known: dict[type, bool] = {}
-
-    def is_one(value: object) -> bool:
-        cls = type(value)
-        found = known.get(cls)
-        if found is None:
-            found = known[cls] = issubclass(cls, classes)
-        return found
-
-    return is_one
+    known = _Known()
+    known.classes = classes
+    return lambda value: known[type(value)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.expressions.tensor import Decomposition
 from ...hlo_dialect.hlo_pass import HloPass
@@ -71,16 +73,36 @@ class DecomposeHloPass(HloPass):
         waiting.reverse()  # in the order of the program, so that the first operation is the one that is refused
         while waiting:
             op = waiting.pop()
-            native = native_decompositions.get(type(op)) if self.native_calls else None
-            if self.any_size:
-                native = any_size_decompositions.get(type(op)) or native
-            linked = linked_decompositions.get(type(op)) if self.workspaces else None
-            if self.direct_calls:
-                linked = direct_decompositions.get(type(op))
-            unblocked = unblocked_decompositions.get(type(op)) if self.any_size else None
-            for rule in (native, linked, unblocked, rule_of(op)):
+            if _is_call_of_ours(op):
+                continue
+            for rule in (*self._rules_of(type(op)), rule_of(op)):
                 if rule is None or op.parent is None:
                     continue
                 if not all(map(has_known_shape, (*op.operand_types, *op.result_types))):
                     fail(op, f"has values of unknown size: {self.name} needs static shapes")
                 waiting += reversed([inner for new in rule(op) for inner in new.walk()])
+
+    def _rules_of(self, op_type: type[Operation]) -> Sequence[Decomposition | None]:
+        """The rules of a class that make calls, in their order."""
+        native = native_decompositions.get(op_type) if self.native_calls else None
+        if self.any_size:
+            native = any_size_decompositions.get(op_type) or native
+        linked = linked_decompositions.get(op_type) if self.workspaces else None
+        if self.direct_calls:
+            linked = direct_decompositions.get(op_type)
+        return native, linked, unblocked_decompositions.get(op_type) if self.any_size else None
+
+
+_OF_LAPACK = ("xhlo.cholesky", "xhlo.triangular_solve")
+"""The targets of ours that LAPACK has, as `custom_calls/triangular.py` names them."""
+
+
+def _is_call_of_ours(op: Operation) -> bool:
+    """
+    Whether an operation is a call of a target of ours, such as `xhlo.top_k`, that no rule replaces by another. The
+    rules for calls are LAPACK's: a top-k would import forty modules for them.
+    """
+    if type(op) is not CustomCallOp:
+        return False
+    name = op.call_target_name.data
+    return name.startswith("xhlo.") and name not in _OF_LAPACK
