@@ -52,8 +52,8 @@ ALL_ROW_BUFFERS = 256 * 1024
 SHORT_ROW = 16
 """Elements of rows whose loops are unrolled, so that the vectors run across rows."""
 
-LANE_ROW = 31
-"""Elements of rows that may run in lanes. Longer ones are vectors of their own."""
+LANE_ROW = 100
+"""Elements of the longest rows that may run in lanes."""
 
 LEAST_ROWS = 16
 """Rows along the last of several dimensions that make a loop of their own, if they are short."""
@@ -350,7 +350,8 @@ def _emit_in_lanes(builder: LoopBuilder, plan: RowPlan, work: int) -> bool:
     from .row_lanes import emit_lanes, plan_lanes  # few programs have rows that are so short
 
     temporaries = {buffer: math.prod(type_.get_shape()) for buffer, type_ in plan.temporaries.items()}
-    lanes = plan_lanes(plan.shape, [(step.nest, step.inits) for step in plan.steps], temporaries)
+    steps = [(step.nest, step.inits) for step in plan.steps]
+    lanes = plan_lanes(plan.shape, steps, temporaries, builder.vector_bits)
     if lanes is not None:
         emit_lanes(builder, lanes, work)
     return lanes is not None

@@ -5,8 +5,9 @@ Short rows in lanes: a tile of rows is transposed, and the vectors of each step 
     max[lane] = max over e of tile[e, lane]   # each step in turn, for all lanes
     y[first + lane, e] = result[e, lane]      # what they have written
 
-For loops over a few elements that are too large to be unrolled, as elementary functions make them. All lanes are
-computed, also those beyond the last row: of zeros, or of rows of the tile before.
+For loops over a few elements that are too large to be unrolled, as elementary functions make them. On machines with
+short vectors also for most rows that are no whole vectors, and for longer ones with functions of a number of each row.
+All lanes are computed, also those beyond the last row: of zeros, or of rows of the tile before.
 """
 
 from __future__ import annotations
@@ -17,34 +18,54 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith
+from xdsl.dialects.builtin import BFloat16Type
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.cost import ELEMENTARY
+from ...dialects.cost import CHEAP, ELEMENTARY
 from ...dialects.support.buffers import memref_type
-from ...dialects.support.scalar import scalar_attr
+from ...dialects.support.scalar import scalar_attr, width_of
+from ..device.cpu import CPU
 from ..loop_nests.cost import task_count, task_size, weight_of
 from ..loop_nests.indices import chunk, delinearized
 from ..loop_nests.loop_builder import PARALLEL, SCALAR, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
-from ..loop_nests.unrolling import INLINED, LANES, is_short_but_rolled
+from ..loop_nests.unrolling import INLINED, LANES, ROUNDED, is_short_but_rolled
 from ..loop_nests.variation import loads_of
 from .elementwise import emit_elementwise
 from .reduction import Inits, emit_reduction
+from .transposition import Side, block_of, can_transpose, emit_transposed
 
-ROWS = 2 * LANES
-"""Rows of a tile."""
+ROWS, MOST_ROWS = 2 * LANES, 8 * LANES
+"""Rows of a tile, and of one of many that takes a part of the first-level cache."""
+
+TILED = 4
+"""Tiles from which the lanes of the last one that have no row take little of the time."""
+
+CACHED = CPU.l1_bytes // 2
+"""Bytes of all tiles of more than `ROWS` rows."""
 
 LEAST_ROWS = 8
 """Rows that are worth a tile of which the other lanes are computed in vain."""
 
-MOST_ELEMENTS = 32
-"""Elements of a row that are copied to a tile."""
+MOST_SHORT, MOST_ELEMENTS = 31, 100
+"""
+Elements of a row that may run in lanes, and of one whose numbers take long. Others are vectors of their own.
+"""
+
+LEAST_SUMMED = 13
+"""Elements of a row, no whole vectors, from which even its sum is faster in lanes."""
 
 TILES = 64 * 1024
 """Bytes of all tiles, on a thread's stack."""
 
 TOGETHER = 8
 """Most elements from one row to the next for which LLVM interleaves vectors; single elements beat its gathers."""
+
+LEAST_TRANSPOSED = 4
+"""Elements of a row from which blocks of several rows are transposed in registers, if rows are further apart."""
+
+
+_EXTREMES = (arith.MaximumfOp, arith.MinimumfOp)
 
 
 @dataclass(frozen=True)
@@ -79,12 +100,16 @@ class LanePlan:
 
 
 def plan_lanes(
-    shape: tuple[int, ...], steps: Sequence[tuple[Nest, Inits]], temporaries: Mapping[SSAValue, int]
+    shape: tuple[int, ...],
+    steps: Sequence[tuple[Nest, Inits]],
+    temporaries: Mapping[SSAValue, int],
+    vector_bits: int,
 ) -> LanePlan | None:
     """The plan for steps whose first loops are the rows; None if they are not worth it, or not possible."""
     rows = len(shape)
     nests = [nest for nest, _ in steps]
-    if shape[-1] < LEAST_ROWS or not any(_stays_rolled(nest, rows) for nest in nests):
+    many, narrow = shape[-1] >= MOST_ROWS, vector_bits < CPU.vector_bits
+    if shape[-1] < LEAST_ROWS or not _suit_lanes(nests, rows, many, narrow):
         return None
     if any(loads_of(nest) or _has_regions(nest) or _asks_for_row(nest, rows) for nest in nests):
         return None
@@ -95,23 +120,55 @@ def plan_lanes(
     return plan if plan.bytes_of_row * LANES <= TILES else None
 
 
-def _stays_rolled(nest: Nest, rows: int) -> bool:
+def _suit_lanes(nests: Sequence[Nest], rows: int, many: bool, narrow: bool) -> bool:
+    """
+    Whether the rows of some steps are better in lanes; `many`: where they fill the largest tiles; `narrow`: with
+    vectors of fewer than 512 bits, which have no masks for the rest of a row.
+    """
+    counts = [math.prod(nest.sizes[rows:]) for nest in nests]
+    sizes = [_sizes_of(nest) for nest in nests]
+    longest = max(counts)
+    if narrow and longest > TOGETHER:
+        # A number of each row that is rounded, or whose logarithm is taken, takes as long as a vector of them.
+        once = any(count == 1 and INLINED in size for count, size in zip(counts, sizes, strict=True))
+        if once or any(ROUNDED in size for size in sizes):
+            return True
+        long = [nest for nest, count in zip(nests, counts, strict=True) if count > 1]
+        short = any(TOGETHER < count <= MOST_SHORT and count % LANES for count in counts)
+        if short and (longest >= LEAST_SUMMED or (many and not all(map(_only_adds, long)))):
+            return longest <= MOST_SHORT
+    return longest <= MOST_SHORT and any(
+        _stays_rolled(nest, count, size) for nest, count, size in zip(nests, counts, sizes, strict=True)
+    )
+
+
+def _stays_rolled(nest: Nest, count: int, sizes: Sequence[int]) -> bool:
     """
     Whether the loops over the elements of a row have few iterations, but are too large to be unrolled. Whole vectors
     are left to be rows, but for those of elementary functions, which would wait for each other.
     """
-    if nest.body is None:
-        return False
-    count, sizes = math.prod(nest.sizes[rows:]), [_size_of(op) for op in nest.body.ops]
-    if count % LANES == 0 and INLINED not in sizes:
+    if nest.body is None or (count % LANES == 0 and INLINED not in sizes):
         return False
     return is_short_but_rolled(count, len(nest.accesses) + sum(sizes))
+
+
+def _sizes_of(nest: Nest) -> list[int]:
+    """The size of each operation of a body, as they are counted where loops are unrolled."""
+    return [] if nest.body is None else [_size_of(op) for op in nest.body.ops]
 
 
 def _size_of(op: Operation) -> int:
     if type(op) is arith.ConstantOp:
         return 0
+    if type(op) is arith.TruncFOp and isinstance(op.result.type, BFloat16Type):
+        return ROUNDED
     return INLINED if op.name.startswith("math.") and weight_of(op) is ELEMENTARY else 1
+
+
+def _only_adds(nest: Nest) -> bool:
+    """Whether a body has no operation that takes longer than an addition, as maxima do, which look at NaN."""
+    ops = () if nest.body is None else nest.body.ops
+    return all(weight_of(op).loop <= CHEAP.loop and not isinstance(op, _EXTREMES) for op in ops)
 
 
 def _has_regions(nest: Nest) -> bool:
@@ -205,7 +262,7 @@ def _places(nest: Nest, access: Access, rows: int) -> set[int] | None:
 def emit_lanes(builder: LoopBuilder, plan: LanePlan, work: int) -> None:
     """Emit the plan, in parallel tasks of whole tiles if there is enough work."""
     *outer, last = plan.shape
-    lanes = ROWS if last > LANES and plan.bytes_of_row * ROWS <= TILES else LANES
+    lanes = _lanes_of(plan, last)
     counts = (*outer, -(-last // lanes))
     total = math.prod(counts)
     size = task_size(total, task_count(total, work, total))
@@ -236,6 +293,20 @@ def emit_lanes(builder: LoopBuilder, plan: LanePlan, work: int) -> None:
             for root, tile in plan.tiles.items():
                 if tile.stores:
                     _copy(builder, root, tile, roots[root], (places, inside), into=False)
+
+
+def _lanes_of(plan: LanePlan, rows: int) -> int:
+    """The rows of a tile, of which there are `rows` along the last dimension."""
+    lanes = MOST_ROWS if any(_passes_registers(*each) for each in plan.tiles.items()) else ROWS
+    while lanes > ROWS and (rows < TILED * lanes or plan.bytes_of_row * lanes > CACHED):
+        lanes //= 2
+    return lanes if rows > LANES and plan.bytes_of_row * lanes <= TILES else LANES
+
+
+def _passes_registers(root: SSAValue, tile: Tile) -> bool:
+    """Whether a tile is transposed in registers, by a function."""
+    element = buffer_of(root).element_type
+    return tile.strides[-1] > TOGETHER and tile.count >= LEAST_TRANSPOSED and can_transpose(element)
 
 
 def _in_lanes(nest: Nest, plan: LanePlan, counts: tuple[int, ...], lanes: int) -> Nest:
@@ -280,17 +351,27 @@ def _copy(
 ) -> None:
     """Copy rows, as many as `rows` says from the place that it says, between their buffer and a tile."""
     (*outer, first), count = rows
+    element, step = buffer_of(root).element_type, tile.strides[-1]
+    place: Index = tile.first
+    for stride, index in zip(tile.strides, (*outer, first), strict=True):
+        place += index * stride
+    if _passes_registers(root, tile):
+        lanes, width = buffer_of(held).get_shape()[1], width_of(element)
+        matrix, columns = Side(root, place, step), Side(held, 0, lanes)
+        if into:
+            block = block_of(builder.vector_bits, width, 1, lanes, tile.count)
+            emit_transposed(builder, matrix, columns, count, tile.count, block)
+        else:
+            block = block_of(builder.vector_bits, width, 1, tile.count, lanes)
+            emit_transposed(builder, columns, matrix, tile.count, count, block)
+        return
     elements = math.prod(buffer_of(root).get_shape())
     flat = builder.strided_view(root, 0, (elements,), (1,))
-    attributes = PARALLEL if tile.strides[-1] <= TOGETHER else SCALAR
-    base: Index = tile.first
-    for stride, index in zip(tile.strides, (*outer, first), strict=True):
-        base += index * stride
     for begin in range(0, tile.count, TOGETHER):
-        with builder.loop(0, count, attributes=attributes) as lane:
-            start = base + lane * tile.strides[-1]
-            for element in range(begin, min(begin + TOGETHER, tile.count)):
+        with builder.loop(0, count, attributes=PARALLEL if step <= TOGETHER else SCALAR) as lane:
+            start = place + lane * step
+            for at in range(begin, min(begin + TOGETHER, tile.count)):
                 if into:
-                    builder.store(builder.load(flat, [start + element]), held, [element, lane])
+                    builder.store(builder.load(flat, [start + at]), held, [at, lane])
                 else:
-                    builder.store(builder.load(held, [element, lane]), flat, [start + element])
+                    builder.store(builder.load(held, [at, lane]), flat, [start + at])

@@ -20,6 +20,7 @@ from ...dialects.support.classes import one_of
 from ...dialects.support.editing import insert_before
 from ...dialects.support.kernel import VECTORIZE
 from ...hlo_dialect.walking import operations_of
+from ..device.parts import MATH_FUNCTION
 from .kernel_builder import known_number
 
 UNROLL = "xhlo.unroll"
@@ -34,8 +35,8 @@ MOST_OPERATIONS = 128
 MOST_OPERATIONS_ON_GPU = 512
 """The same for a GPU thread: its loops are short, over elements that it holds, and nothing vectorizes them."""
 
-INLINED = 24
-"""Operations of an inlined elementary function."""
+INLINED, ROUNDED = 24, 8
+"""Operations of an inlined elementary function, and of a function that rounds to bf16."""
 
 LANES = 16
 """
@@ -80,7 +81,7 @@ class SmallLoops:
             # A call without results is a large shared part of a kernel; LLVM does not unroll a loop around a call that
             # it may still inline, and would warn on standard error.
             if type(op) is func.CallOp:
-                size += INLINED if op.results or self.device else _ROLLED
+                size += _size_of_call(op) if op.results or self.device else _ROLLED
             else:
                 size += not _is_free(op)
         return min(size, _ROLLED)
@@ -133,6 +134,10 @@ class SmallLoops:
                 loop.attributes[VECTORIZE] = _FALSE
                 if part * inner <= MOST_OPERATIONS:
                     _repeat(loop, WHOLLY)
+
+
+def _size_of_call(op: func.CallOp) -> int:
+    return ROUNDED if op.callee.string_value().startswith(f"{MATH_FUNCTION}trunc") else INLINED
 
 
 def is_short_but_rolled(count: int, operations: int) -> bool:

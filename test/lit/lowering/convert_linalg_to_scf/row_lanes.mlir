@@ -1,4 +1,5 @@
 // RUN: hlo-opt %s --convert-linalg-to-scf | filecheck %s
+// RUN: hlo-opt %s --convert-linalg-to-scf="vector-bits=256" | filecheck %s --check-prefix=SHORT
 // Rows of six elements, whose exponentials are too much to unroll, are transposed by tiles: each step has a row in each
 // lane.
 
@@ -90,12 +91,11 @@ func.func private @transposed_result(%x: memref<10x3xf32>, %o: memref<3x10xf32>)
 
 // Both ends of each row are written: the tile is filled first, so that what is between keeps its values.
 // CHECK-LABEL: func.func private @both_ends
+// Rows that are further apart than LLVM interleaves are transposed in registers.
 // CHECK:         %[[ENDS:.*]] = memref.alloca() : memref<9x32xf32>
-// CHECK:           memref.load %{{.*}} : memref<360xf32>
-// CHECK-NEXT:      memref.store %{{.*}}, %[[ENDS]][
+// CHECK:           func.call @both_ends_transpose(%o, %{{.*}}, %{{.*}}, %[[ENDS]], %{{.*}})
 // CHECK:           math.exp
-// CHECK:           memref.load %[[ENDS]][
-// CHECK-NEXT:      memref.store %{{.*}} : memref<360xf32>
+// CHECK:           func.call @both_ends_transpose{{.*}}(%[[ENDS]], %{{.*}}, %{{.*}}, %o, %{{.*}})
 func.func private @both_ends(%x: memref<40x3xf32>, %o: memref<40x9xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
   %first = memref.subview %o[0, 0] [40, 3] [1, 1] : memref<40x9xf32> to memref<40x3xf32, strided<[9, 1]>>
   %last = memref.subview %o[0, 6] [40, 3] [1, 1] : memref<40x9xf32> to memref<40x3xf32, strided<[9, 1], offset: 6>>
@@ -134,6 +134,151 @@ func.func private @from_a_column(%x: memref<40x9xf32>, %at: index, %o: memref<40
     %e = math.exp %a : f32
     %t = math.tanh %e : f32
     linalg.yield %t : f32
+  }
+  func.return
+}
+
+// With short vectors, so are rows of a few elements that are no whole vectors, in larger tiles where rows are many.
+// SHORT-LABEL: func.func private @no_whole_vectors
+// SHORT:         memref.alloca() : memref<20x32xf32>
+// SHORT:         func.call @no_whole_vectors_transpose
+// CHECK-LABEL: func.func private @no_whole_vectors
+// CHECK-NOT:     transpose
+// CHECK:         func.return
+func.func private @no_whole_vectors(%x: memref<200x20xf32>, %o: memref<200x20xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %init = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<200xf32>
+  linalg.fill ins(%init : f32) outs(%s : memref<200xf32>)
+  linalg.generic {indexing_maps = [#wide, #thin], iterator_types = ["parallel", "reduction"]} ins(%x : memref<200x20xf32>) outs(%s : memref<200xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %t = arith.addf %z, %a : f32
+    linalg.yield %t : f32
+  }
+  linalg.generic {indexing_maps = [#wide, #thin, #wide], iterator_types = ["parallel", "parallel"]} ins(%x, %s : memref<200x20xf32>, memref<200xf32>) outs(%o : memref<200x20xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.subf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
+
+// SHORT-LABEL: func.func private @many_rows
+// SHORT:         memref.alloca() : memref<20x64xf32>
+func.func private @many_rows(%x: memref<2000x20xf32>, %o: memref<2000x20xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %init = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<2000xf32>
+  linalg.fill ins(%init : f32) outs(%s : memref<2000xf32>)
+  linalg.generic {indexing_maps = [#wide, #thin], iterator_types = ["parallel", "reduction"]} ins(%x : memref<2000x20xf32>) outs(%s : memref<2000xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %t = arith.addf %z, %a : f32
+    linalg.yield %t : f32
+  }
+  linalg.generic {indexing_maps = [#wide, #thin, #wide], iterator_types = ["parallel", "parallel"]} ins(%x, %s : memref<2000x20xf32>, memref<2000xf32>) outs(%o : memref<2000x20xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.subf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
+
+// Short rows that are only added up are unrolled, and divided ones if they are few.
+// SHORT-LABEL: func.func private @sums_of_nine
+// SHORT-NOT:     transpose
+// SHORT-LABEL: func.func private @few_divisions
+// SHORT-NOT:     transpose
+// SHORT-LABEL: func.func private @many_divisions
+// SHORT:         memref.alloca() : memref<9x128xf32>
+func.func private @sums_of_nine(%x: memref<2000x9xf32>, %o: memref<2000x9xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %init = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<2000xf32>
+  linalg.fill ins(%init : f32) outs(%s : memref<2000xf32>)
+  linalg.generic {indexing_maps = [#wide, #thin], iterator_types = ["parallel", "reduction"]} ins(%x : memref<2000x9xf32>) outs(%s : memref<2000xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %t = arith.addf %z, %a : f32
+    linalg.yield %t : f32
+  }
+  linalg.generic {indexing_maps = [#wide, #thin, #wide], iterator_types = ["parallel", "parallel"]} ins(%x, %s : memref<2000x9xf32>, memref<2000xf32>) outs(%o : memref<2000x9xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.subf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
+
+func.func private @few_divisions(%x: memref<40x9xf32>, %o: memref<40x9xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %init = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<40xf32>
+  linalg.fill ins(%init : f32) outs(%s : memref<40xf32>)
+  linalg.generic {indexing_maps = [#wide, #thin], iterator_types = ["parallel", "reduction"]} ins(%x : memref<40x9xf32>) outs(%s : memref<40xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %t = arith.addf %z, %a : f32
+    linalg.yield %t : f32
+  }
+  linalg.generic {indexing_maps = [#wide, #thin, #wide], iterator_types = ["parallel", "parallel"]} ins(%x, %s : memref<40x9xf32>, memref<40xf32>) outs(%o : memref<40x9xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.divf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
+
+func.func private @many_divisions(%x: memref<2000x9xf32>, %o: memref<2000x9xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %init = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<2000xf32>
+  linalg.fill ins(%init : f32) outs(%s : memref<2000xf32>)
+  linalg.generic {indexing_maps = [#wide, #thin], iterator_types = ["parallel", "reduction"]} ins(%x : memref<2000x9xf32>) outs(%s : memref<2000xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %t = arith.addf %z, %a : f32
+    linalg.yield %t : f32
+  }
+  linalg.generic {indexing_maps = [#wide, #thin, #wide], iterator_types = ["parallel", "parallel"]} ins(%x, %s : memref<2000x9xf32>, memref<2000xf32>) outs(%o : memref<2000x9xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.divf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
+
+// Longer rows are in lanes if a number of each row is rounded, or if its logarithm is taken.
+// SHORT-LABEL: func.func private @rounded
+// SHORT:         memref.alloca() : memref<64x32xbf16>
+// CHECK-LABEL: func.func private @rounded
+// CHECK-NOT:     transpose
+func.func private @rounded(%x: memref<2000x64xbf16>, %o: memref<2000x64xbf16>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %init = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<2000xf32>
+  linalg.fill ins(%init : f32) outs(%s : memref<2000xf32>)
+  linalg.generic {indexing_maps = [#wide, #thin], iterator_types = ["parallel", "reduction"]} ins(%x : memref<2000x64xbf16>) outs(%s : memref<2000xf32>) {
+  ^bb(%a: bf16, %z: f32):
+    %w = arith.extf %a : bf16 to f32
+    %t = arith.addf %z, %w : f32
+    linalg.yield %t : f32
+  }
+  linalg.generic {indexing_maps = [#wide, #thin, #wide], iterator_types = ["parallel", "parallel"]} ins(%x, %s : memref<2000x64xbf16>, memref<2000xf32>) outs(%o : memref<2000x64xbf16>) {
+  ^bb(%a: bf16, %b: f32, %z: bf16):
+    %w = arith.extf %a : bf16 to f32
+    %e = arith.subf %w, %b : f32
+    %d = arith.truncf %e : f32 to bf16
+    linalg.yield %d : bf16
+  }
+  func.return
+}
+
+// SHORT-LABEL: func.func private @logarithms
+// SHORT:         memref.alloca() : memref<48x64xf32>
+func.func private @logarithms(%x: memref<2000x48xf32>, %o: memref<2000xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %init = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<2000xf32>
+  linalg.fill ins(%init : f32) outs(%s : memref<2000xf32>)
+  linalg.generic {indexing_maps = [#wide, #thin], iterator_types = ["parallel", "reduction"]} ins(%x : memref<2000x48xf32>) outs(%s : memref<2000xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %t = arith.addf %z, %a : f32
+    linalg.yield %t : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%s : memref<2000xf32>) outs(%o : memref<2000xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %d = math.log %a : f32
+    linalg.yield %d : f32
   }
   func.return
 }

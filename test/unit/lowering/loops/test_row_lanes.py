@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
 
 from cpu_programs import on_threads, run, type_of
 
@@ -52,7 +53,22 @@ def _expected(x: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, ...]:
 @pytest.mark.long(5)
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize(
-    "shape", [(5, 6), (8, 5), (16, 9), (33, 10), (70, 7), (200, 16), (65, 31), (3, 40, 7), (5, 3, 6)], ids=str
+    "shape",
+    [
+        (5, 6),
+        (8, 5),
+        (16, 9),
+        (33, 10),
+        (70, 7),
+        (200, 16),
+        (65, 31),
+        (3, 40, 7),
+        (5, 3, 6),
+        (700, 11),
+        (530, 24),
+        (150, 48),
+    ],
+    ids=str,
 )
 def test_softmax(shape: tuple[int, ...], element: str) -> None:
     """Rows of one dimension or two, of which some lie beyond the last whole tile."""
@@ -121,3 +137,25 @@ def test_greatest_and_its_place() -> None:
     places, powers = run(text, [x])
     np.testing.assert_array_equal(places, x.argmax(1))
     np.testing.assert_allclose(powers, np.exp(x.astype(np.float64) - x.max(1, keepdims=True)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("columns", [2, 3, 5, 11, 16, 64, 100])
+def test_bfloat16(columns: int) -> None:
+    """Rows whose greatest elements and sums are rounded, in lanes of their own or one after the other."""
+    x = (3 * np.random.default_rng(4).standard_normal((150, columns))).astype(bfloat16)
+    given, sums = f"tensor<150x{columns}xbf16>", "tensor<150xbf16>"
+    text = f"""func.func @main(%x: {given}) -> {given} {{
+      %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+      %low = stablehlo.constant dense<0xFF80> : tensor<bf16>
+      {_reduced("m", given, sums, 1, "maximum", "x")}
+      %mb = stablehlo.broadcast_in_dim %m, dims = [0] : ({sums}) -> {given}
+      %d = stablehlo.subtract %x, %mb : {given}
+      %e = stablehlo.exponential %d : {given}
+      {_reduced("s", given, sums, 1, "add", "e")}
+      %sb = stablehlo.broadcast_in_dim %s, dims = [0] : ({sums}) -> {given}
+      %p = stablehlo.divide %e, %sb : {given}
+      return %p : {given}
+    }}"""
+    (found,) = on_threads(text, x)
+    powers = np.exp(x.astype(np.float64) - x.astype(np.float64).max(1, keepdims=True))
+    np.testing.assert_allclose(found.astype(np.float64), powers / powers.sum(1, keepdims=True), rtol=0.04, atol=1e-4)
