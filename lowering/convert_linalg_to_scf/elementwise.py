@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import cast
@@ -15,7 +16,7 @@ from ...dialects.support.buffers import memref_type
 from ..loop_nests.borders import Inside, inside_of
 from ..loop_nests.cost import nest_work, task_count, task_size
 from ..loop_nests.emission import Bounds, NestEmitter
-from ..loop_nests.indices import chunk
+from ..loop_nests.indices import chunk, delinearized
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from ..loop_nests.whole_vectors import is_long, leaves_rest, loop_over_elements, may_repeat
@@ -48,10 +49,24 @@ COLLIDING = 2048
 ENOUGH = 32
 """Iterations that make a loop worth cutting; inner loops stay whole because they run through memory contiguously."""
 
+LONG_ROW = 1 << 14
+"""Iterations of an innermost loop whose parts run through enough contiguous memory."""
 
-def loop_to_cut(nest: Nest, loops: Sequence[int], wanted: int) -> int:
-    """The loop to divide into tasks: the outermost with enough iterations, else the longest."""
-    return next((l for l in loops if nest.sizes[l] >= wanted), max(loops, key=lambda l: nest.sizes[l]))
+
+def loops_to_cut(nest: Nest, loops: Sequence[int], wanted: int) -> list[int]:
+    """
+    The loops to divide into tasks: the outermost with enough iterations, else the longest. A task has a part of it.
+
+    Outer loops that have enough iterations together are divided instead, those before the last one into single
+    iterations: otherwise each task would go through all of memory.
+    """
+    single = next((l for l in loops if nest.sizes[l] >= wanted), max(loops, key=lambda l: nest.sizes[l]))
+    outer: list[int] = []
+    for loop in loops[: loops.index(single)]:
+        outer.append(loop)
+        if nest.size_of(outer) >= wanted:
+            return outer
+    return [*outer, single] if single == nest.free[-1] and nest.sizes[single] < LONG_ROW else [single]
 
 
 def emit_elementwise(
@@ -78,12 +93,20 @@ def emit_elementwise(
         emitter.make_views()
         _emit_loops(emitter, free, None, bound, meanwhile)
         return
-    cut = loop_to_cut(nest, _loops_to_cut(nest, free), min(wanted, ENOUGH))
-    total = nest.sizes[cut]
-    size = task_size(total, task_count(work, work, total), _granularity(nest, free, cut))
-    with builder.parallel(-(-total // size)) as task, emitter.scope():
+    *single, cut = loops_to_cut(nest, _loops_to_cut(nest, free), min(wanted, ENOUGH))
+    sizes = [nest.sizes[loop] for loop in single]
+    total, each = nest.sizes[cut], math.prod(sizes)
+    tasks = -(-task_count(work, work, total * each) // each)
+    size = task_size(total, min(tasks, total), _granularity(nest, free, cut))
+    parts = -(-total // size)
+    with builder.parallel(each * parts) as task, emitter.scope():
         emitter.make_views()
-        _emit_loops(emitter, free, {cut: chunk(builder, task, size, total)}, bound)
+        part = task % parts if single else task
+        bounds: dict[int, tuple[Index, Index]] = {cut: chunk(builder, part, size, total)}
+        if single:
+            for loop, index in zip(single, delinearized(task // parts, sizes), strict=True):
+                bounds[loop] = (index, index + 1)
+        _emit_loops(emitter, free, bounds, bound)
 
 
 def _loops_to_cut(nest: Nest, free: list[int]) -> list[int]:

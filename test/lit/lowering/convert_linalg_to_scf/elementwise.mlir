@@ -493,3 +493,25 @@ func.func private @chosen_for_each_matrix(%x: memref<20x16x16x2xf32>, %i: memref
   }
   func.return
 }
+
+// Short outer loops are cut together, so that a task has its part of memory: 8 planes, not 16 elements of each.
+// CHECK-LABEL: func.func private @short_outer_loops(
+// CHECK-DAG:     %[[ALL:.*]] = arith.constant 3136 : index
+// CHECK-DAG:     %[[EIGHT:.*]] = arith.constant 8 : index
+// CHECK-DAG:     %[[TASKS:.*]] = arith.constant 64 : index
+// CHECK:         "scf.parallel"(%{{.*}}, %[[TASKS]], %{{.*}})
+// CHECK:         ^bb0(%[[TASK:.*]]: index):
+// CHECK:           %[[J:.*]] = arith.remui %[[TASK]], %[[EIGHT]]
+// CHECK:           %[[I:.*]] = arith.divui %[[TASK]], %[[EIGHT]]
+// CHECK:           scf.for %[[K:.*]] = %{{.*}} to %[[EIGHT]]
+// CHECK:             scf.for %[[L:.*]] = %{{.*}} to %[[ALL]]
+// CHECK:               memref.load %{{.*}}[%[[I]], %[[J]], %[[K]], %[[L]]]
+func.func private @short_outer_loops(%a: memref<8x8x8x3136xf32>, %b: memref<8x8xf32>, %c: memref<8x8xf32>, %o: memref<8x8x8x3136xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(i, j, k, l) -> (i, j, k, l)>, affine_map<(i, j, k, l) -> (i, j)>, affine_map<(i, j, k, l) -> (j, k)>, affine_map<(i, j, k, l) -> (i, j, k, l)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%a, %b, %c : memref<8x8x8x3136xf32>, memref<8x8xf32>, memref<8x8xf32>) outs(%o : memref<8x8x8x3136xf32>) {
+  ^bb(%x: f32, %y: f32, %z: f32, %u: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %0, %z : f32
+    linalg.yield %1 : f32
+  }
+  func.return
+}
