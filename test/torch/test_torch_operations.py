@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from graph_programs import STRICT, each, same_as_eager
+from xhlo import from_torch
 from xhlo.frontends.torch.backend import xhlo
 
 SPECIAL = torch.tensor([0.0, -0.0, 1.0, -1.5, 2.5, -0.5, 3e38, float("inf"), float("-inf"), float("nan")])
@@ -179,6 +180,60 @@ def test_elements_by_index() -> None:
         ),
         x, i, j, v,
     )  # fmt: skip
+
+
+def test_grids_of_indices() -> None:
+    """Indices that vary along dimensions of their own are taken one after the other; others are not."""
+    x = torch.randn(2, 5, 4, 3)
+    i = torch.tensor([0, 4, -1])
+    j = torch.tensor([3, 1])
+    same_as_eager(
+        each(
+            lambda x, i, j: x[:, i[:, None], j], lambda x, i, j: x[:, i[:, None], j[None]], lambda x, i, j: x[j - 2, :, 0][:, i - 2],
+            lambda x, i, j: x[:, i[:, None, None], j[:, None], i.clamp(max=2)], lambda x, i, j: x[:, i, j[:, None]],
+            lambda x, i, j: x[:, i[:, None], :, j.clamp(max=2)], lambda x, i, j: x[:, i[:, None].expand(3, 2), j],
+            lambda x, i, j: x[:, i.view(3, 1, 1), j.view(1, 2, 1)], lambda x, i, j: x[:, i[:1, None], j],
+            lambda x, i, j: F.interpolate(x, size=(7, 8)), lambda x, i, j: F.interpolate(x, size=(3, 8), mode="nearest-exact"),
+            lambda x, i, j: F.interpolate(x, scale_factor=2, mode="bicubic"),
+            lambda x, i, j: F.interpolate(x[None], size=(3, 7, 5), mode="trilinear"),
+        ),
+        x, i, j,
+    )  # fmt: skip
+
+
+def test_expanded_indices_move_slices() -> None:
+    """Where an index is expanded, whole slices are gathered and combined, and no index is in memory for each element."""
+    x = torch.randn(5, 4, 3)
+    u = torch.randn(7, 4, 3)
+    i = torch.tensor([4, 0, 0, 3, 1, 4, 4])
+    c = torch.tensor([[0, 2, 2], [1, 1, 3]])
+    same_as_eager(
+        each(
+            lambda x, u, i, c: x.scatter_add(0, i[:, None, None].expand(7, 4, 3), u),
+            lambda x, u, i, c: x.scatter_reduce(0, i.view(7, 1, 1).expand_as(u), u, "amax"),
+            lambda x, u, i, c: x.scatter_reduce(0, i[:, None, None].expand(7, 4, 3), u, "mean", include_self=False),
+            lambda x, u, i, c: x.scatter_add(1, i[None, :4, None].expand(5, 4, 3) % 4, u[:5]),
+            lambda x, u, i, c: x[:2].scatter_add(1, c[..., None].expand(2, 3, 3), u[:2]),
+            lambda x, u, i, c: x[:, :3, :2].scatter_add(0, c.t()[None].expand(5, 3, 2), u[:5, :3, :2]),
+            lambda x, u, i, c: x.scatter_add(0, i[0].expand(1, 4, 3), u), lambda x, u, i, c: x.gather(0, i[:, None, None].expand(7, 2, 2)),
+            lambda x, u, i, c: x.gather(1, c[..., None].expand(2, 3, 3)), lambda x, u, i, c: x.gather(2, (i % 3)[None, None].expand(5, 4, 7)),
+            lambda x, u, i, c: x.index_add(0, i, u, alpha=2.5), lambda x, u, i, c: x.long().index_add(0, i, u.long(), alpha=3),
+            lambda x, u, i, c: x.round().bfloat16().index_add(0, i.int(), u.round().bfloat16()), lambda x, u, i, c: x.sum().index_add(0, i[1:2], u.sum()),
+        ),
+        x, u, i, c,
+    )  # fmt: skip
+    found = str(rows_of_scatter(i, u))
+    assert "update_window_dims = [1, 2]" in found, found
+
+
+def rows_of_scatter(i: torch.Tensor, u: torch.Tensor) -> object:
+    """The program of sums by an expanded index."""
+
+    class Sums(torch.nn.Module):
+        def forward(self, i: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
+            return torch.zeros(5, 4, 3).scatter_add(0, i[:, None, None].expand(7, 4, 3), u)
+
+    return from_torch(torch.export.export(Sums(), (i, u)))
 
 
 def test_updates_between_other_dimensions() -> None:

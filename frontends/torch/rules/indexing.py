@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from ....hlo_dialect.ops.movement import BroadcastInDimOp
 from ...builder.builder import Value
 from ..api import torch
 from ..dtypes import Unlowered, converted, dtype_of, highest, lowest, working_dtype
@@ -23,6 +25,24 @@ def wrapped(index: Value, size: int) -> Value:
         raise Unlowered(f"indices of dtype {dtype_of(index)}")
     places = converted(index, torch.int64)
     return (places < 0).select(places + size, places)
+
+
+def unwrapped(index: Value) -> Value:
+    """Indices as i64, of operations that take none from the end."""
+    if dtype_of(index) not in (torch.int64, torch.int32):
+        raise Unlowered(f"indices of dtype {dtype_of(index)}")
+    return converted(index, torch.int64)
+
+
+def unexpanded(index: Value, dim: int) -> Value:
+    """An index that was expanded, with size 1 along the dimensions where it repeats; `dim` is not one of them."""
+    op = index.value.owner
+    if not isinstance(op, BroadcastInDimOp) or list(op.dims) != sorted(op.dims):
+        return index
+    operand = replace(index, value=op.operand)
+    sizes = dict(zip(op.dims, operand.shape, strict=True))
+    shape = [sizes.get(one, 1) for one in range(len(index.shape))]
+    return operand.reshape(shape) if shape[dim] == index.shape[dim] else index
 
 
 def gathered(step: Step, x: Value, points: Value, dims: Sequence[int]) -> Value:
@@ -97,16 +117,21 @@ def gather(step: Step, x: Value, dim: int, index: Value, sparse_grad: bool = Fal
     others = [one for one in range(rank) if one != along]
     # An index may be smaller than the tensor: places of the other dimensions are those of the index.
     limits = [x.shape[one] if one == along else size for one, size in enumerate(shaped.shape)]
+    # Slices along those dimensions where an expanded index repeats.
+    narrow = unexpanded(shaped, along)
+    whole = [one for one in others if narrow.shape[one] != shaped.shape[one]]
+    kept = [one for one in range(rank) if one not in whole]
+    batches = [one for one in others if one not in whole]
     return step.builder.gather(
         x.slice([0] * rank, limits),
-        shaped.reshape((*shaped.shape, 1)),
-        offset_dims=[],
+        narrow.reshape((*[narrow.shape[one] for one in kept], 1)),
+        offset_dims=whole,
         collapsed_slice_dims=[along],
-        operand_batching_dims=others,
-        start_indices_batching_dims=others,
+        operand_batching_dims=batches,
+        start_indices_batching_dims=[kept.index(one) for one in batches],
         start_index_map=[along],
-        index_vector_dim=rank,
-        slice_sizes=[1] * rank,
+        index_vector_dim=len(kept),
+        slice_sizes=[limits[one] if one in whole else 1 for one in range(rank)],
     ).reshape(step.shape)
 
 
@@ -115,12 +140,12 @@ def index_select(step: Step, x: Value, dim: int, index: Value) -> Value:
     if not x.shape:
         return broadcast(x, step.shape)
     along = dim_of(dim, len(x.shape))
-    return take_along(step, x, wrapped(index.reshape((count(index.shape),)), x.shape[along]), along)
+    return take_along(step, x, unwrapped(index.reshape((count(index.shape),))), along)
 
 
 @lowers("aten.embedding")
 def embedding(step: Step, weight: Value, index: Value, *_: Any, **__: Any) -> Value:
-    points = wrapped(index, weight.shape[0]).reshape((count(index.shape), 1))
+    points = unwrapped(index).reshape((count(index.shape), 1))
     return gathered(step, weight, points, [0]).reshape(step.shape)
 
 
@@ -162,8 +187,45 @@ def _order(dims: Sequence[int], rank: int, common: int) -> list[int]:
     return [*others[:before], *range(common), *others[before:]]
 
 
+def _varies(index: Value, rank: int) -> list[int]:
+    """The dimensions along which an index varies, among `rank` that all indices have together."""
+    return [rank - len(index.shape) + dim for dim, size in enumerate(index.shape) if size != 1]
+
+
+def _are_outer(indices: Sequence[Any]) -> bool:
+    """
+    Whether several indices name a grid: they are of neighbouring dimensions, and each varies along dimensions of its
+    own, in their order, as those of resized images do.
+    """
+    dims = [dim for dim, index in enumerate(indices) if index is not None]
+    if len(dims) < 2 or dims[-1] - dims[0] >= len(dims):
+        return False
+    given = [indices[dim] for dim in dims]
+    if any(dtype_of(index) == torch.bool for index in given):
+        return False
+    rank = max(len(index.shape) for index in given)
+    own = [_varies(index, rank) for index in given]
+    return all(own) and [dim for one in own for dim in one] == list(range(rank))
+
+
+def _taken(step: Step, x: Value, indices: Sequence[Any]) -> Value:
+    """
+    The elements of a grid: slices along one dimension after the other, whose places are as few as it is long. The
+    dimensions before them are one, so that loops over planes are.
+    """
+    dims = [dim for dim, index in enumerate(indices) if index is not None]
+    first, last = dims[0], dims[-1]
+    rows = x.reshape((count(x.shape[:first]), *x.shape[first : last + 1], count(x.shape[last + 1 :])))
+    for dim in reversed(dims):
+        places = wrapped(indices[dim], x.shape[dim])
+        rows = take_along(step, rows, places.reshape((count(places.shape),)), 1 + dim - first)
+    return rows.reshape(step.shape)
+
+
 @lowers("aten.index.Tensor aten._unsafe_index.Tensor")
 def index(step: Step, x: Value, indices: Sequence[Any]) -> Value:
+    if _are_outer(indices):
+        return _taken(step, x, indices)
     dims, points, common = _placed(step, x.shape, indices)
     rest = [size for dim, size in enumerate(x.shape) if dim not in dims]
     found = gathered(step, x, points, dims).reshape((*common, *rest))
@@ -230,19 +292,25 @@ def _widened(x: Value, rows: Value, how: str | None, scatter: Combine) -> Value:
 
 
 def _scattered_rows(step: Step, x: Value, rows: Value, *, places: Value, dim: int, how: str | None) -> Value:
-    """`x` with `rows` combined into it at `places` along a dimension; the others are batches of all three."""
-    combine = _COMBINE[how]
-    others = [one for one in range(len(x.shape)) if one != dim]
+    """
+    `x` with `rows` combined into it at `places` along a dimension; the others are batches of all three, or slices where
+    an expanded index repeats.
+    """
+    combine, rank = _COMBINE[how], len(x.shape)
+    narrow = unexpanded(places, dim)
+    whole = [one for one in range(rank) if narrow.shape[one] != places.shape[one]]
+    kept = [one for one in range(rank) if one not in whole]
+    batches = [one for one in kept if one != dim]
     return step.builder.scatter(
         x,
-        places.reshape((*places.shape, 1)),
+        narrow.reshape((*[narrow.shape[one] for one in kept], 1)),
         rows,
-        update_window_dims=[],
+        update_window_dims=whole,
         inserted_window_dims=[dim],
-        input_batching_dims=others,
-        scatter_indices_batching_dims=others,
+        input_batching_dims=batches,
+        scatter_indices_batching_dims=[kept.index(one) for one in batches],
         scatter_dims_to_operand_dims=[dim],
-        index_vector_dim=len(x.shape),
+        index_vector_dim=len(kept),
         update_computation=(lambda old, new: new) if combine is None else combine,
     )
 
@@ -257,19 +325,30 @@ def _along(step: Step, x: Value, dim: int, index: Value, source: Any, how: str |
         rows = source.slice([0] * len(source.shape), places.shape)
     else:
         rows = step.value(source, dtype_of(x), places.shape)
-    rows, wrapping = converted(rows, dtype_of(x)), wrapped(places, shape[along])
+    rows, places = converted(rows, dtype_of(x)), unwrapped(places)
     if all(size == shape[one] for one, size in enumerate(places.shape) if one != along):
-        scatter: Combine = partial(_scattered_rows, step, places=wrapping, dim=along, how=how)
+        scatter: Combine = partial(_scattered_rows, step, places=places, dim=along, how=how)
         return _widened(x.reshape(shape), rows, how, scatter).reshape(x.shape)
     # An index may be smaller than the tensor, which is one batch then.
     number = count(places.shape)
-    linear = linear_places(step, wrapping, shape, along).reshape((number, 1))
+    linear = linear_places(step, places, shape, along).reshape((number, 1))
     return _combined(step, x.reshape((count(shape),)), linear, rows.reshape((number,)), [0], how).reshape(x.shape)
 
 
 @lowers("aten.scatter.src aten.scatter.value aten.scatter.reduce aten.scatter.value_reduce")
 def scatter(step: Step, x: Value, dim: int, index: Value, source: Any, *, reduce: str | None = None) -> Value:
     return _along(step, x, dim, index, source, reduce)
+
+
+@lowers("aten.index_add")
+def index_add(step: Step, x: Value, dim: int, index: Value, source: Value, *, alpha: Any = 1) -> Value:
+    shape = x.shape or (1,)
+    along = dim_of(dim, len(shape))
+    points = unwrapped(index).reshape((count(index.shape), 1))
+    rows = converted(source, dtype_of(x)).reshape((*shape[:along], points.shape[0], *shape[along + 1 :]))
+    if alpha != 1:
+        rows = rows * step.full(alpha, dtype_of(x), rows.shape)
+    return _combined(step, x.reshape(shape), points, rows, [along], "sum", along).reshape(x.shape)
 
 
 @lowers("aten.scatter_add")
