@@ -22,7 +22,7 @@ from .arrays import (
     lift,
 )
 from .errors import TraceError
-from .indexing import put_with, searchsorted
+from .indexing import searchsorted
 from .joining import concatenate
 from .linear_algebra import matmul
 from .reductions import reduced
@@ -53,15 +53,27 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> TracedArray:
 def _counted(places: TracedArray, count: int, weights: Any) -> TracedArray:
     """The number, or the sum of weights, of each of the first integers."""
     builder = places.builder
-    wide = astype(places, np.int64)
-    outside = (wide < 0) | (wide >= count)
     if weights is None:
         each: TracedArray = lift(builder, np.ones(places.shape, np.int64))
     else:
         each = astype(lift(builder, weights), np.float64)
-    # One more bin takes what is outside.
-    bins = lift(builder, np.zeros(count + 1, each.dtype))
-    return put_with(bins, where(outside, count, wide), each, "add")[:count]
+    bins = lift(builder, np.zeros(count, each.dtype))
+    if not count or not places.size:
+        return bins
+    indices = astype(places, np.uint8) if places.dtype == np.bool_ else places
+    # Updates of bins that there are not, negative ones too, are dropped.
+    return bins.like(
+        builder.scatter(
+            bins.value,
+            indices.value.reshape((places.size, 1)),
+            each.value,
+            update_window_dims=[],
+            inserted_window_dims=[0],
+            scatter_dims_to_operand_dims=[0],
+            index_vector_dim=1,
+            update_computation=lambda old, new: old + new,
+        )
+    )
 
 
 @implements(np.digitize)

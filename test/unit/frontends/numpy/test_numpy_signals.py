@@ -80,6 +80,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "counts": (
         lambda n, w: (
             np.bincount(n, minlength=8),
+            np.bincount(n.astype(np.uint8), minlength=8),
             np.bincount(n, w, minlength=5),
             np.bincount(n.astype(bool), None, 2),
         ),
