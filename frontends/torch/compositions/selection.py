@@ -81,7 +81,10 @@ def embedding_bag(
     begin = offsets[:-1] if include_last_offset else offsets
     bags, size = begin.shape[0], weight.shape[1]
     places = torch.arange(indices.shape[0], dtype=offsets.dtype, device=indices.device)
-    bag = torch.searchsorted(begin.contiguous(), places, right=True) - 1
+    # A bag for each beginning up to a place; a search would read the beginnings again and again.
+    starts = torch.zeros(indices.shape[0] + 1, dtype=torch.int64, device=indices.device)
+    starts = starts.index_add(0, begin, torch.ones_like(begin, dtype=torch.int64))
+    bag = starts[:-1].cumsum(0) - 1
     kept = indices != padding_idx
     rows = weight[indices]
     if per_sample_weights is not None:
