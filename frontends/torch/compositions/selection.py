@@ -89,7 +89,11 @@ def embedding_bag(
     rows = weight[indices]
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
-    counts = torch.zeros(bags, dtype=torch.int64, device=indices.device).index_add(0, bag, kept.to(torch.int64))
+    if padding_idx < 0 and bags:
+        end = torch.full((1,), indices.shape[0], dtype=begin.dtype, device=indices.device)
+        counts = torch.cat([begin[1:], end]).to(torch.int64) - begin.to(torch.int64)
+    else:
+        counts = torch.zeros(bags, dtype=torch.int64, device=indices.device).index_add(0, bag, kept.to(torch.int64))
     largest = torch.zeros(bags if mode == _MAX else 0, size, dtype=offsets.dtype, device=indices.device)
     if mode == _MAX:
         lowest = torch.full((bags, size), float("-inf"), dtype=weight.dtype, device=weight.device)
@@ -104,7 +108,8 @@ def embedding_bag(
         largest = torch.where(some, indices[torch.where(some, place, 0)], 0).to(offsets.dtype)
         found = torch.where(some, best, 0.0)
     else:
-        rows = torch.where(kept.unsqueeze(1), rows, 0.0)
+        if padding_idx >= 0:
+            rows = torch.where(kept.unsqueeze(1), rows, 0.0)
         found = torch.zeros(bags, size, dtype=weight.dtype, device=weight.device).index_add(0, bag, rows)
         if mode == _MEAN:
             found = found / counts.clamp(min=1).unsqueeze(1).to(weight.dtype)
