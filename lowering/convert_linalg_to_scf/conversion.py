@@ -18,6 +18,7 @@ from ...dialects.support.views import is_view
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
 from ..device.cpu import CPU
+from ..loop_nests.cost import nest_work
 from ..loop_nests.fills import absorbed_fills
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Nest, nest_of_copy, nest_of_fill, nest_of_generic
@@ -26,8 +27,8 @@ from .interleaving import emit_interleaved, parts_from
 from .iterated import emit_iterated
 from .lanes import lanes_of
 from .loop_order import canonical
-from .reduction import emit_reduction
-from .row import Structured, emit_rows, plan_rows, without_rest
+from .reduction import Inits, emit_reduction
+from .row import LANE_ROW, Structured, emit_rows, plan_rows, without_rest
 
 LARGE_COPY = 1 << 20
 """Bytes from which threads share a copy: one takes 50 microseconds or so, many times what it costs to ask others."""
@@ -73,9 +74,23 @@ def convert_nests(builder: LoopBuilder, ops: Sequence[Structured], absorbed: Abs
             emit_interleaved(builder, parts)
             done = at + len(parts)
         elif any(nest.reduction):
-            emit_reduction(builder, nest, initial_values(op, absorbed))
+            inits = initial_values(op, absorbed)
+            if not _reduce_in_lanes(builder, nest, inits):
+                emit_reduction(builder, nest, inits)
         else:
             _emit_parallel(builder, nest)
+
+
+def _reduce_in_lanes(builder: LoopBuilder, nest: Nest, inits: Inits) -> bool:
+    """Emit a reduction of short rows in lanes, if that is faster; return whether it is."""
+    if nest.reduction != (False, True) or nest.sizes[1] > LANE_ROW:
+        return False
+    from .row_lanes import emit_lanes, plan_reduced_lanes  # few programs have rows that are so short
+
+    plan = plan_reduced_lanes(nest, inits, builder.vector_bits)
+    if plan is not None:
+        emit_lanes(builder, plan, nest_work(nest))
+    return plan is not None
 
 
 def _emit_parallel(builder: LoopBuilder, nest: Nest) -> None:

@@ -18,13 +18,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import BFloat16Type
+from xdsl.dialects.builtin import AnyFloat, BFloat16Type, i1
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.cost import CHEAP, ELEMENTARY
 from ...dialects.support.buffers import memref_type
 from ...dialects.support.scalar import scalar_attr, width_of
 from ..device.cpu import CPU
+from ..loop_nests.combiners import known_combiners
 from ..loop_nests.cost import task_count, task_size, weight_of
 from ..loop_nests.indices import chunk, delinearized
 from ..loop_nests.loop_builder import PARALLEL, SCALAR, Index, LoopBuilder, buffer_of
@@ -109,8 +110,40 @@ def plan_lanes(
     rows = len(shape)
     nests = [nest for nest, _ in steps]
     many, narrow = shape[-1] >= MOST_ROWS, vector_bits < CPU.vector_bits
-    if shape[-1] < LEAST_ROWS or not _suit_lanes(nests, rows, many, narrow):
+    suits = shape[-1] >= LEAST_ROWS and _suit_lanes(nests, rows, many, narrow)
+    return _plan(shape, steps, temporaries) if suits else None
+
+
+def plan_reduced_lanes(nest: Nest, inits: Inits, vector_bits: int) -> LanePlan | None:
+    """The plan for one reduction of many short rows, where vectors are short; None as above."""
+    if vector_bits >= CPU.vector_bits or nest.bound or len(nest.sizes) != 2 or nest.reduction != (False, True):
         return None
+    rows, count = nest.sizes
+    if not TOGETHER < count <= MOST_SHORT or rows < MOST_ROWS or not _reduces_faster(nest, count):
+        return None
+    return _plan((rows,), [(replace(nest, bound=1), inits)], {})
+
+
+def _reduces_faster(nest: Nest, count: int) -> bool:
+    """
+    Whether a reduction of rows is faster in lanes: one that chooses, that looks at NaN in bf16 or after whole vectors,
+    or that combines truth values. Sums of vectors, and maxima of integers, are faster along rows.
+    """
+    combiners = known_combiners(nest)
+    read = [buffer_of(x.root).element_type for x in nest.inputs if isinstance(x, Access)]
+    if combiners is None:
+        return count >= LEAST_SUMMED or all(isinstance(type_, AnyFloat) for type_ in read)
+    if all(isinstance(each.op, _EXTREMES) for each in combiners):
+        width = max(map(width_of, read), default=0)
+        return width <= 16 or (width == 32 and count % LANES == 0)
+    return all(each.type == i1 for each in combiners)
+
+
+def _plan(
+    shape: tuple[int, ...], steps: Sequence[tuple[Nest, Inits]], temporaries: Mapping[SSAValue, int]
+) -> LanePlan | None:
+    """The plan, without regard to its worth; None if it is not possible."""
+    rows, nests = len(shape), [nest for nest, _ in steps]
     if any(loads_of(nest) or _has_regions(nest) or _asks_for_row(nest, rows) for nest in nests):
         return None
     tiles = _tiles_of(steps, shape, temporaries)

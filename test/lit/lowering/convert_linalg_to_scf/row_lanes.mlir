@@ -282,3 +282,51 @@ func.func private @logarithms(%x: memref<2000x48xf32>, %o: memref<2000xf32>) att
   }
   func.return
 }
+
+// With short vectors, reductions by themselves are in lanes if they choose, or look at NaN after whole vectors.
+// SHORT-LABEL: func.func private @first_greatest
+// SHORT:         memref.alloca() : memref<16x128xf32>
+// SHORT:         func.call @first_greatest_transpose
+// CHECK-LABEL: func.func private @first_greatest
+// CHECK-NOT:     transpose
+func.func private @first_greatest(%x: memref<2000x16xf32>, %v: memref<2000xf32>, %k: memref<2000xi32>) attributes {hlo.kernel = "reduce"} {
+  %low = arith.constant 0xFF800000 : f32
+  %none = arith.constant 0 : i32
+  linalg.fill ins(%low : f32) outs(%v : memref<2000xf32>)
+  linalg.fill ins(%none : i32) outs(%k : memref<2000xi32>)
+  linalg.generic {indexing_maps = [#wide, #thin, #thin], iterator_types = ["parallel", "reduction"]} ins(%x : memref<2000x16xf32>) outs(%v, %k : memref<2000xf32>, memref<2000xi32>) {
+  ^bb(%a: f32, %b: f32, %i: i32):
+    %n = linalg.index 1 : index
+    %j = arith.index_cast %n : index to i32
+    %c = arith.cmpf oge, %b, %a : f32
+    %w = arith.select %c, %b, %a : f32
+    %p = arith.select %c, %i, %j : i32
+    linalg.yield %w, %p : f32, i32
+  }
+  func.return
+}
+
+// SHORT-LABEL: func.func private @greatest_of_16
+// SHORT:         func.call @greatest_of_16_transpose
+// SHORT-LABEL: func.func private @greatest_of_24
+// SHORT-NOT:     transpose
+func.func private @greatest_of_16(%x: memref<2000x16xf32>, %v: memref<2000xf32>) attributes {hlo.kernel = "reduce"} {
+  %low = arith.constant 0xFF800000 : f32
+  linalg.fill ins(%low : f32) outs(%v : memref<2000xf32>)
+  linalg.generic {indexing_maps = [#wide, #thin], iterator_types = ["parallel", "reduction"]} ins(%x : memref<2000x16xf32>) outs(%v : memref<2000xf32>) {
+  ^bb(%a: f32, %b: f32):
+    %w = arith.maximumf %b, %a : f32
+    linalg.yield %w : f32
+  }
+  func.return
+}
+func.func private @greatest_of_24(%x: memref<2000x24xf32>, %v: memref<2000xf32>) attributes {hlo.kernel = "reduce"} {
+  %low = arith.constant 0xFF800000 : f32
+  linalg.fill ins(%low : f32) outs(%v : memref<2000xf32>)
+  linalg.generic {indexing_maps = [#wide, #thin], iterator_types = ["parallel", "reduction"]} ins(%x : memref<2000x24xf32>) outs(%v : memref<2000xf32>) {
+  ^bb(%a: f32, %b: f32):
+    %w = arith.maximumf %b, %a : f32
+    linalg.yield %w : f32
+  }
+  func.return
+}

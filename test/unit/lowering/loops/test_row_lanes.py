@@ -159,3 +159,73 @@ def test_bfloat16(columns: int) -> None:
     (found,) = on_threads(text, x)
     powers = np.exp(x.astype(np.float64) - x.astype(np.float64).max(1, keepdims=True))
     np.testing.assert_allclose(found.astype(np.float64), powers / powers.sum(1, keepdims=True), rtol=0.04, atol=1e-4)
+
+
+FIRST_GREATEST = """func.func @main(%x: tensor<RxCxf32>) -> tensor<Rxi32> {
+  %n = stablehlo.iota dim = 1 : tensor<RxCxi32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %none = stablehlo.constant dense<0> : tensor<i32>
+  %m:2 = stablehlo.reduce(%x init: %low), (%n init: %none) across dimensions = [1] :
+      (tensor<RxCxf32>, tensor<RxCxi32>, tensor<f32>, tensor<i32>) -> (tensor<Rxf32>, tensor<Rxi32>)
+    reducer(%a: tensor<f32>, %b: tensor<f32>) (%i: tensor<i32>, %j: tensor<i32>) {
+      %greater = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %nan = stablehlo.compare NE, %a, %a : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %above = stablehlo.or %greater, %nan : tensor<i1>
+      %equal = stablehlo.compare EQ, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %before = stablehlo.compare LT, %i, %j : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %tie = stablehlo.and %equal, %before : tensor<i1>
+      %take = stablehlo.or %above, %tie : tensor<i1>
+      %v = stablehlo.select %above, %a, %b : tensor<i1>, tensor<f32>
+      %k = stablehlo.select %take, %i, %j : tensor<i1>, tensor<i32>
+      stablehlo.return %v, %k : tensor<f32>, tensor<i32>
+    }
+  return %m#1 : tensor<Rxi32>
+}"""
+
+
+@pytest.mark.parametrize("columns", [9, 11, 16, 24, 31])
+@pytest.mark.parametrize("rows", [127, 128, 130, 20_001])
+def test_first_greatest(rows: int, columns: int) -> None:
+    """A reduction by itself that chooses, with equal greatest elements, NaN and rows of nothing but infinities."""
+    random = np.random.default_rng(5)
+    x = random.integers(-4, 4, (rows, columns)).astype(np.float32)
+    x[random.random(x.shape) < 0.02] = np.nan
+    x[7], x[9] = -np.inf, np.nan
+    text = FIRST_GREATEST.replace("RxC", f"{rows}x{columns}").replace("<Rx", f"<{rows}x")
+    (places,) = on_threads(text, x)
+    np.testing.assert_array_equal(places, x.argmax(1))
+
+
+@pytest.mark.parametrize(("columns", "element"), [(16, "f32"), (11, "bf16"), (16, "bf16"), (31, "bf16")])
+def test_greatest(columns: int, element: str) -> None:
+    """Maxima by themselves, with NaN and zeros of both signs."""
+    random = np.random.default_rng(6)
+    x = random.integers(-9, 2, (333, columns)).astype(np.float32 if element == "f32" else bfloat16)
+    x[random.random(x.shape) < 0.02] = np.nan
+    x[random.random(x.shape) < 0.1] = -0.0
+    x[5] = -0.0
+    given, sums, low = f"tensor<333x{columns}x{element}>", f"tensor<333x{element}>", "0xFF80"
+    text = f"""func.func @main(%x: {given}) -> {sums} {{
+      %low = stablehlo.constant dense<{low if element == "bf16" else "0xFF800000"}> : tensor<{element}>
+      {_reduced("m", given, sums, 1, "maximum", "x")}
+      return %m : {sums}
+    }}"""
+    (found,) = run(text, [x])
+    want = x.astype(np.float64).max(1)
+    np.testing.assert_array_equal(found.astype(np.float64), want)
+    only = ~(np.isnan(want) | (x == 0).any(1) & ~np.signbit(x).all(1))
+    np.testing.assert_array_equal(np.signbit(found)[only], np.signbit(want)[only])
+
+
+@pytest.mark.parametrize("columns", [9, 16, 31])
+def test_any(columns: int) -> None:
+    """Whether a row has a true element, by itself."""
+    x = np.random.default_rng(7).random((300, columns)) < 0.04
+    given = f"tensor<300x{columns}xi1>"
+    text = f"""func.func @main(%x: {given}) -> tensor<300xi1> {{
+      %zero = stablehlo.constant dense<false> : tensor<i1>
+      {_reduced("m", given, "tensor<300xi1>", 1, "or", "x")}
+      return %m : tensor<300xi1>
+    }}"""
+    (found,) = run(text, [x])
+    np.testing.assert_array_equal(found, x.any(1))
