@@ -73,9 +73,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Arguments:
-    """
-    The arguments of a call of the micro-kernel: buffers, and the element offsets of the panels and the block in them.
-    """
+    """The arguments of a call of the micro-kernel: buffers, and where panels and block begin in them, in elements."""
 
     a: SSAValue
     a_at: Index
@@ -216,6 +214,9 @@ class MicroKernel:
                 self._ask_for_panels(a_view, b_view)
             following: list[SSAValue] = []
             for i in range(blocking.mr):
+                if blocking.steps > 1:
+                    # LLVM would read an element of a later step first, for which all would wait.
+                    builder.keep_order()
                 a_element = self._element_of_a(a_view, i)
                 for v, b_vector in enumerate(b_row):
                     following.append(self._multiply_add(a_element, b_vector, sums[i * len(b_row) + v]))

@@ -33,6 +33,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.cpu import PrefetchOp, SlotOp
 from ...dialects.gpu.functions import GpuFuncOp
+from ...dialects.llvm_ops import FenceOp
 from ...dialects.support import kernel
 from ...dialects.support.buffers import INDEX, Buffer, i32_array, i64_array, memref_type
 from ...dialects.support.creation import create_op, new_block
@@ -91,6 +92,10 @@ class LoopBuilder(KernelBuilder):
         properties = {name: UnitAttr() for name, holds in stated.items() if holds}
         operands = [source, *(self.index(i).value for i in indices)]
         self.insert(PrefetchOp.create(operands=operands, properties=properties))
+
+    def keep_order(self) -> None:
+        """Keep LLVM from moving memory accesses across this place; it is no instruction."""
+        self.insert(FenceOp("acq_rel", "singlethread"))
 
     def alloc(self, type_: Buffer) -> SSAValue:
         """A buffer of the kernel, allocated at its top level."""

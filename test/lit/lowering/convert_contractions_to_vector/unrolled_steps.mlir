@@ -1,5 +1,6 @@
 // With sixteen registers a micro-kernel of floats takes four steps along k in an iteration and leaves packed panels to
-// the processor's own prefetches: fewer instructions for the same multiply-adds. Sums of integers, which LLVM would add
+// the processor's own prefetches: fewer instructions for the same multiply-adds. Elements of A are read in their order,
+// since LLVM would read one of the last step first. Sums of integers, which LLVM would add
 // in another order, and 32 registers take one step, and ask for what comes.
 // RUN: hlo-opt %s --convert-contractions-to-vector='vector-bits=256' | filecheck %s
 // RUN: hlo-opt %s --convert-contractions-to-vector='vector-bits=512' | filecheck %s --check-prefix=WIDE
@@ -11,13 +12,19 @@
 // CHECK-LABEL: func.func private @floats_block(
 // CHECK:         %{{.*}}:12 = scf.for
 // CHECK-NOT:       cpu.prefetch
-// CHECK-COUNT-12:  vector.fma
+// CHECK-COUNT-2:   vector.load
+// CHECK-NEXT:      llvm.fence syncscope("singlethread") acq_rel
+// CHECK:           vector.fma
+// CHECK-NEXT:      vector.fma
+// CHECK-NEXT:      llvm.fence syncscope("singlethread") acq_rel
+// CHECK-COUNT-10:  vector.fma
+// CHECK-NOT:       llvm.fence
 // CHECK:         } {xhlo.unroll = 4 : i64}
 // WIDE-LABEL:  func.func private @floats_block(
 // WIDE:          scf.for
 // WIDE:            cpu.prefetch
 // WIDE:            vector.fma
-// WIDE-NOT:      xhlo.unroll
+// WIDE-NOT:      {{xhlo.unroll|llvm.fence}}
 // WIDE:          func.return
 func.func private @floats(%a: memref<512x512xf32>, %b: memref<512x512xf32>, %c: memref<512x512xf32>) attributes {hlo.kernel = "dot"} {
   %zero = arith.constant 0.0 : f32
