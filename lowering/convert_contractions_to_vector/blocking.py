@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import product as pairs
 
 from xdsl.dialects.builtin import BFloat16Type, Float32Type, Float64Type, IntegerType, i32
 
@@ -82,6 +83,24 @@ Steps along k of an iteration of a micro-kernel of floats with few registers, wh
 program has the other half of a core, the number of instructions bounds it, not that of multiply-adds.
 """
 
+AGAIN = 0.8
+"""
+The time of a product for which each panel of A and row of C comes from afar again, for every panel of B, as a part of
+that of its multiplications: tiles of many panels of B read and write longer parts of rows of C, too.
+"""
+
+PACKED_ROWS = 27
+"""Rows of A whose multiplication by a panel of B takes as long as packing it."""
+
+MOST_DOWN = 8
+"""Most tiles of rows that pack the same panels of B."""
+
+LEAST_ACROSS, MOST_ACROSS = 4, 32
+"""Fewest and most panels of B that such a tile packs; they fit into the L2 cache."""
+
+LARGE_TASK = 1 << 30
+"""Multiply-adds of a task from which larger products have more tasks, rather than larger ones."""
+
 PASS_STEPS = 16
 """Steps of which such passes are multiples, so that their panels begin with a line of the cache."""
 
@@ -144,6 +163,8 @@ class Blocking:
     """Groups along k in one iteration of the micro-kernel's loop."""
     by_passes: bool = False
     """Whether the parts of all panels that one pass multiplies are together in memory."""
+    broad: bool = False
+    """Whether each task packs the panels of B that it reads, though tasks of other rows read them, too."""
     high: int = 0
     """Panels of `mr` rows before those of `low` rows, where A is read in place and has such."""
     low: int = 0
@@ -168,7 +189,7 @@ class Blocking:
         none = dict.fromkeys(
             ("kc", "m_panels", "n_panels", "tile_m", "tile_n", "loops_inside", "run", "high", "low"), 0
         )
-        return replace(self, by_passes=False, **none)
+        return replace(self, by_passes=False, broad=False, **none)
 
     @property
     def vectors(self) -> int:
@@ -264,7 +285,9 @@ def block(
     mr, vectors = _shape(m, cost, machine.registers, spare, min(most_vectors, MOST_VECTORS))
     nr = lanes * vectors
     # Packing decides for few rows by columns that lie along k: short passes would read them in short pieces.
-    is_long = k * nr * bytes_each > machine.l1_bytes and (is_across or m > SHORT_RUN_ROWS)
+    around = math.prod(loop.size for loop in product.outer)
+    most_near = machine.l1_bytes * (NEAR if m > SHORT_RUN_ROWS and around == 1 else 1)
+    is_long = k * nr * bytes_each > most_near and (is_across or m > SHORT_RUN_ROWS)
     by_passes = few_registers and group == 1 and not whole and is_long
     passes = max(1, -(-k * nr * bytes_each // (int(machine.l1_bytes * NEAR) if by_passes else DEEP)))
     kc = -(-k // passes)
@@ -283,9 +306,6 @@ def block(
     if streams:
         tile_m = m_panels
     tile_n = min(n_panels, 16)
-    around = 1
-    for loop in product.outer:
-        around *= loop.size
     low = group == 1 and m_panels * panel * SMALL_PARTS <= machine.l2_bytes and around * n_panels >= 2 * ENOUGH_TASKS
     if not far:
         tile_m = m_panels if low else min(tile_m, HIGH)
@@ -312,7 +332,30 @@ def block(
     # LLVM adds several products of integers first, for which there are no registers.
     steps = STEPS_AT_ONCE if few_registers and not isinstance(product.element, IntegerType) else 1
     found = Blocking(lanes, mr, nr, kc, m_panels, n_panels, tile_m, tile_n, group, steps=steps, by_passes=by_passes)
+    # Batches give tasks enough, and their matrices are near if sums are short.
+    packs_again = few_registers and group == 1 and not whole and m > SHORT_RUN_ROWS and (by_passes or around == 1)
+    if packs_again and all(loop.b for loop in (*product.outer, *product.outer_k)):
+        return _with_broad_tiles(found, product, around, machine)
     return _with_runs(found, product, machine) if few_registers and packed and once and far else found
+
+
+def _with_broad_tiles(blocking: Blocking, product: Contraction, around: int, machine: Machine) -> Blocking:
+    """
+    The blocking of tasks that pack many panels of B, again for each tile of rows, and multiply each panel of A by all.
+    """
+    panel = blocking.kc * blocking.vectors * machine.vector_bits // 8
+    most = max(LEAST_ACROSS, min(MOST_ACROSS, machine.l2_bytes // panel))
+    enough = max(ENOUGH_TASKS, min(MANY_TASKS, product.multiplications // LARGE_TASK))
+
+    def cost(down: int, width: int) -> float:
+        tasks = around * down * -(-blocking.n_panels // width)
+        idle = max(enough, -(-tasks // ENOUGH_TASKS) * ENOUGH_TASKS) / tasks - 1
+        return AGAIN / width + PACKED_ROWS * down / product.m.size + idle
+
+    down, width = min(pairs(range(1, MOST_DOWN + 1), range(LEAST_ACROSS, most + 1)), key=lambda shape: cost(*shape))
+    # Tiles of equal width and height.
+    width = -(-blocking.n_panels // -(-blocking.n_panels // width))
+    return replace(blocking, tile_m=-(-blocking.m_panels // down), tile_n=width, run=width, broad=True)
 
 
 def _with_runs(blocking: Blocking, product: Contraction, machine: Machine) -> Blocking:

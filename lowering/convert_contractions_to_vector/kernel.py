@@ -24,7 +24,7 @@ from ..device.cpu import CPU
 from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.indices import at_most, chunk, delinearized, end_of, rest_of
 from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import LoopBuilder
+from ..loop_nests.loop_builder import LINE, LoopBuilder
 from .blocking import BYTES, Blocking
 from .constants import KernelConstants
 from .contraction import Contraction
@@ -157,7 +157,7 @@ class ProductEmitter:
         m, n, k = product.m, product.n, product.k
         # Each panel of A is used by all tiles in its rows, each panel of B by all tiles in its columns.
         a_once = all(loop.a for loop in around) and (blocking.n_panels == 1 or self._keeps_rows)
-        b_once = blocking.tile_m >= blocking.m_panels and all(loop.b for loop in around)
+        b_once = (blocking.broad or blocking.tile_m >= blocking.m_panels) and all(loop.b for loop in around)
         a_around = number_matrices(sizes, [loop.a for loop in around])
         b_around = number_matrices(sizes, [loop.b for loop in around])
         a = Operand(product.a, a_around, m.size, m.a, k.size, k.a, blocking.mr, blocking.group, a_once)
@@ -206,9 +206,9 @@ class ProductEmitter:
         return not self.packers[0].operand.local and down >= OFFSETS_FIRST
 
     def sum_columns(self) -> ColumnSums | None:
-        """Add up the columns of B while they are packed; None if they are not."""
+        """Add up the columns of B while they are packed; None if they are not, or more than once."""
         packer, blocking = self.packers[0], self.blocking
-        if not self.b_packed or packer.is_packed:
+        if not self.b_packed or packer.is_packed or (blocking.broad and blocking.tile_m < blocking.m_panels):
             return None
         facts = Facts(blocking.nr, blocking.lanes, blocking.group)
         element = self.product.element
@@ -344,6 +344,8 @@ class ProductEmitter:
             if self._packs_runs and (self._offsets_first or not self._has_offsets):
                 # Each panel of A is read once for several of B, which stay in the L2 cache.
                 with self.builder.loop(*rows) as i, self.builder.loop(*panels) as j:
+                    if self.blocking.broad and not self.packers[1].operand.local:
+                        self._ask_for_part(at, depth, i + 1, j - panels[0])
                     self.emit_block(self._step(output, at, depth, j), i, j, first)
                 return
             with self.builder.loop(*panels) as j:
@@ -352,6 +354,16 @@ class ProductEmitter:
                     self._find_offsets(step.b_at, step.upper - step.lower, 0)
                 with self.builder.loop(*rows) as i:
                     self.emit_block(step, i, j, first)
+
+    def _ask_for_part(self, at: Sequence[Index], depth: tuple[Index, Index], i: Index, part: Index) -> None:
+        """Ask for a part of a panel of A: each of the blocks of the panel before it asks for another."""
+        blocking, packer = self.blocking, self.packers[1]
+        line = LINE * 8 // width_of(packer.element)
+        lines = -(-blocking.mr * blocking.kc // (line * blocking.run))
+        first = packer.panel(at, i, *depth) + part * (lines * line)
+        view = self.builder.strided_view(packer.buffer, first, (lines * line,), (1,))
+        for number in range(lines):
+            self.builder.prefetch(view, [number * line], second_level=True)
 
     @property
     def _packs_runs(self) -> bool:

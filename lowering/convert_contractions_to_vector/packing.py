@@ -78,7 +78,7 @@ class Packer:
         self.bias = bias
         self.lanes = blocking.lanes
         self.kc = blocking.kc * operand.group
-        self.rows = ROWS_AT_ONCE if operand.local and blocking.run else ROWS
+        self.rows = ROWS_AT_ONCE if operand.local and blocking.run and not blocking.broad else ROWS
         """Rows of a run that are read at the same time."""
         self.by_tasks = by_tasks
         self._all = None if by_tasks else constants.panels(operand, element, bias)

@@ -76,11 +76,34 @@ def test_low_blocks_pass_over_more_of_the_short_rows_of_a_distant_factor(
     assert block_rows(product, block(product, machine), machine, streamed=True).kc == steps
 
 
-@pytest.mark.parametrize("rows, depth, panels", [(512, 4096, 8), (1024, 1024, 8), (197, 768, 4)])
-def test_tiles_that_read_all_of_a_distant_a_are_not_narrow(rows: int, depth: int, panels: int) -> None:
-    """Each tile reads A from the L3 cache once more; a small A is nearer."""
-    found = block(product_of(rows, 1024 if depth > 768 else 3072, depth), AVX2, packed=True, whole=False)
-    assert found.tile_m == found.m_panels and found.tile_n == panels and found.tiles >= 8
+@pytest.mark.parametrize(
+    "rows, columns, depth, tiles",
+    [
+        (512, 1024, 4096, (1, 8)),  # a tile of half the rows would pack B twice for few rows
+        (1024, 1024, 1024, (2, 4)),
+        (197, 3072, 768, (1, 8)),
+        (2000, 4000, 4000, (2, 16)),  # tasks of many multiply-adds are more
+    ],
+)
+def test_low_blocks_have_broad_tiles(rows: int, columns: int, depth: int, tiles: tuple[int, int]) -> None:
+    """Tiles of many panels of B, which fit into the L2 cache, in a multiple of eight tasks where that is possible."""
+    found = block(product_of(rows, columns, depth), AVX2, packed=True, whole=False)
+    assert (-(-found.m_panels // found.tile_m), -(-found.n_panels // found.tile_n)) == tiles
+    assert found.broad and found.run == found.tile_n
+    assert found.run * found.kc * found.nr * 4 <= AVX2.l2_bytes
+
+
+def test_matrices_of_a_batch_are_tasks() -> None:
+    """Where they are enough, each packs its panels of B once."""
+    product = replace(product_of(512, 1024, 1024), outer=(Loop(8, 1 << 19, 1 << 20, 1 << 19),))
+    found = block(product, AVX2, packed=True, whole=False)
+    assert found.broad and found.tile_m == found.m_panels
+    shared = replace(product, outer=(Loop(8, 1 << 19, 0, 1 << 19),))
+    assert not block(shared, AVX2, packed=True, whole=False).broad
+
+
+def test_many_registers_have_no_broad_tiles() -> None:
+    assert not block(product_of(1024, 1024, 1024), CPU, packed=True, whole=False).broad
 
 
 def test_columns_of_a_that_lie_apart_keep_short_passes() -> None:
@@ -131,7 +154,7 @@ def test_long_panels_are_multiplied_in_parts_where_registers_are_few() -> None:
     assert found.by_passes
     assert found.kc * found.nr * 4 <= CPU.l1_bytes
     assert found.kc % PASS_STEPS == 0
-    assert not block(product_of(1024, 1024, 512), AVX2, whole=False).by_passes  # fits whole
+    assert not block(product_of(1024, 1024, 300), AVX2, whole=False).by_passes  # fits whole
     assert not block(product_of(1024, 1024, 2048), AVX2).by_passes
     assert not block(product_of(1024, 1024, 2048), CPU, whole=False).by_passes
 

@@ -18,6 +18,7 @@ CASES = {
     "odd sizes": (301, 523, 131),
     "packed beforehand in long runs, in parts": (397, 1101, 301),
     "packed by tasks": (130, 333, 1000),
+    "packed by tasks of other rows again": (900, 701, 1024),
 }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import xhlo
+from cpu_programs import on_threads
 from xhlo.targets.cpu.host import host_dots
 
 DTYPES: dict[str, Any] = {
@@ -106,6 +107,27 @@ def test_more_rows_than_the_cache_holds_by_a_larger_matrix(type_: str, transpose
     wide = [x.astype(np.float64) for x in (a, b.T if transposed else b)]
     expected, size = wide[0] @ wide[1], np.abs(wide[0]) @ np.abs(wide[1])
     assert np.max(np.abs(exe(a, b) - expected) / size) < 1e-6
+
+
+@pytest.mark.parametrize("type_, batch", [("f32", 0), ("f64", 0), ("bf16", 0), ("f32", 2)])
+def test_tasks_of_other_rows_pack_the_same_columns(type_: str, batch: int) -> None:
+    """Where registers are few, tiles of rows pack panels of B again; the last panels and passes are not whole."""
+    m, k, n = 1031, 1040, 517
+    rng = np.random.default_rng(6)
+    lead, out = (batch,) * (batch > 0), "f64" if type_ == "f64" else "f32"
+    a, b = _random((*lead, m, k), type_, rng), _random((*lead, k, n), type_, rng)
+    dims = "batching_dims = [0] x [0], contracting_dims = [2] x [1]" if batch else "contracting_dims = [1] x [0]"
+    types, result = (_tensor(a.shape, type_), _tensor(b.shape, type_)), _tensor((*lead, m, n), out)
+    (found,) = on_threads(
+        f"func.func @main(%a: {types[0]}, %b: {types[1]}) -> {result} {{\n"
+        f"  %0 = stablehlo.dot_general %a, %b, {dims} : ({', '.join(types)}) -> {result}\n"
+        f"  return %0 : {result}\n}}",
+        a,
+        b,
+    )
+    wide = a.astype(np.float64), b.astype(np.float64)
+    expected, size = wide[0] @ wide[1], np.abs(wide[0]) @ np.abs(wide[1])
+    assert np.max(np.abs(found - expected) / size) < TOLERANCE[out]
 
 
 @pytest.mark.long(3)
