@@ -272,53 +272,86 @@ def block(
     lanes, group = lanes_of(product, machine), group_of(product, machine)
     if packed and pairs_bfloats(product, machine):
         group = 2
-    bytes_each = machine.vector_bits // 8 // lanes
-    m, n, k = product.m.size, product.n.size, -(-product.k.size // group)
-    spare = spare_registers(product, group)
     few_registers = machine.registers < MANY_REGISTERS
-    is_across = product.n.b == 1
+    mr, vectors = _block_shape(product, machine, lanes, group, most_vectors, packed)
+    nr = lanes * vectors
+    kc, by_passes = _pass(product, machine, group, nr * machine.vector_bits // 8 // lanes, whole)
+    m_panels, n_panels = -(-product.m.size // mr), -(-product.n.size // nr)
+    # LLVM adds several products of integers first, for which there are no registers.
+    steps = STEPS_AT_ONCE if few_registers and not isinstance(product.element, IntegerType) else 1
+    found = Blocking(lanes, mr, nr, kc, m_panels, n_panels, 1, 1, group, steps=steps, by_passes=by_passes)
+    # Batches give tasks enough, and their matrices are near if sums are short.
+    packs_again = few_registers and group == 1 and not whole and product.m.size > SHORT_RUN_ROWS
+    reads_b_around = all(loop.b for loop in (*product.outer, *product.outer_k))
+    if packs_again and reads_b_around and (by_passes or _around(product) == 1):
+        return _with_broad_tiles(found, product, machine)
+    found, is_far_and_once = _with_tiles(found, product, machine)
+    return _with_runs(found, product, machine) if few_registers and packed and is_far_and_once else found
+
+
+def _around(product: Contraction) -> int:
+    """Iterations of the loops around a product."""
+    return math.prod(loop.size for loop in product.outer)
+
+
+def _block_shape(
+    product: Contraction, machine: Machine, lanes: int, group: int, most_vectors: int, packed: bool
+) -> tuple[int, int]:
+    """Rows of a block of C, and its vectors in each."""
+    m, n, k = product.m.size, product.n.size, -(-product.k.size // group)
     cost = _cost_of_bytes(m, n, k, lanes)
     if group != BYTES:
+        few_registers = machine.registers < MANY_REGISTERS
         # Wide panels of columns that lie along k take longer to pack than they save, and a small B is at hand.
-        waits = packed and few_registers and is_across and n * k * bytes_each > machine.l1_bytes
+        is_large = n * k * machine.vector_bits // 8 // lanes > machine.l1_bytes
+        waits = packed and few_registers and product.n.b == 1 and is_large
         cost = _cost(m, n, lanes, LOAD if few_registers else 1, waits)
-    mr, vectors = _shape(m, cost, machine.registers, spare, min(most_vectors, MOST_VECTORS))
-    nr = lanes * vectors
+    spare = spare_registers(product, group)
+    return _shape(m, cost, machine.registers, spare, min(most_vectors, MOST_VECTORS))
+
+
+def _pass(product: Contraction, machine: Machine, group: int, bytes_of_row: int, whole: bool) -> tuple[int, bool]:
+    """Steps along k of a pass over panels whose rows have so many bytes, and whether panels are laid out by passes."""
+    m, k = product.m.size, -(-product.k.size // group)
     # Packing decides for few rows by columns that lie along k: short passes would read them in short pieces.
-    around = math.prod(loop.size for loop in product.outer)
-    most_near = machine.l1_bytes * (NEAR if m > SHORT_RUN_ROWS and around == 1 else 1)
-    is_long = k * nr * bytes_each > most_near and (is_across or m > SHORT_RUN_ROWS)
-    by_passes = few_registers and group == 1 and not whole and is_long
-    passes = max(1, -(-k * nr * bytes_each // (int(machine.l1_bytes * NEAR) if by_passes else DEEP)))
+    most_near = machine.l1_bytes * (NEAR if m > SHORT_RUN_ROWS and _around(product) == 1 else 1)
+    is_long = k * bytes_of_row > most_near and (product.n.b == 1 or m > SHORT_RUN_ROWS)
+    by_passes = machine.registers < MANY_REGISTERS and group == 1 and not whole and is_long
+    passes = max(1, -(-k * bytes_of_row // (int(machine.l1_bytes * NEAR) if by_passes else DEEP)))
     kc = -(-k // passes)
-    if by_passes:
-        kc = -(-kc // PASS_STEPS) * PASS_STEPS
-    m_panels, n_panels = -(-m // mr), -(-n // nr)
+    return (-(-kc // PASS_STEPS) * PASS_STEPS if by_passes else kc), by_passes
+
+
+def _with_tiles(blocking: Blocking, product: Contraction, machine: Machine) -> tuple[Blocking, bool]:
+    """The blocking with its tiles, and whether B comes from afar and each panel of it is in one tile."""
+    m, n, k = product.m.size, product.n.size, -(-product.k.size // blocking.group)
+    m_panels, n_panels, around = blocking.m_panels, blocking.n_panels, _around(product)
+    bytes_each = machine.vector_bits // 8 // blocking.lanes
     # A tile's panels of A stay in the L2 cache. More of them pay where panels of B come from afar.
     far = n * k * bytes_each > 4 * machine.l2_bytes
-    panel = kc * mr * bytes_each
+    panel = blocking.kc * blocking.mr * bytes_each
     tile_m = min(m_panels, max(1, machine.l2_bytes // (2 if far else 4) // panel))
     if far and m_panels * panel <= ALL_ROWS * machine.l2_bytes:
         tile_m = m_panels
     # A is read from the L3 cache then, once for several panels of B, which each task packs into the L2 cache.
-    fit = m_panels * panel <= STREAMED * machine.l2_bytes and NARROW * kc * nr * bytes_each <= machine.l2_bytes // 2
+    few_bytes = NARROW * blocking.kc * blocking.nr * bytes_each <= machine.l2_bytes // 2
+    fit = m_panels * panel <= STREAMED * machine.l2_bytes and few_bytes
     streams = far and tile_m < m_panels and fit and m <= n and n_panels >= MANY_TASKS
     if streams:
         tile_m = m_panels
-    tile_n = min(n_panels, 16)
-    low = group == 1 and m_panels * panel * SMALL_PARTS <= machine.l2_bytes and around * n_panels >= 2 * ENOUGH_TASKS
+    is_small = m_panels * panel * SMALL_PARTS <= machine.l2_bytes
+    low = blocking.group == 1 and is_small and around * n_panels >= 2 * ENOUGH_TASKS
     if not far:
         tile_m = m_panels if low else min(tile_m, HIGH)
     # Narrow tiles first: while a tile is as high as C, no other tile needs its panels of B. With few rows it stays so:
     # packing B beforehand would move more bytes than the product itself; with more of them too, if B is far away.
     most, enough = (m_panels, MANY_TASKS) if far else (m_panels if low else HIGH, ENOUGH_TASKS)
     once = tile_m == m_panels <= most and around * n_panels >= enough
-    # B is packed by the tasks then: several panels at once, so that its rows are read in longer runs.
-    wide = far and around * n_panels >= NARROW * ENOUGH_TASKS
-    few = streams and around * n_panels < NARROW * ENOUGH_TASKS * 2
-    again = few_registers and m * k * bytes_each > 4 * machine.l2_bytes
-    broad = LOW_NARROW if again and around * n_panels >= LOW_NARROW * ENOUGH_TASKS else NARROW
-    narrowest = (2 if few else broad if wide else 1) if once else 2 if tile_m <= HIGH else NARROW
+    narrowest = 2 if tile_m <= HIGH else NARROW
+    if once:
+        again = machine.registers < MANY_REGISTERS and m * k * bytes_each > 4 * machine.l2_bytes
+        narrowest = _narrowest(around * n_panels, far, streams, again)
+    tile_n = min(n_panels, 16)
     while tile_m * tile_n > 4 and around * -(-m_panels // tile_m) * -(-n_panels // tile_n) < machine.tiles:
         if tile_n > narrowest:
             tile_n = -(-tile_n // 2)
@@ -328,21 +361,24 @@ def block(
             tile_m = -(-tile_m // 2)
             narrowest = 2 if tile_m <= HIGH else NARROW
     # Tiles of equal height.
-    tile_m = -(-m_panels // -(-m_panels // tile_m))
-    # LLVM adds several products of integers first, for which there are no registers.
-    steps = STEPS_AT_ONCE if few_registers and not isinstance(product.element, IntegerType) else 1
-    found = Blocking(lanes, mr, nr, kc, m_panels, n_panels, tile_m, tile_n, group, steps=steps, by_passes=by_passes)
-    # Batches give tasks enough, and their matrices are near if sums are short.
-    packs_again = few_registers and group == 1 and not whole and m > SHORT_RUN_ROWS and (by_passes or around == 1)
-    if packs_again and all(loop.b for loop in (*product.outer, *product.outer_k)):
-        return _with_broad_tiles(found, product, around, machine)
-    return _with_runs(found, product, machine) if few_registers and packed and once and far else found
+    return replace(blocking, tile_m=-(-m_panels // -(-m_panels // tile_m)), tile_n=tile_n), far and once
 
 
-def _with_broad_tiles(blocking: Blocking, product: Contraction, around: int, machine: Machine) -> Blocking:
+def _narrowest(panels: int, far: bool, streams: bool, again: bool) -> int:
+    """Least panels of B of a tile as high as C; `again`: tiles read an A that comes from afar, each of them."""
+    if streams and panels < NARROW * ENOUGH_TASKS * 2:
+        return 2
+    if not far or panels < NARROW * ENOUGH_TASKS:
+        return 1
+    # B is packed by the tasks then: several panels at once, so that its rows are read in longer runs.
+    return LOW_NARROW if again and panels >= LOW_NARROW * ENOUGH_TASKS else NARROW
+
+
+def _with_broad_tiles(blocking: Blocking, product: Contraction, machine: Machine) -> Blocking:
     """
     The blocking of tasks that pack many panels of B, again for each tile of rows, and multiply each panel of A by all.
     """
+    around = _around(product)
     panel = blocking.kc * blocking.vectors * machine.vector_bits // 8
     most = max(LEAST_ACROSS, min(MOST_ACROSS, machine.l2_bytes // panel))
     enough = max(ENOUGH_TASKS, min(MANY_TASKS, product.multiplications // LARGE_TASK))
