@@ -19,7 +19,7 @@ def load_compare():
     return module
 
 
-@pytest.mark.long(2)
+@pytest.mark.long
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("example", "flags"),

@@ -86,7 +86,7 @@ def distance(found: list[np.ndarray], wanted: list[np.ndarray]) -> float:
     return float(np.sqrt(np.mean([((a - b) ** 2).sum() / (b**2).sum() for a, b in zip(found, wanted, strict=True)])))
 
 
-@pytest.mark.long(2)
+@pytest.mark.long
 @pytest.mark.parametrize("name", NETWORKS)
 def test_gradients_are_as_near_to_double_precision_as_xlas(name: str) -> None:
     ours, theirs = [], []

@@ -89,7 +89,7 @@ def test_bytes_of_the_kernel() -> None:
 
 def test_bytes_of_what_the_product_reads() -> None:
     """The loop's kernel reads the result that another kernel has computed for the product."""
-    case = (70, 60, 128)
+    case = (70, 60, 112)
     kernels = [xhlo.compile(text(*case, first)).kernels for first in ("", "hlo.cosine %x")]
     plain, with_rows = ({kernel.kind: kernel.bytes for kernel in each} for each in kernels)
     assert "dot" not in with_rows
