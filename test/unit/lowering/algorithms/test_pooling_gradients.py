@@ -1,12 +1,15 @@
-"""Gradients of poolings whose windows tile their operand: the loops with what follows agree with the reference."""
+"""Gradients of poolings, by windows that tile their operand and others: the loops agree with the reference."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
-from cpu_programs import run
+from cpu_programs import DTYPES, run
 from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.ops.window_geometry import Window
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
 
@@ -125,3 +128,83 @@ func.func @main(%x: tensor<2x4x4x8xf32>, %g: tensor<2x2x2x8xf32>)
     for got, want in zip(run(text, [x, g]), wanted, strict=True):
         assert np.array_equal(np.isnan(got), np.isnan(want))
         assert np.array_equal(got[~np.isnan(got)].view(np.int32), want[~np.isnan(want)].view(np.int32))
+
+
+def _windows(shape: tuple[int, ...], sizes: tuple[int, ...], strides: tuple[int, ...], low: tuple[int, ...]) -> Window:
+    """Windows from `low` before the operand, as many as begin in it."""
+    counts = [-(-(n + before) // step) for n, step, before in zip(shape, strides, low, strict=True)]
+    high = [
+        (count - 1) * step + size - n - before
+        for count, step, size, n, before in zip(counts, strides, sizes, shape, low, strict=True)
+    ]
+    ones = (1,) * len(shape)
+    return Window(sizes, strides, ones, ones, low, tuple(high))
+
+
+def _gradient(shape: tuple[int, ...], window: Window, type_: str, direction: str) -> str:
+    """One gradient by windows that overlap, have gaps, or extend beyond the operand."""
+
+    def tensor(sizes: Sequence[int]) -> str:
+        return f"tensor<{'x'.join(map(str, sizes))}x{type_}>"
+
+    zero = "0" if type_.startswith("i") else "0.0"
+    padding = list(map(list, zip(window.low, window.high, strict=True)))
+    whole, parts = tensor(shape), tensor(window.counts(shape))
+    return f"""
+func.func @main(%x: {whole}, %g: {parts}) -> {whole} {{
+  %zero = hlo.constant dense<{zero}> : tensor<{type_}>
+  %0 = "hlo.select_and_scatter"(%x, %g, %zero) <{{
+      window_dimensions = array<i64: {", ".join(map(str, window.dimensions))}>,
+      window_strides = array<i64: {", ".join(map(str, window.strides))}>,
+      padding = dense<{padding}> : tensor<{len(shape)}x2xi64>}}> ({{
+  ^bb0(%a: tensor<{type_}>, %c: tensor<{type_}>):
+    %p = hlo.compare {direction}, %a, %c : (tensor<{type_}>, tensor<{type_}>) -> tensor<i1>
+    hlo.return %p : tensor<i1>
+  }}, {{
+  ^bb0(%a: tensor<{type_}>, %c: tensor<{type_}>):
+    %s = hlo.add %a, %c : tensor<{type_}>
+    hlo.return %s : tensor<{type_}>
+  }}) : ({whole}, {parts}, tensor<{type_}>) -> {whole}
+  func.return %0 : {whole}
+}}
+"""
+
+
+@pytest.mark.long(6)
+@pytest.mark.parametrize("direction", ["GE", "GT", "LT", "NE"])
+@pytest.mark.parametrize(
+    ("type_", "shape", "sizes", "strides", "low"),
+    [
+        ("f32", (2, 7, 21), (1, 3, 3), (1, 2, 2), (0, 1, 1)),
+        ("f64", (2, 6, 19), (1, 3, 3), (1, 1, 1), (0, 1, 2)),
+        ("bf16", (9, 20, 2), (3, 5, 1), (2, 3, 1), (2, 1, 0)),
+        ("f32", (7, 8, 9), (3, 3, 1), (2, 1, 1), (1, 2, 0)),
+        ("i32", (4, 2, 11), (2, 3, 2), (3, 1, 4), (1, 1, -1)),
+        ("i8", (9, 26), (4, 4), (2, 3), (3, 0)),
+        ("f32", (12, 12), (6, 6), (2, 3), (1, 2)),
+        ("f32", (3, 2), (3, 3), (1, 1), (2, 2)),
+        ("f32", (4, 9), (2, 3), (2, 2), (3, 1)),
+        ("f32", (2105,), (3,), (2,), (1,)),
+    ],
+)
+def test_overlapping_windows(
+    type_: str,
+    shape: tuple[int, ...],
+    sizes: tuple[int, ...],
+    strides: tuple[int, ...],
+    low: tuple[int, ...],
+    direction: str,
+) -> None:
+    """Ties, NaN, windows that extend beyond the operand or do not meet it: the reference's bits."""
+    window = _windows(shape, sizes, strides, low)
+    text = _gradient(shape, window, type_, direction)
+    random = np.random.default_rng(len(text))
+    dtype = DTYPES[type_]
+    x = random.integers(-2, 3, shape).astype(dtype)
+    if not type_.startswith("i"):
+        x[random.random(shape) < 0.15] = np.nan
+    # Sums of these depend on their order, if they are floats.
+    g = (random.standard_normal(window.counts(shape)) * 9).astype(dtype)
+    (want,) = evaluate(parse_module(text, "pooling.mlir", make_context()), [x, g])
+    (got,) = run(text, [x, g])
+    assert got.tobytes() == want.tobytes()
