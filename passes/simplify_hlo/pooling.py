@@ -8,8 +8,10 @@ which is computed beside the pooling, instead of the operand itself.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from xdsl.dialects.builtin import i8
 from xdsl.ir import Operation, SSAValue
@@ -21,7 +23,7 @@ from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp
 from ...hlo_dialect.ops.creation import is_splat_of, splat_of
 from ...hlo_dialect.ops.elementwise_binary import AddOp, MaximumOp, MinimumOp, MultiplyOp
 from ...hlo_dialect.ops.reduction import single_combiner
-from ...hlo_dialect.ops.slicing import SliceOp
+from ...hlo_dialect.ops.slicing import PadOp, SliceOp
 from ...hlo_dialect.ops.window import ReduceWindowOp, SelectAndScatterOp, is_neutral
 from ...hlo_dialect.ops.window_geometry import Window
 from ...hlo_dialect.shapes import is_static
@@ -180,6 +182,39 @@ def _is_whole(op: Operation) -> bool:
 
 
 # -- the rules -------------------------------------------------------------------------------------------
+
+
+@simplifications.on(ReduceWindowOp)
+def gradient_of_sums_of_tiles(op: Operation) -> Rewrite | None:
+    """
+    The gradient of sums (or means) whose windows tile their operand repeats each window's update.
+
+    It is stated as sums of windows of what zeros interleave: each holds one update, and zeros that make 0 of -0.
+    """
+    assert isinstance(op, ReduceWindowOp)
+    spread, window = op.operands[0].owner, op.window
+    if not isinstance(single_combiner(op.body), AddOp) or len(op.operands) != 2 or not isinstance(spread, PadOp):
+        return None
+    values = (op.operands[1], spread.padding_value)
+    if not any(is_splat_of(values[0], zero) and is_splat_of(values[1], zero) for zero in (0, 0.0)):
+        return None
+    sizes, shape = window.dimensions, shape_of(spread.operand)
+    if not is_static(shape) or 0 in shape or math.prod(sizes) == 1 or spread.result.type != op.operands[0].type:
+        return None
+    if window.is_padded or any(step != 1 for step in (*window.strides, *window.dilations)):
+        return None
+    same = element_of(spread.operand) == element_of(op.results[0])
+    if not same or spread.interior != tuple(size - 1 for size in sizes):
+        return None
+    builder = Builder()
+    update = Tensor(builder, spread.operand) + 0
+    tiled = [part for n, size in zip(shape, sizes, strict=True) for part in ((n,) if size == 1 else (n, size))]
+    around = list(accumulate((1 if size == 1 else 2 for size in sizes[:-1]), initial=0))
+    whole = update.broadcast(tiled, around).reshape([n * size for n, size in zip(shape, sizes, strict=True)])
+    low, high = ([n - size + 1 for n, size in zip(edge, sizes, strict=True)] for edge in (spread.low, spread.high))
+    if any((*low, *high)):
+        whole = whole.pad(Tensor(builder, spread.padding_value), low, high)
+    return by(whole)
 
 
 @simplifications.on(SelectOp)

@@ -4,9 +4,11 @@
 
 // COUNT-DAG: 1  - gated-gradient-of-pooling{{$}}
 // COUNT-DAG: 1  - gradient-of-pooling{{$}}
+// COUNT-DAG: 1  - gradient-of-sums-of-tiles{{$}}
 // COUNT-DAG: 3  - pooling-of-tiles{{$}}
 // RULES-DAG: gated-gradient-of-pooling
 // RULES-DAG: gradient-of-pooling
+// RULES-DAG: gradient-of-sums-of-tiles
 // RULES-DAG: pooling-of-tiles
 
 // A maximum begins with the first element, whatever is below all numbers.
@@ -129,4 +131,45 @@ func.func @relu(%x: tensor<4x8xf32>, %g: tensor<2x8xf32>) -> (tensor<2x8xf32>, t
   %2 = hlo.compare GT, %x, %zeros : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xi1>
   %3 = hlo.select %2, %1, %zeros : tensor<4x8xi1>, tensor<4x8xf32>
   return %0, %3 : tensor<2x8xf32>, tensor<4x8xf32>
+}
+
+// The gradient of sums of tiles, of which one row was left over and one column cut off, repeats updates; -0 becomes 0.
+
+// CHECK-LABEL: func.func @tiled_sums(
+// CHECK:         %[[U:.*]] = hlo.add %g
+// CHECK:         %[[R:.*]] = hlo.broadcast_in_dim %[[U]], dims = [0, 2, 4] : (tensor<3x4x5xf32>) -> tensor<3x2x4x3x5xf32>
+// CHECK:         %[[W:.*]] = hlo.reshape %[[R]] : (tensor<3x2x4x3x5xf32>) -> tensor<6x12x5xf32>
+// CHECK:         hlo.pad %[[W]], {{.*}}, low = [0, -1, 0], high = [1, 0, 0], interior = [0, 0, 0]
+// CHECK-NOT:     reduce_window
+func.func @tiled_sums(%g: tensor<3x4x5xf32>) -> tensor<7x11x5xf32> {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.pad %g, %zero, low = [1, 1, 0], high = [2, 2, 0], interior = [1, 2, 0] : (tensor<3x4x5xf32>, tensor<f32>) -> tensor<8x13x5xf32>
+  %1 = "hlo.reduce_window"(%0, %zero) <{window_dimensions = array<i64: 2, 3, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = hlo.add %a, %b : tensor<f32>
+    hlo.return %m : tensor<f32>
+  }) : (tensor<8x13x5xf32>, tensor<f32>) -> tensor<7x11x5xf32>
+  return %1 : tensor<7x11x5xf32>
+}
+
+// Not if windows overlap, or what interleaves is not zero.
+
+// CHECK-LABEL: func.func @other_sums(
+// CHECK-COUNT-2: hlo.reduce_window
+func.func @other_sums(%g: tensor<3xf32>) -> (tensor<5xf32>, tensor<6xf32>) {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %one = hlo.constant dense<1.0> : tensor<f32>
+  %0 = hlo.pad %g, %zero, low = [1], high = [1], interior = [1] : (tensor<3xf32>, tensor<f32>) -> tensor<7xf32>
+  %1 = "hlo.reduce_window"(%0, %zero) <{window_dimensions = array<i64: 3>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = hlo.add %a, %b : tensor<f32>
+    hlo.return %m : tensor<f32>
+  }) : (tensor<7xf32>, tensor<f32>) -> tensor<5xf32>
+  %2 = hlo.pad %g, %one, low = [1], high = [1], interior = [1] : (tensor<3xf32>, tensor<f32>) -> tensor<7xf32>
+  %3 = "hlo.reduce_window"(%2, %zero) <{window_dimensions = array<i64: 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = hlo.add %a, %b : tensor<f32>
+    hlo.return %m : tensor<f32>
+  }) : (tensor<7xf32>, tensor<f32>) -> tensor<6xf32>
+  return %1, %3 : tensor<5xf32>, tensor<6xf32>
 }

@@ -208,3 +208,27 @@ def test_overlapping_windows(
     (want,) = evaluate(parse_module(text, "pooling.mlir", make_context()), [x, g])
     (got,) = run(text, [x, g])
     assert got.tobytes() == want.tobytes()
+
+
+@pytest.mark.parametrize(("low", "high"), [((1, 2), (1, 2)), ((0, 1), (3, 2)), ((2, 2), (0, 4))])
+def test_gradients_of_sums_of_tiles(low: tuple[int, int], high: tuple[int, int]) -> None:
+    """Updates that zeros interleave, summed by windows of the same size, with rows cut off and left over."""
+    rows, columns = 4 + low[0] + high[0], 19 + low[1] + high[1]
+    padded, result = f"tensor<{rows + 1}x{columns}xf32>", f"tensor<{rows}x{columns - 2}xf32>"
+    text = f"""
+func.func @main(%g: tensor<3x7xf32>) -> {result} {{
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.pad %g, %zero, low = {list(low)}, high = {list(high)}, interior = [1, 2]
+      : (tensor<3x7xf32>, tensor<f32>) -> {padded}
+  %1 = "hlo.reduce_window"(%0, %zero) <{{window_dimensions = array<i64: 2, 3>}}> ({{
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = hlo.add %a, %b : tensor<f32>
+    hlo.return %m : tensor<f32>
+  }}) : ({padded}, tensor<f32>) -> {result}
+  func.return %1 : {result}
+}}
+"""
+    g = np.random.default_rng(5).choice(np.array([-0.0, 0, 1, -2.5, np.inf], np.float32), (3, 7))
+    (want,) = evaluate(parse_module(text, "sums.mlir", make_context()), [g])
+    (got,) = run(text, [g])
+    assert got.tobytes() == want.tobytes()
