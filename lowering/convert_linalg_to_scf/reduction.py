@@ -33,6 +33,7 @@ from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from ..loop_nests.unrolling import LANES
 from ..loop_nests.whole_vectors import Part, leaves_rest, whole_parts
+from .extreme_rows import RowExtreme, lanes_of_row
 from .partial_results import combination_of_rows, wide_rows_of
 from .reduction_plan import CHUNK_ROWS, LONG_CHOICE, ReductionPlan, computed_reads, plan_reduction
 from .together import Together
@@ -212,6 +213,10 @@ class ReductionEmitter:
         self, emitter: NestEmitter, loop: int, start: list[SSAValue], lower: Index, upper: Index
     ) -> list[SSAValue]:
         """Combine `start` with the elements of a range, sequentially."""
+        lanes = lanes_of_row(emitter.nest, loop, self.plan.combiners, self.builder.vector_bits)
+        if lanes is not None and self.plan.combiners and (lower, upper) == (0, emitter.nest.sizes[loop]):
+            row = RowExtreme(self.builder, emitter, self.plan.combiners[0], loop, lanes)
+            return [row.emit(start[0])]
         builder, totals = self.builder, start
         for part in self._parts(emitter.nest, loop, (lower, upper)):
             loops = builder.loop(part.lower, part.upper, carry=totals, attributes=PARALLEL)

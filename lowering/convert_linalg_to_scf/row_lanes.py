@@ -33,6 +33,7 @@ from ..loop_nests.nest import Access, Nest
 from ..loop_nests.unrolling import INLINED, LANES, ROUNDED, is_short_but_rolled
 from ..loop_nests.variation import loads_of
 from .elementwise import emit_elementwise
+from .extreme_rows import lanes_of_row
 from .reduction import Inits, emit_reduction
 from .transposition import Side, block_of, can_transpose, emit_transposed
 
@@ -120,6 +121,8 @@ def plan_reduced_lanes(nest: Nest, inits: Inits, vector_bits: int) -> LanePlan |
         return None
     rows, count = nest.sizes
     if not TOGETHER < count <= MOST_SHORT or rows < MOST_ROWS or not _reduces_faster(nest, count):
+        return None
+    if lanes_of_row(nest, 1, known_combiners(nest), vector_bits) is not None:
         return None
     return _plan((rows,), [(replace(nest, bound=1), inits)], {})
 

@@ -315,7 +315,8 @@ func.func private @greatest_of_16(%x: memref<2000x16xf32>, %v: memref<2000xf32>)
   linalg.fill ins(%low : f32) outs(%v : memref<2000xf32>)
   linalg.generic {indexing_maps = [#wide, #thin], iterator_types = ["parallel", "reduction"]} ins(%x : memref<2000x16xf32>) outs(%v : memref<2000xf32>) {
   ^bb(%a: f32, %b: f32):
-    %w = arith.maximumf %b, %a : f32
+    %n = arith.negf %a : f32
+    %w = arith.maximumf %b, %n : f32
     linalg.yield %w : f32
   }
   func.return
