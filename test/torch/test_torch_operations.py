@@ -274,6 +274,48 @@ def test_convolutions_and_pooling() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("rank", [2, 3])
+def test_poolings_with_the_channels_last(rank: int) -> None:
+    """Poolings of tensors that lie so in memory, and gradients of means."""
+    torch.manual_seed(0)
+    memory = torch.channels_last if rank == 2 else torch.channels_last_3d
+    x = torch.randn(2, 5, *(7, 6, 8)[:rank]).to(memory_format=memory)
+    maxima, means = (F.max_pool2d, F.avg_pool2d) if rank == 2 else (F.max_pool3d, F.avg_pool3d)
+    back = torch.ops.aten.avg_pool2d_backward if rank == 2 else torch.ops.aten.avg_pool3d_backward
+    windows = [([2] * rank, [2] * rank, [0] * rank, False), ([3] * rank, [2] * rank, [1] * rank, True)]
+
+    def gradient(x: torch.Tensor, kernel: list[int], stride: list[int], padding: list[int], ceil: bool) -> torch.Tensor:
+        y = means(x, kernel, stride, padding, ceil, False)
+        return back(y, x, kernel, stride, padding, ceil, False, None)
+
+    same_as_eager(
+        each(
+            *(lambda x, w=w: maxima(x, *w[:3], ceil_mode=w[3], return_indices=True) for w in windows),
+            *(lambda x, w=w: means(x, *w, False) for w in windows),
+            *(lambda x, w=w: gradient(x, *w) for w in windows),
+        ),
+        x,
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_patches(dtype: torch.dtype) -> None:
+    """(kernel, dilation, padding, stride): patches that overlap, tile, leave gaps, are large; and their sums."""
+    torch.manual_seed(0)
+    patches = [
+        (3, 1, 1, 1), (2, 1, 1, 2), ((2, 3), 2, (0, 1), (3, 1)), ((1, 4), 1, 0, (1, 4)), (6, 1, 2, 1), (3, 1, 0, 5), (1, 1, 0, 1),
+    ]  # fmt: skip
+    for image in ((2, 3, 13, 12), (3, 12, 17)):
+        x = torch.randint(-8, 8, image).to(dtype)
+        same_as_eager(each(*(lambda x, p=p: F.unfold(x, *p) for p in patches)), x)
+        # Sums of few bits, so that their order does not matter.
+        columns = [torch.randint(-2, 3, F.unfold(x, *p).shape).to(dtype) for p in patches]
+        same_as_eager(
+            lambda *given, size=image[-2:]: [F.fold(one, size, *p) for one, p in zip(given, patches, strict=True)],
+            *columns,
+        )
+
+
 def test_random_numbers_are_those_of_eager() -> None:
     same_as_eager(
         each(
