@@ -12,6 +12,7 @@ from ....hlo_dialect.types import Array
 from ...builder.builder import Value
 from ..api import torch
 from ..dtypes import converted, dtype_of, lowest, working_dtype
+from ..memory import memory_order
 from ..registry import lowers
 from ..step import Step, broadcast, count
 from .indexing import scattered
@@ -47,19 +48,44 @@ class Pool:
             list(results[len(results) - rank :]),
         )
 
-    def windows(self, leading: int) -> dict[str, Any]:
-        """The arguments of reduce_window for operands with leading dimensions; the last windows may reach out."""
+    def windows(self, leading: int, trailing: int = 0) -> dict[str, Any]:
+        """The arguments of reduce_window for operands with other dimensions; the last windows may reach out."""
         padding = [[0, 0]] * leading
         for size, k, s, p, d, n in zip(
             self.sizes, self.kernel, self.stride, self.padding, self.dilation, self.results, strict=True
         ):
             padding.append([p, (n - 1) * s + d * (k - 1) + 1 - size - p])
         return {
-            "window_dimensions": [1] * leading + self.kernel,
-            "window_strides": [1] * leading + self.stride,
-            "window_dilations": [1] * leading + self.dilation,
-            "padding": padding,
+            "window_dimensions": [1] * leading + self.kernel + [1] * trailing,
+            "window_strides": [1] * leading + self.stride + [1] * trailing,
+            "window_dilations": [1] * leading + self.dilation + [1] * trailing,
+            "padding": padding + [[0, 0]] * trailing,
         }
+
+
+@dataclass(frozen=True)
+class _Channels:
+    """Where poolings have the channels: last if they lie so in memory, so that no copy is transposed."""
+
+    rank: int
+    last: bool
+
+    @staticmethod
+    def of(fake: Any, rank: int) -> _Channels:
+        shape = tuple(map(int, fake.shape))
+        usual = [0, *range(2, rank + 2), 1]
+        order = memory_order(shape, tuple(map(int, fake.stride())))
+        return _Channels(rank, len(shape) == rank + 2 and order == usual)
+
+    def around(self, leading: int) -> tuple[int, int]:
+        """The numbers of dimensions before and after those of the windows."""
+        return (1, 1) if self.last else (leading, 0)
+
+    def moved(self, x: Value) -> Value:
+        return x.transpose([0, *range(2, self.rank + 2), 1]) if self.last else x
+
+    def restored(self, x: Value) -> Value:
+        return x.transpose([0, self.rank + 1, *range(1, self.rank + 1)]) if self.last else x
 
 
 def _max_pool(rank: int) -> Any:
@@ -67,12 +93,13 @@ def _max_pool(rank: int) -> Any:
         step: Step, x: Value, kernel: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil: bool = False
     ) -> tuple[Value, Value]:
         pool = Pool.of(x, rank, step.shape_of(0), kernel, stride, padding, dilation)
-        leading = len(x.shape) - rank
-        windows = pool.windows(leading)
+        channels = _Channels.of(step.results[0], rank)
+        windows = pool.windows(*channels.around(len(x.shape) - rank))
         b, dtype = step.builder, dtype_of(x)
         start = step.full(lowest(dtype), dtype)
+        each = broadcast(step.iota(0, (count(pool.sizes),)).reshape(pool.sizes), x.shape)
+        x = channels.moved(x)
         values = b.reduce_window(x, start, body=b.maximum, **windows)
-        places = step.iota(0, (count(pool.sizes),)).reshape(pool.sizes)
         last = step.full(NO_PLACE, torch.int64)
 
         def first(v: Value, i: Value, w: Value, j: Value) -> list[Value]:
@@ -82,8 +109,8 @@ def _max_pool(rank: int) -> Any:
                 later = w.is_nan() & (~v.is_nan() | (j > i) | i.equals(NO_PLACE)) | later & ~v.is_nan()
             return [later.select(w, v), later.select(j, i)]
 
-        _, found = b.reduce_window([x, broadcast(places, x.shape)], [start, last], body=first, **windows)
-        return values, found
+        _, found = b.reduce_window([x, channels.moved(each)], [start, last], body=first, **windows)
+        return channels.restored(values), channels.restored(found)
 
     return rule
 
@@ -136,11 +163,11 @@ def _avg_pool(rank: int) -> Any:
         include_padding: bool = True, override: Any = None,
     ) -> Value:  # fmt: skip
         pool = Pool.of(x, rank, step.shape, kernel, stride, padding, 1)
-        value = converted(x, working_dtype(dtype_of(x)))
-        total = step.builder.reduce_window(
-            value, step.full(0, dtype_of(value)), body=lambda a, b: a + b, **pool.windows(len(x.shape) - rank)
-        )
-        return _divided(step, total, pool, include_padding, override)
+        channels = _Channels.of(step.results, rank)
+        value = channels.moved(converted(x, working_dtype(dtype_of(x))))
+        windows = pool.windows(*channels.around(len(x.shape) - rank))
+        total = step.builder.reduce_window(value, step.full(0, dtype_of(value)), body=lambda a, b: a + b, **windows)
+        return _divided(step, channels.restored(total), pool, include_padding, override)
 
     return rule
 
@@ -153,17 +180,19 @@ def _avg_pool_backward(rank: int) -> Any:
         pool = Pool.of(x, rank, gradient.shape, kernel, stride, padding, 1)
         wide = converted(gradient, working_dtype(dtype_of(gradient)))
         shares = _divided(step, wide, pool, include_padding, override)
-        leading = len(x.shape) - rank
+        channels = _Channels.of(step.results, rank)
+        leading, trailing = channels.around(len(x.shape) - rank)
         low, high, inner = [0] * leading, [0] * leading, [0] * leading
         for size, k, s, p, n in zip(pool.sizes, pool.kernel, pool.stride, pool.padding, pool.results, strict=True):
             low.append(k - 1 - p)
             high.append(size + k - 1 - ((n - 1) * s + 1) - (k - 1 - p))
             inner.append(s - 1)
-        zero = step.full(0, dtype_of(wide))
-        spread = shares.pad(zero, low, high, inner)
-        return step.builder.reduce_window(
-            spread, zero, window_dimensions=[1] * leading + pool.kernel, body=lambda a, b: a + b
+        zero, rest = step.full(0, dtype_of(wide)), [0] * trailing
+        spread = channels.moved(shares).pad(zero, low + rest, high + rest, inner + rest)
+        total = step.builder.reduce_window(
+            spread, zero, window_dimensions=[1] * leading + pool.kernel + [1] * trailing, body=lambda a, b: a + b
         )
+        return channels.restored(total)
 
     return rule
 
