@@ -148,12 +148,12 @@ def _divisors(pool: Pool, include_padding: bool, override: Any) -> Array:
     return np.full_like(found, override) if override else found
 
 
-def _divided(step: Step, x: Value, pool: Pool, include_padding: bool, override: Any) -> Value:
+def _divided(step: Step, x: Value, pool: Pool, include_padding: bool, override: Any, channels: _Channels) -> Value:
     divisors = _divisors(pool, include_padding, override)
     dtype = dtype_of(x)
     if (divisors == divisors.flat[0]).all():
         return x / step.full(divisors.flat[0], dtype, x.shape)
-    array = step.constant(divisors, dtype)
+    array = step.constant(divisors[..., None] if channels.last else divisors, dtype)
     return x / broadcast(array, x.shape)
 
 
@@ -167,7 +167,7 @@ def _avg_pool(rank: int) -> Any:
         value = channels.moved(converted(x, working_dtype(dtype_of(x))))
         windows = pool.windows(*channels.around(len(x.shape) - rank))
         total = step.builder.reduce_window(value, step.full(0, dtype_of(value)), body=lambda a, b: a + b, **windows)
-        return _divided(step, channels.restored(total), pool, include_padding, override)
+        return channels.restored(_divided(step, total, pool, include_padding, override, channels))
 
     return rule
 
@@ -179,8 +179,8 @@ def _avg_pool_backward(rank: int) -> Any:
     ) -> Value:  # fmt: skip
         pool = Pool.of(x, rank, gradient.shape, kernel, stride, padding, 1)
         wide = converted(gradient, working_dtype(dtype_of(gradient)))
-        shares = _divided(step, wide, pool, include_padding, override)
         channels = _Channels.of(step.results, rank)
+        shares = _divided(step, channels.moved(wide), pool, include_padding, override, channels)
         leading, trailing = channels.around(len(x.shape) - rank)
         low, high, inner = [0] * leading, [0] * leading, [0] * leading
         for size, k, s, p, n in zip(pool.sizes, pool.kernel, pool.stride, pool.padding, pool.results, strict=True):
@@ -188,7 +188,7 @@ def _avg_pool_backward(rank: int) -> Any:
             high.append(size + k - 1 - ((n - 1) * s + 1) - (k - 1 - p))
             inner.append(s - 1)
         zero, rest = step.full(0, dtype_of(wide)), [0] * trailing
-        spread = channels.moved(shares).pad(zero, low + rest, high + rest, inner + rest)
+        spread = shares.pad(zero, low + rest, high + rest, inner + rest)
         total = step.builder.reduce_window(
             spread, zero, window_dimensions=[1] * leading + pool.kernel + [1] * trailing, body=lambda a, b: a + b
         )
