@@ -83,6 +83,18 @@ def _reads_row(nest: Nest, loop: int, combiner: Combiner) -> bool:
     return set(combiner.op.operands) == set(body.args) and [*body.ops] == [combiner.op, body.last_op]
 
 
+def extreme_of_row(
+    builder: LoopBuilder,
+    emitter: NestEmitter,
+    loop: int,
+    combiners: Sequence[Combiner] | None,
+    start: Sequence[SSAValue],
+) -> SSAValue | None:
+    """The extreme of a number and the row that is bound, whose loop is the last; None if it is better a loop."""
+    lanes = lanes_of_row(emitter.nest, loop, combiners, builder.vector_bits)
+    return RowExtreme(builder, emitter, combiners[0], loop, lanes).emit(start[0]) if lanes and combiners else None
+
+
 class RowExtreme:
     """Finds the extreme of one row, where `lanes_of_row` is not None."""
 

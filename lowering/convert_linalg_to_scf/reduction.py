@@ -33,7 +33,7 @@ from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from ..loop_nests.unrolling import LANES
 from ..loop_nests.whole_vectors import Part, leaves_rest, whole_parts
-from .extreme_rows import RowExtreme, lanes_of_row
+from .one_pass import emit_one_pass, fits_one_pass
 from .partial_results import combination_of_rows, wide_rows_of
 from .reduction_plan import CHUNK_ROWS, LONG_CHOICE, ReductionPlan, computed_reads, plan_reduction
 from .together import Together
@@ -213,11 +213,13 @@ class ReductionEmitter:
         self, emitter: NestEmitter, loop: int, start: list[SSAValue], lower: Index, upper: Index
     ) -> list[SSAValue]:
         """Combine `start` with the elements of a range, sequentially."""
-        lanes = lanes_of_row(emitter.nest, loop, self.plan.combiners, self.builder.vector_bits)
-        if lanes is not None and self.plan.combiners and (lower, upper) == (0, emitter.nest.sizes[loop]):
-            row = RowExtreme(self.builder, emitter, self.plan.combiners[0], loop, lanes)
-            return [row.emit(start[0])]
         builder, totals = self.builder, start
+        if builder.vector_bits < CPU.vector_bits and (lower, upper) == (0, emitter.nest.sizes[loop]):
+            from .extreme_rows import extreme_of_row  # only machines with short vectors need it
+
+            found = extreme_of_row(builder, emitter, loop, self.plan.combiners, start)
+            if found is not None:
+                return [found]
         for part in self._parts(emitter.nest, loop, (lower, upper)):
             loops = builder.loop(part.lower, part.upper, carry=totals, attributes=PARALLEL)
             with loops as (index, totals), emitter.scope():
@@ -297,11 +299,16 @@ class ReductionEmitter:
         """Accumulate every reduced element into the columns [lower, upper), and all of the other loops in `kept`."""
         column = kept[-1]
         tile = {column: (lower, upper)}
+        parts = self._parts(emitter.nest, column, tile[column])
+        fits = len(parts) == len(kept) == 1 and fits_one_pass(emitter.nest, self.plan.reduced, bounds)
+        if fits and not self._is_fetched_ahead(emitter.nest, column, self.plan.reduced[-1]):
+            emit_one_pass(emitter, self.plan.reduced, column, tile, inits)
+            return
         if any(init is not None for init in inits) and not self._fill(emitter, column, tile, inits):
             self._emit_inits(emitter, kept, tile, inits)
         if self.plan.combiners is not None and self.plan.reduced and self._is_small():
             self._emit_unrolled(emitter, column, tile, bounds)
-        elif len(parts := self._parts(emitter.nest, column, (lower, upper))) > 1:
+        elif len(parts) > 1:
             with emitter.loops([*self.plan.reduced, *kept[:-1]], bounds, innermost=False):
                 for part in parts:
                     self._emit_pass(emitter, column, part, None, [0])
