@@ -201,6 +201,37 @@ def test_grids_of_indices() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("shape", "rows", "columns", "gathers"),
+    [
+        ((2, 6, 5), 12, 10, 2),
+        ((64, 60), 32, 30, 2),
+        ((64, 60), 3, 50, 2),
+        ((64, 60), 3, 4, 1),
+        ((3, 64, 60), 3, 4, 1),
+        ((6, 5, 8), 12, 10, 1),
+        ((0, 6, 5), 4, 3, 0),
+        ((6, 5), 0, 3, 0),
+    ],
+)
+def test_grids_are_taken_in_turn_where_little_is_copied(
+    shape: tuple[int, ...], rows: int, columns: int, gathers: int
+) -> None:
+    """Not a few rows and columns of a large tensor: its rows would be copied for a few elements each."""
+    first = 1 if len(shape) == 3 and shape[-1] != 8 else 0
+    x, index = torch.randn(shape), (slice(None),) * first
+    i = torch.arange(rows)[:, None] * shape[first] // max(rows, 1)
+    j = torch.arange(columns) * shape[first + 1] // columns - shape[first + 1]
+
+    class Grid(torch.nn.Module):
+        def forward(self, x: torch.Tensor, i: torch.Tensor, j: torch.Tensor) -> torch.Tensor:
+            return x[(*index, i, j)]
+
+    same_as_eager(Grid(), x, i, j)
+    program = str(from_torch(torch.export.export(Grid(), (x, i, j))))
+    assert program.count('"hlo.gather"') == gathers, program
+
+
 def test_expanded_indices_move_slices() -> None:
     """Where an index is expanded, whole slices are gathered and combined, and no index is in memory for each element."""
     x = torch.randn(5, 4, 3)

@@ -18,6 +18,12 @@ from .scans import cumulated
 
 Combine = Callable[[Value, Value], Value]
 
+SHORT_SLICE = 4
+"""Elements of a slice that takes longer to look for than to copy."""
+
+MOST_COPIED = 4
+"""Elements that slices along the dimensions of a grid in turn have together, for each element of the grid."""
+
 
 def wrapped(index: Value, size: int) -> Value:
     """Indices as i64, counted from the end if they are negative."""
@@ -208,15 +214,38 @@ def _are_outer(indices: Sequence[Any]) -> bool:
     return all(own) and [dim for one in own for dim in one] == list(range(rank))
 
 
-def _taken(step: Step, x: Value, indices: Sequence[Any]) -> Value:
+def _in_turn(x: Value, indices: Sequence[Any]) -> list[int] | None:
+    """
+    The dimensions of a grid, those first that leave least of the tensor. None if this is no grid; if its elements are
+    slices already, as with the channels last; or if slices along one dimension after the other would copy much more
+    than the grid has, as for a few rows and columns.
+    """
+    if not _are_outer(indices):
+        return None
+    places = {dim: count(index.shape) for dim, index in enumerate(indices) if index is not None}
+
+    def growth(dim: int) -> tuple[float, int]:
+        # Of dimensions that shrink alike, the outer ones have the longest slices; of others, the inner ones are copied
+        # element by element while there are few.
+        shrinks = places[dim] < x.shape[dim]
+        return places[dim] / max(1, x.shape[dim]), dim if shrinks else -dim
+
+    dims, shape, copied = sorted(places, key=growth), list(x.shape), 0
+    for dim in dims:
+        shape[dim] = places[dim]
+        copied += count(shape)
+    pays = count(x.shape[max(dims) + 1 :]) <= SHORT_SLICE and copied <= MOST_COPIED * count(shape)
+    return dims if pays else None
+
+
+def _taken(step: Step, x: Value, indices: Sequence[Any], dims: Sequence[int]) -> Value:
     """
     The elements of a grid: slices along one dimension after the other, whose places are as few as it is long. The
     dimensions before them are one, so that loops over planes are.
     """
-    dims = [dim for dim, index in enumerate(indices) if index is not None]
-    first, last = dims[0], dims[-1]
+    first, last = min(dims), max(dims)
     rows = x.reshape((count(x.shape[:first]), *x.shape[first : last + 1], count(x.shape[last + 1 :])))
-    for dim in reversed(dims):
+    for dim in dims:
         places = wrapped(indices[dim], x.shape[dim])
         rows = take_along(step, rows, places.reshape((count(places.shape),)), 1 + dim - first)
     return rows.reshape(step.shape)
@@ -224,8 +253,9 @@ def _taken(step: Step, x: Value, indices: Sequence[Any]) -> Value:
 
 @lowers("aten.index.Tensor aten._unsafe_index.Tensor")
 def index(step: Step, x: Value, indices: Sequence[Any]) -> Value:
-    if _are_outer(indices):
-        return _taken(step, x, indices)
+    grid = _in_turn(x, indices)
+    if grid is not None:
+        return _taken(step, x, indices, grid)
     dims, points, common = _placed(step, x.shape, indices)
     rest = [size for dim, size in enumerate(x.shape) if dim not in dims]
     found = gathered(step, x, points, dims).reshape((*common, *rest))
