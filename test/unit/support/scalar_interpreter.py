@@ -18,6 +18,7 @@ from xdsl.dialects import arith, builtin, func, linalg, memref, scf, vector
 from xdsl.dialects import math as math_dialect
 
 from xhlo.dialects.cpu import DotOp, ParallelForOp, PrefetchOp
+from xhlo.dialects.llvm_ops import FenceOp
 
 DTYPES = {
     "f32": np.float32,
@@ -198,7 +199,7 @@ class Interpreter:
                 return [np.concatenate(args)[list(op.mask.get_values())]]
             case vector.BitcastOp.name:
                 return [args[0].view(step.dtype)]
-            case PrefetchOp.name:
+            case PrefetchOp.name | FenceOp.name:
                 return []
             case DotOp.name:
                 x = args[0].view(np.uint8) if op.unsigned else args[0]
