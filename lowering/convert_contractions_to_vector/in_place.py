@@ -197,11 +197,12 @@ def oriented(product: Contraction, machine: Machine) -> Contraction:
 
 def _crowds_sets(product: Contraction, blocking: Blocking, machine: Machine) -> bool:
     """Whether a panel of B in place takes most of the sets of the L1 cache that its lines map to, and A needs too."""
+    if machine.registers >= MANY_REGISTERS:
+        return False
     bytes_each = machine.vector_bits // 8 // blocking.lanes
-    step = max(1, product.k.b * bytes_each // LINE)
-    sets = machine.l1_bytes // (LINE * WAYS)
-    lines = product.k.size * -(-blocking.nr * bytes_each // LINE)
-    return machine.registers < MANY_REGISTERS and lines > STAYS * WAYS * sets // math.gcd(step, sets)
+    sets, rows = machine.l1_bytes // (LINE * WAYS), product.k.size
+    taken = {row * product.k.b * bytes_each // LINE % sets for row in range(min(rows, sets * LINE // bytes_each))}
+    return rows * -(-blocking.nr * bytes_each // LINE) > STAYS * WAYS * len(taken)
 
 
 def streams(product: Contraction, machine: Machine) -> bool:
