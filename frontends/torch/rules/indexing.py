@@ -225,8 +225,8 @@ def _in_turn(x: Value, indices: Sequence[Any]) -> list[int] | None:
     places = {dim: count(index.shape) for dim, index in enumerate(indices) if index is not None}
 
     def growth(dim: int) -> tuple[float, int]:
-        # Of dimensions that shrink alike, the outer ones have the longest slices; of others, the inner ones are copied
-        # element by element while there are few.
+        # Outer dimensions have the longest slices, if several shrink alike; inner ones of others are copied element by
+        # element while there are few.
         shrinks = places[dim] < x.shape[dim]
         return places[dim] / max(1, x.shape[dim]), dim if shrinks else -dim
 
