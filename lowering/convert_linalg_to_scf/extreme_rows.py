@@ -17,14 +17,11 @@ from xdsl.dialects.builtin import Float32Type
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.scalar import width_of
-from ..device.cpu import CPU
+from ..device.cpu import CPU, NATIVE_EXTREMES
 from ..loop_nests.combiners import Combiner
 from ..loop_nests.emission import NestEmitter
 from ..loop_nests.loop_builder import LoopBuilder
 from ..loop_nests.nest import Access, Nest
-
-NATIVE_EXTREMES = 128
-"""Bits of vectors up to which machines have IEEE's maximum and minimum as instructions."""
 
 MOST_VECTORS = 8
 """Vectors of the longest rows, which are shorter: others are loops."""

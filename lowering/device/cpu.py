@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from ...dialects.cost import Cost
 
+NATIVE_EXTREMES = 128
+"""Bits of vectors up to which machines have IEEE's maximum and minimum as instructions: NEON, but not AVX."""
+
 
 @dataclass(frozen=True)
 class Machine:

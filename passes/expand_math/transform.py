@@ -33,7 +33,7 @@ from ...dialects.support.kernel import INLINE, NOT_ABOVE_ZERO
 from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
-from ...lowering.device.cpu import CPU
+from ...lowering.device.cpu import CPU, NATIVE_EXTREMES
 from ...lowering.device.parts import MATH_FUNCTION, lowered_parts
 from ..manager.pipelines import MATH_MODES
 from . import (
@@ -110,9 +110,6 @@ WIDEST = 512
 
 WIDE = 256
 """Bits of a vector that the divider takes longer for than for a product and two multiply-adds."""
-
-NATIVE_EXTREMES = 128
-"""Bits of vectors up to which machines have IEEE's maximum and minimum as instructions: NEON, but not AVX."""
 
 TABLES: dict[str, Sequence[int]] = {trigonometric_double.TWO_OVER_PI: trigonometric_double.TWO_OVER_PI_WORDS}
 """i64 constants that function bodies read from memory."""

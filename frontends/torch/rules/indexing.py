@@ -51,6 +51,19 @@ def unexpanded(index: Value, dim: int) -> Value:
     return operand.reshape(shape) if shape[dim] == index.shape[dim] else index
 
 
+def _points_and_slices(index: Value, dim: int) -> tuple[Value, list[int], list[int], list[int]]:
+    """
+    The points of an index along a dimension, the other dimensions where it repeats, along which slices move, those that
+    are batches, and where the batches are among the points' dimensions.
+    """
+    narrow = unexpanded(index, dim)
+    whole = [one for one, size in enumerate(index.shape) if narrow.shape[one] != size]
+    kept = [one for one in range(len(index.shape)) if one not in whole]
+    batches = [one for one in kept if one != dim]
+    points = narrow.reshape((*[narrow.shape[one] for one in kept], 1))
+    return points, whole, batches, [kept.index(one) for one in batches]
+
+
 def gathered(step: Step, x: Value, points: Value, dims: Sequence[int]) -> Value:
     """Rows of `x` at (n, len(dims)) points: the result is (n, *the other dimensions)."""
     rest = [dim for dim in range(len(x.shape)) if dim not in dims]
@@ -120,23 +133,19 @@ def gather(step: Step, x: Value, dim: int, index: Value, sparse_grad: bool = Fal
         return step.full(0, dtype_of(x), step.shape)
     along, rank = dim_of(dim, len(x.shape)), len(x.shape)
     shaped = index.reshape((1,) * rank) if not index.shape else index
-    others = [one for one in range(rank) if one != along]
     # An index may be smaller than the tensor: places of the other dimensions are those of the index.
     limits = [x.shape[one] if one == along else size for one, size in enumerate(shaped.shape)]
     # Slices along those dimensions where an expanded index repeats.
-    narrow = unexpanded(shaped, along)
-    whole = [one for one in others if narrow.shape[one] != shaped.shape[one]]
-    kept = [one for one in range(rank) if one not in whole]
-    batches = [one for one in others if one not in whole]
+    points, whole, batches, starts = _points_and_slices(shaped, along)
     return step.builder.gather(
         x.slice([0] * rank, limits),
-        narrow.reshape((*[narrow.shape[one] for one in kept], 1)),
+        points,
         offset_dims=whole,
         collapsed_slice_dims=[along],
         operand_batching_dims=batches,
-        start_indices_batching_dims=[kept.index(one) for one in batches],
+        start_indices_batching_dims=starts,
         start_index_map=[along],
-        index_vector_dim=len(kept),
+        index_vector_dim=rank - len(whole),
         slice_sizes=[limits[one] if one in whole else 1 for one in range(rank)],
     ).reshape(step.shape)
 
@@ -327,20 +336,17 @@ def _scattered_rows(step: Step, x: Value, rows: Value, *, places: Value, dim: in
     an expanded index repeats.
     """
     combine, rank = _COMBINE[how], len(x.shape)
-    narrow = unexpanded(places, dim)
-    whole = [one for one in range(rank) if narrow.shape[one] != places.shape[one]]
-    kept = [one for one in range(rank) if one not in whole]
-    batches = [one for one in kept if one != dim]
+    points, whole, batches, starts = _points_and_slices(places, dim)
     return step.builder.scatter(
         x,
-        narrow.reshape((*[narrow.shape[one] for one in kept], 1)),
+        points,
         rows,
         update_window_dims=whole,
         inserted_window_dims=[dim],
         input_batching_dims=batches,
-        scatter_indices_batching_dims=[kept.index(one) for one in batches],
+        scatter_indices_batching_dims=starts,
         scatter_dims_to_operand_dims=[dim],
-        index_vector_dim=len(kept),
+        index_vector_dim=rank - len(whole),
         update_computation=(lambda old, new: new) if combine is None else combine,
     )
 
