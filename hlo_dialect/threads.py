@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import _thread
 import os
+import queue
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 STACK = 8 << 20
 """Bytes of a stack, the usual size: LLVM takes megabytes for large functions."""
+
+POLL = 0.05
+"""Seconds after which a thread that waits looks for signals, at the latest."""
 
 _lock = threading.RLock()  # a signal's handler may compile, or fork, while this thread has it
 if hasattr(os, "register_at_fork"):
@@ -27,3 +35,29 @@ def own_stacks() -> Generator[None]:
             yield
         finally:
             threading.stack_size(asked)
+
+
+def start_daemon(work: Callable[..., object], *arguments: Any) -> int:
+    """
+    Start a thread that calls `work`, with a stack of ours; returns its number. Raises RuntimeError if there is no room
+    for it.
+
+    `threading.Thread.start` waits for the thread by locks that a signal's handler may leave locked, or unlock twice,
+    when it raises an exception.
+    """
+    with own_stacks():
+        return _thread.start_new_thread(work, arguments)
+
+
+def next_of(entries: queue.SimpleQueue[T]) -> T:
+    """
+    Wait for the next entry of a queue. Handlers of signals are called meanwhile, and may raise exceptions.
+
+    A wait without limit could last forever: a signal that comes after Python has looked for one, and before the thread
+    sleeps, does not wake it.
+    """
+    while True:
+        try:
+            return entries.get(timeout=POLL)
+        except queue.Empty:
+            pass

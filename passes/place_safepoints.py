@@ -10,10 +10,15 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Block, SSAValue
 
 from ..dialects.cpu import SafepointOp
+from ..dialects.support.buffer_ops import byte_size, resize_arena
+from ..dialects.support.buffers import Buffer
 from ..dialects.support.kernel import ARENA_SIZE, entry_name
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.walking import operations_in
+
+NAME_BYTES = 64
+"""The size of an arena that only names its run."""
 
 
 class PlaceSafepointsPass(HloPass):
@@ -23,7 +28,8 @@ class PlaceSafepointsPass(HloPass):
     Before: `scf.condition(%c)`
     After:  `%go = cpu.safepoint(%arena : memref<64xi8>)`, `%both = arith.andi %c, %go`, `scf.condition(%both)`
     Assumes: the level after plan-buffers; the arena is the last argument of the entry, and names the run. A module
-             without one is left alone, and so are kernels, which end by themselves.
+             without one is left alone, and so are kernels, which end by themselves. An arena of no bytes, which has no
+             address, becomes one of a few.
     """
 
     name = "place-safepoints"
@@ -35,15 +41,20 @@ class PlaceSafepointsPass(HloPass):
         entry = entry_name(module)
         for function in module.body.block.ops:
             if isinstance(function, func.FuncOp) and function.sym_name.data == entry and function.body.blocks:
-                _place(function)
+                _place(module, function)
 
 
-def _place(function: func.FuncOp) -> None:
-    arena = function.body.block.args[-1] if function.body.block.args else None
-    if arena is None or not isinstance(arena.type, MemRefType):
+def _place(module: ModuleOp, function: func.FuncOp) -> None:
+    arguments = function.body.block.args
+    buffer = cast("Buffer | None", arguments[-1].type if arguments else None)
+    if not isinstance(buffer, MemRefType):
         fail(function, f"does not take the arena, which {ARENA_SIZE} states, as its last argument")
-    for op in list(operations_in(function)):
-        if isinstance(op, scf.ConditionOp) and not _has_safepoint(op.condition):
+    arena = arguments[-1]
+    conditions = [op for op in operations_in(function) if isinstance(op, scf.ConditionOp)]
+    if conditions and byte_size(buffer) == 0:
+        resize_arena(module, arena, NAME_BYTES)
+    for op in conditions:
+        if not _has_safepoint(op.condition):
             go = SafepointOp.make(arena, op.location)
             both = arith.AndIOp(op.condition, go.go)
             both.location = op.location

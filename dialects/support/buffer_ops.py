@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects import arith, func, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DictionaryAttr, TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DictionaryAttr, IntegerType, ModuleOp, TensorType, i64
+from xdsl.ir import Attribute, Block, SSAValue
 
 from .attributes import function_type, integer_attr
 from .buffers import INDEX, Buffer, i32_array, i64_array, memref_type, row_major
 from .creation import create_op
+from .kernel import ARENA_SIZE
+from .rewriting import set_type
 
 
 def buffer_type(tensor: Attribute) -> Buffer:
@@ -85,6 +87,14 @@ def take_block_arguments(function: func.FuncOp) -> None:
     if function.arg_attrs is not None:
         known = function.arg_attrs.data
         function.properties["arg_attrs"] = ArrayAttr([*known, *[DictionaryAttr({})] * (len(types) - len(known))])
+
+
+def resize_arena(module: ModuleOp, arena: SSAValue, size: int) -> None:
+    """Give the arena, the entry's last argument, this size in bytes."""
+    entry = cast("Block", arena.owner).parent_op()
+    set_type(arena, memref_type((size,), IntegerType(8)))
+    take_block_arguments(cast("func.FuncOp", entry))
+    module.attributes[ARENA_SIZE] = integer_attr(size, i64)
 
 
 def load(source: SSAValue, indices: Sequence[SSAValue] = ()) -> memref.LoadOp:

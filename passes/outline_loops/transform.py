@@ -8,15 +8,14 @@ from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, StringAttr, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects.cpu import SHARED, HostCallOp, ParallelForOp
-from ...dialects.support.attributes import call_op, integer_attr
-from ...dialects.support.buffer_ops import byte_size, index_constant, take_block_arguments
-from ...dialects.support.buffers import Buffer, memref_type
+from ...dialects.support.attributes import call_op
+from ...dialects.support.buffer_ops import byte_size, index_constant, resize_arena
+from ...dialects.support.buffers import Buffer
 from ...dialects.support.kernel import ARENA_SIZE, INDEPENDENT, PROGRAM, TRIP_COUNT, Kernel
-from ...dialects.support.rewriting import set_type
 from ...dialects.support.views import is_view, uses_through_views
 from ...hlo_dialect.diagnostics import Diagnostic, engine_of
 from ...hlo_dialect.hlo_pass import HloPass
@@ -203,7 +202,7 @@ class _Loops:
         body = TileBody(op, self.arena, self.functions, at_once, trips)
         function = body.function(name)
         self.module.body.block.add_op(function)
-        self._grow(body.taken)
+        resize_arena(self.module, self.arena, body.taken)
         call = call_op(name, body.operands, ())
         call.location = op.location
         body.place(call, whole=True)
@@ -224,13 +223,6 @@ class _Loops:
                     around = around.parent_op()
                 total += times * self.stated.fact(name, fact)
         return total
-
-    def _grow(self, size: int) -> None:
-        """Give the arena this size."""
-        entry = cast(func.FuncOp, cast(Block, self.arena.owner).parent_op())
-        set_type(self.arena, memref_type((size,), IntegerType(8)))
-        take_block_arguments(entry)
-        self.module.attributes[ARENA_SIZE] = integer_attr(size, i64)
 
     def _add_last(self, function: func.FuncOp, first: int, end: int) -> None:
         """Run the iterations that depend on others after them."""

@@ -10,7 +10,7 @@ import queue
 import threading
 from collections.abc import Callable
 
-from ...hlo_dialect.threads import own_stacks
+from ...hlo_dialect.threads import next_of, start_daemon
 from .memory import POOL, Block
 from .stops import STOPS
 from .threads import set_thread_count, thread_count
@@ -32,50 +32,78 @@ class StillRunning(KeyboardInterrupt):
 
 
 class _Run:
+    """
+    A run that is given to a worker. Only locks of one instruction are used: an exception that a signal's handler raises
+    on the main thread finds them free, or held by another thread.
+    """
+
     def __init__(self, work: Callable[[], None], arena: Block | None, threads: int):
         self._work: Callable[[], None] | None = work
         self.arena = arena
         self.threads = threads
-        self.done = threading.Event()
+        self.has_ended = False
+        self.end: queue.SimpleQueue[None] = queue.SimpleQueue()
+        """Has an entry once the run has ended."""
         self.error: BaseException | None = None
         self._actions: list[Callable[[], None]] = []
+        self._begun = threading.Lock()
         self._lock = threading.Lock()
 
     def execute(self) -> None:
-        work, self._work = self._work, None
-        if work is None:  # queued again by an interrupt
+        if not self._begun.acquire(blocking=False):  # cancelled, or queued again by an interrupt
             return
+        work, self._work = self._work, None
+        assert work is not None
         try:
             set_thread_count(self.threads)
             _run(work, self.arena)
-            del work  # and with it the memory of the run
         except BaseException as error:
             self.error = error
+        del work  # and with it the memory of the run
+        self._finish()
+
+    def cancel(self) -> bool:
+        """End the run if it has not begun. Returns whether it had not."""
+        if not self._begun.acquire(blocking=False):
+            return False
+        self._work = None
+        _end(self.arena)
+        self._finish()
+        return True
+
+    def _finish(self) -> None:
         with self._lock:
-            self.done.set()
+            self.has_ended = True
             actions, self._actions = self._actions, []
+        self.end.put(None)
         for action in actions:
             action()
 
     def when_done(self, action: Callable[[], None]) -> None:
         with self._lock:
-            if not self.done.is_set():
+            if not self.has_ended:
                 self._actions.append(action)
                 return
         action()
 
 
 class _Worker:
-    """A thread that runs what it is given; a busy one is left alone, and ends with its run."""
+    """A thread that runs what it is given. It ends, after its run, when nobody has the worker any more."""
+
+    runs: queue.SimpleQueue[_Run | None] = queue.SimpleQueue()
+    """Nobody reads that of the class: an interrupt may come before a worker has its own."""
 
     def __init__(self) -> None:
-        self.runs: queue.SimpleQueue[_Run | None] = queue.SimpleQueue()
-        with own_stacks():
-            threading.Thread(target=self._work, name="xhlo-run", daemon=True).start()
+        self.runs = queue.SimpleQueue()
+        start_daemon(_serve, self.runs)
 
-    def _work(self) -> None:
-        while (run := self.runs.get()) is not None:
-            run.execute()
+    def __del__(self) -> None:
+        self.runs.put(None)
+
+
+def _serve(runs: queue.SimpleQueue[_Run | None]) -> None:
+    while (run := runs.get()) is not None:
+        run.execute()
 
 
 _worker: _Worker | None = None
@@ -95,13 +123,17 @@ def _begin(arena: Block | None) -> None:
         STOPS.begin(arena.address)
 
 
+def _end(arena: Block | None) -> None:
+    if arena is not None:
+        STOPS.end(arena.address)
+        POOL.give_back(arena)
+
+
 def _run(work: Callable[[], None], arena: Block | None) -> None:
     try:
         work()
     finally:
-        if arena is not None:
-            STOPS.end(arena.address)
-            POOL.give_back(arena)
+        _end(arena)
 
 
 def run_interruptibly(work: Callable[[], None], arena: Block | None) -> None:
@@ -109,30 +141,29 @@ def run_interruptibly(work: Callable[[], None], arena: Block | None) -> None:
     Call `work`, a run on this arena, and give the arena back; an interrupt of the main thread ends the wait for it at
     once, and the run soon.
 
-    Raises what `work` raises, and StillRunning. In other threads, which get no interrupts, it is a plain call. `work`
-    holds what else its machine code uses.
+    Raises what `work` raises, StillRunning, and KeyboardInterrupt if an interrupt came before the run began. In other
+    threads, which get no interrupts, it is a plain call. `work` holds what else its machine code uses.
     """
     global _worker
-    if threading.current_thread() is not threading.main_thread():
+    if threading.get_ident() != threading.main_thread().ident:
         _begin(arena)
         _run(work, arena)
         return
-    # A signal's handler that runs a program meanwhile takes another worker.
-    worker, _worker = _worker or _Worker(), None
-    run = _Run(work, arena, thread_count())
-    _begin(arena)
+    run, worker = _Run(work, arena, thread_count()), None
     try:
+        _begin(arena)
+        # A signal's handler that runs a program meanwhile takes another worker.
+        worker, _worker = _worker or _Worker(), None
         _wait_for(run, worker)
-    except KeyboardInterrupt:
-        worker.runs.put(run)  # in case the interrupt came before
+    except BaseException as error:
+        if run.cancel() or not isinstance(error, KeyboardInterrupt):
+            raise
         if arena is not None:
             STOPS.ask(arena.address)
         raise StillRunning(run) from None
     finally:
-        if _worker is None and run.done.is_set():
-            _worker = worker
-        else:
-            worker.runs.put(None)
+        if _worker is None and run.has_ended:
+            _worker = worker  # a busy one is left alone
     if run.error is not None:
         raise run.error
 
@@ -144,7 +175,8 @@ def _wait_for(run: _Run, worker: _Worker) -> None:
     """
     try:
         worker.runs.put(run)
-        run.done.wait()
+        while not run.has_ended:
+            next_of(run.end)
     except KeyboardInterrupt:
         raise
     except BaseException:

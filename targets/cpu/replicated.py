@@ -35,7 +35,7 @@ from ...hlo_dialect.custom_calls.collective_calls import MEETINGS
 from ...hlo_dialect.custom_calls.rendezvous import DeviceGrid, DeviceReleased, running_on
 from ...hlo_dialect.printing import print_module
 from ...hlo_dialect.sharding.tilings import Tiling
-from ...hlo_dialect.threads import own_stacks
+from ...hlo_dialect.threads import next_of, start_daemon
 from ...hlo_dialect.types import Array, i32
 from ...passes.partition_spmd.transform import output_tilings, parameter_tilings
 from ..compile import compile_source
@@ -53,17 +53,10 @@ _Task = Callable[[], None]
 class _Worker:
     """A thread that runs one task after the other; threads are kept for the next program."""
 
-    def __init__(self, number: int):
+    def __init__(self) -> None:
         self._tasks: queue.SimpleQueue[_Task] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name=f"xhlo-device-{number}", daemon=True)
-        with own_stacks():
-            self._thread.start()
-
-    @property
-    def ident(self) -> int:
+        self.ident = start_daemon(self._work)
         """The number of the thread, as threading.get_ident() has it."""
-        assert self._thread.ident is not None, "started threads have one"
-        return self._thread.ident
 
     def run(self, task: _Task) -> None:
         self._tasks.put(task)
@@ -78,15 +71,13 @@ class _Workers:
 
     def __init__(self) -> None:
         self._idle: list[_Worker] = []
-        self._made = 0
         self._lock = threading.Lock()
 
     def take(self, count: int) -> list[_Worker]:
         with self._lock:
             taken = [self._idle.pop() for _ in range(min(count, len(self._idle)))]
             while len(taken) < count:
-                taken.append(_Worker(self._made))
-                self._made += 1
+                taken.append(_Worker())
             return taken
 
     def give_back(self, workers: Sequence[_Worker]) -> None:
@@ -143,7 +134,7 @@ def run_on_devices(
         worker.run(lambda number=number: task(number))
     try:
         for _ in range(count):
-            done.get()
+            next_of(done)
     except BaseException as error:  # On an interrupt the devices must not wait for each other forever.
         grid.fail(error)
         STOPS.ask_threads({worker.ident for worker in workers})

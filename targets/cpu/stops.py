@@ -163,9 +163,9 @@ class Stops:
             self._threads[arena] = threading.get_ident()
 
     def end(self, arena: int) -> None:
-        """The run has ended; from now on the arena may serve another."""
+        """The run has ended, or an interrupt came before it began; from now on the arena may serve another."""
         with self._lock:
-            del self._threads[arena]
+            self._threads.pop(arena, None)
             if arena in self._asked:
                 del self._asked[arena]
                 self._publish()

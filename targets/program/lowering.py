@@ -200,6 +200,11 @@ def _read_loops(module: ModuleOp, facts: Facts) -> None:
     facts.arena_bytes, facts.safepoints = arena_bytes(module), has_safepoints(module)
 
 
+def _read_arena(module: ModuleOp, facts: Facts) -> None:
+    """A run that safepoints may stop has an arena, whose address names it."""
+    facts.arena_bytes = arena_bytes(module)
+
+
 def _read_donations(module: ModuleOp, facts: Facts) -> None:
     facts.donated = donated_arguments(module)
 
@@ -218,5 +223,6 @@ _FACTS: Mapping[str, Callable[[ModuleOp, Facts], None]] = {
     "plan-buffers": _read_memory,
     "outline-loops": _read_loops,
     "guard-kernels": _read_accesses,
+    "place-safepoints": _read_arena,
 }
 """The functions that read facts, by the name of the pass that they follow."""

@@ -242,9 +242,7 @@ def test_children_of_a_fork_run_long_programs(long: Callable[[int], int]) -> Non
     assert os.waitpid(child, 0)[1] == 0
 
 
-def test_the_owners_of_memory_live_until_an_interrupted_run_ends(
-    on_signal: Callable[[Callable[[], None]], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_owners_of_memory_live_until_an_interrupted_run_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     ended, may_end = threading.Event(), threading.Event()
     made = xhlo.compile(counting(20000))
     assert isinstance(made, CpuExecutable)
@@ -255,10 +253,15 @@ def test_the_owners_of_memory_live_until_an_interrupted_run_ends(
         def __init__(self) -> None:
             self.arrays = np.zeros(20000, np.int32), np.array(ENDLESS, np.int32), np.zeros(20000, np.int32)
 
-    def interrupt() -> None:
+    def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
-    def wait() -> None:
+    real = CpuExecutable._call  # pyright: ignore[reportPrivateUsage]
+
+    def call(self: CpuExecutable, pointers: list[int], held: object) -> None:
+        monkeypatch.setattr(CpuExecutable, "_call", real)
+        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+        real(self, pointers, held)
         may_end.wait()
 
     def begin() -> weakref.ref[Owner]:
@@ -268,9 +271,10 @@ def test_the_owners_of_memory_live_until_an_interrupted_run_ends(
         raised.value.when_done(ended.set)
         return weakref.ref(owner)
 
-    after_machine_code(monkeypatch, wait)
-    on_signal(interrupt)
+    monkeypatch.setattr(CpuExecutable, "_call", call)
+    before = signal.signal(signal.SIGUSR1, interrupt)
     owner = begin()
+    signal.signal(signal.SIGUSR1, before)
     gc.collect()
     assert owner() is not None
     may_end.set()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -44,13 +46,18 @@ def _run_interruptibly() -> None:
 def stacks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The sizes of the stacks of the threads that a test starts, where the user has asked for small ones."""
     sizes: list[int] = []
-    start = threading.Thread.start
+    start, start_new = threading.Thread.start, _thread.start_new_thread
 
     def note(thread: threading.Thread) -> None:
         sizes.append(_stack_size())
         start(thread)
 
+    def note_new(work: Callable[..., object], arguments: tuple[Any, ...]) -> int:
+        sizes.append(_stack_size())
+        return start_new(work, arguments)
+
     monkeypatch.setattr(threading.Thread, "start", note)
+    monkeypatch.setattr(_thread, "start_new_thread", note_new)
     monkeypatch.setattr(early_engine, "_begun", threading.Event())
     monkeypatch.setattr(early_engine, "processors", lambda: 2)
     monkeypatch.setattr(jit, "default_thread_count", lambda: 2)
