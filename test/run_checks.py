@@ -141,7 +141,7 @@ def keep_modules() -> None:
     and end without keeping it.
     """
     program = str(ROOT / "examples" / "softmax.mlir")
-    command = [str(BIN / "hlo-opt"), "--fuse", "--lower", "--emit=obj", program, f"-o{os.devnull}"]
+    command = [str(BIN / "hlo-opt"), "--fuse", "--lower", "--emit=obj", program, "-o", os.devnull]
     subprocess.run(command, env=environment(), cwd=ROOT, check=False)
 
 
