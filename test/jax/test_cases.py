@@ -28,7 +28,7 @@ def _cases() -> dict[str, Case]:
 CASES = _cases()
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(140)
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("name", CASES)
 def test_jitted(name: str) -> None:

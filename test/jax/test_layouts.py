@@ -25,6 +25,7 @@ def layout_of(array: Any) -> tuple[int, ...]:
     return array.format.layout.major_to_minor
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("dtype", [np.float32, np.complex64, np.int8, np.bool_, ml_dtypes.bfloat16])
 def test_transfers(order: tuple[int, ...], dtype: Any) -> None:

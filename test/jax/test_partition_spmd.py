@@ -225,7 +225,7 @@ def test_all_programs_are_named(placed: dict[str, Any]) -> None:
     assert sorted(placed["cpu"]) == sorted(placed["xhlo"]) == sorted(NAMES)
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(28)
 @pytest.mark.parametrize("name", NAMES)
 def test_program(placed: dict[str, Any], name: str) -> None:
     with jax.default_device(jax.devices("cpu")[0]):

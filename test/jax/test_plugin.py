@@ -213,6 +213,7 @@ IMAGE, KERNEL = np.ones((1, 3, 8, 8), np.float32), np.ones((4, 3, 3, 3), np.floa
 SQUARE = np.eye(4, dtype=np.float32)
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize(
     ("function", "arguments", "expected"),
     [
@@ -277,6 +278,7 @@ def run(program: str, **environment: str) -> str:
     return result.stdout
 
 
+@pytest.mark.long
 def test_the_persistent_cache_of_jax(tmp_path):
     program = """
 import jax, numpy as np
@@ -293,6 +295,7 @@ print(float(jax.jit(lambda x: (x * 3).sum())(np.ones(4, np.float32))), len(hits)
     assert value == "12.0" and int(hits) >= 1
 
 
+@pytest.mark.long
 def test_jax_caches_that_others_may_write_are_not_used(tmp_path):
     program = """
 import warnings
@@ -334,6 +337,7 @@ def test_damaged_executables_are_refused():
     assert refused > 390  # some bytes are jaxlib's own, which has no checksum
 
 
+@pytest.mark.long
 def test_the_platform_can_be_reported_as_cpu():
     program = """
 import jax, jax.numpy as jnp, numpy as np, xhlo
@@ -358,6 +362,7 @@ assert x.is_deleted()
     ]
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize(
     ("name", "platforms", "message"),
     [
@@ -371,6 +376,7 @@ def test_a_name_that_does_not_fit_is_an_error(name, platforms, message):
     assert message in run(program, XHLO_PLATFORM_NAME=name, JAX_PLATFORMS=platforms)
 
 
+@pytest.mark.long
 def test_the_interpreter_ends_with_buffers_alive_and_work_going_on():
     run("""
 import threading, jax, numpy as np

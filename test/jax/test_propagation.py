@@ -159,7 +159,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(20)
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_results_are_split_as_by_xla(name: str) -> None:

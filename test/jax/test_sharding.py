@@ -91,7 +91,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(12)
 @pytest.mark.parametrize("name", CASES)
 def test_eight_devices(name: str) -> None:
     check(CASES[name])

@@ -69,6 +69,7 @@ def test_calls_do_not_grow() -> None:
     assert resident() < before * 1.05
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no /proc to read the memory from")
 def test_compilations_do_not_grow() -> None:
     """Different programs, each called and dropped."""
@@ -188,6 +189,7 @@ THREADS_OF_THE_END = {name for name, program in ENDS.items() if "daemon" in prog
 """A thread that is in JAX when the interpreter ends may make jaxlib abort, on XLA's platforms too; it must not hang."""
 
 
+@pytest.mark.long(10)
 @pytest.mark.parametrize("name", ENDS)
 def test_the_process_ends(name: str) -> None:
     program = f"import jax, jax.numpy as jnp\n{ENDS[name]}\nprint('end', flush=True)"

@@ -164,7 +164,7 @@ def flat(results: Any) -> list[np.ndarray]:
     return [np.asarray(one) for one in jax.tree.leaves(results)]
 
 
-@pytest.mark.long(3)
+@pytest.mark.long(6)
 @pytest.mark.sample(8)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_an_exported_program_at_several_sizes(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,7 @@ def test_executables_belong_to_the_platform() -> None:
     assert compiled(x).devices() == {jax.devices("xhlo")[0]}
 
 
+@pytest.mark.long
 def test_without_xla_s_platform() -> None:
     """In a process without any other platform."""
     environment = {**os.environ, "JAX_PLATFORMS": "xhlo", "XHLO_NUM_DEVICES": "1"}

@@ -105,7 +105,7 @@ def _whole(array: Any) -> Any:
     return np.asarray(reshard(array, P()) if array.sharding.spec.unreduced else array)
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(12)
 @pytest.mark.parametrize("name", CASES)
 def test_as_on_cpu(name: str) -> None:
     for (spec, parts, whole), (wanted, others, other) in zip(run(name, "xhlo"), run(name, "cpu"), strict=True):

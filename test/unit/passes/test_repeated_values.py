@@ -21,7 +21,7 @@ def functions(name: str) -> list[str]:
     return [text for text in programs if "xi" not in text and "f64" not in text]
 
 
-@pytest.mark.long(3)
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_results_agree_with_the_reference(name: str) -> None:
     draw = np.random.default_rng(0)

@@ -191,7 +191,7 @@ def test_the_table_agrees_with_pythons(op: str) -> None:
     assert_agrees(op, z[places], theirs, table(op, z)[places], 2, f"cmath.{op}")
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(10)
 @pytest.mark.skipif(not HAS_WIDE, reason="long double is no wider than double here")
 @pytest.mark.parametrize("target", ["reference", "cpu", "simt"])
 @pytest.mark.parametrize("part", TYPES)

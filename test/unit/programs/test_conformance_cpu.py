@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not conformance.ROOT.is_dir(), reason=conformanc
 STATIC = [program.name for program in conformance.stablehlo_programs() if program.static]
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(30)
 @pytest.mark.parametrize(
     ("name", "guard"),
     [
@@ -31,7 +31,7 @@ def test_jax_program(name: str, guard: bool) -> None:
     assert not conformance.wrong_outputs(program, results)
 
 
-@pytest.mark.long(6)
+@pytest.mark.long(18)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("name", STATIC)
 def test_stablehlo_program(name: str) -> None:

@@ -49,6 +49,7 @@ def simulated(monkeypatch: pytest.MonkeyPatch) -> Any:
     return simulated_device()
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("program", SMALL, ids=lambda program: program.name)
 def test_programs_are_checked_and_timed(program: Any, simulated: Any) -> None:
     row = gpu.measure(program, simulated, 3, [])

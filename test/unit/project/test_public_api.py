@@ -108,6 +108,7 @@ xhlo.compile("f.mlir", pipeline={"before:fuse-hlo": 3})
 """
 
 
+@pytest.mark.long
 def test_type_checkers_see_the_same(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(TYPED)
     pyright = Path(sys.executable).parent / "pyright"

@@ -76,6 +76,7 @@ def test_pages_that_the_navigation_does_not_name_are_added():
     assert "README.md" not in sections["More"]
 
 
+@pytest.mark.long
 def test_the_table_of_environment_variables_is_complete():
     read: set[str] = set()
     for folder in CODE:
@@ -129,6 +130,7 @@ def test_the_help_of_each_tool_is_on_the_page_of_commands():
     assert [tool for tool in api_pages.tools() if f"usage: {tool}" not in page] == []
 
 
+@pytest.mark.long(9)
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("name", passes_page.own_passes())
 def test_a_pass_is_shown_with_an_example(name: str):
@@ -139,11 +141,13 @@ def test_a_pass_is_shown_with_an_example(name: str):
     assert f"```mlir\n{after}\n```" in section
 
 
+@pytest.mark.long
 def test_each_operation_has_an_example_or_a_sentence():
     names = [cls.name for cls in ops_pages.operations() if cls.name not in ops_pages.DEPENDENT]
     assert [name for name in names if next(ops_pages.found(name), None) is None] == []
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(8)
 @pytest.mark.parametrize("family", ops_pages.families())
 def test_an_operation_is_shown_before_and_after(family: str):

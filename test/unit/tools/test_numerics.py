@@ -113,6 +113,7 @@ def test_complex_arguments_are_split() -> None:
     verified(text, CPU.passes_to("linalg"))
 
 
+@pytest.mark.long(8)
 @pytest.mark.skipif(not jax_programs(), reason=SKIP)
 @pytest.mark.sample(6)
 @pytest.mark.parametrize("name", jax_programs())
@@ -121,6 +122,7 @@ def test_the_front_keeps_results_of_jax_programs(name: str) -> None:
     verified(program.text, CPU.passes_to(None), program.inputs)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not jax_programs(), reason=SKIP)
 def test_kernels_keep_results() -> None:
     program = jax_program(jax_programs()[0])

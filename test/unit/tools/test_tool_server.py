@@ -93,6 +93,7 @@ def start(command: list[str], *words: str, **options) -> subprocess.CompletedPro
     )
 
 
+@pytest.mark.long(14)
 @pytest.mark.parametrize(
     ("tool", "words", "stdin"),
     [

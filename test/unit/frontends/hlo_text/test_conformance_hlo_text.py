@@ -14,6 +14,7 @@ def _programs(folder: str) -> list[str]:
     return sorted(path.name.removesuffix(".hlo") for path in (conformance.ROOT / folder).glob("*.hlo"))
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(6)
 @pytest.mark.parametrize("name", _programs("hlo_text"))
 def test_jax(name: str) -> None:

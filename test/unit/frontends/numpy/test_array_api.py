@@ -39,7 +39,7 @@ def same(found: Any, expected: Any) -> None:
 # The suite.
 
 
-@pytest.mark.long(2)
+@pytest.mark.long
 @pytest.mark.skipif(not SUITE.is_dir(), reason=f"the conformance suite is not there: {SUITE}")
 @pytest.mark.skipif(not all(map(find_spec, NEEDED)), reason=f"needs {', '.join(NEEDED)}: pip install xhlo[test]")
 @pytest.mark.parametrize(

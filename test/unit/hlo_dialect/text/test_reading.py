@@ -69,7 +69,7 @@ def constant(literal: str, type_: str, tail: str = "") -> DenseIntOrFPElementsAt
 FORMS: tuple[dict[str, Any], ...] = ({}, {"spelling": "stablehlo"}, {"generic": True}, {"locations": True})
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(20)
 @pytest.mark.sample(turn=[0])
 @pytest.mark.skipif(not FILES, reason=SKIP)
 @pytest.mark.parametrize("turn", range(len(FORMS)))

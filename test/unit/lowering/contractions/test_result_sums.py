@@ -113,7 +113,7 @@ def sums_left(source: str) -> int:
     return str(module).count("#linalg.iterator_type<reduction>") + str(module).count('"reduction"')
 
 
-@pytest.mark.long(3)
+@pytest.mark.long(9)
 @pytest.mark.parametrize("gradient", [False, True])
 @pytest.mark.parametrize("case", CASES)
 def test_one_kernel(case: str, gradient: bool) -> None:

@@ -118,6 +118,7 @@ def test_masks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(got, expected(case, (q, keys, v), mask), atol=4e-6)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("dtype", [FLOAT, BFLOAT], ids=["f32", "bf16"])
 @pytest.mark.parametrize("name", ["causal", "window", "strictly above"])
 def test_values_under_a_mask(name: str, dtype: np.dtype[Any]) -> None:

@@ -97,7 +97,7 @@ def test_what_is_written_in_place_is_computed_once() -> None:
     np.testing.assert_allclose(total, sums, rtol=1e-4)
 
 
-@pytest.mark.long(7)
+@pytest.mark.long(14)
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize("size", [18, 20, 24, 27, 60])
 def test_rests_of_short_loops(size: int, element: str) -> None:

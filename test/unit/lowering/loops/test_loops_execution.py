@@ -99,6 +99,7 @@ def test_sum(shape: tuple[int, ...], axis: int | None) -> None:
     np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6 * np.sqrt(values.size / max(result.size, 1)) * 4)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("rows, columns", [(1024, 1024), (300, 77), (40, 2000)])
 def test_transpose(rows: int, columns: int) -> None:
     values = np.random.default_rng(0).standard_normal((rows, columns)).astype(np.float32)
@@ -150,7 +151,7 @@ def test_row_kernel() -> None:
     np.testing.assert_allclose(run(text, [values], (500, 300)), expected, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(10)
 @pytest.mark.spread(2)
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize(

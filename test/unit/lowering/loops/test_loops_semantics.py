@@ -165,6 +165,7 @@ def test_reduction(a: str, o: str, maps: list[str], iterators: str, combiner: st
     check(kernel(types, fill + generic(maps, iterators, ["%a"], ["%o"], types, combiner)))
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("size", [20, 27])
 @pytest.mark.parametrize(
     "dims, o, maps, iterators",
@@ -204,6 +205,7 @@ def test_copies_into_subviews() -> None:
     check(kernel(types, body))
 
 
+@pytest.mark.long(6)
 @pytest.mark.parametrize("lead, dims", [("40x", "d0, "), ("5x8x", "d0, d1, "), ("", "")])
 def test_row_kernel(lead: str, dims: str) -> None:
     rows = lead.count("x")
@@ -301,7 +303,7 @@ def test_factors_of_half_precision_are_extended_while_packing(monkeypatch: pytes
     check(kernel(types, text, 'hlo.kernel = "dot"'), vector_bits=128)
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(12)
 @pytest.mark.spread(2)
 @pytest.mark.parametrize("type_, dots", [("i8", "byte_dots"), ("i8", "pair_dots"), ("i16", "pair_dots")])
 @pytest.mark.filterwarnings("ignore:overflow encountered in scalar add")  # integers wrap, as they are to

@@ -50,7 +50,7 @@ def _expected(x: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, ...]:
     return d - total[..., None], np.exp(d - total[..., None]), total
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(15)
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize(
     "shape",
@@ -183,6 +183,7 @@ FIRST_GREATEST = """func.func @main(%x: tensor<RxCxf32>) -> tensor<Rxi32> {
 }"""
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("columns", [9, 11, 16, 24, 31])
 @pytest.mark.parametrize("rows", [127, 128, 130, 20_001])
 def test_first_greatest(rows: int, columns: int) -> None:

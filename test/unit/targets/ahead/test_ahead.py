@@ -70,6 +70,7 @@ def make(folder: Path, program: str, *flags: str) -> None:
 # C -------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long(2)
 @needs_gcc
 @pytest.mark.parametrize("source", PROGRAMS)
 def test_a_c_program_gets_the_recorded_results(source: str, tmp_path: Path) -> None:
@@ -133,6 +134,7 @@ int main() {
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
 def test_the_class_for_cpp(tmp_path: Path) -> None:
     make(tmp_path, MIXED)
@@ -166,6 +168,7 @@ def jax_names() -> list[str]:
     return sorted(conformance._manifest()) if conformance.ROOT.exists() else []
 
 
+@pytest.mark.long(8)
 @needs_gcc
 @pytest.mark.sample(6)
 @pytest.mark.parametrize("name", jax_names())

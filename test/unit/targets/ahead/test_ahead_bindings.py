@@ -134,6 +134,7 @@ int main(int argc, char **argv)
 """
 
 
+@pytest.mark.long
 def test_the_callers_threads_compute_the_same_bits(library: Path) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("gcc is not installed")
@@ -301,6 +302,7 @@ func.func @main(%x: tensor<64xf32>) -> tensor<64xbf16> {
 # Several levels ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_versions_for_several_levels(tmp_path: Path) -> None:
     if shutil.which("gcc") is None or host.host_triple().partition("-")[0] != "x86_64":
         pytest.skip("gcc for x86-64 is not installed")

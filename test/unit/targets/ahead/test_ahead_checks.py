@@ -159,6 +159,7 @@ int main()
 """
 
 
+@pytest.mark.long
 def test_a_test_program_needs_inputs_for_which_the_checks_hold(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -63,6 +63,7 @@ func.func @exp(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }
 # Several functions ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long(2)
 @needs_gcc
 @pytest.mark.parametrize("flags", [["--entry=all"], ["--entry=forward,@import", "--weights"]])
 def test_c_and_cpp_call_each_function(flags: list[str], tmp_path: Path) -> None:
@@ -268,6 +269,7 @@ func.func @main(%a: tensor<150x150xf64>, %b: tensor<150x5xf64>) -> (tensor<150x1
 """
 
 
+@pytest.mark.long
 @needs_gcc
 def test_matrices_of_any_size_are_factored_without_lapack(tmp_path: Path) -> None:
     generator = np.random.default_rng(1)

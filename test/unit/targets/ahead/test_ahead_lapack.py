@@ -149,6 +149,7 @@ def compared(text: str, inputs: Sequence[Any] | None = None, seed: int = 3) -> L
     return library
 
 
+@pytest.mark.long(2)
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("element", LETTER)
 def test_every_routine_is_called_as_the_jit_calls_it(element: str) -> None:
@@ -168,6 +169,7 @@ def test_matrices_that_are_not_finite_get_no_call() -> None:
     compared(text, inputs)
 
 
+@pytest.mark.long
 def test_operations_and_other_names_call_lapack() -> None:
     n = BIG
     text = f"""

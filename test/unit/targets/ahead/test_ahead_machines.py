@@ -130,6 +130,7 @@ FORMATS = {
 }
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("triple", FORMATS)
 def test_object_files_of_other_systems(triple: str, tmp_path: Path) -> None:
     library = compile_ahead(TANGENT, triple=triple)
@@ -294,6 +295,7 @@ def emitted(folder: Path, *flags: str) -> bytes:
     return output.read_bytes()
 
 
+@pytest.mark.long
 def test_no_fact_of_this_machine_is_in_code_for_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flags = [
         ("--triple=aarch64-linux-gnu", "--emit=llvm"),

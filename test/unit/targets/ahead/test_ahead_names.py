@@ -54,6 +54,7 @@ def check(library: Library, folder: Path, call: str) -> None:
         run(folder, sys.executable, "-P", "-c", script)
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("side", ["arguments", "results"])
 def test_arguments_and_results(side: str, tmp_path: Path) -> None:
     text = program(NAMES, ["y"]) if side == "arguments" else program(["y"], NAMES)
@@ -64,6 +65,7 @@ def test_arguments_and_results(side: str, tmp_path: Path) -> None:
     check(library, tmp_path, f"assert np.all(np.array(model.run(*[x] * {count})) == 1)")
 
 
+@pytest.mark.long
 def test_functions(tmp_path: Path) -> None:
     library = compile_ahead("".join(program(["x"], ["y"], name) for name in ENTRIES), "exp", entries=["all"])
     names = ["xint", "xxor", "lambda_", "np_", "len_", "zip_", "map", "std", "exp"]

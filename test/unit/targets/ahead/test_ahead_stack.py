@@ -89,6 +89,7 @@ func.func @main(%x: tensor<4x500xf32>) -> tensor<4x500xf32> {
 }
 
 
+@pytest.mark.long(3)
 @needs_gcc
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_run_takes_no_more_stack_than_the_header_states(name: str, tmp_path: Path) -> None:
@@ -121,6 +122,7 @@ attributes #0 = { nounwind }
 """
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("triple", ["x86_64-linux-gnu", "armv7-linux-gnueabihf", "s390x-linux-gnu", "wasm32"])
 def test_the_deepest_chain_counts_with_functions_whose_address_is_taken(triple: str) -> None:
     text = TEXT.replace(") nounwind {", ") #0 {")

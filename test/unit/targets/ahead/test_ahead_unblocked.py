@@ -59,6 +59,7 @@ def types(count: int, element: str) -> Any:
     return t
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("element", ["f32", "complex<f64>"])
 def test_factors_are_those_of_lapack(element: str) -> None:
     """Every routine without freedom of signs, and both kinds of tridiagonal systems, as the JIT gives them."""
@@ -75,6 +76,7 @@ def test_factors_are_those_of_lapack(element: str) -> None:
         np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance, err_msg=name)
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("element", ["f64", "complex<f32>"])
 def test_eigenvalues_and_schur_forms(element: str) -> None:
     n, letter, pairs = 8, LETTER[element], 1 if element.startswith("c") else 2
@@ -129,6 +131,7 @@ def test_eigenvalues_and_schur_forms(element: str) -> None:
         assert np.isreal(right[real]).all()
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("element", ["f32", "complex<f64>"])
 def test_symmetric_eigenvalues(element: str) -> None:
     n, letter = 7, LETTER[element]
@@ -155,6 +158,7 @@ def test_symmetric_eigenvalues(element: str) -> None:
         near(d3[:-1], numbers, size)
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize(
     ("element", "cases"),
     [("f64", [(8, 5, S), (5, 8, N)]), ("complex<f32>", [(5, 8, A), (6, 6, S)])],
@@ -203,6 +207,7 @@ def test_tridiagonal_systems() -> None:
     assert list(found[4]) == [0, 1]
 
 
+@pytest.mark.long
 def test_operations_and_sizes_without_elements() -> None:
     """cholesky and triangular_solve of complex numbers, XLA's names of QR and eigenvalues, and empty matrices."""
     text = """
@@ -235,6 +240,7 @@ func.func @main(%a: tensor<2x3x3xcomplex<f32>>, %b: tensor<2x4x3xf32>, %e: tenso
     np.testing.assert_allclose((vectors * numbers[:, None, :]) @ adjoint(vectors), a, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("scale", [1.0, 2.0**-108])
 @pytest.mark.parametrize("element", ["f32", "complex<f32>"])
 def test_reflectors_of_equal_columns(element: str, scale: float) -> None:

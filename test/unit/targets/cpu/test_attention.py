@@ -78,6 +78,7 @@ class Stop(Exception):
     pass
 
 
+@pytest.mark.long(2)
 def test_a_handler_ends_a_run(count: Callable[[int], int], on_signal: Callable[[Callable[[], None]], None]) -> None:
     def stop() -> None:
         raise Stop

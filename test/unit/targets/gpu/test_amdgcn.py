@@ -141,6 +141,7 @@ def of_types(text: str, inputs: tuple[Any, ...]) -> list[np.ndarray]:
     ]
 
 
+@pytest.mark.long(3)
 @pytest.mark.spread(2)
 @pytest.mark.parametrize("chip", WAVES)
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -149,6 +150,7 @@ def test_programs_on_the_interpreter(name: str, chip: str) -> None:
     check_on_simt(text, of_types(text, inputs), chip=chip)
 
 
+@pytest.mark.long(3)
 @pytest.mark.spread(2)
 @pytest.mark.parametrize("chip", WAVES)
 @pytest.mark.parametrize("name", ("softmax", "columns", "elementwise"))
@@ -201,6 +203,7 @@ gpu.module @kernels [#rocdl.target<chip = "CHIP">] {
 """
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("chip", WAVES)
 def test_each_kind_of_shuffle(chip: str) -> None:
     """The LLVM IR of shuffles, by each instruction, against the interpreter."""

@@ -71,6 +71,7 @@ def lowered(text: str, chip: str) -> ModuleOp:
     return module
 
 
+@pytest.mark.long(5)
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(("chip", "element"), CASES)
 def test_products_take_the_instruction_and_agree(chip: str, element: str) -> None:
@@ -85,6 +86,7 @@ def test_products_take_the_instruction_and_agree(chip: str, element: str) -> Non
         np.testing.assert_allclose(found.astype(wide), expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.long(4)
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(("chip", "element"), CASES)
 def test_products_assemble_to_the_instruction(chip: str, element: str) -> None:

@@ -53,6 +53,7 @@ def check(case: Attention, chip: str = "sm_90") -> None:
         assert np.abs(result.astype(np.float64) - want).max() < bound * max(1, np.abs(want).max())
 
 
+@pytest.mark.long(17)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_attention_is_one_launch(case: Attention) -> None:
     module, _ = gpu_level(case.text())
@@ -60,6 +61,7 @@ def test_attention_is_one_launch(case: Attention) -> None:
     check(case)
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("dtype", [FLOAT, HALF], ids=str)
 def test_two_products_of_the_same_weights(dtype: np.dtype[Any]) -> None:
     case = Attention(1, 2, 40, 48, 16, 16, dtype=dtype)
@@ -73,6 +75,7 @@ def test_two_products_of_the_same_weights(dtype: np.dtype[Any]) -> None:
     check_on_simt(text, case.inputs())
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("dtype", [FLOAT, BFLOAT], ids=str)
 def test_a_result_in_another_layout(dtype: np.dtype[Any]) -> None:
     case = Attention(1, 3, 40, 48, 16, 24, "bnhd", dtype=dtype)
@@ -95,6 +98,7 @@ GRADIENTS = {
 }
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("case", GRADIENTS.values(), ids=GRADIENTS.keys())
 def test_gradients_are_two_launches(case: AttentionGradient) -> None:
     """The second one sums over queries for the gradients of k and v."""
@@ -105,6 +109,7 @@ def test_gradients_are_two_launches(case: AttentionGradient) -> None:
         assert np.abs(got.astype(np.float64) - want).max() < bound * np.abs(want).max()
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("dtype", [FLOAT, BFLOAT], ids=str)
 def test_large_weights_are_computed_again(dtype: np.dtype[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repeats, "LARGE", 0)
@@ -147,6 +152,7 @@ STRICT = ("GE, %i, %j", "GT, %i, %j")
 INFINITE = ("-1.0e30", "0xFF800000")
 
 
+@pytest.mark.long(8)
 @pytest.mark.parametrize("changes", [(), (STRICT,), (INFINITE,), (STRICT, INFINITE)], ids=str)
 @pytest.mark.parametrize("dtype", [FLOAT, HALF], ids=str)
 def test_masked_rows_and_values_without_numbers(changes: tuple[tuple[str, str], ...], dtype: np.dtype[Any]) -> None:
@@ -161,6 +167,7 @@ def test_masked_rows_and_values_without_numbers(changes: tuple[tuple[str, str], 
     check_on_simt(text, [q, k, v])
 
 
+@pytest.mark.long(6)
 @pytest.mark.parametrize("chip", ["sm_75", "sm_86"])
 @pytest.mark.parametrize("dtype", [FLOAT, HALF, BFLOAT])
 def test_chips_with_less_shared_memory(chip: str, dtype: np.dtype[Any]) -> None:

@@ -19,6 +19,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.long(2)
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "chip"),

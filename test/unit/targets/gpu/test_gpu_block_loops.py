@@ -203,6 +203,7 @@ RECURRENCES = {
 """Programs, and the blocks of their loop."""
 
 
+@pytest.mark.long(10)
 @pytest.mark.parametrize("name", RECURRENCES)
 def test_a_recurrence_is_one_kernel(name: str) -> None:
     text, blocks = RECURRENCES[name]
@@ -212,6 +213,7 @@ def test_a_recurrence_is_one_kernel(name: str) -> None:
     check_on_simt(text, arguments(text), rtol=2e-2 if "bf16" in name else None)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("chip", ["sm_75", "gfx942", "gfx1100"])
 def test_other_chips_run_the_same_kernel(chip: str) -> None:
     text = lstm(20, 3, 8, 12)
@@ -219,6 +221,7 @@ def test_other_chips_run_the_same_kernel(chip: str) -> None:
     check_on_simt(text, arguments(text), chip=chip)
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("chip", ["sm_90", "gfx942"])
 @pytest.mark.parametrize("text", [lstm(12, 2, 8, 12), normalized(12, 1, 40)], ids=["lstm", "lanes"])
 def test_the_llvm_ir_computes_the_same(text: str, chip: str) -> None:
@@ -228,6 +231,7 @@ def test_the_llvm_ir_computes_the_same(text: str, chip: str) -> None:
         assert difference(got, np.asarray(expected), 1e-4, False) is None
 
 
+@pytest.mark.long
 def test_the_whole_recurrence_is_one_entry_without_a_stack() -> None:
     ptx = ptx_of(lstm(50, 1, 40, 100), "sm_90")
     assert ptx.count(".visible .entry") == 1
@@ -242,6 +246,7 @@ def test_large_steps_stay_launches() -> None:
     assert any(op.name == "scf.while" for op in module.walk() if _is_on_host(op))
 
 
+@pytest.mark.long
 def test_blocks_run_tiles_in_each_step_of_a_loop() -> None:
     text = repeated(2, 64, 80)
     module, _ = gpu_level(text)

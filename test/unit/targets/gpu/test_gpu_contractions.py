@@ -136,6 +136,7 @@ def test_long_and_thin_products(m: int, n: int, k: int) -> None:
     Dot(m, n, k, "f16", "f32").check()
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False), (True, True)])
 @pytest.mark.parametrize("element", ["f32", "f16"])
@@ -144,7 +145,7 @@ def test_layouts(element: str, transposed: tuple[bool, bool]) -> None:
     Dot(37, 41, 43, element, transposed=transposed).check()
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(8)
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("candidate", REGISTER_TILES, ids=name_of)
 def test_register_tilings(candidate: Candidate) -> None:
@@ -163,7 +164,7 @@ def test_register_tilings_of_8_bytes(candidate: Candidate) -> None:
         Dot(tiling.m, tiling.n + 5, tiling.k + 7, "i64", transposed=(False, True)).check()
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(8)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("candidate", TENSOR_TILES, ids=name_of)
 def test_tensor_core_tilings(candidate: Candidate) -> None:
@@ -199,7 +200,7 @@ def test_bf16_has_no_tensor_cores_on_old_chips() -> None:
     assert multiplications("f32", "sm_90") == 0, "f32 is exact unless the program asks for tf32"
 
 
-@pytest.mark.long(3)
+@pytest.mark.long(9)
 @pytest.mark.parametrize(
     ("element", "result"),
     [
@@ -233,7 +234,7 @@ def test_tf32_where_the_program_asks_for_it(transposed: tuple[bool, bool]) -> No
         assert not multiplies(dot, "sm_75")
 
 
-@pytest.mark.long(2)
+@pytest.mark.long
 @pytest.mark.parametrize("candidate", [TENSOR_TILES[0], TENSOR_TILES[-1]], ids=name_of)
 def test_tensor_core_tilings_of_other_widths(candidate: Candidate) -> None:
     tiling = candidate.tile

@@ -50,7 +50,7 @@ SOME = ("f32", "bf16", "f16, unaligned rows")
 """The cases for chips that differ little from others."""
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(15)
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "chip"),

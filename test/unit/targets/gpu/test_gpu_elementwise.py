@@ -189,6 +189,7 @@ def _of(spelled: str) -> np.ndarray:
     return array(tuple(map(int, dims)), type_)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("name", MOVEMENT)
 def test_movement(small_shares: None, name: str) -> None:
     signature, op = MOVEMENT[name]

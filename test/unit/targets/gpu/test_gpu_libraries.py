@@ -76,6 +76,7 @@ def test_element_types(element: str, result: str) -> None:
     assert (problem.element, problem.result, problem.tf32) == (element, result, False)
 
 
+@pytest.mark.long
 def test_products_of_i8_where_both_factors_are_dense_along_k() -> None:
     (problem,) = check_dot(Dot(33, 16, 32, "i8", "i32", transposed=(False, True)))
     assert problem.total == "i32"
@@ -89,6 +90,7 @@ def test_products_of_i8_where_both_factors_are_dense_along_k() -> None:
         check_dot(dot, products=0, launches=1)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("element", ["i32", "i16", "i1"])
 def test_what_the_library_does_not_multiply(element: str) -> None:
     check_dot(Dot(32, 16, 32, element, "i1" if element == "i1" else "i32"), products=0, launches=1)
@@ -172,6 +174,7 @@ def dense_inputs(element: str, result: str = "", rows: bool = False) -> tuple[np
     return array((24, 40), element), array((40, 16), element, 1), vector
 
 
+@pytest.mark.long(3)
 @pytest.mark.spread(2)
 @pytest.mark.parametrize(
     ("after", "bias", "activation"), [(ADD + RELU, True, "relu"), (ONLY_ADD, True, ""), (ONLY_RELU, False, "relu")]

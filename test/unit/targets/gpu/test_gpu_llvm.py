@@ -59,7 +59,7 @@ def numbers(type_: str, *shape: int, seed: int = 0) -> np.ndarray:
     return (4 * rng.standard_normal(shape)).astype(dtype)
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(12)
 @pytest.mark.parametrize(
     ("type_", "size"),
     [
@@ -113,6 +113,7 @@ def test_conversions(source: str, targets: list[str]) -> None:
     )
 
 
+@pytest.mark.long
 def test_functions_of_f32_and_f64() -> None:
     for type_, size in (("f32", 33), ("f64", 65)):
         array = f"tensor<{size}x{type_}>"
@@ -241,6 +242,7 @@ def test_programs(name: str) -> None:
     check(text, *inputs)
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("name", ["softmax", "layernorm"])
 def test_row_kernels(name: str) -> None:
     text = (EXAMPLES / f"{name}.mlir").read_text()

@@ -156,7 +156,7 @@ OVERRIDES = [
 """Programs, a plan for their computation, and the number of device functions that it takes."""
 
 
-@pytest.mark.long(7)
+@pytest.mark.long(21)
 @pytest.mark.parametrize(("text", "plan", "functions"), OVERRIDES, ids=[plan for _, plan, _ in OVERRIDES])
 def test_results_do_not_depend_on_the_plan(text: str, plan: str, functions: int | None) -> None:
     ctx, target = make_context(), nvptx("sm_90")

@@ -416,7 +416,7 @@ def ptx_of(text: str, chip: str) -> str:
     return emit_ptx(module, machine, machine.ptx)
 
 
-@pytest.mark.long(3)
+@pytest.mark.long(9)
 @pytest.mark.parametrize("name", FAST)
 def test_fast_kernels_access_memory_in_vectors_and_spill_nothing(name: str) -> None:
     ptx = ptx_of(FAST[name], "sm_90")

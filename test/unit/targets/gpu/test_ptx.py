@@ -144,13 +144,13 @@ def check(chosen: Sequence[Program], chip: str) -> None:
     assert not spilling
 
 
-@pytest.mark.long(3)
+@pytest.mark.long
 @pytest.mark.parametrize("chip", (DEFAULT_CHIP, *OTHER_CHIPS))
 def test_examples(chip: str) -> None:
     check(examples(), chip)
 
 
-@pytest.mark.long(4)
+@pytest.mark.long
 @pytest.mark.sample(4)
 @pytest.mark.skipif(not conformance.ROOT.is_dir(), reason=conformance.SKIP)
 @pytest.mark.parametrize("part", range(PARTS))
@@ -158,7 +158,7 @@ def test_conformance_programs(part: int) -> None:
     check(programs()[part::PARTS], DEFAULT_CHIP)
 
 
-@pytest.mark.long(2)
+@pytest.mark.long
 @pytest.mark.skipif(not conformance.ROOT.is_dir(), reason=conformance.SKIP)
 @pytest.mark.parametrize("chip", OTHER_CHIPS)
 def test_spread_of_conformance_programs(chip: str) -> None:
@@ -196,6 +196,7 @@ def texts_by_stage(program: Program) -> dict[str, str]:
         return {**texts, "ptx": ptx(module)}
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize(("stage", "following"), list(pairwise((*LEVELS.lowering, "ptx"))))
 def test_every_level_reads_back(stage: str, following: str) -> None:
     """A module that is printed at a stage and read back becomes the same one at the next, and at last the same PTX."""

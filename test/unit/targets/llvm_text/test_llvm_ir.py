@@ -147,6 +147,7 @@ def test_the_printed_module_means_the_same() -> None:
     assert emit_llvm_ir(again) == emit_llvm_ir(module)
 
 
+@pytest.mark.long
 def test_the_text_does_not_depend_on_hash_seeds() -> None:
     code = "import sys, test_llvm_ir as t; sys.stdout.write(t.emit_llvm_ir(t.lowered(t.PROGRAM)))"
     ours = emit_llvm_ir(lowered(PROGRAM))  # whose seed is random

@@ -109,6 +109,7 @@ def test_profile(capsys: pytest.CaptureFixture[str]):
     assert "row_fusion_0" in capsys.readouterr().out
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # from JAX, which other tests load into this process
 def test_random_programs(capfd: pytest.CaptureFixture[str]):
     assert hlo_fuzz.main(["--check=simt", "--count=8", "--profile=types"]) == 0
@@ -122,6 +123,7 @@ PROGRAMS = (
 )  # fmt: skip
 
 
+@pytest.mark.long(3)
 @pytest.mark.skipif(not conformance.ROOT.is_dir(), reason=conformance.SKIP)
 @pytest.mark.parametrize("name", [name for name in conformance.jax_programs() if name in PROGRAMS])
 def test_jax_program(name: str):
