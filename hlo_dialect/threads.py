@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import _thread
+import atexit
 import os
 import queue
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -61,3 +62,58 @@ def next_of(entries: queue.SimpleQueue[T]) -> T:
             return entries.get(timeout=POLL)
         except queue.Empty:
             pass
+
+
+class Background(Generic[T]):
+    """
+    A function that another thread calls. The process does not end before the function has.
+
+    Raises RuntimeError if there is no room for the thread.
+    """
+
+    def __init__(self, work: Callable[[], T]):
+        self._work = work
+        self._results: list[T] = []
+        self._error: BaseException | None = None
+        self._has_ended = False
+        self._end: queue.SimpleQueue[None] = queue.SimpleQueue()
+        start_daemon(self._run)
+        _going.add(self)
+        if self._has_ended:
+            _going.discard(self)
+
+    def _run(self) -> None:
+        _going.add(self)  # too: a signal may keep the other thread from it
+        try:
+            self._results.append(self._work())
+        except BaseException as error:
+            self._error = error
+        self._has_ended = True
+        _going.discard(self)
+        self._end.put(None)
+
+    def join(self) -> None:
+        """Wait until the function has ended."""
+        while not self._has_ended:
+            next_of(self._end)
+
+    def result(self) -> T:
+        """The function's result, once it has ended. Raises the error that it raised."""
+        self.join()
+        if self._error is not None:
+            raise self._error
+        return self._results[0]
+
+
+_going: set[Background[Any]] = set()
+"""Those at work."""
+
+
+@atexit.register
+def _finish() -> None:
+    for each in list(_going):
+        each.join()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_going.clear)

@@ -6,11 +6,11 @@ The garbage collector frees the IR meanwhile: LLVM does not hold Python's lock.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from ...hlo_dialect.garbage_collector import collect_left_behind, left_behind
+from ...hlo_dialect.threads import Background
 from ...lowering.convert_contractions_to_vector.shared_function import KnownFunctions, knowing
 from ..llvm_text.module import emit_units
 from ..program.lowering import Lowering
@@ -59,9 +59,8 @@ def while_collecting(work: Callable[[], T]) -> T:
     """
     if left_behind() < WORTH_A_THREAD or default_thread_count() < 2:
         return work()
-    beside = _Beside(work)
     try:
-        beside.start()
+        beside = Background(work)
     except RuntimeError:
         return work()  # the system has no thread left, or Python is ending
     try:
@@ -70,25 +69,3 @@ def while_collecting(work: Callable[[], T]) -> T:
         # A fork while it holds locks would leave them locked in the child.
         beside.join()
     return beside.result()
-
-
-class _Beside(threading.Thread, Generic[T]):
-    """A thread that keeps the result of its work."""
-
-    def __init__(self, work: Callable[[], T]):
-        super().__init__(name="xhlo-compile")
-        self._work = work
-        self._results: list[T] = []
-        self._error: BaseException | None = None
-
-    def run(self) -> None:
-        try:
-            self._results.append(self._work())
-        except BaseException as error:
-            self._error = error
-
-    def result(self) -> T:
-        """The result of the work, once it has ended. Raises the error that it raised."""
-        if self._error is not None:
-            raise self._error
-        return self._results[0]

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
-from ...hlo_dialect.threads import own_stacks
+from ...hlo_dialect.threads import Background
 from .jit import engine
 from .thread_limits import processors
 
@@ -16,25 +16,22 @@ _begun = threading.Event()
 @contextmanager
 def engine_beside() -> Generator[None]:
     """Make the engine beside the code inside, once in a process that may use several processors."""
-    thread = None if _begun.is_set() or processors() < 2 else _start()
+    beside = None if _begun.is_set() or processors() < 2 else _start()
     try:
         yield
     finally:
         # A fork while it holds locks would leave them locked in the child.
-        if thread is not None:
-            thread.join()
+        if beside is not None:
+            beside.join()
 
 
-def _start() -> threading.Thread | None:
-    """The thread; None where the system has none left, or Python is ending."""
+def _start() -> Background[None] | None:
+    """The thread's work; None where the system has no room for a thread, or Python is ending."""
     _begun.set()
-    thread = threading.Thread(target=_make_engine, name="xhlo-engine")
     try:
-        with own_stacks():
-            thread.start()
+        return Background(_make_engine)
     except RuntimeError:
         return None
-    return thread
 
 
 def _make_engine() -> None:
