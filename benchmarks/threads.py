@@ -30,7 +30,7 @@ LEAST = 100e-6
 """Seconds of a program from which two threads are expected to share it."""
 
 CHUNKS = 4
-"""The chunks of a thread's share, as in targets/cpu/runtime/pool.py."""
+"""The part of what is left of a share that is one chunk, as in targets/cpu/runtime/pool.py."""
 
 
 class Recorder:
@@ -72,13 +72,13 @@ def shared(times: list[float], threads: int = 2) -> float:
     """The seconds of threads that take the chunks of their own shares first, then those of the others."""
     count = len(times)
     threads = min(threads, count)
-    chunk = max(1, count // (threads * CHUNKS))
     shares = [list(range(t * count // threads, (t + 1) * count // threads)) for t in range(threads)]
     ends = [0.0] * threads
     while any(shares):
         thread = min(range(threads), key=lambda t: ends[t])
         order = [shares[(thread + k) % len(shares)] for k in range(len(shares))]
         share = next(each for each in order if each)
+        chunk = max(1, len(share) // CHUNKS)
         ends[thread] += sum(times[number] for number in share[:chunk])
         del share[:chunk]
     return max(ends)

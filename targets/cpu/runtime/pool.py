@@ -5,6 +5,7 @@ A loop is a *job* on its caller's stack, in a list that the workers read. Its it
 each thread, and the shares into *chunks*: a thread takes the chunks of its own share, which it often has in its caches
 from the loop before, then those of the others. So a caller waits only for chunks in progress, never for a worker that
 the system has not scheduled yet, and a loop runs to its end even if there are no workers at all, as after a fork.
+Chunks become smaller towards the end of a share, so that the last thread has little left when the others are done.
 Idle workers watch for new jobs for a few microseconds, then sleep; so does a caller whose last chunks are elsewhere.
 
 Each thread has a *limit*, the number of threads of its loops. Workers have the limit 1, as callers inside of a loop,
@@ -19,16 +20,18 @@ WATCH_NS = 50_000
 """Nanoseconds that an idle worker watches for a job, or a caller for the end of its own, before it sleeps."""
 
 CHUNKS = 4
-"""The chunks of a share: more wait less for a thread that was interrupted, and cost more calls."""
+"""
+A chunk is this part of what is left of its share, or one iteration: smaller chunks wait less for a thread that was
+interrupted, and cost more calls.
+"""
 
 MAX_THREADS = 256
 """The most threads of one loop; its shares are on the stack."""
 
 _STATE = """
-; The caller's function, its context, iterations of a chunk, shares, their number; then, under the lock: workers that
-; may still join, those that have joined, those at work, the next job of the list. Last the caller's mode of arithmetic
-; and its processor.
-%job = type { ptr, ptr, i64, ptr, i64, i64, i64, i64, ptr, i32, i32 }
+; The caller's function, its context, shares, their number; then, under the lock: workers that may still join, those
+; that have joined, those at work, the next job of the list. Last the caller's mode of arithmetic and its processor.
+%job = type { ptr, ptr, ptr, i64, i64, i64, i64, ptr, i32, i32 }
 ; The next iteration and the end, in a cache line of its own.
 %share = type { i64, i64, [6 x i64] }
 
@@ -47,6 +50,7 @@ _STATE = """
 
 attributes #0 = { nounwind }
 declare i64 @llvm.smin.i64(i64, i64)
+declare i64 @llvm.smax.i64(i64, i64)
 """
 
 _LOOP = """
@@ -67,32 +71,26 @@ define internal void @run.job(ptr %body, ptr %context, i64 %count, i64 %threads)
 entry:
   %job = alloca %job, align 64
   %shares = alloca %share, i64 %threads, align 64
-  %all.chunks = mul i64 %threads, CHUNKS
-  %chunk.floor = udiv i64 %count, %all.chunks
-  %chunk.some = icmp eq i64 %chunk.floor, 0
-  %chunk = select i1 %chunk.some, i64 1, i64 %chunk.floor
   %helpers = sub i64 %threads, 1
   store ptr %body, ptr %job
   %context.at = getelementptr %job, ptr %job, i64 0, i32 1
   store ptr %context, ptr %context.at
-  %chunk.at = getelementptr %job, ptr %job, i64 0, i32 2
-  store i64 %chunk, ptr %chunk.at
-  %shares.at = getelementptr %job, ptr %job, i64 0, i32 3
+  %shares.at = getelementptr %job, ptr %job, i64 0, i32 2
   store ptr %shares, ptr %shares.at
-  %count.at = getelementptr %job, ptr %job, i64 0, i32 4
+  %count.at = getelementptr %job, ptr %job, i64 0, i32 3
   store i64 %threads, ptr %count.at
-  %seats.at = getelementptr %job, ptr %job, i64 0, i32 5
+  %seats.at = getelementptr %job, ptr %job, i64 0, i32 4
   store i64 %helpers, ptr %seats.at
-  %joined.at = getelementptr %job, ptr %job, i64 0, i32 6
+  %joined.at = getelementptr %job, ptr %job, i64 0, i32 5
   store i64 0, ptr %joined.at
-  %active.at = getelementptr %job, ptr %job, i64 0, i32 7
+  %active.at = getelementptr %job, ptr %job, i64 0, i32 6
   store i64 0, ptr %active.at
-  %next.at = getelementptr %job, ptr %job, i64 0, i32 8
+  %next.at = getelementptr %job, ptr %job, i64 0, i32 7
   %mode = call i32 @xhlo_arithmetic_mode()
-  %mode.at = getelementptr %job, ptr %job, i64 0, i32 9
+  %mode.at = getelementptr %job, ptr %job, i64 0, i32 8
   store i32 %mode, ptr %mode.at
   %processor = call i32 @processor()
-  %processor.at = getelementptr %job, ptr %job, i64 0, i32 10
+  %processor.at = getelementptr %job, ptr %job, i64 0, i32 9
   store i32 %processor, ptr %processor.at
   br label %cut
 cut:
@@ -158,7 +156,7 @@ find:
   %same = icmp eq ptr %at, %job
   br i1 %same, label %unlink, label %further
 further:
-  %after = getelementptr %job, ptr %at, i64 0, i32 8
+  %after = getelementptr %job, ptr %at, i64 0, i32 7
   br label %find
 unlink:
   %rest = load ptr, ptr %next.at
@@ -200,11 +198,9 @@ entry:
   %body = load ptr, ptr %job
   %context.at = getelementptr %job, ptr %job, i64 0, i32 1
   %context = load ptr, ptr %context.at
-  %chunk.at = getelementptr %job, ptr %job, i64 0, i32 2
-  %chunk = load i64, ptr %chunk.at
-  %shares.at = getelementptr %job, ptr %job, i64 0, i32 3
+  %shares.at = getelementptr %job, ptr %job, i64 0, i32 2
   %shares = load ptr, ptr %shares.at
-  %count.at = getelementptr %job, ptr %job, i64 0, i32 4
+  %count.at = getelementptr %job, ptr %job, i64 0, i32 3
   %count = load i64, ptr %count.at
   br label %visit
 visit:
@@ -220,6 +216,9 @@ look:
   %some = icmp slt i64 %seen, %end
   br i1 %some, label %take, label %next
 take:
+  %left = sub i64 %end, %seen
+  %part = udiv i64 %left, CHUNKS
+  %chunk = call i64 @llvm.smax.i64(i64 %part, i64 1)
   %lo = atomicrmw add ptr %share, i64 %chunk monotonic
   %got = icmp slt i64 %lo, %end
   br i1 %got, label %work, label %next
@@ -253,18 +252,18 @@ scan:
   %none = icmp eq ptr %job, null
   br i1 %none, label %idle, label %ask
 ask:
-  %seats.at = getelementptr %job, ptr %job, i64 0, i32 5
+  %seats.at = getelementptr %job, ptr %job, i64 0, i32 4
   %seats = load i64, ptr %seats.at
   %free = icmp sgt i64 %seats, 0
   br i1 %free, label %place, label %full
 full:
-  %after.at = getelementptr %job, ptr %job, i64 0, i32 8
+  %after.at = getelementptr %job, ptr %job, i64 0, i32 7
   %after = load ptr, ptr %after.at
   br label %scan
 ; The system may wake a worker where its caller runs, and let the two share a processor for a long time. On another
 ; processor it may have to wait for its turn, so it moves before it joins: nobody waits for a worker on its way.
 place:
-  %processor.at = getelementptr %job, ptr %job, i64 0, i32 10
+  %processor.at = getelementptr %job, ptr %job, i64 0, i32 9
   %processor = load i32, ptr %processor.at
   %is.callers = call i1 @is.on(i32 %processor)
   %go = and i1 %is.callers, %may.move
@@ -277,16 +276,16 @@ move:
 join:
   %seats.left = sub i64 %seats, 1
   store i64 %seats.left, ptr %seats.at
-  %joined.at = getelementptr %job, ptr %job, i64 0, i32 6
+  %joined.at = getelementptr %job, ptr %job, i64 0, i32 5
   %joined = load i64, ptr %joined.at
   %me = add i64 %joined, 1
   store i64 %me, ptr %joined.at
-  %active.at = getelementptr %job, ptr %job, i64 0, i32 7
+  %active.at = getelementptr %job, ptr %job, i64 0, i32 6
   %active = load i64, ptr %active.at
   %active.more = add i64 %active, 1
   store atomic i64 %active.more, ptr %active.at monotonic, align 8
   call void @release()
-  %mode.at = getelementptr %job, ptr %job, i64 0, i32 9
+  %mode.at = getelementptr %job, ptr %job, i64 0, i32 8
   %mode = load i32, ptr %mode.at
   call void @xhlo_set_arithmetic_mode(i32 %mode)
   call void @run.shares(ptr %job, i64 %me)

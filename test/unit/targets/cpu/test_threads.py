@@ -40,6 +40,14 @@ done:
   ret void
 }
 
+; sizes[lo] = the iterations of each chunk.
+define void @note(ptr %sizes, i64 %lo, i64 %hi) {
+  %size = sub i64 %hi, %lo
+  %at = getelementptr i64, ptr %sizes, i64 %lo
+  store i64 %size, ptr %at
+  ret void
+}
+
 ; The loop of counts in each iteration: counts[0..9] for each.
 define void @nested(ptr %counts, i64 %lo, i64 %hi) {
 entry:
@@ -101,7 +109,7 @@ def code() -> jit.LoadedCode:
     text = BODIES
     for name, call in MODE.items():
         text = text.replace(name, call if IS_X86 else "")
-    return jit.load(text, ("count", "nested", "meet", "loop", "in_mode"))
+    return jit.load(text, ("count", "note", "nested", "meet", "loop", "in_mode"))
 
 
 @pytest.fixture
@@ -123,6 +131,17 @@ def test_each_iteration_runs_once(code: jit.LoadedCode, on_threads: Any, number:
         counts = np.zeros(count, np.int64)
         run(code, "count", counts, count)
         assert counts.tolist() == [1] * count
+
+
+def test_chunks_become_smaller(code: jit.LoadedCode, on_threads: Any) -> None:
+    """Each is a quarter of what is left of a share, so that threads end at about the same time."""
+    on_threads(2)
+    sizes = np.zeros(224, np.int64)
+    run(code, "note", sizes, 224)
+    first, second = sizes[:112], sizes[112:]
+    assert sizes.sum() == 224
+    assert first[0] == second[0] == sizes.max() == 28
+    assert all(np.count_nonzero(share) > 8 for share in (first, second))
 
 
 def test_a_worker_takes_part_at_each_loop(code: jit.LoadedCode, on_threads: Any) -> None:
