@@ -22,7 +22,7 @@ from ...dialects.support.scalar import Scalar, width_of
 from ..convert_linalg_to_scf.column_sums import TileSums
 from ..device.cpu import CPU
 from ..loop_nests.cost import task_count, task_size
-from ..loop_nests.indices import at_most, chunk, delinearized, end_of, rest_of
+from ..loop_nests.indices import chunk, delinearized, end_of, parts_between, rest_of
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LINE, LoopBuilder
 from .blocking import BYTES, Blocking
@@ -397,8 +397,7 @@ class ProductEmitter:
 
     def columns_of_tile(self, columns: tuple[Index, Index]) -> tuple[Index, Index]:
         """The columns of C in a tile of these panels."""
-        nr = self.blocking.nr
-        return columns[0] * nr, at_most(self.builder, columns[1] * nr, nr, self.product.n.size)
+        return parts_between(self.builder, columns, self.blocking.nr, self.product.n.size)
 
     def complete_parts(
         self, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]
@@ -408,8 +407,7 @@ class ProductEmitter:
         indices of the loops around C, the rows, and where the tile is if it is not in C.
         """
         product, blocking = self.product, self.blocking
-        top = rows[0] * blocking.mr
-        bottom = at_most(self.builder, rows[1] * blocking.mr, blocking.mr, product.m.size)
+        top, bottom = parts_between(self.builder, rows, blocking.mr, product.m.size)
         tile = None
         if self.keeps_tiles:
             tile = Tile(product.c.root, self.destination.buffer, top, columns[0] * blocking.nr)

@@ -18,7 +18,7 @@ from xdsl.ir import Block, SSAValue
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.classes import one_of
 from ...dialects.support.editing import insert_before
-from ...dialects.support.kernel import VECTORIZE
+from ...dialects.support.kernel import PARALLEL, VECTORIZE
 from ...hlo_dialect.walking import operations_of
 from ..device.parts import MATH_FUNCTION
 from .kernel_builder import known_number
@@ -100,6 +100,8 @@ class SmallLoops:
             _repeat(op, WHOLLY)
             return count * inner
         innermost = not any(inside.regions for inside in operations_of(op.body.block))
+        if innermost and PARALLEL in op.attributes and not self.device and known_number(op.lb) is None:
+            _begin_at_zero(op, cast(arith.AddiOp, op.ub.owner).rhs)
         if not innermost and any(value.type == i1 for value in op.iter_args):
             # LLVM threads a branch on the flag after the loop through the branches inside: it no longer sees a loop of
             # so many iterations, and would warn on standard error.

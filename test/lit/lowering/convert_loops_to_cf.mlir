@@ -291,3 +291,23 @@ func.func @apart(%m: memref<40xf32>, %v: f32, %lo: index) {
   }
   func.return
 }
+
+// So do those of a vector, which are not unrolled, if their iterations do not depend on each other.
+// CHECK-LABEL: func.func @vector_apart
+// CHECK-SAME:    %[[LO:lo]]: index
+// CHECK-DAG:     %[[ZERO:.*]] = arith.constant 0 : index
+// CHECK-DAG:     %[[LENGTH:.*]] = arith.constant 16 : index
+// CHECK:         cf.br ^[[AT:bb[0-9]+]](%[[ZERO]] : index)
+// CHECK:       ^[[AT]](%[[I:.*]]: index):
+// CHECK-NEXT:    %[[K:.*]] = arith.addi %[[LO]], %[[I]] : index
+// CHECK:         arith.cmpi slt, %{{.*}}, %[[LENGTH]] : index
+// CHECK-NEXT:    {{.*}} {xhlo.parallel}
+func.func @vector_apart(%m: memref<40xf32>, %v: f32, %lo: index) {
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %hi = arith.addi %lo, %c16 : index
+  scf.for %i = %lo to %hi step %c1 {
+    memref.store %v, %m[%i] : memref<40xf32>
+  } {xhlo.parallel}
+  func.return
+}

@@ -43,3 +43,20 @@ func.func @main(%x: tensor<64x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<64x80x
   %0 = hlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x96xbf16>, tensor<96x80xbf16>) -> tensor<64x80xbf16>
   func.return %0 : tensor<64x80xbf16>
 }
+
+// -----
+
+// The columns of a tile, a panel, end a number after their beginning: the loop over them has a known length.
+
+// CHECK-LABEL: func.func private @dot_0(
+// CHECK:         scf.parallel
+// CHECK:           func.call @dot_0_block
+// CHECK:           %[[BEGIN:.*]] = arith.muli %{{.*}}, %[[WIDTH:.*]] : index
+// CHECK-NEXT:      %[[END:.*]] = arith.addi %[[BEGIN]], %[[WIDTH]] : index
+// CHECK:           scf.for %{{.*}} = %[[BEGIN]] to %[[END]]
+// CHECK:             math.tanh
+func.func @main(%x: tensor<64x784xf32>, %w: tensor<784x512xf32>) -> tensor<64x512xf32> {
+  %0 = hlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x784xf32>, tensor<784x512xf32>) -> tensor<64x512xf32>
+  %1 = hlo.tanh %0 : tensor<64x512xf32>
+  func.return %1 : tensor<64x512xf32>
+}
