@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import memref
-from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
@@ -18,7 +18,8 @@ from ....dialects.support.views import root_buffer
 from ...loop_nests.emission import NestEmitter
 from ...loop_nests.kernel_builder import Index
 from ...loop_nests.loop_builder import LoopBuilder, buffer_of
-from ...loop_nests.nest import Access, Nest, nest_of_generic
+from ...loop_nests.makers import makes_elements, stays_computable
+from ...loop_nests.nest import Access, Nest
 
 STEPS = 256
 """Elements along k of a panel that are computed together, into the L1 cache: a multiple of all groups."""
@@ -56,35 +57,11 @@ def maker_of(factor: SSAValue, reader: Operation, op: GenericOp, shared: Collect
     (maker,) = users if len(users) == 1 else (None,)
     if not isinstance(maker, GenericOp) or list(maker.outputs) != [factor] or factor in maker.inputs:
         return None
-    nest = nest_of_generic(maker)
-    own = tuple(AffineDimExpr(dim) for dim in range(len(nest.sizes)))
-    (*_, written) = maker.indexing_maps.data
-    if any(nest.reduction) or 0 in nest.sizes or written.data.results != own or _reads_output(maker):
+    if not makes_elements(maker):
         return None
     if any(root_buffer(value) in shared for value in maker.inputs):
         return None
-    return maker if _stays_computable(maker, op) else None
-
-
-def _reads_output(maker: GenericOp) -> bool:
-    return maker.body.block.args[-1].first_use is not None
-
-
-def _stays_computable(maker: GenericOp, op: GenericOp) -> bool:
-    """Whether nothing between the two writes what the first reads."""
-    read = {root_buffer(value) for value in maker.inputs}
-    between: Operation | None = maker.next_op
-    while between is not None and between is not op:
-        if isinstance(between, (GenericOp, FillOp)):
-            written = [root_buffer(value) for value in between.outputs]
-        elif isinstance(between, memref.CopyOp):
-            written = [root_buffer(between.destination)]
-        else:
-            written = [] if not between.regions else list(read)
-        if not read.isdisjoint(written):
-            return False
-        between = between.next_op
-    return between is op
+    return maker if stays_computable(maker, op) else None
 
 
 @dataclass(frozen=True)
