@@ -50,8 +50,8 @@ class FusionOp(RegionOp):
 
     Kinds: `loop` (all results of one shape), `reduce` (reductions, results of the reduced shape), `row` (a chain that
     shares the first `row_dims` dimensions), `dot`, `update` (result 0 may reuse operand 0's buffer), `concatenate`,
-    `custom` (another operation, and those of a loop that follows), `kept` (any operations, as another compiler fused
-    them).
+    `custom` (another operation, and those of loops before or after it), `kept` (any operations, as another compiler
+    fused them).
 
     `%r = hlo.fusion loop (%a = %x : tensor<16xf32>) -> tensor<16xf32> { .. }`; `hlo.fusion row<1> (..)`.
 

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import func
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import SSAValue
 
 from ...dialects.linalg_ext.base import DestinationOp
 from ...dialects.support.editing import erase_op
 from ...dialects.support.kernel import kernels_of
+from ...dialects.support.views import is_view
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.rules import Rules
@@ -65,4 +68,22 @@ def convert_operation(op: DestinationOp, builder: LoopBuilder) -> None:
         fail(op, "is not supported: convert-linalg-ext-to-scf has no pattern for it")
     builder.insert_at(op)
     pattern(op, builder)
+    inputs = list(op.inputs)
     erase_op(op)
+    for value in dict.fromkeys(inputs):
+        _erase_unread(value)
+
+
+def _erase_unread(value: SSAValue) -> None:
+    """Erase the views of a buffer that nothing reads, and the buffer with the operation that makes nothing else."""
+    while is_view(op := value.owner) and value.first_use is None:
+        value = op.operands[0]
+        erase_op(op)
+    users = [use.operation for use in value.uses]
+    if len(users) != 1 or not isinstance(maker := users[0], (GenericOp, FillOp)):
+        return
+    made = [each.owner for each in maker.outputs if each.has_one_use()]
+    allocations = [owner for owner in made if isinstance(owner, memref.AllocOp)]
+    if value in maker.outputs and len(allocations) == len(maker.outputs):
+        for each in (maker, *allocations):
+            erase_op(each)

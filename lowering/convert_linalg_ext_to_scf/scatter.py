@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
+from xdsl.dialects import func
 from xdsl.dialects.builtin import NoneAttr, i64
 from xdsl.ir import Operation, SSAValue
 
@@ -16,15 +17,20 @@ from ...dialects.linalg_ext.indexing import ScatterOp
 from ...dialects.linalg_ext.window import shape_of
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import memref_type
+from ...dialects.support.kernel import Kernel
 from ...dialects.support.scalar import Scalar
-from ...hlo_dialect.ops.index_dimensions import IndexDimensions, Place
+from ...hlo_dialect.ops.index_dimensions import IndexDimensions
 from ..loop_nests.combiners import NEUTRAL, Combiner
 from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.indices import chunk, linearized
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from ..loop_nests.scatter_dimensions import ScatterDimensions
 from ..loop_nests.unrolling import UNROLL
+from .computed_inputs import BLOCK, InputReader, Source, sources_of
 from .conversion import patterns
+
+At = TypeVar("At", IndexValue, "Index", "Index | None")
 
 ROW = 32
 """Least number of elements of a window's dimension per task: each task reads the index vectors again."""
@@ -44,81 +50,15 @@ def _integers(attribute: object) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class ScatterLoops:
-    """One scatter: its geometry and its loop order."""
+class ScatterLoops(ScatterDimensions):
+    """One scatter, and the loops that are emitted for it."""
 
     op: ScatterOp
     builder: LoopBuilder
-    dims: IndexDimensions
     own: tuple[SSAValue, ...] = ()
     """The task's own results, with their elements in a row; without them the updates go to the outputs."""
-
-    @cached_property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the outputs."""
-        return shape_of(self.op.outputs[0])
-
-    @cached_property
-    def updates(self) -> tuple[int, ...]:
-        """The shape of the updates: the iteration space."""
-        return shape_of(self.op.inputs[1])
-
-    @cached_property
-    def places(self) -> tuple[Place, ...]:
-        return self.dims.places(len(self.shape), len(self.updates))
-
-    @cached_property
-    def batch(self) -> tuple[int, ...]:
-        return self.dims.batch_dims(len(self.updates))
-
-    @cached_property
-    def free(self) -> tuple[int, ...]:
-        """Window dimensions whose offsets are output indices themselves: no start index is added to them."""
-        return tuple(p.offset for p in self.places if p.offset is not None and p.component is None)
-
-    @cached_property
-    def leading(self) -> list[int]:
-        """The first dimensions, if updates and outputs have them in common: one scatter for each of their indices."""
-        found: list[int] = []
-        for dim, place in enumerate(self.places):
-            if place.offset != dim or dim not in self.free:
-                break
-            found.append(dim)
-        return found
-
-    @cached_property
-    def order(self) -> list[int]:
-        """
-        The loops, outermost first.
-
-        Updates of one output element agree in the free dimensions, so those loops may be at any depth; the others keep
-        their order. Leading ones are outermost, since their strides are the longest. The free ones of the rest are
-        innermost, where they run along rows, or, if each index vector is read before its window, where the window has
-        them, so that the innermost loop runs along the window's rows.
-        """
-        return self.leading + [dim for dim in self._inner_order if dim not in self.leading]
-
-    @cached_property
-    def _inner_order(self) -> list[int]:
-        others = [dim for dim in range(len(self.updates)) if dim not in self.free]
-        window = [dim for dim in self.dims.window if self.updates[dim] != 1]
-        rest = [dim for dim in others if dim not in window]
-        if window and window[-1] not in self.free and others == rest + [dim for dim in window if dim not in self.free]:
-            return rest + [dim for dim in self.free if dim not in window] + window
-        return others + list(self.free)
-
-    @cached_property
-    def cut(self) -> int | None:
-        """The longest dimension whose iterations never update the same element, so that tasks can divide them."""
-        batching = [place.batch for place in self.places if place.batch is not None]
-        unique = self.batch if bool(cast(Any, self.op.is_unique).value.data) else ()
-        found = dict.fromkeys((*batching, *unique, *self.free))
-        return max(found, key=lambda dim: self.updates[dim], default=None)
-
-    @cached_property
-    def longest_batch(self) -> int | None:
-        """The longest dimension of index vectors, which tasks divide if each has results of its own."""
-        return max(self.batch, key=lambda dim: self.updates[dim], default=None)
+    sources: Mapping[int, Source] = field(default_factory=dict[int, Source])
+    """The inputs that are computed in the loops."""
 
     @cached_property
     def combiners(self) -> list[Combiner] | None:
@@ -133,10 +73,15 @@ class ScatterLoops:
             found.append(Combiner(op))
         return found
 
+    @cached_property
+    def inputs(self) -> InputReader:
+        """Reads the inputs, in loops that `visit` emits once."""
+        return InputReader(self.op, self.builder, self.sources)
+
     # Loops.
 
     def visit(self, bounds: dict[int, tuple[Index, Index]]) -> None:
-        """Emit all updates within `bounds`."""
+        """Emit all updates within `bounds`. Further ones take a copy of this object."""
         at: dict[int, Index] = {}
         with ExitStack() as nest:
             starts: list[IndexValue] | None = None
@@ -144,13 +89,30 @@ class ScatterLoops:
                 # Read the index vector as soon as its position is known.
                 if starts is None and all(batch in at for batch in self.batch):
                     starts = self.starts(at)
+                    self.inputs.begin([at.get(each) for each in range(len(self.updates))])
                     nest.enter_context(self.when_inside(starts))
-                if dim is not None:
+                if dim is not None and dim == self.innermost and dim in self.batch and self.inputs.takes_blocks:
+                    at[dim] = nest.enter_context(self._in_blocks(dim, bounds[dim], at))
+                elif dim is not None:
                     innermost = dim == self.order[-1] and dim in self.dims.window
                     attributes = PARALLEL if innermost else UNROLLED if dim == self.order[-1] else None
                     at[dim] = nest.enter_context(self.builder.loop(*bounds[dim], attributes=attributes))
             assert starts is not None
             self.update(at, starts)
+
+    @contextmanager
+    def _in_blocks(self, dim: int, bounds: tuple[Index, Index], at: Mapping[int, Index]) -> Generator[Index]:
+        """The loop over one dimension, in blocks for which inputs are computed before."""
+        builder = self.builder
+        known = {each: at.get(each, None if each == dim else 0) for each in range(len(self.updates))}
+        reads = {(0, k): self.place_of_index(known, k) for k in range(len(self.dims.index_map))}
+        reads |= {(k, 0): list(known.values()) for k in range(1, len(self.op.inputs))}
+        with builder.loop(*bounds, step=BLOCK) as first:
+            count = builder.min(bounds[1] - first, BLOCK)
+            self.inputs.compute_block(reads, first, count)
+            with builder.loop(0, count, attributes=UNROLLED) as i:
+                self.inputs.in_block(i)
+                yield first + i
 
     @contextmanager
     def when_inside(self, starts: Sequence[IndexValue]) -> Generator[None]:
@@ -161,16 +123,19 @@ class ScatterLoops:
 
     def starts(self, at: Mapping[int, Index]) -> list[IndexValue]:
         """The index vector of the update at these indices; only the batch indices matter."""
-        builder = self.builder
-        indices, unsigned = self.op.inputs[0], bool(cast(Any, self.op.is_unsigned).value.data)
-        where = [at[dim] for dim in self.batch]
+        unsigned = bool(cast(Any, self.op.is_unsigned).value.data)
         starts: list[IndexValue] = []
         for component in range(len(self.dims.index_map)):
-            place = list(where)
-            if self.dims.vector_dim < len(shape_of(indices)):
-                place.insert(self.dims.vector_dim, component)
-            starts.append(builder.to_index(builder.load(indices, place), unsigned))
+            read = self.inputs.read(0, self.place_of_index(at, component), component)
+            starts.append(self.builder.to_index(read, unsigned))
         return starts
+
+    def place_of_index(self, at: Mapping[int, At], component: int) -> list[At | int]:
+        """Where a component of the index vector of the update at these indices is."""
+        place: list[At | int] = [at[dim] for dim in self.batch]
+        if self.dims.vector_dim < len(shape_of(self.op.inputs[0])):
+            place.insert(self.dims.vector_dim, component)
+        return place
 
     def is_inside(self, starts: Sequence[IndexValue]) -> Scalar | None:
         """Whether the whole window that begins there is in bounds of the output; None if statically so."""
@@ -198,7 +163,7 @@ class ScatterLoops:
     def combine(self, present: Sequence[SSAValue], at: Mapping[int, Index]) -> list[SSAValue]:
         """The current values combined with the updates at these indices."""
         element = [at[dim] for dim in range(len(self.updates))]
-        updates = [self.builder.load(update, element) for update in self.op.inputs[1:]]
+        updates = [self.inputs.read(number, element) for number in range(1, len(self.op.inputs))]
         return self.builder.inline(self.op.regions[0].block, [*present, *updates])
 
     def update(self, at: Mapping[int, Index], starts: Sequence[IndexValue]) -> None:
@@ -215,7 +180,8 @@ def scatter_loops(op: ScatterOp, builder: LoopBuilder) -> ScatterLoops:
     window, inserted, batching = _integers(op.window), _integers(op.inserted), _integers(op.batching)
     along, index_map = _integers(op.index_batching), _integers(op.index_map)
     dims = IndexDimensions(window, inserted, batching, along, index_map, cast(Any, op.vector_dim).value.data)
-    return ScatterLoops(op, builder, dims)
+    shapes = shape_of(op.outputs[0]), shape_of(op.inputs[1])
+    return ScatterLoops(dims, *shapes, bool(cast(Any, op.is_unique).value.data), op, builder)
 
 
 @patterns.on(ScatterOp)
@@ -228,6 +194,7 @@ def _scatter(op: ScatterOp, builder: LoopBuilder) -> None:
     one thread does all.
     """
     scatter = scatter_loops(op, builder)
+    scatter = replace(scatter, sources=sources_of(op, _shared(op)))
     updates = scatter.updates
     if 0 in updates or 0 in scatter.shape:
         return
@@ -243,6 +210,12 @@ def _scatter(op: ScatterOp, builder: LoopBuilder) -> None:
     size = task_size(updates[cut], tasks, least)
     with builder.parallel(-(-updates[cut] // size)) as task:
         scatter.visit({**whole, cut: chunk(builder, task, size, updates[cut])})
+
+
+def _shared(op: ScatterOp) -> list[SSAValue]:
+    """The parameters of the kernel around that may be one buffer with another."""
+    function = cast(func.FuncOp, op.parent_op())
+    return [function.body.block.args[number] for number in Kernel(function).shared]
 
 
 def _combine_apart(scatter: ScatterLoops, whole: Mapping[int, tuple[Index, Index]], work: int) -> bool:
