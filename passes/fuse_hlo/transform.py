@@ -51,7 +51,8 @@ class FuseHloPass(HloPass):
     input into a convolution, as well as what comes before and after one of small images at other indices, and the
     conversion of a narrow factor, the slice of stacked ones, and the sums of a factor's columns, or the result's, into
     a product, sums of the columns of all rows into a row fusion; values that large products alone read are computed
-    while they pack them, where that moves fewer bytes; epilogues=dots, or none, is for targets whose kernels apply
+    while they pack them, where that moves fewer bytes, and what a scatter alone reads while it combines its updates;
+    epilogues=dots, or none, is for targets whose kernels apply
     elementwise operations to matrix products only, or to nothing. Products of rows are part of row fusions, by factors
     that a kernel packs, which may be slices, with the transposes and concatenations of their results, or by factors
     whose tiles it streams, which is for GPUs; row-products=none is for targets whose row kernels cannot multiply.
@@ -113,6 +114,10 @@ class FuseHloPass(HloPass):
                 from .column_sums import fuse_column_sums
 
                 yield from fuse_column_sums(block, given)
+            if _has_scatters(block):
+                from .scattered import fuse_scattered
+
+                yield from fuse_scattered(block, given)
         if self.row_products == "packed" and _has_row_products(block):
             from .row_views import fuse_row_views
 
@@ -145,6 +150,11 @@ class FuseHloPass(HloPass):
 
 def _has_products(block: Block) -> bool:
     return any(isinstance(op, FusionOp) and op.kind.data == "dot" for op in block.ops)
+
+
+def _has_scatters(block: Block) -> bool:
+    custom = (op for op in block.ops if isinstance(op, FusionOp) and op.kind.data == "custom")
+    return any(inner.name == "hlo.scatter" for op in custom for inner in op.body.block.ops)
 
 
 def _has_row_products(block: Block) -> bool:
