@@ -5,15 +5,20 @@ main thread waits for them or for the interrupt.
 
 from __future__ import annotations
 
+import atexit
 import os
 import queue
 import threading
+import time
 from collections.abc import Callable
 
 from ...hlo_dialect.threads import next_of, start_daemon
 from .memory import POOL, Block
 from .stops import STOPS
 from .threads import set_thread_count, thread_count
+
+LONGEST_END = 2.0
+"""Seconds that the process's end waits for runs that were interrupted; their next safepoint is usually closer."""
 
 
 class StillRunning(KeyboardInterrupt):
@@ -42,6 +47,8 @@ class _Run:
         self.arena = arena
         self.threads = threads
         self.has_ended = False
+        self.is_over = False
+        """Whether what was to happen at its end has happened, too."""
         self.end: queue.SimpleQueue[None] = queue.SimpleQueue()
         """Has an entry once the run has ended."""
         self.error: BaseException | None = None
@@ -78,6 +85,8 @@ class _Run:
         self.end.put(None)
         for action in actions:
             action()
+        self.is_over = True
+        _left.discard(self)
 
     def when_done(self, action: Callable[[], None]) -> None:
         with self._lock:
@@ -107,15 +116,26 @@ def _serve(runs: queue.SimpleQueue[_Run | None]) -> None:
 
 
 _worker: _Worker | None = None
+_left: set[_Run] = set()
+"""Runs that nobody waits for."""
 
 
-def _forget_worker() -> None:
+def _forget_threads() -> None:
     global _worker
     _worker = None
+    _left.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_worker)
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
+@atexit.register
+def _rest() -> None:
+    """Let threads release what runs have used while there is an interpreter; it would end them anywhere."""
+    late = time.monotonic() + LONGEST_END
+    while _left and time.monotonic() < late:
+        time.sleep(0.001)
 
 
 def _begin(arena: Block | None) -> None:
@@ -160,6 +180,9 @@ def run_interruptibly(work: Callable[[], None], arena: Block | None) -> None:
             raise
         if arena is not None:
             STOPS.ask(arena.address)
+        _left.add(run)
+        if run.is_over:
+            _left.discard(run)
         raise StillRunning(run) from None
     finally:
         if _worker is None and run.has_ended:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -102,3 +103,19 @@ def test_a_run_that_has_not_begun_gives_its_memory_back(monkeypatch: pytest.Monk
     assert not isinstance(raised.value, StillRunning)
     assert POOL.take(64) is arena
     POOL.give_back(arena)
+
+
+def test_the_process_ends_after_what_an_interrupted_run_leaves_to_do() -> None:
+    script = f"""
+import signal, time, numpy as np, xhlo
+from xhlo.targets.cpu.interrupts import StillRunning
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+program = xhlo.compile({ENDLESS!r})
+try:
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    program(np.array(1))
+except StillRunning as interrupt:
+    interrupt.when_done(lambda: (time.sleep(0.3), print("ended", flush=True)))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
