@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -215,6 +216,18 @@ def test_micro_kernels_are_simplified_alone() -> None:
         blocks = [text for text in units.shared.values() if "llvm.fma" in text]
         assert {*map(jit.level_of_shared, blocks)} == {jit.IN_VECTORS}
         assert any("llvm.masked.store" in text for text in blocks) == masked
+
+
+def test_simplified_micro_kernels_take_several_steps_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of few registers, whose loop is marked: what simplifies functions alone would leave it as it is."""
+    monkeypatch.setattr(host, "host_vector_bits", lambda: 256)
+    units, _ = lowered(products((128, 128, 128)), None)
+    (block,) = (text for text in units.shared.values() if "llvm.fma" in text)
+    assert jit.level_of_shared(block) == jit.IN_VECTORS
+    products_of_step = block.count("call <8 x float> @llvm.fma")
+    found = jit.optimize(block, level=jit.IN_VECTORS)
+    # Four steps, and one for the rest.
+    assert len(re.findall("call <8 x float> @llvm.fma", found)) == 5 * products_of_step
 
 
 def test_scalar_code_gets_the_whole_optimizer() -> None:
