@@ -22,12 +22,14 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IntegerType, i32
 from xdsl.ir import Attribute, SSAValue
 
+from ...dialects.llvm_loops import UNROLL_NEVER
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import memref_type
 from ..convert_contractions_to_vector.shared_function import call_known, writes
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, SCALAR, LoopBuilder, buffer_of
 from ..loop_nests.scalar_block import ScalarBlock
+from ..loop_nests.unrolling import UNROLL
 from .sort import Merging
 from .sorting.by_key import RADIX_LENGTH, emit_ranks
 from .sorting.radix import Line
@@ -40,6 +42,10 @@ GROUPS = 4
 
 SAMPLE = 1 << 14
 """A sample has about this many elements, which stay in the caches, or 64 for each group."""
+
+ONCE: Mapping[str, Attribute] = {UNROLL: integer_attr(UNROLL_NEVER)}
+"""The attribute of the loop over the pieces of a block: few blocks have a candidate, and LLVM would write its body down
+four times, vectors and all."""
 
 LEAST = 128
 """The least number of candidates that there is room for."""
@@ -211,7 +217,7 @@ class Selection:
             found = self._number_before(lambda place: source(builder.index(first + place))[0], (0, BLOCK), state[1])
             with builder.when(builder.on(found).compare("ne", 0)) as taken:
                 held, threshold = self._make_room(kernel, mine, state)
-                with builder.loop(0, BLOCK // PIECE, carry=[held]) as (number, holding):
+                with builder.loop(0, BLOCK // PIECE, carry=[held], attributes=ONCE) as (number, holding):
                     builder.yield_(self._take_piece(source, first + number * PIECE, mine, holding[0], threshold))
                 builder.yield_(holding[0], threshold)
             with builder.otherwise():
@@ -277,12 +283,11 @@ class Selection:
         builder, home = self.builder, mine.line
         highest = builder.scalar(integer_attr(-1, self.key_type))
         nowhere = builder.scalar(integer_attr(0, i32))
-        # Whole blocks are compared in vectors.
+        # Whole blocks are compared in vectors, once for each bit of a key; what fills the last one is less work.
         filled = builder.index(builder.index((held + (BLOCK - 1)) // BLOCK) * BLOCK)
-        with builder.loop(held, filled) as place:
+        with builder.loop(held, filled, attributes=SCALAR) as place:
             home.store((highest, nowhere), place)
-        last = self.key_of_last(home, filled)
-        before = self._number_before(lambda place: home.load(place)[0], (0, filled), last)
+        last, before = self.key_of_last(home, filled)
         # The earliest of the elements that are equal to the last one are kept.
         equal = builder.index(self.count) - builder.to_index(before, unsigned=True)
         start = [builder.index(0), builder.index(equal)]
@@ -295,21 +300,22 @@ class Selection:
             builder.yield_(builder.select(keeps, at + 1, at), builder.select(ties, left - 1, left))
         mine.put_threshold(last)
 
-    def key_of_last(self, home: Line, length: Index) -> SSAValue:
+    def key_of_last(self, home: Line, length: Index) -> tuple[SSAValue, SSAValue]:
         """
         The `count`-th least of the first keys: bit by bit from the highest, the greatest number that fewer of them are
-        less than.
+        less than. The second result is how many of them are.
         """
         builder, width = self.builder, self.key_type.width.data
-        found = builder.scalar(integer_attr(0, self.key_type))
+        found, less = (builder.scalar(integer_attr(0, type_)) for type_ in (self.key_type, self.counter))
         bit = builder.scalar(integer_attr(-1 << (width - 1), self.key_type))
         count = builder.index(self.count).cast_to(self.counter)
-        with builder.loop(0, width, carry=[found, bit]) as (_, state):
+        with builder.loop(0, width, carry=[found, bit, less]) as (_, state):
             trial = builder.on(state[0]) | state[1]
             before = self._number_before(lambda place: home.load(place)[0], (0, length), trial.value)
-            found = builder.on(before).compare("ult", count).select(trial, state[0])
-            builder.yield_(found, builder.on(state[1]).shift_right_logical(1))
-        return state[0]
+            is_less = builder.on(before).compare("ult", count)
+            found, less = is_less.select(trial, state[0]), is_less.select(before, state[2])
+            builder.yield_(found, builder.on(state[1]).shift_right_logical(1), less)
+        return state[0], state[2]
 
     def call_sort(self, kernel: func.FuncOp, mine: Candidates, away: Candidates) -> None:
         """Sort the positions of the first `count` candidates by their keys."""
@@ -339,9 +345,8 @@ def _emit_threshold(builder: LoopBuilder, parameters: Sequence[SSAValue], facts:
     mine = Candidates(builder, buffers, builder.index(at), facts.room)
     key_type = cast(IntegerType, buffer_of(buffers[0]).element_type)
     assert facts.count is not None
-    mine.put_threshold(
-        Selection(builder, builder.index(count), facts.room, key_type).key_of_last(mine.line, facts.count)
-    )
+    last, _ = Selection(builder, builder.index(count), facts.room, key_type).key_of_last(mine.line, facts.count)
+    mine.put_threshold(last)
 
 
 def _emit_sort(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:

@@ -8,27 +8,30 @@ Programs share the functions that sort a row: they depend on how keys follow fro
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IntegerType, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.linalg_ext.sort import SortByKeyOp
 from ....dialects.support.attributes import integer_attr
 from ....dialects.support.buffers import memref_type
 from ....dialects.support.scalar import Scalar
 from ...convert_contractions_to_vector.shared_function import call_known, call_or_emit
-from ...loop_nests.kernel_builder import Index
-from ...loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from ...loop_nests.kernel_builder import Index, known
+from ...loop_nests.loop_builder import PARALLEL, SCALAR, LoopBuilder, buffer_of
 from ...loop_nests.scalar_block import ScalarBlock
 from .radix import LONG_DIGIT, SHORT_DIGIT, Line, Radix
 from .vectors import SORT_PLACES, KeySort, sort_keys
 
 RADIX_LENGTH = 128
 """Rows with at least this many elements are radix sorted, shorter ones rank sorted."""
+
+LANES = 16
+"""Keys up to which those before one are counted one by one: about a vector, and LLVM makes three loops of each."""
 
 Sorter: TypeAlias = Callable[[Index, Index], None]
 """Sorts a row; takes the place of scratch memory and the row's number."""
@@ -40,17 +43,26 @@ def emit_ranks(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: tupl
         builder.strided_view(buffer, builder.index(parameters[2]), (RADIX_LENGTH,), (1,)) for buffer in parameters[:2]
     )
     zero, length = builder.scalar(integer_attr(0, buffer_of(keys).element_type)), builder.index(parameters[3])
+    longest = known(length)
+    attributes = SCALAR if isinstance(longest, int) and longest <= LANES else None
     with builder.loop(0, length) as index:
         own = builder.load(keys, [index])
-        rank = _count(builder, keys, (0, index), "ule", own, zero)
-        builder.store(_count(builder, keys, (index + 1, length), "ult", own, rank), ranks, [index])
+        rank = _count(builder, keys, (0, index), "ule", own, zero, attributes)
+        rank = _count(builder, keys, (index + 1, length), "ult", own, rank, attributes)
+        builder.store(rank, ranks, [index])
 
 
 def _count(
-    builder: LoopBuilder, keys: SSAValue, places: tuple[Index, Index], predicate: str, own: SSAValue, start: SSAValue
+    builder: LoopBuilder,
+    keys: SSAValue,
+    places: tuple[Index, Index],
+    predicate: str,
+    own: SSAValue,
+    start: SSAValue,
+    attributes: Mapping[str, Attribute] | None,
 ) -> SSAValue:
     """`start` plus the number of keys of a range that compare so with `own`."""
-    with builder.loop(*places, carry=[start]) as (other, total):
+    with builder.loop(*places, carry=[start], attributes=attributes) as (other, total):
         before = builder.on(builder.load(keys, [other])).compare(predicate, own)
         # As wide as the keys, so that vectors of comparison results are added without conversion.
         number = before.cast(arith.ExtUIOp, own.type)
