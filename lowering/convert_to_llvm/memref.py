@@ -26,6 +26,7 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.gpu.marks import NVVM, ROCDL
 from ...dialects.llvm_ops import AtomicRMWOp, FreezeOp
 from ...dialects.support.buffers import Buffer
+from ...dialects.support.classes import one_of
 from ...dialects.support.editing import operands_of
 from ...dialects.support.llvm_layout import Layout, integer
 from ...dialects.support.views import root_buffer
@@ -39,7 +40,7 @@ GLOBAL_ALIGNMENT = 64
 REGISTER_ALIGNMENT = 16
 """Alignment of a GPU thread's private memory, in bytes: the widest access."""
 
-_CHOICES = (
+_is_choice = one_of(
     arith.SelectOp,
     *(arith.MaximumfOp, arith.MinimumfOp, arith.MaxnumfOp, arith.MinnumfOp),
     *(arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp),
@@ -67,7 +68,7 @@ def _is_written_back(op: memref.LoadOp, source: SSAValue, indices: Sequence[SSAV
     LLVM makes a store under a mask of that, but not where it cannot see that the chosen value is the element. Loads
     wait until such a store is done: buffers on the stack, which are read again soon, are stored whole on all machines.
     """
-    choices = (use.operation for use in op.results[0].uses if isinstance(use.operation, _CHOICES))
+    choices = (use.operation for use in op.results[0].uses if _is_choice(use.operation))
     # A call may have no result.
     for stored in (use for choice in choices for result in choice.results for use in result.uses):
         store = stored.operation

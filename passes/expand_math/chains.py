@@ -18,6 +18,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.cpu import ParallelForOp
 from ...dialects.support.attributes import integer_attr
+from ...dialects.support.classes import one_of
+from ...dialects.support.editing import operands_of
 from ...dialects.support.kernel import INTERLEAVE, PARALLEL, VECTORIZE
 from ...dialects.support.scalar import FLOATS, width_of
 from ...hlo_dialect.walking import operations_of
@@ -57,8 +59,9 @@ LEAST_ROUNDS = 4
 LEAST_ITERATIONS = 1 << 14
 """Iterations in one run of a program from which a loop is worth LLVM's time: a few microseconds of arithmetic."""
 
-_SLOW = (arith.DivfOp, math.SqrtOp)
-_FREE = (arith.ConstantOp, arith.BitcastOp, memref.StoreOp, scf.YieldOp, func.ReturnOp)
+_is_slow = one_of(arith.DivfOp, math.SqrtOp)
+_is_free = one_of(arith.ConstantOp, arith.BitcastOp, memref.StoreOp, scf.YieldOp, func.ReturnOp)
+_is_float = one_of(*FLOATS)
 
 
 class Chain(NamedTuple):
@@ -71,6 +74,10 @@ class Chain(NamedTuple):
     """The most operations that wait for each other, as many times as an addition takes."""
     widths: frozenset[int]
     """Bits of its floats, those of 16 as 32, in which they are computed."""
+
+
+_FREE, _QUICK, _SLOW = (Chain(0, 0, 0, frozenset()), Chain(1, 0, 1, frozenset()), Chain(1, 1, SLOW, frozenset()))
+"""The arithmetic of one operation."""
 
 
 def state_vectors(ops: Sequence[Operation], functions: Mapping[str, func.FuncOp], vector_bits: int) -> None:
@@ -174,10 +181,10 @@ def _chain(block: Block, functions: Mapping[str, func.FuncOp], known: dict[str, 
         inner = _called(op, functions, known)
         operations, slow = operations + inner.operations, slow + inner.slow
         widths |= inner.widths
-        depth = inner.depth + max((depths.get(value, 0) for value in op.operands), default=0)
+        depth = inner.depth + max([depths.get(value, 0) for value in operands_of(op)], default=0)
         for result in op.results:
             depths[result] = depth
-            if isinstance(result.type, FLOATS):
+            if _is_float(result.type):
                 widths.add(max(width_of(result.type), 32))
     return Chain(operations, slow, max(depths.values(), default=0), frozenset(widths))
 
@@ -185,10 +192,7 @@ def _chain(block: Block, functions: Mapping[str, func.FuncOp], known: dict[str, 
 def _called(op: Operation, functions: Mapping[str, func.FuncOp], known: dict[str, Chain]) -> Chain:
     """The arithmetic of one operation: of a function if it calls one of these, else the operation itself."""
     if type(op) is not func.CallOp or (name := op.callee.root_reference.data) not in functions:
-        if isinstance(op, _FREE):
-            return Chain(0, 0, 0, frozenset())
-        is_slow = isinstance(op, _SLOW)
-        return Chain(1, int(is_slow), SLOW if is_slow else 1, frozenset())
+        return _FREE if _is_free(op) else _SLOW if _is_slow(op) else _QUICK
     if name not in known:
         known[name] = _chain(functions[name].body.block, functions, known)
     return known[name]

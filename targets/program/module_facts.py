@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects import scf
@@ -19,12 +19,16 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 
 from ...dialects.cpu import SHARED, HostCallOp
+from ...dialects.support.classes import one_of
 from ...dialects.support.kernel import ARENA_SIZE, CHECKS, DONATED, HOST_CALLS, PROGRAM, RESULT_COUNT, is_kernel
 from ...hlo_dialect.walking import operations_in
 from .facts import Check, HostCall, Kernel
 
 if TYPE_CHECKING:
-    from xdsl.ir import Attribute, Operation
+    from xdsl.ir import Attribute
+
+_is_loop, _is_while = one_of(scf.ForOp, scf.WhileOp), one_of(scf.WhileOp)
+_is_choice = one_of(scf.IfOp, scf.IndexSwitchOp)
 
 
 def checks_of(module: ModuleOp) -> tuple[Check, ...]:
@@ -87,22 +91,22 @@ def result_count(module: ModuleOp, outputs: int) -> int:
 
 def has_loops(module: ModuleOp) -> bool:
     """Whether a host function has a loop around calls of kernels."""
-    return _calls_in(module, (scf.ForOp, scf.WhileOp))
+    return _calls_in(module, _is_loop)
 
 
 def has_safepoints(module: ModuleOp) -> bool:
     """Whether a host function has a loop around calls of kernels that asks whether the run goes on."""
-    return _calls_in(module, (scf.WhileOp,))
+    return _calls_in(module, _is_while)
 
 
 def has_branches(module: ModuleOp) -> bool:
     """Whether a host function chooses between calls of kernels."""
-    return _calls_in(module, (scf.IfOp, scf.IndexSwitchOp))
+    return _calls_in(module, _is_choice)
 
 
-def _calls_in(module: ModuleOp, around: tuple[type[Operation], ...]) -> bool:
+def _calls_in(module: ModuleOp, around: Callable[[object], bool]) -> bool:
     return any(
-        isinstance(op, around)
+        around(op)
         for function in module.body.block.ops
         if isinstance(function, FuncOp) and not is_kernel(function) and SHARED not in function.attributes
         for op in operations_in(function)
