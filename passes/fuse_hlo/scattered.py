@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 FEW_UPDATES = 8
 """Updates per element of the result from which several threads have results of their own."""
 
+MOST_REPEATED = 4
+"""Operations that each of several scatters does again sooner than it reads what they come to."""
+
 SHARED_WORK = 1 << 17
 """Operations that several threads share sooner than one does them while it combines."""
 
@@ -118,23 +121,43 @@ def _made_for(
 
 
 def _made_by(maker: FusionOp, fusion: FusionOp, read: dict[SSAValue, int]) -> _Made | None:
-    """How a scatter reads the results of a fusion; None if others read them, unless they are one constant."""
+    """
+    How a scatter reads the results of a fusion; None if others read them, unless these are scatters, too, and it is
+    cheap, or it is a constant.
+    """
     reads: dict[int, tuple[int, ReshapeOp | None]] = {}
-    is_whole = maker.parent is fusion.parent
+    others: list[Operation] = []
     for number, result in enumerate(maker.outs):
-        for use in result.uses:
-            reshape = use.operation if isinstance(use.operation, ReshapeOp) else None
-            value = result if reshape is None else reshape.result
-            user = use.operation if reshape is None else value.get_user_of_unique_use()
+        for user, value, reshape in _users_of(result):
             if user is fusion and value in read and list(fusion.operands).count(value) == 1:
                 reads[read[value]] = number, reshape
             else:
-                is_whole = False
-    roles = {role_of(op) for op in maker.body.block.ops if not isinstance(op, ReturnOp)}
-    if not reads or not roles <= {*LOOP_ROLES, "constant"} or not (is_whole or roles == {"constant"}):
+                others.append(user)
+    ops = [op for op in maker.body.block.ops if not isinstance(op, ReturnOp)]
+    roles = {role_of(op) for op in ops}
+    if not reads or maker.parent is not fusion.parent or not roles <= {*LOOP_ROLES, "constant"}:
         return None
-    whole = all(reshape is None or _keeps_sides(reshape) for _, reshape in reads.values())
-    return _Made(maker, reads, is_whole) if whole and maker.parent is fusion.parent else None
+    if not all(reshape is None or _keeps_sides(reshape) for _, reshape in reads.values()):
+        return None
+    sizes = [sum(map(bytes_of, values)) for values in (maker.operands, maker.outs)]
+    is_cheap = sum(map(cost_of, ops)) <= MOST_REPEATED and sizes[0] <= sizes[1]
+    repeats = roles == {"constant"} or (is_cheap and all(_scatters(other) for other in others))
+    return _Made(maker, reads, not others) if repeats or not others else None
+
+
+def _users_of(result: SSAValue) -> Iterator[tuple[Operation, SSAValue, ReshapeOp | None]]:
+    """What reads a result, at once or reshaped, and as which value."""
+    for use in result.uses:
+        reshape = use.operation
+        if isinstance(reshape, ReshapeOp):
+            for other in reshape.result.uses:
+                yield other.operation, reshape.result, reshape
+        else:
+            yield reshape, result, None
+
+
+def _scatters(op: Operation) -> bool:
+    return isinstance(op, FusionOp) and _scatter_in(op) is not None
 
 
 def _keeps_sides(reshape: ReshapeOp) -> bool:
@@ -185,7 +208,7 @@ def _decisions(made: _Made, scatter: ScatterOp, reason: str | None) -> Iterator[
             yield Decision(Verdict.APART, node, scatter, reason=reason)
         else:
             saved = bytes_of(made.maker.outs[number]) * (1 + made.is_whole)
-            yield Decision(Verdict.FUSED, node, scatter, "custom", saved)
+            yield Decision(Verdict.FUSED if made.is_whole else Verdict.REPEATED, node, scatter, "custom", saved)
 
 
 def _merged(made: _Made, fusion: FusionOp) -> FusionOp:
@@ -213,8 +236,8 @@ def _merged(made: _Made, fusion: FusionOp) -> FusionOp:
     returned = taken_into(block, fusion, local)
     merged = replace_results(fusion.outs, fusion, inputs, block, returned, {"kind": StringAttr("custom")})
     erase_op(fusion)
-    for _, reshape in read.values():
-        if reshape is not None:
+    for reshape in dict.fromkeys(reshape for _, reshape in read.values()):
+        if reshape is not None and reshape.result.first_use is None:
             erase_op(reshape)
     if made.is_whole:
         erase_op(maker)

@@ -84,3 +84,30 @@ func.func @columns(%i: tensor<30x1xi32>, %j: tensor<30x1xi32>, %u: tensor<6x30xf
   }) : (tensor<6x9xf32>, tensor<30x1xi32>, tensor<6x30xf32>) -> tensor<6x9xf32>
   func.return %2 : tensor<6x9xf32>
 }
+
+// Cheap indices of two scatters are computed in both, and constants in each that reads them.
+// REMARK: remark: fused hlo.subtract into the custom fusion of hlo.scatter: saves 3200 bytes
+// CHECK-LABEL: func.func @both
+// CHECK-NOT:     hlo.fusion loop
+// CHECK:         hlo.fusion custom
+// CHECK:           hlo.subtract
+// CHECK:         hlo.fusion custom
+// CHECK:           hlo.subtract
+// CHECK:         func.return
+func.func @both(%i: tensor<400xi32>, %j: tensor<400xi32>, %u: tensor<400xf32>, %x: tensor<9xf32>, %y: tensor<9xf32>) -> (tensor<9xf32>, tensor<9xf32>) {
+  %c = hlo.constant dense<3> : tensor<400xi32>
+  %0 = hlo.subtract %i, %c : tensor<400xi32>
+  %1 = hlo.reshape %0 : (tensor<400xi32>) -> tensor<400x1xi32>
+  %one = hlo.constant dense<1.0> : tensor<400xf32>
+  %2 = "hlo.scatter"(%x, %1, %u) <{scatter_dimension_numbers = #hlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %3 = hlo.add %a, %b : tensor<f32>
+    hlo.return %3 : tensor<f32>
+  }) : (tensor<9xf32>, tensor<400x1xi32>, tensor<400xf32>) -> tensor<9xf32>
+  %4 = "hlo.scatter"(%y, %1, %one) <{scatter_dimension_numbers = #hlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %5 = hlo.add %a, %b : tensor<f32>
+    hlo.return %5 : tensor<f32>
+  }) : (tensor<9xf32>, tensor<400x1xi32>, tensor<400xf32>) -> tensor<9xf32>
+  func.return %2, %4 : tensor<9xf32>, tensor<9xf32>
+}

@@ -214,3 +214,31 @@ def test_rows_of_the_result_itself() -> None:
     np.add.at(want, target[:, 0], table[source[:, 0]])
     (got,) = on_threads(text, source, target, table)
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+def test_indices_of_two_scatters() -> None:
+    """Both compute them; the counts have no array of ones."""
+    ids, values = whole(-3, 8, 900), normal(900)
+    add = """({
+      ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+        %m = stablehlo.add %p, %q : tensor<f32>
+        stablehlo.return %m : tensor<f32>
+      }) : (tensor<5xf32>, tensor<900x1xi32>, tensor<900xf32>) -> tensor<5xf32>"""
+    numbers = """<{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+        scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}>"""
+    text = f"""func.func @main(%d: tensor<900xi32>, %v: tensor<900xf32>) -> (tensor<5xf32>, tensor<5xf32>) {{
+      %two = stablehlo.constant dense<2> : tensor<900xi32>
+      %s = stablehlo.subtract %d, %two : tensor<900xi32>
+      %i = stablehlo.reshape %s : (tensor<900xi32>) -> tensor<900x1xi32>
+      %zeros = stablehlo.constant dense<0.0> : tensor<5xf32>
+      %ones = stablehlo.constant dense<1.0> : tensor<900xf32>
+      %0 = "stablehlo.scatter"(%zeros, %i, %v) {numbers} {add}
+      %1 = "stablehlo.scatter"(%zeros, %i, %ones) {numbers} {add}
+      return %0, %1 : tensor<5xf32>, tensor<5xf32>
+    }}"""
+    sums, counts = on_threads(text, ids, values)
+    inside = (ids >= 2) & (ids < 7)
+    np.testing.assert_array_equal(counts, np.bincount(ids[inside] - 2, minlength=5))
+    want = np.bincount(ids[inside] - 2, values[inside].astype(np.float64), minlength=5)
+    np.testing.assert_allclose(sums, want, rtol=1e-4, atol=1e-4)
+    assert xhlo.compile(text).as_text("fused").count("hlo.subtract") == 2
