@@ -26,7 +26,7 @@ from ...dialects.support.scalar import Scalar, constant, width_of
 from .long_loops import move_before
 
 LEAST = 3
-"""Values from which the rules take fewer instructions together: two take six either way."""
+"""Values from which the rules take fewer instructions together: two are compared in both orders (extreme_pairs.py)."""
 
 is_extreme = one_of(arith.MaximumfOp, arith.MinimumfOp)
 
@@ -39,26 +39,26 @@ def ends_chain(op: Operation) -> bool:
     if not isinstance(result.type, (Float32Type, Float64Type)):
         return False
     user = result.get_user_of_unique_use()
-    if user is not None and _goes_on(result, user):
+    if user is not None and goes_on(result, user):
         return False
-    values = _values(op)
+    values = values_of(op)
     return len(values) >= LEAST and not any(map(_is_carried, values))
 
 
-def _goes_on(value: SSAValue, user: Operation) -> bool:
+def goes_on(value: SSAValue, user: Operation) -> bool:
     """Whether a value is the result of the same operation as its only user, in one block."""
     op = value.owner
     return type(op) is type(user) and isinstance(op, Operation) and op.parent is user.parent and value.has_one_use()
 
 
-def _values(op: Operation) -> list[SSAValue]:
+def values_of(op: Operation) -> list[SSAValue]:
     """The values of which a chain finds the greatest or least, in their order."""
     found: list[SSAValue] = []
     waiting = list(reversed(op.operands))
     while waiting:
         value = waiting.pop()
         owner = value.owner
-        if isinstance(owner, Operation) and _goes_on(value, op):
+        if isinstance(owner, Operation) and goes_on(value, op):
             waiting.extend(reversed(owner.operands))
         else:
             found.append(value)
@@ -75,10 +75,10 @@ def begins_with_kept(op: Operation) -> bool:
     if not is_extreme(op):
         return False
     first, second = op.operands
-    return _is_kept(first, op) and not _is_kept(second, op)
+    return is_kept(first, op) and not is_kept(second, op)
 
 
-def _is_kept(value: SSAValue, op: Operation) -> bool:
+def is_kept(value: SSAValue, op: Operation) -> bool:
     """Whether a value is carried, read from a place that no loop moves, or replaced by the result of `op`."""
     load = value.owner
     if not isinstance(load, memref.LoadOp):
@@ -92,7 +92,7 @@ def _is_kept(value: SSAValue, op: Operation) -> bool:
 def replace_chain(op: Operation) -> None:
     """Replace a chain of which `ends_chain` holds."""
     block, type_ = Block(), op.results[0].type
-    values = [Scalar(block, value) for value in _values(op)]
+    values = [Scalar(block, value) for value in values_of(op)]
     is_maximum = isinstance(op, arith.MaximumfOp)
     found = reduce(lambda x, y: y.compare("gt" if is_maximum else "lt", x).select(y, x), values)
     pairs = zip(values[::2], [*values[1::2], values[-1]], strict=False)
@@ -106,6 +106,6 @@ def replace_chain(op: Operation) -> None:
     done = [op]
     while done:
         last = done.pop()
-        inner = [value.owner for value in last.operands if _goes_on(value, last)]
+        inner = [value.owner for value in last.operands if goes_on(value, last)]
         erase_op(last)
         done += [each for each in inner if isinstance(each, Operation)]

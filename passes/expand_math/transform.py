@@ -42,6 +42,7 @@ from . import (
     exponential,
     exponential_double,
     extreme_chains,
+    extreme_pairs,
     extremes,
     integers,
     remainder,
@@ -175,10 +176,10 @@ class ExpandMathPass(HloPass):
     In a gpu.module, which has no C library, this applies to every function and to floating-point remainders; host code
     around it is unchanged. There `mode=fast` uses the GPU's approximations: bodies are marked `fastmath<afn>` and
     multiply-adds may be contracted. The modes strict and default do not change rounding.
-    On a CPU long innermost loops look at NaN and the signs of zeros after a maximum, where no instruction does, and
-    chains of maxima look at them once; what a loop keeps is the second operand of a maximum. Loops over cached rows
-    (`xhlo.cached`) divide by numbers that they do not change by reciprocals, where vectors have 512 bits: results are
-    the same to the bit. Where that is cheap, a loop before looks at the whole row (`usual_rows`). Vectors of 256 bits
+    On a CPU long innermost loops look at NaN and the signs of zeros after a maximum, where no instruction does, chains
+    of maxima look at them once, and two values are compared in both orders; what a loop keeps is the second operand of
+    a maximum that stays one. Loops over cached rows (`xhlo.cached`) divide by numbers that they do not change by
+    reciprocals, where vectors have 512 bits: results are the same to the bit. Where that is cheap, a loop before looks at the whole row (`usual_rows`). Vectors of 256 bits
     do so where the loop that adds up the row looks at it too. With vectors of up to 256 bits, loops over chains of many
     operations compute several vectors at once (`xhlo.interleave`, see chains.py), but for those that are known to have
     few iterations in one run of the program. There long polynomials are evaluated in pairs of terms (polynomials.py).
@@ -289,17 +290,18 @@ class ExpandMathPass(HloPass):
 
 
 def _arrange_extremes(part: ModuleOp | GpuModuleOp, ops: Sequence[Operation]) -> Sequence[Operation]:
-    """Leave NaN and the signs of zeros to the end of loops and chains of maxima; returns the operations of the part."""
+    """Choose where NaN and the signs of zeros are looked at for maxima; returns the operations of the part."""
     for op in ops:
         if extremes.finds_extremes(op):
             extremes.replace_extremes(op)
     for op in [op for op in operations_in(part) if extreme_chains.ends_chain(op)]:
         extreme_chains.replace_chain(op)
-    ops = operations_in(part)
-    for op in ops:
-        if extreme_chains.begins_with_kept(op):
+    for op in operations_in(part):
+        if extreme_pairs.is_pair(op):
+            extreme_pairs.replace_pair(op)
+        elif extreme_chains.begins_with_kept(op):
             op.operands = op.operands[::-1]
-    return ops
+    return operations_in(part)
 
 
 def _inside(functions: Mapping[str, func.FuncOp], kind: type[_Kind]) -> list[_Kind]:
