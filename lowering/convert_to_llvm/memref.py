@@ -54,11 +54,27 @@ def _load(op: memref.LoadOp, to: LlvmBuilder) -> None:
     """`memref.load %m[%i, %j]` loads from `getelementptr %m, i * stride + j`."""
     source, *indices = operands_of(op)
     layout = to.layout(source.type)
-    value = to.load(to.address(source, indices), layout.element, layout.itemsize, to.tag(source))
+    value = to.load(_address(source, indices, layout, to), layout.element, layout.itemsize, to.tag(source))
     (result,) = op.results
     if not to.conventions.device and _is_written_back(op, source, indices, to):
         value = to.emit(FreezeOp, (value,), value.type)
     to.define(result, from_memory(to, value, layout))
+
+
+def _address(source: SSAValue, indices: Sequence[SSAValue], layout: Layout, to: LlvmBuilder) -> SSAValue:
+    """
+    The address of an element; in parallel loops, one at `%i + 1` is element `%i` of a buffer that begins one later.
+
+    LLVM would take it for the element of the next iteration, keep that, and put vectors together of two of them.
+    """
+    moved = indices[-1].owner if indices and to.access_groups and not to.conventions.device else None
+    number = to.known_int(moved.rhs) if isinstance(moved, arith.AddiOp) else None
+    if number is None or not isinstance(moved, arith.AddiOp) or layout.strides[-1] != 1:
+        return to.address(source, indices)
+    index = to.linear_index([*indices[:-1], moved.lhs], layout.strides)
+    # Before its first element a buffer has no address that is in bounds.
+    inside = 0 <= number < layout.shape[-1]
+    return to.gep(to.gep(to.operand(source), number, layout.element, inside), index, layout.element, inside)
 
 
 def _is_written_back(op: memref.LoadOp, source: SSAValue, indices: Sequence[SSAValue], to: LlvmBuilder) -> bool:
