@@ -179,10 +179,11 @@ class ExpandMathPass(HloPass):
     On a CPU long innermost loops look at NaN and the signs of zeros after a maximum, where no instruction does, chains
     of maxima look at them once, and two values are compared in both orders; what a loop keeps is the second operand of
     a maximum that stays one. Loops over cached rows (`xhlo.cached`) divide by numbers that they do not change by
-    reciprocals, where vectors have 512 bits: results are the same to the bit. Where that is cheap, a loop before looks at the whole row (`usual_rows`). Vectors of 256 bits
-    do so where the loop that adds up the row looks at it too. With vectors of up to 256 bits, loops over chains of many
-    operations compute several vectors at once (`xhlo.interleave`, see chains.py), but for those that are known to have
-    few iterations in one run of the program. There long polynomials are evaluated in pairs of terms (polynomials.py).
+    reciprocals, where vectors have 512 bits: results are the same to the bit. Where that is cheap, a loop before looks
+    at the whole row (`usual_rows`). Vectors of 256 bits do so where the loop that adds up the row looks at it too. With
+    vectors of up to 256 bits, loops over chains of many operations compute several vectors at once (`xhlo.interleave`,
+    see chains.py), but for those that are known to have few iterations in one run of the program. There long
+    polynomials are evaluated in pairs of terms (polynomials.py).
     Integers of up to 32 bits are divided as floats, which is exact.
     Assumes: scalar operands. On a CPU, rounding to bfloat16 is expanded too because the hardware conversion flushes
              denormals.

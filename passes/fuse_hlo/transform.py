@@ -16,10 +16,12 @@ from ...dialects.support.editing import clone_op, detach_op, erase_op, insert_be
 from ...dialects.support.kernel import TRIP_COUNT, UNREAD, host_functions
 from ...hlo_dialect.diagnostics import engine_of
 from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.op import is_elementwise
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp, ReturnOp, WhileOp
 from ...hlo_dialect.ops.creation import ConstantOp, is_splat_op
 from ...hlo_dialect.ops.fusion import FusionKind, FusionOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp
 from ...hlo_dialect.ops.slicing import ConcatenateOp
 from ...hlo_dialect.types import i64
 from .clusters import MAX_LOOP_OPS
@@ -57,7 +59,8 @@ class FuseHloPass(HloPass):
     that a kernel packs, which may be slices, with the transposes and concatenations of their results, or by factors
     whose tiles it streams, which is for GPUs; row-products=none is for targets whose row kernels cannot multiply.
     Concatenations of rows of one tensor, such as rotated ones, that elements are computed of become gathers, which
-    loops take in.
+    loops take in, and those of a long part and a few elements of each row selections. Broadcasts before a loop are
+    repeated where it computes elements of them.
 
     A loop or reduction of more than most-ops operations is cut where the fewest bytes cross from one part to the next.
     """
@@ -129,12 +132,14 @@ class FuseHloPass(HloPass):
             pending = list(function.body.blocks)
             while pending:
                 block = pending.pop(0)
-                sink_constants(block)
+                sink_values(block)
                 prepare_loops(block)
                 if self.strategy == "default" and any(isinstance(op, ConcatenateOp) for op in block.ops):
                     from .rolls import gather_rolled_rows  # few programs concatenate
+                    from .shifts import select_shifted_elements
 
                     gather_rolled_rows(block)
+                    select_shifted_elements(block)
                 plan = plan_block(
                     block, self.strategy, self.row_products, self.epilogues == "all", self.most_ops, engine.remarks
                 )
@@ -162,8 +167,11 @@ def _has_row_products(block: Block) -> bool:
     return any(isinstance(inner, DotGeneralOp) for op in rows for inner in op.body.block.ops)
 
 
-def sink_constants(block: Block) -> None:
-    """Clone splat constants into the regions that use them, so that fusions there see them as constants."""
+def sink_values(block: Block) -> None:
+    """
+    Clone splat constants into the regions that use them, so that fusions there see them as constants, and broadcasts of
+    which elements are computed there: these would be written before a loop, and read by each of its iterations.
+    """
     for op in list(block.ops):
         if not op.regions or isinstance(op, FusionOp):
             continue
@@ -192,10 +200,10 @@ def prepare_loops(block: Block) -> None:
             owner = value.owner
             if not isinstance(owner, ConstantOp) or owner.parent is not block:
                 continue
-            if not is_splat_op(owner) or bytes_of(value) < FILLED_BYTES:
+            if not is_splat_op(owner):
                 continue
             unread = loop.writes_all(index)
-            if value.has_one_use() and not unread:
+            if not unread and (value.has_one_use() or bytes_of(value) < FILLED_BYTES):
                 continue
             clone = owner.clone()
             if unread:
@@ -216,7 +224,7 @@ def _sink_into(block: Block, inner: Block) -> None:
     for op in list(inner.walk()):
         for index, value in enumerate(op.operands):
             owner = value.owner
-            if not isinstance(owner, ConstantOp) or owner.parent is not block or not is_splat_op(owner):
+            if not isinstance(owner, Operation) or owner.parent is not block or not _sinks(owner, op):
                 continue
             if value not in clones:
                 clone = owner.clone()
@@ -225,6 +233,12 @@ def _sink_into(block: Block, inner: Block) -> None:
                 insert_before(clone, first)
                 clones[value] = clone.results[0]
             op.operands[index] = clones[value]
+
+
+def _sinks(owner: Operation, user: Operation) -> bool:
+    if isinstance(owner, ConstantOp):
+        return is_splat_op(owner)
+    return isinstance(owner, BroadcastInDimOp) and is_elementwise(user)
 
 
 class Rewriter:

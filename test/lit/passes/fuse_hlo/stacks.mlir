@@ -71,3 +71,29 @@ func.func @wraps(%x: tensor<64xf32>) -> tensor<200x64xf32> {
     }
   return %0#3 : tensor<200x64xf32>
 }
+
+// -----
+
+// A small stack in a loop, as of a row that a scan computes, is not filled either.
+
+// CHECK-LABEL: func.func @small(
+// CHECK: hlo.constant {xhlo.unread} dense<0.000000e+00> : tensor<40xf32>
+// CHECK: hlo.while
+func.func @small(%x: tensor<f32>) -> tensor<40xf32> {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  %end = hlo.constant dense<40> : tensor<i32>
+  %s0 = hlo.constant dense<0.0> : tensor<40xf32>
+  %0:3 = hlo.while(%i = %zero, %h = %x, %s = %s0) : tensor<i32>, tensor<f32>, tensor<40xf32>
+    cond {
+      %1 = hlo.compare LT, %i, %end, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    } do {
+      %1 = hlo.sine %h : tensor<f32>
+      %2 = hlo.reshape %1 : (tensor<f32>) -> tensor<1xf32>
+      %3 = hlo.dynamic_update_slice %s, %2, %i : (tensor<40xf32>, tensor<1xf32>, tensor<i32>) -> tensor<40xf32>
+      %4 = hlo.add %i, %one : tensor<i32>
+      hlo.return %4, %1, %3 : tensor<i32>, tensor<f32>, tensor<40xf32>
+    }
+  return %0#2 : tensor<40xf32>
+}

@@ -95,3 +95,66 @@ def test_rows_beyond_the_border() -> None:
     difference, total = on_threads(text, x)
     assert difference.tobytes() == (padded[2:] - padded[:-2]).tobytes()
     assert total.tobytes() == (padded[3::2] + padded[4:8]).tobytes()
+
+
+@pytest.mark.parametrize("shape", [(49,), (300,), (6, 200), (2, 3, 130)])
+def test_neighbours_along_the_last_dimension(shape: tuple[int, ...]) -> None:
+    """Up to three places in both directions: loops read them where they are."""
+    x = np.random.default_rng(3).standard_normal(shape, dtype=np.float32)
+    whole, text, total, want, last = type_of(x), "", "%x", x, len(shape) - 1
+    for number, shift in enumerate((1, -1, 2, -3)):
+        name = f"r{number}"
+        text += rolled(name, "%x", shape, last, shift) + f"%s{name} = hlo.add {total}, %{name} : {whole}\n"
+        total, want = f"%s{name}", want + np.roll(x, shift, last)
+    (got,) = on_threads(f"func.func @main(%x: {whole}) -> {whole} {{\n{text}func.return {total} : {whole}\n}}", x)
+    assert got.tobytes() == want.tobytes()
+
+
+def test_other_elements_beyond_the_border() -> None:
+    """Two elements of other tensors before a slice, and one of each row after it."""
+    random = np.random.default_rng(4)
+    x, y, z = (random.standard_normal((5, size), dtype=np.float32) for size in (160, 2, 1))
+    text = f"""func.func @main(%x: {type_of(x)}, %y: {type_of(y)}, %z: {type_of(z)}) -> {type_of(x)} {{
+      %0 = hlo.slice %x [0:5, 2:159] : ({type_of(x)}) -> tensor<5x157xf32>
+      %1 = hlo.concatenate %y, %0, %z, dim = 1 : ({type_of(y)}, tensor<5x157xf32>, {type_of(z)}) -> {type_of(x)}
+      %2 = hlo.subtract %1, %x : {type_of(x)}
+      func.return %2 : {type_of(x)}
+    }}"""
+    (got,) = on_threads(text, x, y, z)
+    assert got.tobytes() == (np.concatenate([y, x[:, 2:159], z], 1) - x).tobytes()
+
+
+@pytest.mark.parametrize("count", [4, 5, 6, 11])
+@pytest.mark.parametrize("size", [100, 700])
+def test_steps_of_neighbours(count: int, size: int) -> None:
+    """A line and its velocity, for odd and even numbers of steps, scaled by a number that is spread before the loop."""
+    random = np.random.default_rng(5)
+    u, v = random.standard_normal((2, size))
+    scale = np.asarray(0.25)
+    whole = f"tensor<{size}xf64>"
+    steps = (rolled("a", "%u", (size,), 0, 1) + rolled("b", "%u", (size,), 0, -1)).replace("xf32>", "xf64>")
+    text = f"""func.func @main(%x: {whole}, %y: {whole}, %s: tensor<f64>) -> ({whole}, {whole}, tensor<i32>) {{
+      %zero = hlo.constant dense<3> : tensor<i32>
+      %spread = hlo.broadcast_in_dim %s, dims = [] : (tensor<f64>) -> {whole}
+      %r:3 = hlo.while(%i = %zero, %u = %x, %v = %y) : tensor<i32>, {whole}, {whole}
+      cond {{
+        %end = hlo.constant dense<{count + 3}> : tensor<i32>
+        %c = hlo.compare LT, %i, %end, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        hlo.return %c : tensor<i1>
+      }} do {{
+        {steps}
+        %sum = hlo.add %a, %b : {whole}
+        %scaled = hlo.multiply %sum, %spread : {whole}
+        %w = hlo.add %v, %scaled : {whole}
+        %next = hlo.maximum %u, %w : {whole}
+        %one = hlo.constant dense<1> : tensor<i32>
+        %n = hlo.add %i, %one : tensor<i32>
+        hlo.return %n, %next, %w : tensor<i32>, {whole}, {whole}
+      }}
+      func.return %r#1, %r#2, %r#0 : {whole}, {whole}, tensor<i32>
+    }}"""
+    got = on_threads(text, u, v, scale)
+    for _ in range(count):
+        v = v + (np.roll(u, 1) + np.roll(u, -1)) * scale
+        u = np.maximum(u, v)
+    assert got[0].tobytes() == u.tobytes() and got[1].tobytes() == v.tobytes() and got[2] == count + 3
