@@ -33,7 +33,7 @@ func.func @relax(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 
 // -----
 
-// An odd number of iterations, an update in place, and a small tensor.
+// An odd number of iterations around a product, an update in place, and a small tensor.
 
 // CHECK-LABEL: func.func @stay
 // CHECK-NOT: xhlo.paired
@@ -48,8 +48,7 @@ func.func @stay(%x: tensor<64x64xf32>, %y: tensor<8xf32>) -> (tensor<64x64xf32>,
       %1 = hlo.compare LT, %i, %nine, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
       hlo.return %1 : tensor<i1>
     } do {
-      %1 = hlo.reverse %v, dims = [0] : tensor<64x64xf32>
-      %2 = hlo.minimum %v, %1 : tensor<64x64xf32>
+      %2 = hlo.dot_general %v, %v, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
       %3 = hlo.add %i, %one : tensor<i32>
       hlo.return %3, %2 : tensor<i32>, tensor<64x64xf32>
     }
@@ -64,4 +63,31 @@ func.func @stay(%x: tensor<64x64xf32>, %y: tensor<8xf32>) -> (tensor<64x64xf32>,
       hlo.return %7, %5, %6 : tensor<i32>, tensor<64x64xf32>, tensor<8xf32>
     }
   return %0#1, %4#1, %4#2 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Where a body does little but read neighbours, 2 KB are enough, and of an odd number of iterations the first is made before.
+
+// CHECK-LABEL: func.func @neighbours
+// CHECK:         %[[R:.*]] = hlo.reverse %x
+// CHECK-NEXT:    %[[M:.*]] = hlo.minimum %x, %[[R]]
+// CHECK-NEXT:    %[[START:.*]] = hlo.constant dense<1> : tensor<i32>
+// CHECK-NEXT:    hlo.while(%{{.*}} = %[[START]], %{{.*}} = %[[M]]) : {{.*}} attributes {xhlo.paired}
+func.func @neighbours(%x: tensor<512xf32>) -> tensor<512xf32> {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  // expected-remark@+1 {{two iterations at a time: saves copies of the state}}
+  %0:2 = hlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<512xf32>
+    cond {
+      %n = hlo.constant dense<11> : tensor<i32>
+      %1 = hlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    } do {
+      %1 = hlo.reverse %v, dims = [0] : tensor<512xf32>
+      %2 = hlo.minimum %v, %1 : tensor<512xf32>
+      %one = hlo.constant dense<1> : tensor<i32>
+      %3 = hlo.add %i, %one : tensor<i32>
+      hlo.return %3, %2 : tensor<i32>, tensor<512xf32>
+    }
+  return %0#1 : tensor<512xf32>
 }
