@@ -27,7 +27,7 @@ func.func @parallel(%m: memref<64xf32>, %n: memref<64xf32>) {
 
 // CHECK-LABEL: llvm.func @in_order
 // CHECK:         %[[P:.*]] = llvm.add
-// CHECK-NEXT:    llvm.getelementptr inbounds %m[%[[P]]]
+// CHECK-NEXT:    llvm.getelementptr inbounds %{{.*}}[%[[P]]]
 func.func @in_order(%m: memref<64xf32>) {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
