@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from ...hlo_dialect.op import HloOp
+from ...hlo_dialect.op import EXPENSIVE, HloOp, is_elementwise
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.slicing import ConcatenateOp
@@ -28,6 +28,18 @@ SEVERAL = 4
 
 SEVERAL_TILES = 8
 """Tiles that have to remain for several rows to be one."""
+
+IN_LANES = 16
+"""Short rows, no whole vectors, of which each step is computed across the rows (`row_lanes.py`), with short vectors."""
+
+LEAST_FILLED = 0.78
+"""The share of lanes with a row from which elementary functions are better in lanes."""
+
+LEAST_IN_LANES, MOST_IN_LANES = 4, 31
+"""Elements of such rows."""
+
+VECTOR = 32
+"""Bytes of a vector: rows of one, or of several, are computed as they are."""
 
 SEVERAL_STEP = 1 << 15
 """Operations of a step of several rows above which each row has enough to compute at once."""
@@ -63,6 +75,8 @@ class Step:
     """Operations for values that all rows share, and that each tile computes."""
     woven: bool
     """Whether elementwise values are written between others, which only large kernels do for whole rows at once."""
+    in_lanes: bool
+    """Whether rows are better computed beside each other, element by element."""
 
 
 def step_of(rows: Rows) -> Step:
@@ -92,7 +106,7 @@ def step_of(rows: Rows) -> Step:
             each = math.prod(shape_of(op.operands[side])[dim] for dim in free) // rows.count
             least = max(least, -(-ROWS_OF_A_PRODUCT // each))
     line = LINE if 2 * along > size else 1
-    return Step(work, size, least, line, sum(map(bytes_of, shared)), again, _is_woven(rows))
+    return Step(work, size, least, line, sum(map(bytes_of, shared)), again, _is_woven(rows), _suits_lanes(rows))
 
 
 def _is_along(rows: Rows, value: SSAValue) -> bool:
@@ -114,6 +128,22 @@ def _is_woven(rows: Rows) -> bool:
     )
 
 
+def _suits_lanes(rows: Rows) -> bool:
+    """Whether the values of a row are few elements, which are no whole vectors, or numbers; no products take part."""
+    sizes = set[tuple[int, int]]()
+    for op in rows.loop.body.ops:
+        own = [result for result in op.results if result in rows.dims]
+        if own and (not isinstance(op, HloOp) or op.ROLE not in _ACROSS_ROWS):
+            return False
+        sizes.update((math.prod(shape_of(value)) // rows.count, bytes_of(value) // rows.count) for value in own)
+    longest, size = max(sizes, default=(0, 0))
+    numbers = any(elements == 1 for elements, _ in sizes)
+    return numbers and LEAST_IN_LANES <= longest <= MOST_IN_LANES and size % VECTOR != 0
+
+
+_ACROSS_ROWS = frozenset({"elementwise", "reduce", "broadcast", "reshape", "iota", "constant"})
+
+
 def _operations(op: Operation) -> float:
     if not isinstance(op, HloOp):
         return 0
@@ -123,8 +153,8 @@ def _operations(op: Operation) -> float:
     return elements * max(op.COST, 1) if op.ROLE in ("elementwise", "reduce") else 0
 
 
-def tiles_of(rows: Rows, step: Step, iterations: int) -> Tiles | str:
-    """The tiles of a loop; in words why it has none."""
+def tiles_of(rows: Rows, step: Step, iterations: int, lanes: bool = False) -> Tiles | str:
+    """The tiles of a loop; in words why it has none. `lanes`: whether short rows may be computed across rows."""
     total = iterations * step.work * rows.count
     if total < LEAST_WORK:
         return f"its {total:.0f} operations are not worth sharing out"
@@ -132,6 +162,8 @@ def tiles_of(rows: Rows, step: Step, iterations: int) -> Tiles | str:
         return f"its rows are joined from parts of less than {NARROW} elements"
     if step.kept > CPU.l2_bytes:
         return f"each tile would read {step.kept} bytes in each step, which leave the cache"
+    if lanes and step.in_lanes and (full := _full_lanes(rows)) is not None:
+        return full
     most = max(CPU.l2_bytes // 2 // max(step.bytes, 1), 1)
     wanted = max(step.least, step.line, math.ceil(STEP / max(step.work, 1)), -(-rows.count // CPU.tiles))
     size = min(max(wanted, _several(rows, step)), most)
@@ -149,6 +181,20 @@ def _several(rows: Rows, step: Step) -> int:
     """Rows of a tile whose kernels wait for each other, unless they are long, or leave the first cache."""
     fit = step.work * SEVERAL <= SEVERAL_STEP and step.bytes * SEVERAL <= CPU.l1_bytes
     return SEVERAL if fit and rows.count >= SEVERAL * SEVERAL_TILES else 1
+
+
+def _full_lanes(rows: Rows) -> Tiles | None:
+    """
+    Two equal tiles or more of full lanes, or with elementary functions of nearly full ones; None if there are none.
+    """
+    expensive = (op for op in rows.loop.body.ops if is_elementwise(op) and op.COST >= EXPENSIVE)
+    takes_long = any(math.prod(shape_of(op.results[0])) > rows.count for op in expensive)
+    best, filled = 0, LEAST_FILLED if takes_long else 1.0
+    for each in range(2 * IN_LANES, IN_LANES // 2, -1):
+        share = each / (-(-each // IN_LANES) * IN_LANES)
+        if rows.count % each == 0 and rows.count > each and share >= filled:
+            best, filled = each, share
+    return Tiles(rows, best) if best else None
 
 
 def _even(rows: Rows, size: int, least: int) -> Tiles | None:

@@ -41,6 +41,9 @@ class TileLoopsPass(HloPass):
     Leaves: loops whose condition depends on the rows, that sum over them, or hold other loops; small ones; those whose
             matrices leave the cache, which each tile reads in each step.
 
+    With short vectors, rows of few elements that are no whole vectors are as many as lanes in a tile, where kernels
+    compute them beside each other (`row_lanes.py`).
+
     A product before the loop of which a step reads its slice moves into the loop: its results stay in the cache. Sums
     of products may be added up in another order, as between matrix products of different sizes.
     """
@@ -51,6 +54,8 @@ class TileLoopsPass(HloPass):
 
     chip: str = ""
     """The GPU whose blocks run the tiles, by its name in `lowering/device/vendors.py`; empty for a CPU."""
+    vector_bits: int = CPU.vector_bits
+    """The CPU's vectors: short ones compute the elements of short rows across the rows."""
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         engine = engine_of(ctx)
@@ -63,7 +68,7 @@ class TileLoopsPass(HloPass):
             from .blocks import tile_for_blocks
 
             return tile_for_blocks(op, self.chip)
-        found = _decide(Loop(op))
+        found = _decide(Loop(op), self.vector_bits < CPU.vector_bits)
         return f"not tiled: {found}" if isinstance(found, str) else _replace(op, found)
 
 
@@ -90,13 +95,13 @@ def _replace(op: WhileOp, found: Tiles) -> str:
     return f"{tiles.count} tiles of {found.size} rows run the loop each by itself{products}{pieces}"
 
 
-def _decide(loop: Loop) -> Tiles | str:
+def _decide(loop: Loop, lanes: bool) -> Tiles | str:
     rows = rows_of(loop)
     if isinstance(rows, str):
         return rows
     if loop.trip_count is not None and loop.trip_count < 2:
         return "it is no loop"
-    return tiles_of(rows, step_of(rows), loop.most_iterations or ASSUMED)
+    return tiles_of(rows, step_of(rows), loop.most_iterations or ASSUMED, lanes)
 
 
 def _sink(op: WhileOp, step: Step) -> int:

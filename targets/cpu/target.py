@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 SIZED_BY_VECTORS = (
+    "tile-loops",
     "convert-linalg-ext-to-scf",
     "convert-linalg-to-scf",
     "convert-contractions-to-vector",

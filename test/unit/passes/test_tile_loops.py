@@ -216,3 +216,44 @@ def test_a_state_that_becomes_a_constant() -> None:
     for value in ("%sevens", "%h0"):
         text = recurrence(12, stated).replace("hlo.return %12, %8, %11", f"hlo.return %12, {value}, %11")
         check(text, *arrays(12), remark="rows run the loop each by itself")
+
+
+NORMALIZED = """
+func.func @main(%x: tensor<{rows}x{size}xf32>) -> tensor<{rows}x{size}xf32> {{
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  %none = hlo.constant dense<0.0> : tensor<f32>
+  %0:2 = hlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<{rows}x{size}xf32>
+    cond {{
+      %n = hlo.constant dense<40> : tensor<i32>
+      %1 = hlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    }} do {{
+      %squares = hlo.multiply %v, %v : tensor<{rows}x{size}xf32>
+      %1 = hlo.reduce(%squares init: %none) applies hlo.add across dimensions = [1] : (tensor<{rows}x{size}xf32>, tensor<f32>) -> tensor<{rows}xf32>
+      %2 = hlo.sqrt %1 : tensor<{rows}xf32>
+      %3 = hlo.broadcast_in_dim %2, dims = [0] : (tensor<{rows}xf32>) -> tensor<{rows}x{size}xf32>
+      %4 = hlo.divide %v, %3 : tensor<{rows}x{size}xf32>
+      %5 = hlo.{function} %4 : tensor<{rows}x{size}xf32>
+      %6 = hlo.add %i, %one : tensor<i32>
+      hlo.return %6, %5 : tensor<i32>, tensor<{rows}x{size}xf32>
+    }}
+  return %0#1 : tensor<{rows}x{size}xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize("size", [5, 11, 20])
+@pytest.mark.parametrize(("rows", "function", "tile"), [(32, "tanh", 16), (50, "tanh", 25), (64, "negate", 16)])
+def test_short_rows_in_lanes(rows: int, function: str, tile: int, size: int) -> None:
+    """Tiles of full lanes, or nearly full ones with an elementary function, give the same for any number of threads."""
+    text = NORMALIZED.format(rows=rows, size=size, function=function)
+    tiled = Program(text).after(*FRONT, "tile-loops{vector-bits=256}")
+    assert any(f"tiles of {tile} rows" in message for message in tiled.messages)
+    x = np.random.default_rng(6).standard_normal((rows, size), dtype=np.float32)
+    (got,) = on_threads(text, x)
+    want = x.astype(np.float64)
+    for _ in range(40):
+        want = want / np.sqrt((want * want).sum(1, keepdims=True))
+        want = np.tanh(want) if function == "tanh" else -want
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
