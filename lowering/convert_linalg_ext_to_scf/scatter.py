@@ -25,7 +25,7 @@ from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.indices import chunk, linearized
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
-from ..loop_nests.scatter_dimensions import ScatterDimensions
+from ..loop_nests.scatter_dimensions import UPDATES, ScatterDimensions
 from ..loop_nests.unrolling import UNROLL
 from .computed_inputs import BLOCK, InputReader, Source, sources_of
 from .conversion import patterns
@@ -37,9 +37,6 @@ ROW = 32
 
 VECTOR = 8
 """Elements of a window's row that are combined as fast as one by itself."""
-
-UPDATES = 4
-"""Least number of updates per element of the tasks' own results, which are filled and combined."""
 
 UNROLLED = {UNROLL: integer_attr(4, i64)}
 """The attribute of an innermost loop over single elements: most of its instructions count and branch."""

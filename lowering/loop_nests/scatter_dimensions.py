@@ -7,6 +7,9 @@ from functools import cached_property
 
 from ...hlo_dialect.ops.index_dimensions import IndexDimensions, Place
 
+UPDATES = 4
+"""Least number of updates per element of the results that tasks have of their own, which are filled and combined."""
+
 
 @dataclass(frozen=True)
 class ScatterDimensions:

@@ -2,8 +2,8 @@
 Let a scatter compute its indices and updates: the bins of a histogram, a constant that is added, rows of a table that
 are summed, values that are widened first.
 
-What elementwise operations, gathers and broadcasts make for a scatter alone is never written then; the kernel computes
-it where it combines an update (`lowering/convert_linalg_ext_to_scf/computed_inputs.py`).
+Results of elementwise operations, gathers and broadcasts that a scatter alone reads are never written then; the kernel
+computes them where it combines an update (`lowering/convert_linalg_ext_to_scf/computed_inputs.py`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.fusion import FusionOp
 from ...hlo_dialect.ops.movement import ReshapeOp
 from ...hlo_dialect.types import shape_of
-from ...lowering.loop_nests.scatter_dimensions import ScatterDimensions
+from ...lowering.loop_nests.cost import PARALLEL_WORK
+from ...lowering.loop_nests.scatter_dimensions import UPDATES, ScatterDimensions
 from .clusters import MAX_INPUTS, MAX_OPS
 from .decisions import Decision, Verdict
 from .epilogues import replace_results, taken_into
@@ -34,14 +35,8 @@ from .packages import cost_of, reason_apart
 if TYPE_CHECKING:
     from ...hlo_dialect.ops.scatter import ScatterOp
 
-FEW_UPDATES = 8
-"""Updates per element of the result from which several threads have results of their own."""
-
 MOST_REPEATED = 4
 """Operations that each of several scatters does again sooner than it reads what they come to."""
-
-SHARED_WORK = 1 << 17
-"""Operations that several threads share sooner than one does them while it combines."""
 
 
 def fuse_scattered(block: Block, given: Container[Operation]) -> Iterator[Decision]:
@@ -102,7 +97,7 @@ def _scatter_in(fusion: FusionOp) -> ScatterOp | None:
 def _made_for(
     fusion: FusionOp, scatter: ScatterOp, given: Container[Operation], refused: Container[Operation]
 ) -> Iterator[_Made]:
-    """What a scatter can compute of what its fusion reads."""
+    """The fusions whose results a scatter can compute itself."""
     read: dict[SSAValue, int] = {}
     for number, operand in enumerate(scatter.operands):
         if number >= len(scatter.results) and isinstance(operand, BlockArgument) and operand.has_one_use():
@@ -146,7 +141,7 @@ def _made_by(maker: FusionOp, fusion: FusionOp, read: dict[SSAValue, int]) -> _M
 
 
 def _users_of(result: SSAValue) -> Iterator[tuple[Operation, SSAValue, ReshapeOp | None]]:
-    """What reads a result, at once or reshaped, and as which value."""
+    """The operations that read a result, the value that each reads, and a reshape between the two."""
     for use in result.uses:
         reshape = use.operation
         if isinstance(reshape, ReshapeOp):
@@ -193,8 +188,8 @@ def _reason_apart(made: _Made, scatter: ScatterOp) -> str | None:
             return f"would be recomputed {again}x"
         if inner is not None and inner not in loops.batch and cost >= ELEMENTARY.hlo + updates[inner]:
             return "computing one index at a time takes longer than keeping them"
-    divided = loops.cut is not None or math.prod(updates) >= FEW_UPDATES * math.prod(shape)
-    if not divided and cost >= ELEMENTARY.hlo and cost * math.prod(updates) >= SHARED_WORK:
+    divided = loops.cut is not None or math.prod(updates) >= 2 * UPDATES * math.prod(shape)
+    if not divided and cost >= ELEMENTARY.hlo and cost * math.prod(updates) >= PARALLEL_WORK:
         return "several threads compute it, and one combines the updates"
     return None
 

@@ -75,7 +75,7 @@ func.func private @bins(%x: memref<900xi32>, %v: memref<700xf32>) attributes {hl
   return
 }
 
-// What is written between is read from the buffer, which the generic fills before.
+// The input is written between the two: the generic fills its buffer before.
 // CHECK-LABEL: @written
 // CHECK:         %[[U:.*]] = memref.alloc
 // CHECK:         linalg.generic

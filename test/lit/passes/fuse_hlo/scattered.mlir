@@ -30,7 +30,7 @@ func.func @bins(%x: tensor<1000xf32>, %out: tensor<10xi32>) -> tensor<10xi32> {
   func.return %3 : tensor<10xi32>
 }
 
-// What it combines with is not read meanwhile, and what is returned is in memory anyway.
+// A scatter computes nothing from what it writes over, and no indices that are in memory anyway, as results.
 // CHECK-LABEL: func.func @kept
 // CHECK:         %[[ROWS:.*]] = hlo.fusion loop
 // CHECK:           hlo.negate

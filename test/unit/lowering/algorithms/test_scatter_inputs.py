@@ -196,7 +196,7 @@ def test_given_fusions_on_gpus(name: str) -> None:
 
 
 def test_rows_of_the_result_itself() -> None:
-    """What the scatter combines with is read before it is written: its rows are gathered to memory first."""
+    """The rows are gathered to memory first, because the scatter writes over them."""
     table, source, target = normal(40, 8), whole(0, 40, 60, 1), whole(0, 40, 60, 1)
     text = """func.func @main(%s: tensor<60x1xi32>, %i: tensor<60x1xi32>, %x: tensor<40x8xf32>) -> tensor<40x8xf32> {
       %g = "stablehlo.gather"(%x, %s) <{dimension_numbers = #stablehlo.gather<offset_dims = [1],
