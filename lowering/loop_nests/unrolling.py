@@ -100,7 +100,9 @@ class SmallLoops:
             _repeat(op, WHOLLY)
             return count * inner
         innermost = not any(inside.regions for inside in operations_of(op.body.block))
-        if innermost and PARALLEL in op.attributes and not self.device and known_number(op.lb) is None:
+        # A longer loop runs mostly in vectors anyway.
+        short = innermost and PARALLEL in op.attributes and count <= TIMES * LANES
+        if short and not self.device and known_number(op.lb) is None:
             _begin_at_zero(op, cast(arith.AddiOp, op.ub.owner).rhs)
         if not innermost and any(value.type == i1 for value in op.iter_args):
             # LLVM threads a branch on the flag after the loop through the branches inside: it no longer sees a loop of
