@@ -42,7 +42,6 @@ from . import (
     exponential,
     exponential_double,
     extreme_chains,
-    extreme_pairs,
     extremes,
     integers,
     remainder,
@@ -298,8 +297,8 @@ def _arrange_extremes(part: ModuleOp | GpuModuleOp, ops: Sequence[Operation]) ->
     for op in [op for op in operations_in(part) if extreme_chains.ends_chain(op)]:
         extreme_chains.replace_chain(op)
     for op in operations_in(part):
-        if extreme_pairs.is_pair(op):
-            extreme_pairs.replace_pair(op)
+        if extreme_chains.is_pair(op):
+            extreme_chains.replace_pair(op)
         elif extreme_chains.begins_with_kept(op):
             op.operands = op.operands[::-1]
     return operations_in(part)
