@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...hlo_dialect.arrays import Array, ArrayType
+from .memory import POOL
 from .runtime.call_arguments import (
     ARRAYS,
     DATA,
@@ -37,6 +38,9 @@ from .runtime.direct_call import CALLS, PLAN, PYTHON
 
 MOST_ON_STACK = 16 << 10
 """The largest arena in bytes on the stack of the thread that calls: half of the smallest stack that Python makes."""
+
+MOST_KEPT = 512 << 10
+"""The largest arena in bytes that is kept for calls."""
 
 _FASTCALL, _KEYWORDS = 0x80, 0x02
 """METH_FASTCALL: the function takes an array of arguments and their number; METH_KEYWORDS: and names of the last."""
@@ -158,6 +162,23 @@ class Result:
     """Makes its memory; None for NumPy."""
 
 
+class KeptArena:
+    """An arena for the direct calls of a program, one at a time."""
+
+    def __init__(self, nbytes: int):
+        self._block = POOL.take(nbytes)
+        self._place = ctypes.c_void_p(self._block.address)
+
+    @property
+    def place(self) -> int:
+        """Where its address is while no call uses it."""
+        return ctypes.addressof(self._place)
+
+    def __del__(self) -> None:
+        if (block := getattr(self, "_block", None)) is not None:
+            POOL.give_back(block)
+
+
 @dataclass(frozen=True)
 class Program:
     """A program whose runs only call its entry."""
@@ -172,6 +193,8 @@ class Program:
     """Whether a run takes so little time that other threads of Python may wait for it."""
     owner: object
     """Owns its machine code."""
+    arena: KeptArena | None = None
+    """The arena, if it is too large for the stack."""
     written: Sequence[ArrayType] = ()
     """Results in whose place a call gives arrays, after the arguments."""
 
@@ -195,7 +218,7 @@ class CalledDirectly:
         super().__init_subclass__()
         if CalledDirectly in cls.__bases__:
             call = vars(cls)["__call__"]
-            cls._called = cls, call, Plan((id(call), *[0] * 4, NEVER, *[0] * 8), (call,))
+            cls._called = cls, call, Plan((id(call), *[0] * 4, NEVER, *[0] * 9), (call,))
 
     def forget_plans(self) -> None:
         """Leave all calls to Python."""
@@ -237,7 +260,8 @@ def _planned(call: Callable[..., Any], after: Plan, program: Program, finish: Ca
     allocator = _allocator()
     read, given = len(program.inputs), len(program.inputs) + len(program.written)
     words = [id(call), id(after), program.entry, allocator, program.arena_bytes, given, read, len(program.results)]
-    words += [0 if finish is None else id(finish), program.is_short, 0, *_CLASSES]
+    kept = 0 if program.arena is None else program.arena.place
+    words += [0 if finish is None else id(finish), program.is_short, 0, kept, *_CLASSES]
     makers: list[object] = []
     for taken, each in zip(program.takes, program.inputs, strict=True):
         words += _words(taken, each)

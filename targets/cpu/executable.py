@@ -21,7 +21,18 @@ from ..program.executable import Executable, check_results, overlaps
 from ..program.facts import Facts, Kernel
 from ..program.signature import Signature
 from .callbacks import Callbacks
-from .direct_calls import MOST_ON_STACK, CalledDirectly, DirectRun, Plan, Program, Result, takes, takes_kind
+from .direct_calls import (
+    MOST_KEPT,
+    MOST_ON_STACK,
+    CalledDirectly,
+    DirectRun,
+    KeptArena,
+    Plan,
+    Program,
+    Result,
+    takes,
+    takes_kind,
+)
 from .image import Image
 from .interrupts import run_interruptibly
 from .memory import POOL, SMALL, Block, array_maker, new_array
@@ -89,7 +100,7 @@ class CpuExecutable(Executable, CalledDirectly):
     def _direct_program(self, kinds: Sequence[type] | None) -> Program | None:
         """The program as machine code calls it directly; None if its run does more than to call the entry."""
         facts = self.facts
-        if facts.arena_bytes > MOST_ON_STACK or facts.donated or not self.runs_alone:
+        if facts.arena_bytes > MOST_KEPT or facts.donated or not self.runs_alone:
             return None
         if kinds is None:
             taken = list(map(takes, facts.inputs))
@@ -102,7 +113,13 @@ class CpuExecutable(Executable, CalledDirectly):
             for type_, output in zip(facts.outputs, self._outputs, strict=True)
         ]
         is_short = not facts.loops and estimated_seconds(facts) < SHORT
-        return Program(self.entry, facts.arena_bytes, facts.inputs, taken, results, is_short, self._keep_alive)
+        arena = self._kept_arena
+        return Program(self.entry, facts.arena_bytes, facts.inputs, taken, results, is_short, self._keep_alive, arena)
+
+    @cached_property
+    def _kept_arena(self) -> KeptArena | None:
+        size = self.facts.arena_bytes
+        return KeptArena(size) if size > MOST_ON_STACK else None
 
     @property
     def only_computes(self) -> bool:

@@ -39,8 +39,8 @@ _LLVM = {
 SYMBOL = "xhlo_direct_call"
 
 (
-    FALLBACK, NEXT, ENTRY, ALLOCATE, ARENA, INPUTS, READ, OUTPUTS, FINISH, KEEPS_LOCK, CALLS, CLASSES,
-) = range(12)  # fmt: skip
+    FALLBACK, NEXT, ENTRY, ALLOCATE, ARENA, INPUTS, READ, OUTPUTS, FINISH, KEEPS_LOCK, CALLS, KEPT, CLASSES,
+) = range(13)  # fmt: skip
 PLAN_WORDS = CLASSES + 3
 """The 64-bit words of a plan before its arrays, and their number."""
 
@@ -51,7 +51,8 @@ _IR = """
 ; A method of Python (METH_FASTCALL | METH_KEYWORDS) of objects that have a plan: calls with positional arguments that
 ; are arrays or numbers as planned run the program, on results that are made here, or are the arguments from the number
 ; READ on. Its plan, a bytearray, has the next plan, which is tried if they are not as planned. After the last one, and
-; for keywords, the object's function in Python is called with all arguments.
+; for keywords, the object's function in Python is called with all arguments. A call takes an arena that is too large
+; for the stack from the place KEPT; another one meanwhile finds none there, and goes on as if it did not fit.
 define ptr @xhlo_direct_call(ptr %self, ptr %objects, i64 %given, ptr %keywords) nounwind {
 start:
   %plan.place = getelementptr i8, ptr %self, i64 PLAN
@@ -95,14 +96,24 @@ written:
   %read.place = getelementptr i64, ptr %words, i64 READ
   %read = load i64, ptr %read.place, align 8
   %only.read = icmp eq i64 %read, %inputs
-  br i1 %only.read, label %begin.results, label %may.be.written
+  br i1 %only.read, label %look.for.arena, label %may.be.written
 may.be.written:
   %may = call i1 @xhlo_may_be_written(ptr %objects, i64 %read, i64 %inputs, ptr %arrays, ptr %pointers)
-  br i1 %may, label %begin.results, label %unfit
+  br i1 %may, label %look.for.arena, label %unfit
 unfit:
   call void @llvm.stackrestore.p0(ptr %saved)
   br label %another
+look.for.arena:
+  %kept.word = getelementptr i64, ptr %words, i64 KEPT
+  %kept.place = load ptr, ptr %kept.word, align 8
+  %is.kept = icmp ne ptr %kept.place, null
+  br i1 %is.kept, label %take.arena, label %begin.results
+take.arena:
+  %taken = atomicrmw xchg ptr %kept.place, ptr null acquire
+  %is.taken = icmp ne ptr %taken, null
+  br i1 %is.taken, label %begin.results, label %unfit
 begin.results:
+  %kept = phi ptr [ null, %look.for.arena ], [ %taken, %take.arena ]
   call void @Py_IncRef(ptr %plan)
   %results = alloca ptr, i64 %outputs, align 8
   %result.pointers = getelementptr ptr, ptr %pointers, i64 %inputs
@@ -135,7 +146,7 @@ python:
 check:
   %array = phi ptr [ %new, %numpy ], [ %called, %python ]
   %is.made = icmp ne ptr %array, null
-  br i1 %is.made, label %made, label %failed
+  br i1 %is.made, label %made, label %none.made
 made:
   %result.place = getelementptr ptr, ptr %results, i64 %number
   store ptr %array, ptr %result.place, align 8
@@ -146,8 +157,13 @@ made:
   %next.number = add i64 %number, 1
   %of.next = getelementptr i64, ptr %sizes, i64 %rank
   br label %result
+none.made:
+  br i1 %is.kept, label %keep.arena, label %failed
+keep.arena:
+  store atomic ptr %kept, ptr %kept.place release, align 8
+  br label %failed
 failed:
-  %left = phi i64 [ %number, %check ], [ %outputs, %several ], [ %before, %free ]
+  %left = phi i64 [ %number, %none.made ], [ %number, %keep.arena ], [ %outputs, %several ], [ %before, %free ]
   %is.left = icmp ne i64 %left, 0
   br i1 %is.left, label %free, label %give.up
 free:
@@ -164,7 +180,9 @@ run:
   %entry = load ptr, ptr %entry.place, align 8
   %arena.place = getelementptr i64, ptr %words, i64 ARENA
   %arena.bytes = load i64, ptr %arena.place, align 8
-  %arena = alloca i8, i64 %arena.bytes, align 64
+  %on.stack = select i1 %is.kept, i64 0, i64 %arena.bytes
+  %stack.arena = alloca i8, i64 %on.stack, align 64
+  %arena = select i1 %is.kept, ptr %kept, ptr %stack.arena
   %arena.pointer.place = getelementptr ptr, ptr %pointers, i64 %buffers
   store ptr %arena, ptr %arena.pointer.place, align 8
   %keeps.place = getelementptr i64, ptr %words, i64 KEEPS_LOCK
@@ -180,6 +198,11 @@ long:
   call void @PyEval_RestoreThread(ptr %state)
   br label %ran
 ran:
+  br i1 %is.kept, label %give.back, label %count
+give.back:
+  store atomic ptr %kept, ptr %kept.place release, align 8
+  br label %count
+count:
   %calls.place = getelementptr i64, ptr %words, i64 CALLS
   %calls = load i64, ptr %calls.place, align 8
   %one.more = add i64 %calls, 1

@@ -205,12 +205,60 @@ def squares(n: int) -> str:
     )
 
 
+def is_direct_once(executable: CpuExecutable, x: Any) -> bool:
+    """Whether machine code answers a call."""
+    before = executable._plan.calls  # pyright: ignore[reportPrivateUsage]
+    executable(x)
+    return executable._plan.calls == before + 1  # pyright: ignore[reportPrivateUsage]
+
+
+def test_a_kept_arena_of_several_threads() -> None:
+    """One call at a time has it; the others are Python's."""
+    executable = compiled(squares(200))
+    assert direct_calls.MOST_ON_STACK < executable.facts.arena_bytes <= direct_calls.MOST_KEPT
+    x = np.random.default_rng(0).random((8, 200), np.float32)
+    expected = {number: executable(x * number) for number in range(1, 5)}
+    assert is_direct_once(executable, x)
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        given = x * number
+        wrong.extend(number for _ in range(50) if not np.array_equal(executable(given), expected[number]))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in expected]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert is_direct_once(executable, x), "the last call has given it back"
+
+
+def test_a_kept_arena_comes_back_without_memory_for_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    from xhlo.targets.cpu import memory
+
+    executable = compiled(squares(200))
+    x = np.ones((8, 200), np.float32)
+    executable(x)
+    take = memory.POOL.take_block
+
+    def none(size: int) -> Any:
+        raise MemoryError("none left")
+
+    monkeypatch.setattr(memory.POOL, "take_block", none)
+    with pytest.raises(MemoryError, match="none left"):
+        executable(x)
+    monkeypatch.setattr(memory.POOL, "take_block", take)
+    np.testing.assert_array_equal(executable(x), np.full((200, 200), 64 * 200, np.float32))
+    assert is_direct_once(executable, x)
+
+
 def test_programs_that_need_more_than_the_entry_are_called_by_python() -> None:
-    large = compiled(squares(256))
-    assert large.facts.arena_bytes > direct_calls.MOST_ON_STACK
+    large = compiled(squares(600))
+    assert large.facts.arena_bytes > direct_calls.MOST_KEPT
     assert large._direct is None  # pyright: ignore[reportPrivateUsage]
-    x = np.eye(8, 256, dtype=np.float32)
-    np.testing.assert_array_equal(large(x), np.eye(256, dtype=np.float32) * (np.arange(256) < 8))
+    x = np.eye(8, 600, dtype=np.float32)
+    np.testing.assert_array_equal(large(x), np.eye(600, dtype=np.float32) * (np.arange(600) < 8))
     profiled = xhlo.compile(large.as_text("hlo"), profile=True)
     assert isinstance(profiled, CpuExecutable)
     assert profiled._direct is None  # pyright: ignore[reportPrivateUsage]
