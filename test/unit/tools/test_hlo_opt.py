@@ -167,12 +167,12 @@ def test_lower_reaches_stages_in_order():
         return tuple(step.spec for step in pipeline_of(command_line().parse(words), CPU)[0])
 
     linalg, llvm = CPU.passes_between(None, "linalg"), CPU.passes_between(None, "llvm")
-    front = tuple(map(CPU.tune, FRONT))
-    assert specs("--fuse") == (*front, *FUSE)
-    assert specs("--fuse", "--lower") == (*front, *FUSE, *llvm)
+    front, fuse = tuple(map(CPU.tune, FRONT)), tuple(map(CPU.tune, FUSE))
+    assert specs("--fuse") == (*front, *fuse)
+    assert specs("--fuse", "--lower") == (*front, *fuse, *llvm)
     assert specs("--lower=linalg") == (*front, *FUSE_NONE, *linalg)
     assert specs("--fuse", "--lower=linalg", "--cse", "--lower") == (
-        *front, *FUSE, *linalg, "cse", *CPU.passes_between("linalg", "llvm")
+        *front, *fuse, *linalg, "cse", *CPU.passes_between("linalg", "llvm")
     )  # fmt: skip
     assert specs("--cse={}", "--dce=a=1 b=2", "-p", "x,y") == ("cse{}", "dce{a=1 b=2}", "x,y")
     assert specs("-p", "cse,fuse-hlo", "--lower=linalg") == ("cse,fuse-hlo", *linalg)
