@@ -8,10 +8,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ...hlo_dialect.formats import Format
+from ...hlo_dialect.regular_expressions import compile_pattern
 
 _BLANK = r"(?:\s++|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+"
-_MODULE = re.compile(rf"{_BLANK}(?:HloModule\b|ENTRY\b)")
-_COMPUTATION = re.compile(rf"{_BLANK}%?[A-Za-z_][\w.-]*+\s*+(?:\([^\n]*\)\s*->[^\n]*)?\{{")
+_MODULE = compile_pattern(rf"{_BLANK}(?:HloModule\b|ENTRY\b)")
+_COMPUTATION = compile_pattern(rf"{_BLANK}%?[A-Za-z_][\w.-]*+\s*+(?:\([^\n]*\)\s*->[^\n]*)?\{{")
 _ENTRY = re.compile(r"^ENTRY\s", re.MULTILINE)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from xdsl.dialects.builtin import ComplexType, DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute
 
+from ...hlo_dialect.regular_expressions import compile_pattern
 from ...hlo_dialect.types import (
     Array,
     HloTensor,
@@ -30,7 +31,7 @@ from ...hlo_dialect.types import (
     numpy_dtype,
 )
 
-_COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*+")
+_COMMENT = compile_pattern(r"/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*+")
 _BETWEEN = re.compile(r"[^{},]++")
 _FLOAT = re.compile(r"-?(?:[0-9]++\.?+[0-9]*+(?:[eE][+-]?[0-9]++)?|\.[0-9]++(?:[eE][+-]?[0-9]++)?|inf|nan)")
 _HEX_FLOAT = re.compile(

@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING, Any, cast
 from xdsl.dialects.builtin import LocationAttr, StringAttr
 
 from ...hlo_dialect.reading.locations import make_file_location, make_name_location
+from ...hlo_dialect.regular_expressions import compile_pattern
 from .values import unquoted
 
 if TYPE_CHECKING:
     from .program import Text
 
-_FIELD = re.compile(r'([\w-]+)=("(?:[^"\\]|\\.)*+"|\{[^{}]*+\}|[^\s{}]++)')
-_METADATA = re.compile(r'\{\s*(?:[\w-]+=(?:"(?:[^"\\]|\\.)*+"|\{[^{}]*+\}|[^\s{}]++),?\s*)*+\}')
-_PLAIN = re.compile(
+_FIELD = compile_pattern(r'([\w-]+)=("(?:[^"\\]|\\.)*+"|\{[^{}]*+\}|[^\s{}]++)')
+_METADATA = compile_pattern(r'\{\s*(?:[\w-]+=(?:"(?:[^"\\]|\\.)*+"|\{[^{}]*+\}|[^\s{}]++),?\s*)*+\}')
+_PLAIN = compile_pattern(
     r'\{(?:op_type="[^"\\]*+" )?+(?:op_name="([^"\\]*+)" )?+source_file="([^"\\]*+)" source_line=([0-9]{1,9})'
     r"(?: source_end_line=[0-9]++)?+(?: source_column=([0-9]{1,9}))?+(?: source_end_column=[0-9]++)?+\}",
     re.ASCII,
 )
 """As XLA prints metadata that states a line."""
 _TABLE = re.compile(r"(FileNames|FunctionNames|FileLocations|StackFrames)\b")
-_ENTRY = re.compile(r'\s*([0-9]{1,9})\s+("(?:[^"\\]|\\.)*+"|\{[^{}]*+\})')
+_ENTRY = compile_pattern(r'\s*([0-9]{1,9})\s+("(?:[^"\\]|\\.)*+"|\{[^{}]*+\})')
 _SPACE = re.compile(r"\s*")
 _LIBRARY = re.compile(
     r"(?:^|[/\\])(?:site-packages|dist-packages|lib[/\\]python3\.[0-9]+)[/\\]|^(?:tensorflow|keras|jax)/|^<"

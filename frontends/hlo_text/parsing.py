@@ -16,6 +16,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import LocationAttr
 
 from ...hlo_dialect.reading.locations import SourcePositions
+from ...hlo_dialect.regular_expressions import compile_pattern
 from .locations import Locations
 from .program import Computation, Form, Instruction, Program, Text
 from .shapes import Shape, ShapeError, read_shape, shape_at
@@ -23,9 +24,9 @@ from .shapes import Shape, ShapeError, read_shape, shape_at
 _NAME = r"[A-Za-z_][A-Za-z0-9_.-]*+"  # a set of characters is matched faster than a class such as `\w`
 _SHAPE = r"[a-z][A-Za-z0-9_]*+\[[^\]\n]*+\](?:\{[^{}\n]*+\})?+"
 _NAMES = rf"(?:%?{_NAME}(?:, %?{_NAME})*+)?+"
-_SPACE = re.compile(r"(?:\s++|/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*+)*+")
-_COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*+")
-_LINE = re.compile(
+_SPACE = compile_pattern(r"(?:\s++|/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*+)*+")
+_COMMENT = compile_pattern(r"/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*+")
+_LINE = compile_pattern(
     rf"\s*+(ROOT )?%?({_NAME}) = ({_SHAPE}|\((?:{_SHAPE}|(?:, )?(?:/\*index=[0-9]+\*/)?)*+\)) ({_NAME})"
     rf'\((?:({_NAMES})\)|([^()\n"\']*+)\))([^\n"/]*+(?:(?:"[^"\\\n]*+"|/(?![/*]))[^\n"/]*+)*+)(?:\n|\Z)',
     re.ASCII,
@@ -34,11 +35,11 @@ _HEAD = re.compile(rf"(ROOT\b)?\s*%?({_NAME})\s*=\s*", re.ASCII)
 _IDENTIFIER = re.compile(rf"%?({_NAME})", re.ASCII)
 _OPCODE = re.compile(rf"\s*+({_NAME})\s*\(", re.ASCII)
 _CLOSE = re.compile(r"""["'(){}\[\]]|/\*|//""")
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"' + r"|'(?:[^'\\]|\\.)*+'", re.DOTALL)
+_STRING = compile_pattern(r'"(?:[^"\\]|\\.)*+"' + r"|'(?:[^'\\]|\\.)*+'", re.DOTALL)
 _VALUE = re.compile(r"""[^\s,(){}\[\]"'/]++""")
-_METADATA = re.compile(r',\s*metadata=(\{(?:[^"{}]++|"(?:[^"\\]++|\\.)*+"|\{[^{}]*+\})*+\})')
+_METADATA = compile_pattern(r',\s*metadata=(\{(?:[^"{}]++|"(?:[^"\\]++|\\.)*+"|\{[^{}]*+\})*+\})')
 _ATTRIBUTE = re.compile(r"([A-Za-z_][\w-]*+)\s*=\s*")
-_PARAMETERS = re.compile(r"""\((?:[^()"'/]++|\([^()"'/]*+\))*+\)""")
+_PARAMETERS = compile_pattern(r"""\((?:[^()"'/]++|\([^()"'/]*+\))*+\)""")
 _SIGNATURE_ARROW = re.compile(r"\s*->\s*")
 _MAX_DEPTH = 256
 _MAX_NESTED = 64
@@ -399,8 +400,8 @@ class _Parser:
         return end
 
 
-_SIMPLE_NAMES = re.compile(_NAMES, re.ASCII)
-_SHAPED_NAMES = re.compile(rf"(?:{_SHAPE} )?+%?({_NAME})(?:, |\Z)", re.ASCII)
+_SIMPLE_NAMES = compile_pattern(_NAMES, re.ASCII)
+_SHAPED_NAMES = compile_pattern(rf"(?:{_SHAPE} )?+%?({_NAME})(?:, |\Z)", re.ASCII)
 _INDEX = re.compile(r"/\*index=[0-9]+\*/")
 
 
@@ -423,7 +424,7 @@ def _names(text: str) -> Sequence[str] | None:
 
 _QUOTED = r'"[^"\\\n]*+"'
 _BRACES = rf'\{{(?:[^"{{}}/]++|{_QUOTED}|\{{(?:[^"{{}}/]++|{_QUOTED}|\{{[^"{{}}/]*+\}})*+\}})*+\}}'
-_PLAIN_ATTRIBUTE = re.compile(
+_PLAIN_ATTRIBUTE = compile_pattern(
     rf", ([A-Za-z_][\w-]*+)=((?:[^\s,(){{}}\[\]\"'/]++|{_BRACES}|{_QUOTED}|\[[^\[\]{{}}\"]*+\]|\([^(){{}}\"]*+\))++)"
 )
 

@@ -25,6 +25,7 @@ from xdsl.ir import Attribute
 from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.collectives.tokens import TokenType
 from ...hlo_dialect.ops.dynamism.dimension_sizes import BoundsAttr, bounds_of
+from ...hlo_dialect.regular_expressions import compile_pattern
 from ...hlo_dialect.shapes import DYNAMIC
 from ...hlo_dialect.types import dtype_named, element_type_of, f32, f64, make_tensor, tensor_type
 
@@ -67,7 +68,7 @@ NAMES = {element: name for name, element in ELEMENTS.items()}
 TOKEN = TokenType()
 
 _ARRAY = re.compile(r"([a-z]\w*)\[([^\]]*)\](?:\{((?:[^{}]|\{[^{}]*\})*)\})?")
-_SPACE = re.compile(r"(?:\s++|/\*.*?\*/|//[^\n]*+)*+", re.DOTALL)
+_SPACE = compile_pattern(r"(?:\s++|/\*.*?\*/|//[^\n]*+)*+", re.DOTALL)
 _SIZE = re.compile(r"(<=)?([0-9]{1,19})|\?|<=\?")
 _EXTRAS = re.compile(r"(?:[A-Z]+|[#*])(?:\([^()]*\))+")
 _TILES = re.compile(r"T((?:\([^()]*\))+)")

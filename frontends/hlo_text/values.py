@@ -9,6 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from ...hlo_dialect.regular_expressions import compile_pattern
+
 _ESCAPE = re.compile(rb"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
 _ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 _INT = re.compile(r"-?[0-9]{1,19}")
@@ -19,7 +21,9 @@ _NAMES = re.compile(r"\{\s*(%?[A-Za-z_][\w.-]*(?:\s*,\s*%?[A-Za-z_][\w.-]*)*)?\s
 _WINDOW = re.compile(r"\{\s*((?:\w+=[^\s{}=]+\s*)*)\}")
 _ALIAS = re.compile(r"\{([0-9,\s]*)\}\s*:\s*\(\s*([0-9]{1,9})\s*,\s*\{([0-9,\s]*)\}\s*(?:,\s*([a-z-]+)\s*)?\)")
 _DONOR = re.compile(r"\(\s*([0-9]{1,9})\s*,\s*\{([0-9,\s]*)\}\s*\)")
-_PAIR = re.compile(r'\s*([\w.-]+)\s*=\s*("(?:[^"\\]|\\.)*+"|\{(?:[^{}"]|"(?:[^"\\]|\\.)*+")*+\}|[^\s,{}"]+)\s*(?:,|$)')
+_PAIR = compile_pattern(
+    r'\s*([\w.-]+)\s*=\s*("(?:[^"\\]|\\.)*+"|\{(?:[^{}"]|"(?:[^"\\]|\\.)*+")*+\}|[^\s,{}"]+)\s*(?:,|$)'
+)
 _PADDING = re.compile(r"(-?[0-9]{1,19})_(-?[0-9]{1,19})(?:_([0-9]{1,19}))?")
 _MAX_DEVICES = 1 << 24
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_PIECE = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+(?:"|$)|//[^\n]*+|->|[<>]=|[(\[{<)\]}>]', re.MULTILINE)
+from ..regular_expressions import compile_pattern
+
+_PIECE = compile_pattern(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+(?:"|$)|//[^\n]*+|->|[<>]=|[(\[{<)\]}>]', re.MULTILINE)
 _FUNCTION = re.compile(r"^[ \t]*func\.func\b", re.MULTILINE)
 _OPENS = {")": "(", "]": "[", "}": "{", ">": "<"}
 _EXPECTED = re.compile(r"(?:expected .*)?['`][)\]}>]['`]")

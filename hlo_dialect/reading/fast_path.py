@@ -27,6 +27,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from ...dialects.support.creation import append
 from ..diagnostics import file_location, placed
+from ..regular_expressions import compile_pattern
 from .attributes import tensor_of_text
 from .literals import LiteralError, decode_literal
 from .locations import SourcePositions, make_file_location
@@ -41,11 +42,11 @@ _LINE = re.compile(
 )
 _NAME = re.compile(rf"%({_SUFFIX}(?:#[0-9]{{1,6}})?)")
 _SIZES = re.compile(r"(?<![0-9])[0-9]++x")
-_BLANK = re.compile(r"\s*+(?://[^\n]*+\s*+)*+")
+_BLANK = compile_pattern(r"\s*+(?://[^\n]*+\s*+)*+")
 _CONSTANTS = frozenset(("stablehlo.constant", "hlo.constant", "mhlo.constant"))
 _ABSTRACT_DIALECTS = frozenset(("hlo", "chlo", "func"))
 _MAX_LEARNED_LENGTH = 2000
-_PLAIN_DICTIONARY = re.compile(r'\{(?:[\w.$ =:,+-]|"[^"\\\n]*+")*+\}', re.ASCII)
+_PLAIN_DICTIONARY = compile_pattern(r'\{(?:[\w.$ =:,+-]|"[^"\\\n]*+")*+\}', re.ASCII)
 """Attributes that are numbers, strings and names, in braces: no aliases, no types of dialects, nothing nested."""
 _MOST_DICTIONARIES = 4096
 _plain_dictionaries: dict[str, dict[str, Attribute]] = {}

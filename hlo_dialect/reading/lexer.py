@@ -13,8 +13,10 @@ from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Position, Span, Token
 from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRLexer, MLIRToken, MLIRTokenKind
 
+from ..regular_expressions import compile_pattern
+
 _SUFFIX = r"(?:[0-9]+|[a-zA-Z$._-][a-zA-Z0-9$._-]*)"
-_TOKEN = re.compile(
+_TOKEN = compile_pattern(
     r"\s*+(?://[^\n]*+\s*+)*+"
     r"(?:([a-zA-Z_][a-zA-Z0-9_$.]*)"
     rf"|(%{_SUFFIX})"
@@ -52,7 +54,7 @@ class HloLexer(MLIRLexer):
     """xDSL's lexer, faster."""
 
     # xDSL's own expression takes exponential time on a string without an end.
-    _unescaped_characters_regex = re.compile(r'"[^"\\\n\v\f]*+(?:\\(?:["nt\\]|[0-9A-Fa-f]{2})[^"\\\n\v\f]*+)*+"')
+    _unescaped_characters_regex = compile_pattern(r'"[^"\\\n\v\f]*+(?:\\(?:["nt\\]|[0-9A-Fa-f]{2})[^"\\\n\v\f]*+)*+"')
 
     def lex(self) -> MLIRToken:
         match = _TOKEN.match(self.input.content, self.pos)

@@ -19,6 +19,7 @@ import numpy as np
 from xdsl.dialects.builtin import ComplexType, DenseIntOrFPElementsAttr, IndexType, IntegerType, Signedness
 from xdsl.ir import Attribute
 
+from ..regular_expressions import compile_pattern
 from ..types import (
     QUANTIZED,
     Array,
@@ -35,7 +36,7 @@ DenseConstant = DenseIntOrFPElementsAttr[Any]
 _PLAIN_LIST = re.compile(r"[\[\]\s,0-9eE.+\-truefals]*")
 _DECIMAL_INTEGER = re.compile(r"(?:^|[\[\s,(])[+-]?[0-9]+\s*(?=[,\])]|$)")
 _SCALAR = re.compile(r"[+-]?(?:[0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?|0x[0-9a-fA-F]+|[0-9]+)|true|false")
-_PIECE = re.compile(r"\s*+(?://[^\n]*+\s*+)*+(?:([\[\](),])|(" + _SCALAR.pattern + r")|(\S)|$)")
+_PIECE = compile_pattern(r"\s*+(?://[^\n]*+\s*+)*+(?:([\[\](),])|(" + _SCALAR.pattern + r")|(\S)|$)")
 _OPENING = re.compile(r"[\[\s]*")
 
 

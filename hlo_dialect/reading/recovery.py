@@ -23,6 +23,7 @@ from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyExc
 from xdsl.utils.lexer import Span
 
 from ..diagnostics import Diagnostic, file_location
+from ..regular_expressions import compile_pattern
 from .fast_path import FastParser, FastReader, Line
 from .locations import SourcePositions
 from .syntax_errors import diagnostic_of
@@ -33,7 +34,7 @@ MAX_ERRORS = 100
 MAX_TIMES_READ = 20
 """How many times as long as the text all that is read in vain may be."""
 
-_PIECE = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+(?:"|$)|//[^\n]*+|[(\[{)\]}\n]', re.MULTILINE)
+_PIECE = compile_pattern(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+(?:"|$)|//[^\n]*+|[(\[{)\]}\n]', re.MULTILINE)
 _VALUES = r"%[\w$.-]+(?::[0-9]+)?(?:[ \t]*,[ \t]*%[\w$.-]+(?::[0-9]+)?)*[ \t]*="
 _DEFINITION = re.compile(rf"^[ \t]*({_VALUES})", re.MULTILINE)
 _AT_START = re.compile(_VALUES)
