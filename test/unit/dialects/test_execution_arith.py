@@ -22,6 +22,7 @@ INTEGER_BINARY = {
 }
 
 
+@pytest.mark.long(6)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("vector", [False, True])
 @pytest.mark.parametrize("type_", ["i8", "i16", "i32", "i64"])
@@ -33,6 +34,7 @@ def test_integer_binary(name: str, type_: str, vector: bool) -> None:
     same(got, INTEGER_BINARY[name](a, b))
 
 
+@pytest.mark.long(6)
 @pytest.mark.parametrize("type_", ["i8", "i32", "i64"])
 @pytest.mark.parametrize("name", ["divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "ceildivui"])
 def test_division(name: str, type_: str) -> None:
@@ -61,6 +63,7 @@ def test_division(name: str, type_: str) -> None:
     same(got, expected)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("vector", [False, True])
 @pytest.mark.parametrize("name", ["shli", "shrui", "shrsi"])
 def test_shift(name: str, vector: bool) -> None:
@@ -94,6 +97,7 @@ FLOAT_BINARY = {
 }
 
 
+@pytest.mark.long(9)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("vector", [False, True])
 @pytest.mark.parametrize("type_", ["bf16", "f16", "f32", "f64"])
@@ -129,6 +133,7 @@ COMPARE = {
 }  # fmt: skip
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("predicate", INTEGER_PREDICATES)
 def test_compare_integers(predicate: str) -> None:
     a, b = integers("i32"), integers("i32", 1)
@@ -138,6 +143,7 @@ def test_compare_integers(predicate: str) -> None:
     same(got, COMPARE[predicate[-2:]](*operands))
 
 
+@pytest.mark.long(6)
 @pytest.mark.parametrize(
     "predicate",
     "false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split(),
@@ -191,6 +197,7 @@ CASTS = [
 ]
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(("name", "source", "target"), CASTS)
 def test_cast(name: str, source: str, target: str) -> None:
@@ -254,6 +261,7 @@ MATH_UNARY = {
 }
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("vector", [False, True])
 @pytest.mark.parametrize("type_", ["bf16", "f32", "f64"])
@@ -295,6 +303,7 @@ NUMPY_NAMES = {
 }  # fmt: skip
 
 
+@pytest.mark.long(8)
 @pytest.mark.spread(2)
 @pytest.mark.parametrize("type_", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("name", LIBRARY)

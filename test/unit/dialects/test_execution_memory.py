@@ -147,6 +147,7 @@ REDUCTIONS = {
 }
 
 
+@pytest.mark.long(8)
 @pytest.mark.parametrize("accumulate", [False, True])
 @pytest.mark.parametrize(("kind", "type_"), REDUCTIONS)
 def test_vector_reduction(kind: str, type_: str, accumulate: bool) -> None:
@@ -163,6 +164,7 @@ def test_vector_reduction(kind: str, type_: str, accumulate: bool) -> None:
     same(got, np.repeat(REDUCTIONS[kind, type_](rows, axis=1).astype(a.dtype), 8))
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("count", [0, 1, 5, 8, 9])
 @pytest.mark.parametrize("type_", ["f32", "i8"])
 def test_masked_access(type_: str, count: int) -> None:

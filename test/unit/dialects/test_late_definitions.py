@@ -7,6 +7,8 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
+
 from xhlo.dialects.support.late_definitions import OURS
 
 DESCRIBE = """
@@ -57,6 +59,7 @@ def described(when: str) -> Any:
     return json.loads(run.stdout)
 
 
+@pytest.mark.long
 def test_definitions_are_the_same_late_and_at_once() -> None:
     none, *at_once = described("at once")
     waiting, *late = described("late")
@@ -97,6 +100,7 @@ assert len(found) == 8 and len(set(map(id, found))) == 1 and arith.MulfOp not in
 """
 
 
+@pytest.mark.long
 def test_other_packages_define_at_once_and_threads_agree() -> None:
     run = subprocess.run([sys.executable, "-c", ELSEWHERE], capture_output=True, text=True, check=True)
     assert run.stdout.startswith("refused ") and "mistake" in run.stdout

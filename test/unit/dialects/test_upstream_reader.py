@@ -108,6 +108,7 @@ def test_upstream_reads_every_stage() -> None:
     check_stages(SLICES)
 
 
+@pytest.mark.long(5)
 @pytest.mark.skipif(not conformance.ROOT.is_dir(), reason=conformance.SKIP)
 @pytest.mark.sample(9)
 @pytest.mark.parametrize("name", conformance.jax_programs() if conformance.ROOT.is_dir() else [])

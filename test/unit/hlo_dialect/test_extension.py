@@ -224,6 +224,7 @@ def hlo_opt(site: Site, *arguments: str, installed: bool = True) -> subprocess.C
     return run(site, "hlo-opt", *arguments, installed=installed)
 
 
+@pytest.mark.long
 def test_its_operations_are_read_and_printed(site: Site):
     for flags in ((), ("--print-generic",)):
         done = hlo_opt(site, "program.mlir", *flags)

@@ -40,6 +40,7 @@ def test_results_and_errors() -> None:
         failing.result()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_signals_at_any_time_leave_the_work_alone(stops: random.Random) -> None:
     for _ in range(300):

@@ -105,6 +105,7 @@ def test_host_programs_of_long_iterations_are_brief_with_their_short_kernels() -
     assert marked(kernels, loop(f"{once}scf.if %first {{\n{long}}}\n{scalar}")) == []
 
 
+@pytest.mark.long
 def test_a_brief_host_program_computes_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of iterations and what an iteration multiplies by follow from earlier ones."""
     text = """func.func @main(%x: tensor<64x64xf32>, %n: tensor<i32>) -> (tensor<64x64xf32>, tensor<i32>) {

@@ -101,7 +101,7 @@ def elementwise(name: str, arrays: Sequence[Any], result: Any, attributes: str =
     return kernel(f'  %r = "hlo.{name}"({names}) {attributes} : ({", ".join(types)}) -> {out}', types, [out])
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(12)
 @pytest.mark.parametrize(("name", "dtype"), cases(UNARY))
 def test_unary(name: str, dtype: Any) -> None:
     x = edges(dtype)
@@ -109,7 +109,7 @@ def test_unary(name: str, dtype: Any) -> None:
     check(elementwise(name, [x], result), x, ulps=2 if name in INEXACT else 0, generics=1)
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(12)
 @pytest.mark.parametrize(("name", "dtype"), cases(BINARY))
 def test_binary(name: str, dtype: Any) -> None:
     x, y = pairs(dtype)
@@ -158,6 +158,7 @@ def test_bitcast_convert(source: Any, target: Any) -> None:
     check(elementwise("bitcast_convert", [x], target), x)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("dtype", FLOATS, ids=element)
 @pytest.mark.parametrize("bits", [(8, 7), (5, 10), (4, 3), (1, 0), (11, 52), (5, 2)])
 def test_reduce_precision(dtype: Any, bits: tuple[int, int]) -> None:
@@ -250,7 +251,7 @@ def test_concatenate() -> None:
     check(kernel(body, types, [want], "concatenate"), *inputs)
 
 
-@pytest.mark.long(3)
+@pytest.mark.long(9)
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint8, np.uint32, np.uint64], ids=element)
 @pytest.mark.parametrize("start", [0, 1, 3, 100, -1])
 def test_dynamic_slices(dtype: Any, start: int) -> None:
@@ -278,7 +279,7 @@ REDUCTIONS += [(n, d) for n in ("maximum", "minimum") for d in (np.bool_, np.int
 REDUCTIONS += [("multiply", np.float32), ("and", np.int32), ("or", np.bool_), ("xor", np.uint16)]
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(15)
 @pytest.mark.parametrize(("op", "dtype"), REDUCTIONS, ids=lambda v: v if isinstance(v, str) else element(v))
 @pytest.mark.parametrize(("shape", "dims"), [((3, 4), (1,)), ((3, 4), (0,)), ((2, 3, 4), (0, 2)), ((5,), (0,))])
 def test_reduce(op: str, dtype: Any, shape: tuple[int, ...], dims: tuple[int, ...]) -> None:

@@ -32,7 +32,7 @@ def test_random_loops_at_every_level(seed: int) -> None:
     check_levels(random_program(random.Random(seed), LOOPS))
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(12)
 @pytest.mark.skipif(not conformance.ROOT.is_dir(), reason=conformance.SKIP)
 @pytest.mark.sample(9)
 @pytest.mark.parametrize("level", [0, 1, 3])

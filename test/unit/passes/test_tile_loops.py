@@ -243,6 +243,7 @@ func.func @main(%x: tensor<{rows}x{size}xf32>) -> tensor<{rows}x{size}xf32> {{
 """
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("size", [5, 11, 20])
 @pytest.mark.parametrize(("rows", "function", "tile"), [(32, "tanh", 16), (50, "tanh", 25), (64, "negate", 16)])
 def test_short_rows_in_lanes(rows: int, function: str, tile: int, size: int) -> None:

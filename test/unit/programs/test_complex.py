@@ -177,6 +177,7 @@ def test_sines_of_large_imaginary_parts(part: str, large: float) -> None:
             np.testing.assert_allclose(found, wanted, rtol=2e-5 if part == "f32" else 1e-12)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("op", ["sqrt", "rsqrt", "exp", "log1p", "expm1", "tanh", "logistic", "sign", "log"])
 def test_agrees_with_xla(op: str) -> None:
     z = numbers(TYPES["f32"], 3.0)

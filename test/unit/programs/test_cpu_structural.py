@@ -40,7 +40,7 @@ SHAPES: list[tuple[int, ...]] = [
 # Movement --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long(3)
+@pytest.mark.long
 @pytest.mark.sample(type_=("i1", "bf16", "ui64"))
 @pytest.mark.parametrize("type_", TYPES)
 def test_movement(type_: str) -> None:
@@ -167,7 +167,7 @@ REDUCTIONS = [
 ]
 
 
-@pytest.mark.long(3)
+@pytest.mark.long
 @pytest.mark.sample(type_=("i8", "bf16", "f32"))
 @pytest.mark.parametrize("type_", TYPES)
 def test_reduce(type_: str) -> None:

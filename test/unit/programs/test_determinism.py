@@ -46,6 +46,7 @@ def test_lowered_modules_and_assembly(of_settings: list[Path]) -> None:
     assert others == [first] * len(others)
 
 
+@pytest.mark.long
 def test_text_and_results_of_random_programs(of_settings: list[Path]) -> None:
     first, *others = [(folder / "random").read_text() for folder in of_settings]
     assert first.count("\n") == len(SEEDS)
@@ -55,6 +56,7 @@ def test_text_and_results_of_random_programs(of_settings: list[Path]) -> None:
 needs_ptxas = pytest.mark.skipif("cubin" not in FORMS, reason="there is no ptxas on PATH")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("emit", ["mlir", "ptx", pytest.param("cubin", marks=needs_ptxas)])
 def test_programs_for_gpus(of_settings: list[Path], emit: str) -> None:
     found = {(folder / emit).read_bytes() for folder in of_settings}
@@ -106,7 +108,6 @@ def stored(path: Path) -> dict[str, bytes]:
         return {name: array.tobytes() for name, array in arrays.items()}
 
 
-@pytest.mark.long
 def test_results_do_not_depend_on_threads_seeds_or_caches(tmp_path: Path) -> None:
     """Work is split by shape, not by thread. The last run loads the executable that the one before stored."""
     program, cache = tmp_path / "results.mlir", {"XHLO_CACHE_DIR": str(tmp_path / "cache"), "XHLO_CACHE_SIZE": "64M"}
@@ -122,6 +123,7 @@ def test_results_do_not_depend_on_threads_seeds_or_caches(tmp_path: Path) -> Non
         assert [name for name in found[0] if other[name] != found[0][name]] == []
 
 
+@pytest.mark.long
 def test_fusion_changes_no_bit_outside_of_sums() -> None:
     """Nor in the sums of this program, whose operands are its arguments."""
     rng = np.random.default_rng(0)

@@ -86,7 +86,7 @@ def test_inference(shape: tuple[int, ...], feature: int, element: str, target: s
     close(got, [want], element)
 
 
-@pytest.mark.long(15)
+@pytest.mark.long
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("element", FLOATS)

@@ -58,14 +58,14 @@ def check(given: QuantizedProgram, seed: int, *targets: str) -> None:
                 assert not difference(actual, expected, None, False), (target, given.text)
 
 
-@pytest.mark.long(4)
+@pytest.mark.long
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("parameters", TYPES)
 def test_structural_operations(parameters: str):
     check(structural(parameters), 1, "cpu", *(["simt"] if parameters in TYPES[:5:4] else []))
 
 
-@pytest.mark.long(4)
+@pytest.mark.long
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("parameters", TYPES)
 def test_elementwise_operations(parameters: str):

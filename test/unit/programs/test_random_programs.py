@@ -30,7 +30,7 @@ def batches(counts: dict[str, int]) -> list[tuple[str, int]]:
     return [(name, first) for name, count in counts.items() for first in range(0, count, BATCH)]
 
 
-@pytest.mark.long(14)
+@pytest.mark.long
 @pytest.mark.sample(4)
 @pytest.mark.parametrize(("name", "first"), batches(COUNTS))
 def test_compiled_programs_agree_with_the_reference(name: str, first: int) -> None:
@@ -52,7 +52,7 @@ def test_compiled_programs_agree_with_the_reference(name: str, first: int) -> No
             raise
 
 
-@pytest.mark.long(7)
+@pytest.mark.long
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(("name", "first"), batches(XLA_COUNTS))
 def test_the_reference_agrees_with_xla(name: str, first: int) -> None:
@@ -77,7 +77,7 @@ def test_sharded_programs_agree_with_the_reference(name: str, first: int) -> Non
             raise
 
 
-@pytest.mark.long(2)
+@pytest.mark.long
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(("name", "first"), batches(SIZES_COUNTS))
 def test_unknown_and_contradictory_sizes_are_refused_or_right(name: str, first: int) -> None:

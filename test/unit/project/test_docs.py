@@ -239,7 +239,7 @@ def agrees(printed: str, shown: str, measures: bool) -> bool:
     return re.fullmatch(pattern, printed) is not None
 
 
-@pytest.mark.long(45)
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the pages' commands are written for a shell")
 @pytest.mark.parametrize("pages", PAGES, ids=lambda pages: "-".join(pages[0].relative_to(ROOT).parts))
 def test_page(pages: list[Path], tmp_path: Path, tool_server: ToolServer):

@@ -93,6 +93,7 @@ def run(*flags: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("ptxas") is None, reason="there is no ptxas on PATH")
 def test_a_dry_run_compiles_to_machine_code() -> None:
     done = run("--dry-run", "--only=reduce", "--chip=sm_100")
@@ -103,6 +104,7 @@ def test_a_dry_run_compiles_to_machine_code() -> None:
     assert lines[-1].split()[:6] == ["graph", "of", "30", "kernels", lines[-1].split()[4], "30"]
 
 
+@pytest.mark.long
 def test_no_gpu_is_said_and_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     written = BENCHMARKS / "GPU.md"
     before = written.read_bytes() if written.exists() else None

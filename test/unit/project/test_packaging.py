@@ -42,6 +42,7 @@ def imports_at_the_start(tree: ast.Module) -> Iterator[str]:
                 pass
 
 
+@pytest.mark.long
 def test_the_core_brings_what_its_modules_load() -> None:
     assert names(PROJECT["dependencies"]) == CORE
     found: dict[str, str] = {}
@@ -66,6 +67,7 @@ def test_the_tested_ends_of_xdsl_are_those_of_its_range() -> None:
     assert stated.startswith(f"xdsl>={oldest[1].removesuffix('.0')},<")
 
 
+@pytest.mark.long
 def test_without_llvmlite_only_machine_code_is_refused(tmp_path: Path) -> None:
     """As on Macs with Intel's processors, for which llvmlite has no wheel."""
     script = f"""

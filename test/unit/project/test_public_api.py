@@ -60,6 +60,7 @@ ELSEWHERE = ("__version__", "executable_of", "from_torch")
 """Names whose examples need another process, or PyTorch (test/torch)."""
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("name", [name for name in xhlo.__all__ if name not in ELSEWHERE])
 def test_every_name_has_an_example_that_works(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = inspect.getdoc(getattr(xhlo, name)) or ""

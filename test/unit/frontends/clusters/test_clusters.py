@@ -279,6 +279,7 @@ def test_dead_values_are_not_computed() -> None:
     assert all("np.exp" not in one.operations for one in known())
 
 
+@pytest.mark.long
 def test_loops_end_where_they_began_and_keep_no_memory() -> None:
     def run(count: int) -> Any:
         x = xhlo.asarray(np.ones(4))
@@ -434,12 +435,14 @@ def random_program(seed: int) -> Callable[..., Any]:
 RANDOM = (X, np.arange(12.0).reshape(3, 4) - 6, np.arange(12, dtype=np.float32).reshape(4, 3) / 4)
 
 
+@pytest.mark.long
 def test_random_programs_in_numpy() -> None:
     with xhlo.autocluster(compile_after=10**9):
         for seed in range(150):
             agree(random_program(seed), *RANDOM, times=2)
 
 
+@pytest.mark.long
 def test_random_programs_compiled() -> None:
     with xhlo.autocluster(compile_after=1):
         for seed in range(300, 306):
@@ -447,6 +450,7 @@ def test_random_programs_compiled() -> None:
     assert sum(one.compilations for one in known()) >= 6
 
 
+@pytest.mark.long
 def test_functions_of_the_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sixty functions give NumPy's results: clustered, and what `jit` makes of them."""
     monkeypatch.syspath_prepend(str(BENCHMARK))

@@ -14,7 +14,7 @@ def _programs(folder: str) -> list[str]:
     return sorted(path.name.removesuffix(".hlo") for path in (conformance.ROOT / folder).glob("*.hlo"))
 
 
-@pytest.mark.long(3)
+@pytest.mark.long(15)
 @pytest.mark.sample(6)
 @pytest.mark.parametrize("name", _programs("hlo_text"))
 def test_jax(name: str) -> None:
@@ -24,6 +24,7 @@ def test_jax(name: str) -> None:
     assert conformance.wrong_outputs(expected, found) == {}
 
 
+@pytest.mark.long(4)
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("name", _programs("tf_hlo"))
 def test_tensorflow(name: str) -> None:

@@ -51,6 +51,7 @@ def _through_xla(text: str) -> str:
         return str(ir.Module.parse(_jax.mlir.hlo_to_stablehlo(proto)))
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("name", [name for name in TEXTS if name not in WITHOUT_STABLEHLO])
 def test_means_what_it_means_to_xla(name: str) -> None:
     ours, theirs = parse_module(TEXTS[name], "x.hlo"), parse_module(_through_xla(TEXTS[name]), "xla.mlir")
@@ -296,6 +297,7 @@ def test_errors_of_headers() -> None:
             parse_module(program(A, header=header), "x.hlo")
 
 
+@pytest.mark.long
 def test_shapes_may_be_left_out() -> None:
     left_out = 0
     for text in (*TEXTS.values(), *DEVICES.values(), HOST):
@@ -318,6 +320,7 @@ def test_shapes_may_be_left_out() -> None:
 _INSTRUCTION = re.compile(r"(\s*(?:ROOT )?%?[\w.-]+ = )(?:\(.*?\)+|\S+) ((?!parameter|constant|copy\()[a-z][\w-]*\(.*)")
 
 
+@pytest.mark.long
 def test_a_program_may_not_grow_without_bound() -> None:
     levels = ["f0 { x = f32[] parameter(0)  ROOT r = f32[] negate(x) }"]
     for level in range(1, 40):

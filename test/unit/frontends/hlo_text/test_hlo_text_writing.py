@@ -47,6 +47,7 @@ def test_reads_back_as_the_same_module(name: str) -> None:
     assert _without_names(parse_module(again, "x.hlo")) == _without_names(once)
 
 
+@pytest.mark.long(7)
 @pytest.mark.sample(12)
 @pytest.mark.parametrize("name", [one.name for one in conformance.stablehlo_programs() if one.static])
 def test_conformance_programs_check_themselves_still(name: str) -> None:
@@ -57,6 +58,7 @@ def test_conformance_programs_check_themselves_still(name: str) -> None:
     evaluate(parse_module(text, "x.hlo"), ())
 
 
+@pytest.mark.long(4)
 @pytest.mark.sample(12)
 @pytest.mark.parametrize("name", conformance.jax_programs())
 def test_fused_programs_compute_the_same(name: str) -> None:

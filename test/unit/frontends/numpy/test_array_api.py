@@ -253,6 +253,7 @@ def test_arrays_are_constants_of_a_compiled_function() -> None:
     np.testing.assert_array_equal(xhlo.jit(lambda x: weights * x + xp.sum(weights))(np.ones(2)), [4, 5])
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("traced", [False, True])
 def test_sizes_that_are_stated(traced: bool) -> None:
     def run(function: Any, *given: Any) -> Any:

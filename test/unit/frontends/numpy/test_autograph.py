@@ -169,7 +169,7 @@ def leaves(tree: Any) -> list[Any]:
     return [leaf for part in tree for leaf in leaves(part)] if isinstance(tree, (tuple, list)) else [tree]
 
 
-@pytest.mark.long(3)
+@pytest.mark.long(9)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions(name: str) -> None:
     function, calls = FUNCTIONS[name]

@@ -43,7 +43,7 @@ def without(functions: list[str], *names: str) -> list[str]:
     return [one for one in functions if one not in names]
 
 
-@pytest.mark.long(2)
+@pytest.mark.long
 @pytest.mark.parametrize("half", [0, 1])
 def test_unary_functions(half: int) -> None:
     names = UNARY[half::2]
@@ -288,7 +288,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(32)
 @pytest.mark.parametrize("case", CASES)
 def test_functions(case: str) -> None:
     function, arrays = CASES[case]

@@ -40,13 +40,13 @@ def grids(name: str) -> Callable[..., Any]:
     return lambda x: (function(x), function(x, (4, 2), axes=(2, 0), norm="ortho"))
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(10)
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_transforms_along_one_axis(name: str) -> None:
     check(transforms(name), of_kind(name))
 
 
-@pytest.mark.long(3)
+@pytest.mark.long(9)
 @pytest.mark.parametrize("name", GRIDS)
 def test_transforms_along_several_axes(name: str) -> None:
     check(grids(name), of_kind(name))
@@ -192,7 +192,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(15)
 @pytest.mark.parametrize("case", CASES)
 def test_linear_algebra(case: str) -> None:
     function, arrays = CASES[case]

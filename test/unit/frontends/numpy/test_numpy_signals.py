@@ -162,7 +162,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(16)
 @pytest.mark.parametrize("case", CASES)
 def test_functions(case: str) -> None:
     function, arrays = CASES[case]

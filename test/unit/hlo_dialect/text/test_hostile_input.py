@@ -86,7 +86,7 @@ def read(text: str) -> None:
         assert all(file_location(diagnostic.location) is not None for diagnostic in error.diagnostics)
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(15)
 @pytest.mark.parametrize("name", GROWING)
 def test_work_grows_with_the_length_of_the_text(name: str) -> None:
     """Calls of functions are counted, which no load of the machine changes; what regular expressions do is not."""
@@ -131,7 +131,7 @@ ALIASES = {
 }  # fmt: skip
 
 
-@pytest.mark.long(4)
+@pytest.mark.long
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ALIASES)
 @pytest.mark.parametrize("locations", [False, True])

@@ -135,7 +135,7 @@ ONE_SCALE = [
 ]
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(12)
 @pytest.mark.parametrize("case", ONE_SCALE, ids=lambda case: case[0])
 def test_operations_on_tensors_of_one_scale(case: tuple[str, str, str, str]) -> None:
     assert error(operation(*case, ONE)) is None

@@ -279,6 +279,7 @@ def test_recursion_names_the_cycle_once() -> None:
     assert messages(text) == ["'func.call' op recursive call: @b -> @c -> @b"]
 
 
+@pytest.mark.long
 def test_calls_and_functions_take_linear_time() -> None:
     def work(count: int) -> int:
         functions = "".join(f"func.func private @f{index}() {{\n  return\n}}\n" for index in range(count))

@@ -61,7 +61,7 @@ def check(function: Callable[..., Any], *arguments: Any, target: str) -> xhlo.Ex
     return agree(text, expected, tuple(np.asarray(value) for value in jax.tree.leaves(arguments)))
 
 
-@pytest.mark.long(3)
+@pytest.mark.long(6)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 def test_qr_of_platforms_without_a_rule(dtype: Any) -> None:
     x = numbers((2, 5, 4), dtype)
@@ -131,7 +131,7 @@ def test_singular_tridiagonal_systems(diagonal: list[int], side: int) -> None:
     check(_perturbed, other, d, other, b, target="tridiagonal_solve_perturbed_ffi")
 
 
-@pytest.mark.long(3)
+@pytest.mark.long
 @pytest.mark.sample(7)
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.complex64, np.complex128])
 @pytest.mark.parametrize("indices", [np.int32, np.int64])

@@ -112,7 +112,7 @@ EXACT: dict[str, tuple[Callable[..., Any], Callable[[Any], tuple[Any, ...]]]] = 
 }
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(15)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("name", EXACT)

@@ -102,7 +102,7 @@ def program(width: int, cases: tuple[Case, ...]) -> tuple[str, list[Any]]:
     return f"{text}\nreturn {names} : {found}\n}}", inputs
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(10)
 @pytest.mark.parametrize(
     "width, cases", [(32, CASES), (64, CASES[::3]), (32, SHORT), (64, SHORT), (32, BY_ROWS), (64, BY_ROWS[::3])]
 )
@@ -128,7 +128,7 @@ WIDTHS: tuple[Case, ...] = (
 """Rows and columns in lanes, chirps, splits with tables of roots and with products of roots."""
 
 
-@pytest.mark.long(2)
+@pytest.mark.long
 @pytest.mark.parametrize("width", [32, 64])
 def test_vectors_of_other_machines(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines of a group are in parts where vectors are shorter; each line's bits are the same."""

@@ -88,7 +88,7 @@ def test_qr_of_what_is_not_finite() -> None:
             assert np.isnan(ours[1]).any()
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(10)
 @pytest.mark.parametrize("element", DTYPES)
 @pytest.mark.parametrize("mode", [A, S, N])
 def test_singular_values_of_tall_and_wide_matrices(mode: int, element: str) -> None:

@@ -154,6 +154,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.long(6)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_the_same_bits_as_from_memory(case: Case) -> None:
     (got,) = on_threads(case.text(), *case.arguments)

@@ -21,7 +21,7 @@ def batch(rows: int, columns: int, dtype: Any) -> Any:
     return x
 
 
-@pytest.mark.long(2)
+@pytest.mark.long
 @pytest.mark.parametrize(("element", "dtype", "n"), [("f32", np.float32, 5), ("f64", np.float64, 4)])
 def test_symmetric_eigenvalues(element: str, dtype: Any, n: int) -> None:
     x = batch(n, n, dtype)

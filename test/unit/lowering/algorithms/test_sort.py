@@ -107,7 +107,7 @@ def test_every_type_and_dimension() -> None:
     check_all(cases)
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(10)
 @pytest.mark.sample(turn=[0])
 @pytest.mark.parametrize("turn", range(2))
 @pytest.mark.parametrize("shape", [(300, 3), (2, 300, 3), (3, 300), (1, 200), (600,), (0, 5), (5, 0), (1,), (7, 1)])

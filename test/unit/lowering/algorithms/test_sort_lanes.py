@@ -38,7 +38,7 @@ def order_of(x: Any, direction: str, dim: int) -> Any:
     return np.argsort(-x.astype(np.float64) if direction == "GT" else x, axis=dim, kind="stable")
 
 
-@pytest.mark.long(2)
+@pytest.mark.long
 @pytest.mark.parametrize("vector_bits", [512, 256])
 def test_rows(vector_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows and columns that fill the last vectors in part, by every width of vectors and number of threads."""

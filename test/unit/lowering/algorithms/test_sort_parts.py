@@ -45,7 +45,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.long(3)
+@pytest.mark.long(6)
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(("shape", "axis", "type_", "direction"), CASES)
 def test_equal_keys_keep_their_order(shape: tuple[int, ...], axis: int, type_: str, direction: str) -> None:

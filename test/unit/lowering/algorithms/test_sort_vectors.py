@@ -79,7 +79,7 @@ CASES = [
 ]
 
 
-@pytest.mark.long(2)
+@pytest.mark.long
 @pytest.mark.parametrize("vector_bits", [512, 256])
 def test_rows(vector_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of one part and of several, by every width of vectors and number of threads."""

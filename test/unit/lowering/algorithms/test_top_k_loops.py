@@ -27,6 +27,7 @@ def text_of(inputs: list[Any], ops: list[str], results: list[str]) -> str:
     return f"func.func @main({parameters}) -> ({', '.join(results)}) {{\n{body}\n  return {names} : {', '.join(results)}\n}}"
 
 
+@pytest.mark.long
 def test_first_elements() -> None:
     """
     Every width of keys; few rows of many segments, whose elements ascend, so that each replaces a candidate; short rows.
@@ -56,6 +57,7 @@ def test_first_elements() -> None:
         assert got.tobytes() == want.tobytes()
 
 
+@pytest.mark.long
 def test_thresholds_from_samples() -> None:
     """Rows whose samples say nothing of the rest, rows of one value, of the last key of all, and of k first elements."""
     rng = np.random.default_rng(2)

@@ -221,7 +221,7 @@ def test_sums_of_few_lines_do_not_fall() -> None:
     np.testing.assert_allclose(found, np.cumsum(x.astype(np.float64), 1), rtol=2e-6)
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(15)
 @pytest.mark.parametrize("shape", [(1024,), (2003,), (3, 1100), (33, 8), (130, 70), (64, 129), (3, 17_001)])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("type_", ["f32", "f64"])

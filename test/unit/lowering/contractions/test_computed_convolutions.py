@@ -62,7 +62,7 @@ def arrays(conv: Conv) -> list[np.ndarray[Any, Any]]:
     return [x, np.asarray(np.arange(conv.shapes()[0][-1]) % 5 - 3, dtype=x.dtype), w]
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(15)
 @pytest.mark.parametrize("name", CASES)
 def test_against_the_reference(name: str) -> None:
     conv = CASES[name]
@@ -71,6 +71,7 @@ def test_against_the_reference(name: str) -> None:
     np.testing.assert_array_equal(found, want)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("name", ["square", "strides", "deep", "many windows", "gradient of filters"])
 def test_infinities_and_nan(name: str) -> None:
     """They reach the windows that have them, and zeros of the padding stay zeros."""

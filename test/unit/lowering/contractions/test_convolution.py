@@ -244,7 +244,7 @@ def xla_results() -> dict[str, Array]:
     return dict(zip(BLOCKED, map(np.asarray, convolutions(inputs)), strict=True))
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(45)
 @pytest.mark.parametrize("name", BLOCKED)
 def test_large_convolutions_against_xla(name: str) -> None:
     conv = BLOCKED[name]

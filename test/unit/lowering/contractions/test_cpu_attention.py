@@ -37,7 +37,7 @@ def check(case: Attention) -> None:
         assert np.abs(result.astype(np.float64) - want).max() < bound * max(1, np.abs(want).max())
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(12)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_attention_is_one_kernel(case: Attention) -> None:
     check(case)

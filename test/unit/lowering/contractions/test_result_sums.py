@@ -168,6 +168,7 @@ def test_short_floats_are_summed_apart() -> None:
     np.testing.assert_allclose(got[1].astype(np.float32), want, rtol=1e-2, atol=1e-2)
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("gradient", [False, True])
 @pytest.mark.parametrize("case", ["rows that panels do not divide", "both packed", "padded", "strides"])
 def test_any_number_of_threads(case: str, gradient: bool) -> None:

@@ -96,6 +96,7 @@ def expected(case: Attention, inputs: tuple[Numbers, Numbers, Numbers], mask: Ma
         return np.einsum("bhqk,bhkd->bhqd", e / e.sum(-1, keepdims=True), v)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("name", MASKS)
 def test_masks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scores under a mask are not seen, infinite or not; the mask bounds the columns of the first product alone."""

@@ -95,6 +95,7 @@ def check(case: Gradient, kinds: Sequence[str] = ("row",)) -> xhlo.Executable:
     return executable
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_gradient_is_one_kernel_without_the_weights(case: Gradient) -> None:
     weights = 2 * case.heads * case.queries * case.keys * 4

@@ -112,6 +112,7 @@ def check(case: Merged, level: Any = 2) -> xhlo.Executable:
     return executable
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_one_kernel_reads_and_writes_in_place(case: Merged) -> None:
     executable = check(case)
@@ -123,6 +124,7 @@ def _nothing(*_: object) -> tuple[()]:
     return ()
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_same_bits_as_with_copies(case: Merged, monkeypatch: pytest.MonkeyPatch) -> None:
     merged = on_threads(case.text(), *case.inputs())

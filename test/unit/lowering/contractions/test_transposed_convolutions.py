@@ -40,6 +40,7 @@ def with_epilogue(conv: Conv) -> str:
         }}"""
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_features_first(name: str) -> None:
     conv = CONVOLUTIONS[name]

@@ -100,6 +100,7 @@ SIZES = [
 ]
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("starts", [False, True])
 @pytest.mark.parametrize(
     "operation, element",

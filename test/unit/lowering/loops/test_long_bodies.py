@@ -25,7 +25,7 @@ def program(shape: tuple[int, ...], dtype: type[np.generic], steps: int) -> str:
     return f"{text} return %x{steps - 1}, %y{steps - 1} : {type_}, {type_} }}"
 
 
-@pytest.mark.long(3)
+@pytest.mark.long(12)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(15,), (100,), (515,), (528,), (1000,), (3, 40), (20011,), (40, 530)])
 def test_elements_have_the_bits_that_they_have_in_whole_vectors(

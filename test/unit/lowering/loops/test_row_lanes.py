@@ -50,7 +50,7 @@ def _expected(x: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, ...]:
     return d - total[..., None], np.exp(d - total[..., None]), total
 
 
-@pytest.mark.long(15)
+@pytest.mark.long(30)
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize(
     "shape",
@@ -80,6 +80,7 @@ def test_softmax(shape: tuple[int, ...], element: str) -> None:
         np.testing.assert_allclose(got, want, rtol=1e-5 if element == "f32" else 1e-13, atol=2e-6)
 
 
+@pytest.mark.long
 def test_bits_of_threads() -> None:
     """The same bits for any number of threads."""
     random = np.random.default_rng(1)
@@ -139,6 +140,7 @@ def test_greatest_and_its_place() -> None:
     np.testing.assert_allclose(powers, np.exp(x.astype(np.float64) - x.max(1, keepdims=True)), rtol=1e-6)
 
 
+@pytest.mark.long(7)
 @pytest.mark.parametrize("columns", [2, 3, 5, 11, 16, 64, 100])
 def test_bfloat16(columns: int) -> None:
     """Rows whose greatest elements and sums are rounded, in lanes of their own or one after the other."""
@@ -183,7 +185,7 @@ FIRST_GREATEST = """func.func @main(%x: tensor<RxCxf32>) -> tensor<Rxi32> {
 }"""
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(20)
 @pytest.mark.parametrize("columns", [9, 11, 16, 24, 31])
 @pytest.mark.parametrize("rows", [127, 128, 130, 20_001])
 def test_first_greatest(rows: int, columns: int) -> None:
@@ -197,6 +199,7 @@ def test_first_greatest(rows: int, columns: int) -> None:
     np.testing.assert_array_equal(places, x.argmax(1))
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize(("columns", "element"), [(16, "f32"), (11, "bf16"), (16, "bf16"), (31, "bf16")])
 def test_greatest(columns: int, element: str) -> None:
     """Maxima by themselves, with NaN and zeros of both signs."""
@@ -218,6 +221,7 @@ def test_greatest(columns: int, element: str) -> None:
     np.testing.assert_array_equal(np.signbit(found)[only], np.signbit(want)[only])
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("columns", [9, 16, 31])
 def test_any(columns: int) -> None:
     """Whether a row has a true element, by itself."""

@@ -38,7 +38,7 @@ def program(divided: str, rows: int, columns: int) -> str:
     return SOFTMAX.replace("DIVIDED", divided).replace("RxN", f"{rows}x{columns}").replace("Rx", f"{rows}x")
 
 
-@pytest.mark.long(3)
+@pytest.mark.long(6)
 @pytest.mark.parametrize(
     ("divided", "columns", "expected"),
     [(QUOTIENT, 512, 1), (QUOTIENT, 1040, 1), (QUOTIENT, 515, 0), (QUOTIENT, 96, 0), (REVERSED, 512, 0)],
@@ -68,6 +68,7 @@ def test_the_output_takes_the_place_of_a_row(
     np.testing.assert_array_equal(result, xhlo.compile(text + "\n")(x))
 
 
+@pytest.mark.long
 def test_a_result_over_an_argument_that_the_last_step_reads() -> None:
     """The rows between two sorts may be written over what the first one leaves, so that no other values wait there."""
     sort = """"stablehlo.sort"(ARGUMENT) ({

@@ -26,7 +26,7 @@ def minus_maximum(x: np.ndarray) -> str:
       return %2, %4 : {wide}, {thin} }}"""
 
 
-@pytest.mark.long(3)
+@pytest.mark.long
 @pytest.mark.parametrize("element, shape", [("f32", (3200, 1024)), ("f32", (4, 9000, 256)), ("f64", (1600, 1000))])
 def test_results_that_the_next_kernel_reads(element: str, shape: tuple[int, ...]) -> None:
     """Small whole numbers, whose sums are exact in every order."""

@@ -35,6 +35,7 @@ def arguments(size: int, wide: bool) -> np.ndarray:
     return np.concatenate([patterns, np.concatenate([*near, usual]).astype(patterns.dtype)])
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("type_", ["f32", "f64"])
 def test_the_instruction_changes_no_bits(type_: str) -> None:
     # Sizes that no other test uses: equal programs are compiled once per process.

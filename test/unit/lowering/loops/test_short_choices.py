@@ -12,7 +12,7 @@ jax = pytest.importorskip("jax")
 jnp = jax.numpy
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(8)
 @pytest.mark.parametrize("shape", [(70, 3), (70, 8), (5, 30, 16), (300, 32), (40, 33)])
 def test_categorical(shape: tuple[int, ...]) -> None:
     key, x = np.array([3, 5], np.uint32), np.random.default_rng(1).standard_normal(shape, np.float32)

@@ -66,7 +66,7 @@ def test_parts() -> None:
         assert parts_of(count, lanes) == (count,)
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(10)
 @pytest.mark.parametrize("vector_bits", [256, 128])
 @pytest.mark.parametrize("n", [9, 11, 14])
 def test_steps(n: int, vector_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ def forces(x: Any) -> Any:
     return (apart / square).sum(-2)
 
 
-@pytest.mark.long(3)
+@pytest.mark.long(6)
 @pytest.mark.parametrize("shape", [(5, 3), (70, 3), (3, 21, 2), (300, 2)])
 def test_pairs(shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(1).standard_normal(shape, np.float32)
@@ -42,7 +42,7 @@ def test_pairs(shape: tuple[int, ...]) -> None:
     np.testing.assert_allclose(on_threads(text, x)[0], Program(text).results(x)[0], rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(16)
 @pytest.mark.parametrize("step", [unit, softmax, integers])
 @pytest.mark.parametrize("shape", [(5, 3), (700, 3), (3, 211, 2), (1000, 16), (300, 17)])
 def test_steps_of_a_loop(step: Any, shape: tuple[int, ...]) -> None:

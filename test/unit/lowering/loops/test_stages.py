@@ -29,7 +29,7 @@ func.func @main(%x: tensor<NxT>, %c: tensor<T>) -> (tensor<NxT>, tensor<NxT>) {
 """
 
 
-@pytest.mark.long(3)
+@pytest.mark.long
 @pytest.mark.parametrize(("size", "type_"), [("5000", "f32"), ("2048", "f64"), ("3x700", "f32")])
 def test_stages_compute_the_bits_of_the_whole_body(size: str, type_: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = PROGRAM.replace("<N", f"<{size}").replace("xT>", f"x{type_}>").replace("<T>", f"<{type_}>")

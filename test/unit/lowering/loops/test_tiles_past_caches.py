@@ -40,7 +40,7 @@ def within_a_line(count: int, element: str, at: int) -> tuple[np.ndarray, np.nda
     return around[first : first + count], around
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(12)
 @pytest.mark.parametrize("rest", [0, 1, 257])
 @pytest.mark.parametrize("element", ["f32", "f64", "i8"])
 def test_sizes_that_are_no_tiles(element: str, rest: int) -> None:
@@ -51,6 +51,7 @@ def test_sizes_that_are_no_tiles(element: str, rest: int) -> None:
     np.testing.assert_array_equal(multiplied, x * y)
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("at", [1, 16])
 def test_one_of_two_results_begins_within_a_line(at: int) -> None:
     x = whole_numbers(BYTES // 4 + 5, "f32")
@@ -71,7 +72,7 @@ def test_over_an_argument() -> None:
     np.testing.assert_array_equal(other, product)
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(10)
 @pytest.mark.parametrize("first, end", [(0, 1024), (7, 1007), (1, 300)])
 @pytest.mark.parametrize("element", ["f32", "i8"])
 def test_copied_rows(element: str, first: int, end: int) -> None:
@@ -81,6 +82,7 @@ def test_copied_rows(element: str, first: int, end: int) -> None:
     np.testing.assert_array_equal(found, x[:, first:end])
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("at", [0, 1, 15])
 def test_rows_are_copied_to_memory_within_a_line(at: int) -> None:
     x = whole_numbers(4000 * 1024, "f32").reshape(4000, 1024)
@@ -90,6 +92,7 @@ def test_rows_are_copied_to_memory_within_a_line(at: int) -> None:
     assert np.count_nonzero(around == 7) == around.size - out.size + np.count_nonzero(out == 7)
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("side", ["end", "start"])
 def test_nothing_else_is_touched(side: Literal["end", "start"]) -> None:
     x = whole_numbers(BYTES // 4 + 77, "f32")

@@ -25,7 +25,7 @@ def transposed(x: np.ndarray, dims: tuple[int, ...]) -> str:
       return %0 : {made} }}"""
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(12)
 @pytest.mark.parametrize("element", TYPES)
 @pytest.mark.sample(element=TYPICAL)
 @pytest.mark.parametrize("shape", [(64, 64), (72, 96), (8, 200), (200, 8), (33, 9), (7, 100), (65, 129)])
@@ -43,7 +43,7 @@ def test_permutations(dims: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(found, x.transpose(dims))
 
 
-@pytest.mark.long(4)
+@pytest.mark.long(12)
 @pytest.mark.parametrize("element", ["i8", "f32", "f64"])
 @pytest.mark.parametrize("channels", [2, 3, 5, 8, 9])
 def test_pixels(element: str, channels: int) -> None:
@@ -60,7 +60,7 @@ def test_pixels(element: str, channels: int) -> None:
         np.testing.assert_array_equal(twice, np.repeat(x[:, None], 2, 1))
 
 
-@pytest.mark.long(3)
+@pytest.mark.long(9)
 @pytest.mark.parametrize("vector_bits", [256, 128])
 @pytest.mark.parametrize("element", ["i8", "i16", "f32", "f64"])
 def test_shorter_vectors(vector_bits: int, element: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +80,7 @@ def test_neighbours_that_stay_together(size: int, element: str) -> None:
     np.testing.assert_array_equal(found, x.transpose(1, 0, 2))
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(10)
 @pytest.mark.parametrize("vector_bits", [512, 256, 128])
 @pytest.mark.parametrize("shape", [(2048, 1056), (1031, 2052)])
 def test_results_beyond_caches(shape: tuple[int, int], vector_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +92,7 @@ def test_results_beyond_caches(shape: tuple[int, int], vector_bits: int, monkeyp
         np.testing.assert_array_equal(found, x.T)
 
 
-@pytest.mark.long(3)
+@pytest.mark.long
 @pytest.mark.parametrize("element, shape", [("i8", (4096, 2056)), ("f64", (1024, 1030)), ("f32", (1040, 1025, 2))])
 def test_halves_of_lines_beyond_caches(element: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where two vectors are a line, also of bytes, long elements and pairs."""
@@ -116,7 +116,7 @@ def test_transposed_operands(element: str, shape: tuple[int, int]) -> None:
     np.testing.assert_array_equal(found, x.T + y)
 
 
-@pytest.mark.long(3)
+@pytest.mark.long(9)
 @pytest.mark.parametrize("channels", [2, 3, 5, 8])
 @pytest.mark.parametrize("element", ["ui8", "f32"])
 def test_images(channels: int, element: str) -> None:

@@ -44,7 +44,7 @@ def program(x: np.ndarray, y: np.ndarray) -> tuple[str, list[np.ndarray]]:
     )
 
 
-@pytest.mark.long(15)
+@pytest.mark.long(45)
 @pytest.mark.parametrize("vector_bits", [512, 256, 128])
 @pytest.mark.parametrize("element", ["i8", "f32", "f64"])
 @pytest.mark.parametrize(("rows", "width"), [(9, 3), (70, 2), (131, 3), (67, 5)])

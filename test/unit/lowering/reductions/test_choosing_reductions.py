@@ -43,6 +43,7 @@ def place_of(x: Any, axis: int, order: str) -> Any:
     return (np.argmax if order == "GT" else np.argmin)(wide, axis)
 
 
+@pytest.mark.long(3)
 @pytest.mark.sample(4)
 @pytest.mark.parametrize(("shape", "axis", "type_", "order"), CASES)
 def test_places(shape: tuple[int, ...], axis: int, type_: str, order: str) -> None:
@@ -89,6 +90,7 @@ func.func @main(%x: tensor<SHAPExi32>, %y: tensor<SHAPExi32>) -> (tensor<ROWSi32
 }"""
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize(("shape", "rows", "dim"), [("50000", "", "0"), ("3x9000", "3x", "1"), ("5x40", "5x", "1")])
 def test_two_keys(shape: str, rows: str, dim: str) -> None:
     """The least pair: a choice that no single value decides."""
@@ -125,6 +127,7 @@ def siblings(shape: tuple[int, ...]) -> str:
     }}"""
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("shape", [(60_000,), (7, 5000), (40, 300), (50, 12)])
 def test_siblings(shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(shape[-1]).integers(-200, 200, shape).astype(np.float32)

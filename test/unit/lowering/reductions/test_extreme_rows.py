@@ -39,6 +39,7 @@ def _expected(kind: str, x: np.ndarray) -> np.ndarray:
     return np.where(found == 0, np.where(negative, -0.0, 0.0), found).astype(x.dtype)
 
 
+@pytest.mark.long(11)
 @pytest.mark.parametrize("kind", ["maximum", "minimum"])
 @pytest.mark.parametrize("columns", LENGTHS)
 def test_floats(columns: int, kind: str) -> None:
@@ -59,6 +60,7 @@ def test_floats(columns: int, kind: str) -> None:
     np.testing.assert_array_equal(np.signbit(found)[numbers], np.signbit(want)[numbers])
 
 
+@pytest.mark.long(17)
 @pytest.mark.parametrize("kind", ["maximum", "minimum"])
 @pytest.mark.parametrize("type_", [np.int32, np.uint32], ids=["i32", "ui32"])
 @pytest.mark.parametrize("columns", LENGTHS)

@@ -190,6 +190,7 @@ def test_kept_by_loops() -> None:
         np.testing.assert_array_equal(results[2], sums.min())
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("count", [1, 7, 64, 77])
 def test_pairs(dtype: Float, count: int) -> None:

@@ -21,7 +21,7 @@ def reduction(x: np.ndarray, axes: tuple[int, ...], operation: str, init: str) -
       return %0 : {kept} }}"""
 
 
-@pytest.mark.long(5)
+@pytest.mark.long(35)
 @pytest.mark.parametrize("element", ["i8", "i32", "f32", "f64"])
 @pytest.mark.parametrize(
     "shape, axes",

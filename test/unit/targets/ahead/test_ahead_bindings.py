@@ -155,6 +155,7 @@ def test_the_callers_threads_compute_the_same_bits(library: Path) -> None:
     assert run(library, "./test") == "all results agree\n"
 
 
+@pytest.mark.long
 def test_openmp_runs_the_loops_itself(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     if shutil.which("gcc") is None or (shutil.which("ld") is None and shutil.which("ld.lld") is None):
         pytest.skip("gcc is not installed")

@@ -149,7 +149,7 @@ def compared(text: str, inputs: Sequence[Any] | None = None, seed: int = 3) -> L
     return library
 
 
-@pytest.mark.long(2)
+@pytest.mark.long
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("element", LETTER)
 def test_every_routine_is_called_as_the_jit_calls_it(element: str) -> None:

@@ -85,6 +85,7 @@ def recorded() -> Recorded:
     return Recorded(inputs, results)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["x86-64", "s390x", "riscv64+v"])
 def test_bits_on_emulated_machines(name: str, recorded: Recorded, tmp_path: Path) -> None:
     machine = EMULATED[name]

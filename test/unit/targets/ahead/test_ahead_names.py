@@ -54,7 +54,7 @@ def check(library: Library, folder: Path, call: str) -> None:
         run(folder, sys.executable, "-P", "-c", script)
 
 
-@pytest.mark.long(2)
+@pytest.mark.long
 @pytest.mark.parametrize("side", ["arguments", "results"])
 def test_arguments_and_results(side: str, tmp_path: Path) -> None:
     text = program(NAMES, ["y"]) if side == "arguments" else program(["y"], NAMES)

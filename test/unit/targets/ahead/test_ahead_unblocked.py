@@ -59,7 +59,7 @@ def types(count: int, element: str) -> Any:
     return t
 
 
-@pytest.mark.long(2)
+@pytest.mark.long
 @pytest.mark.parametrize("element", ["f32", "complex<f64>"])
 def test_factors_are_those_of_lapack(element: str) -> None:
     """Every routine without freedom of signs, and both kinds of tridiagonal systems, as the JIT gives them."""
@@ -76,7 +76,7 @@ def test_factors_are_those_of_lapack(element: str) -> None:
         np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance, err_msg=name)
 
 
-@pytest.mark.long(2)
+@pytest.mark.long
 @pytest.mark.parametrize("element", ["f64", "complex<f32>"])
 def test_eigenvalues_and_schur_forms(element: str) -> None:
     n, letter, pairs = 8, LETTER[element], 1 if element.startswith("c") else 2

@@ -66,6 +66,7 @@ def test_an_interrupt_ends_a_run_that_has_no_intermediate_buffers(
     assert ended.wait(60)
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, Stop])
 def test_exceptions_at_any_time_end_runs(
     kind: type[BaseException], after: Callable[[float, BaseException], None]

@@ -19,7 +19,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.long(2)
+@pytest.mark.long
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "chip"),

@@ -275,6 +275,7 @@ def convolution(
     }}"""
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize(
     ("x", "w", "y", "numbers", "window", "groups"),
     [

@@ -166,7 +166,7 @@ def test_modes_of_math_have_names() -> None:
 REDUCTIONS = {"minor": (9, 257, [1]), "major": (257, 37, [0]), "all": (7, 1031, [0, 1])}
 
 
-@pytest.mark.long(3)
+@pytest.mark.long(6)
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", REDUCTIONS)
 @pytest.mark.parametrize(

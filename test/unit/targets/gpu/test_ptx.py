@@ -196,7 +196,7 @@ def texts_by_stage(program: Program) -> dict[str, str]:
         return {**texts, "ptx": ptx(module)}
 
 
-@pytest.mark.long(4)
+@pytest.mark.long
 @pytest.mark.parametrize(("stage", "following"), list(pairwise((*LEVELS.lowering, "ptx"))))
 def test_every_level_reads_back(stage: str, following: str) -> None:
     """A module that is printed at a stage and read back becomes the same one at the next, and at last the same PTX."""

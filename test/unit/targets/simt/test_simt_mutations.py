@@ -73,6 +73,7 @@ def without(module: Any, name: str, number: int) -> Any:
     return copy
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize(
     ("name", "text"),
     [

@@ -36,6 +36,7 @@ WIDE = ["i8", "i16", "i32", "i64"]
 PREDICATES = ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"]
 
 
+@pytest.mark.long(2)
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("type_", WIDE)
 def test_integer_arithmetic(type_: str):

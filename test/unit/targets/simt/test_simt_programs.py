@@ -19,6 +19,7 @@ from xhlo.tools import hlo_fuzz, hlo_run
 SIZES = (1, 31, 33, 255, 257)
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("name", ["gelu_mlp", "layernorm", "softmax"])
 def test_example(name: str, capsys: pytest.CaptureFixture[str]):
     assert hlo_run.main([str(EXAMPLES / f"{name}.mlir"), "--target=simt", "--compare=cpu"]) == 0
