@@ -44,7 +44,7 @@ class PairIterationsPass(HloPass):
 
     Before: `hlo.while(%i = .., %u = ..) .. do { %1 = stencil of %u  hlo.return .., %1 }`
     After:  `.. do { %1 = stencil of %u  %b = hlo.optimization_barrier %1  %2 = stencil of %b  hlo.return .., %2 }`
-            Of an odd number of iterations the first is made before the loop, where the body does little but read
+            If their number is odd, the first is made before the loop, where the body does little but read
             neighbours.
     Assumes: the level before fuse-hlo.
     Leaves: the attribute xhlo.paired; as they are, other loops of an odd number of iterations, those whose tensors are

@@ -129,7 +129,7 @@ def _optimized(text: str, machine: Any, timings: Timings | None, level: int) -> 
         # Only marked loops are unrolled: see lowering/loop_nests/unrolling.py.
         options.loop_unrolling = False
         builder: Any = llvm.create_pass_builder(machine, options)
-        # What simplifies functions unrolls loops wholly, or not at all.
+        # The simplifications of functions unroll loops wholly, or not at all.
         alone = simplifies and UNROLLED not in text
         manager: Any = builder.getFunctionPassManager() if alone else builder.getModulePassManager()
         if alone:
