@@ -1,6 +1,6 @@
 # make demo         compile, run, check and explain a program that JAX exported
-# make test         all checks; of the longest lists of cases a part
-# make test-rest    the cases of these lists that `make test` leaves out; CI runs both
+# make test         all checks but pyright; of the longest lists of cases a part
+# make test-rest    pyright, and the cases of these lists that `make test` leaves out; CI runs both
 # make test-all     both, with every case where CI too runs a sample: under an hour
 # make test-quick   before each commit: the source checks except pyright, the IR tests and the quick unit tests
 # make lint         only the source checks; `make format` fixes what it can
