@@ -9,11 +9,13 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from ..dialects.support.editing import erase_op, insert_before
 from ..dialects.support.kernel import PAIRED
 from ..hlo_dialect.diagnostics import Diagnostic, engine_of
+from ..hlo_dialect.donation import stated_donations
 from ..hlo_dialect.expressions.tensor import Builder
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.loops import Loop
@@ -45,7 +47,7 @@ class PairIterationsPass(HloPass):
     Before: `hlo.while(%i = .., %u = ..) .. do { %1 = stencil of %u  hlo.return .., %1 }`
     After:  `.. do { %1 = stencil of %u  %b = hlo.optimization_barrier %1  %2 = stencil of %b  hlo.return .., %2 }`
             If their number is odd, the first is made before the loop, where the body does little but read
-            neighbours.
+            neighbours, and no argument is donated to it.
     Assumes: the level before fuse-hlo.
     Leaves: the attribute xhlo.paired; as they are, other loops of an odd number of iterations, those whose tensors are
             small (smaller, where neighbours are read) or updated in place, and bodies with control flow, or of more
@@ -77,7 +79,7 @@ class PairIterationsPass(HloPass):
         if len(ops) > self.most_operations or any(each.regions and not _combines(each) for each in ops):
             return False
         is_stencil = _is_stencil(ops)
-        if count % 2 and not is_stencil:
+        if count % 2 and not (is_stencil and all(map(_is_kept, op.operands))):
             return False
         least = SMALL if is_stencil else LARGE
         return any(
@@ -92,6 +94,12 @@ def _is_stencil(ops: Sequence[Operation]) -> bool:
     """Whether a body computes elements of those around them: in place, it would read what it has replaced."""
     roles = {op.ROLE for op in ops if isinstance(op, HloOp) and not isinstance(op, ReturnOp)}
     return roles <= _AROUND | _ELEMENTS and (bool(roles & _AROUND) or any(isinstance(op, PadOp) for op in ops))
+
+
+def _is_kept(value: SSAValue) -> bool:
+    """Whether a value is no argument whose memory a loop may take for its state; an iteration before would not."""
+    function = value.owner.parent_op() if isinstance(value.owner, Block) else None
+    return not isinstance(function, FuncOp) or cast("BlockArgument", value).index not in stated_donations(function)
 
 
 def _combines(op: Operation) -> bool:

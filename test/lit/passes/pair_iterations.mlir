@@ -91,3 +91,28 @@ func.func @neighbours(%x: tensor<512xf32>) -> tensor<512xf32> {
     }
   return %0#1 : tensor<512xf32>
 }
+
+// -----
+
+// The loop has its state in the memory of an argument that is given to it, which an iteration before would not take.
+
+// CHECK-LABEL: func.func @donated
+// CHECK-NOT:     hlo.reverse %x
+// CHECK:         hlo.while(%{{.*}} = %zero, %{{.*}} = %x)
+// CHECK-NOT:     xhlo.paired
+func.func @donated(%x: tensor<512xf32> {jax.buffer_donor = true}) -> tensor<512xf32> {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %0:2 = hlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<512xf32>
+    cond {
+      %n = hlo.constant dense<11> : tensor<i32>
+      %1 = hlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    } do {
+      %1 = hlo.reverse %v, dims = [0] : tensor<512xf32>
+      %2 = hlo.minimum %v, %1 : tensor<512xf32>
+      %one = hlo.constant dense<1> : tensor<i32>
+      %3 = hlo.add %i, %one : tensor<i32>
+      hlo.return %3, %2 : tensor<i32>, tensor<512xf32>
+    }
+  return %0#1 : tensor<512xf32>
+}

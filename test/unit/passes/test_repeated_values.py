@@ -16,7 +16,7 @@ NAMES = ("repeats", "reversed_filters", "epilogues")
 
 def functions(name: str) -> list[str]:
     """The functions of a lit test that take floats, each as a program."""
-    _, *texts = (LIT / "passes" / "fuse_hlo" / f"{name}.mlir").read_text().split("\nfunc.func @")
+    _, *texts = next((LIT / "passes" / "fuse_hlo").rglob(f"{name}.mlir")).read_text().split("\nfunc.func @")
     programs = ["func.func @main(" + text.partition("(")[2].partition("\n}")[0] + "\n}" for text in texts]
     return [text for text in programs if "xi" not in text and "f64" not in text]
 
