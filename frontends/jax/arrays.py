@@ -13,7 +13,7 @@ import numpy as np
 
 from . import c_api
 from .c_api import STRUCTURES, TOKEN, Code
-from .entries import ForwardedError, Kept, PluginError, entry
+from .entries import ForwardedError, Kept, PluginError, entry, text
 from .native_calls import loaded
 from .objects import OBJECTS
 
@@ -70,6 +70,7 @@ def spec_of(element_type: int, shape: tuple[int, ...], order: Sequence[int] | No
         return found
     itemsize = 0 if element_type == TOKEN else dtype_of(element_type).itemsize
     dims = _kept.numbers(shape)
+    layout, layout_size = text(f"{{{','.join(map(str, order))}}}")
     spec = _kept.keep(
         OBJECTS["Spec"](
             element_type=element_type,
@@ -79,6 +80,8 @@ def spec_of(element_type: int, shape: tuple[int, ...], order: Sequence[int] | No
             minor_to_major=_kept.numbers(order),
             nbytes=math.prod(shape) * itemsize,
             permuted=order != row_major(len(shape)),
+            layout=layout,
+            layout_size=layout_size,
         )
     )
     return _specs.setdefault((element_type, shape, order), spec)
@@ -281,6 +284,13 @@ def _copy_to_device(args: Any) -> None:
 @entry("Buffer_CopyToMemory")
 def _copy_to_memory(args: Any) -> None:
     args.dst_buffer = _copy(args.buffer, device_for(0, args.dst_memory))
+
+
+@entry("Layouts_PJRT_Client_GetDefaultLayout")
+@entry("Layouts_PJRT_Topology_GetDefaultLayout")
+def _default_layout(args: Any) -> None:
+    """Row-major for every element type and shape: one spec for all of the same rank."""
+    args.layout = spec_of(TOKEN, (1,) * args.num_dims)
 
 
 @entry("Client_CreateUninitializedBuffer")

@@ -64,6 +64,23 @@ TopologyDescription_MakeCanonicalShapeForMemorySpace TopologyDescription_GetMemo
 FUNCTIONS: tuple[str, ...] = tuple(_FUNCTIONS.split())
 """The entries of the table, in order, without their prefix "PJRT_"."""
 
+_LAYOUTS = """
+Layouts_MemoryLayout_Destroy Layouts_MemoryLayout_Serialize Layouts_PJRT_Client_GetDefaultLayout
+Layouts_PJRT_Buffer_MemoryLayout Layouts_PJRT_Topology_GetDefaultLayout Layouts_PJRT_Executable_GetOutputLayouts
+Layouts_PJRT_Executable_GetParameterLayouts
+"""
+
+_SHARDINGS = "Shardings_PJRT_Executable_ParameterShardings Shardings_PJRT_Executable_OutputShardings"
+
+EXTENSIONS: dict[int, tuple[str, ...]] = {4: tuple(_LAYOUTS.split()), 19: tuple(_SHARDINGS.split())}
+"""
+The functions of extensions, in order, by `PJRT_Extension_Type` (`pjrt_c_api_layouts_extension.h` and
+`pjrt_c_api_shardings_extension.h`). Without them jaxlib parses the optimized program to learn a few facts.
+"""
+
+ENTRY_NAMES: tuple[str, ...] = (*FUNCTIONS, *(name for names in EXTENSIONS.values() for name in names))
+"""All functions; their places here are the numbers by which machine code names them."""
+
 _ARGUMENTS = """
 Error_Destroy: error
 Error_Message: error message message_size
@@ -181,6 +198,15 @@ TopologyDescription_PlatformVersion: topology platform_version platform_version_
 TopologyDescription_GetDeviceDescriptions: topology descriptions num_descriptions
 TopologyDescription_Serialize: topology serialized_bytes serialized_bytes_size owner deleter
 TopologyDescription_Attributes: topology attributes num_attributes
+Layouts_MemoryLayout_Destroy: layout
+Layouts_MemoryLayout_Serialize: layout serialized_bytes serialized_bytes_size owner deleter
+Layouts_PJRT_Client_GetDefaultLayout: client type:i32 dims num_dims layout
+Layouts_PJRT_Buffer_MemoryLayout: buffer layout
+Layouts_PJRT_Topology_GetDefaultLayout: topology type:i32 dims num_dims layout
+Layouts_PJRT_Executable_GetOutputLayouts: executable num_outputs layouts
+Layouts_PJRT_Executable_GetParameterLayouts: executable num_parameters layouts
+Shardings_PJRT_Executable_ParameterShardings: executable num_parameters shardings sharding_sizes
+Shardings_PJRT_Executable_OutputShardings: executable num_outputs shardings sharding_sizes
 """
 
 _OTHERS = """
@@ -240,6 +266,13 @@ class Api(ctypes.Structure):
         ("version", Version),
         *((name, ctypes.c_void_p) for name in FUNCTIONS),
     ]
+
+
+def extension_structure(kind: int) -> type[ctypes.Structure]:
+    """The structure of an extension: `PJRT_Extension_Base`, then the addresses of its functions."""
+    base = [("struct_size", ctypes.c_size_t), ("type", ctypes.c_int), ("next", ctypes.c_void_p)]
+    functions = [(name, ctypes.c_void_p) for name in EXTENSIONS[kind]]
+    return type("Extension", (ctypes.Structure,), {"_fields_": [*base, *functions]})
 
 
 class Code:

@@ -23,6 +23,9 @@ from .protos import CompileOptions, read_compile_options
 Layouts = list[list[int] | None]
 """Per argument or result: its dimensions from minor to major; None for row-major, and what is no array."""
 
+Shardings = tuple[list[bytes] | None, list[bytes] | None]
+"""Per argument and per result, a serialized `xla.OpSharding`; None for a program of one device."""
+
 
 def logical_shape(shape: Sequence[int], order: Sequence[int] | None) -> tuple[int, ...]:
     """The inverse of `physical_shape`."""
@@ -49,6 +52,8 @@ class Compiled:
     options: CompileOptions = field(default_factory=CompileOptions)
     layouts: tuple[Layouts, Layouts] = field(default_factory=lambda: ([], []))
     """Per argument and per result, the order of dimensions in memory."""
+    shardings: Shardings = (None, None)
+    """How arguments and results are split among devices."""
 
 
 _HEADER = struct.Struct("<4s32sQQ")
@@ -66,6 +71,7 @@ def to_bytes(compiled: Compiled) -> bytes:
             "donated": compiled.donated,
             "tokens": compiled.tokens,
             "layouts": compiled.layouts,
+            "shardings": [each if each is None else [one.hex() for one in each] for each in compiled.shardings],
             "optimized": compiled.optimized,
             "options": compiled.options.serialized.hex(),
         }
@@ -104,7 +110,13 @@ def _read(data: bytes, options: bytes) -> Compiled:
         about["optimized"],
         read_compile_options(options or bytes.fromhex(about["options"])),
         about["layouts"],
+        _read_shardings(about["shardings"]),
     )
+
+
+def _read_shardings(about: list[list[str] | None]) -> Shardings:
+    inputs, outputs = (None if each is None else [bytes.fromhex(one) for one in each] for each in about)
+    return inputs, outputs
 
 
 def kept_program(code: bytes, form: str, options: CompileOptions, compile_: Callable[[], Compiled]) -> Compiled:

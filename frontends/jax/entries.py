@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from .c_api import ARGUMENTS, FUNCTIONS, Code
+from .c_api import ARGUMENTS, ENTRY_NAMES, Code
 from .native_calls import loaded
 
 Entry = Callable[[Any], None]
@@ -95,7 +95,7 @@ _LONG = frozenset(("Client_Compile", "LoadedExecutable_Execute", "Executable_Des
 
 def dispatch(number: int, address: int) -> int:
     """Call the entry of the function with that number in the table. Returns an error's handle, or 0."""
-    name = FUNCTIONS[number]
+    name = ENTRY_NAMES[number]
     while True:
         try:
             function = entry_of(name)

@@ -101,6 +101,40 @@ def _parameter_memory_kinds(args: Any) -> None:
     _memory_kinds(args, args.num_parameters)
 
 
+@entry("Layouts_PJRT_Executable_GetOutputLayouts")
+def _output_layouts(args: Any) -> None:
+    found = program_of(args.executable)
+    args.layouts, args.num_outputs = found.numbers(found.output_specs), len(found.output_specs)
+
+
+@entry("Layouts_PJRT_Executable_GetParameterLayouts")
+def _parameter_layouts(args: Any) -> None:
+    found = program_of(args.executable)
+    args.layouts, args.num_parameters = found.numbers(found.input_specs), len(found.input_specs)
+
+
+@entry("Shardings_PJRT_Executable_OutputShardings")
+def _output_shardings(args: Any) -> None:
+    found = program_of(args.executable)
+    args.num_outputs = len(found.output_specs)
+    _hand_out_shardings(args, found, found.compiled.shardings[1])
+
+
+@entry("Shardings_PJRT_Executable_ParameterShardings")
+def _parameter_shardings(args: Any) -> None:
+    found = program_of(args.executable)
+    args.num_parameters = len(found.input_specs)
+    _hand_out_shardings(args, found, found.compiled.shardings[0])
+
+
+def _hand_out_shardings(args: Any, found: LoadedProgram, shardings: list[bytes] | None) -> None:
+    """Serialized messages `xla.OpSharding`; null for a program of one device."""
+    args.shardings = args.sharding_sizes = 0
+    if shardings is not None:
+        args.shardings = found.numbers(map(found.bytes, shardings))
+        args.sharding_sizes = found.numbers(map(len, shardings))
+
+
 @entry("Executable_OptimizedProgram")
 def _optimized_program(args: Any) -> None:
     """Called twice: for the size, then with memory for it."""

@@ -67,6 +67,10 @@ class Emitter:
     def call(self, name: str, *arguments: Any) -> Any:
         return self.build.call(self._functions[name], arguments)
 
+    def function_address(self, name: str) -> Any:
+        """The address of a declared function, a number."""
+        return self.number(self._functions[name])
+
     def call_pointer(self, address: Any, result: Any, *arguments: Any) -> Any:
         """Call a function through its address, a number."""
         type_ = ir.FunctionType(result, [each.type for each in arguments])

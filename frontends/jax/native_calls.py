@@ -12,7 +12,7 @@ from ...targets.cpu.jit import LoadedCode, engine, kept_object, load
 from ...targets.cpu.memory import default_limit
 from ...targets.cpu.thread_limits import default_thread_count
 from . import native
-from .c_api import FUNCTIONS, STRUCTURES, Semantics
+from .c_api import ENTRY_NAMES, STRUCTURES, Semantics
 from .native import I8, I32, I64, PTR, VOID, Emitter, ir
 from .native_entry import PYTHON, emit_entry, emit_stubs
 from .native_events import emit_events, is_ready
@@ -69,7 +69,7 @@ def _emit_transfer_from_host(e: Emitter) -> None:
 
         def leave_to_python(condition: Any) -> None:
             with e.when(condition):
-                b.ret(e.call("xhlo_enter", I32(FUNCTIONS.index(name)), args))
+                b.ret(e.call("xhlo_enter", I32(ENTRY_NAMES.index(name)), args))
 
         rank = read("num_dims")
         spec = e.call("xhlo_spec_find", read("type"), e.pointer(read("dims")), rank)
@@ -117,7 +117,7 @@ def _emit_transfer_to_host(e: Emitter) -> None:
         with e.when(b.not_(e.is_zero(event))):
             failed = b.not_(e.is_zero(e.get(event, "Event.error")))
             with e.when(b.or_(b.not_(is_ready(e, event)), failed)):
-                b.ret(e.call("xhlo_enter", I32(FUNCTIONS.index(name)), args))
+                b.ret(e.call("xhlo_enter", I32(ENTRY_NAMES.index(name)), args))
         enough = b.icmp_unsigned(">=", e.get(args, f"{name}_Args.dst_size"), nbytes)
         held = b.alloca(PTR)
         b.store(PTR(None), held)
@@ -125,7 +125,7 @@ def _emit_transfer_to_host(e: Emitter) -> None:
             b.store(e.call("xhlo_buffer_hold", e.pointer(buffer)), held)
         storage = b.load(held, typ=PTR)
         with e.when(e.is_zero(e.number(storage))):
-            b.ret(e.call("xhlo_enter", I32(FUNCTIONS.index(name)), args))
+            b.ret(e.call("xhlo_enter", I32(ENTRY_NAMES.index(name)), args))
         e.call("memcpy", e.pointer(target), e.pointer(e.get(buffer, "Buffer.data")), nbytes)
         e.call("xhlo_storage_drop", storage)
         e.set(args, f"{name}_Args.event", e.variable(*native.READY))
@@ -176,6 +176,22 @@ def _emit_errors(e: Emitter) -> None:
         e.set(args, "Error_GetCode_Args.code", code)
     with e.function("PJRT_Error_ForEachPayload", PTR, PTR):
         pass
+
+
+def _emit_layouts(e: Emitter) -> None:
+    """The memory layout of a buffer is its spec, which has the text that jaxlib reads."""
+    name = "Layouts_PJRT_Buffer_MemoryLayout"
+    with e.function(f"PJRT_{name}", PTR, PTR) as (args,):
+        e.set(args, f"{name}_Args.layout", e.get(e.get(args, f"{name}_Args.buffer"), "Buffer.spec"))
+    name = "Layouts_MemoryLayout_Serialize"
+    with e.function(f"PJRT_{name}", PTR, PTR) as (args,):
+        spec = e.get(args, f"{name}_Args.layout")
+        for field in ("layout", "layout_size"):
+            e.set(args, f"{name}_Args.{field.replace('layout', 'serialized_bytes')}", e.get(spec, f"Spec.{field}"))
+        e.set(args, f"{name}_Args.owner", spec)
+        e.set(args, f"{name}_Args.deleter", e.function_address("xhlo_nothing"))
+    with e.function("PJRT_Layouts_MemoryLayout_Destroy", PTR, PTR):
+        pass  # specs are never freed
 
 
 def _emit_user_data(e: Emitter) -> None:
@@ -251,6 +267,7 @@ DIRECT = (
     "Buffer_GetMemoryLayout Buffer_OnDeviceSizeInBytes Buffer_Device Buffer_Memory Buffer_Delete Buffer_IsDeleted "
     "Buffer_Destroy Buffer_IsOnCpu Buffer_ReadyEvent Buffer_UnsafePointer Buffer_IncreaseExternalReferenceCount "
     "Buffer_DecreaseExternalReferenceCount Buffer_OpaqueDeviceMemoryDataPointer "
+    "Layouts_MemoryLayout_Destroy Layouts_MemoryLayout_Serialize Layouts_PJRT_Buffer_MemoryLayout "
     "Client_BufferFromHostBuffer Buffer_ToHostBuffer LoadedExecutable_Execute"
 ).split()
 """The API functions implemented in machine code; the last three leave unusual cases to Python."""
@@ -299,8 +316,9 @@ def emit() -> str:
     emit_tasks(e)
     emit_execute(e)
     _emit_errors(e)
+    _emit_layouts(e)
     _emit_user_data(e)
-    emit_stubs(e, [name for name in FUNCTIONS if name not in DIRECT])
+    emit_stubs(e, [name for name in ENTRY_NAMES if name not in DIRECT])
     return str(e.module)
 
 
@@ -314,7 +332,7 @@ class Native:
     """The loaded machine code; its functions are attributes: `native.buffer_new(spec, storage, device)`."""
 
     def __init__(self) -> None:
-        symbols = (*(f"PJRT_{name}" for name in FUNCTIONS), *_EXPORTS, *_VARIABLES)
+        symbols = (*(f"PJRT_{name}" for name in ENTRY_NAMES), *_EXPORTS, *_VARIABLES)
         imports = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in PYTHON}
         imports |= {name: engine().runtime.address(name) for name in RUNTIME}
         self._code: LoadedCode = load(kept_object(_key(), emit), symbols, imports)

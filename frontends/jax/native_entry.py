@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .c_api import FUNCTIONS, Code
+from .c_api import ENTRY_NAMES, Code
 from .native import I32, I64, PTR, VOID, Emitter, ir
 
 PYTHON = (
@@ -121,4 +121,4 @@ def emit_stubs(e: Emitter, names: Sequence[str]) -> None:
                 dispatcher = e.build.load(e.variable("xhlo_dispatcher"), typ=I64)
                 with e.when(e.is_zero(dispatcher)):
                     e.build.ret(PTR(None))
-            e.build.ret(e.call("xhlo_enter", I32(FUNCTIONS.index(name)), args))
+            e.build.ret(e.call("xhlo_enter", I32(ENTRY_NAMES.index(name)), args))

@@ -12,7 +12,7 @@ from typing import Any
 from .c_api import structures
 
 _OBJECTS = """
-Spec: element_type num_dims dims strides minor_to_major nbytes permuted
+Spec: element_type num_dims dims strides minor_to_major nbytes permuted layout layout_size
 Storage: references data capacity release release_argument event
 Buffer: spec storage origin data device lock ready
 Event: ready callbacks lock references error
@@ -29,7 +29,7 @@ Queue: first last queued idle workers most
 """
 """
 Spec: an element type and a shape, one object for all equal ones, never freed. `strides` in bytes;
-      `permuted` unless the array is row-major.
+      `permuted` unless the array is row-major; `layout`, the text of `minor_to_major`.
 Storage: memory, the number of its users (see `native.WRITER`), and how it is released: to the pool (`capacity`), by
          `release(data, release_argument)`, or by setting `event`, upon which the owner takes it back.
 Buffer: `storage` is null after deletion; `origin` still holds it, for external references. `lock` guards `storage`.

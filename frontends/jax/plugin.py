@@ -17,7 +17,7 @@ from ...targets.cache.modules import kept_code
 from . import arrays as arrays
 from . import client as client
 from . import tracing
-from .c_api import FUNCTIONS, MAJOR, MINOR, Api, Version
+from .c_api import EXTENSIONS, FUNCTIONS, MAJOR, MINOR, Api, Version, extension_structure
 from .entries import dispatch, load_later
 from .native_calls import Native, loaded
 from .native_execution import HOST_THREAD
@@ -39,7 +39,14 @@ class Plugin:
             # A child has none of the threads that run programs.
             os.register_at_fork(before=partial(_rest_for_fork, native), after_in_child=native.prepare_locks)
         self.api = Api(struct_size=ctypes.sizeof(Api))
-        self.api.extension_start = ctypes.addressof(tracing.EXTENSION)
+        self._extensions: list[ctypes.Structure] = [tracing.EXTENSION]
+        for kind, names in EXTENSIONS.items():
+            structure = extension_structure(kind)
+            functions = {name: native.entry(name) for name in names}
+            following = ctypes.addressof(self._extensions[-1])
+            size = ctypes.sizeof(structure)
+            self._extensions.append(structure(struct_size=size, type=kind, next=following, **functions))
+        self.api.extension_start = ctypes.addressof(self._extensions[-1])
         self.api.version = Version(struct_size=ctypes.sizeof(Version), major=MAJOR, minor=MINOR)
         for name in FUNCTIONS:
             setattr(self.api, name, native.entry(name))

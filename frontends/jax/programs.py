@@ -24,7 +24,7 @@ from ...targets.program.source import Source
 from . import jax_callbacks as jax_callbacks  # the target of callbacks
 from .c_api import Code
 from .compile_options import DUMP_PASS_RE, DUMP_TO
-from .compiled import Compiled, Layouts
+from .compiled import Compiled, Layouts, Shardings
 from .entries import PluginError
 from .layouts import apply_layouts, read_layouts, state_layouts
 from .masks import select_by_masks
@@ -76,13 +76,14 @@ def compile_text(text: str, options: CompileOptions, profile: bool = False) -> C
     donated: list[bool] = []
     tokens: tuple[list[bool], list[bool]] = ([], [])
     layouts: tuple[Layouts, Layouts] = ([], [])
+    shardings: Shardings = (None, None)
 
     def prepare(ctx: Context, module: ModuleOp) -> Source:
-        nonlocal name, optimized, donated, tokens, layouts
+        nonlocal name, optimized, donated, tokens, layouts, shardings
         name = module.sym_name.data if module.sym_name is not None else ENTRY
         donated, tokens, layouts = donations(module), find_tokens(module), read_layouts(module)
         if options.num_replicas * options.num_partitions > 1:
-            optimized = _partition(ctx, module, options)
+            optimized, shardings = _partition(ctx, module, options)
         run_passes(ctx, module, ("inline",))  # a mask and its product may be in different functions
         select_by_masks(module)
         source = Source(optimized or text, _FILENAME)
@@ -97,16 +98,18 @@ def compile_text(text: str, options: CompileOptions, profile: bool = False) -> C
 
     executable = compile_source(Source(text, _FILENAME), CPU, profile, prepare)
     assert isinstance(executable, CpuExecutable)
-    return Compiled(executable, name, donated, text, tokens, optimized, options, layouts)
+    return Compiled(executable, name, donated, text, tokens, optimized, options, layouts, shardings)
 
 
-def _partition(ctx: Context, module: ModuleOp, options: CompileOptions) -> str:
-    """Turn the module into the program of one device. Returns its text, which states how results are distributed."""
-    shardings = partition(ctx, module, options.num_replicas, options.num_partitions)
+def _partition(ctx: Context, module: ModuleOp, options: CompileOptions) -> tuple[str, Shardings]:
+    """Turn the module into the program of one device. Returns its text, and how arguments and results are split."""
+    found = partition(ctx, module, options.num_replicas, options.num_partitions)
+    shardings: Shardings = (None, None)
     if options.num_partitions > 1:
         # The translation of StableHLO to HLO in jaxlib reads these.
-        record_tilings(module, shardings.parameters, shardings.outputs)
-    return print_module(module, spelling="stablehlo")
+        record_tilings(module, found.parameters, found.outputs)
+        shardings = ([each.op_sharding for each in found.parameters], [each.op_sharding for each in found.outputs])
+    return print_module(module, spelling="stablehlo"), shardings
 
 
 def donations(module: ModuleOp) -> list[bool]:

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.experimental import serialize_executable
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -115,6 +116,23 @@ def test_results_lie_as_asked(out: P) -> None:
     result = jax.jit(lambda x: x * 2, out_shardings=sharding)(jax.device_put(value, NamedSharding(mesh, P("b"))))
     assert result.sharding.is_equivalent_to(sharding, 2)
     np.testing.assert_array_equal(np.asarray(result), value * 2)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["compiled", "loaded"])
+def test_compiled_programs_say_how_arrays_are_split(again: bool) -> None:
+    mesh = Mesh(np.array(jax.devices("xhlo")).reshape(4, 2), ("a", "b"))
+    value = np.arange(64, dtype=np.float32).reshape(8, 8)
+    x = jax.device_put(value, NamedSharding(mesh, P("a")))
+    compiled = jax.jit(lambda x: (x + 1, x.sum(), x.T)).lower(x).compile()
+    if again:
+        saved = serialize_executable.serialize(compiled)
+        compiled = serialize_executable.deserialize_and_load(*saved, execution_devices=jax.devices("xhlo"))
+    runtime: Any = compiled.runtime_executable()
+    (taken,) = runtime.get_parameter_shardings()
+    assert (taken.type.name, list(taken.tile_assignment_dimensions)) == ("OTHER", [4, 1, 2])
+    assert taken.replicate_on_last_tile_dim
+    assert [each.type.name for each in runtime.get_output_shardings()] == ["OTHER", "REPLICATED", "OTHER"]
+    np.testing.assert_array_equal(compiled(x)[2], value.T)
 
 
 def test_pmap() -> None:

@@ -51,6 +51,11 @@ NEWER = {  # not in the listing that the sizes above were checked against
     "Error_ForEachPayload": 0x28, "Device_GetAttributes": 0x38, "Device_ClearMemoryStats": 0x18,
     "LoadedExecutable_AddressableDeviceLogicalIds": 0x28,
     "Executable_ParameterMemoryKinds": 0x30,
+    "Layouts_MemoryLayout_Destroy": 0x18, "Layouts_MemoryLayout_Serialize": 0x38,
+    "Layouts_PJRT_Client_GetDefaultLayout": 0x38, "Layouts_PJRT_Buffer_MemoryLayout": 0x20,
+    "Layouts_PJRT_Topology_GetDefaultLayout": 0x38, "Layouts_PJRT_Executable_GetOutputLayouts": 0x28,
+    "Layouts_PJRT_Executable_GetParameterLayouts": 0x28, "Shardings_PJRT_Executable_ParameterShardings": 0x30,
+    "Shardings_PJRT_Executable_OutputShardings": 0x30,
 }
 STRUCTURES = {
     "NamedValue": 0x38, "Program": 0x30, "ExecuteOptions": 0x70, "MemoryLayout": 0x4C, "StridesLayout": 0x4C,
@@ -75,10 +80,15 @@ def test_the_table_of_functions():
     assert c_api.Api.Buffer_ToHostBuffer.offset == 600
 
 
+@pytest.mark.parametrize(("kind", "size"), [(4, 80), (19, 40)])
+def test_size_of_extension(kind: int, size: int):
+    assert c_api.size_in_c(c_api.extension_structure(kind)) == size
+
+
 def test_every_function_that_is_served_has_its_structure():
     plugin._load_compiler()  # pyright: ignore[reportPrivateUsage]
 
-    assert set(ENTRIES) | set(DIRECT) <= set(c_api.ARGUMENTS) <= set(c_api.FUNCTIONS)
+    assert set(ENTRIES) | set(DIRECT) <= set(c_api.ARGUMENTS) <= set(c_api.ENTRY_NAMES)
 
 
 def test_element_types_are_numbered_as_in_the_header():
