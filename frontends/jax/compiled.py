@@ -8,6 +8,8 @@ import os
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, cast
 
 from ...targets.cache.executables import key_of
 from ...targets.cache.files import kept
@@ -17,7 +19,9 @@ from ...targets.cpu.target import CPU
 from ...targets.program.container import reading_fields
 from ...targets.program.guard_side import guard_side
 from ...targets.program.pipeline import DUMP_VARIABLE
+from .c_api import Code
 from .compile_options import DUMP_TO
+from .entries import PluginError
 from .protos import CompileOptions, read_compile_options
 
 Layouts = list[list[int] | None]
@@ -54,6 +58,40 @@ class Compiled:
     """Per argument and per result, the order of dimensions in memory."""
     shardings: Shardings = (None, None)
     """How arguments and results are split among devices."""
+
+
+@dataclass
+class Artifact:
+    """A program as JAX serialized it, in the form that it names."""
+
+    code: bytes
+    form: str
+
+    @cached_property
+    def text(self) -> str:
+        """Its StableHLO text, without locations. Raises PluginError as `read` does."""
+        return self.read(locations=False)
+
+    def read(self, locations: bool) -> str:
+        """
+        Its StableHLO text.
+
+        Raises PluginError for other forms than portable artifacts, and where jaxlib cannot read it.
+        """
+        if self.form != "mlir":
+            raise PluginError(Code.UNIMPLEMENTED, f"xhlo compiles programs of the format 'mlir', not '{self.form}'")
+        import jaxlib.mlir.ir as mlir
+        from jaxlib.mlir.dialects import chlo, sdy, stablehlo
+
+        ir: Any = mlir
+        with ir.Context() as context:
+            for dialect in (stablehlo, chlo, sdy):
+                cast("Any", dialect).register_dialect(context)
+            try:
+                module = stablehlo.deserialize_portable_artifact(context, self.code)
+            except Exception as error:
+                raise PluginError(Code.INVALID_ARGUMENT, f"the program cannot be deserialized: {error}") from None
+            return str(module.operation.get_asm(enable_debug_info=locations))
 
 
 _HEADER = struct.Struct("<4s32sQQ")
@@ -119,15 +157,26 @@ def _read_shardings(about: list[list[str] | None]) -> Shardings:
     return inputs, outputs
 
 
-def kept_program(code: bytes, form: str, options: CompileOptions, compile_: Callable[[], Compiled]) -> Compiled:
-    """The compiled form of a serialized program: from the cache, or made by `compile_` and stored there if possible."""
+def kept_program(artifact: Artifact, options: CompileOptions, compile_: Callable[[], Compiled]) -> Compiled:
+    """
+    The compiled form of a serialized program: from the cache, or made by `compile_` and stored there if possible.
+
+    It is found by the program's text, which does not change with the places in Python's sources that the artifact
+    names; and the text's digest by the artifact, so that a program is not read again where these are the same, too.
+    """
     # Programs that call Python functions or libraries name their target, also in bytecode.
-    key = None if guard_side(None) or _is_dumped(options) else key_of(CPU, b"custom_call" in code)
+    key = None if guard_side(None) or _is_dumped(options) else key_of(CPU, b"custom_call" in artifact.code)
     if key is None:
         return compile_()
+    digest = kept(
+        [*key, "jax", hashlib.sha256(artifact.code).hexdigest(), artifact.form],
+        ".text",
+        lambda: hashlib.sha256(artifact.text.encode()).hexdigest(),
+        str.encode,
+        bytes.decode,
+    )
     # The serialized options hold all of XLA's in any order; the rest of them has no effect.
-    key += ["jax", hashlib.sha256(code).hexdigest(), form, options.num_replicas, options.num_partitions]
-    key += sorted(options.overrides.items())
+    key += ["jax", digest, options.num_replicas, options.num_partitions, sorted(options.overrides.items())]
     return kept(key, ".jax", compile_, _bytes_of, lambda data: from_bytes(data, options.serialized))
 
 

@@ -23,7 +23,7 @@ from . import arrays, host_runs, tracing
 from .c_api import ARGUMENTS, STRUCTURES, TOKEN, Code
 from .client import client, ordinal_of
 from .compile_options import check_options
-from .compiled import Compiled, Layouts, kept_program, logical_shape
+from .compiled import Artifact, Compiled, Layouts, kept_program, logical_shape
 from .entries import Kept, PluginError, entry, read_text
 from .native import SMALL
 from .native_calls import loaded
@@ -291,20 +291,20 @@ def by_fingerprint(fingerprint: str) -> LoadedProgram | None:
 @entry("Client_Compile")
 def _compile(args: Any) -> None:
     program = STRUCTURES["Program"].from_address(args.program)
-    code = ctypes.string_at(program.code, program.code_size)
+    code, form = ctypes.string_at(program.code, program.code_size), read_text(program.format, program.format_size)
     options = read_compile_options(ctypes.string_at(args.compile_options, args.compile_options_size))
-    form = read_text(program.format, program.format_size)
     check_options(options.overrides)
-    compiled = kept_program(code, form, options, partial(_compiled, code, form, options))
+    artifact = Artifact(code, form)
+    compiled = kept_program(artifact, options, partial(_compiled, artifact, options))
     args.executable = LoadedProgram(compiled).handle
 
 
-def _compiled(code: bytes, form: str, options: CompileOptions) -> Compiled:
+def _compiled(artifact: Artifact, options: CompileOptions) -> Compiled:
     # The compiler itself: programs that a process before compiled do without.
     with compiler_start(kept=True):
         from .programs import compile_artifact
 
-    return compile_artifact(code, form, options)
+    return compile_artifact(artifact, options)
 
 
 @entry("LoadedExecutable_Execute")

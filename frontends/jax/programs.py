@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -24,7 +22,7 @@ from ...targets.program.source import Source
 from . import jax_callbacks as jax_callbacks  # the target of callbacks
 from .c_api import Code
 from .compile_options import DUMP_PASS_RE, DUMP_TO
-from .compiled import Compiled, Layouts, Shardings
+from .compiled import Artifact, Compiled, Layouts, Shardings
 from .entries import PluginError
 from .layouts import apply_layouts, read_layouts, state_layouts
 from .masks import select_by_masks
@@ -33,40 +31,17 @@ from .protos import CompileOptions
 _FILENAME = "<jax>"
 
 
-def read_artifact(code: bytes, form: str, locations: bool) -> str:
-    """
-    The StableHLO text of a portable artifact, which JAX serialized.
-
-    Raises PluginError for other forms, and where jaxlib cannot read it.
-    """
-    if form != "mlir":
-        raise PluginError(Code.UNIMPLEMENTED, f"xhlo compiles programs of the format 'mlir', not '{form}'")
-    import jaxlib.mlir.ir as mlir
-    from jaxlib.mlir.dialects import chlo, sdy, stablehlo
-
-    ir: Any = mlir
-    with ir.Context() as context:
-        for dialect in (stablehlo, chlo, sdy):
-            cast("Any", dialect).register_dialect(context)
-        try:
-            module = stablehlo.deserialize_portable_artifact(context, code)
-        except Exception as error:
-            raise PluginError(Code.INVALID_ARGUMENT, f"the program cannot be deserialized: {error}") from None
-        return str(module.operation.get_asm(enable_debug_info=locations))
-
-
-def compile_artifact(code: bytes, form: str, options: CompileOptions) -> Compiled:
+def compile_artifact(artifact: Artifact, options: CompileOptions) -> Compiled:
     """
     The executable of a serialized program.
 
     Raises DiagnosticError, located in the Python source where JAX says it, for a program that cannot be compiled.
     """
-    text = read_artifact(code, form, locations=False)
     try:
-        return compile_text(text, options)
+        return compile_text(artifact.text, options)
     except DiagnosticError:
         # Reading locations costs more than compiling without them; now they are needed.
-        compile_text(read_artifact(code, form, locations=True), options)
+        compile_text(artifact.read(locations=True), options)
         raise
 
 

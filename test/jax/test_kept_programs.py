@@ -42,3 +42,24 @@ def test_a_second_process_compiles_only_what_calls_python(tmp_path: Path) -> Non
     kept = list((tmp_path / "xhlo").glob("*.jax"))
     assert len(kept) == int(count) - 1 and compiler == "True"
     assert compilations(XDG_CACHE_HOME=str(tmp_path)) == ["1", "False"]
+
+
+MOVED = """
+import sys
+import jax, numpy as np
+from xhlo.frontends.jax import executables
+compiled_anew, made = executables._compiled, []
+executables._compiled = lambda *given: made.append(given) or compiled_anew(*given)
+{lines}
+print(jax.jit(lambda x: x * 3 + 1)(np.float32(2)), len(made))
+"""
+
+
+def test_a_program_is_found_after_its_source_was_edited(tmp_path: Path) -> None:
+    for lines, compiled in (("", "1"), ("# one", "0"), ("# one\n# two", "0")):
+        given = {**os.environ, "JAX_PLATFORMS": "xhlo", "XHLO_CACHE_SIZE": "64M", "XDG_CACHE_HOME": str(tmp_path)}
+        (tmp_path / "program.py").write_text(MOVED.format(lines=lines))
+        run = [sys.executable, str(tmp_path / "program.py")]
+        done = subprocess.run(run, env=given, capture_output=True, text=True, check=True)
+        assert done.stdout.split() == ["7.0", compiled]
+    assert len(list((tmp_path / "xhlo").glob("*.jax"))) == 1
