@@ -312,27 +312,30 @@ def scatter_into_splat(op: Operation) -> Rewrite | None:
     single = all(size == 1 for dim, size in enumerate(shape) if dim != along and dim not in dims.batching)
     if not single or 0 in shape_of(op.updates[0]) or places != sorted(places) or not one_each:
         return None
-    if not holds_indices(op.scatter_indices, shape[along]) or op.results[0].type != base.type:
+    if not holds_indices(op.scatter_indices, shape[along]) or op.results[0].type != base.type or not is_combined(op):
         return None
     rows = [shape[dim] for dim in dims.batching]
     builder = Builder()
     index, update = (each.reshape(rows) for each in builder.tensors([op.scatter_indices, op.updates[0]]))
     element = builder.splat(constant_array(owner.dense).reshape(-1)[0], make_tensor(update.shape, element_of(base)))
     value = combined(op, element, update)
-    if value is None:
-        return None
     numbers = builder.iota(make_tensor(shape, index.element), along)
     hit = numbers.compare("EQ", index.broadcast(shape, dims.batching))
     return by(hit.select(value.broadcast(shape, dims.batching), Tensor(builder, base)))
 
 
-def combined(op: ScatterOp, first: Tensor, update: Tensor) -> Tensor | None:
-    """A scatter's function of elements and their updates, of one shape; None if it is no single operation."""
-    block = op.update_computation.block
-    combiner = single_combiner(op.update_computation)
+def is_combined(op: ScatterOp) -> bool:
+    """Whether `combined` can apply a scatter's function, the first one, to tensors."""
+    if element_of(op.inputs[0]) != element_of(op.updates[0]):
+        return False
+    region = op.update_computation
+    return single_combiner(region) is not None or returned_argument(region.block) == 1
+
+
+def combined(op: ScatterOp, first: Tensor, update: Tensor) -> Tensor:
+    """The function of a scatter of which `is_combined` holds, of elements and their updates, of one shape."""
+    block, combiner = op.update_computation.block, single_combiner(op.update_computation)
     if combiner is None:
-        return update if returned_argument(block) == 1 and first.type == update.type else None
-    if update.type != first.type:
-        return None
+        return update
     operands = [first if value is block.args[0] else update for value in combiner.operands]
     return update.builder.op(type(combiner), operands, update.type, **combiner.properties)

@@ -16,7 +16,7 @@ from ...hlo_dialect.ops.scatter import ScatterOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import Array, element_of, is_float, make_tensor, shape_of
 from .chains import gather
-from .indexing import combined, counted_dim, holds_indices
+from .indexing import combined, counted_dim, holds_indices, is_combined
 from .rewrite import Rewrite, by, simplifications, start, to
 
 
@@ -57,6 +57,8 @@ def scatter_of_slice(op: Operation) -> Rewrite | None:
     base, update = op.inputs[0], op.updates[0]
     if not _is_one_window(dims, op.scatter_indices, base, update) or op.results[0].type != base.type:
         return None
+    if not is_combined(op):
+        return None
     shape, window = shape_of(base), _window(dims, shape_of(base), shape_of(update))
     first = _first(dims, index, len(shape))
     last = [at + part for at, part in zip(first, window, strict=True)]
@@ -66,7 +68,7 @@ def scatter_of_slice(op: Operation) -> Rewrite | None:
     scalar = make_tensor((), element_of(op.scatter_indices))
     starts = [x.builder.splat(at, scalar) for at in first]
     value = combined(op, x.slice(first, last), Tensor(x.builder, update).reshape(window))
-    return None if value is None else by(x.dynamic_update_slice(value, starts))
+    return by(x.dynamic_update_slice(value, starts))
 
 
 def _window(dims: IndexDimensions, shape: tuple[int, ...], update: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,4 +1,5 @@
 // RUN: hlo-opt %s --simplify-hlo | filecheck %s
+// RUN: hlo-opt %s --simplify-hlo --fuse-hlo -o %t.mlir
 
 // CHECK-LABEL: func.func @gather_of_slice(
 // CHECK:         %[[S:.*]] = hlo.dynamic_slice %x, %{{.*}}, %{{.*}}, sizes = [1, 5]
@@ -64,4 +65,21 @@ func.func @sum_of_selected(%x: tensor<4x100xf32>, %i: tensor<4xi32>) -> tensor<4
   %s = hlo.select %p, %x, %zeros : tensor<4x100xi1>, tensor<4x100xf32>
   %0 = hlo.reduce(%s init: %zero) applies hlo.add across dimensions = [1] : (tensor<4x100xf32>, tensor<f32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
+}
+
+// A function of two operations stays a scatter, and nothing is left that reads the slice: fuse-hlo erases the zeros.
+
+// CHECK-LABEL: func.func @scatter_of_two_operations(
+// CHECK:         "hlo.scatter"
+// CHECK:           hlo.subtract
+func.func @scatter_of_two_operations(%u: tensor<5xf32>) -> tensor<9x5xf32> {
+  %x = hlo.constant dense<0.0> : tensor<9x5xf32>
+  %i = hlo.constant dense<3> : tensor<1xi32>
+  %0 = "hlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #hlo.scatter<update_window_dims = [0], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = hlo.add %b, %b : tensor<f32>
+    %2 = hlo.subtract %a, %1 : tensor<f32>
+    hlo.return %2 : tensor<f32>
+  }) : (tensor<9x5xf32>, tensor<1xi32>, tensor<5xf32>) -> tensor<9x5xf32>
+  return %0 : tensor<9x5xf32>
 }
