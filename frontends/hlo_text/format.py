@@ -9,10 +9,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...hlo_dialect.formats import Format
 from ...hlo_dialect.regular_expressions import compile_pattern
+from .blanks import BLANK
 
-_BLANK = r"(?:\s++|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+"
-_MODULE = compile_pattern(rf"{_BLANK}(?:HloModule\b|ENTRY\b)")
-_COMPUTATION = compile_pattern(rf"{_BLANK}%?[A-Za-z_][\w.-]*+\s*+(?:\([^\n]*\)\s*->[^\n]*)?\{{")
+_MODULE = compile_pattern(rf"{BLANK}(?:HloModule\b|ENTRY\b)")
+_COMPUTATION = compile_pattern(rf"{BLANK}%?[A-Za-z_][\w.-]*+\s*+(?:\([^\n]*\)\s*->[^\n]*)?\{{")
 _ENTRY = re.compile(r"^ENTRY\s", re.MULTILINE)
 
 

@@ -16,7 +16,6 @@ import numpy as np
 from xdsl.dialects.builtin import ComplexType, DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute
 
-from ...hlo_dialect.regular_expressions import compile_pattern
 from ...hlo_dialect.types import (
     Array,
     HloTensor,
@@ -30,8 +29,8 @@ from ...hlo_dialect.types import (
     make_tensor,
     numpy_dtype,
 )
+from .blanks import COMMENT
 
-_COMMENT = compile_pattern(r"/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*+")
 _BETWEEN = re.compile(r"[^{},]++")
 _FLOAT = re.compile(r"-?(?:[0-9]++\.?+[0-9]*+(?:[eE][+-]?[0-9]++)?|\.[0-9]++(?:[eE][+-]?[0-9]++)?|inf|nan)")
 _HEX_FLOAT = re.compile(
@@ -55,7 +54,7 @@ def read_literal(text: str, type_: HloTensor) -> DenseIntOrFPElementsAttr[Any]:
 
 def tuple_parts(text: str) -> list[str]:
     """The literals in `(1, {2, 3}, (4, 5))`. Raises LiteralError."""
-    text = _COMMENT.sub("", text).strip()
+    text = COMMENT.sub("", text).strip()
     if not (text.startswith("(") and text.endswith(")")):
         raise LiteralError("expected a tuple of literals in parentheses")
     parts, depth, start = list[str](), 0, 1
@@ -77,7 +76,7 @@ def _kept(text: str, type_: HloTensor) -> DenseIntOrFPElementsAttr[Any]:
 
 
 def _read(text: str, type_: HloTensor) -> DenseIntOrFPElementsAttr[Any]:
-    text = _COMMENT.sub("", text) if "/" in text else text
+    text = COMMENT.sub("", text) if "/" in text else text
     text = _SHAPE.sub("", text, count=1).strip()
     shape = type_.get_shape()
     element: Attribute = element_of(type_)

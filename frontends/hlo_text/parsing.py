@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import LocationAttr
 
 from ...hlo_dialect.reading.locations import SourcePositions
 from ...hlo_dialect.regular_expressions import compile_pattern
+from .blanks import COMMENT, SPACE
 from .locations import Locations
 from .program import Computation, Form, Instruction, Program, Text
 from .shapes import Shape, ShapeError, read_shape, shape_at
@@ -24,8 +25,6 @@ from .shapes import Shape, ShapeError, read_shape, shape_at
 _NAME = r"[A-Za-z_][A-Za-z0-9_.-]*+"  # a set of characters is matched faster than a class such as `\w`
 _SHAPE = r"[a-z][A-Za-z0-9_]*+\[[^\]\n]*+\](?:\{[^{}\n]*+\})?+"
 _NAMES = rf"(?:%?{_NAME}(?:, %?{_NAME})*+)?+"
-_SPACE = compile_pattern(r"(?:\s++|/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*+)*+")
-_COMMENT = compile_pattern(r"/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*+")
 _LINE = compile_pattern(
     rf"\s*+(ROOT )?%?({_NAME}) = ({_SHAPE}|\((?:{_SHAPE}|(?:, )?(?:/\*index=[0-9]+\*/)?)*+\)) ({_NAME})"
     rf'\((?:({_NAMES})\)|([^()\n"\']*+)\))([^\n"/]*+(?:(?:"[^"\\\n]*+"|/(?![/*]))[^\n"/]*+)*+)(?:\n|\Z)',
@@ -73,7 +72,7 @@ class _Parser:
 
     def skip(self, offset: int) -> int:
         """The end of the space and the comments that begin at an offset."""
-        return cast(Any, _SPACE.match(self.content, offset)).end()
+        return cast(Any, SPACE.match(self.content, offset)).end()
 
     def expect(self, character: str, offset: int, where: str) -> int:
         """The place after a character that must follow."""
@@ -105,7 +104,7 @@ class _Parser:
 
     def _skipped(self, offset: int, opening: str) -> int:
         """The end of the string or comment that begins at an offset."""
-        pattern = _STRING if opening in "\"'" else _COMMENT
+        pattern = _STRING if opening in "\"'" else COMMENT
         match = pattern.match(self.content, offset)
         if match is None:
             raise self.text.error(

@@ -25,9 +25,9 @@ from xdsl.ir import Attribute
 from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.collectives.tokens import TokenType
 from ...hlo_dialect.ops.dynamism.dimension_sizes import BoundsAttr, bounds_of
-from ...hlo_dialect.regular_expressions import compile_pattern
 from ...hlo_dialect.shapes import DYNAMIC
 from ...hlo_dialect.types import dtype_named, element_type_of, f32, f64, make_tensor, tensor_type
+from .blanks import SPACE
 
 Layout = tuple[int, ...]
 """Dimensions from minor to major."""
@@ -68,7 +68,6 @@ NAMES = {element: name for name, element in ELEMENTS.items()}
 TOKEN = TokenType()
 
 _ARRAY = re.compile(r"([a-z]\w*)\[([^\]]*)\](?:\{((?:[^{}]|\{[^{}]*\})*)\})?")
-_SPACE = compile_pattern(r"(?:\s++|/\*.*?\*/|//[^\n]*+)*+", re.DOTALL)
 _SIZE = re.compile(r"(<=)?([0-9]{1,19})|\?|<=\?")
 _EXTRAS = re.compile(r"(?:[A-Z]+|[#*])(?:\([^()]*\))+")
 _TILES = re.compile(r"T((?:\([^()]*\))+)")
@@ -138,7 +137,7 @@ class Shape:
 def read_shape(text: str) -> Shape:
     """The shape that a whole text is. Raises ShapeError."""
     shape, end = shape_at(text, 0)
-    end = cast(Any, _SPACE.match(text, end)).end()
+    end = cast(Any, SPACE.match(text, end)).end()
     if end != len(text):
         raise ShapeError("unexpected text after the shape", end)
     return shape
@@ -146,7 +145,7 @@ def read_shape(text: str) -> Shape:
 
 def shape_at(text: str, offset: int, depth: int = 0) -> tuple[Shape, int]:
     """The shape that begins at an offset, and its end. Raises ShapeError."""
-    offset = cast(Any, _SPACE.match(text, offset)).end()
+    offset = cast(Any, SPACE.match(text, offset)).end()
     if depth > _MAX_DEPTH:
         raise ShapeError(f"tuples are nested more than {_MAX_DEPTH} deep", offset)
     if not text.startswith("(", offset):
@@ -155,7 +154,7 @@ def shape_at(text: str, offset: int, depth: int = 0) -> tuple[Shape, int]:
             raise ShapeError("expected a shape, such as f32[2,3]{1,0}", offset)
         return _array(match[0], offset), match.end()
     parts: list[Shape] = []
-    offset = cast(Any, _SPACE.match(text, offset + 1)).end()
+    offset = cast(Any, SPACE.match(text, offset + 1)).end()
     while not text.startswith(")", offset):
         if parts:
             if not text.startswith(",", offset):
@@ -163,7 +162,7 @@ def shape_at(text: str, offset: int, depth: int = 0) -> tuple[Shape, int]:
             offset += 1
         part, offset = shape_at(text, offset, depth + 1)
         parts.append(part)
-        offset = cast(Any, _SPACE.match(text, offset)).end()
+        offset = cast(Any, SPACE.match(text, offset)).end()
     return Shape(None, parts=tuple(parts), is_plain=all(part.is_plain for part in parts)), offset + 1
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from checkout import ROOT
+from xhlo.frontends.hlo_text import blanks, locations, parsing, values
 from xhlo.frontends.hlo_text import format as hlo_text_format
-from xhlo.frontends.hlo_text import literals, locations, parsing, shapes, values
 from xhlo.hlo_dialect.reading import brackets, fast_path, lexer, recovery
 from xhlo.hlo_dialect.reading import literals as hlo_literals
 from xhlo.hlo_dialect.regular_expressions import GROUPS_ARE_RIGHT, with_atomic_groups
 
 FLOORS = ("dialects", "frontends", "hlo_dialect", "lowering", "passes", "targets", "tools")
 MODULES = [
-    *(hlo_text_format, literals, locations, parsing, shapes, values),
+    *(hlo_text_format, blanks, locations, parsing, values),
     *(brackets, fast_path, lexer, recovery, hlo_literals),
 ]
 POSSESSIVE_GROUP = re.compile(r"(?<!\\)\)[*+?]\+")
@@ -66,6 +66,7 @@ def test_atomic_groups_match_the_same() -> None:
 
 
 def test_comments_end_at_their_end() -> None:
-    space, comment = cast(Any, parsing)._SPACE, cast(Any, parsing)._COMMENT
-    assert space.match("/*index=5*/ /* a * b **/ // c\n x").end() == 31
-    assert comment.match("/*i0=0*/   1")[0] == "/*i0=0*/"
+    space = blanks.SPACE.match("/*index=5*/ /* a * b **/ // c\n x")
+    comment = blanks.COMMENT.match("/*i0=0*/   1")
+    assert space is not None and space.end() == 31
+    assert comment is not None and comment[0] == "/*i0=0*/"
