@@ -19,6 +19,9 @@ STACK = 8 << 20
 POLL = 0.05
 """Seconds after which a thread that waits looks for signals, at the latest."""
 
+LONGEST_END = 2.0
+"""The most seconds that the end of the process, or a fork, waits for other threads."""
+
 _lock = threading.RLock()  # a signal's handler may compile, or fork, while this thread has it
 if hasattr(os, "register_at_fork"):
     # A child has the user's size, and no lock that a thread holds which it lacks.
@@ -64,6 +67,22 @@ def next_of(entries: queue.SimpleQueue[T]) -> T:
             pass
 
 
+class Ending:
+    """The end of work on another thread. Handlers of signals are called during the wait for it, and may raise."""
+
+    def __init__(self) -> None:
+        self.has_come = False
+        self._entries: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def come(self) -> None:
+        self.has_come = True
+        self._entries.put(None)
+
+    def wait(self) -> None:
+        while not self.has_come:
+            next_of(self._entries)
+
+
 class Background(Generic[T]):
     """
     A function that another thread calls. The process does not end before the function has.
@@ -75,11 +94,10 @@ class Background(Generic[T]):
         self._work = work
         self._results: list[T] = []
         self._error: BaseException | None = None
-        self._has_ended = False
-        self._end: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._ending = Ending()
         start_daemon(self._run)
         _going.add(self)
-        if self._has_ended:
+        if self._ending.has_come:
             _going.discard(self)
 
     def _run(self) -> None:
@@ -88,14 +106,12 @@ class Background(Generic[T]):
             self._results.append(self._work())
         except BaseException as error:
             self._error = error
-        self._has_ended = True
+        self._ending.come()
         _going.discard(self)
-        self._end.put(None)
 
     def join(self) -> None:
         """Wait until the function has ended."""
-        while not self._has_ended:
-            next_of(self._end)
+        self._ending.wait()
 
     def result(self) -> T:
         """The function's result, once it has ended. Raises the error that it raised."""

@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from ...hlo_dialect.garbage_collector import paused_gc
+from ...hlo_dialect.threads import LONGEST_END
 from ...targets.cache.modules import kept_code
 from . import arrays as arrays
 from . import client as client
@@ -21,9 +22,6 @@ from .c_api import EXTENSIONS, FUNCTIONS, MAJOR, MINOR, Api, Version, extension_
 from .entries import dispatch, load_later
 from .native_calls import Native, loaded
 from .native_execution import HOST_THREAD
-
-LONGEST_END = 2.0
-"""Seconds that shutdown waits for entries in progress on other threads, and a fork for runs."""
 
 
 class Plugin:

@@ -12,13 +12,10 @@ import threading
 import time
 from collections.abc import Callable
 
-from ...hlo_dialect.threads import next_of, start_daemon
+from ...hlo_dialect.threads import LONGEST_END, Ending, start_daemon
 from .memory import POOL, Block
 from .stops import STOPS
 from .threads import set_thread_count, thread_count
-
-LONGEST_END = 2.0
-"""Seconds that the process's end waits for runs that were interrupted; their next safepoint is usually closer."""
 
 
 class StillRunning(KeyboardInterrupt):
@@ -46,11 +43,9 @@ class _Run:
         self._work: Callable[[], None] | None = work
         self.arena = arena
         self.threads = threads
-        self.has_ended = False
+        self.ending = Ending()
         self.is_over = False
         """Whether what was to happen at its end has happened, too."""
-        self.end: queue.SimpleQueue[None] = queue.SimpleQueue()
-        """Has an entry once the run has ended."""
         self.error: BaseException | None = None
         self._actions: list[Callable[[], None]] = []
         self._begun = threading.Lock()
@@ -80,9 +75,8 @@ class _Run:
 
     def _finish(self) -> None:
         with self._lock:
-            self.has_ended = True
+            self.ending.come()
             actions, self._actions = self._actions, []
-        self.end.put(None)
         for action in actions:
             action()
         self.is_over = True
@@ -90,7 +84,7 @@ class _Run:
 
     def when_done(self, action: Callable[[], None]) -> None:
         with self._lock:
-            if not self.has_ended:
+            if not self.ending.has_come:
                 self._actions.append(action)
                 return
         action()
@@ -132,7 +126,10 @@ if hasattr(os, "register_at_fork"):
 
 @atexit.register
 def _rest() -> None:
-    """Let threads release what runs have used while there is an interpreter; it would end them anywhere."""
+    """
+    Let threads release what runs have used while there is an interpreter; it would end them anywhere. The next
+    safepoint of a run that was interrupted is usually close.
+    """
     late = time.monotonic() + LONGEST_END
     while _left and time.monotonic() < late:
         time.sleep(0.001)
@@ -185,7 +182,7 @@ def run_interruptibly(work: Callable[[], None], arena: Block | None) -> None:
             _left.discard(run)
         raise StillRunning(run) from None
     finally:
-        if _worker is None and run.has_ended:
+        if _worker is None and run.ending.has_come:
             _worker = worker  # a busy one is left alone
     if run.error is not None:
         raise run.error
@@ -198,8 +195,7 @@ def _wait_for(run: _Run, worker: _Worker) -> None:
     """
     try:
         worker.runs.put(run)
-        while not run.has_ended:
-            next_of(run.end)
+        run.ending.wait()
     except KeyboardInterrupt:
         raise
     except BaseException:
