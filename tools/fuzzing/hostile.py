@@ -30,7 +30,7 @@ from .programs import PROFILES
 _LOCATED = re.compile(r"^\S[^\n]*:[0-9]+:[0-9]+: error: ", re.MULTILINE)
 _TOOL_ERROR = re.compile(
     r"^hlo-(?:opt|run): error: .*"
-    r"(?:is not UTF-8 text|is not text|is no valid MLIR bytecode|is bytecode|nothing to|needs .* of memory)",
+    r"(?:is not UTF-8 text|is not text|is binary|is no valid MLIR bytecode|is bytecode|nothing to|needs .* of memory)",
     re.MULTILINE,
 )
 _MAX_SOURCE = 200_000

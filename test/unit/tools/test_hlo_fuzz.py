@@ -10,7 +10,8 @@ import pytest
 
 from xhlo.hlo_dialect.ops.elementwise_unary import FloorOp
 from xhlo.tools import hlo_fuzz
-from xhlo.tools.fuzzing import settings
+from xhlo.tools.fuzzing import hostile, settings
+from xhlo.tools.fuzzing.isolation import Limits
 from xhlo.tools.fuzzing.operations import random_program
 from xhlo.tools.fuzzing.programs import PROFILES
 from xhlo.tools.fuzzing.shrinking import failure, shrunk
@@ -84,3 +85,8 @@ def test_wrong_command_lines(arguments: list[str], message: str, capsys: pytest.
 def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert hlo_fuzz.main(["nowhere.mlir"]) == 1
     assert capsys.readouterr().err.startswith("hlo-fuzz: error: ")
+
+
+@pytest.mark.parametrize("text", [b"func.func @main() {\n\x00\x01 }", b"\xff\xfe", b"ML\xefR"])
+def test_binary_files_have_no_place_to_name(text: bytes) -> None:
+    assert hostile.problem(hostile.Case(("hlo-opt",), text), Limits()) is None
