@@ -73,11 +73,11 @@ def write_reduce_window(b: Builder) -> None:
     if b.profile.portable and not alike_everywhere(name, value):
         return
     init = b.initial(dtype, name, lambda claim: claim.exact)
-    claim = reduced_claim(name, value, init, math.prod(windows.sizes)) if value.is_float else EXACT
+    # Padding is the initial value, and a window may consist of it only.
+    elements = replace(value, claim=value.claim.or_else(init.claim))
+    claim = reduced_claim(name, elements, init, math.prod(windows.sizes)) if value.is_float else EXACT
     if claim is None:
         return
-    # A window may consist of padding only.
-    claim = claim.or_else(init.claim) if value.is_float else claim
     b.emit_with_regions(
         "reduce_window",
         [value, init],

@@ -25,6 +25,11 @@ def test_programs_that_pass(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "3 programs, 0 failed\n")
 
 
+def test_padding_takes_part_in_sums_of_windows() -> None:
+    """Half of the elements of this program's windows lie between those of the operand, and are initial values."""
+    assert hlo_fuzz.main(["--profile=large", "--seed=894265", "--count=1"]) == 0
+
+
 def test_print_names_each_program_by_its_seed(capsys: pytest.CaptureFixture[str]) -> None:
     assert hlo_fuzz.main(["--print", "--count=2", "--seed=3", "--profile=shared"]) == 0
     printed = capsys.readouterr().out
