@@ -218,7 +218,7 @@ class Loop:
     def writes_all(self, position: int) -> bool:
         """Whether the iterations write every slice along dimension 0 of a carried array, and read none of it."""
         value, argument, places = self.returned[position], self.body.args[position], set[int]()
-        if self.cond.args[position].first_use is not None:
+        if not shape_of(argument) or self.cond.args[position].first_use is not None:
             return False
         while value.has_one_use():
             if value is argument:

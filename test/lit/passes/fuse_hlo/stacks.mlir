@@ -97,3 +97,26 @@ func.func @small(%x: tensor<f32>) -> tensor<40xf32> {
     }
   return %0#2 : tensor<40xf32>
 }
+
+// -----
+
+// A number that a loop carries and leaves as it is, as before simplify-hlo, has no slices.
+
+// CHECK-LABEL: func.func @number(
+// CHECK-NOT: xhlo.unread
+func.func @number(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  %end = hlo.constant dense<40> : tensor<i32>
+  %s0 = hlo.constant dense<0.0> : tensor<f32>
+  %0:3 = hlo.while(%i = %zero, %h = %x, %s = %s0) : tensor<i32>, tensor<f32>, tensor<f32>
+    cond {
+      %1 = hlo.compare LT, %i, %end, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    } do {
+      %1 = hlo.sine %h : tensor<f32>
+      %4 = hlo.add %i, %one : tensor<i32>
+      hlo.return %4, %1, %s : tensor<i32>, tensor<f32>, tensor<f32>
+    }
+  return %0#1, %0#2 : tensor<f32>, tensor<f32>
+}
