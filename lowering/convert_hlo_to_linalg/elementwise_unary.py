@@ -18,6 +18,7 @@ from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
 from ...hlo_dialect.types import element_of, is_unsigned, shape_of
 from .emission import scalar_patterns
 from .narrow import in_single
+from .signs import is_not_above_zero
 
 
 def _unsigned(op: Any) -> bool:
@@ -86,7 +87,8 @@ def _bounds(m: SSAValue, x: SSAValue, dims: list[int | None], depth: int = 8) ->
 
 
 def _exponential(op: Any, x: Scalar) -> Scalar:
-    return _exp(x, _is_below_maximum(op.operands[0]))
+    exponent = op.operands[0]
+    return _exp(x, _is_below_maximum(exponent) or is_not_above_zero(exponent))
 
 
 def _exp(x: Scalar, not_above_zero: bool) -> Scalar:

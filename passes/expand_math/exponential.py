@@ -21,6 +21,9 @@ LOG2_E = 1 / math.log(2)
 LN2_32 = (0.693359375, -0.00021219444170128554)
 LN2_64 = (0.6931471805598903, 5.497923018708371e-14)
 
+_MAGIC_32, _MAGIC_64 = 12582912.0, 6755399441055744.0
+"""1.5 * 2^mantissa: a sum with it is rounded to an integer, which is in its low bits."""
+
 TWO_THIRDS_32 = 0x3F2AAAAB
 """The bits of 2/3 as f32."""
 
@@ -59,7 +62,7 @@ def _reduce(x: Scalar) -> tuple[Scalar, Scalar]:
     Adding 1.5 * 2^mantissa rounds to the nearest integer and leaves it in the low bits: no float-to-int
     conversion, whose result for NaN would be undefined.
     """
-    magic, (high, low) = (6755399441055744.0, LN2_64) if is_double(x) else (12582912.0, LN2_32)
+    magic, (high, low) = (_MAGIC_64, LN2_64) if is_double(x) else (_MAGIC_32, LN2_32)
     shifted = x.fma(LOG2_E, magic)
     n = shifted - magic
     integer = shifted.bits() - x.constant(magic).bits()
@@ -74,21 +77,40 @@ def _clamped(x: Scalar, low: float, high: float) -> Scalar:
 
 def exp(x: Scalar) -> Scalar:
     """
-    e^x. Error below 1 ulp in f32 and f64; denormal results are rounded twice.
+    e^x. Error below 1 ulp in f32 and f64; denormal results are rounded once more.
 
-    Where the result is small it is computed 2^64 times as large. If it is 0, as for masked attention scores, the larger
-    one is 0 too: a product that underflows costs a hundred cycles.
+    Computed 2^64 times as large where x is negative, and as small where it is not, so that no factor is denormal or
+    infinite; the last product then underflows or overflows where e^x does. If it is 0, as for masked attention scores,
+    the larger one is 0 too: a product that underflows costs a hundred cycles.
     """
-    # e^x is 0 below the first bound, its exponent nearly the least below the second, and finite up to the third.
-    zero, small, finite = (_ZERO_64, -707.5, 709.782712893384) if is_double(x) else (_ZERO_32, -86.5, 88.72283)
-    n, r = _reduce(x)
-    is_small = x.compare("lt", small)
+    # Beyond the bound, e^x is infinite, and 2^n no factor of its own.
+    high = 720.0 if is_double(x) else 100.0
+    x = x.compare("gt", high).select(high, x)
+    # A processor chooses by the sign bit itself, of NaN as well, for which any factor will do.
+    negative = x.bits().compare("lt", 0)
+    scale = negative.select(x.constant(2.0**-64), x.constant(2.0**64))
+    return _exp_of_factors(x, scale)
+
+
+def exp_not_above_zero(x: Scalar) -> Scalar:
+    """e^x as `exp` computes it, with the same bits, where x is at most zero, or NaN."""
+    return _exp_of_factors(x, x.constant(2.0**-64))
+
+
+def _exp_of_factors(x: Scalar, scale: Scalar) -> Scalar:
+    """e^x as a product with a power of two, for which the other factor is neither denormal nor infinite."""
+    zero, magic, (high, low) = (_ZERO_64, _MAGIC_64, LN2_64) if is_double(x) else (_ZERO_32, _MAGIC_32, LN2_32)
+    shift, bias = (52, 1023) if is_double(x) else (23, 127)
+    # As in `_reduce`, with what the exponent of 2^n / scale needs besides n in the low bits.
+    magic += 2 * bias
+    shifted = x.fma(LOG2_E, magic)
+    n = shifted - magic
+    r = n.fma(-low, n.fma(-high, x))
     mantissa = polynomial(r, (1.0, 1.0, *(EXP_64 if is_double(x) else EXP_32)))
-    bits = mantissa.bits() + (is_small.select(n + 64, n) << (52 if is_double(x) else 23))
-    scaled = x.compare("lt", zero).select(0, bits).bitcast(x.type)
-    result = scaled * is_small.select(x.constant(2.0**-64), 1.0)
-    # The sum is infinite, or NaN.
-    return x.compare("le", finite).select(result, x + math.inf)
+    power = ((shifted.bits() << shift) - scale.bits()).bitcast(x.type)
+    # A product rather than a sum of bits, so that NaN stays NaN whatever its low bits are.
+    product = x.compare("uge", zero).select(mantissa * power, 0.0)
+    return product * scale
 
 
 def scaled_exp(x: Scalar) -> Scalar:
@@ -250,9 +272,8 @@ def power(x: Scalar, y: Scalar) -> Scalar:
 
 def _exp2_mixed(x: Scalar) -> Scalar:
     """2^x in f64 for |x| <= 1000; error 9e-11."""
-    magic = 6755399441055744.0
-    shifted = x + magic
-    r = x - (shifted - magic)
+    shifted = x + _MAGIC_64
+    r = x - (shifted - _MAGIC_64)
     return r.fma(polynomial(r, EXP2_MIXED), 1.0) * power_of_two(shifted.bits(), x.type)
 
 

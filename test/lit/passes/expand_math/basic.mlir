@@ -43,13 +43,16 @@ func.func @angles(%a: f32, %b: f32) -> (f32, f32) {
   func.return %0, %1 : f32, f32
 }
 
-// Where e^x is 0, no product underflows on the way.
+// The last product alone is denormal or infinite: before it e^x is 2^64 times as large where x is negative, and as small
+// where it is not, and where it is 0, nothing underflows on the way.
 // CHECK:      func.func private @xhlo_math_exp_f32(%{{.*}}: f32) -> f32 attributes {xhlo.inline}
+// CHECK:        [[NEGATIVE:%.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : i32
+// CHECK:        [[SCALE:%.*]] = arith.select [[NEGATIVE]], %{{.*}}, %{{.*}} : f32
 // CHECK:        [[LEAST:%.*]] = arith.constant -1.045000e+02 : f32
-// CHECK-NEXT:   [[VANISHES:%.*]] = arith.cmpf olt, %{{.*}}, [[LEAST]] : f32
-// CHECK:        [[BITS:%.*]] = arith.select [[VANISHES]], %{{.*}}, %{{.*}} : i32
-// CHECK-NEXT:   [[SCALED:%.*]] = arith.bitcast [[BITS]] : i32 to f32
-// CHECK:        arith.mulf [[SCALED]], %{{.*}} : f32
+// CHECK-NEXT:   [[IS_SOME:%.*]] = arith.cmpf uge, %{{.*}}, [[LEAST]] : f32
+// CHECK-NEXT:   [[PRODUCT:%.*]] = arith.mulf
+// CHECK:        [[CHOSEN:%.*]] = arith.select [[IS_SOME]], [[PRODUCT]], %{{.*}} : f32
+// CHECK-NEXT:   arith.mulf [[CHOSEN]], [[SCALE]] : f32
 // CHECK-NOT:    math.exp
 // CHECK:      func.func private @xhlo_math_exp_f64(
 // CHECK:      func.func private @xhlo_math_truncf_f32_bf16(

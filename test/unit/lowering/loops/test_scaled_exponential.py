@@ -46,3 +46,29 @@ def test_the_instruction_changes_no_bits(type_: str) -> None:
     numbers = ~np.isnan(plain)
     assert scaled[numbers].tobytes() == plain[numbers].tobytes()
     assert np.isinf(plain).any() and ((plain > 0) & (plain < np.finfo(plain.dtype).tiny)).any()
+
+
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+def test_a_sign_that_is_known_changes_no_bits(type_: str) -> None:
+    # As above, a size of its own.
+    shape = f"tensor<20020x{type_}>"
+    text = f"func.func @main(%x: {shape}) -> {shape} {{ %0 = stablehlo.exponential %x : {shape} return %0 : {shape} }}"
+    unknown = xhlo.compile(text)
+    known = xhlo.compile(f"""
+    func.func @main(%x: {shape}) -> {shape} {{
+      %0 = stablehlo.abs %x : {shape}
+      %1 = stablehlo.negate %0 : {shape}
+      %2 = stablehlo.exponential %1 : {shape}
+      return %2 : {shape}
+    }}""")
+    assert "xhlo.not_above_zero" in known.as_text("linalg")
+    x = arguments(20_020, type_ == "f64")
+    # NaN of all kinds, with bits that a sum of exponents would change.
+    x[:64] = np.inf
+    x[:64].view(np.int32 if type_ == "f32" else np.int64)[:] |= np.arange(1, 65) << (0 if type_ == "f32" else 1)
+    bounded = known(x)
+    plain = unknown(-np.abs(x))
+    assert np.isnan(bounded[:64]).all() and np.array_equal(np.isnan(bounded), np.isnan(plain))
+    numbers = ~np.isnan(plain)
+    assert bounded[numbers].tobytes() == plain[numbers].tobytes()
+    assert ((bounded > 0) & (bounded < np.finfo(x.dtype).tiny)).any()
