@@ -82,11 +82,6 @@ class Panel:
         return VectorBuilder(self.builder)
 
     @property
-    def _takes_vectors(self) -> bool:
-        """Whether elements are copied in vectors: arith extends floats there, but integers only one by one."""
-        return self.element == buffer_of(self.source).element_type or not isinstance(self.element, IntegerType)
-
-    @property
     def step(self) -> int:
         """Elements of the panel from one group along k to the next."""
         return self.width * self.group
@@ -96,9 +91,7 @@ class Panel:
         builder, group = self.builder, self.group
         whole = self.count // group
         with builder.loop(0, whole) as k:
-            if not self._takes_vectors:
-                self._copy_rows_of_group(k)
-            elif self.filled == self.width:
+            if self.filled == self.width:
                 self._copy_group(k)
             else:
                 with builder.when(builder.index(self.filled).compare("eq", self.width)):
@@ -150,7 +143,7 @@ class Panel:
         builder = self.builder
         side = min(self.lanes, (1 << (rows // self.group).bit_length()) // 2)
         done: Index = 0
-        if k_stride == 1 and side >= LEAST_TRANSPOSED and self._takes_vectors:
+        if k_stride == 1 and side >= LEAST_TRANSPOSED:
             blocks = self.count // (side * self.group)
             done = blocks * (side * self.group)
             if self.filled == self.width:

@@ -113,6 +113,14 @@ func.func private @in_place(%x: memref<64x64xf32>, %y: memref<64x64xf32>, %o: me
 // PAIRS-LABEL: func.func private @integers_block(
 // PAIRS:           cpu.dot %{{.*}} : vector<32xi16>, vector<32xi16>, vector<16xi32> -> vector<16xi32>
 // PAIRS-NOT:       arith.subi {{.*}} : vector
+// Panels are widened in vectors: pairs of rows of B, and neighbours along k of A through a transposition.
+// PAIRS-LABEL: func.func private @integers_pack_1(
+// PAIRS:           [[ROW:%.*]] = arith.extsi %{{.*}} : vector<16xi8> to vector<16xi16>
+// PAIRS:           [[NEXT:%.*]] = arith.extsi %{{.*}} : vector<16xi8> to vector<16xi16>
+// PAIRS:           vector.shuffle [[ROW]], [[NEXT]] [0, 16, 1, 17, {{.*}}] : vector<16xi16>, vector<16xi16>
+// PAIRS-LABEL: func.func private @integers_pack(
+// PAIRS:           arith.extsi %{{.*}} : vector<32xi8> to vector<32xi16>
+// PAIRS:           vector.bitcast %{{.*}} : vector<32xi16> to vector<16xi32>
 // CHECK-LABEL: func.func private @integers
 // CHECK:         memref.alloc() : memref<{{.*}}xi32>
 // CHECK-LABEL: func.func private @integers_block(
