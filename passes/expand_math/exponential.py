@@ -84,33 +84,40 @@ def exp(x: Scalar) -> Scalar:
     the larger one is 0 too: a product that underflows costs a hundred cycles.
     """
     # Beyond the bound, e^x is infinite, and 2^n no factor of its own.
-    high = 720.0 if is_double(x) else 100.0
+    high, bias, zero = (720.0, 1023, _ZERO_64) if is_double(x) else (100.0, 127, _ZERO_32)
     x = x.compare("gt", high).select(high, x)
     # A processor chooses by the sign bit itself, of NaN as well, for which any factor will do.
     negative = x.bits().compare("lt", 0)
     scale = negative.select(x.constant(2.0**-64), x.constant(2.0**64))
-    return _exp_of_factors(x, scale)
+    exponent, r = _exponent(x, 2 * bias)
+    # A product rather than a sum of bits, so that NaN stays NaN whatever its low bits are.
+    product = _mantissa(r) * (exponent - scale.bits()).bitcast(x.type)
+    return x.compare("uge", zero).select(product, 0.0) * scale
 
 
 def exp_not_above_zero(x: Scalar) -> Scalar:
-    """e^x as `exp` computes it, with the same bits, where x is at most zero, or NaN."""
-    return _exp_of_factors(x, x.constant(2.0**-64))
+    """
+    e^x as `exp` computes it, with the same bits, where x is at most zero, or NaN.
+
+    Where the result is 0, both factors are chosen, since LLVM would choose after a last product with a constant.
+    """
+    bias, zero = (1023, _ZERO_64) if is_double(x) else (127, _ZERO_32)
+    exponent, r = _exponent(x, bias + 64)
+    is_some = x.compare("uge", zero)
+    return _mantissa(is_some.select(r, 0.0)) * is_some.select(exponent, 0).bitcast(x.type) * 2.0**-64
 
 
-def _exp_of_factors(x: Scalar, scale: Scalar) -> Scalar:
-    """e^x as a product with a power of two, for which the other factor is neither denormal nor infinite."""
-    zero, magic, (high, low) = (_ZERO_64, _MAGIC_64, LN2_64) if is_double(x) else (_ZERO_32, _MAGIC_32, LN2_32)
-    shift, bias = (52, 1023) if is_double(x) else (23, 127)
-    # As in `_reduce`, with what the exponent of 2^n / scale needs besides n in the low bits.
-    magic += 2 * bias
-    shifted = x.fma(LOG2_E, magic)
-    n = shifted - magic
-    r = n.fma(-low, n.fma(-high, x))
-    mantissa = polynomial(r, (1.0, 1.0, *(EXP_64 if is_double(x) else EXP_32)))
-    power = ((shifted.bits() << shift) - scale.bits()).bitcast(x.type)
-    # A product rather than a sum of bits, so that NaN stays NaN whatever its low bits are.
-    product = x.compare("uge", zero).select(mantissa * power, 0.0)
-    return product * scale
+def _exponent(x: Scalar, bias: int) -> tuple[Scalar, Scalar]:
+    """n + bias at the place of a float's exponent, without bits that are lost above it, and r: see `_reduce`."""
+    magic, (high, low) = (_MAGIC_64, LN2_64) if is_double(x) else (_MAGIC_32, LN2_32)
+    shifted = x.fma(LOG2_E, magic + bias)
+    n = shifted - (magic + bias)
+    return shifted.bits() << (52 if is_double(x) else 23), n.fma(-low, n.fma(-high, x))
+
+
+def _mantissa(r: Scalar) -> Scalar:
+    """e^r, |r| <= ln(2)/2."""
+    return polynomial(r, (1.0, 1.0, *(EXP_64 if is_double(r) else EXP_32)))
 
 
 def scaled_exp(x: Scalar) -> Scalar:
@@ -140,7 +147,7 @@ def scaled_exp_not_above_zero(x: Scalar) -> Scalar:
 
 def _scaled(r: Scalar, n: Scalar) -> Scalar:
     """2^n e^r, |r| <= ln(2)/2."""
-    mantissa = polynomial(r, (1.0, 1.0, *(EXP_64 if is_double(r) else EXP_32)))
+    mantissa = _mantissa(r)
     exponent = n.truncate(i32) if is_double(r) else n
     op = ScaleOp.make(mantissa.value, exponent.value)
     r.block.add_op(op)

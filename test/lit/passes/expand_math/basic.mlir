@@ -48,9 +48,9 @@ func.func @angles(%a: f32, %b: f32) -> (f32, f32) {
 // CHECK:      func.func private @xhlo_math_exp_f32(%{{.*}}: f32) -> f32 attributes {xhlo.inline}
 // CHECK:        [[NEGATIVE:%.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : i32
 // CHECK:        [[SCALE:%.*]] = arith.select [[NEGATIVE]], %{{.*}}, %{{.*}} : f32
-// CHECK:        [[LEAST:%.*]] = arith.constant -1.045000e+02 : f32
+// CHECK:        [[PRODUCT:%.*]] = arith.mulf
+// CHECK-NEXT:   [[LEAST:%.*]] = arith.constant -1.045000e+02 : f32
 // CHECK-NEXT:   [[IS_SOME:%.*]] = arith.cmpf uge, %{{.*}}, [[LEAST]] : f32
-// CHECK-NEXT:   [[PRODUCT:%.*]] = arith.mulf
 // CHECK:        [[CHOSEN:%.*]] = arith.select [[IS_SOME]], [[PRODUCT]], %{{.*}} : f32
 // CHECK-NEXT:   arith.mulf [[CHOSEN]], [[SCALE]] : f32
 // CHECK-NOT:    math.exp
