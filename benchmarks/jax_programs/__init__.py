@@ -1,6 +1,7 @@
 """Ordinary JAX programs of all classes, a file each: what people run on a CPU. xla_programs.py times them."""
 
 from . import (
+    codes,
     convolutions,
     dynamic_programs,
     grids,
@@ -27,6 +28,7 @@ CLASSES = (
     dynamic_programs,
     linear_algebra,
     products,
+    codes,
 )
 
 

@@ -126,3 +126,24 @@ def compress(x: Array) -> tuple[Array, Array]:
 def window_of_each(x: Array, starts: Array) -> Array:
     """A slice of each sequence, at a place of its own."""
     return jax.vmap(lambda one, start: lax.dynamic_slice(one, (start, 0), (32, 64)))(x, starts)
+
+
+@program(
+    lambda d: (
+        d.normal(1000, 32),
+        d.integers(0, 1000, 5000),
+        d.integers(0, 1000, 5000),
+        d.dense(32, 64),
+        d.normal(2, 4, 16),
+    )
+)
+def graph_attention(nodes: Array, sources: Array, targets: Array, weights: Array, attend: Array) -> Array:
+    """Four heads; a softmax over the edges that end in each node."""
+    count = len(nodes)
+    heads = (nodes @ weights).reshape(count, 4, 16)
+    scores = (heads * attend[0]).sum(-1)[sources] + (heads * attend[1]).sum(-1)[targets]
+    scores = jax.nn.leaky_relu(scores, 0.2)
+    most = jax.ops.segment_max(scores, targets, count)
+    each = jnp.exp(scores - most[targets])
+    share = each / (jax.ops.segment_sum(each, targets, count)[targets] + 1e-9)
+    return jax.nn.elu(jax.ops.segment_sum(heads[sources] * share[..., None], targets, count))

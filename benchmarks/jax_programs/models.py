@@ -203,3 +203,46 @@ def vocabulary_loss(x: Array, table: Array, labels: Array) -> Array:
 def residual_mlp(x: Array, weights: list[Array], gain: Array) -> Array:
     """Six small layers, each added to what it was given."""
     return functools.reduce(lambda h, w: h + jnp.tanh(operator.matmul(h * gain, w)), weights, x)
+
+
+@program(
+    lambda d: (
+        d.normal(32, 256),
+        d.integers(-127, 128, 256, 512, dtype="int8"),
+        d.uniform(0.001, 0.01, 512),
+        d.integers(-127, 128, 512, 256, dtype="int8"),
+        d.uniform(0.001, 0.01, 256),
+    )
+)
+def quantized_mlp(x: Array, up: Array, up_scale: Array, down: Array, down_scale: Array) -> Array:
+    """Weights in int8; each row of what goes in is rounded to int8, too."""
+
+    def times(x: Array, weights: Array, scale: Array) -> Array:
+        own = jnp.max(jnp.abs(x), -1, keepdims=True) / 127
+        rounded = jnp.clip(jnp.round(x / own), -127, 127).astype(jnp.int8)
+        sums = lax.dot(rounded, weights, preferred_element_type=jnp.int32)
+        return sums.astype(jnp.float32) * own * scale
+
+    return times(jax.nn.relu(times(x, up, up_scale)), down, down_scale)
+
+
+@program(lambda d: (d.normal(4, 64), d.normal(1000, 64, scale=0.3), d.dense(64, 64), d.dense(64, 1000)))
+def beam_search(start: Array, table: Array, weights: Array, head: Array) -> tuple[Array, Array]:
+    """Twelve tokens of a recurrent model, the four likeliest texts of each row at a time."""
+    width, vocabulary, length = 4, 1000, 12
+
+    def step(state: tuple[Array, ...], at: Array) -> tuple[tuple[Array, ...], None]:
+        hidden, scores, tokens, last = state
+        hidden = jnp.tanh(hidden @ weights + table[last])
+        total = scores[..., None] + jax.nn.log_softmax(hidden @ head, -1)
+        scores, best = lax.top_k(total.reshape(len(total), -1), width)
+        beam, last = best // vocabulary, best % vocabulary
+        hidden, tokens = (jnp.take_along_axis(each, beam[..., None], 1) for each in (hidden, tokens))
+        return (hidden, scores, tokens.at[:, :, at].set(last), last), None
+
+    batch = len(start)
+    hidden = jnp.broadcast_to(start[:, None], (batch, width, start.shape[1]))
+    scores = jnp.zeros((batch, 1)) + jnp.where(jnp.arange(width) == 0, 0.0, -1e9)
+    nothing = jnp.zeros((batch, width, length), jnp.int32)
+    state, _ = lax.scan(step, (hidden, scores, nothing, nothing[:, :, 0]), jnp.arange(length))
+    return state[1], state[2]
