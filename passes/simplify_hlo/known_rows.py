@@ -3,6 +3,7 @@ Gathers of whole rows at places that follow from no argument, such as those of a
 
     y = x[:, [0, 0, 1, 1, 2, 2]]     # broadcast and reshape
     y = x[:, [1, 3, 5]]              # slice
+    y = x[:, [4, 5, 6, 0, 1, 2, 3]]  # concatenate, as of a tensor that is rotated
 
 Movements fuse with what computes and reads them, and their loops read no indices.
 """
@@ -16,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 from xdsl.ir import Operation
 
-from ...hlo_dialect.expressions.tensor import Tensor
+from ...hlo_dialect.expressions.tensor import Tensor, concatenate
 from ...hlo_dialect.ops.gather import GatherOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import shape_of
@@ -27,16 +28,30 @@ from .rewrite import Rewrite, by, simplifications, start
 MOST_ROWS = 1 << 14
 """Rows whose places are computed."""
 
+MOST_RUNS = 8
+"""Parts of which rows at known places are put together."""
+
+LEAST_RUN = 3
+"""Rows that a part has on average."""
+
 SHORT = 16
 """Elements of the last dimension up to which rows are read by longer loops."""
 
 Digit = tuple[int, int]
 """How far a digit of a row's number counts, and how far apart the places are that it tells apart."""
 
+Run = tuple[int, int, int]
+"""The first place of a run, how far apart its places are, and how many there are."""
+
 
 @simplifications.on(GatherOp)
 def gather_of_known_rows(op: Operation) -> Rewrite | None:
-    """Rows at known places of one distance, one by one, each repeated or all of them, are a slice and a broadcast."""
+    """
+    Rows at known places are movements.
+
+    Those of one distance, one by one, each repeated or all of them, are a slice and a broadcast; a few runs of places
+    are put together.
+    """
     assert isinstance(op, GatherOp)
     dims, shape, result, indices = op.dims, shape_of(op.operand), shape_of(op.result), shape_of(op.start_indices)
     if not all(is_static(each) and 0 not in each for each in (shape, result, indices)) or not takes_rows(op):
@@ -47,23 +62,55 @@ def gather_of_known_rows(op: Operation) -> Rewrite | None:
         return None
     last = shape[along] - 1
     places = [min(max(int(place), 0), last) for place in value.reshape(-1)]
-    digits = digits_of(places)
-    moving = [number for number, (_, step) in enumerate(digits) if step]
-    if len(moving) != 1:
+    digits, x = digits_of(places), start(op.operand)
+    if sum(step != 0 for _, step in digits) == 1:
+        rows = _repeated(x, along, places, digits)
+    elif runs := runs_of(places):
+        rows = concatenate([_run(x, along, *run) for run in runs], along)
+    else:
         return None
-    _, step = digits[moving[0]]
-    first, end, steps = [0] * len(shape), list(shape), [1] * len(shape)
-    first[along], end[along], steps[along] = min(places), max(places) + 1, abs(step)
-    rows = start(op.operand).slice(first, end, steps)
-    if step < 0:
-        rows = rows.reverse([along])
-    before, after, sizes = shape[:along], shape[along + 1 :], [count for count, _ in digits]
-    kept = [*range(along), along + moving[0], *range(along + len(sizes), len(before) + len(sizes) + len(after))]
-    repeated = rows.broadcast([*before, *sizes, *after], kept).reshape([*before, *batch, *after])
+    rows = rows.reshape([*shape[:along], *batch, *shape[along + 1 :]])
     # The dimensions of batches are where the rows were, and those of the result wherever the gather puts them.
     batches = iter(range(along, along + len(batch)))
     others = iter(dim for dim in range(len(result)) if not along <= dim < along + len(batch))
-    return by(repeated.transpose([next(others if dim in dims.window else batches) for dim in range(len(result))]))
+    return by(rows.transpose([next(others if dim in dims.window else batches) for dim in range(len(result))]))
+
+
+def _repeated(x: Tensor, along: int, places: Sequence[int], digits: Sequence[Digit]) -> Tensor:
+    """Rows at places with one digit that moves, the digits as dimensions."""
+    ((moving, count, step),) = [(at, count, step) for at, (count, step) in enumerate(digits) if step]
+    rows = _run(x, along, places[0], step, count)
+    before, after, sizes = x.shape[:along], x.shape[along + 1 :], [count for count, _ in digits]
+    kept = [*range(along), along + moving, *range(along + len(sizes), len(before) + len(sizes) + len(after))]
+    return rows.broadcast([*before, *sizes, *after], kept)
+
+
+def _run(x: Tensor, along: int, first: int, step: int, count: int) -> Tensor:
+    """Rows from one on, each a step from the one before."""
+    steps, low, high = [1] * len(x.shape), [0] * len(x.shape), list(x.shape)
+    last = first + step * (count - 1)
+    low[along], high[along], steps[along] = min(first, last), max(first, last) + 1, max(1, abs(step))
+    rows = x.slice(low, high, steps)
+    if step == 0:
+        high[along] = count
+        kept = [dim for dim in range(len(high)) if dim != along]
+        return rows.reshape([high[dim] for dim in kept]).broadcast(high, kept)
+    return rows.reverse([along]) if step < 0 else rows
+
+
+def runs_of(places: Sequence[int]) -> list[Run]:
+    """Places as runs of one distance each; none if they are many for so few places."""
+    found, at = list[Run](), 0
+    while at < len(places):
+        apart = np.diff(places[at:])
+        step = int(apart[0]) if len(apart) else 1
+        others = np.flatnonzero(apart != step)
+        count = int(others[0]) + 1 if len(others) else len(apart) + 1
+        found.append((places[at], step if count > 1 else 1, count))
+        at += count
+        if len(found) > MOST_RUNS or LEAST_RUN * len(found) > len(places):
+            return []
+    return found
 
 
 def digits_of(places: Sequence[int]) -> list[Digit]:

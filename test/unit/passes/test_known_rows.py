@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cpu_programs import run, type_of
-from xhlo.passes.simplify_hlo.known_rows import digits_of
+from xhlo.passes.simplify_hlo.known_rows import digits_of, runs_of
 
 PLACES = [
     [0, 0, 1, 1, 2, 2],
@@ -21,6 +21,12 @@ PLACES = [
     [1, 3, 6, 8],
 ]
 
+RUNS = [
+    [3, 4, 5, 0, 1, 2, 3, 4],
+    [2, 1, 0, 0, 0, 0, 1, 2, 3, 4, 5, 5],
+    [0, 2, 4, 5, 3, 1, 4, 4, 4, 4, 4, 0],
+]
+
 
 @pytest.mark.parametrize("places", PLACES, ids=str)
 def test_digits(places: list[int]) -> None:
@@ -33,8 +39,16 @@ def test_digits(places: list[int]) -> None:
     assert bool(digits) == (places not in ([-2, 0, 1, 9], [0, 1, 3, 5]))
 
 
+@pytest.mark.parametrize("places", [*PLACES, *RUNS], ids=str)
+def test_runs(places: list[int]) -> None:
+    """Runs are the places in order; there are none of few places each."""
+    runs = runs_of(places)
+    found = [first + step * number for first, step, count in runs for number in range(count)]
+    assert found in (places, []) and (bool(runs) or places not in RUNS)
+
+
 @pytest.mark.long(7)
-@pytest.mark.parametrize("places", PLACES, ids=str)
+@pytest.mark.parametrize("places", [*PLACES, *RUNS], ids=str)
 @pytest.mark.parametrize("along", [0, 1, 2])
 def test_rows(places: list[int], along: int) -> None:
     x = np.arange(6 * 7 * 6, dtype=np.float32).reshape(6, 7, 6)

@@ -31,6 +31,32 @@ func.func @backward(%x: tensor<4x6xf32>) -> tensor<3x4xf32> {
   return %0 : tensor<3x4xf32>
 }
 
+// Rows of a few runs of places are put together: a rotation, and elements repeated at the end.
+
+// CHECK-LABEL: func.func @rotated(
+// CHECK-DAG:     %[[A:.*]] = hlo.slice %x [0:4, 29:32] : (tensor<4x32xf32>) -> tensor<4x3xf32>
+// CHECK-DAG:     %[[B:.*]] = hlo.slice %x [0:4, 0:29] : (tensor<4x32xf32>) -> tensor<4x29xf32>
+// CHECK:         %[[C:.*]] = hlo.concatenate %[[A]], %[[B]], dim = 1
+// CHECK-NEXT:    return %[[C]]
+func.func @rotated(%x: tensor<4x32xf32>) -> tensor<4x32xf32> {
+  %i = hlo.iota dim = 0 : tensor<32xi32>
+  %amount = hlo.constant dense<29> : tensor<32xi32>
+  %size = hlo.constant dense<32> : tensor<32xi32>
+  %0 = hlo.add %i, %amount : tensor<32xi32>
+  %1 = hlo.remainder %0, %size : tensor<32xi32>
+  %2 = "hlo.gather"(%x, %1) <{dimension_numbers = #hlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 4, 1>}> : (tensor<4x32xf32>, tensor<32xi32>) -> tensor<4x32xf32>
+  return %2 : tensor<4x32xf32>
+}
+
+// CHECK-LABEL: func.func @bordered(
+// CHECK-DAG:     %[[B:.*]] = hlo.broadcast_in_dim
+// CHECK:         hlo.concatenate %x, %[[B]], dim = 0
+func.func @bordered(%x: tensor<6x4xf32>) -> tensor<9x4xf32> {
+  %i = hlo.constant dense<[0, 1, 2, 3, 4, 5, 6, 7, 8]> : tensor<9xi32>
+  %0 = "hlo.gather"(%x, %i) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<6x4xf32>, tensor<9xi32>) -> tensor<9x4xf32>
+  return %0 : tensor<9x4xf32>
+}
+
 // Windows that overlap are no slice, nor are places without order.
 
 // CHECK-LABEL: func.func @others(
