@@ -37,6 +37,9 @@ MOST_ACCESSES = 32
 MANY_PADDED = 1 << 12
 """Elements of a padded tensor from which writing it takes less time than comparing indices in each place it is read."""
 
+OFTEN = 4
+"""Times that places of single elements are computed, from which reading them takes less time."""
+
 FEW = 64
 """A small part of a tensor's elements is one in so many."""
 
@@ -284,9 +287,32 @@ class ProducerFusion:
             return "it is computed once in the epilogue of the reduction before it"
         if repeated <= NEGLIGIBLE:
             return None
+        if evaluations >= OFTEN * node.elements and self._is_place_of_elements(node, cluster):
+            return f"places of single elements would be computed {-(-evaluations // max(1, node.elements))}x"
         if node.cost <= CHEAP and _can_repeat(cluster, repeated):
             return None
         return f"would be recomputed {-(-evaluations // max(1, node.elements))}x"
+
+    def _is_place_of_elements(self, node: Node, cluster: Cluster) -> bool:
+        """
+        Whether a fusion gathers single elements at places that follow from a node: nothing hides what computes them in
+        its inner loop, which has one place for each element, not for each row.
+        """
+        waiting, seen = [node], {node.index}
+        while waiting:
+            each = waiting.pop()
+            value = each.op.results[0]
+            for number in each.users:
+                if number not in cluster.ops or number in seen:
+                    continue
+                user = self.nodes[number]
+                if user.op.name == "hlo.gather":
+                    if value is user.op.operands[1] and cast("GatherOp", user.op).sizes[-1] == 1:
+                        return True
+                elif user.role in ("elementwise", "broadcast", "reshape", "movement"):
+                    seen.add(number)
+                    waiting.append(user)
+        return False
 
     def _fit_reduce(self, node: Node, cluster: Cluster) -> Fit | str:
         if cluster.kind == "loop":

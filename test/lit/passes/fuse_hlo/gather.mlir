@@ -67,3 +67,27 @@ func.func @padded(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %5 = hlo.add %4, %3 : tensor<64x64xf32>
   func.return %5 : tensor<64x64xf32>
 }
+
+// Places of single elements along the last dimension are written once: they would be computed again for each row.
+// Those of whole rows are computed where the rows are read.
+
+// CHECK-LABEL: func.func @places(
+// CHECK:         %[[P:.*]] = hlo.fusion loop (%{{.*}} = %i : tensor<500xf32>) -> tensor<500xi32>
+// CHECK:           hlo.convert
+// CHECK:         hlo.fusion loop (
+// CHECK-NOT:       hlo.convert
+// CHECK:           hlo.gather
+// CHECK:         hlo.fusion loop (
+// CHECK:           hlo.convert
+// CHECK:           hlo.gather
+// CHECK-SAME:      slice_sizes = array<i64: 1, 600>
+func.func @places(%x: tensor<400x600xf32>, %i: tensor<500xf32>) -> (tensor<400x500xf32>, tensor<500x600xf32>) {
+  %two = hlo.constant dense<2.000000e+00> : tensor<500xf32>
+  %0 = hlo.multiply %i, %two : tensor<500xf32>
+  %1 = hlo.convert %0 : (tensor<500xf32>) -> tensor<500xi32>
+  %2 = "hlo.gather"(%x, %1) <{dimension_numbers = #hlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 400, 1>}> : (tensor<400x600xf32>, tensor<500xi32>) -> tensor<400x500xf32>
+  %3 = hlo.add %i, %two : tensor<500xf32>
+  %4 = hlo.convert %3 : (tensor<500xf32>) -> tensor<500xi32>
+  %5 = "hlo.gather"(%x, %4) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 600>}> : (tensor<400x600xf32>, tensor<500xi32>) -> tensor<500x600xf32>
+  return %2, %5 : tensor<400x500xf32>, tensor<500x600xf32>
+}
