@@ -152,6 +152,26 @@ def test_resized_bytes() -> None:
             assert found.dtype == torch.uint8 and difference.max() <= 2 and (difference > 0).float().mean() < 0.2
 
 
+def test_resized_without_aliasing() -> None:
+    """Sums of neighbours, along one dimension or both; an infinite element reaches those that it has a weight in."""
+    torch.manual_seed(0)
+    x = torch.randn(1, 2, 90, 130)
+    for mode, target in (("bilinear", (31, 40)), ("bicubic", (40, 140))):
+
+        def resized(x: Any, mode: str = mode, target: Any = target) -> list[Any]:
+            return [F.interpolate(x, target, mode=mode, antialias=True)]
+
+        function = compiled(resized)
+        # Eager mode computes places in f32.
+        (found,), (expected,) = function(x), resized(x.double())
+        torch.testing.assert_close(found, expected.float(), rtol=1e-5, atol=1e-5)
+        if mode == "bilinear":
+            infinite = x.clone()
+            infinite[0, 0, 3, 4] = float("inf")
+            (found,), (expected,) = function(infinite), resized(infinite)
+            torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4, equal_nan=True)
+
+
 def test_gradients_of_windows_and_samples() -> None:
     torch.manual_seed(0)
     x, v = torch.randn(2, 3, 7, 6), torch.randn(1, 2, 4, 5, 3)

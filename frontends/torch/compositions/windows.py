@@ -194,7 +194,13 @@ def _padded(x: Any, dim: int, before: int, after: int) -> Any:
     return torch.constant_pad_nd(x, [0, 0] * (x.dim() - 1 - dim) + [before, after])
 
 
-# Resizing without aliasing: a product with a matrix of weights for each dimension.
+# Resizing without aliasing: weighed sums of neighbours along each dimension.
+
+_MOST_WEIGHED = 16
+"""Elements of a sum; of more, it is a product with a matrix of weights, most of which are zero."""
+
+_ROWS, _COLUMNS = 2, 10
+"""How much longer than a sum a dimension is for which sums take less time: of rows, and of single elements."""
 
 
 def _triangle(x: Any) -> Any:
@@ -208,36 +214,72 @@ def _cubic(x: Any) -> Any:
     return torch.where(x < 1, near, torch.where(x < 2, far, 0.0))
 
 
-def _weights(size: int, outputs: int, align: bool, given: float | None, kernel: Any, reach: int, dtype: Any) -> Any:
-    """The weight of each element (second index) in each output; a window is as wide as a step where that is longer."""
-    if align:
-        scale = (size - 1) / (outputs - 1) if outputs > 1 else 0.0
-    else:
-        scale = 1 / given if given is not None and given > 0 else size / outputs
-    wide = max(scale, 1.0)
-    support = reach * wide
-    centre = (torch.arange(outputs, dtype=torch.float64) + 0.5).unsqueeze(1) * scale
-    place = torch.arange(size, dtype=torch.float64).unsqueeze(0)
-    first, last = (centre - support + 0.5).trunc().clamp(min=0), (centre + support + 0.5).trunc().clamp(max=size)
-    found = kernel(((place - centre + 0.5) / wide).abs())
-    found = torch.where((place >= first) & (place < last), found, 0.0)
-    total = found.sum(1, keepdim=True)
-    return (found / torch.where(total == 0, 1.0, total)).to(dtype)
+class _Resized:
+    """The elements that are weighed for each output along one dimension, which are neighbours."""
+
+    def __init__(
+        self, size: int, outputs: int, align: bool, given: float | None, kernel: Callable[[Any], Any], reach: int
+    ):
+        if align:
+            scale = (size - 1) / (outputs - 1) if outputs > 1 else 0.0
+        else:
+            scale = 1 / given if given is not None and given > 0 else size / outputs
+        self.size, self.outputs, self.scale, self.kernel = size, outputs, scale, kernel
+        self.wide = max(scale, 1.0)
+        """Elements from one weight to the next: a window is as wide as a step where that is longer."""
+        self.support = reach * self.wide
+        self.centre = (torch.arange(outputs, dtype=torch.float64) + 0.5) * scale
+        self.first = (self.centre - self.support + 0.5).trunc().clamp(min=0)
+        self.last = (self.centre + self.support + 0.5).trunc().clamp(max=size)
+
+    @property
+    def most(self) -> int:
+        """The most elements of an output."""
+        return min(self.size, math.ceil(2 * self.support) + 1)
+
+    def weights(self, place: Any, dtype: Any) -> Any:
+        """The weights of the elements at places (first index) in each output."""
+        found = self.kernel(((place - self.centre + 0.5) / self.wide).abs())
+        found = torch.where((place >= self.first) & (place < self.last), found, 0.0)
+        total = found.sum(0)
+        return (found / torch.where(total == 0, 1.0, total)).to(dtype)
+
+    def matrix(self, dtype: Any) -> Any:
+        """The weight of each element (first index) in each output."""
+        return self.weights(torch.arange(self.size, dtype=torch.float64).unsqueeze(1), dtype)
+
+    def of(self, x: Any, dim: int) -> Any:
+        """A tensor resized along a dimension. Elements that are not its own count nothing: they may be infinite."""
+        least = self.most * (_COLUMNS if dim == x.dim() - 1 else _ROWS)
+        if self.most > _MOST_WEIGHED or self.size < least:
+            return (x.transpose(dim, -1) @ self.matrix(x.dtype)).transpose(dim, -1)
+        taken = torch.arange(self.most, dtype=torch.float64).unsqueeze(1)
+        weights = self.weights(self.first + taken, x.dtype)
+        places = torch.minimum(self.first + taken, self.last - 1).to(torch.int64)
+        own = self.first + taken < self.last
+        shape = [1] * x.dim()
+        shape[dim] = self.outputs
+        total: Any = None
+        for place, weight, kept in zip(places, weights, own, strict=True):
+            part = torch.index_select(x, dim, place) * weight.reshape(shape)
+            part = part if total is None else torch.where(kept.reshape(shape), part, 0.0)
+            total = part if total is None else total + part
+        return total
 
 
 def _resized(x: Any, shape: Any, outputs: Any, align: bool, scales: Any, kernel: Any, reach: int, back: bool) -> Any:
     dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
     height, width = (
-        _weights(size, number, align, scale, kernel, reach, dtype)
+        _Resized(size, number, align, scale, kernel, reach)
         for size, number, scale in zip(shape[2:], outputs, scales, strict=True)
     )
     if back:
-        height, width = height.t(), width.t()
+        return (height.matrix(dtype) @ x.to(dtype) @ width.matrix(dtype).t()).to(x.dtype)
     if x.dtype.is_floating_point:
-        return (height @ x.to(dtype) @ width.t()).to(x.dtype)
+        return width.of(height.of(x.to(dtype), 2), 3).to(x.dtype)
     # Eager mode keeps the rows in bytes before it resizes the columns.
-    rows = _rounded(x.to(dtype) @ width.t(), x.dtype).to(dtype)
-    return _rounded(height @ rows, x.dtype)
+    rows = _rounded(width.of(x.to(dtype), 3), x.dtype).to(dtype)
+    return _rounded(height.of(rows, 2), x.dtype)
 
 
 def _rounded(x: Any, dtype: Any) -> Any:
