@@ -147,7 +147,8 @@ def test_views_and_copies() -> None:
             lambda x, y: x.permute(2, 0, 1), lambda x, y: x[:, 1], lambda x, y: x[..., ::2], lambda x, y: x[-1, -2:],
             lambda x, y: torch.slice_scatter(x, y, 1, 0, 3, 2),
             lambda x, y: torch.select_scatter(x, x[:, 0] * 2, 1, 2), lambda x, y: x.unfold(2, 2, 1),
-            lambda x, y: torch.diagonal(x, 1, 1, 2), lambda x, y: torch.diagonal_scatter(x, x[:, 0, :3] + 9, 0, 1, 2),
+            lambda x, y: torch.diagonal(x, 1, 1, 2), lambda x, y: torch.diagonal(x, -1, 2, 0),
+            lambda x, y: torch.diagonal(x, 1, 0, 2), lambda x, y: torch.diagonal_scatter(x, x[:, 0, :3] + 9, 0, 1, 2),
             lambda x, y: x.flip(0, 2), lambda x, y: x.roll(1, 2), lambda x, y: x.repeat(2, 1, 2), lambda x, y: x.tril(),
             lambda x, y: F.pad(x, (1, -1, 2, 0), value=3.0), lambda x, y: F.pad(x, (1, 2), mode="reflect"),
             lambda x, y: x.split(2, 2), lambda x, y: torch.stack([x, x], 1), lambda x, y: x.unsqueeze(1).expand(2, 5, 3, 4),
@@ -335,6 +336,7 @@ def test_patches(dtype: torch.dtype) -> None:
     torch.manual_seed(0)
     patches = [
         (3, 1, 1, 1), (2, 1, 1, 2), ((2, 3), 2, (0, 1), (3, 1)), ((1, 4), 1, 0, (1, 4)), (6, 1, 2, 1), (3, 1, 0, 5), (1, 1, 0, 1),
+        (4, 1, 1, 2), (5, 1, 2, (3, 2)), ((3, 2), 1, (1, 0), (2, 1)),
     ]  # fmt: skip
     for image in ((2, 3, 13, 12), (3, 12, 17)):
         x = torch.randint(-8, 8, image).to(dtype)

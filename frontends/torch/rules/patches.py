@@ -39,6 +39,11 @@ class _Along:
     def is_tiled(self) -> bool:
         return self.kernel == self.stride and self.dilation == 1
 
+    @property
+    def has_steps(self) -> bool:
+        """Whether patches consist of parts as long as a step, the last one perhaps shorter."""
+        return self.dilation == 1 and self.stride <= self.kernel
+
     def low(self, place: int) -> int:
         """Where a place of the first patch is in the image."""
         return place * self.dilation - self.padding
@@ -128,6 +133,8 @@ def _added(step: Step, x: Value, places: int, dim: int, line: _Along) -> Value:
 
 def _added_at_once(step: Step, x: Value, lead: int, rows: _Along, columns: _Along) -> Value:
     """The sums in the order of the places."""
+    if rows.has_steps and columns.has_steps and rows.stride * columns.stride > 1:
+        return _added_by_steps(step, x, lead, rows, columns)
     total: Value | None = None
     for row, column in product(range(rows.kernel), range(columns.kernel)):
         part = x.part(lead, row, row + 1).part(lead + 1, column, column + 1)
@@ -135,6 +142,32 @@ def _added_at_once(step: Step, x: Value, lead: int, rows: _Along, columns: _Alon
         part = _spread(step, _spread(step, part, lead, rows, row), lead + 1, columns, column)
         total = part if total is None else total + part
     assert total is not None
+    return total
+
+
+def _added_by_steps(step: Step, x: Value, lead: int, rows: _Along, columns: _Along) -> Value:
+    """
+    The sums in the order of the places, of patches in parts as long as a step: each part is added at once,
+    at neighbouring places, with no gaps between them.
+    """
+    steps = -(-rows.kernel // rows.stride), -(-columns.kernel // columns.stride)
+    whole = _cropped(step, x, lead, 0, steps[0] * rows.stride - rows.kernel)
+    whole = _cropped(step, whole, lead + 1, 0, steps[1] * columns.stride - columns.kernel)
+    inner = (rows.stride, columns.stride, rows.count, columns.count)
+    whole = whole.reshape((*x.shape[:lead], steps[0], rows.stride, steps[1], *inner[1:]))
+    total: Value | None = None
+    for row, column in product(range(steps[0]), range(steps[1])):
+        part = whole.part(lead, row, row + 1).part(lead + 2, column, column + 1).reshape((*x.shape[:lead], *inner))
+        part = _cropped(step, part, lead + 2, row, steps[0] - 1 - row)
+        part = _cropped(step, part, lead + 3, column, steps[1] - 1 - column)
+        total = part if total is None else total + part
+    assert total is not None
+    # (.., row, row of the part, column, column of the part)
+    total = total.transpose([*range(lead), lead + 2, lead, lead + 3, lead + 1])
+    sizes = [(line.count + number - 1) * line.stride for line, number in zip((rows, columns), steps, strict=True)]
+    total = total.reshape((*x.shape[:lead], *sizes))
+    for dim, (line, size) in enumerate(zip((rows, columns), sizes, strict=True), lead):
+        total = _cropped(step, total, dim, -line.padding, line.size + line.padding - size)
     return total
 
 

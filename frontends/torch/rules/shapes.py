@@ -266,28 +266,24 @@ def as_strided_scatter(step: Step, x: Value, source: Value, size: Any, stride: A
 
 @lowers("aten.diagonal aten.diagonal_copy")
 def diagonal(step: Step, x: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Value:
+    """Every n-th element of rows that lie one after the other."""
     rank = len(x.shape)
     first, second = dim_of(dim1, rank), dim_of(dim2, rank)
-    rest = [dim for dim in range(rank) if dim not in (first, second)]
-    moved = x.transpose([*rest, first, second])
-    length = step.shape[-1]
+    length, row, column = step.shape[-1], max(0, -offset), max(0, offset)
     if not count(step.shape):
         return step.full(0, step.dtype, step.shape)
-    row, column = max(0, -offset), max(0, offset)
-    square = moved.slice([*[0] * len(rest), row, column], [*moved.shape[:-2], row + length, column + length])
-    shape = square.shape
-    mask = step.iota(rank - 2, shape).equals(step.iota(rank - 1, shape))
-    chosen = mask.select(square, step.full(0, step.dtype, shape))
-    if step.dtype == torch.bool:
-        b = step.builder
-        return b.reduce(chosen, step.full(False, torch.bool), dimensions=[rank - 1], body=b.or_)
-    return _only(step, square, mask, rank)
-
-
-def _only(step: Step, square: Value, mask: Value, rank: int) -> Value:
-    """The one element of each row that the mask chooses; infinities and NaN elsewhere do not matter."""
-    chosen = mask.select(square, step.full(0, step.dtype, square.shape))
-    return chosen.sum([rank - 1])
+    if first > second:
+        first, second, row, column = second, first, column, row
+    rest = [dim for dim in range(rank) if dim not in (first, second)]
+    before, after = [x.shape[dim] for dim in rest[:first]], [x.shape[dim] for dim in rest[first:]]
+    width = x.shape[second]
+    neighbours = x.transpose([*rest[:first], first, second, *rest[first:]])
+    flat = neighbours.reshape((*before, x.shape[first] * width, *after))
+    begin = row * width + column
+    starts, limits, steps = [0] * (rank - 1), list(flat.shape), [1] * (rank - 1)
+    starts[first], limits[first], steps[first] = begin, begin + (length - 1) * (width + 1) + 1, width + 1
+    found = flat.slice(starts, limits, steps)
+    return found.transpose([*[dim for dim in range(rank - 1) if dim != first], first])
 
 
 @lowers("aten.unfold aten.unfold_copy")
