@@ -48,6 +48,9 @@ PAIRED = "xhlo.paired"
 TRIP_COUNT = "xhlo.trip_count"
 """On a loop of the host program: the number of its iterations, where that is known (fuse-hlo)."""
 
+IN_BOUNDS = "xhlo.in_bounds"
+"""On a dynamic_slice or dynamic_update_slice: its start indices need no clamping (fuse-hlo)."""
+
 INDEPENDENT = "xhlo.independent"
 """A loop that counts from zero, and whose iterations depend on each other by nothing else (tile-loops)."""
 

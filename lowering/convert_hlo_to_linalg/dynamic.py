@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, i64
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.buffers import INDEX
+from ...dialects.support.kernel import IN_BOUNDS
 from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.ops import dynamic as hlo
@@ -22,18 +23,18 @@ from .emission import Emitter, identity_map, iterators, loop_index, patterns, si
 from .slicing import insert, slice_at
 
 
-def _starts(
-    indices: Sequence[SSAValue], shape: Sequence[int], sizes: Sequence[int], emitter: Emitter
-) -> list[SSAValue]:
+def _starts(op: Operation, indices: Sequence[SSAValue], sizes: Sequence[int], emitter: Emitter) -> list[SSAValue]:
     """Each start index as an `index` within [0, dimension - size]. Unsigned ones are compared as unsigned."""
     starts: list[SSAValue] = []
-    for value, dim, size in zip(indices, shape, sizes, strict=True):
+    for value, dim, size in zip(indices, shape_of(op.operands[0]), sizes, strict=True):
         element = element_of(value)
-        start = emitter.scalar(emitter.extract(emitter.get(value)))
-        if is_unsigned(element):
-            start = convert(start, element, i64).apply(arith.MinUIOp, dim - size)
+        start = convert(emitter.scalar(emitter.extract(emitter.get(value))), element, i64)
+        if IN_BOUNDS in op.attributes:
+            pass
+        elif is_unsigned(element):
+            start = start.apply(arith.MinUIOp, dim - size)
         else:
-            start = convert(start, element, i64).apply(arith.MaxSIOp, 0).apply(arith.MinSIOp, dim - size)
+            start = start.apply(arith.MaxSIOp, 0).apply(arith.MinSIOp, dim - size)
         starts.append(start.cast(arith.IndexCastOp, INDEX).value)
     return starts
 
@@ -52,7 +53,7 @@ def _dynamic_slice(op: hlo.DynamicSliceOp, emitter: Emitter) -> None:
     type_: Any = signless(op.result.type)
     rank = len(type_.get_shape())
     source = emitter.get(op.operand)
-    starts = _starts(list(op.start_indices), shape_of(op.operand), ints(op.slice_sizes), emitter)
+    starts = _starts(op, op.start_indices, ints(op.slice_sizes), emitter)
     if emitter.in_kernel and _is_factor(op):
         emitter.define(op.result, slice_at(source, starts, op.sizes, type_, emitter))
         return
@@ -71,7 +72,7 @@ def _dynamic_slice(op: hlo.DynamicSliceOp, emitter: Emitter) -> None:
 def _dynamic_update_slice(op: hlo.DynamicUpdateSliceOp, emitter: Emitter) -> None:
     """tensor.insert_slice at the clamped starts."""
     sizes = shape_of(op.update)
-    starts = _starts(list(op.start_indices), shape_of(op.operand), sizes, emitter)
+    starts = _starts(op, op.start_indices, sizes, emitter)
     offsets = (DYNAMIC_INDEX,) * len(sizes)
     result = insert(emitter.get(op.update), emitter.get(op.operand), offsets, tuple(starts), emitter)
     emitter.define(op.result, result)

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.creation import append, create_op, new_block
 from ...dialects.support.editing import clone_op, detach_op, erase_op, insert_before, set_operands
-from ...dialects.support.kernel import TRIP_COUNT, UNREAD, host_functions
+from ...dialects.support.kernel import IN_BOUNDS, TRIP_COUNT, UNREAD, host_functions
 from ...hlo_dialect.diagnostics import engine_of
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.op import is_elementwise
@@ -24,6 +24,7 @@ from ...hlo_dialect.ops.fusion import FusionKind, FusionOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp
 from ...hlo_dialect.ops.slicing import ConcatenateOp
 from ...hlo_dialect.types import i64
+from ...hlo_dialect.walking import operations_in
 from .clusters import MAX_LOOP_OPS
 from .decisions import Decision
 from .epilogues import fuse_epilogues
@@ -33,6 +34,7 @@ from .plan import Step, plan_block
 
 if TYPE_CHECKING:
     from ...hlo_dialect.loops import Loop
+    from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 
 _KINDS: dict[str, StringAttr] = {kind: StringAttr(kind) for kind in get_args(FusionKind)}
 
@@ -129,6 +131,7 @@ class FuseHloPass(HloPass):
     def run(self, ctx: Context, module: ModuleOp) -> None:
         engine = engine_of(ctx)
         for function in host_functions(module):
+            mark_bounded_slices(function)
             pending = list(function.body.blocks)
             while pending:
                 block = pending.pop(0)
@@ -151,6 +154,16 @@ class FuseHloPass(HloPass):
                 final = [revised.get(decision.node, decision) for decision in plan.decisions]
                 for decision in dict.fromkeys((*final, *revised.values())) if engine.remarks else ():
                     engine.emit(decision.remark())
+
+
+def mark_bounded_slices(function: Operation) -> None:
+    """State which slices need no clamping: kernels do not know what a loop counts."""
+    for op in operations_in(function):
+        if op.name in ("hlo.dynamic_slice", "hlo.dynamic_update_slice"):
+            from ...hlo_dialect.loops.bounds import is_in_bounds  # few programs have such slices
+
+            if is_in_bounds(cast("DynamicSliceOp | DynamicUpdateSliceOp", op)):
+                op.attributes[IN_BOUNDS] = UnitAttr()
 
 
 def _has_products(block: Block) -> bool:

@@ -11,8 +11,9 @@ from ...hlo_dialect.ops.comparison import CompareOp
 from ...hlo_dialect.ops.creation import constant_of
 from ...hlo_dialect.ops.gather import GatherOp
 from ...hlo_dialect.ops.index_dimensions import IndexDimensions
-from ...hlo_dialect.ops.movement import BroadcastInDimOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
 from ...hlo_dialect.ops.scatter import ScatterOp
+from ...hlo_dialect.ops.slicing import ConcatenateOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import Array, element_of, is_float, make_tensor, shape_of
 from .chains import gather
@@ -69,6 +70,46 @@ def scatter_of_slice(op: Operation) -> Rewrite | None:
     starts = [x.builder.splat(at, scalar) for at in first]
     value = combined(op, x.slice(first, last), Tensor(x.builder, update).reshape(window))
     return by(x.dynamic_update_slice(value, starts))
+
+
+@simplifications.on(ScatterOp)
+def scatter_of_bounded_slice(op: Operation) -> Rewrite | None:
+    """
+    A scatter of one slice to a computed place that is inside the operand by its bounds is a dynamic_update_slice, of
+    what is there combined with it: `x.at[i].add(y)` with an index that a loop counts.
+    """
+    assert isinstance(op, ScatterOp)
+    dims, base, update = op.dims, op.inputs[0], op.updates[0]
+    if op.input_count != 1 or not _is_one_window(dims, op.scatter_indices, base, update):
+        return None
+    if op.results[0].type != base.type:
+        return None
+    shape, window = shape_of(base), _window(dims, shape_of(base), shape_of(update))
+    if not all(
+        _is_bounded(op.scatter_indices, place, shape[dim] - window[dim]) for place, dim in enumerate(dims.index_map)
+    ):
+        return None
+    x = start(base)
+    vector = Tensor(x.builder, op.scatter_indices).reshape([len(dims.index_map)])
+    starts = [x.builder.splat(0, make_tensor((), vector.element))] * len(shape)
+    for place, dim in enumerate(dims.index_map):
+        starts[dim] = vector.take(0, place)
+    value = combined(op, x.dynamic_slice(starts, window), Tensor(x.builder, update).reshape(window))
+    return None if value is None else by(x.dynamic_update_slice(value, starts))
+
+
+def _is_bounded(value: SSAValue, place: int, most: int) -> bool:
+    """Whether one element of an index vector, which is often put together of scalars, is from 0 to a number."""
+    from ...hlo_dialect.loops.bounds import Bounds, bounds_of  # only for scatters of one slice
+
+    while isinstance(value.owner, ReshapeOp):
+        value = value.owner.operands[0]
+    if isinstance(value.owner, ConcatenateOp):
+        parts = value.owner.operands
+        if all(math.prod(shape_of(part)) == 1 for part in parts):
+            value = parts[place]
+    bounds = bounds_of(value)
+    return bounds is not None and bounds.is_within(Bounds(0, most))
 
 
 def _window(dims: IndexDimensions, shape: tuple[int, ...], update: tuple[int, ...]) -> tuple[int, ...]:

@@ -25,6 +25,11 @@ from .rewrite import Rewrite, Rule, approximations, name_of, simplifications, un
 MAX_VISITS = 64
 """Most visits of one operation: rules terminate by construction, this limit is a safeguard."""
 
+MOST_ROUNDS = 4
+"""Visits of operations in loops after all others have ended, as long as they change something."""
+
+_ON_INDICES = frozenset(("hlo.compare", "hlo.maximum", "hlo.minimum", "hlo.scatter"))
+
 MAX_DESCENT = 1000
 """
 Most rewrites from an operation to one that replaces it, beside one for each operation of the module. More than that are
@@ -108,6 +113,7 @@ class Simplifier:
         self, module: ModuleOp, applied: Counter[str], rules: bool = True, approximate: Collection[str] | None = ()
     ):
         """`approximate`: the names of the rules of `approximations` to apply, None for all."""
+        self.module = module
         self.approximate = approximate
         self.rules = rules
         """Whether to apply rules, beside folding."""
@@ -121,6 +127,23 @@ class Simplifier:
         self.longest = MAX_DESCENT + len(self.queue)
 
     def run(self) -> None:
+        self._drain()
+        for _ in range(MOST_ROUNDS if self.rules else 0):
+            # The bounds of an index follow from its loop, which may have become simpler after the index was visited.
+            before = self.applied.total()
+            for op in self._on_indices():
+                self._push(op)
+            self._drain()
+            if self.applied.total() == before:
+                break
+
+    def _on_indices(self) -> list[Operation]:
+        """The operations in loops that rules may change by the bounds of integers."""
+        loops = [op for op in operations_in(self.module) if op.name == "hlo.while"]
+        inside = (op for loop in loops for op in operations_in(loop) if op.name in _ON_INDICES)
+        return list(dict.fromkeys(inside))
+
+    def _drain(self) -> None:
         while self.queue:
             op = self.queue.popleft()
             if op in self.waiting:

@@ -23,6 +23,7 @@ from ...dialects.support.kernel import (
     COMPLEX,
     COMPLEX_OPERANDS,
     COMPLEX_RESULTS,
+    IN_BOUNDS,
     MAY_FUSE,
     OF_KERNELS,
     PAIRED,
@@ -60,20 +61,21 @@ def admit(ctx: Context, module: ModuleOp) -> None:
     if PROGRAM in module.attributes or level_of(module) not in ("", FRONT[-1]):
         return
     engine = engine_of(ctx)
+    bounded = _bounded_slices(module)
     for op in operations_in(module):
-        for name in _unproved(op) if op.attributes else ():
+        for name in _unproved(op, bounded) if op.attributes else ():
             message = f"states {name} = {op.attributes.pop(name)} without proof: ignored, it is for passes to state"
             engine.emit(Diagnostic("warning", op_message(op, message), location_near(op)))
         if type(op) is func.FuncOp:
             _check_pairs(op)
 
 
-def _unproved(op: Operation) -> list[str]:
+def _unproved(op: Operation, bounded: Container[Operation]) -> list[str]:
     """The attributes of an operation that go."""
     internal = [name for name in op.attributes if name in OF_KERNELS or name.startswith("xhlo.")]
     if not internal:
         return []
-    proved = _proved(op)
+    proved = (IN_BOUNDS,) if op in bounded else _proved(op)
     return [name for name in internal if name not in _HARMLESS and name not in proved]
 
 
@@ -133,6 +135,30 @@ def _is_written(op: Operation, position: int) -> bool:
         return False
     with _plain(op) as loop:
         return loop.writes_all(position)
+
+
+def _bounded_slices(module: ModuleOp) -> set[Operation]:
+    """The slices that are stated to be inside their operands and are."""
+    found: set[Operation] = set()
+    for function in module.body.block.ops:
+        ops = operations_in(function)
+        stated = [place for place, op in enumerate(ops) if IN_BOUNDS in op.attributes]
+        if not stated:
+            continue
+        from ...hlo_dialect.loops.bounds import is_in_bounds
+        from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
+
+        copy = function.clone()
+        copies = operations_in(copy)
+        for fusion in copies:
+            if isinstance(fusion, FusionOp):
+                _open(fusion)
+        for place in stated:
+            slice_ = copies[place]
+            if isinstance(slice_, (DynamicSliceOp, DynamicUpdateSliceOp)) and is_in_bounds(slice_):
+                found.add(ops[place])
+        copy.erase()
+    return found
 
 
 @contextmanager

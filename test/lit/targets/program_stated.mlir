@@ -68,3 +68,19 @@ module attributes {xhlo.donated = array<i64: 0>} {
     func.return %0 : tensor<4xf32>
   }
 }
+
+// -----
+
+// One of these slices is inside of its operand, the other one may be outside.
+// WARNING: 'hlo.dynamic_slice' op states xhlo.in_bounds = unit without proof: ignored
+// CHECK-LABEL: func.func @slices
+// CHECK: hlo.dynamic_slice %{{.*}}, sizes = [3] {xhlo.in_bounds}
+// CHECK: hlo.dynamic_slice %{{.*}}, sizes = [4] :
+func.func @slices(%x: tensor<7xf32>, %i: tensor<i32>) -> (tensor<3xf32>, tensor<4xf32>) {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %four = hlo.constant dense<4> : tensor<i32>
+  %place = hlo.clamp %zero, %i, %four : tensor<i32>
+  %0 = hlo.dynamic_slice %x, %place, sizes = [3] {xhlo.in_bounds} : (tensor<7xf32>, tensor<i32>) -> tensor<3xf32>
+  %1 = hlo.dynamic_slice %x, %i, sizes = [4] {xhlo.in_bounds} : (tensor<7xf32>, tensor<i32>) -> tensor<4xf32>
+  return %0, %1 : tensor<3xf32>, tensor<4xf32>
+}

@@ -45,6 +45,8 @@ def inputs(module: ModuleOp, seed: int) -> list[np.ndarray]:
 @pytest.mark.parametrize(
     "name",
     [
+        "bounds",
+        "counters",
         "integers",
         "slices",
         "partial_reduction",

@@ -25,3 +25,14 @@ func.func private @update(%x: tensor<7xf32>, %u: tensor<3xf32>, %i: tensor<ui8>)
   %0 = hlo.dynamic_update_slice %x, %u, %i : (tensor<7xf32>, tensor<3xf32>, tensor<ui8>) -> tensor<7xf32>
   return %0 : tensor<7xf32>
 }
+
+// Inside of the operand by what is known of the start: not clamped.
+// CHECK-LABEL: @in_bounds
+// CHECK-NOT:     arith.maxsi
+// CHECK-NOT:     arith.minsi
+// CHECK:         %[[I:[0-9]+]] = arith.extsi %{{.*}} : i32 to i64
+// CHECK-NEXT:    arith.index_cast %[[I]] : i64 to index
+func.func private @in_bounds(%x: tensor<7xf32>, %i: tensor<i32>) -> tensor<3xf32> attributes {hlo.kernel = "loop"} {
+  %0 = hlo.dynamic_slice %x, %i, sizes = [3] {xhlo.in_bounds} : (tensor<7xf32>, tensor<i32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
