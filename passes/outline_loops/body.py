@@ -46,13 +46,13 @@ class LoopBody:
         loop: scf.WhileOp,
         arena: SSAValue,
         kernels: Mapping[str, func.FuncOp],
-        most: int,
+        most: int | None,
         first: Sequence[Operation] = (),
         between: Iterable[SSAValue] = (),
     ):
         """
-        `most`: the iterations of one call. `first`: the calls and copies before the loop that move with it; `between`:
-        the buffers that only those and the loop use.
+        `most`: the iterations of one call, None for all. `first`: the calls and copies before the loop that move with
+        it; `between`: the buffers that only those and the loop use.
         """
         self.loop = loop
         self.arena = arena
@@ -75,6 +75,12 @@ class LoopBody:
         for op in operations_in(loop):
             if isinstance(op, func.CallOp) and (kernel := kernels.get(op.callee.root_reference.data)) is not None:
                 self._inline(op, kernel)
+
+    def take_start(self, copy: memref.CopyOp) -> None:
+        """Put the buffer that a copy before the loop writes on the stack: only the loop uses it."""
+        view = cast(Operation, copy.destination.owner)
+        view.detach()
+        self.loop.before_region.block.insert_ops_before([view], cast(Operation, self.loop.before_region.block.first_op))
 
     @property
     def operands(self) -> list[SSAValue]:
@@ -199,7 +205,12 @@ class LoopBody:
         return list(found)
 
     def _counted(self, before: Region, after: Region) -> list[Operation]:
-        """The loop, which ends after `most` iterations."""
+        """The loop, which ends after `most` iterations if not before."""
+        if self.most is None:
+            loop = scf.WhileOp([], [], before, after)
+            loop.attributes |= self.loop.attributes
+            loop.location = self.loop.location
+            return [loop]
         index = IndexType()
         zero, one, most = (index_constant(number) for number in (0, 1, self.most))
         counter = before.block.insert_arg(index, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.context import Context
@@ -23,7 +23,7 @@ from ...hlo_dialect.walking import operations_in
 from ...lowering.device.cpu import CPU
 from ...lowering.loop_nests.brevity import operations_of_a_call
 from ..outline_parallel_loops.transform import outline
-from .body import LoopBody
+from .body import ON_STACK, LoopBody
 from .stated import StatedKernels
 from .tiles import TileBody, Writes, tiles_refusal
 
@@ -68,8 +68,8 @@ class OutlineLoopsPass(HloPass):
     Before: `scf.while { .. func.call @k(%a, %b) .. }` in the entry
     After:  `func.call @loop_0(%a, %b)` inside the loop, and `func.func private @loop_0` that makes many iterations
     Assumes: the level after plan-buffers: a loop's state is in memory.
-    Leaves: loops that have loops inside, that fork, whose iterations move more bytes than the second cache holds, or
-            that would be large functions or take long. Kernels that nothing calls any more are erased.
+    Leaves: loops around loops that stay, loops that fork, whose iterations move more bytes than the second cache holds,
+            or that would be large functions or take long. Kernels that nothing calls any more are erased.
 
     A call makes a bounded number of iterations, so that the entry can be interrupted between calls. A loop of a known
     number of iterations that one call makes is no loop of the entry any more.
@@ -90,6 +90,7 @@ class OutlineLoopsPass(HloPass):
         if entry is None or not entry.body.block.args:
             return
         loops, names = _Loops(stated, entry.body.block.args[-1]), stated.names()
+        holding: list[scf.WhileOp] = []
         for op in operations_in(entry):
             if not isinstance(op, scf.WhileOp) or not entry.is_ancestor(op):
                 continue  # it moved with the loop around it
@@ -98,13 +99,20 @@ class OutlineLoopsPass(HloPass):
                 text = f"one tile runs after the other: {reason}"
                 if reason is None:
                     text = loops.outline_tiles(op, next(names))
+            elif _holds_loop(op):
+                holding.append(op)
+                continue
             else:
-                reason = loops.refusal(op)
-                text = f"the loop stays in the host program: {reason}"
-                if reason is None:
-                    text = loops.outline(op, next(names))
+                text = loops.outlined(op, names)
             engine.emit(Diagnostic("remark", text, op.location))
+        # Where the loops inside have become kernels, the loops around them may, inner ones first.
+        for op in reversed(holding):
+            engine.emit(Diagnostic("remark", loops.outlined(op, names), op.location))
         stated.finish()
+
+
+def _holds_loop(op: scf.WhileOp) -> bool:
+    return any(isinstance(each, (scf.WhileOp, scf.ForOp)) for each in operations_in(op)[1:])
 
 
 class _Loops:
@@ -118,10 +126,15 @@ class _Loops:
         self._sizes: dict[tuple[str, bool], int | None] = {}
         self._work: dict[str, float] = {}
 
+    def outlined(self, op: scf.WhileOp, names: Iterator[str]) -> str:
+        """Make a kernel of a loop, with the next name, if nothing is against it. Returns what was done, in words."""
+        reason = self.refusal(op)
+        return self.outline(op, next(names)) if reason is None else f"the loop stays in the host program: {reason}"
+
     def refusal(self, op: scf.WhileOp) -> str | None:
         """In words why a loop stays in the entry."""
         ops = operations_in(op)[1:]
-        if op.operands or op.results or any(isinstance(each, (scf.WhileOp, scf.ForOp)) for each in ops):
+        if op.operands or op.results or _holds_loop(op):
             return "it holds a loop"
         reason = self._size_refusal(ops, forks=False, most=MOST_OPERATIONS)
         if reason is not None:
@@ -256,7 +269,10 @@ class _Loops:
             if isinstance(each, func.CallOp):
                 called = each.callee.root_reference.data
                 before = {fact: before[fact] + self.stated.fact(called, fact) for fact in before}
-        body = LoopBody(op, self.arena, self.functions, most, first, between)
+        started = [] if first or not whole else self._starts(op)
+        body = LoopBody(op, self.arena, self.functions, None if whole else most, first or started, between)
+        for copy in started:
+            body.take_start(copy)
         function = body.function(name)
         self.module.body.block.add_op(function)
         call = call_op(name, body.operands, ())
@@ -294,11 +310,23 @@ class _Loops:
             return [], []
         return [op, *reversed(found)], written
 
+    def _starts(self, loop: scf.WhileOp) -> list[memref.CopyOp]:
+        """The copies of constants before a loop to buffers that only the loop uses: where its counters begin."""
+        found: list[memref.CopyOp] = []
+        op = loop.prev_op
+        while op is not None and (isinstance(op, _BETWEEN) or is_view(op)):
+            if isinstance(op, memref.CopyOp) and isinstance(op.source.owner, memref.GetGlobalOp):
+                target = op.destination
+                if byte_size(cast(Buffer, target.type)) <= ON_STACK and self._is_between(target, op, loop):
+                    found.append(op)
+            op = op.prev_op
+        return found[::-1]
+
     def _size_of(self, loop: scf.WhileOp) -> int:
         """The operations of a loop with its kernels."""
         return len(operations_in(loop)) + sum(self._size(name, forks=True) or 0 for name in self._calls(loop))
 
-    def _is_between(self, value: SSAValue, call: func.CallOp, loop: scf.WhileOp) -> bool:
+    def _is_between(self, value: SSAValue, call: Operation, loop: scf.WhileOp) -> bool:
         """Whether a value is a buffer of the arena that a call and a loop after it use, and nothing else does."""
         view = value.owner
         if not isinstance(view, memref.ViewOp) or view.source is not self.arena or view.sizes:
