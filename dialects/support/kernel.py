@@ -48,6 +48,9 @@ PAIRED = "xhlo.paired"
 TRIP_COUNT = "xhlo.trip_count"
 """On a loop of the host program: the number of its iterations, where that is known (fuse-hlo)."""
 
+MOST_TRIPS = "xhlo.most_trips"
+"""On such a loop: a number that its iterations never exceed, where only that is known (fuse-hlo)."""
+
 IN_BOUNDS = "xhlo.in_bounds"
 """On a dynamic_slice or dynamic_update_slice: its start indices need no clamping (fuse-hlo)."""
 
@@ -184,3 +187,9 @@ def loop_sizes(op: Operation) -> tuple[int, ...] | None:
     """The stated sizes of a generic's loops; None if its operands determine them."""
     stated = op.attributes.get(LOOP_SIZES)
     return tuple(cast("DenseArrayBase[Any]", stated).get_values()) if type(stated) is DenseArrayBase else None
+
+
+def most_trips(op: Operation) -> int | None:
+    """How often a loop of the host program runs, at most; None if nothing states that."""
+    stated = op.attributes.get(TRIP_COUNT) or op.attributes.get(MOST_TRIPS)
+    return cast("IntegerAttr[Any]", stated).value.data if isinstance(stated, IntegerAttr) else None

@@ -88,6 +88,16 @@ def is_in_bounds(op: DynamicSliceOp | DynamicUpdateSliceOp) -> bool:
     return True
 
 
+def most_trips(op: WhileOp) -> int | None:
+    """A number that a loop's iterations never exceed, by its counters; None if none has an end."""
+    loop = Loop(op)
+    counts = [loop.most_iterations]
+    for position, argument in enumerate(loop.body.args):
+        if shape_of(argument) == () and is_integer(element_of(argument)):
+            counts.append(_Search().most_values(loop, position))
+    return min((each for each in counts if each is not None), default=None)
+
+
 def _of_type(value: SSAValue) -> Bounds:
     element = element_of(value)
     bits = bit_width(element)
@@ -202,6 +212,15 @@ class _Search:
         if counted is not None:
             return reduce(Bounds.joined, counted, self.of(first))
         return self.of(first).joined(self.of(returned))
+
+    def most_values(self, loop: Loop, position: int) -> int | None:
+        """How many values a counter has in the body, at most; None if it may stay the same."""
+        counted = self._counter(loop, position)
+        if counted is None:
+            return None
+        inside, after = counted
+        step = max(after.least - inside.least, inside.most - after.most)
+        return (inside.most - inside.least) // step + 1 if step > 0 else None
 
     def _counter(self, loop: Loop, position: int) -> tuple[Bounds, Bounds] | None:
         """The bounds of a counter in the body, and of its next value; None if it is none, or has no end."""

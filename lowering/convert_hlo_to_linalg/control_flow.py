@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Block, Region, SSAValue
 
 from ...dialects.support.buffers import INDEX
-from ...dialects.support.kernel import INDEPENDENT, TRIP_COUNT
+from ...dialects.support.kernel import INDEPENDENT, MOST_TRIPS, TRIP_COUNT
 from ...hlo_dialect.ops import control_flow as hlo
 from .conversion import convert_operations
 from .elementwise_loop import convert_elementwise_loop
@@ -40,7 +40,8 @@ def _while(op: hlo.WhileOp, emitter: Emitter) -> None:
     new = scf.WhileOp(
         [emitter.get(value) for value in op.operand], [signless(result.type) for result in op.outs], condition, body
     )
-    new.attributes |= {name: value for name, value in op.attributes.items() if name in (TRIP_COUNT, INDEPENDENT)}
+    stated = (TRIP_COUNT, MOST_TRIPS, INDEPENDENT)
+    new.attributes |= {name: value for name, value in op.attributes.items() if name in stated}
     _define(op.outs, emitter.add(new).results, emitter)
 
 

@@ -19,7 +19,6 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IndexType,
-    IntegerAttr,
     IntegerType,
     MemRefType,
     ModuleOp,
@@ -30,7 +29,7 @@ from xdsl.ir import Attribute, Block, Operation
 from ...dialects.cpu import SHARED, ParallelForOp
 from ...dialects.support.classes import one_of
 from ...dialects.support.editing import operands_of
-from ...dialects.support.kernel import BRIEF, INLINE, PART, TRIP_COUNT, entry_name, is_kernel
+from ...dialects.support.kernel import BRIEF, INLINE, PART, entry_name, is_kernel, most_trips
 from ...hlo_dialect.walking import TypeFact, operations_in
 from .unrolling import iterations
 
@@ -203,8 +202,8 @@ def _repeats(op: Operation) -> float:
     if type(op) is scf.ForOp:
         count = iterations(op)
         return math.inf if count is None else count
-    if type(op) is scf.WhileOp and isinstance(count := op.attributes.get(TRIP_COUNT), IntegerAttr):
-        return count.value.data
+    if type(op) is scf.WhileOp and (count := most_trips(op)) is not None:
+        return count
     return 1 if isinstance(op, scf.IfOp | scf.IndexSwitchOp) else math.inf
 
 

@@ -13,14 +13,14 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.creation import append, create_op, new_block
 from ...dialects.support.editing import clone_op, detach_op, erase_op, insert_before, set_operands
-from ...dialects.support.kernel import IN_BOUNDS, TRIP_COUNT, UNREAD, host_functions
+from ...dialects.support.kernel import IN_BOUNDS, MOST_TRIPS, TRIP_COUNT, UNREAD, host_functions
 from ...hlo_dialect.diagnostics import engine_of
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.op import is_elementwise
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp, ReturnOp, WhileOp
 from ...hlo_dialect.ops.creation import ConstantOp, is_splat_op
-from ...hlo_dialect.ops.fusion import FusionKind, FusionOp
+from ...hlo_dialect.ops.fusion import FusionKind, FusionOp, in_fusion
 from ...hlo_dialect.ops.movement import BroadcastInDimOp
 from ...hlo_dialect.ops.slicing import ConcatenateOp
 from ...hlo_dialect.types import i64
@@ -131,7 +131,7 @@ class FuseHloPass(HloPass):
     def run(self, ctx: Context, module: ModuleOp) -> None:
         engine = engine_of(ctx)
         for function in host_functions(module):
-            mark_bounded_slices(function)
+            mark_bounded(function)
             pending = list(function.body.blocks)
             while pending:
                 block = pending.pop(0)
@@ -156,14 +156,22 @@ class FuseHloPass(HloPass):
                     engine.emit(decision.remark())
 
 
-def mark_bounded_slices(function: Operation) -> None:
-    """State which slices need no clamping: kernels do not know what a loop counts."""
+def mark_bounded(function: Operation) -> None:
+    """
+    State which slices need no clamping, and how often loops of no known number of iterations run at most: kernels do
+    not know what a loop counts, nor loops what one around them does.
+    """
     for op in operations_in(function):
-        if op.name in ("hlo.dynamic_slice", "hlo.dynamic_update_slice"):
-            from ...hlo_dialect.loops.bounds import is_in_bounds  # few programs have such slices
+        if op.name not in ("hlo.dynamic_slice", "hlo.dynamic_update_slice", "hlo.while"):
+            continue
+        from ...hlo_dialect.loops.bounds import is_in_bounds, most_trips  # not every program has these
 
-            if is_in_bounds(cast("DynamicSliceOp | DynamicUpdateSliceOp", op)):
-                op.attributes[IN_BOUNDS] = UnitAttr()
+        if isinstance(op, WhileOp):
+            most = most_trips(op) if _facts_of(op).trip_count is None else None
+            if most is not None and not in_fusion(op):
+                op.attributes[MOST_TRIPS] = integer_attr(most)
+        elif is_in_bounds(cast("DynamicSliceOp | DynamicUpdateSliceOp", op)):
+            op.attributes[IN_BOUNDS] = UnitAttr()
 
 
 def _has_products(block: Block) -> bool:

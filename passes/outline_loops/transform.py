@@ -15,7 +15,7 @@ from ...dialects.cpu import SHARED, HostCallOp, ParallelForOp
 from ...dialects.support.attributes import call_op
 from ...dialects.support.buffer_ops import byte_size, index_constant, resize_arena
 from ...dialects.support.buffers import Buffer
-from ...dialects.support.kernel import ARENA_SIZE, INDEPENDENT, PROGRAM, TRIP_COUNT, Kernel
+from ...dialects.support.kernel import ARENA_SIZE, INDEPENDENT, PROGRAM, TRIP_COUNT, Kernel, most_trips
 from ...dialects.support.views import is_view, uses_through_views
 from ...hlo_dialect.diagnostics import Diagnostic, engine_of
 from ...hlo_dialect.hlo_pass import HloPass
@@ -263,7 +263,8 @@ class _Loops:
         most = min(int(MOST_WORK / self._work_of(op)), MOST_AT_A_TIME)
         stated = op.attributes.get(TRIP_COUNT)
         trips = cast("IntegerAttr[Any]", stated).value.data if isinstance(stated, IntegerAttr) else None
-        whole = trips is not None and trips <= most
+        known = most_trips(op)
+        whole = known is not None and known <= most
         first, between = self._before(op) if whole else ([], [])
         for each in first:
             if isinstance(each, func.CallOp):
@@ -278,7 +279,7 @@ class _Loops:
         call = call_op(name, body.operands, ())
         call.location = op.location
         body.place(call, whole)
-        times = most if trips is None else min(trips, most)
+        times = most if known is None else min(known, most)
         facts = {"ops": ops, "bytes": moved * times, "flops": flops * (trips or 1)}
         facts = {fact: number + before[fact] for fact, number in facts.items()}
         self._add(function, {**facts, "bytes": min(body.bytes, facts["bytes"])})

@@ -9,7 +9,7 @@ proved again.
 
 from __future__ import annotations
 
-from collections.abc import Container, Generator
+from collections.abc import Container, Generator, Iterable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,6 +25,7 @@ from ...dialects.support.kernel import (
     COMPLEX_RESULTS,
     IN_BOUNDS,
     MAY_FUSE,
+    MOST_TRIPS,
     OF_KERNELS,
     PAIRED,
     PROGRAM,
@@ -61,7 +62,7 @@ def admit(ctx: Context, module: ModuleOp) -> None:
     if PROGRAM in module.attributes or level_of(module) not in ("", FRONT[-1]):
         return
     engine = engine_of(ctx)
-    bounded = _bounded_slices(module)
+    bounded = _bounded(module)
     for op in operations_in(module):
         for name in _unproved(op, bounded) if op.attributes else ():
             message = f"states {name} = {op.attributes.pop(name)} without proof: ignored, it is for passes to state"
@@ -75,11 +76,11 @@ def _unproved(op: Operation, bounded: Container[Operation]) -> list[str]:
     internal = [name for name in op.attributes if name in OF_KERNELS or name.startswith("xhlo.")]
     if not internal:
         return []
-    proved = (IN_BOUNDS,) if op in bounded else _proved(op)
+    proved = {*_proved(op), *((IN_BOUNDS, MOST_TRIPS) if op in bounded else ())}
     return [name for name in internal if name not in _HARMLESS and name not in proved]
 
 
-def _proved(op: Operation) -> Container[str]:
+def _proved(op: Operation) -> Iterable[str]:
     """The attributes of an operation, of those that are not harmless, which hold."""
     if isinstance(op, ModuleOp):
         return (RESULT_COUNT,) if _counts_results(op) else ()
@@ -137,28 +138,34 @@ def _is_written(op: Operation, position: int) -> bool:
         return loop.writes_all(position)
 
 
-def _bounded_slices(module: ModuleOp) -> set[Operation]:
-    """The slices that are stated to be inside their operands and are."""
+def _bounded(module: ModuleOp) -> set[Operation]:
+    """The slices that are stated to be inside their operands and are, and loops that end as soon as they state."""
     found: set[Operation] = set()
     for function in module.body.block.ops:
         ops = operations_in(function)
-        stated = [place for place, op in enumerate(ops) if IN_BOUNDS in op.attributes]
+        stated = [place for place, op in enumerate(ops) if not {IN_BOUNDS, MOST_TRIPS}.isdisjoint(op.attributes)]
         if not stated:
             continue
-        from ...hlo_dialect.loops.bounds import is_in_bounds
-        from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
-
         copy = function.clone()
         copies = operations_in(copy)
         for fusion in copies:
             if isinstance(fusion, FusionOp):
                 _open(fusion)
-        for place in stated:
-            slice_ = copies[place]
-            if isinstance(slice_, (DynamicSliceOp, DynamicUpdateSliceOp)) and is_in_bounds(slice_):
-                found.add(ops[place])
+        found |= {ops[place] for place in stated if _is_bounded(copies[place])}
         copy.erase()
     return found
+
+
+def _is_bounded(op: Operation) -> bool:
+    from ...hlo_dialect.loops.bounds import is_in_bounds, most_trips
+    from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
+
+    if isinstance(op, (DynamicSliceOp, DynamicUpdateSliceOp)):
+        return MOST_TRIPS not in op.attributes and is_in_bounds(op)
+    if not isinstance(op, WhileOp) or IN_BOUNDS in op.attributes:
+        return False
+    stated, most = op.attributes[MOST_TRIPS], most_trips(op)
+    return most is not None and isinstance(stated, IntegerAttr) and most <= stated.value.data
 
 
 @contextmanager

@@ -84,3 +84,42 @@ func.func @slices(%x: tensor<7xf32>, %i: tensor<i32>) -> (tensor<3xf32>, tensor<
   %1 = hlo.dynamic_slice %x, %i, sizes = [4] {xhlo.in_bounds} : (tensor<7xf32>, tensor<i32>) -> tensor<4xf32>
   return %0, %1 : tensor<3xf32>, tensor<4xf32>
 }
+
+// -----
+
+// The first loop ends after 9 iterations at the latest, the second one after 50.
+// WARNING: 'hlo.while' op states xhlo.most_trips = 10 : i64 without proof: ignored
+// CHECK-LABEL: func.func @ends
+// CHECK: hlo.while({{.*}}xhlo.most_trips = 9 : i64
+// CHECK: hlo.while({{.*}}xhlo.most_trips = 50 : i64
+func.func @ends(%n: tensor<i32>, %a: tensor<64xi32>) -> tensor<64xi32> {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  %nine = hlo.constant dense<9> : tensor<i32>
+  %fifty = hlo.constant dense<50> : tensor<i32>
+  %seven = hlo.constant dense<7> : tensor<1xi32>
+  %end = hlo.clamp %zero, %n, %nine : tensor<i32>
+  %0:2 = hlo.while(%i = %zero, %x = %a) : tensor<i32>, tensor<64xi32> attributes {xhlo.most_trips = 10 : i64}
+    cond {
+      %1 = hlo.compare LT, %i, %end, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    } do {
+      %1 = hlo.dynamic_update_slice %x, %seven, %i : (tensor<64xi32>, tensor<1xi32>, tensor<i32>) -> tensor<64xi32>
+      %2 = hlo.add %i, %one : tensor<i32>
+      hlo.return %2, %1 : tensor<i32>, tensor<64xi32>
+    }
+  %1:2 = hlo.while(%i = %zero, %x = %0#1) : tensor<i32>, tensor<64xi32> attributes {xhlo.most_trips = 10 : i64}
+    cond {
+      %2 = hlo.compare LT, %i, %fifty, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %3 = hlo.dynamic_slice %x, %i, sizes = [1] : (tensor<64xi32>, tensor<i32>) -> tensor<1xi32>
+      %4 = hlo.reshape %3 : (tensor<1xi32>) -> tensor<i32>
+      %5 = hlo.compare NE, %4, %one, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %6 = hlo.and %2, %5 : tensor<i1>
+      hlo.return %6 : tensor<i1>
+    } do {
+      %2 = hlo.dynamic_update_slice %x, %seven, %i : (tensor<64xi32>, tensor<1xi32>, tensor<i32>) -> tensor<64xi32>
+      %3 = hlo.add %i, %one : tensor<i32>
+      hlo.return %3, %2 : tensor<i32>, tensor<64xi32>
+    }
+  return %1#1 : tensor<64xi32>
+}
