@@ -387,19 +387,21 @@ class MicroKernel:
             vectors.store(part, view, [top + start])
 
     def _write_whole(self, sums: list[SSAValue], overwrite: bool) -> None:
-        blocking, at = self.blocking, self.given.c_at
-        rows: list[SSAValue] = []
-        for _ in range(blocking.mr):
+        at, rows = self.given.c_at, list[SSAValue]()
+        for _ in range(self.blocking.mr):
             rows.append(self._row(at))
             at += self.given.c_row
-        places: list[tuple[SSAValue, list[Index]]]
-        places = [(row, [v * blocking.lanes]) for row in rows for v in range(blocking.vectors)]
+        self._put(rows, sums, overwrite)
+
+    def _put(self, rows: Sequence[SSAValue], sums: list[SSAValue], overwrite: bool) -> None:
+        """Store the vectors of whole rows of C, or add them."""
+        places = [(row, j) for row in rows for j in range(0, self.blocking.nr, self.blocking.lanes)]
         if not overwrite:
             # All loads come before the stores: a processor takes rows 4 KB apart for the same at first.
-            found = [self.vectors.load(row, place, blocking.lanes) for row, place in places]
+            found = [self.vectors.load(row, [j], self.blocking.lanes) for row, j in places]
             sums = [self.vectors.add(before, value) for before, value in zip(found, sums, strict=True)]
-        for (row, place), value in zip(places, sums, strict=True):
-            self.vectors.store(value, row, place)
+        for (row, j), value in zip(places, sums, strict=True):
+            self.vectors.store(value, row, [j])
 
     def _stored(self, sums: list[SSAValue]) -> SSAValue:
         """A buffer that holds the sums."""
@@ -428,6 +430,9 @@ class MicroKernel:
     def _write_vectors(self, row: SSAValue, buffer: SSAValue, at: Index, first: Index, overwrite: bool) -> None:
         """Leave nothing to LLVM's vectorizer, which takes longer than the rest of its optimizer."""
         builder, vectors, lanes = self.builder, self.vectors, self.blocking.lanes
+        if not self.target.columns_vary:
+            sums = [vectors.load(buffer, [at, j], lanes) for j in range(0, self.blocking.nr, lanes)]
+            return self._put([row], sums, overwrite)
         columns = builder.index(self.given.columns)
         with builder.loop(0, columns, step=lanes) as j:
             mask = vectors.mask(columns - j, lanes)
@@ -487,14 +492,8 @@ def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -
     received = Arguments(a_value, begin_a, b_value, begin_b, step_b, c_value, c_at, c_row, count, rows, columns)
     if offsets is not None:
         received = replace(received, offsets=offsets, offsets_at=offsets_at[0])
-    if earlier is not None:
-        received = replace(received, earlier=earlier)
-    if turns:
-        received = replace(received, turns=tuple(turns))
     if target.b_packed:
         received = replace(received, b_step=blocking.nr * blocking.group)
-    if not target.rows_vary:
-        received = replace(received, rows=blocking.mr)
-    if not target.columns_vary:
-        received = replace(received, columns=blocking.nr)
+    rows, columns = rows if target.rows_vary else blocking.mr, columns if target.columns_vary else blocking.nr
+    received = replace(received, rows=rows, columns=columns, turns=tuple(turns), earlier=earlier)
     MicroKernel(builder, blocking, facts.a, target, received).emit()

@@ -28,6 +28,7 @@ from .runtime.pool import FUNCTIONS, MAX_THREADS
 from .runtime.system import runtime_ir
 from .stops import ATTENTION, GOES_ON_IR, STOPS, attention_ir, can_attend
 from .thread_limits import default_thread_count
+from .vector_loops import written_out
 
 Timings = dict[str, float]
 """Seconds by stage: parse, optimize, codegen, load."""
@@ -40,14 +41,15 @@ QUICK = -1
 
 IN_VECTORS = -2
 """
-Only what simplifies functions, in 0.4 of the optimizer's time, and unrolls marked loops, in 0.8: for functions that are
-written in vectors already.
+For functions that are written in vectors already: without the optimizer where the steps of their loops can be written
+out (`vector_loops.py`); else only what simplifies functions, in 0.4 of the optimizer's time, and unrolls marked loops,
+in 0.8.
 """
 
 UNROLLED = "llvm.loop.unroll.count"
 """The mark of a loop that is to have several iterations in one."""
 
-_WEIGHTS = {QUICK: 0.06, IN_VECTORS: 0.3}
+_WEIGHTS = {QUICK: 0.06, IN_VECTORS: 0.2}
 """LLVM's time for a character of text at a level, relative to that of the others."""
 
 _lock = threading.RLock()
@@ -116,11 +118,12 @@ def _stage(timings: Timings | None, name: str) -> Generator[None]:
 
 def _optimized(text: str, machine: Any, timings: Timings | None, level: int) -> Any:
     """Parse, verify and optimize. Raises RuntimeError with LLVM's message for invalid text."""
+    written = written_out(text) if level == IN_VECTORS else None
     with _stage(timings, "parse"):
         # A separate context, because LLVM never frees objects interned in the global one.
-        module: Any = llvm.parse_assembly(text, context=llvm.create_context())
+        module: Any = llvm.parse_assembly(written or text, context=llvm.create_context())
         module.verify()
-    if level == QUICK:
+    if level == QUICK or written is not None:
         return module
     with _stage(timings, "optimize"):
         simplifies = level == IN_VECTORS

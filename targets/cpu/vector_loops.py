@@ -1,0 +1,343 @@
+"""
+The loops of functions that are written in vectors, such as micro-kernels, in a form that LLVM only has to translate.
+
+Most of LLVM's time for such a function is the analysis of its induction variables, which leads to one addition for each
+stream, and the unrolling of its loop. Both are written down here instead: an innermost loop has a pointer for each
+stream, and the steps that a mark asks for. The pointers go through an empty piece of assembly, which is no instruction:
+LLVM does not look through it, and leaves the addresses as they are.
+
+This reads the text of `targets/llvm_text`, whose instructions have a line each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+MOST_STREAMS = 6
+"""Pointers of a loop: more of them do not fit the registers, beside sizes."""
+
+WHOLLY = -1
+"""The mark of loops that are unrolled wholly, which is left to LLVM."""
+
+Coefficient = int | str
+"""What an index grows by when the counter grows by one: a number, or the name of a value from outside of the loop."""
+
+_MARK = re.compile(r'^(!\d+) = !\{!"llvm\.loop\.unroll\.(count|full)"(?:, i32 (\d+))?\}$', re.M)
+_LOOP_NODE = re.compile(r"^(!\d+) = distinct !\{\1((?:, !\d+)*)\}$", re.M)
+_FUNCTION = re.compile(r"^(define .*\{\n)((?:.*\n)*?)(\}\n)", re.M)
+_LABEL = re.compile(r"^(\w+):\n", re.M)
+_NAME = re.compile(r"%[\w.]+")
+_NAMES = re.compile(f"({_NAME.pattern})")
+_DEFINED = re.compile(r"  (%[\w.]+) = ")
+_PHI = re.compile(r"  (%[\w.]+) = phi (.+?) \[ (.+?), %([\w.]+) \], \[ (.+?), %([\w.]+) \]$")
+_BRANCH = re.compile(r"^  br i1 (%[\w.]+), label %([\w.]+), label %([\w.]+)(?:, !llvm\.loop (!\d+))?\n", re.M)
+_COMPARED = re.compile(r"  (%[\w.]+) = icmp slt i64 (%[\w.]+), (\S+)$")
+_STEP = re.compile(r"  (%[\w.]+) = add (?:nuw |nsw )*i64 (%[\w.]+), (\d+)$")
+_ARITHMETIC = re.compile(r"  (%[\w.]+) = (add|mul) (?:nuw |nsw )*i64 (\S+), (\S+)$")
+_ADDRESS = re.compile(r"  (%[\w.]+) = getelementptr (?:inbounds )?([^,]+), ptr (%[\w.]+), i64 (%[\w.]+)$")
+_ACTS = re.compile(r"  (?:store|fence|(?:%[\w.]+ = )?(?:tail )?call)\b")
+
+
+def written_out(text: str) -> str | None:
+    """
+    The same functions with the steps of all innermost loops written out; None if some loop is of another form, and
+    the text is for the optimizer.
+    """
+    marks = {number: WHOLLY if kind == "full" else int(count) for number, kind, count in _MARK.findall(text)}
+    counts = dict[str, int]()
+    for node, parts in _LOOP_NODE.findall(text):
+        found = [marks.get(part, 0) for part in parts.split(", ") if part]
+        counts[node] = WHOLLY if WHOLLY in found else max(found, default=0)
+    functions = [(match, _written_function(match[2], counts)) for match in _FUNCTION.finditer(text)]
+    if any(body is None for _, body in functions):
+        return None
+    result, end = list[str](), 0
+    for match, body in functions:
+        result += text[end : match.start(2)], body or ""
+        end = match.end(2)
+    return "".join((*result, text[end:]))
+
+
+def _written_function(body: str, counts: Mapping[str, int]) -> str | None:
+    first, *parts = _LABEL.split(body)
+    blocks = dict(zip(parts[::2], parts[1::2], strict=True))
+    branches = {label: match for label, text in blocks.items() if (match := _BRANCH.search(text)) is not None}
+    if not _surround_others(list(blocks), branches):
+        return None
+    named = {label: set(_NAME.findall(text)) for label, text in blocks.items()}
+    for label in [label for label, branch in branches.items() if branch[2] == label]:
+        loop = _loop_of(label, blocks[label], branches[label], counts)
+        outside = [names for other, names in named.items() if other != label]
+        if loop is None or not all(map(loop.inner_names.isdisjoint, outside)):
+            return None
+        for other, text in blocks.items():
+            blocks[other] = loop.text() if other == label else text.replace(f", %{label} ]", f", %{loop.end} ]")
+    return first + "".join(f"{label}:\n{text}" for label, text in blocks.items())
+
+
+def _surround_others(labels: list[str], branches: Mapping[str, re.Match[str]]) -> bool:
+    """Whether loops of several blocks have others inside, and none of them has a mark."""
+    numbers = {label: number for number, label in enumerate(labels)}
+    alone = [numbers[label] for label, branch in branches.items() if branch[2] == label]
+    for label, branch in branches.items():
+        first, last = numbers[branch[2]], numbers[label]
+        if first < last and (branch[4] or not any(first <= number <= last for number in alone)):
+            return False
+    return True
+
+
+@dataclass(frozen=True)
+class Phi:
+    """A value that iterations hand on."""
+
+    name: str
+    type: str
+    start: str
+    next: str
+
+
+@dataclass(frozen=True)
+class Stream:
+    """An address that grows by the same in every iteration."""
+
+    name: str
+    element: str
+    base: str
+    index: str
+    step: Coefficient | None
+    """In elements; None if the address does not grow evenly."""
+
+
+def _loop_of(label: str, text: str, branch: re.Match[str], counts: Mapping[str, int]) -> Loop | None:
+    """The loop of one block; None if its mark or its counter is of another form."""
+    count = counts.get(branch[4], WHOLLY) if branch[4] else 0
+    if count == WHOLLY:
+        return None
+    lines = text[: branch.start()].splitlines()
+    matches = [match for line in lines if (match := _PHI.match(line)) is not None]
+    phis = [Phi(match[1], match[2], match[3], match[5]) for match in matches if match[6] == label]
+    code = lines[len(matches) :]
+    compared = next((match for line in code if (match := _COMPARED.match(line)) and match[1] == branch[1]), None)
+    step = next((match for line in code if compared and (match := _STEP.match(line)) and match[1] == compared[2]), None)
+    if compared is None or step is None or len(phis) != len(matches):
+        return None
+    counter = next((phi for phi in phis if phi.name == step[2] and phi.next == step[1]), None)
+    if counter is None or (count > 1 and step[3] != "1"):
+        return None
+    code = [line for line in code if line not in (compared[0], step[0])]
+    others = [phi for phi in phis if phi is not counter]
+    loop = Loop(label, branch[3], counter, others, code, compared[3], int(step[3]), max(count, 1))
+    return loop if loop.is_regular else None
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop of one block, which counts to a bound. It becomes several blocks, the first of which has its label."""
+
+    label: str
+    after: str
+    """The block that follows the loop."""
+    counter: Phi
+    others: Sequence[Phi]
+    code: Sequence[str]
+    """The instructions without phis and counting."""
+    bound: str
+    by: int
+    """What the counter grows by."""
+    steps: int
+    """The iterations that become one."""
+
+    @cached_property
+    def inside(self) -> set[str]:
+        """The names that the code defines."""
+        return _defined(self.code)
+
+    @cached_property
+    def inner_names(self) -> set[str]:
+        """The names that mean nothing outside of the loop."""
+        phis = {phi.name for phi in (self.counter, *self.others)}
+        return (self.inside | phis | {self.counter.next}) - {phi.next for phi in self.others}
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether iterations hand on what they compute, and all addresses that they compute of indices are streams."""
+        handed_on = self.inside.issuperset(phi.next for phi in self.others)
+        return (
+            handed_on and len(self.streams) <= MOST_STREAMS and all(stream.step is not None for stream in self.streams)
+        )
+
+    @cached_property
+    def streams(self) -> list[Stream]:
+        """The loop's addresses that an index leads to, which grows."""
+        steps = self._coefficients()
+        found = list[Stream]()
+        for line in self.code:
+            match = _ADDRESS.match(line)
+            if match is not None and match[3] not in self.inside and steps.get(match[4], 0) != 0:
+                step = None if steps.get(match[3]) is None and match[3] in steps else _times(steps[match[4]], self.by)
+                found.append(Stream(match[1], match[2], match[3], match[4], step))
+        return found
+
+    def _coefficients(self) -> dict[str, Coefficient | None]:
+        """What integers of the loop grow by, None for those that grow otherwise."""
+        found: dict[str, Coefficient | None] = dict.fromkeys(self.inside)
+        found |= dict.fromkeys(phi.name for phi in self.others)
+        found[self.counter.name] = 1
+        for line in self.code:
+            if match := _ARITHMETIC.match(line):
+                x, y = found.get(match[3], 0), found.get(match[4], 0)
+                result = _sum(x, y) if match[2] == "add" else _product(x, match[3], y, match[4])
+                found[match[1]] = None if result in self.inside else result
+        return found
+
+    @cached_property
+    def _carried(self) -> list[tuple[str, str]]:
+        """Names and types of what iterations hand on: the counter only if they compute with it."""
+        values = [(phi.name, phi.type) for phi in self.others]
+        uses = any(self.counter.name in _NAME.findall(line) for line in self._steps_code)
+        counter = [(self.counter.name, self.counter.type)] if uses else []
+        return [*values, *((stream.name, "ptr") for stream in self.streams), *counter]
+
+    @cached_property
+    def _steps_code(self) -> list[str]:
+        """The instructions of a step, without those of addresses."""
+        addresses = {stream.name for stream in self.streams}
+        return _live([line for line in self.code if _name_of(line) not in addresses], {phi.next for phi in self.others})
+
+    @cached_property
+    def _renamed_names(self) -> set[str]:
+        """The names that each step has of its own."""
+        return self.inside.union(name for name, _ in self._carried)
+
+    # What takes the place of the loop.
+
+    @property
+    def end(self) -> str:
+        """The block that ends the loop. What iterations hand on has its old names there."""
+        return f"{self.label}.{'done' if self.steps > 1 else 'all'}"
+
+    def text(self) -> str:
+        return "".join(f"{line}\n" for line in self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield from self._first_addresses()
+        label, number, start = self.label, f"%{self.label}", self.counter.start
+        starts = {phi.name: phi.start for phi in self.others} | {self.counter.name: start}
+        starts |= {stream.name: f"{stream.name}.start" for stream in self.streams}
+        yield f"  {number}.size = sub i64 {self.bound}, {start}"
+        if self.steps == 1:
+            yield f"  br label {number}.all"
+            yield from self._rounds("all", label, starts, 1, f"{number}.size", self.after)
+            return
+        yield f"  {number}.whole = and i64 {number}.size, {-self.steps}"
+        yield f"  {number}.left = and i64 {number}.size, {self.steps - 1}"
+        yield f"  {number}.some = icmp ne i64 {number}.whole, 0"
+        yield f"  br i1 {number}.some, label {number}.most, label {number}.between"
+        yield from self._rounds("most", label, starts, self.steps, f"{number}.whole", f"{label}.between")
+        yield f"{label}.between:"
+        for name, type_ in self._carried:
+            edges = f"[ {starts[name]}, {number} ], [ {name}.most{self.steps}, {number}.most ]"
+            yield f"  {name}.between = phi {type_} {edges}"
+        yield f"  {number}.any = icmp ne i64 {number}.left, 0"
+        yield f"  br i1 {number}.any, label {number}.rest, label {number}.done"
+        between = {name: f"{name}.between" for name, _ in self._carried}
+        yield from self._rounds("rest", f"{label}.between", between, 1, f"{number}.left", f"{label}.done")
+        yield f"{label}.done:"
+        for phi in self.others:
+            edges = f"[ {phi.name}.between, {number}.between ], [ {phi.name}.rest1, {number}.rest ]"
+            yield f"  {phi.next} = phi {phi.type} {edges}"
+        yield f"  br label %{self.after}"
+
+    def _first_addresses(self) -> Iterator[str]:
+        arithmetic = [line for line in self.code if _ARITHMETIC.match(line)]
+        needed = _live(arithmetic, {stream.index for stream in self.streams})
+        names = {name: f"{name}.start" for name in _defined(needed)} | {self.counter.name: self.counter.start}
+        yield from (_renamed(line, names) for line in needed)
+        for each in self.streams:
+            index = names.get(each.index, each.index)
+            yield f"  {each.name}.start = getelementptr {each.element}, ptr {each.base}, i64 {index}"
+
+    def _rounds(
+        self, tag: str, before: str, starts: Mapping[str, str], steps: int, size: str, after: str
+    ) -> Iterator[str]:
+        """
+        A loop whose iterations have several steps; a value after step n is named `NAME.TAGn`. It counts down from
+        `size`, which needs no comparison.
+        """
+        block, counter, code = f"{self.label}.{tag}", self.counter.name, self._steps_code
+        ends = {phi.name: phi.next for phi in self.others} if block == self.end else dict[str, str]()
+        yield f"{block}:"
+        yield f"  %{block}.left = phi i64 [ {size}, %{before} ], [ %{block}.next, %{block} ]"
+        for name, type_ in self._carried:
+            end = ends.get(name, f"{name}.{tag}{steps}")
+            yield f"  {name}.{tag}0 = phi {type_} [ {starts[name]}, %{before} ], [ {end}, %{block} ]"
+        parts = _NAMES.split("\n".join(code))
+        used = parts[1::2]
+        for step in range(steps):
+            names = {name: f"{name}.{tag}{step}" for name in self._renamed_names}
+            names |= {phi.next: ends.get(phi.name, f"{phi.name}.{tag}{step + 1}") for phi in self.others}
+            parts[1::2] = [names.get(name, name) for name in used]
+            yield "".join(parts)
+            if counter in used:
+                yield f"  {counter}.{tag}{step + 1} = add nsw i64 {counter}.{tag}{step}, {self.by}"
+            for stream in self.streams:
+                yield from _advanced(stream, tag, step + 1, step + 1 == steps)
+        yield f"  %{block}.next = sub nsw i64 %{block}.left, {steps * self.by}"
+        yield f"  %{block}.more = icmp sgt i64 %{block}.next, 0"
+        yield f"  br i1 %{block}.more, label %{block}, label %{after}"
+
+
+def _advanced(stream: Stream, tag: str, step: int, last: bool) -> Iterator[str]:
+    """The address of a stream after some steps."""
+    place, by = f"{stream.name}.{tag}", stream.step
+    before, by = (f"{place}0", by * step) if isinstance(by, int) else (f"{place}{step - 1}", by)
+    result = f"{place}{step}.sum" if last else f"{place}{step}"
+    yield f"  {result} = getelementptr {stream.element}, ptr {before}, i64 {by}"
+    if last:
+        yield f'  {place}{step} = call ptr asm "", "=r,0"(ptr {result})'
+
+
+def _sum(x: Coefficient | None, y: Coefficient | None) -> Coefficient | None:
+    if isinstance(x, int) and isinstance(y, int):
+        return x + y
+    return x if y == 0 else y if x == 0 else None
+
+
+def _product(x: Coefficient | None, x_name: str, y: Coefficient | None, y_name: str) -> Coefficient | None:
+    if x == 0:
+        x, y, y_name = y, x, x_name
+    if x == 0 or y != 0:
+        return x if y == 0 else None
+    return _times(x, y_name if y_name.startswith("%") else int(y_name))
+
+
+def _times(x: Coefficient | None, y: Coefficient) -> Coefficient | None:
+    if isinstance(x, int) and isinstance(y, int):
+        return x * y
+    return y if x == 1 else x if y == 1 else None
+
+
+def _defined(code: Sequence[str]) -> set[str]:
+    return {match[1] for line in code if (match := _DEFINED.match(line)) is not None}
+
+
+def _name_of(line: str) -> str | None:
+    match = _DEFINED.match(line)
+    return match and match[1]
+
+
+def _live(code: Sequence[str], wanted: set[str]) -> list[str]:
+    """The instructions that act, or whose results are wanted."""
+    wanted, found = set(wanted), list[str]()
+    for line in reversed(code):
+        if _name_of(line) in wanted or _ACTS.match(line):
+            found.append(line)
+            wanted.update(_NAME.findall(line))
+    return found[::-1]
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    return _NAME.sub(lambda match: names.get(match[0], match[0]), text)

@@ -1,0 +1,130 @@
+"""Loops of functions in vectors with their steps written out: the same results, and what is left to the optimizer."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+
+from xhlo.targets.cpu import jit
+from xhlo.targets.cpu.vector_loops import written_out
+
+BOTH = """
+define void @f(ptr noalias %x, i64 %x_at, ptr noalias %y, i64 %y_at, i64 %apart, ptr noalias %z, i64 %start, i64 %n) {
+b0:
+  %some = icmp slt i64 %start, %n
+  br i1 %some, label %b1, label %b2
+b1:
+  %i = phi i64 [ %start, %b0 ], [ %next, %b1 ]
+  %sum = phi <4 x float> [ splat (float 1.0), %b0 ], [ %more_sum, %b1 ]
+  %x_i = add i64 %x_at, %i
+  %p = getelementptr inbounds float, ptr %x, i64 %x_i
+  %y_i = mul i64 %i, %apart
+  %y_j = add i64 %y_i, %y_at
+  %q = getelementptr inbounds float, ptr %y, i64 %y_j
+  %a = load <4 x float>, ptr %p, align 4
+  %q_b = getelementptr inbounds float, ptr %q, i64 4
+  %b = load <4 x float>, ptr %q_b, align 4
+  %c = fmul <4 x float> %a, %b
+  %more_sum = fadd <4 x float> %sum, %c
+  %next = add nsw i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %b1, label %b2MARK
+b2:
+  %end = phi <4 x float> [ splat (float 1.0), %b0 ], [ %more_sum, %b1 ]
+  store <4 x float> %end, ptr %z, align 4
+  ret void
+}
+"""
+MARK = '\n!0 = !{!"llvm.loop.unroll.count", i32 4}\n!1 = distinct !{!1, !0}\n'
+
+MAPPED = """
+define void @f(ptr noalias %x, ptr noalias %y, i64 %n) {
+b0:
+  br label %b1
+b1:
+  %j = phi i64 [ 0, %b0 ], [ %j_next, %b3 ]
+  %j_at = mul i64 %j, 8
+  br label %b2
+b2:
+  %i = phi i64 [ 0, %b1 ], [ %next, %b2 ]
+  %at = add i64 %i, %j_at
+  %p = getelementptr float, ptr %x, i64 %at
+  %v = load <4 x float>, ptr %p, align 4
+  %count = trunc i64 %i to i32
+  %number = sitofp i32 %count to float
+  %one = insertelement <4 x float> poison, float %number, i64 0
+  %all = shufflevector <4 x float> %one, <4 x float> poison, <4 x i32> zeroinitializer
+  %w = fadd <4 x float> %v, %all
+  %q = getelementptr float, ptr %y, i64 %at
+  store <4 x float> %w, ptr %q, align 4
+  %next = add nsw i64 %i, 4
+  %more = icmp slt i64 %next, 8
+  br i1 %more, label %b2, label %b3
+b3:
+  %j_next = add nsw i64 %j, 1
+  %j_more = icmp slt i64 %j_next, %n
+  br i1 %j_more, label %b1, label %b4
+b4:
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("marked", [False, True])
+def test_sums(marked: bool) -> None:
+    """Loops of no, few and several whole rounds of four steps, from any start; each sum in the order of the loop."""
+    text = BOTH.replace("MARK", ", !llvm.loop !1") + MARK if marked else BOTH.replace("MARK", "")
+    written = written_out(text)
+    assert written is not None
+    assert written.count("fmul <4 x float>") == (5 if marked else 1)
+    loaded = jit.load(jit.compile_to_object(text, level=jit.IN_VECTORS), ["f"])
+    rng = np.random.default_rng(0)
+    x, y = (rng.standard_normal(size).astype(np.float32) for size in (32, 256))
+    function = jit.ctypes.CFUNCTYPE(None, *[jit.ctypes.c_void_p, jit.ctypes.c_int64] * 2, *FURTHER)(loaded.address("f"))
+    for start, n in itertools.product((0, 2, 3), range(13)):
+        expected = np.ones(4, np.float32)
+        for i in range(start, n):
+            expected += x[1 + i : 5 + i] * y[7 + 9 * i + 4 : 7 + 9 * i + 8]
+        found = np.zeros(4, np.float32)
+        function(x.ctypes.data, 1, y.ctypes.data, 7, 9, found.ctypes.data, start, n)
+        np.testing.assert_array_equal(found, expected)
+
+
+FURTHER = (jit.ctypes.c_int64, jit.ctypes.c_void_p, jit.ctypes.c_int64, jit.ctypes.c_int64)
+
+
+def test_counters_that_a_loop_uses_and_loops_around() -> None:
+    assert written_out(MAPPED) is not None
+    loaded = jit.load(jit.compile_to_object(MAPPED, level=jit.IN_VECTORS), ["f"])
+    x, y = np.arange(24, dtype=np.float32), np.zeros(24, np.float32)
+    function = jit.ctypes.CFUNCTYPE(None, jit.ctypes.c_void_p, jit.ctypes.c_void_p, jit.ctypes.c_int64)
+    function(loaded.address("f"))(x.ctypes.data, y.ctypes.data, 3)
+    np.testing.assert_array_equal(y, x + np.tile(np.repeat([0, 4], 4), 3))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "instead"),
+    [
+        ("br i1 %more, label %b2, label %b3", "br i1 %more, label %b2, label %b3, !llvm.loop !1"),  # wholly, by LLVM
+        ("%at = add i64 %i, %j_at", "%at = xor i64 %i, %j_at"),  # no stream
+        ("%next = add nsw i64 %i, 4", "%next = add nsw i64 %i, %n"),  # no number
+        ("%j_next = add nsw i64 %j, 1", "%used = add i64 %at, 1\n  %j_next = add nsw i64 %j, 1"),  # inner value
+        ("icmp slt i64 %next, 8", "icmp ne i64 %next, 8"),  # another end
+    ],
+)
+def test_other_loops_are_left_to_the_optimizer(pattern: str, instead: str) -> None:
+    assert pattern in MAPPED
+    text = MAPPED.replace(pattern, instead) + '\n!0 = !{!"llvm.loop.unroll.full"}\n!1 = distinct !{!1, !0}\n'
+    assert written_out(text) is None
+
+
+def test_loops_with_many_streams_are_left_to_the_optimizer() -> None:
+    many = re.sub(
+        r"(  %p = getelementptr float, ptr %x, i64 %at\n)",
+        lambda match: "".join(match[1].replace("%p", f"%p{number}") for number in range(9)) + match[1],
+        MAPPED,
+    )
+    assert written_out(many) is None
