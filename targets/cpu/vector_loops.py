@@ -16,14 +16,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-MOST_STREAMS = 6
-"""Pointers of a loop: more of them do not fit the registers, beside sizes."""
+from .index_sums import Sum, Values, growth, plus, sums_of, times
+
+MOST_POINTERS = 6
+"""Pointers of a loop: more of them do not fit the registers, beside distances."""
 
 WHOLLY = -1
 """The mark of loops that are unrolled wholly, which is left to LLVM."""
-
-Coefficient = int | str
-"""What an index grows by when the counter grows by one: a number, or the name of a value from outside of the loop."""
 
 _MARK = re.compile(r'^(!\d+) = !\{!"llvm\.loop\.unroll\.(count|full)"(?:, i32 (\d+))?\}$', re.M)
 _LOOP_NODE = re.compile(r"^(!\d+) = distinct !\{\1((?:, !\d+)*)\}$", re.M)
@@ -36,7 +35,7 @@ _PHI = re.compile(r"  (%[\w.]+) = phi (.+?) \[ (.+?), %([\w.]+) \], \[ (.+?), %(
 _BRANCH = re.compile(r"^  br i1 (%[\w.]+), label %([\w.]+), label %([\w.]+)(?:, !llvm\.loop (!\d+))?\n", re.M)
 _COMPARED = re.compile(r"  (%[\w.]+) = icmp slt i64 (%[\w.]+), (\S+)$")
 _STEP = re.compile(r"  (%[\w.]+) = add (?:nuw |nsw )*i64 (%[\w.]+), (\d+)$")
-_ARITHMETIC = re.compile(r"  (%[\w.]+) = (add|mul) (?:nuw |nsw )*i64 (\S+), (\S+)$")
+_ARITHMETIC = re.compile(r"  (%[\w.]+) = (add|sub|mul) (?:nuw |nsw )*i64 (\S+), (\S+)$")
 _ADDRESS = re.compile(r"  (%[\w.]+) = getelementptr (?:inbounds )?([^,]+), ptr (%[\w.]+), i64 (%[\w.]+)$")
 _ACTS = re.compile(r"  (?:store|fence|(?:%[\w.]+ = )?(?:tail )?call)\b")
 
@@ -51,7 +50,9 @@ def written_out(text: str) -> str | None:
     for node, parts in _LOOP_NODE.findall(text):
         found = [marks.get(part, 0) for part in parts.split(", ") if part]
         counts[node] = WHOLLY if WHOLLY in found else max(found, default=0)
-    functions = [(match, _written_function(match[2], counts)) for match in _FUNCTION.finditer(text)]
+    functions = [
+        (match, _written_function(match[2], set(_NAME.findall(match[1])), counts)) for match in _FUNCTION.finditer(text)
+    ]
     if any(body is None for _, body in functions):
         return None
     result, end = list[str](), 0
@@ -61,20 +62,23 @@ def written_out(text: str) -> str | None:
     return "".join((*result, text[end:]))
 
 
-def _written_function(body: str, counts: Mapping[str, int]) -> str | None:
+def _written_function(body: str, arguments: set[str], counts: Mapping[str, int]) -> str | None:
     first, *parts = _LABEL.split(body)
     blocks = dict(zip(parts[::2], parts[1::2], strict=True))
     branches = {label: match for label, text in blocks.items() if (match := _BRANCH.search(text)) is not None}
     if not _surround_others(list(blocks), branches):
         return None
+    values = Values(arguments)
     named = {label: set(_NAME.findall(text)) for label, text in blocks.items()}
     for label in [label for label, branch in branches.items() if branch[2] == label]:
-        loop = _loop_of(label, blocks[label], branches[label], counts)
+        loop = _loop_of(label, blocks[label], branches[label], counts, values)
         outside = [names for other, names in named.items() if other != label]
         if loop is None or not all(map(loop.inner_names.isdisjoint, outside)):
             return None
         for other, text in blocks.items():
             blocks[other] = loop.text() if other == label else text.replace(f", %{label} ]", f", %{loop.end} ]")
+    start, *_ = blocks
+    blocks[start] = "".join(f"{line}\n" for line in values.lines) + blocks[start]
     return first + "".join(f"{label}:\n{text}" for label, text in blocks.items())
 
 
@@ -101,17 +105,24 @@ class Phi:
 
 @dataclass(frozen=True)
 class Stream:
-    """An address that grows by the same in every iteration."""
+    """Addresses that grow by the same in every iteration, and what they are apart by."""
 
     name: str
+    """The first of them."""
     element: str
     base: str
     index: str
-    step: Coefficient | None
-    """In elements; None if the address does not grow evenly."""
+    step: str
+    """A number of elements, or the name of a value."""
+    others: Sequence[tuple[str, str, int]]
+    """Names, and what they are beyond the first: a value and a number of elements."""
+
+    @property
+    def stays(self) -> bool:
+        return self.step == "0"
 
 
-def _loop_of(label: str, text: str, branch: re.Match[str], counts: Mapping[str, int]) -> Loop | None:
+def _loop_of(label: str, text: str, branch: re.Match[str], counts: Mapping[str, int], values: Values) -> Loop | None:
     """The loop of one block; None if its mark or its counter is of another form."""
     count = counts.get(branch[4], WHOLLY) if branch[4] else 0
     if count == WHOLLY:
@@ -129,7 +140,7 @@ def _loop_of(label: str, text: str, branch: re.Match[str], counts: Mapping[str, 
         return None
     code = [line for line in code if line not in (compared[0], step[0])]
     others = [phi for phi in phis if phi is not counter]
-    loop = Loop(label, branch[3], counter, others, code, compared[3], int(step[3]), max(count, 1))
+    loop = Loop(label, branch[3], counter, others, code, compared[3], int(step[3]), max(count, 1), values)
     return loop if loop.is_regular else None
 
 
@@ -149,6 +160,7 @@ class Loop:
     """What the counter grows by."""
     steps: int
     """The iterations that become one."""
+    values: Values
 
     @cached_property
     def inside(self) -> set[str]:
@@ -163,35 +175,42 @@ class Loop:
 
     @property
     def is_regular(self) -> bool:
-        """Whether iterations hand on what they compute, and all addresses that they compute of indices are streams."""
+        """Whether iterations hand on what they compute, and few pointers lead to all that they read and write."""
         handed_on = self.inside.issuperset(phi.next for phi in self.others)
-        return (
-            handed_on and len(self.streams) <= MOST_STREAMS and all(stream.step is not None for stream in self.streams)
-        )
+        return handed_on and self.streams is not None and len(self.streams) <= MOST_POINTERS
 
     @cached_property
-    def streams(self) -> list[Stream]:
-        """The loop's addresses that an index leads to, which grows."""
-        steps = self._coefficients()
-        found = list[Stream]()
+    def streams(self) -> list[Stream] | None:
+        """The loop's addresses; None if some do not grow evenly."""
+        phis = {phi.name for phi in self.others}
+        sums = sums_of(self.code, self.inside | phis)
+        groups = dict[tuple[str, str, str], list[tuple[re.Match[str], Sum]]]()
         for line in self.code:
             match = _ADDRESS.match(line)
-            if match is not None and match[3] not in self.inside and steps.get(match[4], 0) != 0:
-                step = None if steps.get(match[3]) is None and match[3] in steps else _times(steps[match[4]], self.by)
-                found.append(Stream(match[1], match[2], match[3], match[4], step))
-        return found
+            if match is None or match[3] in self.inside:
+                continue
+            index = sums.get(match[4], {(match[4],): 1})
+            step = None if index is None or match[3] in phis else growth(index, self.counter.name)
+            total = None if step is None else times(step, {(): self.by})
+            if index is None or total is None or not self.values.has(total):
+                return None
+            groups.setdefault((match[2], match[3], self.values.name(total)), []).append((match, index))
+        return [stream for key, found in groups.items() for stream in self._apart(*key, found)]
 
-    def _coefficients(self) -> dict[str, Coefficient | None]:
-        """What integers of the loop grow by, None for those that grow otherwise."""
-        found: dict[str, Coefficient | None] = dict.fromkeys(self.inside)
-        found |= dict.fromkeys(phi.name for phi in self.others)
-        found[self.counter.name] = 1
-        for line in self.code:
-            if match := _ARITHMETIC.match(line):
-                x, y = found.get(match[3], 0), found.get(match[4], 0)
-                result = _sum(x, y) if match[2] == "add" else _product(x, match[3], y, match[4])
-                found[match[1]] = None if result in self.inside else result
-        return found
+    def _apart(
+        self, element: str, base: str, step: str, found: Sequence[tuple[re.Match[str], Sum]]
+    ) -> Iterator[Stream]:
+        """One stream for addresses whose distances do not change, as far as the function's arguments state them."""
+        while found:
+            first, index = found[0]
+            distances = [(match, other, plus(other, index, -1)) for match, other in found[1:]]
+            others = list[tuple[str, str, int]]()
+            for match, _, apart in distances:
+                if self.values.has(apart):
+                    rest = {product: number for product, number in apart.items() if product}
+                    others.append((match[1], self.values.name(rest), apart.get((), 0)))
+            yield Stream(first[1], element, base, first[4], step, others)
+            found = [(match, other) for match, other, apart in distances if not self.values.has(apart)]
 
     @cached_property
     def _carried(self) -> list[tuple[str, str]]:
@@ -199,12 +218,14 @@ class Loop:
         values = [(phi.name, phi.type) for phi in self.others]
         uses = any(self.counter.name in _NAME.findall(line) for line in self._steps_code)
         counter = [(self.counter.name, self.counter.type)] if uses else []
-        return [*values, *((stream.name, "ptr") for stream in self.streams), *counter]
+        return [*values, *((stream.name, "ptr") for stream in self.streams or () if not stream.stays), *counter]
 
     @cached_property
     def _steps_code(self) -> list[str]:
         """The instructions of a step, without those of addresses."""
-        addresses = {stream.name for stream in self.streams}
+        addresses = {
+            name for stream in self.streams or () for name in (stream.name, *(each[0] for each in stream.others))
+        }
         return _live([line for line in self.code if _name_of(line) not in addresses], {phi.next for phi in self.others})
 
     @cached_property
@@ -226,7 +247,7 @@ class Loop:
         yield from self._first_addresses()
         label, number, start = self.label, f"%{self.label}", self.counter.start
         starts = {phi.name: phi.start for phi in self.others} | {self.counter.name: start}
-        starts |= {stream.name: f"{stream.name}.start" for stream in self.streams}
+        starts |= {stream.name: f"{stream.name}.start" for stream in self.streams or ()}
         yield f"  {number}.size = sub i64 {self.bound}, {start}"
         if self.steps == 1:
             yield f"  br label {number}.all"
@@ -253,10 +274,10 @@ class Loop:
 
     def _first_addresses(self) -> Iterator[str]:
         arithmetic = [line for line in self.code if _ARITHMETIC.match(line)]
-        needed = _live(arithmetic, {stream.index for stream in self.streams})
+        needed = _live(arithmetic, {stream.index for stream in self.streams or ()})
         names = {name: f"{name}.start" for name in _defined(needed)} | {self.counter.name: self.counter.start}
         yield from (_renamed(line, names) for line in needed)
-        for each in self.streams:
+        for each in self.streams or ():
             index = names.get(each.index, each.index)
             yield f"  {each.name}.start = getelementptr {each.element}, ptr {each.base}, i64 {index}"
 
@@ -279,45 +300,38 @@ class Loop:
         for step in range(steps):
             names = {name: f"{name}.{tag}{step}" for name in self._renamed_names}
             names |= {phi.next: ends.get(phi.name, f"{phi.name}.{tag}{step + 1}") for phi in self.others}
+            for stream in self.streams or ():
+                if stream.stays:
+                    names[stream.name] = f"{stream.name}.start"
+                yield from _beside(stream, names)
             parts[1::2] = [names.get(name, name) for name in used]
             yield "".join(parts)
             if counter in used:
                 yield f"  {counter}.{tag}{step + 1} = add nsw i64 {counter}.{tag}{step}, {self.by}"
-            for stream in self.streams:
-                yield from _advanced(stream, tag, step + 1, step + 1 == steps)
+            for stream in self.streams or ():
+                if not stream.stays:
+                    yield from _advanced(stream, tag, step + 1, step + 1 == steps)
         yield f"  %{block}.next = sub nsw i64 %{block}.left, {steps * self.by}"
         yield f"  %{block}.more = icmp sgt i64 %{block}.next, 0"
         yield f"  br i1 %{block}.more, label %{block}, label %{after}"
 
 
+def _beside(stream: Stream, names: Mapping[str, str]) -> Iterator[str]:
+    """The other addresses of a stream in one step."""
+    for name, value, number in stream.others:
+        result, first = names[name], names[stream.name]
+        yield f"  {result}.near = getelementptr {stream.element}, ptr {first}, i64 {value}"
+        yield f"  {result} = getelementptr {stream.element}, ptr {result}.near, i64 {number}"
+
+
 def _advanced(stream: Stream, tag: str, step: int, last: bool) -> Iterator[str]:
-    """The address of a stream after some steps."""
+    """The first address of a stream after some steps."""
     place, by = f"{stream.name}.{tag}", stream.step
-    before, by = (f"{place}0", by * step) if isinstance(by, int) else (f"{place}{step - 1}", by)
+    before, by = (f"{place}{step - 1}", by) if by.startswith("%") else (f"{place}0", int(by) * step)
     result = f"{place}{step}.sum" if last else f"{place}{step}"
     yield f"  {result} = getelementptr {stream.element}, ptr {before}, i64 {by}"
     if last:
         yield f'  {place}{step} = call ptr asm "", "=r,0"(ptr {result})'
-
-
-def _sum(x: Coefficient | None, y: Coefficient | None) -> Coefficient | None:
-    if isinstance(x, int) and isinstance(y, int):
-        return x + y
-    return x if y == 0 else y if x == 0 else None
-
-
-def _product(x: Coefficient | None, x_name: str, y: Coefficient | None, y_name: str) -> Coefficient | None:
-    if x == 0:
-        x, y, y_name = y, x, x_name
-    if x == 0 or y != 0:
-        return x if y == 0 else None
-    return _times(x, y_name if y_name.startswith("%") else int(y_name))
-
-
-def _times(x: Coefficient | None, y: Coefficient) -> Coefficient | None:
-    if isinstance(x, int) and isinstance(y, int):
-        return x * y
-    return y if x == 1 else x if y == 1 else None
 
 
 def _defined(code: Sequence[str]) -> set[str]:
