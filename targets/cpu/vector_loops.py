@@ -238,7 +238,14 @@ class Loop:
     @property
     def end(self) -> str:
         """The block that ends the loop. What iterations hand on has its old names there."""
-        return f"{self.label}.{'done' if self.steps > 1 else 'all'}"
+        return f"{self.label}.{'all' if self._is_even else 'done'}"
+
+    @property
+    def _is_even(self) -> bool:
+        """Whether no step is left after those that are taken together."""
+        if self.steps == 1 or self.bound.startswith("%") or self.counter.start.startswith("%"):
+            return self.steps == 1
+        return (int(self.bound) - int(self.counter.start)) % self.steps == 0
 
     def text(self) -> str:
         return "".join(f"{line}\n" for line in self._lines())
@@ -249,9 +256,9 @@ class Loop:
         starts = {phi.name: phi.start for phi in self.others} | {self.counter.name: start}
         starts |= {stream.name: f"{stream.name}.start" for stream in self.streams or ()}
         yield f"  {number}.size = sub i64 {self.bound}, {start}"
-        if self.steps == 1:
+        if self._is_even:
             yield f"  br label {number}.all"
-            yield from self._rounds("all", label, starts, 1, f"{number}.size", self.after)
+            yield from self._rounds("all", label, starts, self.steps, f"{number}.size", self.after)
             return
         yield f"  {number}.whole = and i64 {number}.size, {-self.steps}"
         yield f"  {number}.left = and i64 {number}.size, {self.steps - 1}"
@@ -299,7 +306,8 @@ class Loop:
         used = parts[1::2]
         for step in range(steps):
             names = {name: f"{name}.{tag}{step}" for name in self._renamed_names}
-            names |= {phi.next: ends.get(phi.name, f"{phi.name}.{tag}{step + 1}") for phi in self.others}
+            last = ends if step + 1 == steps else dict[str, str]()
+            names |= {phi.next: last.get(phi.name, f"{phi.name}.{tag}{step + 1}") for phi in self.others}
             for stream in self.streams or ():
                 if stream.stays:
                     names[stream.name] = f"{stream.name}.start"

@@ -92,6 +92,21 @@ def test_sums(marked: bool) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize(("n", "products"), [(12, 4), (13, 5)])
+def test_sums_of_a_known_number(n: int, products: int) -> None:
+    """No loop for the rest where there is none."""
+    text = BOTH.replace("MARK", ", !llvm.loop !1") + MARK
+    text = text.replace("i64 %next, %n", f"i64 %next, {n}").replace("[ %start,", "[ 0,")
+    written = written_out(text)
+    assert written is not None
+    assert written.count("fmul <4 x float>") == products
+    loaded = jit.load(jit.compile_to_object(text, level=jit.IN_VECTORS), ["f"])
+    x, y, z = (np.arange(size, dtype=np.float32) for size in (16, 32, 4))
+    function = jit.ctypes.CFUNCTYPE(None, *[jit.ctypes.c_void_p, jit.ctypes.c_int64] * 2, *FURTHER)(loaded.address("f"))
+    function(x.ctypes.data, 0, y.ctypes.data, 0, 1, z.ctypes.data, 0, 1)
+    np.testing.assert_array_equal(z, 1 + sum(x[i : i + 4] * y[i + 4 : i + 8] for i in range(n)))
+
+
 FURTHER = (jit.ctypes.c_int64, jit.ctypes.c_void_p, jit.ctypes.c_int64, jit.ctypes.c_int64)
 
 
