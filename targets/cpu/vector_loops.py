@@ -176,8 +176,11 @@ class Loop:
     @property
     def is_regular(self) -> bool:
         """Whether iterations hand on what they compute, and few pointers lead to all that they read and write."""
-        handed_on = self.inside.issuperset(phi.next for phi in self.others)
-        return handed_on and self.streams is not None and len(self.streams) <= MOST_POINTERS
+        following = {phi.next for phi in self.others}
+        handed_on = len(following) == len(self.others) and self.inside.issuperset(following)
+        used = {self.bound, *(name for line in self.code for name in _NAME.findall(line))}
+        counts_alone = self.counter.next not in used and self.bound not in self.inner_names | following
+        return handed_on and counts_alone and self.streams is not None and len(self.streams) <= MOST_POINTERS
 
     @cached_property
     def streams(self) -> list[Stream] | None:

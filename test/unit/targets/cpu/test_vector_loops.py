@@ -127,12 +127,22 @@ def test_counters_that_a_loop_uses_and_loops_around() -> None:
         ("%next = add nsw i64 %i, 4", "%next = add nsw i64 %i, %n"),  # no number
         ("%j_next = add nsw i64 %j, 1", "%used = add i64 %at, 1\n  %j_next = add nsw i64 %j, 1"),  # inner value
         ("icmp slt i64 %next, 8", "icmp ne i64 %next, 8"),  # another end
+        ("icmp slt i64 %next, 8", "icmp slt i64 %next, %at"),  # an end that moves
+        ("ptr %y, i64 %at", "ptr %y, i64 %next"),  # the next iteration's number
     ],
 )
 def test_other_loops_are_left_to_the_optimizer(pattern: str, instead: str) -> None:
     assert pattern in MAPPED
     text = MAPPED.replace(pattern, instead) + '\n!0 = !{!"llvm.loop.unroll.full"}\n!1 = distinct !{!1, !0}\n'
     assert written_out(text) is None
+
+
+def test_values_that_are_handed_on_twice_are_left_to_the_optimizer() -> None:
+    sum_, end = (line for line in BOTH.splitlines() if "[ splat (float 1.0), %b0 ]" in line)
+    twice = BOTH.replace("MARK", "").replace(sum_, f"{sum_}\n{sum_.replace('%sum', '%other')}")
+    assert written_out(BOTH.replace("MARK", "")) is not None
+    assert end in twice
+    assert written_out(twice) is None
 
 
 def test_loops_with_many_pointers_are_left_to_the_optimizer() -> None:
