@@ -21,6 +21,12 @@ from .index_sums import Sum, Values, growth, plus, sums_of, times
 MOST_POINTERS = 6
 """Pointers of a loop: more of them do not fit the registers, beside distances."""
 
+DEEP, LONG = 3, 100
+"""
+Nests of as many loops whose innermost one has fewer lines are left to LLVM, which moves what addresses need out of the
+outer loops.
+"""
+
 WHOLLY = -1
 """The mark of loops that are unrolled wholly, which is left to LLVM."""
 
@@ -66,7 +72,7 @@ def _written_function(body: str, arguments: set[str], counts: Mapping[str, int])
     first, *parts = _LABEL.split(body)
     blocks = dict(zip(parts[::2], parts[1::2], strict=True))
     branches = {label: match for label, text in blocks.items() if (match := _BRANCH.search(text)) is not None}
-    if not _surround_others(list(blocks), branches):
+    if not _surround_others(blocks, branches):
         return None
     values = Values(arguments)
     named = {label: set(_NAME.findall(text)) for label, text in blocks.items()}
@@ -82,15 +88,18 @@ def _written_function(body: str, arguments: set[str], counts: Mapping[str, int])
     return first + "".join(f"{label}:\n{text}" for label, text in blocks.items())
 
 
-def _surround_others(labels: list[str], branches: Mapping[str, re.Match[str]]) -> bool:
-    """Whether loops of several blocks have others inside, and none of them has a mark."""
-    numbers = {label: number for number, label in enumerate(labels)}
-    alone = [numbers[label] for label, branch in branches.items() if branch[2] == label]
-    for label, branch in branches.items():
-        first, last = numbers[branch[2]], numbers[label]
-        if first < last and (branch[4] or not any(first <= number <= last for number in alone)):
+def _surround_others(blocks: Mapping[str, str], branches: Mapping[str, re.Match[str]]) -> bool:
+    """Whether loops of several blocks have others inside, with most of the work, and none of them has a mark."""
+    numbers = {label: number for number, label in enumerate(blocks)}
+    ranges = [(numbers[branch[2]], numbers[label], branch[4]) for label, branch in branches.items()]
+    alone = [first for first, last, _ in ranges if first == last]
+    around = [each for each in ranges if each[0] < each[1]]
+    for first, last, mark in around:
+        if mark or not any(first <= number <= last for number in alone):
             return False
-    return True
+    texts = list(blocks.values())
+    depths = {number: 1 + sum(first <= number <= last for first, last, _ in around) for number in alone}
+    return all(depth < DEEP or texts[number].count("\n") >= LONG for number, depth in depths.items())
 
 
 @dataclass(frozen=True)

@@ -137,6 +137,20 @@ def test_other_loops_are_left_to_the_optimizer(pattern: str, instead: str) -> No
     assert written_out(text) is None
 
 
+def test_short_loops_in_deep_nests_are_left_to_the_optimizer() -> None:
+    """Long ones are not."""
+    outer = "b0:\n  br label %c1\nc1:\n  %k = phi i64 [ 0, %b0 ], [ %k_next, %b4 ]\n  br label %b1\nb1:"
+    end = "b4:\n  %k_next = add nsw i64 %k, 1\n  %k_more = icmp slt i64 %k_next, %n\n  br i1 %k_more, label %c1, label %b5\nb5:"
+    deep = MAPPED.replace("b0:\n  br label %b1\nb1:", outer).replace("[ 0, %b0 ], [ %j_next", "[ 0, %c1 ], [ %j_next")
+    deep = deep.replace("b4:", end)
+    assert written_out(deep) is None
+    sums = "".join(f"  %w{i} = fadd <4 x float> %w{i - 1}, %all\n" for i in range(1, 100))
+    long = deep.replace("  %q =", f"  %w0 = fadd <4 x float> %w, %v\n{sums}  %q =").replace(
+        "float> %w, ptr", "float> %w99, ptr"
+    )
+    assert written_out(long) is not None
+
+
 def test_values_that_are_handed_on_twice_are_left_to_the_optimizer() -> None:
     sum_, end = (line for line in BOTH.splitlines() if "[ splat (float 1.0), %b0 ]" in line)
     twice = BOTH.replace("MARK", "").replace(sum_, f"{sum_}\n{sum_.replace('%sum', '%other')}")
