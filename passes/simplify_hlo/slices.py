@@ -82,7 +82,7 @@ def scatter_of_bounded_slice(op: Operation) -> Rewrite | None:
     dims, base, update = op.dims, op.inputs[0], op.updates[0]
     if op.input_count != 1 or not _is_one_window(dims, op.scatter_indices, base, update):
         return None
-    if op.results[0].type != base.type:
+    if op.results[0].type != base.type or not is_combined(op):
         return None
     shape, window = shape_of(base), _window(dims, shape_of(base), shape_of(update))
     if not all(
@@ -95,7 +95,7 @@ def scatter_of_bounded_slice(op: Operation) -> Rewrite | None:
     for place, dim in enumerate(dims.index_map):
         starts[dim] = vector.take(0, place)
     value = combined(op, x.dynamic_slice(starts, window), Tensor(x.builder, update).reshape(window))
-    return None if value is None else by(x.dynamic_update_slice(value, starts))
+    return by(x.dynamic_update_slice(value, starts))
 
 
 def _is_bounded(value: SSAValue, place: int, most: int) -> bool:
