@@ -133,7 +133,7 @@ class _Search:
             self.open.add(value)
             found = self._argument(value) if isinstance(value, BlockArgument) else self._computed(value)
             self.open.remove(value)
-            # What may leave the type wraps around.
+            # A number that may leave the type wraps around.
             self.known[value] = found if found is not None and found.is_within(widest) else widest
         return self.known[value]
 

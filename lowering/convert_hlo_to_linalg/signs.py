@@ -20,7 +20,7 @@ from ...hlo_dialect.types import element_of, is_float, is_unsigned
 
 
 class Signs(NamedTuple):
-    """What the elements of a value may be, besides zero and NaN."""
+    """The signs that elements of a value may have; each may be zero or NaN besides."""
 
     positive: bool
     negative: bool

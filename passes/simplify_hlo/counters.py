@@ -44,7 +44,7 @@ def counters_apart(op: Operation) -> Rewrite | None:
 
 
 def _distance(main: Induction, other: Induction) -> int:
-    """What a counter is beside the other one, or beside its negative."""
+    """The distance of a counter from the other one, or from its negative."""
     assert main.start is not None and other.start is not None
     return other.start - main.start if main.step == other.step else other.start + main.start
 

@@ -46,7 +46,7 @@ def times(x: Sum, y: Sum) -> Sum | None:
 
 
 def growth(index: Sum, counter: str) -> Sum | None:
-    """What an index grows by with the counter; None if that is not always the same."""
+    """The amount by which an index grows with the counter; None if that is not always the same."""
     products = [(list(product), number) for product, number in index.items() if counter in product]
     for product, _ in products:
         product.remove(counter)

@@ -166,7 +166,7 @@ class Loop:
     """The instructions without phis and counting."""
     bound: str
     by: int
-    """What the counter grows by."""
+    """The counter's step."""
     steps: int
     """The iterations that become one."""
     values: Values
@@ -245,7 +245,7 @@ class Loop:
         """The names that each step has of its own."""
         return self.inside.union(name for name, _ in self._carried)
 
-    # What takes the place of the loop.
+    # The lines that take the place of the loop.
 
     @property
     def end(self) -> str:

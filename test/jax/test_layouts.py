@@ -16,6 +16,8 @@ from jax.experimental import serialize_executable
 from jax.experimental.layout import Format, Layout
 from jax.sharding import AxisType, NamedSharding, PartitionSpec, SingleDeviceSharding
 
+from xhlo.frontends.jax.entries import ENTRIES
+
 DEVICE = SingleDeviceSharding(jax.devices("xhlo")[0])
 ORDERS = [(0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)]
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
@@ -100,3 +102,12 @@ def test_saved_executables_keep_their_layouts() -> None:
     result = loaded(jax.device_put(X, there))
     assert layout_of(result) == (2, 0, 1)
     np.testing.assert_array_equal(result, X + 1)
+
+
+def test_compilation_does_not_read_the_program_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """jaxlib would parse it and translate it to HLO three times, to learn layouts and shardings."""
+    asked: list[Any] = []
+    monkeypatch.setitem(ENTRIES, "Executable_OptimizedProgram", asked.append)
+    compiled = jax.jit(lambda x: (x.T, x.sum())).lower(jnp.ones((2, 3))).compile()
+    assert [each.layout.major_to_minor for each in compiled.output_formats] == [(0, 1), ()]
+    assert asked == []

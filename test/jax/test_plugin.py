@@ -19,7 +19,6 @@ import jaxlib.xla_client
 import ml_dtypes
 
 import xhlo
-from xhlo.frontends.jax.entries import ENTRIES
 
 DEVICE = jax.devices("xhlo")[0]
 
@@ -258,15 +257,6 @@ def test_collectives_as_hlo(function, expected):
     mapped = jax.jit(jax.shard_map(function, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False))
     text = mapped.lower(jax.ShapeDtypeStruct((16, 8), np.float32)).compile().as_text()
     assert re.search(expected, text), text
-
-
-def test_compilation_does_not_read_the_program_back(monkeypatch):
-    """jaxlib would parse it and translate it to HLO three times, to learn layouts and shardings."""
-    asked = []
-    monkeypatch.setitem(ENTRIES, "Executable_OptimizedProgram", asked.append)
-    compiled = jax.jit(lambda x: (x.T, x.sum())).lower(jnp.ones((2, 3))).compile()
-    assert [each.layout.major_to_minor for each in compiled.output_formats] == [(0, 1), ()]
-    assert asked == []
 
 
 def test_serialized_executables_run_again():
