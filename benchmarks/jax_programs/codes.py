@@ -58,3 +58,34 @@ def checksum(rows: Array) -> Array:
 
     start = jnp.full(len(rows), 0xFFFFFFFF, jnp.uint32)
     return ~lax.scan(step, start, rows.T.astype(jnp.uint32))[0]
+
+
+@program(
+    lambda d: (
+        d.integers(0, 256, 200, 20, dtype="uint8"),
+        d.integers(0, 256, 20, 32, dtype="uint8"),
+    )
+)
+def finite_field_product(a: Array, b: Array) -> Array:
+    """A product of matrices over the field of 256 elements, by tables of powers and logarithms (Reed-Solomon codes)."""
+
+    def double(x: Array, _: None) -> tuple[Array, Array]:
+        return jnp.where(x >= 128, (x << 1) ^ 0x11D, x << 1), x
+
+    powers = lax.scan(double, jnp.int32(1), None, 255)[1]
+    logarithms = jnp.zeros(256, jnp.int32).at[powers].set(jnp.arange(255, dtype=jnp.int32))
+    x, y = a.astype(jnp.int32)[:, :, None], b.astype(jnp.int32)[None]
+    products = powers[(logarithms[x] + logarithms[y]) % 255]
+    terms = jnp.where((x == 0) | (y == 0), 0, products)
+    return lax.reduce(terms, jnp.int32(0), lax.bitwise_xor, (1,)).astype(jnp.uint8)
+
+
+@program(lambda d: (d.integers(0, 2, 1, dtype="int32"),))
+def prime_sieve(first: Array) -> Array:
+    """The primes below 5,000: multiples of each number are crossed out where they are."""
+    numbers = jnp.arange(5000) + first * 0
+
+    def cross_out(i: Array, prime: Array) -> Array:
+        return prime & ((numbers < i * i) | (numbers % i != 0))
+
+    return lax.fori_loop(2, 71, cross_out, numbers >= 2)

@@ -28,7 +28,6 @@ from .runtime.pool import FUNCTIONS, MAX_THREADS
 from .runtime.system import runtime_ir
 from .stops import ATTENTION, GOES_ON_IR, STOPS, attention_ir, can_attend
 from .thread_limits import default_thread_count
-from .vector_loops import written_out
 
 Timings = dict[str, float]
 """Seconds by stage: parse, optimize, codegen, load."""
@@ -116,9 +115,15 @@ def _stage(timings: Timings | None, name: str) -> Generator[None]:
         timings[name] = timings.get(name, 0.0) + time.perf_counter() - start
 
 
+def _written_out(text: str) -> str | None:
+    from .vector_loops import written_out  # not every program has such functions
+
+    return written_out(text)
+
+
 def _optimized(text: str, machine: Any, timings: Timings | None, level: int) -> Any:
     """Parse, verify and optimize. Raises RuntimeError with LLVM's message for invalid text."""
-    written = written_out(text) if level == IN_VECTORS else None
+    written = _written_out(text) if level == IN_VECTORS else None
     with _stage(timings, "parse"):
         # A separate context, because LLVM never frees objects interned in the global one.
         module: Any = llvm.parse_assembly(written or text, context=llvm.create_context())
