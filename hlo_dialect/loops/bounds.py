@@ -146,7 +146,7 @@ class _Search:
         match op:
             case ConstantOp():
                 numbers = cast("Any", constant_of(value))
-                return Bounds(int(numbers.min()), int(numbers.max()))
+                return Bounds(int(numbers.min()), int(numbers.max())) if numbers.size else None
             case IotaOp() if is_static(shape_of(value)):
                 return Bounds(0, max(shape_of(value)[op.iota_dimension.value.data] - 1, 0))
             case OptimizationBarrierOp():

@@ -28,7 +28,9 @@ def put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
 
 @composes("aten.take")
 def take(x: Any, index: Any) -> Any:
-    return x.reshape(-1).index_select(0, index.reshape(-1)).reshape(index.shape)
+    flat, places = x.reshape(-1), index.reshape(-1)
+    places = torch.where(places < 0, places + flat.numel(), places)  # index_select counts none from the end
+    return flat.index_select(0, places).reshape(index.shape)
 
 
 @composes("aten.resize")

@@ -141,3 +141,22 @@ func.func @outside(%x: tensor<9xi32>) -> tensor<9xi32> {
   }
   func.return %r#1 : tensor<9xi32>
 }
+
+// A constant without elements has no bounds; its maximum is that of the numbers it is combined with.
+
+// CHECK-LABEL: func.func @no_elements(
+// CHECK:         hlo.reduce
+// CHECK:         hlo.compare
+func.func @no_elements(%x: tensor<13xi32>) -> tensor<13xi1> {
+  %none = hlo.constant dense<> : tensor<13x0xi32>
+  %least = hlo.constant dense<-5> : tensor<i32>
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %0 = "hlo.reduce"(%none, %least) <{dimensions = array<i64: 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %p = hlo.compare GT, %a, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %m = hlo.select %p, %a, %b : tensor<i1>, tensor<i32>
+    hlo.return %m : tensor<i32>
+  }) : (tensor<13x0xi32>, tensor<i32>) -> tensor<13xi32>
+  %1 = hlo.compare LT, %0, %x : (tensor<13xi32>, tensor<13xi32>) -> tensor<13xi1>
+  return %1 : tensor<13xi1>
+}
