@@ -37,12 +37,16 @@ def gather_of_slice(op: Operation) -> Rewrite | None:
     if not _is_one_window(dims, op.start_indices, op.operand, op.result):
         return None
     x = start(op.operand)
-    vector = Tensor(x.builder, op.start_indices).reshape([len(dims.index_map)])
-    zero = x.builder.splat(0, make_tensor((), vector.element))
-    starts = [zero] * len(x.shape)
+    return by(x.dynamic_slice(_starts(x, op.start_indices, dims), op.sizes).reshape(shape_of(op.result)))
+
+
+def _starts(x: Tensor, indices: SSAValue, dims: IndexDimensions) -> list[Tensor]:
+    """The place of the only window in each dimension of `x`, from the index vector."""
+    vector = Tensor(x.builder, indices).reshape([len(dims.index_map)])
+    starts = [x.builder.splat(0, make_tensor((), vector.element))] * len(x.shape)
     for place, dim in enumerate(dims.index_map):
         starts[dim] = vector.take(0, place)
-    return by(x.dynamic_slice(starts, op.sizes).reshape(shape_of(op.result)))
+    return starts
 
 
 @simplifications.on(ScatterOp)
@@ -90,10 +94,7 @@ def scatter_of_bounded_slice(op: Operation) -> Rewrite | None:
     ):
         return None
     x = start(base)
-    vector = Tensor(x.builder, op.scatter_indices).reshape([len(dims.index_map)])
-    starts = [x.builder.splat(0, make_tensor((), vector.element))] * len(shape)
-    for place, dim in enumerate(dims.index_map):
-        starts[dim] = vector.take(0, place)
+    starts = _starts(x, op.scatter_indices, dims)
     value = combined(op, x.dynamic_slice(starts, window), Tensor(x.builder, update).reshape(window))
     return by(x.dynamic_update_slice(value, starts))
 
