@@ -10,14 +10,14 @@ Sum = Mapping[tuple[str, ...], int]
 
 MOST_TERMS = 8
 
-_ARITHMETIC = re.compile(r"  (%[\w.]+) = (add|sub|mul) (?:nuw |nsw )*i64 (\S+), (\S+)$")
+ARITHMETIC = re.compile(r"  (%[\w.]+) = (add|sub|mul) (?:nuw |nsw )*i64 (\S+), (\S+)$")
 
 
 def sums_of(code: Sequence[str], unknown: set[str]) -> dict[str, Sum | None]:
     """The integers that instructions compute in terms of names from outside, None for those of another form."""
     found: dict[str, Sum | None] = dict.fromkeys(unknown)
     for line in code:
-        if match := _ARITHMETIC.match(line):
+        if match := ARITHMETIC.match(line):
             x, y = (_term(each, found) for each in (match[3], match[4]))
             if x is not None and y is not None:
                 found[match[1]] = times(x, y) if match[2] == "mul" else plus(x, y, 1 if match[2] == "add" else -1)

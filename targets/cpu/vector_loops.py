@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from .index_sums import Sum, Values, growth, plus, sums_of, times
+from .index_sums import ARITHMETIC, Sum, Values, growth, plus, sums_of, times
 
 MOST_POINTERS = 6
 """Pointers of a loop: more of them do not fit the registers, beside distances."""
@@ -41,7 +41,6 @@ _PHI = re.compile(r"  (%[\w.]+) = phi (.+?) \[ (.+?), %([\w.]+) \], \[ (.+?), %(
 _BRANCH = re.compile(r"^  br i1 (%[\w.]+), label %([\w.]+), label %([\w.]+)(?:, !llvm\.loop (!\d+))?\n", re.M)
 _COMPARED = re.compile(r"  (%[\w.]+) = icmp slt i64 (%[\w.]+), (\S+)$")
 _STEP = re.compile(r"  (%[\w.]+) = add (?:nuw |nsw )*i64 (%[\w.]+), (\d+)$")
-_ARITHMETIC = re.compile(r"  (%[\w.]+) = (add|sub|mul) (?:nuw |nsw )*i64 (\S+), (\S+)$")
 _ADDRESS = re.compile(r"  (%[\w.]+) = getelementptr (?:inbounds )?([^,]+), ptr (%[\w.]+), i64 (%[\w.]+)$")
 _ACTS = re.compile(r"  (?:store|fence|(?:%[\w.]+ = )?(?:tail )?call)\b")
 
@@ -292,7 +291,7 @@ class Loop:
         yield f"  br label %{self.after}"
 
     def _first_addresses(self) -> Iterator[str]:
-        arithmetic = [line for line in self.code if _ARITHMETIC.match(line)]
+        arithmetic = [line for line in self.code if ARITHMETIC.match(line)]
         needed = _live(arithmetic, {stream.index for stream in self.streams or ()})
         names = {name: f"{name}.start" for name in _defined(needed)} | {self.counter.name: self.counter.start}
         yield from (_renamed(line, names) for line in needed)
