@@ -186,8 +186,8 @@ def _emit_layouts(e: Emitter) -> None:
     name = "Layouts_MemoryLayout_Serialize"
     with e.function(f"PJRT_{name}", PTR, PTR) as (args,):
         spec = e.get(args, f"{name}_Args.layout")
-        for field in ("layout", "layout_size"):
-            e.set(args, f"{name}_Args.{field.replace('layout', 'serialized_bytes')}", e.get(spec, f"Spec.{field}"))
+        e.set(args, f"{name}_Args.serialized_bytes", e.get(spec, "Spec.layout"))
+        e.set(args, f"{name}_Args.serialized_bytes_size", e.get(spec, "Spec.layout_size"))
         e.set(args, f"{name}_Args.owner", spec)
         e.set(args, f"{name}_Args.deleter", e.function_address("xhlo_nothing"))
     with e.function("PJRT_Layouts_MemoryLayout_Destroy", PTR, PTR):

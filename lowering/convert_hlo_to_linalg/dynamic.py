@@ -29,11 +29,10 @@ def _starts(op: Operation, indices: Sequence[SSAValue], sizes: Sequence[int], em
     for value, dim, size in zip(indices, shape_of(op.operands[0]), sizes, strict=True):
         element = element_of(value)
         start = convert(emitter.scalar(emitter.extract(emitter.get(value))), element, i64)
-        if IN_BOUNDS in op.attributes:
-            pass
-        elif is_unsigned(element):
+        clamps = IN_BOUNDS not in op.attributes
+        if clamps and is_unsigned(element):
             start = start.apply(arith.MinUIOp, dim - size)
-        else:
+        elif clamps:
             start = start.apply(arith.MaxSIOp, 0).apply(arith.MinSIOp, dim - size)
         starts.append(start.cast(arith.IndexCastOp, INDEX).value)
     return starts
