@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import re
 import statistics
 import subprocess
 import sys
@@ -157,6 +156,20 @@ def summary(rows: list[Row]) -> str:
     )
 
 
+def record(vectors: str, hogs: int, lines: list[str]) -> None:
+    """Put the lines of a run into its part of PROGRAMS.md, a new one at the end where there is none."""
+    path = Path(__file__).with_name("PROGRAMS.md")
+    text = path.read_text()
+    mark = f"{vectors} {f'hog {hogs}' if hogs else 'quiet'}"
+    first, last = f"<!-- {mark} -->", f"<!-- end of {mark} -->"
+    if first not in text:
+        busy = {0: "quiet", 1: "one processor busy"}.get(hogs, f"{hogs} processors busy")
+        text = f"{text.rstrip()}\n\n## {vectors}, {busy}\n\n{first}\n{last}\n"
+    before, _, rest = text.partition(first)
+    after = rest.partition(last)[2]
+    path.write_text("\n".join([before + first, *lines, last + after]))
+
+
 def main() -> None:
     os.environ["XHLO_CACHE_SIZE"] = "0"  # each program is compiled
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -191,12 +204,7 @@ def main() -> None:
     print(f"\n{summary(rows)}")
     print("worst: " + ", ".join(f"{row.name} {row.ratio:.2f}" for row in sorted(rows, key=lambda row: -row.ratio)[:10]))
     if options.write:
-        path = Path(__file__).with_name("PROGRAMS.md")
-        mark = f"{machine.vectors()} {f'hog {options.hog}' if options.hog else 'quiet'}"
-        lines = [f"<!-- {mark} -->", summary(rows), "", HEAD, *map(str, rows), f"<!-- end of {mark} -->"]
-        path.write_text(
-            re.sub(f"<!-- {mark} -->.*<!-- end of {mark} -->", "\n".join(lines), path.read_text(), flags=re.DOTALL)
-        )
+        record(machine.vectors(), options.hog, [summary(rows), "", HEAD, *map(str, rows)])
 
 
 if __name__ == "__main__":
