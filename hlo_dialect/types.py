@@ -233,6 +233,12 @@ def is_unsigned(element_type: Attribute) -> bool:
     return integer is not None and integer.signedness.data is Signedness.UNSIGNED
 
 
+def integers_of(element_type: Attribute) -> range:
+    """The numbers that an integer type holds."""
+    bits = bit_width(element_type)
+    return range(1 << bits) if is_unsigned(element_type) else range(-1 << bits - 1, 1 << bits - 1)
+
+
 def is_declared_signed(element_type: Attribute) -> bool:
     """Whether the type is `si32` or the like: StableHLO writes signed integers without a sign."""
     integer = _as_integer(element_type)

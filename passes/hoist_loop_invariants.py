@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from ..dialects.support.kernel import forget_place
 from ..hlo_dialect.diagnostics import Diagnostic, engine_of
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.loops import Loop, merge_equal
@@ -71,6 +72,8 @@ def hoist(op: WhileOp) -> Sequence[Operation]:
         for each in invariant:
             if each in moving:
                 each.detach()
+                for inner in each.walk():
+                    forget_place(inner)
                 block.insert_op_before(each, op)
                 moved.append(each)
         found += worth

@@ -189,6 +189,12 @@ def loop_sizes(op: Operation) -> tuple[int, ...] | None:
     return tuple(cast("DenseArrayBase[Any]", stated).get_values()) if type(stated) is DenseArrayBase else None
 
 
+def forget_place(op: Operation) -> None:
+    """Drop the facts that may follow from the loop around an operation, for one that leaves it."""
+    for name in (MOST_TRIPS, IN_BOUNDS):
+        op.attributes.pop(name, None)
+
+
 def most_trips(op: Operation) -> int | None:
     """How often a loop of the host program runs, at most; None if nothing states that."""
     stated = op.attributes.get(TRIP_COUNT) or op.attributes.get(MOST_TRIPS)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
-from xdsl.dialects.builtin import IntegerType, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from ...dialects.support.kernel import host_functions
@@ -21,7 +21,7 @@ from ..ops.creation import constant_of
 from ..ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ..ops.elementwise_binary import AddOp, AndOp, SubtractOp
 from ..ops.fusion import in_fusion
-from ..types import bit_width, element_of, is_integer, is_unsigned, shape_of
+from ..types import element_of, integers_of, is_integer, shape_of
 from ..walking import operations_in
 
 MIRRORED = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE", "NE": "NE"}
@@ -171,7 +171,7 @@ class Loop:
         # Another counter than the one that ends the loop may wrap around.
         if found is None or not is_integer(element_of(value)):
             return None
-        return found if all(_in_range(each, element_of(value)) for each in (*found[:1], *found[-1:])) else None
+        return found if all(each in integers_of(element_of(value)) for each in (*found[:1], *found[-1:])) else None
 
     def _counted(self, argument: BlockArgument) -> range | None:
         induction = self.inductions.get(argument.index) if argument.block is self.body else None
@@ -249,16 +249,8 @@ def count_iterations(start: int, step: int, direction: str, bound: int, element:
             return None if _holds(start, direction, bound) else 0
         distance = (bound - start if up else start - bound) + (direction in ("LE", "GE"))
         count = max(-(-distance // abs(step)), 0)
-    return count if _in_range(start + count * step, element) else None
+    return count if start + count * step in integers_of(element) else None
 
 
 def _holds(value: int, direction: str, bound: int) -> bool:
     return {"LT": value < bound, "LE": value <= bound, "GT": value > bound, "GE": value >= bound}[direction]
-
-
-def _in_range(value: int, element: Any) -> bool:
-    bits = bit_width(element)
-    if is_unsigned(element):
-        return 0 <= value < 1 << bits
-    assert isinstance(element, IntegerType)
-    return -(1 << bits - 1) <= value < 1 << bits - 1

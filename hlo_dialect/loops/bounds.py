@@ -6,7 +6,7 @@ Bounds hold wherever a value is computed, for every element of a tensor, and nev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, cast
@@ -32,7 +32,7 @@ from ..ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
 from ..ops.reduction import ReduceOp
 from ..ops.slicing import ConcatenateOp, SliceOp
 from ..shapes import is_static
-from ..types import bit_width, element_of, is_boolean, is_integer, is_unsigned, shape_of
+from ..types import element_of, integers_of, is_boolean, is_integer, shape_of
 from .analysis import MIRRORED, Loop
 
 MOST_VISITS = 48
@@ -81,6 +81,8 @@ def bounds_of(value: SSAValue) -> Bounds | None:
 def is_in_bounds(op: DynamicSliceOp | DynamicUpdateSliceOp) -> bool:
     """Whether a slice is inside its operand wherever it starts."""
     sizes = op.sizes if isinstance(op, DynamicSliceOp) else shape_of(op.update)
+    if not is_static((*shape_of(op.operand), *sizes)):
+        return False
     for start, dim, size in zip(op.start_indices, shape_of(op.operand), sizes, strict=True):
         bounds = bounds_of(start)
         if bounds is None or not bounds.is_within(Bounds(0, dim - size)):
@@ -99,9 +101,8 @@ def most_trips(op: WhileOp) -> int | None:
 
 
 def _of_type(value: SSAValue) -> Bounds:
-    element = element_of(value)
-    bits = bit_width(element)
-    return Bounds(0, (1 << bits) - 1) if is_unsigned(element) else Bounds(-1 << bits - 1, (1 << bits - 1) - 1)
+    numbers = integers_of(element_of(value))
+    return Bounds(numbers.start, numbers.stop - 1)
 
 
 _ARITHMETIC: dict[type[Operation], Callable[[Bounds, Bounds], Bounds]] = {
@@ -123,6 +124,7 @@ class _Search:
         self.visits = 0
         self.known: dict[SSAValue, Bounds] = {}
         self.open: set[SSAValue] = set()
+        self.reductions: dict[ReduceOp, Mapping[int, Bounds]] = {}
 
     def of(self, value: SSAValue) -> Bounds:
         if value not in self.known:
@@ -163,7 +165,7 @@ class _Search:
             case ConvertOp() if is_boolean(element_of(op.operands[0])):
                 return Bounds(0, 1)
             case ReduceOp():
-                return self._reduced(op, cast("OpResult[Any]", value).index)
+                return self._reduced(op).get(cast("OpResult[Any]", value).index)
             case WhileOp():
                 return self._carried(op, cast("OpResult[Any]", value).index)
             case _:
@@ -187,20 +189,39 @@ class _Search:
         """A value that a loop carries, in its body or its condition, or that a reduction combines."""
         op = value.block.parent_op()
         if isinstance(op, ReduceOp):
-            return self._combined(op, value.index % len(op.inputs))
+            return self._reduced(op).get(value.index % len(op.inputs))
         if not isinstance(op, WhileOp):
             return None
         counted = self._counter(Loop(op), value.index) if value.block is op.body.block else None
         return self._carried(op, value.index) if counted is None else counted[0]
 
-    def _combined(self, op: ReduceOp, position: int) -> Bounds:
-        return self.of(op.inputs[position]).joined(self.of(op.init_values[position]))
+    def _reduced(self, op: ReduceOp) -> Mapping[int, Bounds]:
+        """
+        The bounds of what a reduction combines, and of its results, where it only chooses, such as that of an argmax.
 
-    def _reduced(self, op: ReduceOp, position: int) -> Bounds | None:
-        """A reduction that chooses, such as that of an argmax: combined numbers are no greater than those combined."""
-        combined, last = self._combined(op, position), op.body.block.last_op
+        Induction: combined numbers are within those of the operands if they are whenever those that they follow from
+        are.
+        """
+        found = self.reductions.get(op)
+        if found is None:
+            pairs = enumerate(zip(op.inputs, op.init_values, strict=True))
+            found = {i: self.of(x).joined(self.of(init)) for i, (x, init) in pairs if is_integer(element_of(x))}
+            while wrong := self._leave(op, found):
+                found = {i: bounds for i, bounds in found.items() if i not in wrong}
+            self.reductions[op] = found
+        return found
+
+    def _leave(self, op: ReduceOp, assumed: Mapping[int, Bounds]) -> set[int]:
+        """The positions of results that may leave the bounds that a reduction's arguments are assumed to have."""
+        block, count = op.body.block, len(op.inputs)
+        last = block.last_op
         assert last is not None, "a region without a terminator passes no verifier"
-        return combined if self.of(last.operands[position]).is_within(combined) else None
+        inside = _Search()
+        inside.visits = self.visits
+        inside.known = {arg: assumed[arg.index % count] for arg in block.args if arg.index % count in assumed}
+        wrong = {i for i, bounds in assumed.items() if not inside.of(last.operands[i]).is_within(bounds)}
+        self.visits = inside.visits
+        return wrong
 
     def _carried(self, op: WhileOp, position: int) -> Bounds | None:
         """A value at every iteration and after the last: the first, or one that the body returns."""

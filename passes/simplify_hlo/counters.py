@@ -14,7 +14,7 @@ from ...dialects.support.editing import replace_uses
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.loops.analysis import Induction, Loop
 from ...hlo_dialect.ops.control_flow import WhileOp
-from ...hlo_dialect.types import bit_width, element_of
+from ...hlo_dialect.types import element_of, integers_of
 from .rewrite import Rewrite, simplifications
 
 
@@ -36,9 +36,9 @@ def counters_apart(op: Operation) -> Rewrite | None:
             or values[0].type != loop.cond.args[main.position].type
         ):
             continue
-        if _distance(main, each) in _small(values[0]) and any(
-            _is_used(value, loop.returned[i].owner) for value in values
-        ):
+        is_used = any(_is_used(value, loop.returned[i].owner) for value in values)
+        distance = _distance(main, each)
+        if is_used and distance >= 0 and distance in integers_of(element_of(values[0])):
             touched += _replace(loop, main, each)
     return Rewrite(touched=touched) if touched else None
 
@@ -47,11 +47,6 @@ def _distance(main: Induction, other: Induction) -> int:
     """The distance of a counter from the other one, or from its negative."""
     assert main.start is not None and other.start is not None
     return other.start - main.start if main.step == other.step else other.start + main.start
-
-
-def _small(value: SSAValue) -> range:
-    """Numbers of an integer type, signed or not."""
-    return range(1 << bit_width(element_of(value)) - 1)
 
 
 def _compared(loop: Loop, known: dict[int, Induction]) -> Induction | None:

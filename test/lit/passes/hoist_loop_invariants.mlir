@@ -136,3 +136,30 @@ func.func @for_a_product(%w: tensor<80x80xf32>, %x: tensor<80x80xf32>) -> tensor
     }
   return %0#1 : tensor<80x80xf32>
 }
+
+// -----
+
+// In the loop the index is below 8, before it nothing is known: the loop may not run.
+
+// CHECK-LABEL: func.func @bounded_inside
+// CHECK: hlo.dynamic_slice %{{.*}}, sizes = [1] : (tensor<8xf32>
+// CHECK: hlo.while
+func.func @bounded_inside(%x: tensor<8xf32>, %k: tensor<ui32>, %most: tensor<f32>) -> tensor<1xf32> {
+  %zero = hlo.constant dense<0.0> : tensor<1xf32>
+  %0:2 = hlo.while(%i = %k, %sum = %zero) : tensor<ui32>, tensor<1xf32>
+    cond {
+      %eight = hlo.constant dense<8> : tensor<ui32>
+      %below = hlo.compare LT, %i, %eight : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+      %s = hlo.reshape %sum : (tensor<1xf32>) -> tensor<f32>
+      %less = hlo.compare LT, %s, %most : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %go = hlo.and %below, %less : tensor<i1>
+      hlo.return %go : tensor<i1>
+    } do {
+      %v = hlo.dynamic_slice %x, %k, sizes = [1] {xhlo.in_bounds} : (tensor<8xf32>, tensor<ui32>) -> tensor<1xf32>
+      // expected-remark@+1 {{hlo.exponential is computed once, before the loop}}
+      %e = hlo.exponential %v : tensor<1xf32>
+      %next = hlo.add %sum, %e : tensor<1xf32>
+      hlo.return %i, %next : tensor<ui32>, tensor<1xf32>
+    }
+  return %0#1 : tensor<1xf32>
+}

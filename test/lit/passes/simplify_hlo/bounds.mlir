@@ -160,3 +160,23 @@ func.func @no_elements(%x: tensor<13xi32>) -> tensor<13xi1> {
   %1 = hlo.compare LT, %0, %x : (tensor<13xi32>, tensor<13xi32>) -> tensor<13xi1>
   return %1 : tensor<13xi1>
 }
+
+// A sum may be greater than what it consists of, whatever the bounds of that are: the comparison stays.
+// CHECK-LABEL: @sum_up_to_ten
+// CHECK: reducer
+// CHECK: hlo.compare LT
+// CHECK: hlo.select
+func.func @sum_up_to_ten(%x: tensor<8xi32>) -> tensor<i32> {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %three = hlo.constant dense<3> : tensor<8xi32>
+  %m = hlo.and %x, %three : tensor<8xi32>
+  %r = hlo.reduce(%m init: %zero) across dimensions = [0] : (tensor<8xi32>, tensor<i32>) -> tensor<i32>
+   reducer(%a: tensor<i32>, %b: tensor<i32>) {
+    %ten = hlo.constant dense<10> : tensor<i32>
+    %s = hlo.add %a, %b : tensor<i32>
+    %c = hlo.compare LT, %a, %ten : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %o = hlo.select %c, %s, %a : tensor<i1>, tensor<i32>
+    hlo.return %o : tensor<i32>
+  }
+  func.return %r : tensor<i32>
+}
