@@ -42,7 +42,7 @@ _BRANCH = re.compile(r"^  br i1 (%[\w.]+), label %([\w.]+), label %([\w.]+)(?:, 
 _COMPARED = re.compile(r"  (%[\w.]+) = icmp slt i64 (%[\w.]+), (\S+)$")
 _STEP = re.compile(r"  (%[\w.]+) = add (?:nuw |nsw )*i64 (%[\w.]+), (\d+)$")
 _ADDRESS = re.compile(r"  (%[\w.]+) = getelementptr (?:inbounds )?([^,]+), ptr (%[\w.]+), i64 (%[\w.]+)$")
-_ACTS = re.compile(r"  (?:store|fence|(?:%[\w.]+ = )?(?:tail )?call)\b")
+_ACTS = re.compile(r"  (?:store|fence|(?:%[\w.]+ = )?(?:(?:tail )?call|atomicrmw|cmpxchg))\b")
 
 
 def written_out(text: str) -> str | None:
@@ -144,7 +144,7 @@ def _loop_of(label: str, text: str, branch: re.Match[str], counts: Mapping[str, 
     if compared is None or step is None or len(phis) != len(matches):
         return None
     counter = next((phi for phi in phis if phi.name == step[2] and phi.next == step[1]), None)
-    if counter is None or (count > 1 and step[3] != "1"):
+    if counter is None or (count > 1 and step[3] != "1") or count & (count - 1):
         return None
     code = [line for line in code if line not in (compared[0], step[0])]
     others = [phi for phi in phis if phi is not counter]

@@ -137,6 +137,12 @@ def test_other_loops_are_left_to_the_optimizer(pattern: str, instead: str) -> No
     assert written_out(text) is None
 
 
+def test_steps_of_which_a_mask_tells_no_rest_are_left_to_the_optimizer() -> None:
+    text = BOTH.replace("MARK", ", !llvm.loop !1") + MARK
+    assert written_out(text) is not None
+    assert written_out(text.replace("i32 4}", "i32 3}")) is None
+
+
 def test_short_loops_in_deep_nests_are_left_to_the_optimizer() -> None:
     """Long ones are not."""
     outer = "b0:\n  br label %c1\nc1:\n  %k = phi i64 [ 0, %b0 ], [ %k_next, %b4 ]\n  br label %b1\nb1:"
