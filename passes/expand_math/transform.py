@@ -44,6 +44,7 @@ from . import (
     extreme_chains,
     extremes,
     integers,
+    known_powers,
     remainder,
     trigonometric,
     trigonometric_double,
@@ -133,6 +134,9 @@ def _body_of(op: Operation, tables: Sequence[Bodies], device: bool) -> tuple[str
         return (f"truncf_{source}_bf16", body) if isinstance(source, (Float32Type, Float64Type)) else None
     if trigonometric.is_arctangent(op):
         return "atan_f32", trigonometric.atan
+    exponent = None if FAST in tables else known_powers.exponent_of(op)
+    if exponent is not None:
+        return known_powers.name_of(exponent, op.results[0].type), known_powers.power_by(exponent)
     for table in tables:
         found = table.get(type(op))
         if found is None:
@@ -184,6 +188,7 @@ class ExpandMathPass(HloPass):
     see chains.py), but for those that are known to have few iterations in one run of the program. There long
     polynomials are evaluated in pairs of terms (polynomials.py).
     Integers of up to 32 bits are divided as floats, which is exact.
+    Powers by a known multiple of one half are products, roots and quotients.
     Assumes: scalar operands. On a CPU, rounding to bfloat16 is expanded too because the hardware conversion flushes
              denormals.
     Leaves: math operations that are single instructions, and on a CPU those of the C library in functions for rare
