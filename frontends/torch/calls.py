@@ -11,6 +11,7 @@ from ...targets.cpu.executable import CpuExecutable
 from ...targets.cpu.memory import POOL
 from ...targets.program.executable import Executable
 from .api import required, torch
+from .memory import once
 from .results import Computed, Constant, View, order_of
 from .updates import write
 
@@ -25,9 +26,15 @@ class Argument:
     number: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
+    """0 along dimensions where elements repeat; the program reads the first of them."""
     dtype: Any
     conjugated: bool = False
     """Whether a lazy conjugation or negation may be outstanding."""
+
+    @property
+    def stored(self) -> tuple[int, ...]:
+        """The shape that the program reads."""
+        return once(self.shape, self.strides)
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,9 @@ def _laid_out(tensor: Any, wanted: Argument) -> Any:
         tensor = tensor.resolve_conj().resolve_neg()
     if tensor.stride() == wanted.strides:
         return tensor
-    return torch.empty_strided(wanted.shape, wanted.strides, dtype=wanted.dtype, device=tensor.device).copy_(tensor)
+    for dim, size in enumerate(wanted.stored):
+        tensor = tensor.narrow(dim, 0, size)
+    return torch.empty_strided(wanted.stored, wanted.strides, dtype=wanted.dtype, device=tensor.device).copy_(tensor)
 
 
 def _outputs(plan: Plan) -> Callable[[Sequence[Any], list[Any]], list[Any]] | None:
@@ -174,7 +183,10 @@ def _by_dlpack(executable: Executable, plan: Plan) -> Callable[[Sequence[Any]], 
 
     def compute(args: Sequence[Any]) -> list[Any]:
         held = [_laid_out(args[one.number], one) for one in plan.arguments]
-        stored = [_row_major(one).detach() for one in held]
+        stored = [
+            _row_major(one.as_strided(wanted.stored, one.stride())).detach()
+            for one, wanted in zip(held, plan.arguments, strict=True)
+        ]
         found: Any = executable(*stored)
         each: Any = found if len(plan.results) != 1 else (found,)
         tensors = [_tensor(one, wanted) for one, wanted in zip(each, plan.results, strict=True)]

@@ -22,7 +22,7 @@ def module_of(exported: Any, weights: str) -> ModuleOp:
     program = exported.run_decompositions(_decompositions())
     signature = program.graph_signature
     _check(program, signature, weights)
-    lowering = GraphLowering(program.graph_module, lambda node: None)
+    lowering = GraphLowering(program.graph_module)
     tensors = {**program.state_dict, **program.constants}
     kinds: Any = required("torch.export.graph_signature").InputKind
     specs = {spec.arg.name: spec for spec in signature.input_specs}

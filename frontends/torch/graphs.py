@@ -20,11 +20,11 @@ from . import errors
 from .calls import Argument, Plan, Result, caller
 from .dtypes import converted
 from .lowering import GraphLowering, is_check, is_plain
-from .memory import memory_order
+from .memory import dense_strides, stored
 from .options import Options
 from .partitions import partitioned
 from .random_numbers import take_draws
-from .results import dense_strides, order_of, sources
+from .results import order_of, sources
 from .step import broadcast
 from .updates import apart, write
 
@@ -50,7 +50,7 @@ class Lowering:
         self.sources, self.computed = sources(outputs[:count], self.inputs, self.changed)
         self.values = outputs[count:]
         used = _needed([*self.computed, *self.values])
-        self.lowering = lowering = GraphLowering(graph_module, lambda node: order_of(node.meta["val"]))
+        self.lowering = lowering = GraphLowering(graph_module, lambda node: stored(node.meta["val"])[0])
         for node in self.inputs:
             if node in used and is_plain(node.meta.get("val")):
                 lowering.parameter(node)
@@ -95,13 +95,7 @@ class Lowering:
 
 def _argument(number: int, fake: Any) -> Argument:
     shape = tuple(map(int, fake.shape))
-    return Argument(number, shape, _strides(fake), fake.dtype, fake.is_conj() or fake.is_neg())
-
-
-def _strides(fake: Any) -> tuple[int, ...]:
-    """The strides that the program reads: the tensor's own if it is dense, else those of a row-major copy."""
-    shape, strides = tuple(map(int, fake.shape)), tuple(map(int, fake.stride()))
-    return strides if memory_order(shape, strides) is not None else dense_strides(shape, None)
+    return Argument(number, shape, stored(fake)[1], fake.dtype, fake.is_conj() or fake.is_neg())
 
 
 def _result(fake: Any) -> Result:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,8 +17,9 @@ from ..builder.builder import Builder, Value, listed
 from ..builder.locations import placed_at
 from .api import required, torch
 from .dtypes import Unlowered, array_of, converted, element_of_dtype
+from .memory import Stored
 from .registry import rules
-from .step import Step
+from .step import Step, broadcast
 
 
 @dataclass(frozen=True)
@@ -85,18 +86,22 @@ def is_plain(fake: Any) -> bool:
     return True
 
 
+def whole(node: Any) -> Stored:
+    """A node's value in its own shape, row-major."""
+    shape = tuple(map(int, node.meta["val"].shape))
+    return Stored(shape, list(range(len(shape))))
+
+
 class GraphLowering:
     """Lowers the nodes of one graph, in order."""
 
-    def __init__(
-        self, graph_module: Any, orders: Callable[[Any], Sequence[int] | None], builder: Builder | None = None
-    ):
+    def __init__(self, graph_module: Any, stored: Callable[[Any], Stored] = whole, builder: Builder | None = None):
         """
-        `orders`: the order of a placeholder's dimensions in memory, None if it is row-major. `builder`: that of the
-        program that the graph is a part of.
+        `stored`: the elements of a placeholder that the program is given. `builder`: that of the program that the
+        graph is a part of.
         """
         self._module = graph_module
-        self._orders = orders
+        self._stored = stored
         self.builder = builder or Builder()
         self.values: dict[Any, Any] = {}
         self.refusals: list[Refusal] = []
@@ -111,12 +116,13 @@ class GraphLowering:
     def parameter(self, node: Any) -> None:
         """A node whose value the program is given."""
         fake = node.meta["val"]
-        shape = tuple(map(int, fake.shape))
-        order = self._orders(node)
-        stored = shape if order is None else tuple(shape[dim] for dim in order)
-        value = self.builder.parameter(element_of_dtype(fake.dtype), stored, name=re.sub(r"\W", "_", node.name))
-        if order is not None:
-            value = value.transpose([list(order).index(dim) for dim in range(len(order))])
+        found = self._stored(node)
+        shape, order = found.shape, found.order
+        given = tuple(shape[dim] for dim in order)
+        value = self.builder.parameter(element_of_dtype(fake.dtype), given, name=re.sub(r"\W", "_", node.name))
+        if order != list(range(len(order))):
+            value = value.transpose([order.index(dim) for dim in range(len(order))])
+        value = broadcast(value, tuple(map(int, fake.shape)))
         self.values[node] = value
         self.arguments.append(node)
 
@@ -129,7 +135,7 @@ class GraphLowering:
 
     def _within(self, graph_module: Any, *given: Any) -> list[Any]:
         """The results of a graph within this one, whose operations go where the builder is. Raises Unlowered."""
-        inner = GraphLowering(graph_module, lambda node: None, self.builder)
+        inner = GraphLowering(graph_module, builder=self.builder)
         values = iter(given)
         for node in graph_module.graph.nodes:
             if node.op == "placeholder":

@@ -90,11 +90,3 @@ def order_of(fake: Any) -> list[int] | None:
     shape, strides = tuple(map(int, fake.shape)), tuple(map(int, fake.stride()))
     order = memory_order(shape, strides)
     return None if order is None or order == list(range(len(shape))) else order
-
-
-def dense_strides(shape: Sequence[int], order: Sequence[int] | None) -> tuple[int, ...]:
-    """The strides of a dense tensor."""
-    found, step = [0] * len(shape), 1
-    for dim in reversed(range(len(shape)) if order is None else order):
-        found[dim], step = step, step * max(shape[dim], 1)
-    return tuple(found)
