@@ -2,18 +2,22 @@
 Division of integers by division of floats, which vectorizes: processors divide integers one by one.
 
 A quotient x / y that is no integer differs from the nearest one by 1 / |y| or more, which is 1 / |x| of its size. A
-float of more bits than x has rounds by less, so that its integer part is exact.
+float of more bits than x has rounds by less, so that its integer part is exact. Integers of 64 bits are seldom so large
+that f64 has no more bits; those are divided as integers.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, f32, f64
+from xdsl.dialects.builtin import IntegerType, f32, f64, i64
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.scalar import Scalar, width_of
+from .long_loops import is_long
+from .rare import rarely
 
 _SIGNED = (arith.DivSIOp, arith.RemSIOp)
 _UNSIGNED = (arith.DivUIOp, arith.RemUIOp)
@@ -26,6 +30,18 @@ SIGNED_BITS, UNSIGNED_BITS = 256, 512
 """The least vectors whose lanes convert between f64 and integers of 32 bits with and without a sign."""
 
 
+LEAST_DIVISIONS = 16
+"""Elements of 64 bits from which a loop gains."""
+
+_BITS = 51
+"""Those of integers, without the sign, that f64 adds to its number of `_SHIFT` without rounding."""
+
+_SHIFT = 3 << _BITS
+"""A float of this size has units of 1, so that its last bits are an integer of either sign."""
+
+_SHIFT_BITS = int.from_bytes(struct.pack("<d", _SHIFT), "little")
+
+
 def divides(op: Operation, vector_bits: int) -> bool:
     """Whether an operation is a division by a number that is not constant, which vectors of this size speed up."""
     least = SIGNED_BITS if type(op) in _SIGNED else UNSIGNED_BITS if type(op) in _UNSIGNED else None
@@ -33,6 +49,13 @@ def divides(op: Operation, vector_bits: int) -> bool:
         return False
     is_scalar = isinstance(op.results[0].type, IntegerType)
     return is_scalar and width_of(op.results[0].type) in _FLOATS and not _is_constant(op.operands[1])
+
+
+def divides_small(op: Operation, vector_bits: int) -> bool:
+    """Whether an operation divides integers of 64 bits by no constant in a long loop, which vectors speed up."""
+    if type(op) not in DIVISIONS or vector_bits < SIGNED_BITS or not is_long(op.parent_op(), LEAST_DIVISIONS):
+        return False
+    return op.results[0].type == i64 and not _is_constant(op.operands[1])
 
 
 def _is_constant(value: SSAValue) -> bool:
@@ -54,3 +77,28 @@ def body_of(op: Operation) -> Callable[[Scalar, Scalar], Scalar]:
         return x - quotient * y if is_remainder else quotient
 
     return body
+
+
+def body_of_small(op: Operation) -> Callable[[Scalar, Scalar], Scalar]:
+    """
+    The function that replaces a division or remainder of 64 bits.
+
+    The bits of an integer are the last ones of its sum with `_SHIFT`: vectors of AVX2 convert none otherwise.
+    """
+    unsigned, is_remainder = type(op) in _UNSIGNED, type(op) in _REMAINDERS
+
+    def body(x: Scalar, y: Scalar) -> Scalar:
+        shift = _as_float(x.constant(0))
+        wide_x, wide_y = ((_as_float(one) - shift) for one in (x, y))
+        quotient = (wide_x / wide_y).trunc()
+        result = wide_x - quotient * wide_y if is_remainder else quotient
+        sizes = x | y if unsigned else (x + (1 << _BITS)) | (y + (1 << _BITS))
+        large = sizes.shift_right_logical(_BITS + (not unsigned)).compare("ne", 0)
+        return rarely(op.name.split(".")[1], large, [x, y], (result + shift).bits() - shift.bits())
+
+    return body
+
+
+def _as_float(x: Scalar) -> Scalar:
+    """The float `_SHIFT` + x."""
+    return (x + _SHIFT_BITS).bitcast(f64)

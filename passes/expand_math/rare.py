@@ -34,7 +34,13 @@ from .control_flow import Values, branch
 LIBRARY: dict[str, type[Operation]] = {"sin": math.SinOp, "cos": math.CosOp, "tan": math.TanOp, "rem": RemFOp}
 """The operations that `rarely` names, which stay calls of the C library."""
 
-INSTRUCTIONS: dict[str, type[Operation]] = {"div": arith.DivfOp}
+INSTRUCTIONS: dict[str, type[Operation]] = {
+    "div": arith.DivfOp,
+    "divsi": arith.DivSIOp,
+    "divui": arith.DivUIOp,
+    "remsi": arith.RemSIOp,
+    "remui": arith.RemUIOp,
+}
 """Those that are instructions, also of vectors."""
 
 _PREFIX = f"{MATH_FUNCTION}rare_"
@@ -74,8 +80,9 @@ def define_rare(call: func.CallOp, widths: Sequence[int]) -> list[func.FuncOp]:
 def _compute(cls: type[Operation], block: Block, operands: Sequence[Attribute]) -> None:
     """Return an operation's result of the block's first arguments, which have its type."""
     arguments = block.args[: len(operands)]
-    op = cls.create(operands=arguments, result_types=[arguments[0].type], properties={"fastmath": NO_FASTMATH})
-    block.add_ops([op, return_op([op.results[0]])])
+    first, *others = (Scalar(block, argument) for argument in arguments)
+    result = first.apply(cls, *others)
+    block.add_op(return_op([result.value]))
 
 
 def _function(name: str, block: Block, visibility: str = "private") -> func.FuncOp:

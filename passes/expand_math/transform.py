@@ -289,6 +289,8 @@ class ExpandMathPass(HloPass):
             return "divf_f32", division.divide_by_invariant
         if integers.divides(op, self.vector_bits):
             return f"{op.name.split('.')[1]}_{op.results[0].type}", integers.body_of(op)
+        if not self.complete and integers.divides_small(op, self.vector_bits):
+            return f"{op.name.split('.')[1]}_small_{op.results[0].type}", integers.body_of_small(op)
         if NOT_ABOVE_ZERO in op.attributes and type(element := op.results[0].type) in BODIES[math.ExpOp]:
             body = exponential.scaled_exp_not_above_zero if self.scalings else exponential.exp_not_above_zero
             return f"exp_not_above_zero_{element}", body

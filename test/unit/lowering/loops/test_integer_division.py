@@ -20,9 +20,17 @@ def pairs(dtype: str) -> tuple[Integers, Integers]:
         return np.repeat(every, 256), np.tile(every, 256)
     ends = np.array([info.min, info.min + 1, 0, 1, 2, 3, info.max - 1, info.max, *([-1] * (info.min < 0))], dtype)
     x = rng.integers(info.min, info.max, 3000, dtype=dtype, endpoint=True)
+    if info.bits == 64:
+        # Floats compute those of less than 52 bits, if all of a vector are.
+        large = [2**51 - 1, 2**51, *([-(2**51), -(2**51) - 1] * (info.min < 0))]
+        ends = np.concatenate([ends, np.array(large, dtype)])
+        x[:2000] >>= np.array(13, dtype)
+        x[:1000] >>= rng.integers(0, 40, 1000).astype(dtype)
     y = rng.integers(info.min, info.max, 3000, dtype=dtype, endpoint=True) >> rng.integers(0, info.bits, 3000).astype(
         dtype
     )
+    if info.bits == 64:
+        y[:2000] >>= np.array(13, dtype)
     y[y == 0] = 1
     multiples = (x // y) * y
     with np.errstate(over="ignore"):
@@ -31,7 +39,7 @@ def pairs(dtype: str) -> tuple[Integers, Integers]:
     return np.concatenate([x, *near, np.repeat(ends, count)]), np.concatenate([y, y, y, y, np.tile(ends, count)])
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
 def test_division(dtype: str) -> None:
     x, y = pairs(dtype)
     type_ = type_of(x)
