@@ -201,9 +201,11 @@ class Loop:
             if match is None or match[3] in self.inside:
                 continue
             index = sums.get(match[4], {(match[4],): 1})
-            step = None if index is None or match[3] in phis else growth(index, self.counter.name)
+            if index is None:
+                continue  # a place that the loop finds, and not by counting
+            step = None if match[3] in phis else growth(index, self.counter.name)
             total = None if step is None else times(step, {(): self.by})
-            if index is None or total is None or not self.values.has(total):
+            if total is None or not self.values.has(total):
                 return None
             groups.setdefault((match[2], match[3], self.values.name(total)), []).append((match, index))
         return [stream for key, found in groups.items() for stream in self._apart(*key, found)]

@@ -119,11 +119,21 @@ def test_counters_that_a_loop_uses_and_loops_around() -> None:
     np.testing.assert_array_equal(y, x + np.tile(np.repeat([0, 4], 4), 3))
 
 
+def test_places_that_a_loop_finds_are_left_in_it() -> None:
+    text = MAPPED.replace("%at = add i64 %i, %j_at", "%at = xor i64 %i, %j_at")
+    assert written_out(text) is not None
+    loaded = jit.load(jit.compile_to_object(text, level=jit.IN_VECTORS), ["f"])
+    x, y = np.arange(24, dtype=np.float32), np.zeros(24, np.float32)
+    function = jit.ctypes.CFUNCTYPE(None, jit.ctypes.c_void_p, jit.ctypes.c_void_p, jit.ctypes.c_int64)
+    function(loaded.address("f"))(x.ctypes.data, y.ctypes.data, 3)
+    np.testing.assert_array_equal(y, x + np.tile(np.repeat([0, 4], 4), 3))
+
+
 @pytest.mark.parametrize(
     ("pattern", "instead"),
     [
         ("br i1 %more, label %b2, label %b3", "br i1 %more, label %b2, label %b3, !llvm.loop !1"),  # wholly, by LLVM
-        ("%at = add i64 %i, %j_at", "%at = xor i64 %i, %j_at"),  # does not grow evenly
+        ("%at = add i64 %i, %j_at", "%at = mul i64 %i, %i"),  # does not grow evenly
         ("%next = add nsw i64 %i, 4", "%next = add nsw i64 %i, %n"),  # no number
         ("%j_next = add nsw i64 %j, 1", "%used = add i64 %at, 1\n  %j_next = add nsw i64 %j, 1"),  # inner value
         ("icmp slt i64 %next, 8", "icmp ne i64 %next, 8"),  # another end
