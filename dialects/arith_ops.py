@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from xdsl.dialects import arith
@@ -214,3 +215,8 @@ class FPToUIOp(_Cast, arith.FPToUIOp):
 OPS = (
     RemFOp, IndexCastOp, CmpiOp, CmpfOp, SelectOp, ExtSIOp, ExtUIOp, TruncIOp, SIToFPOp, UIToFPOp, FPToSIOp, FPToUIOp,
 )  # fmt: skip
+
+ON_LANES: Mapping[type[Operation], type[Operation]] = {
+    cls.on_scalars(): cls for cls in OPS if issubclass(cls, _OnLanes)
+}
+"""The class of an operation on vectors, by xDSL's for scalars, where they differ."""

@@ -38,7 +38,7 @@ FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
 NO_FASTMATH = arith.FastMathFlagsAttr("none")
 
 _FLOAT_PREDICATES = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5, "uge": 10, "ne": 13, "uno": 14}
-_INT_PREDICATES = {
+INTEGER_PREDICATES = {
     "eq": 0,
     "ne": 1,
     "lt": 2,
@@ -214,7 +214,7 @@ class Scalar:
         if self.is_float:
             code = integer_attr(_FLOAT_PREDICATES[predicate], i64)
             return self._emit(arith.CmpfOp, operands, i1, predicate=code, fastmath=NO_FASTMATH)
-        return self._emit(arith.CmpiOp, operands, i1, predicate=integer_attr(_INT_PREDICATES[predicate], i64))
+        return self._emit(arith.CmpiOp, operands, i1, predicate=integer_attr(INTEGER_PREDICATES[predicate], i64))
 
     def select(self, if_true: Operand, if_false: Operand) -> Scalar:
         """self ? if_true : if_false; at least one of the two must be a value."""

@@ -6,15 +6,27 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import BoolAttr, IntegerType, VectorType, f32, i1, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    f32,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.arith_ops import ExtSIOp, SIToFPOp
+from ...dialects.arith_ops import ON_LANES, CmpiOp, ExtSIOp, SIToFPOp, boolean_lanes
 from ...dialects.cpu import DotOp
 from ...dialects.support.attributes import MAY_WRAP, integer_attr
 from ...dialects.support.buffers import i64_array, vector_type
 from ...dialects.support.creation import create_op
-from ...dialects.support.scalar import scalar_attr, width_of
+from ...dialects.support.scalar import INTEGER_PREDICATES, scalar_attr, width_of
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ..loop_nests.transposed_rows import transposed
 
@@ -116,6 +128,62 @@ class VectorBuilder:
 
     def conjunction(self, x: SSAValue, y: SSAValue) -> SSAValue:
         return self._inserted(arith.AndIOp, [x, y], x.type)
+
+    def union(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        return self._inserted(arith.OrIOp, [x, y], x.type)
+
+    def difference(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        """The lanes of a mask that another one, a part of it, has not."""
+        return self._inserted(arith.XOrIOp, [x, y], x.type)
+
+    def total(self, x: SSAValue) -> SSAValue:
+        """The sum of all lanes of a vector of integers."""
+        kind = vector.CombiningKindAttr(vector.CombiningKindFlag.ADD)
+        return self._inserted(vector.ReductionOp, [x], element_of(x), {"kind": kind, **_EXACT})
+
+    def compare(self, predicate: str, x: SSAValue, y: SSAValue) -> SSAValue:
+        """A mask of the lanes whose integers compare so."""
+        predicates = {"predicate": integer_attr(INTEGER_PREDICATES[predicate], i64)}
+        return self._inserted(CmpiOp, [x, y], boolean_lanes(x.type), predicates)
+
+    def counted(self, counts: SSAValue, mask: SSAValue) -> SSAValue:
+        """Counts with one more in each lane that is set: a mask is -1 there as an integer."""
+        return self.subtract(counts, self._inserted(ExtSIOp, [mask], counts.type))
+
+    def bits(self, mask: SSAValue) -> SSAValue:
+        """The lanes of a mask as bits of an integer, the first lane in the lowest bit."""
+        word = IntegerType(lanes_of(mask))
+        whole = self._inserted(vector.BitcastOp, [mask], vector_type(word, 1))
+        place: dict[str, Any] = {"static_position": DenseArrayBase.from_list(i64, [0])}
+        return self._inserted(vector.ExtractOp, [whole], word, place)
+
+    def numbers(self, element: IntegerType, lanes: int) -> SSAValue:
+        """The number of each lane."""
+        type_ = vector_type(element, lanes)
+        return self.builder.scalar(cast(Any, DenseIntOrFPElementsAttr.from_list(cast(Any, type_), list(range(lanes)))))
+
+    def constant(self, value: Attribute, lanes: int) -> SSAValue:
+        """The number of an attribute in each lane; a constant, once per kernel."""
+        number = cast("IntegerAttr[Any] | FloatAttr[Any]", value)
+        type_ = cast(Any, vector_type(number.type, lanes))
+        return self.builder.scalar(cast(Any, DenseIntOrFPElementsAttr.from_list(type_, [number.value.data])))
+
+    def inlined(self, block: Block, arguments: Sequence[SSAValue]) -> list[SSAValue]:
+        """As `LoopBuilder.inline`, for vectors; the operations are those of a `ScalarBlock` that is alone."""
+        lanes = lanes_of(arguments[0])
+        mapping: dict[SSAValue, SSAValue] = dict(zip(block.args, arguments, strict=True))
+        for op in block.ops:
+            if op is block.last_op:
+                break
+            if isinstance(op, arith.ConstantOp):
+                mapping[op.result] = self.constant(op.value, lanes)
+                continue
+            (result,) = op.results
+            cls = ON_LANES.get(type(op), type(op))
+            operands = [mapping[operand] for operand in op.operands]
+            mapping[result] = self._inserted(cls, operands, vector_type(result.type, lanes), op.properties)
+        assert block.last_op is not None
+        return [mapping[value] for value in block.last_op.operands]
 
     def halves(self, pairs: SSAValue) -> tuple[SSAValue, SSAValue]:
         """The even and the odd elements of a vector of bf16, as f32."""

@@ -9,33 +9,37 @@ more block, all but the first k are dropped; the key of the last one that stays 
 only if they are strictly before it. Few blocks have such elements, and whether one has is found with vectors, as is
 the k-th least key. Each step keeps the order of equal elements.
 
-Programs share the functions that select from a row, sort the candidates, and write them.
+Programs share the functions that select from a row, sort the candidates, and write them. They are written in vectors,
+which leaves little to LLVM, and numbers, such as that of the wanted elements, are parameters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IntegerType, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects import arith, func, math
+from xdsl.dialects.builtin import IntegerType, i32, i64
+from xdsl.ir import SSAValue
 
-from ...dialects.llvm_loops import UNROLL_NEVER
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import memref_type
 from ..convert_contractions_to_vector.shared_function import call_known, writes
+from ..convert_contractions_to_vector.vectors import VectorBuilder
 from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import PARALLEL, SCALAR, LoopBuilder, buffer_of
+from ..loop_nests.loop_builder import SCALAR, LoopBuilder, buffer_of
 from ..loop_nests.scalar_block import ScalarBlock
-from ..loop_nests.unrolling import UNROLL
 from .sort import Merging
-from .sorting.by_key import RADIX_LENGTH, emit_ranks
 from .sorting.radix import Line
+from .sorting.ranks import LEAST_WIDTH, RADIX_LENGTH, call_ranks
 
-BLOCK, PIECE = 64, 16
-"""Elements that are compared with the threshold before those of each piece are, and before any is looked at alone."""
+BLOCK = 64
+"""Elements that are compared with the threshold before any is looked at alone: as many as bits of an integer."""
+
+IN_REGISTERS = 8
+"""The most vectors of keys that are kept where they are needed again."""
 
 GROUPS = 4
 """For each element that is wanted: the groups of a sample whose least keys give the first threshold."""
@@ -43,39 +47,8 @@ GROUPS = 4
 SAMPLE = 1 << 14
 """A sample has about this many elements, which stay in the caches, or 64 for each group."""
 
-ONCE: Mapping[str, Attribute] = {UNROLL: integer_attr(UNROLL_NEVER)}
-"""The attribute of the loop over the pieces of a block: few blocks have a candidate, and LLVM would write its body down
-four times, vectors and all."""
-
 LEAST = 128
 """The least number of candidates that there is room for."""
-
-Source: TypeAlias = Callable[[IndexValue], tuple[SSAValue, SSAValue]]
-"""The key and the position (i32) of an element."""
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """The candidates of one task: keys and positions from `at` in two buffers, and the threshold after the keys."""
-
-    builder: LoopBuilder
-    buffers: Sequence[SSAValue]
-    at: Index
-    room: int
-
-    @property
-    def line(self) -> Line:
-        """Pairs of a key and a position."""
-        views = [self.builder.strided_view(buffer, self.at, (self.room + 1,), (1,)) for buffer in self.buffers]
-        return Line(self.builder, views, lambda k: (k,))
-
-    @property
-    def threshold(self) -> SSAValue:
-        """The key that later elements must be before."""
-        return self.builder.load(self.line.buffers[0], [self.room])
-
-    def put_threshold(self, key: SSAValue) -> None:
-        self.builder.store(key, self.line.buffers[0], [self.room])
 
 
 def room_of(count: int) -> int:
@@ -94,275 +67,412 @@ def sample_of(count: int, length: int) -> int:
     return found if found >= 4 else 0
 
 
+def lanes_of(builder: LoopBuilder, key_type: IntegerType) -> int:
+    """The lanes of vectors of keys; a block is whole vectors."""
+    return max(2, min(BLOCK, builder.vector_bits // key_type.width.data))
+
+
 @dataclass(frozen=True)
-class Selection:
-    """The first `count` of the elements of a source, in candidates' room of `room` elements."""
+class Room:
+    """
+    Room for the candidates of tasks: keys and positions. Each has its threshold first, with the number of keys less
+    than that among the positions, and ends with a block that vectors may write.
+    """
 
     builder: LoopBuilder
-    count: Index
-    room: int
-    key_type: IntegerType
+    buffers: Sequence[SSAValue]
+    size: int
+
+    @staticmethod
+    def of(builder: LoopBuilder, key_type: IntegerType, tasks: int, size: int) -> Room:
+        width = size + 1 + BLOCK
+        return Room(builder, [builder.alloc(memref_type((tasks * width,), type_)) for type_ in (key_type, i32)], width)
+
+    def at(self, task: Index) -> Candidates:
+        return Candidates(self.builder, self.buffers, self.builder.index(task) * self.size)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The candidates of one task, whose room begins at `at` in two buffers."""
+
+    builder: LoopBuilder
+    buffers: Sequence[SSAValue]
+    at: Index
 
     @property
-    def counter(self) -> IntegerType:
-        """The type of numbers of elements: as wide as keys, so that vectors of comparison results are just added."""
-        return self.key_type if self.key_type.width.data >= 32 else i32
+    def arguments(self) -> tuple[Index | SSAValue, ...]:
+        return (*self.buffers, self.at)
 
-    def candidates(self, tasks: int) -> Callable[[Index], Candidates]:
-        """Room for the candidates of each task."""
-        width = self.room + 1
-        buffers = [self.builder.alloc(memref_type((tasks * width,), type_)) for type_ in (self.key_type, i32)]
-        return lambda task: Candidates(self.builder, buffers, self.builder.index(task) * width, self.room)
+    @property
+    def key_type(self) -> IntegerType:
+        return cast(IntegerType, buffer_of(self.buffers[0]).element_type)
 
-    def select(
-        self,
-        kernel: func.FuncOp,
-        source: Source,
-        bounds: tuple[Index, Index],
-        mine: Candidates,
-        sample: Index | None = None,
-        few: bool = False,
-    ) -> None:
-        """
-        Leave the first elements from `bounds[0]` up to `bounds[1]` at the front of `mine`, as the source has them.
+    @property
+    def line(self) -> Line:
+        """Pairs of a key and a position."""
+        views = [self.builder.strided_view(buffer, self.at + 1, (LEAST,), (1,)) for buffer in self.buffers]
+        return Line(self.builder, views, lambda k: (k,))
 
-        There are at least `count` of them; `few`: and all are candidates. `sample`: the elements of each group of the
-        sample, if there is one. Functions are called from `kernel`.
-        """
-        begin, end = map(self.builder.index, bounds)
-        if few:
-            self._fill(kernel, source, (begin, end), mine)
+    @property
+    def _head(self) -> Line:
+        views = [self.builder.strided_view(buffer, self.at, (1,), (1,)) for buffer in self.buffers]
+        return Line(self.builder, views, lambda k: (k,))
+
+    @property
+    def threshold(self) -> SSAValue:
+        """The key that later elements must be before."""
+        return self._head.load(0)[0]
+
+    @property
+    def number_before(self) -> IndexValue:
+        """How many of the keys, from which the threshold was found, are less than it."""
+        return self.builder.to_index(self._head.load(0)[1], unsigned=True)
+
+    def put_threshold(self, key: SSAValue, less: SSAValue) -> None:
+        self._head.store((key, less), 0)
+
+
+@dataclass(frozen=True)
+class Elements:
+    """The elements of a row, whose keys a block computes."""
+
+    builder: LoopBuilder
+    buffer: SSAValue
+    start: IndexValue
+    """Where the row begins."""
+    keys: ScalarBlock
+    scratch: SSAValue
+    """Room for keys that only scalar operations compute."""
+
+    def at(self, place: IndexValue) -> tuple[SSAValue, SSAValue]:
+        """The key and the position of an element."""
+        value = self.builder.load(self.buffer, [self.start + place])
+        return self.builder.inline(self.keys.block, [value])[0], place.cast_to(i32)
+
+    def keys_from(self, place: IndexValue, count: int, lanes: int) -> list[SSAValue]:
+        """The keys of `count` neighbours in vectors."""
+        builder, vectors = self.builder, VectorBuilder(self.builder)
+        if not self.keys.is_alone:
+            with builder.loop(0, count) as number:
+                builder.store(self.at(builder.index(place + number))[0], self.scratch, [number])
+            return [vectors.load(self.scratch, [first], lanes) for first in range(0, count, lanes)]
+        view = builder.strided_view(self.buffer, self.start + place, (count,), (1,))
+        loaded = (vectors.load(view, [first], lanes) for first in range(0, count, lanes))
+        return [vectors.inlined(self.keys.block, [values])[0] for values in loaded]
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The facts of a function that selects from a row of elements."""
+
+    keys: ScalarBlock
+    lanes: int
+    sampled: bool
+    few: bool
+    """Whether all elements are candidates."""
+
+
+@writes(0, 1)
+def emit_select(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: Selected) -> None:
+    """
+    The body of a function that leaves the first elements of a row at the front of candidates, as they are in the row.
+
+    Parameters: candidates; where the row begins; the bounds, with as many elements as are wanted or more; the elements
+    of each group of a sample, the number of groups; the number of elements that are wanted, and of candidates for which
+    there is room; the elements.
+    """
+    *buffers, at, start, begin, end, sample, groups, count, room, elements = parameters
+    mine = Candidates(builder, buffers, builder.index(at))
+    scratch = builder.alloca(memref_type((BLOCK,), mine.key_type)) if not facts.keys.is_alone else elements
+    source = Elements(builder, elements, builder.index(start), facts.keys, scratch)
+    selection = _Selection(source, mine, facts, *map(builder.index, (begin, end, count, room)))
+    selection.emit(builder.index(sample), builder.index(groups))
+
+
+@dataclass(frozen=True)
+class _Selection:
+    """The body of a function, see `emit_select`."""
+
+    source: Elements
+    mine: Candidates
+    facts: Selected
+    begin: IndexValue
+    end: IndexValue
+    count: IndexValue
+    room: IndexValue
+
+    @property
+    def builder(self) -> LoopBuilder:
+        return self.mine.builder
+
+    @property
+    def lanes(self) -> int:
+        return self.facts.lanes
+
+    @property
+    def vectors(self) -> VectorBuilder:
+        return VectorBuilder(self.builder)
+
+    def emit(self, sample: IndexValue, groups: IndexValue) -> None:
+        if self.facts.few:
+            self._fill()
             return
-        start = self._begin(kernel, source, (begin, end), mine, sample)
-        held = self._take_all(kernel, source, start, end, mine)
-        self._call_keep_first(kernel, mine, held)
+        start = self._begin(sample, groups)
+        self._keep_first(self._take_all(start))
 
-    def _begin(
-        self,
-        kernel: func.FuncOp,
-        source: Source,
-        bounds: tuple[IndexValue, IndexValue],
-        mine: Candidates,
-        sample: Index | None,
-    ) -> list[SSAValue]:
+    def _keep_first(self, held: Index) -> None:
+        kernel = cast(func.FuncOp, self.builder.top.parent_op())
+        call_keep_first(self.builder, kernel, (self.mine, held, self.count), self.lanes)
+
+    def _begin(self, sample: IndexValue, groups: IndexValue) -> list[SSAValue]:
         """Where to go on, the candidates held by then, and the threshold for later elements."""
-        builder, (begin, end) = self.builder, bounds
-
-        def filled(attributes: Mapping[str, Attribute] = {}) -> list[SSAValue]:
-            place = self._fill(kernel, source, bounds, mine, attributes)
-            return [place.value, builder.index(self.count).value, mine.threshold]
-
-        if sample is None:
-            return filled()
-        highest = builder.scalar(integer_attr(-1, self.key_type))
-        sampled = builder.index(sample * groups_of(cast(int, self.count)))
-        with builder.when(builder.index(end - begin) >= sampled) as last:
-            builder.yield_(self._sampled(kernel, source, begin, mine, sample))
+        builder = self.builder
+        if not self.facts.sampled:
+            return self._filled()
+        highest = builder.scalar(integer_attr(-1, self.mine.key_type))
+        with builder.when(builder.index(self.end - self.begin) >= sample * groups) as last:
+            builder.yield_(self._sampled(sample, groups))
         with builder.otherwise():
             builder.yield_(highest)
         with builder.when(builder.on(last[0]).compare("ne", highest)) as state:
-            builder.yield_(begin, builder.index(0), builder.on(last[0]) + 1)
+            builder.yield_(self.begin, builder.index(0), builder.on(last[0]) + 1)
         with builder.otherwise():
-            builder.yield_(*filled(SCALAR))  # seldom
+            builder.yield_(*self._filled())
         return state
 
-    def _sampled(
-        self, kernel: func.FuncOp, source: Source, begin: IndexValue, mine: Candidates, sample: Index
-    ) -> SSAValue:
+    def _filled(self) -> list[SSAValue]:
+        return [self._fill().value, self.count.value, self.mine.threshold]
+
+    def _sampled(self, sample: IndexValue, groups: IndexValue) -> SSAValue:
         """
         A key that `count` elements or more are not after: the `count`-th least of the least keys of groups of elements.
 
-        Element i is in group i modulo the number of groups, which vectors are loaded for.
+        Element i is in group i modulo the number of groups, which are whole blocks.
         """
-        builder, home, groups = self.builder, mine.line, groups_of(cast(int, self.count))
-        keys = home.buffers[0]
-        # The first elements need no loop of their own, which LLVM would make vectors of keys in too.
-        highest = builder.scalar(integer_attr(-1, self.key_type))
-        with builder.loop(0, groups, attributes=PARALLEL) as group:
-            builder.store(highest, keys, [group])
-        with builder.loop(0, sample) as number:
-            first = builder.index(begin + number * groups)
-            with builder.loop(0, groups, attributes=PARALLEL) as group:
-                key, least = builder.on(source(builder.index(first + group))[0]), builder.load(keys, [group])
-                builder.store(key.compare("ult", least).select(key, least), keys, [group])
-        arguments = (*mine.buffers, mine.at, self.count)
-        call_known(builder, kernel, "threshold", arguments, _Facts(self.room, groups), _emit_threshold)
-        return mine.threshold
+        builder, vectors, lanes = self.builder, self.vectors, self.lanes
+        keys, together = self.mine.line.buffers[0], min(BLOCK, IN_REGISTERS * lanes)
+        highest = vectors.constant(integer_attr(-1, self.mine.key_type), lanes)
+        # Where the least keys are in memory, a choice between one and another key becomes a store with a mask.
+        with builder.loop(0, groups, step=together) as group:
+            start = builder.index(self.begin + group)
+            with builder.loop(0, sample, carry=[highest] * (together // lanes)) as (number, state):
+                found = self.source.keys_from(builder.index(start + number * groups), together, lanes)
+                builder.yield_(*map(vectors.least, found, state))
+            for k, key in enumerate(state):
+                vectors.store(key, keys, [group + k * lanes])
+        kernel = cast(func.FuncOp, builder.top.parent_op())
+        _call_threshold(builder, kernel, (self.mine, groups, self.count), lanes)
+        return self.mine.threshold
 
-    def _fill(
-        self,
-        kernel: func.FuncOp,
-        source: Source,
-        bounds: tuple[IndexValue, IndexValue],
-        mine: Candidates,
-        attributes: Mapping[str, Attribute] = {},
-    ) -> IndexValue:
+    def _fill(self) -> IndexValue:
         """Make the first elements candidates, as many as there is room for; returns where to go on."""
-        builder, home, (begin, end) = self.builder, mine.line, bounds
-        filled = builder.index(builder.min(builder.index(begin + self.room), end))
-        with builder.loop(begin, filled, attributes=attributes) as place:
-            home.store(source(place), place - begin)
-        self._call_keep_first(kernel, mine, filled - begin)
+        builder, vectors, lanes, home = self.builder, self.vectors, self.lanes, self.mine.line
+        filled = builder.index(builder.min(builder.index(self.begin + self.room), self.end))
+        held = builder.index(filled - self.begin)
+        whole = builder.index(held // lanes * lanes)
+        numbers = vectors.numbers(i32, lanes)
+        with builder.loop(0, whole, step=lanes) as number:
+            place = builder.index(self.begin + number)
+            (key,) = self.source.keys_from(place, lanes, lanes)
+            vectors.store(key, home.buffers[0], [number])
+            positions = vectors.add(numbers, vectors.splat(place.cast_to(i32), lanes))
+            vectors.store(positions, home.buffers[1], [number])
+        with builder.loop(whole, held, attributes=SCALAR) as number:
+            home.store(self.source.at(builder.index(self.begin + number)), number)
+        self._keep_first(held)
         return filled
 
-    def _take_all(
-        self, kernel: func.FuncOp, source: Source, start: Sequence[SSAValue], end: IndexValue, mine: Candidates
-    ) -> IndexValue:
+    def _take_all(self, start: Sequence[SSAValue]) -> IndexValue:
         """Go through the elements from where `_begin` says, block by block; returns how many candidates are held."""
-        builder = self.builder
+        builder, vectors = self.builder, self.vectors
         begin = builder.index(start[0])
-        blocks = builder.index(builder.index(end - begin) // BLOCK)
+        blocks = builder.index(builder.index(self.end - begin) // BLOCK)
         with builder.loop(0, blocks, carry=start[1:]) as (block, state):
             first = builder.index(begin + block * BLOCK)
-            found = self._number_before(lambda place: source(builder.index(first + place))[0], (0, BLOCK), state[1])
-            with builder.when(builder.on(found).compare("ne", 0)) as taken:
-                held, threshold = self._make_room(kernel, mine, state)
-                with builder.loop(0, BLOCK // PIECE, carry=[held], attributes=ONCE) as (number, holding):
-                    builder.yield_(self._take_piece(source, first + number * PIECE, mine, holding[0], threshold))
-                builder.yield_(holding[0], threshold)
+            keys = self.source.keys_from(first, BLOCK, self.lanes)
+            threshold = vectors.splat(state[1], self.lanes)
+            with builder.when(builder.on(vectors.bits(self._before(keys, threshold))).compare("ne", 0)) as taken:
+                if len(keys) > IN_REGISTERS:
+                    keys = self.source.keys_from(first, BLOCK, self.lanes)
+                # Elements that are before this threshold and not before the next one are dropped with the others.
+                marks = self._marks([vectors.compare("ult", key, threshold) for key in keys])
+                held, following = self._make_room(state)
+                builder.yield_(self._take_marked(marks, first, held), following)
             with builder.otherwise():
                 builder.yield_(*state)
             builder.yield_(*taken)
-        held, threshold = self._make_room(kernel, mine, state)
-        bounds = builder.index(begin + blocks * BLOCK), end
-        return builder.index(self._take(source, bounds, mine, held, threshold))
+        held, threshold = self._make_room(state)
+        return builder.index(self._take(builder.index(begin + blocks * BLOCK), held, threshold))
 
-    def _number_before(
-        self, key: Callable[[IndexValue], SSAValue], bounds: tuple[Index, Index], threshold: SSAValue
-    ) -> SSAValue:
-        """How many keys are less than the threshold."""
+    def _before(self, keys: Sequence[SSAValue], threshold: SSAValue) -> SSAValue:
+        """A mask with some lane set if any key is before the threshold."""
+        vectors, width = self.vectors, self.mine.key_type.width.data
+        if width < 64 or width * self.lanes >= 512:
+            return vectors.compare("ult", reduce(vectors.least, keys), threshold)
+        # Shorter vectors have no minimum of 64 bits.
+        return reduce(vectors.union, (vectors.compare("ult", key, threshold) for key in keys))
+
+    def _marks(self, masks: Sequence[SSAValue]) -> SSAValue:
+        """The lanes of all masks as bits of one integer."""
         builder = self.builder
-        zero = builder.scalar(integer_attr(0, self.counter))
-        with builder.loop(*bounds, carry=[zero]) as (place, total):
-            before = builder.on(key(place)).compare("ult", threshold)
-            builder.yield_(builder.on(total[0]) + before.cast(arith.ExtUIOp, self.counter))
-        return total[0]
+        words = [builder.on(self.vectors.bits(mask)) for mask in masks]
+        wide = [word if self.lanes == BLOCK else word.cast(arith.ExtUIOp, i64) for word in words]
+        return reduce(lambda x, y: x | y, (word << k * self.lanes if k else word for k, word in enumerate(wide))).value
 
-    def _make_room(self, kernel: func.FuncOp, mine: Candidates, state: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue]:
+    def _make_room(self, state: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue]:
         """Drop candidates if there may be no room for those of another block; returns those left, and the threshold."""
         builder = self.builder
         with builder.when(builder.index(state[0]) > self.room - BLOCK) as made:
-            self._call_keep_first(kernel, mine, builder.index(state[0]))
-            builder.yield_(builder.index(self.count), mine.threshold)
+            self._keep_first(builder.index(state[0]))
+            builder.yield_(self.count, self.mine.threshold)
         with builder.otherwise():
             builder.yield_(*state)
         return made[0], made[1]
 
-    def _take_piece(
-        self, source: Source, first: Index, mine: Candidates, held: SSAValue, threshold: SSAValue
-    ) -> SSAValue:
-        """`_take`, if any element of a piece is before the threshold."""
-        builder, begin = self.builder, self.builder.index(first)
-        found = self._number_before(lambda place: source(builder.index(begin + place))[0], (0, PIECE), threshold)
-        with builder.when(builder.on(found).compare("ne", 0)) as taken:
-            builder.yield_(self._take(source, (begin, begin + PIECE), mine, held, threshold))
-        with builder.otherwise():
-            builder.yield_(held)
-        return taken[0]
+    def _take_marked(self, marks: SSAValue, first: IndexValue, held: SSAValue) -> SSAValue:
+        """Add the elements of a block that are marked to `held` candidates; returns their number."""
+        builder, home = self.builder, self.mine.line
+        number = builder.to_index(builder.on(marks).cast(math.CtPopOp, i64).value, unsigned=True)
+        with builder.loop(0, number, carry=[marks, held], attributes=SCALAR) as (_, state):
+            lane = builder.to_index(builder.on(state[0]).cast(math.CountTrailingZerosOp, i64).value, unsigned=True)
+            home.store(self.source.at(builder.index(first + lane)), builder.index(state[1]))
+            left = builder.on(state[0])
+            builder.yield_(left & (left - 1), builder.index(builder.index(state[1]) + 1))
+        return state[1]
 
-    def _take(
-        self, source: Source, bounds: tuple[Index, Index], mine: Candidates, held: SSAValue, threshold: SSAValue
-    ) -> SSAValue:
-        """Add the elements before the threshold to `held` candidates; returns their number."""
-        builder, home = self.builder, mine.line
-        with builder.loop(*bounds, carry=[held]) as (place, ends):
+    def _take(self, begin: IndexValue, held: SSAValue, threshold: SSAValue) -> SSAValue:
+        """Add the elements before the threshold, from `begin` on, to `held` candidates; returns their number."""
+        builder, home = self.builder, self.mine.line
+        with builder.loop(begin, self.end, carry=[held], attributes=SCALAR) as (place, ends):
             at = builder.index(ends[0])
-            key, position = source(place)
+            key, position = self.source.at(place)
             # The next one overwrites a candidate that is not before the threshold.
             home.store((key, position), at)
             before = builder.on(key).compare("ult", threshold)
             builder.yield_(builder.select(before, at + 1, at))
         return ends[0]
 
-    def _call_keep_first(self, kernel: func.FuncOp, mine: Candidates, held: Index) -> None:
-        arguments = (*mine.buffers, mine.at, held, self.count)
-        call_known(self.builder, kernel, "keep_first", arguments, _Facts(self.room), _emit_keep_first)
 
-    def keep_first(self, mine: Candidates, held: IndexValue) -> None:
-        """Drop all but the first `count` candidates, which stay in their order; the last one's key is the threshold."""
-        builder, home = self.builder, mine.line
-        highest = builder.scalar(integer_attr(-1, self.key_type))
-        nowhere = builder.scalar(integer_attr(0, i32))
-        # Whole blocks are compared in vectors, once for each bit of a key; what fills the last one is less work.
-        filled = builder.index(builder.index((held + (BLOCK - 1)) // BLOCK) * BLOCK)
-        with builder.loop(held, filled, attributes=SCALAR) as place:
-            home.store((highest, nowhere), place)
-        last, before = self.key_of_last(home, filled)
-        # The earliest of the elements that are equal to the last one are kept.
-        equal = builder.index(self.count) - builder.to_index(before, unsigned=True)
-        start = [builder.index(0), builder.index(equal)]
-        with builder.loop(0, held, carry=start) as (place, state):
-            at, left = map(builder.index, state)
-            key, position = home.load(place)
-            home.store((key, position), builder.min(at, self.count))
-            ties = builder.on(key).compare("eq", last) & (left > 0)
-            keeps = builder.on(key).compare("ult", last) | ties
-            builder.yield_(builder.select(keeps, at + 1, at), builder.select(ties, left - 1, left))
-        mine.put_threshold(last)
+Counted: TypeAlias = tuple[Candidates, Index, Index]
+"""Candidates, how many of them there are, and how many are wanted."""
 
-    def key_of_last(self, home: Line, length: Index) -> tuple[SSAValue, SSAValue]:
-        """
-        The `count`-th least of the first keys: bit by bit from the highest, the greatest number that fewer of them are
-        less than. The second result is how many of them are.
-        """
-        builder, width = self.builder, self.key_type.width.data
-        found, less = (builder.scalar(integer_attr(0, type_)) for type_ in (self.key_type, self.counter))
-        bit = builder.scalar(integer_attr(-1 << (width - 1), self.key_type))
-        count = builder.index(self.count).cast_to(self.counter)
-        with builder.loop(0, width, carry=[found, bit, less]) as (_, state):
-            trial = builder.on(state[0]) | state[1]
-            before = self._number_before(lambda place: home.load(place)[0], (0, length), trial.value)
-            is_less = builder.on(before).compare("ult", count)
-            found, less = is_less.select(trial, state[0]), is_less.select(before, state[2])
-            builder.yield_(found, builder.on(state[1]).shift_right_logical(1), less)
-        return state[0], state[2]
 
-    def call_sort(self, kernel: func.FuncOp, mine: Candidates, away: Candidates) -> None:
-        """Sort the positions of the first `count` candidates by their keys."""
-        arguments = (*mine.buffers, *away.buffers, mine.at)
-        assert isinstance(self.count, int)
-        call_known(self.builder, kernel, "sort", arguments, _Facts(self.room, self.count), _emit_sort)
+def call_keep_first(builder: LoopBuilder, kernel: func.FuncOp, given: Counted, lanes: int) -> None:
+    """Drop all but the first candidates, which stay in their order; the last one's key is the threshold."""
+    call_known(builder, kernel, "keep_first", (*given[0].arguments, *given[1:]), lanes, _emit_keep_first)
+
+
+def _emit_keep_first(builder: LoopBuilder, parameters: Sequence[SSAValue], lanes: int) -> None:
+    *buffers, at, held, count = parameters
+    mine, held, count = Candidates(builder, buffers, builder.index(at)), builder.index(held), builder.index(count)
+    vectors, home = VectorBuilder(builder), mine.line
+    # Whole blocks are compared.
+    highest = vectors.constant(integer_attr(-1, mine.key_type), lanes)
+    for first in range(0, BLOCK, lanes):
+        vectors.store(highest, home.buffers[0], [held + first])
+    filled = builder.index(builder.index((held + (BLOCK - 1)) // BLOCK) * BLOCK)
+    kernel = cast(func.FuncOp, builder.top.parent_op())
+    _call_threshold(builder, kernel, (mine, filled, count), lanes)
+    last = mine.threshold
+    # The earliest of the elements that are equal to the last one are kept.
+    start = [builder.index(0), builder.index(count - mine.number_before)]
+    with builder.loop(0, held, carry=start, attributes=SCALAR) as (place, state):
+        at, left = map(builder.index, state)
+        key, position = home.load(place)
+        home.store((key, position), builder.min(at, count))
+        ties = builder.on(key).compare("eq", last) & (left > 0)
+        keeps = builder.on(key).compare("ult", last) | ties
+        builder.yield_(builder.select(keeps, at + 1, at), builder.select(ties, left - 1, left))
+
+
+def _call_threshold(builder: LoopBuilder, kernel: func.FuncOp, given: Counted, lanes: int) -> None:
+    """The last of the wanted keys among the first ones, whole blocks of them, becomes the threshold."""
+    call_known(builder, kernel, "threshold", (*given[0].arguments, *given[1:]), lanes, _emit_threshold)
+
+
+def _emit_threshold(builder: LoopBuilder, parameters: Sequence[SSAValue], lanes: int) -> None:
+    """Bit by bit from the highest, the greatest number that fewer than `count` keys are less than."""
+    *buffers, at, length, count = parameters
+    mine = Candidates(builder, buffers, builder.index(at))
+    vectors, keys, width = VectorBuilder(builder), mine.line.buffers[0], mine.key_type.width.data
+    # As wide as keys, so that masks are just added; of short keys there may be too many for their width.
+    counter = mine.key_type if width >= 32 else i32
+    zeros = vectors.constant(integer_attr(0, counter), lanes)
+    found, less = (builder.scalar(integer_attr(0, type_)) for type_ in (mine.key_type, counter))
+    bit = builder.scalar(integer_attr(-1 << (width - 1), mine.key_type))
+    wanted = builder.index(count).cast_to(counter)
+    # Numbers with a maximum in vectors have a comparison with equals, too.
+    counted = "ult" if width == 64 else "uge"
+    all_keys = builder.on(builder.index(length).cast_to(counter))
+    with builder.loop(0, width, carry=[found, bit, less]) as (_, state):
+        trial = builder.on(state[0]) | state[1]
+        limit = vectors.splat(trial.value, lanes)
+        with builder.loop(0, builder.index(length), step=BLOCK, carry=[zeros]) as (place, totals):
+            loaded = (vectors.load(keys, [place + first], lanes) for first in range(0, BLOCK, lanes))
+            masks = (vectors.compare(counted, key, limit) for key in loaded)
+            builder.yield_(reduce(vectors.counted, masks, totals[0]))
+        total = builder.on(vectors.total(totals[0]))
+        before = total if counted == "ult" else all_keys - total
+        is_less = before.compare("ult", wanted)
+        found, less = is_less.select(trial, state[0]), is_less.select(before, state[2])
+        builder.yield_(found, builder.on(state[1]).shift_right_logical(1), less)
+    number = builder.on(state[2])
+    mine.put_threshold(state[0], (number.truncate(i32) if counter != i32 else number).value)
+
+
+@writes(0, 1)
+def emit_bring_together(builder: LoopBuilder, parameters: Sequence[SSAValue], lanes: int) -> None:
+    """
+    The body of a function that brings candidates of segments of a row together.
+
+    Parameters: candidates that receive them; those of segments, what the rooms of two are apart by, and the numbers of
+    segments and of candidates of each.
+    """
+    (*mine, at), (*given, start), (apart, segments, count) = parameters[:3], parameters[3:6], parameters[6:]
+    vectors, target = VectorBuilder(builder), Candidates(builder, mine, builder.index(at)).line
+    with builder.loop(0, builder.index(segments)) as segment:
+        first = builder.index(builder.index(start) + segment * builder.index(apart))
+        source = Candidates(builder, given, first).line
+        # What the last vector writes beyond them, the next segment's replace.
+        with builder.loop(0, builder.index(count), step=lanes) as k:
+            place = segment * builder.index(count) + k
+            for one, other in zip(source.buffers, target.buffers, strict=True):
+                vectors.store(vectors.load(one, [k], lanes), other, [place])
+
+
+def call_sort(builder: LoopBuilder, kernel: func.FuncOp, mine: Candidates, away: Candidates, count: int) -> None:
+    """Sort the positions of the first `count` candidates by their keys."""
+    if count < RADIX_LENGTH and mine.key_type.width.data >= LEAST_WIDTH:
+        ranks, buffers = Ranked(lanes_of(builder, mine.key_type)), (*mine.arguments, *away.buffers, count)
+        call_known(builder, kernel, "sort", buffers, ranks, _emit_rank_sort)
+    else:
+        call_known(builder, kernel, "sort", (*mine.arguments, *away.buffers), count, _emit_merge_sort)
 
 
 @dataclass(frozen=True)
-class _Facts:
-    """The facts on which the functions of candidates depend."""
+class Ranked:
+    """The facts of a sort by ranks."""
 
-    room: int
-    count: int | None = None
-    """The candidates that are sorted, or the groups of a sample."""
+    lanes: int
 
 
-def _emit_keep_first(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
-    *buffers, at, held, count = parameters
-    mine = Candidates(builder, buffers, builder.index(at), facts.room)
-    key_type = cast(IntegerType, buffer_of(buffers[0]).element_type)
-    Selection(builder, builder.index(count), facts.room, key_type).keep_first(mine, builder.index(held))
+def _emit_rank_sort(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: Ranked) -> None:
+    *buffers, at, other, others, length = parameters
+    home, away = (Candidates(builder, two, builder.index(at)).line for two in (buffers, (other, others)))
+    kernel, first, count = cast(func.FuncOp, builder.top.parent_op()), builder.index(at) + 1, builder.index(length)
+    call_ranks(builder, kernel, (buffers[0], other, first, count), facts.lanes)
+    with builder.loop(0, count, attributes=SCALAR) as place:
+        rank = builder.to_index(builder.load(away.buffers[0], [place]), unsigned=True)
+        builder.store(builder.load(home.buffers[1], [place]), away.buffers[1], [rank])
+    vectors = VectorBuilder(builder)
+    with builder.loop(0, count, step=facts.lanes) as place:
+        vectors.store(vectors.load(away.buffers[1], [place], facts.lanes), home.buffers[1], [place])
 
 
-def _emit_threshold(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
-    *buffers, at, count = parameters
-    mine = Candidates(builder, buffers, builder.index(at), facts.room)
-    key_type = cast(IntegerType, buffer_of(buffers[0]).element_type)
-    assert facts.count is not None
-    last, _ = Selection(builder, builder.index(count), facts.room, key_type).key_of_last(mine.line, facts.count)
-    mine.put_threshold(last)
-
-
-def _emit_sort(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
-    *buffers, at = parameters
-    home, away = (Candidates(builder, two, builder.index(at), facts.room).line for two in (buffers[:2], buffers[2:]))
-    count = facts.count
-    assert count is not None
-    if count < RADIX_LENGTH:
-        emit_ranks(builder, (buffers[0], buffers[2], at, builder.index(count).value), ())
-        with builder.loop(0, count) as place:
-            rank = builder.index(builder.to_index(builder.load(away.buffers[0], [place]), unsigned=True))
-            # It is less in any case; so the bound is seen where the rank is used.
-            builder.store(builder.load(home.buffers[1], [place]), away.buffers[1], [builder.min(rank, count - 1)])
-        with builder.loop(0, count, attributes=PARALLEL) as place:
-            builder.store(builder.load(away.buffers[1], [place]), home.buffers[1], [place])
-        return
+def _emit_merge_sort(builder: LoopBuilder, parameters: Sequence[SSAValue], count: int) -> None:
+    *buffers, at, other, others = parameters
+    home, away = (Candidates(builder, two, builder.index(at)).line for two in (buffers, (other, others)))
 
     def precedes(first: Any, second: Any) -> SSAValue:
         return builder.on(first[0]).compare("ult", second[0]).value
@@ -372,81 +482,6 @@ def _emit_sort(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Fac
     merging.sort(home, lines)
     if lines[-1] is away:
         away.copy_to(home, 0, count)
-
-
-@dataclass(frozen=True)
-class Selected:
-    """The facts of a function that selects from a row: of elements, or of candidates if there is no block for keys."""
-
-    keys: ScalarBlock | None
-    room: int
-    count: int
-    sampled: bool
-    few: bool
-
-
-@writes(0, 1)
-def emit_select(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: Selected) -> None:
-    """
-    The body of a function that selects the first elements of a row.
-
-    Parameters: candidates; where the row begins; the bounds; the elements of each group of a sample; the elements.
-    """
-    *candidates, start, begin, end, sample, elements = parameters
-    block = facts.keys and facts.keys.block
-    assert block is not None
-
-    def element(place: IndexValue) -> tuple[SSAValue, SSAValue]:
-        value = builder.load(elements, [builder.index(start) + place])
-        return builder.inline(block, [value])[0], place.cast_to(i32)
-
-    bounds = builder.index(begin), builder.index(end)
-    _emit_selection(builder, candidates, facts, element, bounds, builder.index(sample) if facts.sampled else None)
-
-
-@writes(0, 1, 6, 7)
-def emit_select_again(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: Selected) -> None:
-    """
-    The body of a function that selects from the candidates of the segments of a row.
-
-    Parameters: candidates; those of segments, each in room of its own, and where they begin; two buffers for the first
-    of each segment, one after the other, and where those begin; their number.
-
-    They are brought together first: the loops that compare them read whole vectors, not a place computed for each lane.
-    """
-    candidates, (*given, start), (*line, first), number = (
-        parameters[:3],
-        parameters[3:6],
-        parameters[6:9],
-        parameters[9],
-    )
-    end = builder.index(number)
-    with builder.loop(0, builder.index(end // facts.count)) as segment:
-        source = builder.index(builder.index(start) + segment * (facts.room + 1))
-        target = builder.index(builder.index(first) + segment * facts.count)
-        for of_segment, together in zip(given, line, strict=True):
-            with builder.loop(0, facts.count) as k:
-                builder.store(builder.load(of_segment, [source + k]), together, [target + k])
-
-    def element(place: IndexValue) -> tuple[SSAValue, SSAValue]:
-        where = [builder.index(first) + place]
-        return builder.load(line[0], where), builder.load(line[1], where)
-
-    _emit_selection(builder, candidates, facts, element, (builder.index(0), end), None)
-
-
-def _emit_selection(
-    builder: LoopBuilder,
-    candidates: Sequence[SSAValue],
-    facts: Selected,
-    element: Source,
-    bounds: tuple[IndexValue, IndexValue],
-    sample: Index | None,
-) -> None:
-    *buffers, at = candidates
-    mine = Candidates(builder, buffers, builder.index(at), facts.room)
-    selection = Selection(builder, facts.count, facts.room, cast(IntegerType, buffer_of(buffers[0]).element_type))
-    selection.select(cast(func.FuncOp, builder.top.parent_op()), element, bounds, mine, sample, facts.few)
 
 
 @writes(4, 5)

@@ -8,66 +8,28 @@ Programs share the functions that sort a row: they depend on how keys follow fro
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IntegerType, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from ....dialects.linalg_ext.sort import SortByKeyOp
 from ....dialects.support.attributes import integer_attr
 from ....dialects.support.buffers import memref_type
 from ....dialects.support.scalar import Scalar
 from ...convert_contractions_to_vector.shared_function import call_known, call_or_emit
-from ...loop_nests.kernel_builder import Index, known
-from ...loop_nests.loop_builder import PARALLEL, SCALAR, LoopBuilder, buffer_of
+from ...loop_nests.kernel_builder import Index
+from ...loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ...loop_nests.scalar_block import ScalarBlock
 from .radix import LONG_DIGIT, SHORT_DIGIT, Line, Radix
+from .ranks import LEAST_WIDTH, RADIX_LENGTH, call_ranks, lanes_of
 from .vectors import SORT_PLACES, KeySort, sort_keys
-
-RADIX_LENGTH = 128
-"""Rows with at least this many elements are radix sorted, shorter ones rank sorted."""
-
-LANES = 16
-"""Keys up to which those before one are counted one by one: about a vector, and LLVM makes three loops of each."""
 
 Sorter: TypeAlias = Callable[[Index, Index], None]
 """Sorts a row; takes the place of scratch memory and the row's number."""
-
-
-def emit_ranks(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: tuple[()]) -> None:
-    """The rank of each key of a row of fewer than RADIX_LENGTH: the number of those before it."""
-    keys, ranks = (
-        builder.strided_view(buffer, builder.index(parameters[2]), (RADIX_LENGTH,), (1,)) for buffer in parameters[:2]
-    )
-    zero, length = builder.scalar(integer_attr(0, buffer_of(keys).element_type)), builder.index(parameters[3])
-    longest = known(length)
-    attributes = SCALAR if isinstance(longest, int) and longest <= LANES else None
-    with builder.loop(0, length) as index:
-        own = builder.load(keys, [index])
-        rank = _count(builder, keys, (0, index), "ule", own, zero, attributes)
-        rank = _count(builder, keys, (index + 1, length), "ult", own, rank, attributes)
-        builder.store(rank, ranks, [index])
-
-
-def _count(
-    builder: LoopBuilder,
-    keys: SSAValue,
-    places: tuple[Index, Index],
-    predicate: str,
-    own: SSAValue,
-    start: SSAValue,
-    attributes: Mapping[str, Attribute] | None,
-) -> SSAValue:
-    """`start` plus the number of keys of a range that compare so with `own`."""
-    with builder.loop(*places, carry=[start], attributes=attributes) as (other, total):
-        before = builder.on(builder.load(keys, [other])).compare(predicate, own)
-        # As wide as the keys, so that vectors of comparison results are added without conversion.
-        number = before.cast(arith.ExtUIOp, own.type)
-        builder.yield_(builder.on(total[0]) + number)
-    return total[0]
 
 
 @dataclass(frozen=True)
@@ -81,6 +43,8 @@ class Elements:
     """Whether the elements of a row are apart in memory."""
     in_parts: bool = False
     """Whether several tasks sort a row, each with counts of its own."""
+    lanes: int = 0
+    """Those of vectors of keys, where ranks are compared."""
 
     @property
     def key_type(self) -> IntegerType:
@@ -124,7 +88,7 @@ def _emit_rank_sort(builder: LoopBuilder, parameters: Sequence[SSAValue], facts:
         away.store(values, index)
         builder.store(builder.inline(facts.key.block, values)[0], keys, [place + index])
     kernel = cast(func.FuncOp, builder.top.parent_op())
-    call_known(builder, kernel, "rank", (keys, ranks, at, length), (), emit_ranks)
+    call_ranks(builder, kernel, (keys, ranks, at, length), facts.lanes)
     last = builder.index(builder.index(length) - 1)
     with builder.loop(0, builder.index(length)) as index:
         rank = builder.index(builder.to_index(builder.load(ranks, [place + index]), unsigned=True))
@@ -224,14 +188,17 @@ class KeyRows:
         """Sorts a row by a call of a function."""
         length, type_ = self.shape[1], self.elements.key_type
         # Ranks have the keys' type.
-        if length >= min(RADIX_LENGTH, 1 << type_.width.data):
+        if length >= RADIX_LENGTH or type_.width.data < LEAST_WIDTH:
             scratch = self.radix_memory()
             return lambda task, index: self.radix_sort(task, index, scratch)
-        buffers = (*self.copies(), self._memory(type_, length), self._memory(type_, length))
+        facts = replace(self.elements, lanes=lanes_of(self.builder, type_))
+        # Keys and ranks are whole vectors.
+        room = -(-length // facts.lanes) * facts.lanes
+        copies = [self._memory(buffer_of(output).element_type, room) for output in self.op.outputs]
+        buffers = (*copies, self._memory(type_, room), self._memory(type_, room))
 
         def row(task: Index, index: Index) -> None:
-            arguments = (*self.homes, *buffers, self.first(index), self.shape[2], task * length, length)
-            facts = self.elements
+            arguments = (*self.homes, *buffers, self.first(index), self.shape[2], task * room, length)
             call_or_emit(self.builder, self.kernel, "rank_sort", arguments, facts, _emit_rank_sort, [facts.key])
 
         return row

@@ -97,16 +97,19 @@ func.func private @merge(%x: memref<16xf32>) attributes {hlo.kernel = "custom"} 
   return
 }
 
-// Short rows: the rank of each element is counted.
+// Short rows: the ranks of a vector of elements are counted, for every other element. Copies are whole vectors.
 // CHECK-LABEL: @rank
+// CHECK:         memref.alloc() : memref<32xi32>
 // CHECK:         scf.for
 // CHECK:         } {xhlo.parallel}
 // CHECK:         scf.for
+// CHECK:           vector.load
 // CHECK:           scf.for
+// CHECK:             vector.broadcast
 // CHECK:             arith.cmpi ule
-// CHECK:           scf.for
-// CHECK:             arith.cmpi ult
-// CHECK:           memref.store
+// CHECK:             arith.cmpi eq
+// CHECK:             arith.cmpi sgt
+// CHECK:           vector.store
 func.func private @rank(%x: memref<20xi32>) attributes {hlo.kernel = "custom"} {
   linalg_ext.sort_by_key {dimension = 0 : i64} outs(%x : memref<20xi32>) ({
   ^bb0(%a: i32):
