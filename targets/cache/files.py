@@ -32,6 +32,8 @@ DEFAULT_SIZE = 512 << 20
 MAGIC = b"XHLOKEPT"
 """Followed by the SHA-256 of the contents, then the contents."""
 START = len(MAGIC) + hashlib.sha256().digest_size
+READ_AHEAD = 128 << 10
+"""Bytes that are read at once of a file that is read in parts."""
 
 
 def cache_folder() -> Path | None:
@@ -140,10 +142,12 @@ class Parts:
     Contents of a file that are read where they are used.
 
     They are not mapped into memory: where another machine replaces a file on a network, a process that reads the
-    memory of the old one would be ended.
+    memory of the old one would be ended. What follows a part is read with it, as it is mostly asked for next.
     """
 
     _descriptor = -1
+    _ahead: tuple[int, bytes] = 0, b""
+    """What was read last, and where it begins."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._descriptor = os.dup(file.fileno())
@@ -151,10 +155,16 @@ class Parts:
 
     def read(self, start: int, end: int) -> bytes:
         """Bytes of the contents; fewer if they cannot be read."""
-        try:
-            return os.pread(self._descriptor, min(end - start, self._size), START + start)
-        except OSError:
-            return b""
+        begin, found = self._ahead
+        if start < begin or end > begin + len(found):
+            size = max(end - start, READ_AHEAD)
+            try:
+                found = os.pread(self._descriptor, min(size, self._size), START + start)
+            except OSError:
+                return b""
+            begin = start
+            self._ahead = begin, found
+        return found[start - begin : end - begin]
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:
         # The names of modules are gone when the process ends.

@@ -22,7 +22,7 @@ from zlib import crc32
 from .files import VARIABLE, Parts, cache_folder, place, stored_in_parts, write
 from .trust import SUPPORTED, NotTrustedError, open_folder
 
-_FORMAT = b"1" + MAGIC_NUMBER
+_FORMAT = b"2" + MAGIC_NUMBER
 LIMIT = 32 << 20
 """Bytes of a file beyond which only what the last process used is kept: other versions of files make room."""
 

@@ -9,7 +9,6 @@ code from.
 
 from __future__ import annotations
 
-import marshal
 import os
 import sys
 from collections.abc import Generator, Sequence
@@ -77,7 +76,7 @@ class KeptModules:
         if kept is not None and self._loads_as_python_does():
             source, version, cached, is_package, code = kept
             if version == _version(source):
-                return _spec(fullname, source, cached, is_package, marshal.loads(code))
+                return _spec(fullname, source, cached, is_package, code)
         if not self._others:
             self.kept.ends_with_it()
             self._notes = not self.kept.is_beside_byte_code()
@@ -109,7 +108,7 @@ class KeptModules:
                 version, code = found
                 folder, is_package = os.path.dirname(spec.origin), spec.submodule_search_locations is not None
                 key = (fullname, os.path.dirname(folder) if is_package else folder)
-                self.kept.add(key, (spec.origin, version, spec.cached, is_package, marshal.dumps(code)))
+                self.kept.add(key, (spec.origin, version, spec.cached, is_package, code))
         self._others.clear()
 
 

@@ -205,8 +205,9 @@ def test_a_folder_for_caches_that_cannot_be_asked_for_is_none(folder: Path, monk
         monkeypatch.setattr(files, "_warned", set[str]())
 
 
-def test_a_file_that_is_cut_short_or_closed_later_has_no_values(folder: Path) -> None:
+def test_a_file_that_is_cut_short_or_closed_later_has_no_values(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So does one on a network that another machine has replaced; one in memory would end the process."""
+    monkeypatch.setattr(files, "READ_AHEAD", 0)
     first = Definitions()
     first.code_of(TEXT)
     first.code_of(TEXT.replace("1", "2"))
@@ -259,3 +260,16 @@ def test_a_file_is_closed_also_when_modules_have_lost_their_names(tmp_path: Path
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(descriptor)
     parts._descriptor = -1  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.parametrize("ahead", [0, 5, 1000])
+def test_parts_are_the_same_with_what_was_read_before(
+    ahead: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "READ_AHEAD", ahead)
+    contents = bytes(range(40))
+    (tmp_path / "file").write_bytes(bytes(files.START) + contents)
+    with open(tmp_path / "file", "rb") as file:
+        parts = files.Parts(file)
+    for start, end in ((0, 3), (3, 8), (5, 7), (2, 9), (30, 40), (36, 50), (0, 40), (60, 70), (1, 1)):
+        assert parts.read(start, end) == contents[start:end]
