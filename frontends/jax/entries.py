@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from .c_api import ARGUMENTS, ENTRY_NAMES, Code
@@ -140,19 +140,28 @@ def read_text(address: int, size: int) -> str:
 
 
 class Kept:
-    """ctypes objects that live as long as their owner, for the addresses that the API returns."""
+    """
+    ctypes objects that live as long as their owner, for the addresses that the API returns.
+
+    Numbers and bytes that are asked for again have the same address: answers to queries take memory once.
+    """
 
     def __init__(self) -> None:
         self._objects: list[Any] = []
+        self._addresses: dict[Hashable, int] = {}
 
     def keep(self, made: Any) -> int:
         self._objects.append(made)
         return ctypes.addressof(made)
 
-    def numbers(self, values: Any, type_: Any = ctypes.c_int64) -> int:
+    def numbers(self, values: Iterable[int], type_: Any = ctypes.c_int64) -> int:
         """The address of an array; never null."""
-        values = tuple(values)
-        return self.keep((type_ * max(1, len(values)))(*values))
+        key = (type_, *values)
+        if key not in self._addresses:
+            self._addresses[key] = self.keep((type_ * max(1, len(key) - 1))(*key[1:]))
+        return self._addresses[key]
 
     def bytes(self, value: bytes) -> int:
-        return self.keep(ctypes.create_string_buffer(value, len(value) + 1))
+        if value not in self._addresses:
+            self._addresses[value] = self.keep(ctypes.create_string_buffer(value, len(value) + 1))
+        return self._addresses[value]

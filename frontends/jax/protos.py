@@ -11,10 +11,9 @@ import struct
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from ...hlo_dialect.protocol_buffers import BYTES, I32, I64, VARINT, encode_bytes, encode_number, encode_numbers
 from .c_api import Code
 from .entries import PluginError
-
-_VARINT, _I64, _BYTES, _I32 = 0, 1, 2, 5
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
@@ -36,14 +35,14 @@ def parse(data: bytes) -> dict[int, list[int | bytes]]:
     while at < len(data):
         key, at = _varint(data, at)
         number, kind = key >> 3, key & 7
-        if kind == _VARINT:
+        if kind == VARINT:
             value, at = _varint(data, at)
             fields[number].append(value)
             continue
-        if kind == _BYTES:
+        if kind == BYTES:
             size, at = _varint(data, at)
-        elif kind in (_I64, _I32):
-            size = 8 if kind == _I64 else 4
+        elif kind in (I64, I32):
+            size = 8 if kind == I64 else 4
         else:
             raise PluginError(Code.INVALID_ARGUMENT, f"a serialized message has a field of wire type {kind}")
         if at + size > len(data):
@@ -76,22 +75,6 @@ def _numbers(fields: dict[int, list[int | bytes]], number: int) -> list[int]:
     return found
 
 
-def encode_varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes((*out, value))
-
-
-def encode_number(number: int, value: int) -> bytes:
-    return encode_varint(number << 3 | _VARINT) + encode_varint(value)
-
-
-def encode_bytes(number: int, value: bytes) -> bytes:
-    return encode_varint(number << 3 | _BYTES) + encode_varint(len(value)) + value
-
-
 @dataclass
 class CompileOptions:
     """The compile options that the plugin uses."""
@@ -112,10 +95,7 @@ class CompileOptions:
     @property
     def device_assignment(self) -> bytes:
         """The assignment as a serialized DeviceAssignmentProto."""
-        columns = [
-            encode_bytes(1, b"".join(encode_varint(id_) for id_ in column))
-            for column in zip(*self.devices, strict=True)
-        ]
+        columns = [encode_numbers(1, column) for column in zip(*self.devices, strict=True)]
         counts = encode_number(1, self.num_replicas) + encode_number(2, self.num_partitions)
         return counts + b"".join(encode_bytes(3, column) for column in columns)
 

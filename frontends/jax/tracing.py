@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .protos import encode_bytes, encode_number
+from ...hlo_dialect.protocol_buffers import encode_bytes, encode_number
 
 if TYPE_CHECKING:
     from ...targets.cpu.executable import CpuExecutable

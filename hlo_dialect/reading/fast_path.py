@@ -29,20 +29,20 @@ from ...dialects.support.creation import append
 from ..diagnostics import file_location, placed
 from ..regular_expressions import compile_pattern
 from .attributes import tensor_of_text
+from .lexer import BLANK, SUFFIX
 from .literals import LiteralError, decode_literal
 from .locations import SourcePositions, make_file_location
 from .names import give_name
 from .parser import HloParser
 
-_SUFFIX = r"(?:[0-9]+|[a-zA-Z$._-][a-zA-Z0-9$._-]*)"
 _LINE = re.compile(
-    rf"[ \t\r\n]*+(?:%({_SUFFIX})(?::([0-9]{{1,6}}))? = )?"
+    rf"[ \t\r\n]*+(?:%({SUFFIX})(?::([0-9]{{1,6}}))? = )?"
     r'("?[a-zA-Z_][\w$.]*"?)([^\n]*+)(?:\n|\Z)(?!\s*loc\b)',
     re.ASCII,
 )
-_NAME = re.compile(rf"%({_SUFFIX}(?:#[0-9]{{1,6}})?)")
+_NAME = re.compile(rf"%({SUFFIX}(?:#[0-9]{{1,6}})?)")
 _SIZES = re.compile(r"(?<![0-9])[0-9]++x")
-_BLANK = compile_pattern(r"\s*+(?://[^\n]*+\s*+)*+")
+_BLANK = compile_pattern(BLANK)
 _CONSTANTS = frozenset(("stablehlo.constant", "hlo.constant", "mhlo.constant"))
 _ABSTRACT_DIALECTS = frozenset(("hlo", "chlo", "func"))
 _MAX_LEARNED_LENGTH = 2000

@@ -15,17 +15,22 @@ from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRLexer, MLIRT
 
 from ..regular_expressions import compile_pattern
 
-_SUFFIX = r"(?:[0-9]+|[a-zA-Z$._-][a-zA-Z0-9$._-]*)"
+BLANK = r"\s*+(?://[^\n]*+\s*+)*+"
+"""The pattern of white space and comments, or of nothing."""
+
+SUFFIX = r"(?:[0-9]+|[a-zA-Z$._-][a-zA-Z0-9$._-]*)"
+"""The pattern of a name after its sigil."""
+
 _TOKEN = compile_pattern(
-    r"\s*+(?://[^\n]*+\s*+)*+"
+    rf"{BLANK}"
     r"(?:([a-zA-Z_][a-zA-Z0-9_$.]*)"
-    rf"|(%{_SUFFIX})"
+    rf"|(%{SUFFIX})"
     r"|(->|[:,()}\[\]<>=+/*?|]|\{(?!-#)|-)"
     r"|([0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?)"
     r"|(0x[0-9a-fA-F]+|[0-9]+)"
-    rf"|(\#(?!-\}}){_SUFFIX})"
-    rf"|(!{_SUFFIX})"
-    rf"|(\^{_SUFFIX})"
+    rf"|(\#(?!-\}}){SUFFIX})"
+    rf"|(!{SUFFIX})"
+    rf"|(\^{SUFFIX})"
     r'|("[^"\\\n\v\f]*")'
     r"|(@[a-zA-Z_][a-zA-Z0-9_$.]*)"
     r")",

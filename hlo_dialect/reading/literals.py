@@ -30,13 +30,14 @@ from ..types import (
     narrow_integer_width,
     numpy_dtype,
 )
+from .lexer import BLANK
 
 DenseConstant = DenseIntOrFPElementsAttr[Any]
 
 _PLAIN_LIST = re.compile(r"[\[\]\s,0-9eE.+\-truefals]*")
 _DECIMAL_INTEGER = re.compile(r"(?:^|[\[\s,(])[+-]?[0-9]+\s*(?=[,\])]|$)")
 _SCALAR = re.compile(r"[+-]?(?:[0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?|0x[0-9a-fA-F]+|[0-9]+)|true|false")
-_PIECE = compile_pattern(r"\s*+(?://[^\n]*+\s*+)*+(?:([\[\](),])|(" + _SCALAR.pattern + r")|(\S)|$)")
+_PIECE = compile_pattern(rf"{BLANK}(?:([\[\](),])|({_SCALAR.pattern})|(\S)|$)")
 _OPENING = re.compile(r"[\[\s]*")
 
 

@@ -20,6 +20,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ..collectives.process_groups import Groups, split_axes
+from ..protocol_buffers import encode_number, encode_numbers
 from ..types import Array
 from .attributes import ShardingAttr
 
@@ -189,32 +190,15 @@ class Tiling:
             return b""  # type REPLICATED is 0, which protocol buffers leave out
         counts = (*self.counts, *(count for count, _ in self._subgroups))
         kinds = [kind for _, kind in self._subgroups]
-        found = _field(1, 3) + _packed(3, counts) + _packed(4, self.devices)  # type OTHER
+        found = encode_number(1, 3) + encode_numbers(3, counts) + encode_numbers(4, self.devices)  # type OTHER
         if _UNREDUCED in kinds:
-            return found + _packed(8, kinds)
-        return found + _field(6, 1) if kinds else found
+            return found + encode_numbers(8, kinds)
+        return found + encode_number(6, 1) if kinds else found
 
 
 _REPLICATED, _UNREDUCED = 0, 6
 _KINDS = {_REPLICATED: "replicated", _UNREDUCED: "unreduced"}
 """The kinds of subgroups, by the numbers of `xla.OpSharding.Type`."""
-
-
-def _varint(number: int) -> bytes:
-    found = bytearray()
-    while number >= 128:
-        found.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*found, number])
-
-
-def _field(number: int, value: int) -> bytes:
-    return _varint(number << 3) + _varint(value)
-
-
-def _packed(number: int, values: Sequence[int]) -> bytes:
-    data = b"".join(map(_varint, values))
-    return _varint(number << 3 | 2) + _varint(len(data)) + data
 
 
 def tiling_of(

@@ -10,10 +10,11 @@ import pytest
 
 from xhlo.frontends.jax.c_api import ARGUMENTS, Api, Code, Semantics
 from xhlo.frontends.jax.client import device_count
-from xhlo.frontends.jax.entries import PluginError
+from xhlo.frontends.jax.entries import Kept, PluginError
 from xhlo.frontends.jax.objects import OBJECTS
 from xhlo.frontends.jax.plugin import plugin
-from xhlo.frontends.jax.protos import encode_bytes, encode_number, parse, read_compile_options
+from xhlo.frontends.jax.protos import parse, read_compile_options
+from xhlo.hlo_dialect.protocol_buffers import encode_bytes, encode_number
 
 API: Api = plugin().api
 
@@ -199,6 +200,16 @@ def test_compile_options_as_jaxlib_writes_them():
     assert (read.num_replicas, read.num_partitions) == (2, 3)
     assert read.devices == [[5, 1, 3], [2, 4, 300]] and read.device_ids == [5, 1, 3, 2, 4, 300]
     assert read.device_assignment == assignment.serialize()
+
+
+def test_answers_take_memory_once():
+    kept = Kept()
+    both = kept.numbers([1, 2]), kept.bytes(b"ab")
+    assert (kept.numbers(iter((1, 2))), kept.bytes(b"ab")) == both
+    others = {kept.numbers([1, 2], ctypes.c_int32), kept.numbers([1]), kept.numbers([]), kept.bytes(b"a"), *both}
+    assert len(others) == 6
+    assert (ctypes.c_int64 * 2).from_address(both[0])[:] == [1, 2]
+    assert ctypes.string_at(both[1]) == b"ab"
 
 
 def test_messages():
