@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ctypes
 import inspect
+import itertools
 import os
 import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -163,9 +164,10 @@ class Result:
 
 
 class KeptArena:
-    """An arena for the direct calls of a program, one at a time."""
+    """An arena for direct calls, one at a time; Python answers others meanwhile. It lives as long as the process."""
 
     def __init__(self, nbytes: int):
+        self.nbytes = nbytes
         self._block = POOL.take(nbytes)
         self._place = ctypes.c_void_p(self._block.address)
 
@@ -174,9 +176,21 @@ class KeptArena:
         """Where its address is while no call uses it."""
         return ctypes.addressof(self._place)
 
-    def __del__(self) -> None:
-        if (block := getattr(self, "_block", None)) is not None:
-            POOL.give_back(block)
+
+ARENAS = 4
+"""Arenas of one size: as many threads may run other programs at once."""
+
+_turns = itertools.count()
+
+
+@cache
+def _shared_arena(nbytes: int, number: int) -> KeptArena:
+    return KeptArena(nbytes)
+
+
+def arena_for_calls(nbytes: int) -> KeptArena:
+    """An arena of at least so many bytes. Programs share a few, which bounds the memory that all of them keep."""
+    return _shared_arena(1 << (nbytes - 1).bit_length(), next(_turns) % ARENAS)
 
 
 @dataclass(frozen=True)

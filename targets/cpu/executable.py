@@ -30,6 +30,7 @@ from .direct_calls import (
     Plan,
     Program,
     Result,
+    arena_for_calls,
     takes,
     takes_kind,
 )
@@ -119,7 +120,7 @@ class CpuExecutable(Executable, CalledDirectly):
     @cached_property
     def _kept_arena(self) -> KeptArena | None:
         size = self.facts.arena_bytes
-        return KeptArena(size) if size > MOST_ON_STACK else None
+        return arena_for_calls(size) if size > MOST_ON_STACK else None
 
     @property
     def only_computes(self) -> bool:

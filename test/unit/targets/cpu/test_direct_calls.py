@@ -234,6 +234,19 @@ def test_a_kept_arena_of_several_threads() -> None:
     assert is_direct_once(executable, x), "the last call has given it back"
 
 
+def test_programs_share_kept_arenas() -> None:
+    """However many programs there are, few arenas are kept; each of them is as large as its programs need."""
+    sizes = range(direct_calls.MOST_ON_STACK + 1, direct_calls.MOST_KEPT + 1, 4093)
+    arenas = [(size, direct_calls.arena_for_calls(size)) for size in sizes]
+    assert all(arena.nbytes >= size for size, arena in arenas)
+    different = {arena.place: arena.nbytes for _, arena in arenas}
+    assert len(different) == 5 * direct_calls.ARENAS
+    assert sum(different.values()) < 4 << 20
+    executables = [compiled(squares(200)) for _ in range(direct_calls.ARENAS + 1)]
+    x = np.ones((8, 200), np.float32)
+    assert all(np.array_equal(each(x), executables[0](x)) and is_direct_once(each, x) for each in executables)
+
+
 def test_a_kept_arena_comes_back_without_memory_for_results(monkeypatch: pytest.MonkeyPatch) -> None:
     from xhlo.targets.cpu import memory
 
