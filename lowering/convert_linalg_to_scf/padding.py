@@ -26,7 +26,8 @@ from ..convert_contractions_to_vector.shared_function import call_known, writes
 from ..loop_nests.cost import copy_work, task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import known_number
-from ..loop_nests.loop_builder import PARALLEL, Index, IndexValue, LoopBuilder, buffer_of
+from ..loop_nests.loop_builder import Index, IndexValue, LoopBuilder, buffer_of
+from .plain_rows import LONGER, call_copy
 from .weaving import WIDEST, Place, Strand, Weave, block_of, emit_weave
 
 RANK = 4
@@ -162,7 +163,8 @@ def _emit_pad(builder: LoopBuilder, kernel: func.FuncOp, pad: Pad) -> None:
             emit_weave(builder, weave, block, lower, upper)
             return
         arguments = (pad.source, pad.target, value, lower, upper, *numbers)
-        call_known(builder, kernel, "pad", arguments, (), _emit)
+        lanes = builder.vector_bits // (8 * byte_width(buffer_of(pad.target).element_type))
+        call_known(builder, kernel, "pad", arguments, lanes, _emit)
 
     if tasks == 1:
         call(0, rows)
@@ -183,11 +185,11 @@ def _woven(pad: Pad, value: SSAValue) -> Weave | None:
 
 
 @writes(1)
-def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: tuple[()]) -> None:
+def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], lanes: int) -> None:
     source, target, value, lower, upper, *numbers = parameters
     sizes = [builder.index(number) for number in numbers]
     inner, outer, low = sizes[0::3], sizes[1::3], sizes[2::3]
-    _Rows(builder, source, target, value, inner, outer, low).write(builder.index(lower), builder.index(upper))
+    _Rows(builder, source, target, value, lanes, inner, outer, low).write(builder.index(lower), builder.index(upper))
 
 
 @dataclass(frozen=True)
@@ -198,6 +200,7 @@ class _Rows:
     source: SSAValue
     target: SSAValue
     value: SSAValue
+    lanes: int
     inner: Sequence[IndexValue]
     outer: Sequence[IndexValue]
     low: Sequence[IndexValue]
@@ -236,13 +239,17 @@ class _Rows:
         return self.builder.binary(arith.DivUIOp, number, by)
 
     def _fill(self, at: Index, count: Index) -> None:
-        builder = self.builder
-        with builder.loop(0, count, attributes=PARALLEL) as i:
-            builder.store(self.value, builder.strided_view(self.target, at + i, (1,), (1,)), [0])
+        # Few programs have pads, and most need no vector dialect.
+        from ..convert_contractions_to_vector.row_vectors import fill_row
+
+        fill_row(self.builder, self.value, (self.target, at), self.builder.index(count), self.lanes)
 
     def _copy(self, at: Index, to: Index) -> None:
-        """Copy a row of the source."""
-        builder = self.builder
-        with builder.loop(0, self.inner[3], attributes=PARALLEL) as i:
-            element = builder.load(builder.strided_view(self.source, at + i, (1,), (1,)), [0])
-            builder.store(element, builder.strided_view(self.target, to + i, (1,), (1,)), [0])
+        """Copy a row of the source, a long one as the C library does."""
+        from ..convert_contractions_to_vector.row_vectors import copy_row
+
+        builder, count = self.builder, self.inner[3]
+        with builder.when(count * byte_width(buffer_of(self.source).element_type) >= builder.index(LONGER)):
+            call_copy(builder, cast(func.FuncOp, builder.top.parent_op()), (self.source, at), (self.target, to), count)
+        with builder.otherwise():
+            copy_row(builder, (self.source, at), (self.target, to), count, self.lanes)

@@ -26,7 +26,7 @@ from ..convert_contractions_to_vector.clearing import fill_rows
 from ..convert_contractions_to_vector.shared_function import call_known, writes
 from ..device.cpu import CPU
 from ..loop_nests.emission import Bounds, NestEmitter
-from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
+from ..loop_nests.loop_builder import PARALLEL, Index, IndexValue, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .transposition import ROWS_BEYOND_CACHES, can_transpose
 
@@ -134,6 +134,18 @@ def emit_plain_rows(emitter: NestEmitter, found: PlainRows, bounds: Bounds) -> N
             fill_rows(builder, kernel, value, numbers)
 
 
+def call_copy(
+    builder: LoopBuilder,
+    kernel: func.FuncOp,
+    source: tuple[SSAValue, Index],
+    target: tuple[SSAValue, Index],
+    count: Index,
+) -> None:
+    """Copy a row of `count` elements from one place in memory to another, as the C library does."""
+    arguments = (*target, 0, 1, count, *source, 0)
+    call_known(builder, kernel, "copy", arguments, (), _emit_copy)
+
+
 def _leaves_caches(builder: LoopBuilder, nest: Nest) -> bool:
     """Whether the rows are better copied past the caches."""
     if byte_size(buffer_of(nest.outputs[0].root)) < ROWS_BEYOND_CACHES:
@@ -169,24 +181,30 @@ def fill_columns(
 @writes(0)
 def _emit_vectors(builder: LoopBuilder, parameters: Sequence[SSAValue], vector_bits: int) -> None:
     # Most programs copy no such rows, and need no vector dialect.
+    from ..convert_contractions_to_vector.row_vectors import copy_row
     from ..convert_contractions_to_vector.vectors import VectorBuilder
 
     target, to, apart, rows, columns, source, at, source_apart = parameters
     number, vectors = builder.index, VectorBuilder(builder)
     lanes = vector_bits // width_of(buffer_of(target).element_type)
     count, block = number(columns), TOGETHER * lanes
+
+    def places(i: IndexValue) -> tuple[Index, Index]:
+        return number(at) + i * number(source_apart), number(to) + i * number(apart)
+
     with builder.when(count >= block), builder.loop(0, number(rows)) as i:
-        begins, target_begins = number(at) + i * number(source_apart), number(to) + i * number(apart)
+        begins, target_begins = places(i)
         with builder.loop(0, count, step=block) as column:
             # The last vectors overlap those before them.
             first = builder.min(column, count - block)
-            places = [first + k * lanes for k in range(TOGETHER)]
-            views = [builder.strided_view(source, begins + place, (lanes,), (1,)) for place in places]
+            parts = [first + k * lanes for k in range(TOGETHER)]
+            views = [builder.strided_view(source, begins + part, (lanes,), (1,)) for part in parts]
             loaded = [vectors.load(view, [0], lanes) for view in views]
-            for place, value in zip(places, loaded, strict=True):
-                vectors.store(value, builder.strided_view(target, target_begins + place, (lanes,), (1,)), [0])
-    with builder.otherwise():
-        _emit_copy(builder, parameters, ())
+            for part, value in zip(parts, loaded, strict=True):
+                vectors.store(value, builder.strided_view(target, target_begins + part, (lanes,), (1,)), [0])
+    with builder.otherwise(), builder.loop(0, number(rows)) as i:
+        begins, target_begins = places(i)
+        copy_row(builder, (source, begins), (target, target_begins), count, lanes)
 
 
 @writes(0)

@@ -23,8 +23,8 @@ MOST_POINTERS = 6
 
 DEEP, LONG = 3, 100
 """
-Nests of as many loops whose innermost one has fewer lines are left to LLVM, which moves what addresses need out of the
-outer loops.
+Nests of as many loops whose innermost one has fewer lines, and computes places from several numbers, are left to LLVM,
+which moves what addresses need out of the outer loops.
 """
 
 WHOLLY = -1
@@ -71,7 +71,8 @@ def _written_function(body: str, arguments: set[str], counts: Mapping[str, int])
     first, *parts = _LABEL.split(body)
     blocks = dict(zip(parts[::2], parts[1::2], strict=True))
     branches = {label: match for label, text in blocks.items() if (match := _BRANCH.search(text)) is not None}
-    if not _surround_others(blocks, branches):
+    depths = _depths(blocks, branches)
+    if depths is None:
         return None
     values = Values(arguments)
     named = {label: set(_NAME.findall(text)) for label, text in blocks.items()}
@@ -80,6 +81,8 @@ def _written_function(body: str, arguments: set[str], counts: Mapping[str, int])
         outside = [names for other, names in named.items() if other != label]
         if loop is None or not all(map(loop.inner_names.isdisjoint, outside)):
             return None
+        if depths[label] >= DEEP and blocks[label].count("\n") < LONG and loop.first_places:
+            return None
         for other, text in blocks.items():
             blocks[other] = loop.text() if other == label else text.replace(f", %{label} ]", f", %{loop.end} ]")
     start, *_ = blocks
@@ -87,18 +90,19 @@ def _written_function(body: str, arguments: set[str], counts: Mapping[str, int])
     return first + "".join(f"{label}:\n{text}" for label, text in blocks.items())
 
 
-def _surround_others(blocks: Mapping[str, str], branches: Mapping[str, re.Match[str]]) -> bool:
-    """Whether loops of several blocks have others inside, with most of the work, and none of them has a mark."""
+def _depths(blocks: Mapping[str, str], branches: Mapping[str, re.Match[str]]) -> dict[str, int] | None:
+    """
+    By how many loops, itself among them, each loop of one block is surrounded; None if some loop of several blocks has
+    none of those inside, which have most of the work, or has a mark.
+    """
     numbers = {label: number for number, label in enumerate(blocks)}
     ranges = [(numbers[branch[2]], numbers[label], branch[4]) for label, branch in branches.items()]
-    alone = [first for first, last, _ in ranges if first == last]
+    alone = {label: numbers[label] for label, branch in branches.items() if branch[2] == label}
     around = [each for each in ranges if each[0] < each[1]]
     for first, last, mark in around:
-        if mark or not any(first <= number <= last for number in alone):
-            return False
-    texts = list(blocks.values())
-    depths = {number: 1 + sum(first <= number <= last for first, last, _ in around) for number in alone}
-    return all(depth < DEEP or texts[number].count("\n") >= LONG for number, depth in depths.items())
+        if mark or not any(first <= number <= last for number in alone.values()):
+            return None
+    return {label: 1 + sum(first <= number <= last for first, last, _ in around) for label, number in alone.items()}
 
 
 @dataclass(frozen=True)
@@ -292,11 +296,17 @@ class Loop:
             yield f"  {phi.next} = phi {phi.type} {edges}"
         yield f"  br label %{self.after}"
 
-    def _first_addresses(self) -> Iterator[str]:
+    @cached_property
+    def first_places(self) -> list[str]:
+        """The instructions that the first addresses need."""
         arithmetic = [line for line in self.code if ARITHMETIC.match(line)]
-        needed = _live(arithmetic, {stream.index for stream in self.streams or ()})
-        names = {name: f"{name}.start" for name in _defined(needed)} | {self.counter.name: self.counter.start}
-        yield from (_renamed(line, names) for line in needed)
+        return _live(arithmetic, {stream.index for stream in self.streams or ()})
+
+    def _first_addresses(self) -> Iterator[str]:
+        names = {name: f"{name}.start" for name in _defined(self.first_places)} | {
+            self.counter.name: self.counter.start
+        }
+        yield from (_renamed(line, names) for line in self.first_places)
         for each in self.streams or ():
             index = names.get(each.index, each.index)
             yield f"  {each.name}.start = getelementptr {each.element}, ptr {each.base}, i64 {index}"
