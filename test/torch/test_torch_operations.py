@@ -268,6 +268,23 @@ def rows_of_scatter(i: torch.Tensor, u: torch.Tensor) -> object:
     return from_torch(torch.export.export(Sums(), (i, u)))
 
 
+def test_windows_are_slices() -> None:
+    """A place for each window of `unfold`, and of memory that is viewed with overlaps, not one for each element."""
+    x = torch.randn(12, 3, 25)
+    windows = [(2, 3, 1), (2, 8, 8), (2, 3, 5), (2, 25, 1), (0, 5, 2), (0, 3, 3), (1, 1, 1), (2, 7, 9), (2, 2, 23)]
+    same_as_eager(each(*(lambda x, w=w: x.unfold(*w) + 0 for w in windows)), x)
+    views = [((4, 6), (3, 1)), ((3, 2, 5), (7, 2, 1)), ((4, 3), (1, 5)), ((5,), (1,)), ((2, 0), (1, 1)), ((), ())]
+    same_as_eager(each(*(lambda x, v=v: x.as_strided(*v) + 0 for v in views)), x)
+    same_as_eager(lambda x: [x.unfold(1, 2, 1) + 0], torch.zeros(0, 5))
+
+    class Windows(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            return x.unfold(2, 8, 4) + 0, x.as_strided((5, 6), (9, 1)) * 2
+
+    program = str(from_torch(torch.export.export(Windows(), (x,))))
+    assert "slice_sizes = array<i64: 12, 3, 8>" in program and "slice_sizes = array<i64: 6>" in program
+
+
 def test_updates_between_other_dimensions() -> None:
     """The indexed dimensions of `index_put` are first, last, in the middle, or apart."""
     put = torch.ops.aten.index_put

@@ -115,6 +115,20 @@ def take_along(step: Step, x: Value, places: Value, dim: int) -> Value:
     return found.transpose(order)
 
 
+def slices_at(step: Step, x: Value, dim: int, starts: Value, size: int) -> Value:
+    """The slices of `size` elements along a dimension that begin at i64 places (n,): (.., n, size, ..)."""
+    if not count(x.shape) or not count(starts.shape):
+        return step.full(0, dtype_of(x), (*x.shape[:dim], starts.shape[0], size, *x.shape[dim + 1 :]))
+    return step.builder.gather(
+        x,
+        starts.reshape((*starts.shape, 1)),
+        offset_dims=[*range(dim), *range(dim + 1, len(x.shape) + 1)],
+        start_index_map=[dim],
+        index_vector_dim=1,
+        slice_sizes=[size if one == dim else length for one, length in enumerate(x.shape)],
+    )
+
+
 def linear_places(step: Step, index: Value, shape: Sequence[int], dim: int) -> Value:
     """The places in row-major order of the elements that an index along one dimension names."""
     strides = [count(shape[one + 1 :]) for one in range(len(shape))]

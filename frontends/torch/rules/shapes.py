@@ -12,7 +12,7 @@ from ..dtypes import Unlowered, converted, dtype_of, element_of_dtype
 from ..memory import memory_order
 from ..registry import lowers
 from ..step import Step, broadcast, count, dim_of
-from .indexing import scattered, take_along, take_flat
+from .indexing import scattered, slices_at, take_flat
 
 
 @lowers(
@@ -233,10 +233,14 @@ def in_memory_order(x: Value, fake: Any) -> Value:
 
 def strided(step: Step, flat: Value, shape: Sequence[int], strides: Sequence[int], offset: int) -> Value:
     """The elements of one dimension at the places that strides give."""
-    places = step.full(offset, torch.int64, shape)
-    for dim, stride in enumerate(strides):
+    runs = bool(shape) and strides[-1] == 1 and count(shape) > 0
+    outer = shape[:-1] if runs else shape
+    places = step.full(offset, torch.int64, outer)
+    for dim, stride in enumerate(strides[: len(outer)]):
         if shape[dim] > 1:
-            places = places + step.iota(dim, shape) * stride
+            places = places + step.iota(dim, outer) * stride
+    if runs:
+        return slices_at(step, flat, 0, places.reshape((count(outer),)), shape[-1]).reshape(shape)
     return take_flat(step, flat, places)
 
 
@@ -291,12 +295,13 @@ def unfold(step: Step, x: Value, dim: int, size: int, stride: int) -> Value:
     if not x.shape:
         return x.reshape(step.shape)
     along = dim_of(dim, len(x.shape))
-    windows = step.shape[along]
-    places = step.iota(0, (windows, size)) * stride + step.iota(1, (windows, size))
-    found = take_along(step, x, places.reshape((windows * size,)), along)
-    split_ = found.reshape((*x.shape[:along], windows, size, *x.shape[along + 1 :]))
-    order = [one for one in range(len(split_.shape)) if one != along + 1]
-    return split_.transpose([*order, along + 1])
+    windows, rank = step.shape[along], len(x.shape)
+    if size <= stride and windows * stride <= x.shape[along]:
+        rows = x.part(along, 0, windows * stride)
+        rows = rows.reshape((*x.shape[:along], windows, stride, *x.shape[along + 1 :])).part(along + 1, 0, size)
+    else:
+        rows = slices_at(step, x, along, step.iota(0, (windows,)) * stride, size)
+    return rows.transpose([*[one for one in range(rank + 1) if one != along + 1], along + 1])
 
 
 @lowers("aten.diagonal_scatter")
