@@ -279,3 +279,19 @@ def test_inverse_of_a_short_time_transform_adds_whole_windows(monkeypatch: pytes
     x = torch.stft(torch.randn(2, 300), 64, 16, window=window, return_complex=True)
     same_as_eager(lambda x, w: [torch.istft(x, 64, 16, window=w, length=300)], x, window, rtol=1e-4, atol=1e-5)
     assert 10 < len(sizes) < 100
+
+
+def test_random_slopes_in_evaluation_are_their_mean() -> None:
+    x = torch.randn(3, 4)
+    same_as_eager(each(lambda x: F.rrelu(x), lambda x: F.rrelu(x, 0.1, 0.5)), x)
+    gradients_are_eagers(lambda x: [F.rrelu(x, 0.1, 0.5).sin()], x)
+
+
+@pytest.mark.parametrize("padding", [None, 1])
+def test_gradients_of_embeddings_by_their_frequency(padding: int | None) -> None:
+    index = torch.tensor([[1, 2, 2], [0, 2, 1]])
+
+    def function(weight: torch.Tensor) -> list[torch.Tensor]:
+        return [F.embedding(index, weight, padding_idx=padding, scale_grad_by_freq=True).sin()]
+
+    gradients_are_eagers(function, torch.randn(4, 3))

@@ -87,3 +87,13 @@ def copies(tensors: Sequence[Any], sources: Sequence[Any], non_blocking: bool = 
 def zero_tangent(x: Any, other: Any, *, self_num_batch_dims: int = 0) -> Any:
     """Forward derivatives begin as these, of the shape of `other` for each element of the batch of `x`."""
     return x.new_zeros((*x.shape[:self_num_batch_dims], *other.shape))
+
+
+@composes("aten.rrelu_with_noise_functional")
+def rrelu(
+    x: Any, noise: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None
+) -> Any:
+    """Random slopes are drawn in training alone, by torch; else the slope is the mean of their bounds."""
+    if training:
+        return NotImplemented
+    return _functional.leaky_relu(x, (lower + upper) / 2), noise.clone()

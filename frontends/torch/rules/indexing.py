@@ -182,15 +182,18 @@ def embedding(step: Step, weight: Value, index: Value, *_: Any, **__: Any) -> Va
 def embedding_backward(
     step: Step, gradient: Value, index: Value, num_weights: int, padding_idx: int, scale: bool
 ) -> Value:
-    if scale:
-        raise Unlowered("scale_grad_by_freq")
     rows = converted(gradient, working_dtype(dtype_of(gradient))).reshape((count(index.shape), gradient.shape[-1]))
     places = converted(index, torch.int64).reshape((count(index.shape), 1))
     if padding_idx >= 0:
         kept = broadcast(places.compare("NE", padding_idx), rows.shape)
         rows = kept.select(rows, rows.like(0.0))
+    if scale:
+        ones = step.full(1, torch.int64, places.shape[:1])
+        uses = scattered(step, step.full(0, torch.int64, step.shape[:1]), places, ones, [0], _COMBINE["sum"])
+        own = converted(gathered(step, uses, places, [0]), dtype_of(rows))
+        rows = rows / own.broadcast(rows.shape, [0])
     zeros = step.full(0, dtype_of(rows), step.shape)
-    return scattered(step, zeros, places, rows, [0], lambda old, new: old + new)
+    return scattered(step, zeros, places, rows, [0], _COMBINE["sum"])
 
 
 # x[i, :, j]
