@@ -49,10 +49,12 @@ class LoopBody:
         most: int | None,
         first: Sequence[Operation] = (),
         between: Iterable[SSAValue] = (),
+        merged: set[Operation] | None = None,
     ):
         """
         `most`: the iterations of one call, None for all. `first`: the calls and copies before the loop that move with
-        it; `between`: the buffers that only those and the loop use.
+        it; `between`: the buffers that only those and the loop use. `merged`: the views that functions of loops inside
+        take for several buffers, to which those of this one are added.
         """
         self.loop = loop
         self.arena = arena
@@ -67,6 +69,7 @@ class LoopBody:
         self.first: list[Operation] = []
         """The operations of the function before the loop."""
         self.between = set(between)
+        self.merged = set[Operation]() if merged is None else merged
         for op in first:
             if isinstance(op, func.CallOp):
                 self.first += self._inline(op, kernels[op.callee.root_reference.data])
@@ -149,20 +152,42 @@ class LoopBody:
     def _place_own_buffers(self) -> set[SSAValue]:
         """Put small buffers of an iteration on the stack, and the views of others before the loop; returns those."""
         own: set[SSAValue] = set()
-        for op in operations_in(self.loop):
-            if not self._is_in_arena(op):
+        views = dict.fromkeys(op for op in operations_in(self.loop) if self._is_in_arena(op))
+        in_arena: set[Operation] = set()
+        # Views that overlap are of different buffers, which have their places in turn; but merged ones are of all.
+        for group in groups_of(list({**views, **dict.fromkeys(self._views_used())})):
+            if self.merged.isdisjoint(group.views):
                 continue
-            op.detach()
-            size = byte_size(op.result.type)
-            if size <= ON_STACK:
+            if group.end - group.start <= ON_STACK and views.keys() >= set(group.views):
+                self._place_together(group)
+                for view in group.views:
+                    del views[view]
+            else:
+                in_arena.update(group.views)
+        for op in views:
+            if byte_size(op.result.type) <= ON_STACK and op not in in_arena:
                 local = memref.AllocaOp.get(op.result.type.element_type, alignment=64, shape=op.result.type.get_shape())
                 self.stack.append(local)
                 replace_uses(op.result, local.memref)
+                op.detach()
                 op.erase()
             else:
-                insert_before(op, self.loop)
+                at = cast(Operation, op.byte_shift.owner)
+                for each in (at, op) if self.loop.is_ancestor(at) else (op,):
+                    each.detach()
+                    insert_before(each, self.loop)
                 own.add(op.result)
         return own
+
+    def _place_together(self, group: Group) -> None:
+        """Put views on the stack as they are in the arena."""
+        local = memref.AllocaOp.get(IntegerType(8), alignment=64, shape=[group.end - group.start])
+        self.stack.append(local)
+        for view in group.views:
+            self.stack += _part(local.memref, group, view)
+            replace_uses(view.result, self.stack[-1].results[0])
+            view.detach()
+            view.erase()
 
     def _take_arena(self, own: set[SSAValue]) -> None:
         """Make parameters of the buffers in the arena; those that overlap are one, with views of it in the function."""
@@ -182,15 +207,13 @@ class LoopBody:
             )
             cast(Block, self.loop.parent).insert_ops_before([at, whole], self.loop)
             own.add(whole.result)
+            self.merged.add(whole)
             outside = {offset_of(each): byte_size(each.result.type) for each in group.views if each.result not in own}
             self.bytes += sum(outside.values())
             parameter = self.captures.inside(whole.result)
             for each in group.views:
-                start = index_constant(offset_of(each) - group.start)
-                part = memref.ViewOp.create(operands=[parameter, start.result], result_types=[each.result.type])
-                part.location = each.location
-                self.captures.repeated += [start, part]
-                self.captures.mapping[each.result] = part.result
+                self.captures.repeated += _part(parameter, group, each)
+                self.captures.mapping[each.result] = self.captures.repeated[-1].results[0]
 
     def _views_used(self) -> list[memref.ViewOp]:
         """The buffers in the arena that the loop uses, also through views from outside."""
@@ -227,6 +250,14 @@ class LoopBody:
         loop = scf.WhileOp([zero.result], [index], before, after)
         loop.location = self.loop.location
         return [zero, one, most, loop]
+
+
+def _part(whole: SSAValue, group: Group, view: memref.ViewOp) -> list[Operation]:
+    """The operations that make a view of a group from the bytes of all, the last one its own."""
+    start = index_constant(offset_of(view) - group.start)
+    part = memref.ViewOp.create(operands=[whole, start.result], result_types=[view.result.type])
+    part.location = view.location
+    return [start, part]
 
 
 def offset_of(view: memref.ViewOp) -> int:

@@ -123,6 +123,8 @@ class _Loops:
         self.module = stated.module
         self.functions = stated.kernels
         self.arena = arena
+        self.merged: set[Operation] = set()
+        """Views of the arena that functions take for several buffers, which have other views, too."""
         self._sizes: dict[tuple[str, bool], int | None] = {}
         self._work: dict[str, float] = {}
 
@@ -271,7 +273,8 @@ class _Loops:
                 called = each.callee.root_reference.data
                 before = {fact: before[fact] + self.stated.fact(called, fact) for fact in before}
         started = [] if first or not whole else self._starts(op)
-        body = LoopBody(op, self.arena, self.functions, None if whole else most, first or started, between)
+        limit = None if whole else most
+        body = LoopBody(op, self.arena, self.functions, limit, first or started, between, self.merged)
         for copy in started:
             body.take_start(copy)
         function = body.function(name)

@@ -329,3 +329,8 @@ def test_an_unrolled_loop_at_the_end_of_another(capfd: pytest.CaptureFixture[str
     x = np.array([1, 2, 3], np.float32)
     np.testing.assert_array_equal(xhlo.compile(text)(np.array(4, np.int8), x), x + 172)
     assert capfd.readouterr().err == ""
+
+
+def test_what_a_loop_inside_takes_as_one_buffer_is_one_for_the_loop_around_it() -> None:
+    text = (LIT / "passes/outline_loops/overlapping.mlir").read_text()
+    assert xhlo.compile(text)(np.array(5, np.int32)) == 5 + 7 * sum(range(7))
