@@ -23,6 +23,11 @@ _EXPECTED = re.compile(
     r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)?"
     r"[ \t]*(?:@(?P<where>[+-]\d+|above|below|unknown))?[ \t]*(?P<count>\d+)?[ \t]*\{\{(?P<text>.*)\}\}[ \t]*$"
 )
+MOST_DIGITS = 8
+"""Characters of a number of lines, with its sign."""
+MOST_EXPECTED = 1000
+"""The most diagnostics that one comment expects."""
+
 _INNER = re.compile(r"\{\{(.*?)\}\}")
 
 
@@ -38,10 +43,12 @@ class Expectation:
     """The line of the diagnostic; None for one without a location in the file."""
     comment_line: int
     column: int
+    problem: str = ""
+    """What is wrong with the comment, which no diagnostic can meet then."""
     met: bool = False
 
     def fits(self, diagnostic: Diagnostic, line: int | None) -> bool:
-        if self.met or self.severity != diagnostic.severity or self.line != line:
+        if self.met or self.problem or self.severity != diagnostic.severity or self.line != line:
             return False
         if self.pattern is not None:
             return self.pattern.search(diagnostic.message) is not None
@@ -58,12 +65,27 @@ def expectations(text: str) -> list[Expectation]:
         match = _EXPECTED.search(line.rstrip("\r")) if "expected-" in line else None
         if match is None:
             continue
-        wanted = match["text"]
+        wanted, problem = match["text"], _problem(match)
+        if problem:
+            found.append(Expectation(match["severity"], wanted, None, None, number, match.start() + 1, problem))
+            continue
         pattern = re.compile(_regex(wanted)) if match["regex"] else None
         target = _target_line(match["where"], number, lines)
         for _ in range(int(match["count"] or 1)):
             found.append(Expectation(match["severity"], wanted, pattern, target, number, match.start() + 1))
     return found
+
+
+def _problem(match: re.Match[str]) -> str:
+    """In words, why a comment cannot be read; empty if it can."""
+    count = match["count"] or "1"
+    if len(match["where"] or "") > MOST_DIGITS or len(count) > MOST_DIGITS or int(count) > MOST_EXPECTED:
+        return "the expectation has too large a number"
+    try:
+        re.compile(_regex(match["text"]) if match["regex"] else "")
+    except re.error as error:
+        return f"the expectation has a wrong regular expression: {error}"
+    return ""
 
 
 def _regex(text: str) -> str:
@@ -113,7 +135,7 @@ def check_diagnostics(text: str, filename: str, emitted: Sequence[Diagnostic], s
             wrong.append(Diagnostic("error", message, diagnostic.location))
     for expected in wanted:
         if not expected.met:
-            message = f'expected {expected.severity} "{expected.text}" was not produced'
+            message = expected.problem or f'expected {expected.severity} "{expected.text}" was not produced'
             place = FileLineColLoc(StringAttr(filename), IntAttr(expected.comment_line), IntAttr(expected.column))
             wrong.append(Diagnostic("error", message, place))
     return wrong

@@ -69,3 +69,17 @@ def test_regular_expressions_quote_the_rest():
     text = "// expected-error-re@+1 {{size (a+b) is {{[0-9]+}}, not {{[a-z]}}}}\nop"
     assert problems(text, at(2, "size (a+b) is 17, not x")) == []
     assert len(problems(text, at(2, "size aab is 17, not x"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("comment", "message"),
+    [
+        (f"expected-error@+{'9' * 5000} {{{{a}}}}", "too large a number"),
+        ("expected-error@+1 100000000 {{a}}", "too large a number"),
+        ("expected-error-re {{a{{(}}b}}", "wrong regular expression"),
+    ],
+)
+def test_comments_that_cannot_be_read_are_errors_where_they_are(comment: str, message: str):
+    (wrong,) = check_diagnostics(f"// {comment}", "f.mlir", [], strict=True)
+    assert message in wrong.message
+    assert wrong.location == FileLineColLoc(StringAttr("f.mlir"), IntAttr(1), IntAttr(4))
