@@ -21,10 +21,10 @@ from .index_sums import ARITHMETIC, Sum, Values, growth, plus, sums_of, times
 MOST_POINTERS = 6
 """Pointers of a loop: more of them do not fit the registers, beside distances."""
 
-DEEP, LONG = 3, 100
+DEEP, LONG, FEW = 3, 100, 4
 """
-Nests of as many loops whose innermost one has fewer lines, and computes places from several numbers, are left to LLVM,
-which moves what addresses need out of the outer loops.
+Nests of as many loops whose innermost one has fewer lines, and more instructions for its first addresses, are left to
+LLVM, which moves what addresses need out of the outer loops.
 """
 
 WHOLLY = -1
@@ -81,7 +81,7 @@ def _written_function(body: str, arguments: set[str], counts: Mapping[str, int])
         outside = [names for other, names in named.items() if other != label]
         if loop is None or not all(map(loop.inner_names.isdisjoint, outside)):
             return None
-        if depths[label] >= DEEP and blocks[label].count("\n") < LONG and loop.first_places:
+        if depths[label] >= DEEP and blocks[label].count("\n") < LONG and len(loop.first_places) > FEW:
             return None
         for other, text in blocks.items():
             blocks[other] = loop.text() if other == label else text.replace(f", %{label} ]", f", %{loop.end} ]")
