@@ -23,6 +23,7 @@ from ...hlo_dialect.ops.movement import ReverseOp
 from ...hlo_dialect.ops.slicing import SliceOp
 from ...hlo_dialect.ops.sort import SortKey, SortOp, sort_key
 from ...hlo_dialect.types import (
+    bit_width,
     element_of,
     i32,
     is_complex,
@@ -119,11 +120,14 @@ def native_call(
     )
 
 
-LEAST_LENGTH, SHARE = 512, 32
+LEAST_LENGTH, SHARE = 256, 24
 """
 The shortest rows from which few elements are selected instead of sorting the row with its places; few are at most one
 in SHARE.
 """
+
+LEAST_OF_NARROW, SHARE_OF_NARROW = 512, 32
+"""The same for elements of less than 32 bits, which are sorted in one number with their places."""
 
 LEAST_OF_FEW, FOR_EACH, SHARE_OF_FEW = 32, 12, 8
 """
@@ -148,10 +152,12 @@ class _Cut(NamedTuple):
         return (length - last, length - first) if self.turned else (first, last)
 
 
-def _limits(shape: Sequence[int]) -> tuple[int, int]:
+def _limits(rows: SSAValue) -> tuple[int, int]:
     """The least length of rows that are selected from with their places, and the part of them that is few."""
-    few = max(LEAST_OF_FEW, FOR_EACH * math.prod(shape[:-1])) <= shape[-1] < LEAST_LENGTH
-    return (LEAST_OF_FEW, SHARE_OF_FEW) if few else (LEAST_LENGTH, SHARE)
+    shape, narrow = shape_of(rows), bit_width(element_of(rows)) < 32
+    least, share = (LEAST_OF_NARROW, SHARE_OF_NARROW) if narrow else (LEAST_LENGTH, SHARE)
+    few = max(LEAST_OF_FEW, FOR_EACH * math.prod(shape[:-1])) <= shape[-1] < least
+    return (LEAST_OF_FEW, SHARE_OF_FEW) if few else (least, share)
 
 
 @native_decompositions.on(SortOp)
@@ -172,7 +178,7 @@ def _sort(op: SortOp) -> Sequence[Operation]:
     length, by = shape[-1], compared.index // 2
     rows = op.inputs[by]
     others = [number for number in range(len(op.inputs)) if number != by]
-    least, share = _limits(shape) if others else (LEAST_ALONE, SHARE_ALONE)
+    least, share = _limits(rows) if others else (LEAST_ALONE, SHARE_ALONE)
     if 0 in shape or not least <= length < 1 << 31 or is_narrow_float(element_of(rows)):
         return ()
     if not all(_counts(op.inputs[number], len(shape) - 1) for number in others):

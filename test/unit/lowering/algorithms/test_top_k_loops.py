@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -90,6 +91,31 @@ def test_many_short_rows_are_sorted_side_by_side() -> None:
         program = Program(text.replace("ROWS", rows)).after("convert-chlo-to-hlo", "decompose-hlo{native-calls=true}")
         selected.append("xhlo.top_k" in str(program.module))
     assert selected == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("type_", "length", "count", "selected"),
+    [
+        ("f32", 256, 10, True),
+        ("f32", 256, 11, False),
+        ("f32", 255, 1, False),
+        ("f64", 300, 5, True),
+        ("bf16", 300, 5, False),
+    ],
+)
+def test_rows_from_which_few_are_selected(type_: str, length: int, count: int, selected: bool) -> None:
+    """Many rows of 256 elements and more, of 512 if the elements are narrow; ties stay in their order."""
+    results = f"(tensor<40x{count}x{type_}>, tensor<40x{count}xi32>)"
+    text = f"""func.func @main(%x: tensor<40x{length}x{type_}>) -> {results} {{
+  %0:2 = chlo.top_k(%x, k = {count}) : tensor<40x{length}x{type_}> -> {results}
+  return %0#0, %0#1 : tensor<40x{count}x{type_}>, tensor<40x{count}xi32>
+}}"""
+    decomposed = Program(text).after("convert-chlo-to-hlo", "decompose-hlo{native-calls=true}")
+    assert ("xhlo.top_k" in str(decomposed.module)) == selected
+    dtype: Any = {"f32": np.float32, "f64": np.float64, "bf16": ml_dtypes.bfloat16}[type_]
+    x = np.random.default_rng(3).integers(0, 60, (40, length)).astype(dtype)
+    for got, want in zip(run(text, [x]), run(text, [x], "reference"), strict=True):
+        assert got.tobytes() == want.tobytes()
 
 
 def sorted_rows(x: Any, cuts: str, results: str) -> str:
