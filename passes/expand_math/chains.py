@@ -53,6 +53,9 @@ CHAINS_WITH_GATHERS = 3
 MANY_SLOW = 3
 """Divisions and square roots from which several vectors wait for the divider, where single ones would alternate."""
 
+MOST_LOADS = 16
+"""Vectors loaded in one iteration: with more, the stack takes the ports that the loads need."""
+
 LEAST_ROUNDS = 4
 """Iterations over several vectors from which a rest of other vectors takes little of the time."""
 
@@ -150,10 +153,10 @@ def _vectors_of(loop: scf.ForOp, chain: Chain, vector_bits: int) -> int:
     # A vector of the narrower floats is several of the wider ones.
     narrowest, widest = min(chain.widths), max(chain.widths)
     lanes, several, known = vector_bits // narrowest, widest // narrowest, iterations(loop)
-    few = MOST_AT_ONCE // 2
+    few, loads = MOST_AT_ONCE // 2, sum(type(op) is memref.LoadOp for op in operations_of(loop.body.block))
     most = MOST_AT_ONCE if chain.depth >= LEAST_DEPTH_MIXED else MOST_AT_ONCE // several
     for count in (few,) if chain.slow >= MANY_SLOW else (most, few):
-        if count > most or count * chain.operations > MOST_OPERATIONS:
+        if count > most or count * chain.operations > MOST_OPERATIONS or count * loads > MOST_LOADS:
             continue
         if known is None or known >= LEAST_ROUNDS * count * lanes:
             return count

@@ -16,6 +16,30 @@ func.func @long(%x: memref<1024xf32>, %n: index) {
   func.return
 }
 
+// A loop that loads five vectors for each one that it computes computes two: with four, the stack takes the ports.
+// CHECK-LABEL: func.func @rows_of_columns
+// CHECK:         } {xhlo.parallel, xhlo.interleave = 2 : i64}
+func.func @rows_of_columns(%x: memref<4x1024xf32>, %y: memref<1024xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %0 = memref.load %y[%i] : memref<1024xf32>
+    %1 = memref.load %x[%c0, %i] : memref<4x1024xf32>
+    %2 = memref.load %x[%c1, %i] : memref<4x1024xf32>
+    %3 = memref.load %x[%c2, %i] : memref<4x1024xf32>
+    %4 = memref.load %x[%c3, %i] : memref<4x1024xf32>
+    %5 = arith.addf %0, %1 : f32
+    %6 = arith.addf %5, %2 : f32
+    %7 = arith.addf %6, %3 : f32
+    %8 = arith.addf %7, %4 : f32
+    %9 = math.exp %8 : f32
+    memref.store %9, %y[%i] : memref<1024xf32>
+  } {xhlo.parallel}
+  func.return
+}
+
 // As f64, a vector of f32 is two. Four of them pay if many operations wait for each other, as in powers, which are one
 // division each; with three of them they wait for the divider.
 // CHECK-LABEL: func.func @mixed
