@@ -60,3 +60,15 @@ def state_space(inputs: Array, decay: Array, b: Array, c: Array) -> Array:
     decays = jnp.broadcast_to(decay, (inputs.shape[0], *decay.shape))
     states = lax.associative_scan(combine, (decays, inputs[..., None] * b))[1]
     return jnp.einsum("tdn,dn->td", states, c)
+
+
+@program(lambda d: (d.normal(10000),))
+def compressor(samples: Array) -> Array:
+    """The loudness of a sound follows its peaks; what is above the threshold counts by its root."""
+
+    def step(level: Array, sample: Array) -> tuple[Array, Array]:
+        size = jnp.abs(sample)
+        level = jnp.where(size > level, 0.9 * level + 0.1 * size, 0.999 * level + 0.001 * size)
+        return level, sample * jnp.where(level > 0.5, (0.5 / level) ** 0.5, 1.0)
+
+    return lax.scan(step, jnp.zeros(()), samples)[1]

@@ -312,3 +312,28 @@ def four_in_a_row(key: Array) -> Board:
         return lax.scan(move, start, random.split(key, 42))[0]
 
     return jax.vmap(game)(random.split(key, 32))
+
+
+@program(lambda d: (d.normal(24, 3), d.uniform(0.1, 1, 24)), x64=True)
+def stars_f64(places: Array, masses: Array) -> tuple[Array, Array]:
+    """100 steps of leapfrog in f64; the energy at each of them."""
+    places, masses = places.astype(jnp.float64), masses.astype(jnp.float64)
+
+    def apart(x: Array) -> tuple[Array, Array]:
+        distances = x[None] - x[:, None]
+        return distances, jnp.sum(distances**2, -1) + 0.05
+
+    def pull(x: Array) -> Array:
+        distances, squares = apart(x)
+        return jnp.einsum("ijk,ij,j->ik", distances, squares**-1.5, masses)
+
+    def step(state: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], Array]:
+        x, v = state
+        v = v + 0.0005 * pull(x)
+        x = x + 0.001 * v
+        v = v + 0.0005 * pull(x)
+        energy = 0.5 * masses @ jnp.sum(v * v, -1) - 0.5 * masses @ apart(x)[1] ** -0.5 @ masses
+        return (x, v), energy
+
+    (places, _), energies = lax.scan(step, (places, jnp.zeros_like(places)), None, length=100)
+    return places, energies

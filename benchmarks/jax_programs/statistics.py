@@ -163,3 +163,13 @@ def kernel_density(x: Array, places: Array) -> Array:
     width = 1.06 * x.std() * len(x) ** -0.2
     z = (places[:, None] - x) / width
     return jnp.exp(-0.5 * z * z).sum(1) / (len(x) * width * jnp.sqrt(2 * jnp.pi))
+
+
+@program(lambda d: (d.normal(4096, 16), d.normal(4096)))
+def robust_regression(x: Array, y: Array) -> Array:
+    """20 steps of gradient descent on pseudo-Huber loss."""
+
+    def loss_of(w: Array) -> Array:
+        return jnp.mean((1 + (x @ w - y) ** 2) ** 0.5 - 1)
+
+    return lax.fori_loop(0, 20, lambda _, w: w - 0.5 * jax.grad(loss_of)(w), jnp.zeros(x.shape[1]))
