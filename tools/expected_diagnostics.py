@@ -44,7 +44,7 @@ class Expectation:
     comment_line: int
     column: int
     problem: str = ""
-    """What is wrong with the comment, which no diagnostic can meet then."""
+    """The fault of the comment, which no diagnostic can meet then."""
     met: bool = False
 
     def fits(self, diagnostic: Diagnostic, line: int | None) -> bool:

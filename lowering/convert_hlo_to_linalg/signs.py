@@ -96,11 +96,9 @@ def _divide(op: binary.DivideOp, signs: Callable[[SSAValue], Signs]) -> Signs:
     if number is not None and number != 0:
         return _product(signs(op.operands[0]), _of_number(number))
     divisor = signs(op.operands[1])
-    return (
-        _ANY
-        if divisor.negative or divisor.minus_zero
-        else _product(signs(op.operands[0]), divisor._replace(positive=True))
-    )
+    if divisor.negative or divisor.minus_zero:
+        return _ANY
+    return _product(signs(op.operands[0]), divisor._replace(positive=True))
 
 
 def _add(op: binary.AddOp, signs: Callable[[SSAValue], Signs]) -> Signs:

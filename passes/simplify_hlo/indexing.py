@@ -17,7 +17,6 @@ from xdsl.ir import Operation, SSAValue
 from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
 from ...hlo_dialect.op import HloOp, is_elementwise
-from ...hlo_dialect.ops.comparison import CompareOp
 from ...hlo_dialect.ops.creation import ConstantOp, IotaOp
 from ...hlo_dialect.ops.gather import GatherOp
 from ...hlo_dialect.ops.index_dimensions import GatherDimensionNumbersAttr, IndexDimensions, ScatterDimensionNumbersAttr
@@ -76,23 +75,6 @@ def holds_indices(value: SSAValue, size: int) -> bool:
     if not is_integer(element) or size < 1:
         return False
     return (size - 1).bit_length() <= bit_width(element) - (not is_unsigned(element))
-
-
-@simplifications.on(CompareOp)
-def compare_index(op: Operation) -> Rewrite | None:
-    """A comparison of an index along a dimension with a constant that it cannot reach is known."""
-    compare = cast(CompareOp, op)
-    bound = compare.rhs.owner
-    if not isinstance(bound, ConstantOp) or not is_splat(bound.dense):
-        return None
-    counted = counted_dim(compare.lhs)
-    if counted is None or 0 in shape_of(compare.lhs):
-        return None
-    limit, last = int(constant_array(bound.dense).reshape(-1)[0]), counted[1] - 1
-    always = {"LT": last < limit, "LE": last <= limit, "GT": limit < 0, "GE": limit <= 0, "NE": not 0 <= limit <= last}
-    never = {"LT": limit <= 0, "LE": limit < 0, "GT": last <= limit, "GE": last < limit, "EQ": not 0 <= limit <= last}
-    known = True if always.get(compare.direction) else False if never.get(compare.direction) else None
-    return None if known is None else by(Builder().splat(known, tensor_type(op.results[0])))
 
 
 @simplifications.on(GatherOp, ScatterOp)
