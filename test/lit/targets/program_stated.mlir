@@ -123,3 +123,16 @@ func.func @ends(%n: tensor<i32>, %a: tensor<64xi32>) -> tensor<64xi32> {
     }
   return %1#1 : tensor<64xi32>
 }
+
+// -----
+
+// A program of hlo operations is no lowered one because it says so.
+// WARNING: 'hlo.dynamic_slice' op states xhlo.in_bounds = unit without proof: ignored
+// CHECK-LABEL: func.func @said
+// CHECK: hlo.dynamic_slice %{{.*}}, sizes = [1] :
+module attributes {xhlo.program = {entry = @said, inputs = [tensor<8xf32>, tensor<i32>], outputs = [tensor<1xf32>], kernels = []}} {
+  func.func @said(%x: tensor<8xf32>, %k: tensor<i32>) -> tensor<1xf32> {
+    %0 = hlo.dynamic_slice %x, %k, sizes = [1] {xhlo.in_bounds} : (tensor<8xf32>, tensor<i32>) -> tensor<1xf32>
+    return %0 : tensor<1xf32>
+  }
+}
