@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ArrayAttr, Float32Type, Float64Type, IntegerAt
 from xdsl.ir import Attribute, Block, Operation
 
 from ...dialects.support.kernel import (
+    AFTER,
     CHECKS,
     COMPLEX,
     COMPLEX_OPERANDS,
@@ -38,14 +39,14 @@ from ...hlo_dialect.entry import find_entry
 from ...hlo_dialect.ops.control_flow import WhileOp
 from ...hlo_dialect.ops.fusion import FusionOp
 from ...hlo_dialect.walking import operations_in
-from ...passes.manager.pipelines import FRONT
+from ...passes.manager.pipelines import LOWERING
 from .level import level_of
 
 if TYPE_CHECKING:
     from ...hlo_dialect.loops import Loop
 
 _HARMLESS = frozenset(
-    (MAY_FUSE, PAIRED, COMPLEX_OPERANDS, COMPLEX_RESULTS, CHECKS, "xhlo.rng_position", "xhlo.collectives")
+    (AFTER, MAY_FUSE, PAIRED, COMPLEX_OPERANDS, COMPLEX_RESULTS, CHECKS, "xhlo.rng_position", "xhlo.collectives")
 )
 """
 Attributes of programs that choose between right results, take away a choice, or are checked where they are read.
@@ -57,10 +58,10 @@ def admit(ctx: Context, module: ModuleOp) -> None:
     Drop, with a warning, what a program of hlo operations or fusions states about itself without proof. Raises
     DiagnosticError for contradictions.
 
-    A lowered program, with the attribute xhlo.program or below hlo, stays as it is; but no attribute of a module makes
-    slices of hlo read outside their operands.
+    A lowered program, with the attribute xhlo.program or after a pass of the lowering, stays as it is; but xhlo.program
+    does not make slices of hlo read outside their operands.
     """
-    if level_of(module) not in ("", FRONT[-1]):
+    if level_of(module) in LOWERING:
         return
     is_lowered = PROGRAM in module.attributes
     engine = engine_of(ctx)

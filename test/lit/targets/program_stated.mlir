@@ -136,3 +136,16 @@ module attributes {xhlo.program = {entry = @said, inputs = [tensor<8xf32>, tenso
     return %0 : tensor<1xf32>
   }
 }
+
+// -----
+
+// Nor because it says that a pass before the lowering was the last one.
+// WARNING: 'hlo.dynamic_slice' op states xhlo.in_bounds = unit without proof: ignored
+// CHECK-LABEL: func.func @after
+// CHECK: hlo.dynamic_slice %{{.*}}, sizes = [1] :
+module attributes {xhlo.after = "cse"} {
+  func.func @after(%x: tensor<8xf32>, %k: tensor<i32>) -> tensor<1xf32> {
+    %0 = hlo.dynamic_slice %x, %k, sizes = [1] {xhlo.in_bounds} : (tensor<8xf32>, tensor<i32>) -> tensor<1xf32>
+    return %0 : tensor<1xf32>
+  }
+}
