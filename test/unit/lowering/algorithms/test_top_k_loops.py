@@ -196,3 +196,19 @@ def test_keys_with_operations_that_may_become_calls() -> None:
     values, places = run(text, [x])
     np.testing.assert_array_equal(places, np.argsort(-np.abs(x), axis=1, kind="stable")[:, :4])
     np.testing.assert_array_equal(values, np.take_along_axis(x, places, axis=1))
+
+
+@pytest.mark.parametrize(
+    ("element", "n", "k"), [("i4", 300, 20), ("i4", 12, 3), ("i64", 900, 33), ("f8E4M3FN", 300, 5)]
+)
+def test_short_and_long_keys(element: str, n: int, k: int) -> None:
+    """Keys of four bits have no room for the rank of 20; those of eight bits of a float are computed one by one."""
+    results = f"tensor<2x{k}xi32>"
+    text = f"""func.func @main(%x: tensor<2x{n}xi32>) -> {results} {{
+      %y = hlo.convert %x : (tensor<2x{n}xi32>) -> tensor<2x{n}x{element}>
+      %v, %i = chlo.top_k(%y, k = {k}) : tensor<2x{n}x{element}> -> (tensor<2x{k}x{element}>, {results})
+      return %i : {results}
+    }}"""
+    x = np.random.default_rng(3).integers(-7, 8, (2, n)).astype(np.int32)
+    (places,) = run(text, [x])
+    np.testing.assert_array_equal(places, np.argsort(-x, axis=-1, kind="stable")[:, :k])
