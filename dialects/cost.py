@@ -44,6 +44,7 @@ class Weight(NamedTuple):
 FREE             = Weight(0,   0,   0)  # constants, and movement, which only changes indices
 INDEX            = Weight(0,   1,   0)
 CHEAP            = Weight(1,   1,   1)  # additions, comparisons, conversions, bits
+WIDE_CONVERSION  = Weight(4,   1,   1)  # between floats and integers of 64 bits: AVX2 has no vectors for it
 LOAD             = Weight(1,   1,   2)
 SIGN             = Weight(1,   1,  12)  # abs and copysign
 DIVISION         = Weight(4,   6,   4)
