@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref
@@ -21,14 +22,14 @@ from ..device.cpu import CPU
 from ..loop_nests.cost import nest_work
 from ..loop_nests.fills import absorbed_fills
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
-from ..loop_nests.nest import Nest, nest_of_copy, nest_of_fill, nest_of_generic
+from ..loop_nests.nest import Nest, Structured, nest_of_copy, nest_of_fill, nest_of_generic
 from .elementwise import emit_elementwise
 from .interleaving import emit_interleaved, parts_from
-from .iterated import emit_iterated
 from .lanes import lanes_of
 from .loop_order import canonical
-from .reduction import Inits, emit_reduction
-from .row import LANE_ROW, Structured, emit_rows, plan_rows, without_rest
+
+if TYPE_CHECKING:
+    from .reduction import Inits
 
 LARGE_COPY = 1 << 20
 """Bytes from which threads share a copy: one takes 50 microseconds or so, many times what it costs to ask others."""
@@ -74,6 +75,8 @@ def convert_nests(builder: LoopBuilder, ops: Sequence[Structured], absorbed: Abs
             emit_interleaved(builder, parts)
             done = at + len(parts)
         elif any(nest.reduction):
+            from .reduction import emit_reduction  # many programs only have elementwise operations
+
             inits = initial_values(op, absorbed)
             if not _reduce_in_lanes(builder, nest, inits):
                 emit_reduction(builder, nest, inits)
@@ -83,6 +86,8 @@ def convert_nests(builder: LoopBuilder, ops: Sequence[Structured], absorbed: Abs
 
 def _reduce_in_lanes(builder: LoopBuilder, nest: Nest, inits: Inits) -> bool:
     """Emit a reduction of short rows in lanes, if that is faster; return whether it is."""
+    from .row import LANE_ROW
+
     if nest.reduction != (False, True) or nest.sizes[1] > LANE_ROW:
         return False
     from .row_lanes import emit_lanes, plan_reduced_lanes  # few programs have rows that are so short
@@ -100,6 +105,8 @@ def _emit_parallel(builder: LoopBuilder, nest: Nest) -> None:
     if lanes is None:
         emit_elementwise(builder, nest)
     else:
+        from .iterated import emit_iterated
+
         emit_iterated(builder, ordered, lanes)
 
 
@@ -108,6 +115,8 @@ def convert_rows(builder: LoopBuilder, structured: Sequence[Structured], absorbe
     Lower all operations to one loop over rows, but for those that follow from sums of columns, which come after it;
     return whether that is possible.
     """
+    from .row import emit_rows, plan_rows, without_rest
+
     ops = without_fills(structured, absorbed)
     nests = [nest_of(op) for op in ops]
     count = without_rest(ops, nests, rows)

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import MemRefType
-from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
+from xdsl.dialects.linalg.ops import GenericOp, IndexOp
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineMap
 
 from ...dialects.llvm_ops import FenceOp
 from ...dialects.support.buffer_ops import byte_size
@@ -27,10 +27,11 @@ from ...dialects.support.kernel import Kernel
 from ...dialects.support.views import root_buffer
 from ..loop_nests.combiners import known_combiners
 from ..loop_nests.cost import nest_work, task_count, task_size
+from ..loop_nests.index_maps import is_row_access
 from ..loop_nests.indices import chunk, delinearized
 from ..loop_nests.kernel_builder import IndexValue
 from ..loop_nests.loop_builder import LINE, PARALLEL, LoopBuilder, buffer_of
-from ..loop_nests.nest import Access, Nest
+from ..loop_nests.nest import Access, Nest, Structured
 from ..loop_nests.variation import loads_of
 from .elementwise import emit_elementwise
 from .reduction import emit_reduction
@@ -40,8 +41,6 @@ from .transposition import ROWS_BEYOND_CACHES
 if TYPE_CHECKING:
     from .column_sums import TileSums
     from .past_caches import PastCaches
-
-Structured = FillOp | GenericOp | memref.CopyOp
 
 ROW_BUFFER = 64 * 1024
 """Bytes: a larger temporary row stays in the kernel's buffer instead of on the thread's stack."""
@@ -98,20 +97,6 @@ def _maps_of(op: Structured) -> list[tuple[SSAValue, AffineMap]]:
         return list(zip((*op.inputs, *op.outputs), maps, strict=True))
     buffers = [x for x in op.operands if isinstance(x.type, MemRefType)]
     return [(x, AffineMap.identity(len(buffer_of(x).get_shape()))) for x in buffers]
-
-
-def _uses_dims_below(expr: AffineExpr, limit: int) -> bool:
-    return any(isinstance(x, AffineDimExpr) and x.position < limit for x in expr.dfs())
-
-
-def is_row_access(map_: AffineMap, rows: int) -> bool:
-    """Whether the map's first results are the row dimensions themselves and no other result uses them."""
-    leading, rest = map_.results[:rows], map_.results[rows:]
-    return (
-        len(leading) == rows
-        and all(isinstance(x, AffineDimExpr) and x.position == d for d, x in enumerate(leading))
-        and not any(_uses_dims_below(x, rows) for x in rest)
-    )
 
 
 def row_temporaries(ops: Sequence[Structured], rows: int) -> list[memref.AllocOp]:

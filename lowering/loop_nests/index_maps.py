@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from xdsl.ir import Operation
-from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
 
 from ...hlo_dialect.diagnostics import fail
 
@@ -24,6 +31,20 @@ def without_part(expr: AffineExpr) -> AffineExpr:
     if type(expr) is AffineBinaryOpExpr and expr.kind is AffineBinaryOpKind.Mod:
         return expr.lhs
     return expr
+
+
+def _uses_dims_below(expr: AffineExpr, limit: int) -> bool:
+    return any(isinstance(x, AffineDimExpr) and x.position < limit for x in expr.dfs())
+
+
+def is_row_access(map_: AffineMap, rows: int) -> bool:
+    """Whether the map's first results are the row dimensions themselves and no other result uses them."""
+    leading, rest = map_.results[:rows], map_.results[rows:]
+    return (
+        len(leading) == rows
+        and all(isinstance(x, AffineDimExpr) and x.position == d for d, x in enumerate(leading))
+        and not any(_uses_dims_below(x, rows) for x in rest)
+    )
 
 
 def check_index_map(

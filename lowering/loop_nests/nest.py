@@ -37,6 +37,9 @@ from ...hlo_dialect.walking import operand_groups, operations_inside
 from .index_maps import check_index_map, without_part
 from .loop_builder import Index, LoopBuilder, buffer_of
 
+Structured = FillOp | GenericOp | memref.CopyOp
+"""Operations that have such a form."""
+
 
 @record
 class ElementAddress:

@@ -23,8 +23,7 @@ from xdsl.traits import is_side_effect_free
 from ...dialects.linalg_ext.calls import HostCallOp
 from ...dialects.support.buffer_ops import is_tensor
 from ...dialects.support.kernel import CONTRACTION, Kernel
-from ...lowering.convert_linalg_to_scf.row import is_row_access
-from ...lowering.loop_nests.index_maps import without_part
+from ...lowering.loop_nests.index_maps import is_row_access, without_part
 
 InPlace = Mapping[int, Sequence[int]]
 """The arguments that each result may be written over, by the number of the result."""
