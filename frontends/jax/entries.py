@@ -148,7 +148,7 @@ class Kept:
 
     def __init__(self) -> None:
         self._objects: list[Any] = []
-        self._addresses: dict[Hashable, int] = {}
+        self._known: dict[Hashable, int] = {}
 
     def keep(self, made: Any) -> int:
         self._objects.append(made)
@@ -157,11 +157,11 @@ class Kept:
     def numbers(self, values: Iterable[int], type_: Any = ctypes.c_int64) -> int:
         """The address of an array; never null."""
         key = (type_, *values)
-        if key not in self._addresses:
-            self._addresses[key] = self.keep((type_ * max(1, len(key) - 1))(*key[1:]))
-        return self._addresses[key]
+        if key not in self._known:
+            self._known[key] = self.keep((type_ * max(1, len(key) - 1))(*key[1:]))
+        return self._known[key]
 
     def bytes(self, value: bytes) -> int:
-        if value not in self._addresses:
-            self._addresses[value] = self.keep(ctypes.create_string_buffer(value, len(value) + 1))
-        return self._addresses[value]
+        if value not in self._known:
+            self._known[value] = self.keep(ctypes.create_string_buffer(value, len(value) + 1))
+        return self._known[value]
