@@ -20,6 +20,7 @@ from xdsl.ir import Operation
 
 from ...dialects.cost import WIDE_CONVERSION
 from ...hlo_dialect.op import EXPENSIVE, is_hlo
+from ...hlo_dialect.ops.conversion import ConvertOp
 from ...hlo_dialect.ops.creation import IotaOp
 from ...hlo_dialect.rules import Rules
 from ...hlo_dialect.types import element_of, is_float
@@ -48,7 +49,7 @@ def cost_of(op: Operation) -> int:
         return stated
     if not is_hlo(op):
         return EXPENSIVE
-    return WIDE_CONVERSION.hlo if op.name == "hlo.convert" and _is_wide(op) else op.COST
+    return WIDE_CONVERSION.hlo if type(op) is ConvertOp and _is_wide(op) else op.COST
 
 
 def _is_wide(op: Operation) -> bool:
