@@ -10,11 +10,9 @@ Dense constants, resources, locations and their aliases, tensor types from a cac
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any, NoReturn, cast
 
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     CallSiteLoc,
     ComplexType,
     DenseIntOrFPElementsAttr,
@@ -51,8 +49,11 @@ from .literals import LiteralError, decode_literal, literal_dtype
 from .locations import (
     DistinctAttr,
     SourcePositions,
+    end_of_definitions,
     location_alias_positions,
     make_file_location,
+    parts_of,
+    plain_location,
     referred_aliases,
 )
 from .suggesting import SuggestingParser
@@ -352,6 +353,10 @@ class HloAttributeParser(SuggestingParser):
     def _define_location_alias(self, name: str, position: int) -> None:
         if name in self._resolving:
             self.raise_error(f"the location alias '{name}' refers to itself")
+        plain = plain_location(self.lexer.input.content, position, self.attribute_aliases, self._shortened)
+        if plain is not None:
+            self.attribute_aliases[name], self._alias_ends[position] = plain
+            return
         back, nesting = self._current_token.span.start, self.nesting
         self._resolving.add(name)
         self._resume_from(position)
@@ -370,7 +375,7 @@ class HloAttributeParser(SuggestingParser):
             self.parse_punctuation("=", " after attribute alias name")
             if self._alias_positions is None or self._alias_positions.get(token.text) != self.pos:
                 self.raise_error(f"redefinition of the alias '{token.text}'", token.span)
-            self._resume_from(self._alias_ends[self.pos])
+            self._resume_from(end_of_definitions(self.lexer.input.content, self.pos, self._alias_ends))
             return
         super()._parse_alias_def()
         value = self.attribute_aliases[name]
@@ -396,8 +401,7 @@ class HloAttributeParser(SuggestingParser):
             return 0
         found = self._location_depths.get(id(location))
         if found is None:
-            parts = cast("Sequence[LocationAttr]", _parts(location))
-            depth = 1 + max((self._location_depth(part) for part in parts), default=0)
+            depth = 1 + max((self._location_depth(part) for part in parts_of(location)), default=0)
             found = self._location_depths[id(location)] = (depth, location)
         return found[0]
 
@@ -485,16 +489,3 @@ class HloAttributeParser(SuggestingParser):
             with self.in_angle_brackets():
                 return DistinctAttr(IntAttr(identity), self._metadata_attribute())
         return super()._parse_optional_builtin_parametrized_attr()
-
-
-def _parts(location: Attribute) -> Sequence[Attribute]:
-    """The locations that a location is made of."""
-    match location:
-        case NameLoc():
-            return (location.location,)
-        case CallSiteLoc():
-            return (location.callee, location.caller)
-        case FusedLoc():
-            return tuple(cast("ArrayAttr[Attribute]", location.locations))
-        case _:
-            return ()
