@@ -14,7 +14,7 @@ from ...hlo_dialect.op import HloOp, is_elementwise
 from ...hlo_dialect.ops.comparison import CompareOp
 from ...hlo_dialect.ops.conversion import ConvertOp
 from ...hlo_dialect.ops.creation import ConstantOp, is_splat_constant, is_splat_of
-from ...hlo_dialect.ops.elementwise_binary import MaximumOp, MinimumOp, PowerOp
+from ...hlo_dialect.ops.elementwise_binary import MaximumOp, MinimumOp
 from ...hlo_dialect.ops.movement import ReshapeOp
 from ...hlo_dialect.ops.reduction import ReduceOp
 from ...hlo_dialect.types import (
@@ -27,7 +27,7 @@ from ...hlo_dialect.types import (
     shape_of,
     tensor_type,
 )
-from .rewrite import Rewrite, by, simplifications, start, to
+from .rewrite import Rewrite, by, simplifications, to
 
 _PRECISION: dict[type, int] = {Float16Type: 11, BFloat16Type: 8, Float32Type: 24, Float64Type: 53}
 """Bits of a float's significand, the hidden one included."""
@@ -108,17 +108,6 @@ def maximum_with_least(op: Operation) -> Rewrite | None:
 def minimum_with_greatest(op: Operation) -> Rewrite | None:
     """`minimum(inf, x)` is x."""
     return _without_infinity(op, float("inf"))
-
-
-@simplifications.on(PowerOp)
-def square_or_reciprocal(op: Operation) -> Rewrite | None:
-    """A float's power of 2 is a square, that of -1 a reciprocal: rounded once, as the power is."""
-    if not is_float(element_of(op.results[0])):
-        return None
-    if is_splat_of(op.operands[1], 2.0):
-        x = start(op.operands[0])
-        return by(x * x)
-    return by(1.0 / start(op.operands[0])) if is_splat_of(op.operands[1], -1.0) else None
 
 
 @simplifications.on(CompareOp)

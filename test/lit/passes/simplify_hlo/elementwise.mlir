@@ -126,23 +126,3 @@ func.func @not_relu(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>, %w:
   %j = hlo.maximum %d, %zero : tensor<4xf32>
   return %p, %q, %r, %s, %g, %h, %i, %c, %j : tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
-
-// -----
-
-// Powers of 2 and -1, which a square and a reciprocal round as they do; not other ones.
-
-// CHECK-LABEL: func.func @powers
-// CHECK: %[[A:.*]] = hlo.multiply %x, %x
-// CHECK: %[[ONE:.*]] = hlo.constant dense<1.0
-// CHECK: %[[B:.*]] = hlo.divide %[[ONE]], %h : tensor<4xbf16>
-// CHECK: %[[C:.*]] = hlo.power %x
-// CHECK: return %[[A]], %[[B]], %[[C]]
-func.func @powers(%x: tensor<4xf32>, %h: tensor<4xbf16>) -> (tensor<4xf32>, tensor<4xbf16>, tensor<4xf32>) {
-  %two = hlo.constant dense<2.0> : tensor<4xf32>
-  %minus = hlo.constant dense<-1.0> : tensor<4xbf16>
-  %three = hlo.constant dense<3.0> : tensor<4xf32>
-  %0 = hlo.power %x, %two : tensor<4xf32>
-  %1 = hlo.power %h, %minus : tensor<4xbf16>
-  %2 = hlo.power %x, %three : tensor<4xf32>
-  return %0, %1, %2 : tensor<4xf32>, tensor<4xbf16>, tensor<4xf32>
-}
