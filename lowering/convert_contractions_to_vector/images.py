@@ -24,6 +24,7 @@ from ...dialects.support.buffers import memref_type, row_major
 from ...dialects.support.editing import erase_op
 from ...dialects.support.kernel import CONTRACTION, PADDING, Kernel
 from ...dialects.support.scalar import scalar_attr
+from ...dialects.support.views import root_buffer
 from ..convert_linalg_to_scf.conversion import Absorbed, Structured, erase_all, initial_values, nest_of, without_fills
 from ..convert_linalg_to_scf.elementwise import emit_elementwise
 from ..convert_linalg_to_scf.padding import pad_of
@@ -165,6 +166,9 @@ def _steps(
     number, and the product's loop over them.
     """
     count, of_product = images
+    written = {access.root for op in ops for access in nests[op].outputs}
+    read = {access.root for op in ops for access in nests[op].inputs if isinstance(access, Access)}
+    passed, summed = buffers | (written & read), _summed(ops, nests, of_product)
     steps: list[Step] = []
     inside: set[Operation] = set()
     apart: list[tuple[int, Nest]] = []
@@ -180,10 +184,14 @@ def _steps(
             return None
         if PADDING in op.attributes and nest.body is not None:
             return None
+        if not written.isdisjoint(_loaded(nest)) or (not is_product and not summed.isdisjoint(_roots(nest))):
+            return None
         nest = nest.permuted([loop, *(other for other in range(len(nest.sizes)) if other != loop)])
-        for access in touched:
+        for access, moved in zip(nests[op].accesses, nest.accesses, strict=True):
+            # All that one step writes and another reads is of the image at hand, also in a result of the kernel.
+            if access.root not in passed or access.root in summed:
+                continue
             size = math.prod(buffer_of(access.root).get_shape())
-            moved = replace(access, strides=nest.accesses[nests[op].accesses.index(access)].strides)
             if moved.strides[0] * count != size or not stays_within(nest, moved, 1, size // count):
                 return None
         steps.append(Step(nest, initial_values(op, absorbed), is_product, PADDING in op.attributes))
@@ -196,6 +204,18 @@ def _steps(
         if before < len(steps) and waits:
             return None
     return steps if all(used_only_by(root, inside) for root in buffers) else None
+
+
+def _summed(ops: Sequence[Structured], nests: Mapping[Structured, Nest], of_product: int) -> set[SSAValue]:
+    """The result of a product that sums over the images."""
+    products = [nests[op] for op in ops if CONTRACTION in op.attributes]
+    return {access.root for nest in products if nest.reduction[of_product] for access in nest.outputs}
+
+
+def _loaded(nest: Nest) -> set[SSAValue]:
+    """The buffers that a body loads from at indices of its own."""
+    inside = () if nest.body is None else nest.body.walk()
+    return {root_buffer(op.memref) for op in inside if isinstance(op, memref.LoadOp)}
 
 
 class _ByTasks(DirectProductEmitter):

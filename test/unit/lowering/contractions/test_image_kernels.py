@@ -131,3 +131,28 @@ def test_what_is_in_memory() -> None:
     large = 4 * 8 * 8 * 8 * 4
     assert moved < 2 * large
     assert not re.search("custom", " ".join(kernel.kind for kernel in executable.kernels))
+
+
+@pytest.mark.parametrize("images", [31, 32])
+def test_sums_of_as_many_channels_as_images(images: int) -> None:
+    """Batch normalization's sums over all images wait for them, also where there is one channel for each image."""
+    x, w, b = f"tensor<{images}x8x8x32xf32>", "tensor<3x3x32x32xf32>", "tensor<32xf32>"
+    text = f"""
+func.func @main(%x: {x}, %w: {w}, %b: {b}) -> ({x}, {b}) {{
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %zeros = hlo.constant dense<0.0> : {x}
+  %half = hlo.constant dense<0.5> : {b}
+  %0 = hlo.broadcast_in_dim %b, dims = [3] : ({b}) -> {x}
+  %1 = hlo.add %x, %0 : {x}
+  %2 = hlo.maximum %1, %zeros : {x}
+{conv("3", ("%2", x), ("%w", w), x, FORWARD, 1, 1, 1)}
+  %4 = hlo.reduce(%3 init: %zero) applies hlo.add across dimensions = [0, 1, 2] : ({x}, tensor<f32>) -> {b}
+  %5 = hlo.multiply %4, %half : {b}
+  func.return %3, %5 : {x}, {b}
+}}
+"""
+    random = np.random.default_rng(8)
+    inputs = [random.integers(-2, 3, shape).astype(np.float32) for shape in ((images, 8, 8, 32), (3, 3, 32, 32), (32,))]
+    wanted = evaluate(parse_module(text, "images.mlir", make_context()), inputs)
+    for got, want in zip(run(text, inputs), wanted, strict=True):
+        assert np.array_equal(got, want)
