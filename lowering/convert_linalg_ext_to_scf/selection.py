@@ -434,7 +434,7 @@ def emit_bring_together(builder: LoopBuilder, parameters: Sequence[SSAValue], la
     with builder.loop(0, builder.index(segments)) as segment:
         first = builder.index(builder.index(start) + segment * builder.index(apart))
         source = Candidates(builder, given, first).line
-        # What the last vector writes beyond them, the next segment's replace.
+        # The next segment's elements replace those that the last vector writes beyond its own.
         with builder.loop(0, builder.index(count), step=lanes) as k:
             place = segment * builder.index(count) + k
             for one, other in zip(source.buffers, target.buffers, strict=True):

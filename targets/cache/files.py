@@ -147,7 +147,7 @@ class Parts:
 
     _descriptor = -1
     _ahead: tuple[int, bytes] = 0, b""
-    """What was read last, and where it begins."""
+    """The part that was read last, and where it begins."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._descriptor = os.dup(file.fileno())
