@@ -24,7 +24,6 @@ from ...dialects.support.buffers import memref_type, row_major
 from ...dialects.support.editing import erase_op
 from ...dialects.support.kernel import CONTRACTION, PADDING, Kernel
 from ...dialects.support.scalar import scalar_attr
-from ...dialects.support.views import root_buffer
 from ..convert_linalg_to_scf.conversion import Absorbed, Structured, erase_all, initial_values, nest_of, without_fills
 from ..convert_linalg_to_scf.elementwise import emit_elementwise
 from ..convert_linalg_to_scf.padding import pad_of
@@ -36,6 +35,7 @@ from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest, address_of
+from ..loop_nests.variation import buffers_loaded
 from ..loop_nests.windows import IMAGE_BYTES, MOST_FILTERS
 from .blocking import Blocking, block
 from .clearing import fill_rows
@@ -106,7 +106,7 @@ def plan_images(ops: Sequence[Structured], absorbed: Absorbed) -> ImagePlan | No
         return None
     summed = result if nests[product].reduction[loop] else None
     buffers = {root for op in ops for root in _roots(nests[op]) if _is_local(root) and root is not summed}
-    steps = _steps(ops, nests, absorbed, buffers, (count, loop))
+    steps = _steps(ops, nests, absorbed, buffers, summed, (count, loop))
     if steps is None or sum(byte_size(buffer_of(root)) // count for root in buffers) > IMAGE_BYTES:
         return None
     if summed is not None and math.prod(buffer_of(summed).get_shape()) > MOST_FILTERS:
@@ -159,6 +159,7 @@ def _steps(
     nests: Mapping[Structured, Nest],
     absorbed: Absorbed,
     buffers: set[SSAValue],
+    summed: SSAValue | None,
     images: tuple[int, int],
 ) -> list[Step] | None:
     """
@@ -168,7 +169,7 @@ def _steps(
     count, of_product = images
     written = {access.root for op in ops for access in nests[op].outputs}
     read = {access.root for op in ops for access in nests[op].inputs if isinstance(access, Access)}
-    passed, summed = buffers | (written & read), _summed(ops, nests, of_product)
+    passed = (buffers | (written & read)) - {summed}
     steps: list[Step] = []
     inside: set[Operation] = set()
     apart: list[tuple[int, Nest]] = []
@@ -184,12 +185,12 @@ def _steps(
             return None
         if PADDING in op.attributes and nest.body is not None:
             return None
-        if not written.isdisjoint(_loaded(nest)) or (not is_product and not summed.isdisjoint(_roots(nest))):
+        if not written.isdisjoint(buffers_loaded(nest)) or (not is_product and summed in _roots(nest)):
             return None
         nest = nest.permuted([loop, *(other for other in range(len(nest.sizes)) if other != loop)])
         for access, moved in zip(nests[op].accesses, nest.accesses, strict=True):
             # All that one step writes and another reads is of the image at hand, also in a result of the kernel.
-            if access.root not in passed or access.root in summed:
+            if access.root not in passed:
                 continue
             size = math.prod(buffer_of(access.root).get_shape())
             if moved.strides[0] * count != size or not stays_within(nest, moved, 1, size // count):
@@ -204,18 +205,6 @@ def _steps(
         if before < len(steps) and waits:
             return None
     return steps if all(used_only_by(root, inside) for root in buffers) else None
-
-
-def _summed(ops: Sequence[Structured], nests: Mapping[Structured, Nest], of_product: int) -> set[SSAValue]:
-    """The result of a product that sums over the images."""
-    products = [nests[op] for op in ops if CONTRACTION in op.attributes]
-    return {access.root for nest in products if nest.reduction[of_product] for access in nest.outputs}
-
-
-def _loaded(nest: Nest) -> set[SSAValue]:
-    """The buffers that a body loads from at indices of its own."""
-    inside = () if nest.body is None else nest.body.walk()
-    return {root_buffer(op.memref) for op in inside if isinstance(op, memref.LoadOp)}
 
 
 class _ByTasks(DirectProductEmitter):

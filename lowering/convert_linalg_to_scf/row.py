@@ -32,7 +32,7 @@ from ..loop_nests.indices import chunk, delinearized
 from ..loop_nests.kernel_builder import IndexValue
 from ..loop_nests.loop_builder import LINE, PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest, Structured
-from ..loop_nests.variation import loads_of
+from ..loop_nests.variation import buffers_loaded, loads_of
 from .elementwise import emit_elementwise
 from .reduction import emit_reduction
 from .row_memory import in_place, next_row
@@ -153,9 +153,7 @@ def without_rest(ops: Sequence[Structured], nests: Sequence[Nest], rows: int) ->
     """The number of operations that come before the first that reads, or writes, what sums of columns write."""
     written: set[SSAValue] = set()
     for number, (op, nest) in enumerate(zip(ops, nests, strict=True)):
-        touched = {access.root for access in nest.accesses}
-        loaded = () if nest.body is None else (x for x in nest.body.walk() if isinstance(x, memref.LoadOp))
-        touched |= {root_buffer(x.memref) for x in loaded}
+        touched = {access.root for access in nest.accesses} | buffers_loaded(nest)
         if written & touched:
             return number
         if isinstance(op, GenericOp) and sums_columns(nest, rows):

@@ -8,6 +8,7 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.support.views import root_buffer
 from .nest import Access, Nest
 
 
@@ -41,6 +42,12 @@ def varying(
 def loads_of(nest: Nest) -> list[memref.LoadOp]:
     """The loads of the body itself, at indices that it computes."""
     return [] if nest.body is None else [op for op in nest.body.ops if type(op) is memref.LoadOp]
+
+
+def buffers_loaded(nest: Nest) -> set[SSAValue]:
+    """The buffers that the body, or a region inside it, loads from at indices that it computes."""
+    inside = () if nest.body is None else nest.body.walk()
+    return {root_buffer(op.memref) for op in inside if isinstance(op, memref.LoadOp)}
 
 
 def reads_rows(nest: Nest, loop: int) -> bool:
