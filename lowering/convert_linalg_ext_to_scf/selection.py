@@ -33,10 +33,13 @@ from ..loop_nests.loop_builder import SCALAR, LoopBuilder, buffer_of
 from ..loop_nests.scalar_block import ScalarBlock
 from .sort import Merging
 from .sorting.radix import Line
-from .sorting.ranks import LEAST_WIDTH, RADIX_LENGTH, call_ranks
+from .sorting.ranks import LEAST_WIDTH, RADIX_LENGTH, call_ranks, lanes_of
 
 BLOCK = 64
-"""Elements that are compared with the threshold before any is looked at alone: as many as bits of an integer."""
+"""
+Elements that are compared with the threshold before any is looked at alone: as many as bits of an integer. They are
+whole vectors of keys.
+"""
 
 IN_REGISTERS = 8
 """The most vectors of keys that are kept where they are needed again."""
@@ -65,11 +68,6 @@ def sample_of(count: int, length: int) -> int:
     groups = groups_of(count)
     found = min(length // groups, max(64, SAMPLE // groups))
     return found if found >= 4 else 0
-
-
-def lanes_of(builder: LoopBuilder, key_type: IntegerType) -> int:
-    """The lanes of vectors of keys; a block is whole vectors."""
-    return max(2, min(BLOCK, builder.vector_bits // key_type.width.data))
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,10 @@ from .selection import (
     emit_select,
     emit_write,
     groups_of,
-    lanes_of,
     room_of,
     sample_of,
 )
+from .sorting.ranks import lanes_of
 
 SEGMENT = 128
 """A segment has at least this many times the room for candidates."""

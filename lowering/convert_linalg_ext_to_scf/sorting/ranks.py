@@ -30,6 +30,7 @@ MOST_LANES = 64
 
 
 def lanes_of(builder: LoopBuilder, key_type: IntegerType) -> int:
+    """The lanes of vectors of keys, also of those that selections compare."""
     return max(2, min(MOST_LANES, builder.vector_bits // key_type.width.data))
 
 
