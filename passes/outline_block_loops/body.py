@@ -17,7 +17,7 @@ from ...dialects.support.editing import clone_op, detach_op, erase_op, insert_be
 from ...dialects.support.kernel import TRIP_COUNT, Kernel
 from ...dialects.support.views import is_view, root_buffer, uses_through_views
 from ...hlo_dialect.walking import operations_in
-from ..outline_loops.tiles import counter_of
+from ..outline_loops.tiles import counter_of, uses_of_counter
 from ..outline_parallel_loops.captures import Captures, capture, is_repeated
 
 STATE = 1 << 15
@@ -185,7 +185,7 @@ class BlockLoop:
         assert counter is not None
         count = cast("IntegerAttr[Any]", self.loop.attributes[TRIP_COUNT]).value.data
         own = alloc(cast(Buffer, counter.type))
-        for use in [use for use in counter.uses if self.loop.is_ancestor(use.operation)]:
+        for use in list(uses_of_counter(self.loop, counter)):
             use.operation.operands[use.index] = own.memref
         region = self.loop.detach_region(self.loop.after_region)
         block = region.block

@@ -7,7 +7,7 @@ from typing import cast
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import IntegerType, MemRefType
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, Use
 
 from ...dialects.cpu import WRITTEN, SlotOp
 from ...dialects.support.attributes import return_op
@@ -55,11 +55,14 @@ class Writes:
 
 def tiles_refusal(loop: scf.WhileOp, writes: Writes, kernels: Mapping[str, func.FuncOp]) -> str | None:
     """In words why the iterations of a loop of independent ones cannot run at once; None if they can."""
-    if counter_of(loop) is None:
+    counter = counter_of(loop)
+    if counter is None:
         return "its counter is not found"
+    if any(use.operation.operands[use.index].type != counter.type for use in uses_of_counter(loop, counter)):
+        return "its counter is used in another form"
     inside: set[SSAValue] = {value for op in operations_in(loop) for value in op.results}
     for buffer in _outside(loop.after_region, inside):
-        if buffer is counter_of(loop):
+        if buffer is counter:
             continue
         uses = [use for use in uses_through_views(buffer) if loop.is_ancestor(use.operation)]
         written = [use for use in uses if writes.is_write(use.operation, use.index)]
@@ -97,6 +100,17 @@ def counter_of(loop: scf.WhileOp) -> SSAValue | None:
     inside: set[SSAValue] = {value for op in operations_in(loop) for value in op.results}
     numbers = [value for value in _outside(loop.before_region, inside) if _is_number(cast(Buffer, value.type))]
     return numbers[0] if len(numbers) == 1 else None
+
+
+def uses_of_counter(loop: scf.WhileOp, counter: SSAValue) -> Iterator[Use]:
+    """The uses of the counter's buffer in a loop: of itself, or of a view that is made before the loop."""
+    pending = [counter]
+    while pending:
+        for use in pending.pop().uses:
+            if loop.is_ancestor(use.operation):
+                yield use
+            elif is_view(use.operation):
+                pending.append(use.operation.results[0])
 
 
 def _is_number(type_: Buffer) -> bool:
@@ -152,9 +166,8 @@ class TileBody(LoopBody):
         """Let each iteration have its number in a buffer of its own."""
         element = cast(Buffer, counter.type).element_type
         number = memref.AllocaOp.get(element, alignment=ALIGNMENT, shape=[])
-        for use in list(counter.uses):
-            if self.loop.is_ancestor(use.operation):
-                use.operation.operands[use.index] = number.memref
+        for use in list(uses_of_counter(self.loop, counter)):
+            use.operation.operands[use.index] = number.memref
         stated = arith.IndexCastOp(block.insert_arg(INDEX, 0), element)
         block.insert_ops_before([stated, memref.StoreOp.get(stated, number, [])], cast(Operation, block.first_op))
         return number
