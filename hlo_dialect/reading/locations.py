@@ -33,7 +33,7 @@ _REFERENCE = re.compile(r"#[a-zA-Z$._-][\w$.-]*", re.ASCII)
 _NEWLINE = re.compile("\n")
 _PLAIN = re.compile(
     r"""loc\((?:
-        "(?P<text>[^"\\\n]*)"
+        "(?P<text>[^"\\\n\v\f]*)"
         (?: :(?P<line>\d{1,9}):(?P<column>\d{1,9}) (?:\ to\ (?:\d{1,9})?:\d{1,9})? | \((?P<place>\#[\w$.-]+)\) )
         | callsite\((?P<callee>\#[\w$.-]+)\ at\ (?P<caller>\#[\w$.-]+)\)
     )\)[ \t\r]*$""",

@@ -63,6 +63,7 @@ def test_ordinary_forms_are_read_by_the_line(value: str, found: Attribute | None
     "value",
     [
         'loc("a\\22b.py":3:5)',
+        'loc("a\x0cb.py":3:5)',
         'loc("a.py":3:5) // a comment',
         'loc("name")',
         'loc("name"("a.py":3:5))',
@@ -94,6 +95,7 @@ def test_a_definition_comes_before_or_after_those_that_it_refers_to() -> None:
         (["#loc8 = 3 : i32", '#loc9 = loc("f"(#loc8))'], "undefined"),
         ([FILE, '#loc9 = loc("f"(#loc1)) x'], "x"),
         ([FILE, FILE, "#loc9 = loc(#loc1)"], "redefinition"),
+        (['#loc9 = loc("a\x0cb.py":3:5)'], "string literal"),
     ],
 )
 def test_wrong_definitions_are_refused(definitions: list[str], message: str) -> None:
