@@ -34,8 +34,8 @@ _NEWLINE = re.compile("\n")
 _PLAIN = re.compile(
     r"""loc\((?:
         "(?P<text>[^"\\\n\v\f]*)"
-        (?: :(?P<line>\d{1,9}):(?P<column>\d{1,9}) (?:\ to\ (?:\d{1,9})?:\d{1,9})? | \((?P<place>\#[\w$.-]+)\) )
-        | callsite\((?P<callee>\#[\w$.-]+)\ at\ (?P<caller>\#[\w$.-]+)\)
+        (?: :(?P<line>\d{1,9}):(?P<column>\d{1,9}) (?:\ to\ (?:\d{1,9})?:\d{1,9})? | \((?P<place>\#[\w$-]+)\) )
+        | callsite\((?P<callee>\#[\w$-]+)\ at\ (?P<caller>\#[\w$-]+)\)
     )\)[ \t\r]*$""",
     re.MULTILINE | re.ASCII | re.VERBOSE,
 )
