@@ -67,8 +67,8 @@ class StatedKernels:
         rows: list[DictionaryAttr] = []
         for function in list(kernels_of(self.module)):
             name = function.sym_name.data
-            if called[name]:
-                rows.append(DictionaryAttr({**self._facts[name].data, "sites": integer_attr(called[name])}))
-            else:
+            if not called[name]:
                 erase_op(function)
+            elif self.is_stated(name):
+                rows.append(DictionaryAttr({**self._facts[name].data, "sites": integer_attr(called[name])}))
         self.module.attributes[PROGRAM] = DictionaryAttr({**self._program.data, "kernels": ArrayAttr(rows)})

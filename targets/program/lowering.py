@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from ...dialects.support.editing import erased_freed, take_apart
+from ...dialects.support.kernel import PROGRAM, entry_name
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.entry import ENTRY
-from ...passes.manager.pipelines import DEFAULT_OPT_LEVEL, FRONT
+from ...hlo_dialect.entry import ENTRY, find_entry
+from ...passes.manager.pipelines import DEFAULT_OPT_LEVEL, FRONT, LOWERING
 from ...passes.manager.places import Spec, pass_name
 from ...passes.manager.timing import Timing
 from .entry import entry_names, entry_of, entry_types, result_names
@@ -121,6 +122,9 @@ class Lowering:
             fail(self.module, f"is past '{done}': guard mode takes programs of hlo operations")
         if self.facts.profiled and not earlier.isdisjoint(self._pipeline.profiler):
             fail(self.module, f"is past '{done}': it is too late to instrument its kernels for a profile")
+        entry = find_entry(self.module)
+        if done in LOWERING and entry is not None and entry.sym_name.data != entry_name(self.module):
+            fail(entry, f"is the only function to run, but no attribute {PROGRAM} names it after '{done}'")
         self._done = done
         for name, read in _FACTS.items():
             if name in earlier:

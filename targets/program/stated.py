@@ -2,14 +2,14 @@
 Which attributes of passes a program may state itself.
 
 Passes leave attributes for later ones, which trust them: that a loop writes all of a constant, that a function has no
-effects. From outline-kernels on they belong to the text, like the indices of its loads. In a program of hlo operations
-and of fusions they are what somebody wrote: here they go, unless they are harmless, hold by their types, or can be
-proved again.
+effects. After the last operations of hlo, they belong to the text, like the indices of its loads. In a program of hlo
+operations and of fusions they are what somebody wrote: here they go, unless they are harmless, hold by their types, or
+can be proved again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Generator, Iterable
+from collections.abc import Container, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
@@ -33,13 +33,15 @@ from ...dialects.support.kernel import (
     RESULT_COUNT,
     TRIP_COUNT,
     UNREAD,
+    host_functions,
+    kernels_of,
 )
 from ...hlo_dialect.diagnostics import Diagnostic, engine_of, fail, location_near, op_message
 from ...hlo_dialect.entry import find_entry
 from ...hlo_dialect.ops.control_flow import WhileOp
 from ...hlo_dialect.ops.fusion import FusionOp
 from ...hlo_dialect.walking import operations_in
-from ...passes.manager.pipelines import LOWERING
+from ...passes.manager.pipelines import LOWER_LINALG, LOWERING
 from .level import level_of
 
 if TYPE_CHECKING:
@@ -58,12 +60,17 @@ def admit(ctx: Context, module: ModuleOp) -> None:
     Drop, with a warning, what a program of hlo operations or fusions states about itself without proof. Raises
     DiagnosticError for contradictions.
 
-    A lowered program, with the attribute xhlo.program or after a pass of the lowering, stays as it is; but xhlo.program
-    does not make slices of hlo read outside their operands.
+    A lowered program, with the attribute xhlo.program or after a pass of the lowering, stays as it is; but that does
+    not make slices of hlo, which kernels have after outline-kernels, read outside their operands.
     """
-    if level_of(module) in LOWERING:
-        return
-    is_lowered = PROGRAM in module.attributes
+    level = level_of(module)
+    if level in LOWERING:
+        if level != LOWER_LINALG[0]:
+            return
+        for kernel in kernels_of(module):
+            if len(kernel.body.blocks) != 1:
+                fail(kernel, f"is a kernel of {len(kernel.body.blocks)} blocks, and {level} makes those of one")
+    is_lowered = level in LOWERING or PROGRAM in module.attributes
     engine = engine_of(ctx)
     bounded = _bounded(module)
     for op in operations_in(module):
@@ -145,19 +152,33 @@ def _is_written(op: Operation, position: int) -> bool:
 
 def _bounded(module: ModuleOp) -> set[Operation]:
     """The slices that are stated to be inside their operands and are, and loops that end as soon as they state."""
-    found: set[Operation] = set()
-    for function in module.body.block.ops:
-        ops = operations_in(function)
-        stated = [place for place, op in enumerate(ops) if not {IN_BOUNDS, MOST_TRIPS}.isdisjoint(op.attributes)]
-        if not stated:
+    ops = operations_in(module)
+    stated = [place for place, op in enumerate(ops) if not {IN_BOUNDS, MOST_TRIPS}.isdisjoint(op.attributes)]
+    if not stated:
+        return set()
+    copy = module.clone()
+    copies = operations_in(copy)
+    for fusion in copies:
+        if isinstance(fusion, FusionOp):
+            _open(fusion)
+    called = _open_kernels(copy)
+    found = {ops[at] for at in stated if all(map(_is_bounded, called.get(copies[at], [copies[at]])))}
+    copy.erase()
+    return found
+
+
+def _open_kernels(module: ModuleOp) -> Mapping[Operation, Sequence[Operation]]:
+    """Replace calls of kernels by the operations in them; returns those for each of the kernels'."""
+    kernels = {kernel.sym_name.data: kernel for kernel in kernels_of(module)}
+    found: dict[Operation, list[Operation]] = {}
+    for call in [op for function in host_functions(module) for op in operations_in(function)]:
+        kernel = kernels.get(call.callee.root_reference.data) if isinstance(call, func.CallOp) else None
+        if kernel is None:
             continue
-        copy = function.clone()
-        copies = operations_in(copy)
-        for fusion in copies:
-            if isinstance(fusion, FusionOp):
-                _open(fusion)
-        found |= {ops[place] for place in stated if _is_bounded(copies[place])}
-        copy.erase()
+        copy = kernel.clone()
+        for op, of_call in zip(operations_in(kernel), operations_in(copy), strict=True):
+            found.setdefault(op, []).append(of_call)
+        _open_body(call, copy.body.block)
     return found
 
 
@@ -191,15 +212,20 @@ def _plain(op: WhileOp) -> Generator[Loop]:
 
 def _open(fusion: FusionOp) -> None:
     """Replace a fusion by the operations in it."""
-    block, last = fusion.body.block, fusion.body.block.last_op
+    _open_body(fusion, fusion.body.block)
+
+
+def _open_body(op: Operation, block: Block) -> None:
+    """Replace an operation by those of a block that takes its operands and returns its results."""
+    last = block.last_op
     assert last is not None, "a region without a terminator passes no verifier"
-    for argument, operand in zip(block.args, fusion.operands, strict=True):
+    for argument, operand in zip(block.args, op.operands, strict=True):
         argument.replace_all_uses_with(operand)
-    for result, value in zip(fusion.results, last.operands, strict=True):
+    for result, value in zip(op.results, last.operands, strict=True):
         result.replace_all_uses_with(value)
-    for op in list(block.ops):
-        if op is not last:
-            op.detach()
-            cast(Block, fusion.parent).insert_op_before(op, fusion)
-    fusion.detach()
-    fusion.erase()
+    for inner in list(block.ops):
+        if inner is not last:
+            inner.detach()
+            cast(Block, op.parent).insert_op_before(inner, op)
+    op.detach()
+    op.erase()
