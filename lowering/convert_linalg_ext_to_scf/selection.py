@@ -220,8 +220,7 @@ class _Selection:
         self._keep_first(self._take_all(start))
 
     def _keep_first(self, held: Index) -> None:
-        kernel = cast(func.FuncOp, self.builder.top.parent_op())
-        call_keep_first(self.builder, kernel, (self.mine, held, self.count), self.lanes)
+        call_keep_first(self.builder, self.builder.kernel, (self.mine, held, self.count), self.lanes)
 
     def _begin(self, sample: IndexValue, groups: IndexValue) -> list[SSAValue]:
         """Where to go on, the candidates held by then, and the threshold for later elements."""
@@ -259,8 +258,7 @@ class _Selection:
                 builder.yield_(*map(vectors.least, found, state))
             for k, key in enumerate(state):
                 vectors.store(key, keys, [group + k * lanes])
-        kernel = cast(func.FuncOp, builder.top.parent_op())
-        _call_threshold(builder, kernel, (self.mine, groups, self.count), lanes)
+        _call_threshold(builder, builder.kernel, (self.mine, groups, self.count), lanes)
         return self.mine.threshold
 
     def _fill(self) -> IndexValue:
@@ -370,8 +368,7 @@ def _emit_keep_first(builder: LoopBuilder, parameters: Sequence[SSAValue], lanes
     for first in range(0, BLOCK, lanes):
         vectors.store(highest, home.buffers[0], [held + first])
     filled = builder.index(builder.index((held + (BLOCK - 1)) // BLOCK) * BLOCK)
-    kernel = cast(func.FuncOp, builder.top.parent_op())
-    _call_threshold(builder, kernel, (mine, filled, count), lanes)
+    _call_threshold(builder, builder.kernel, (mine, filled, count), lanes)
     last = mine.threshold
     # The earliest of the elements that are equal to the last one are kept.
     start = [builder.index(0), builder.index(count - mine.number_before)]
@@ -458,8 +455,8 @@ class Ranked:
 def _emit_rank_sort(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: Ranked) -> None:
     *buffers, at, other, others, length = parameters
     home, away = (Candidates(builder, two, builder.index(at)).line for two in (buffers, (other, others)))
-    kernel, first, count = cast(func.FuncOp, builder.top.parent_op()), builder.index(at) + 1, builder.index(length)
-    call_ranks(builder, kernel, (buffers[0], other, first, count), facts.lanes)
+    first, count = builder.index(at) + 1, builder.index(length)
+    call_ranks(builder, builder.kernel, (buffers[0], other, first, count), facts.lanes)
     with builder.loop(0, count, attributes=SCALAR) as place:
         rank = builder.to_index(builder.load(away.buffers[0], [place]), unsigned=True)
         builder.store(builder.load(home.buffers[1], [place]), away.buffers[1], [rank])

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 from xdsl.dialects import arith, func
 from xdsl.ir import BlockArgument, SSAValue
@@ -114,7 +113,7 @@ def emit_combined_rows(
 ) -> None:
     """Emit the loops within `bounds`."""
     builder, nest = emitter.builder, emitter.nest
-    kernel = cast(func.FuncOp, builder.top.parent_op())
+    kernel = builder.kernel
     (first, end), (lower, upper) = (bounds.get(loop, (0, nest.sizes[loop])) for loop in (found.row, found.column))
 
     def place(access: Access) -> tuple[SSAValue, Index]:

@@ -250,6 +250,6 @@ class _Rows:
 
         builder, count = self.builder, self.inner[3]
         with builder.when(count * byte_width(buffer_of(self.source).element_type) >= builder.index(LONGER)):
-            call_copy(builder, cast(func.FuncOp, builder.top.parent_op()), (self.source, at), (self.target, to), count)
+            call_copy(builder, builder.kernel, (self.source, at), (self.target, to), count)
         with builder.otherwise():
             copy_row(builder, (self.source, at), (self.target, to), count, self.lanes)

@@ -12,9 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
-from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
 from ...dialects.cost import Cost
@@ -54,7 +52,7 @@ class PastCaches:
         output = self.output
         to = row * output.strides[0] + output.offset
         arguments = (self.buffer, output.root, to, self.nest.sizes[-1])
-        call_known(builder, cast(func.FuncOp, builder.top.parent_op()), "far", arguments, builder.vector_bits, _emit)
+        call_known(builder, builder.kernel, "far", arguments, builder.vector_bits, _emit)
 
 
 def past_caches(builder: LoopBuilder, nests: Sequence[Nest], temporaries: Collection[SSAValue]) -> PastCaches | None:

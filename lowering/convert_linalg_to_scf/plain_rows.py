@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import BFloat16Type, FloatAttr, IntegerAttr
@@ -116,7 +115,7 @@ def emit_plain_rows(emitter: NestEmitter, found: PlainRows, bounds: Bounds) -> N
 
     with emitter.loops(found.outer, bounds, innermost=False):
         numbers = (*place(output), end - first, upper - lower)
-        kernel = cast(func.FuncOp, builder.top.parent_op())
+        kernel = builder.kernel
         if isinstance(source, Access):
             arguments = (*numbers, *place(source))
             size = nest.sizes[found.inner] * (width_of(buffer_of(output.root).element_type) // 8)

@@ -12,9 +12,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from xdsl.dialects import func, memref
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.linalg.ops import GenericOp, IndexOp
 from xdsl.ir import SSAValue
@@ -358,7 +358,7 @@ def _in_place(builder: LoopBuilder, plan: RowPlan) -> RowPlan:
     """
     if builder.vector_bits < 8 * LINE:
         return plan
-    kernel = Kernel(cast(func.FuncOp, builder.top.parent_op()))
+    kernel = Kernel(builder.kernel)
     found = None if kernel.shared or kernel.tied else in_place([step.nest for step in plan.steps], plan.temporaries)
     if found is None:
         return plan

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from xdsl.dialects import func, memref
+from xdsl.dialects import memref
 from xdsl.dialects.linalg.ops import IndexOp, YieldOp
 from xdsl.ir import Operation, SSAValue
 
@@ -108,7 +108,7 @@ def emit_row_gather(emitter: NestEmitter, found: RowGather, bounds: Bounds) -> N
         target = emitter.roots.get(output.root, output.root)
         arguments = (found.load.memref, places[1], places[0], target, to, nest.sizes[found.inner])
         facts = _Facts(builder.vector_bits, past_caches and vectors_of_line(builder.vector_bits) is not None)
-        call_known(builder, cast(func.FuncOp, builder.top.parent_op()), "row", arguments, facts, _emit)
+        call_known(builder, builder.kernel, "row", arguments, facts, _emit)
     if past_caches:
         builder.insert(FenceOp("seq_cst"))
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from xdsl.dialects import arith, func, memref
+from xdsl.dialects import arith, memref
 from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Attribute, SSAValue
 
@@ -112,9 +112,8 @@ def emit_transposed(
     builder: LoopBuilder, source: Side, target: Side, rows: Index, columns: Index, block: Block
 ) -> None:
     """Emit the call that copies `rows` rows of the source, each of `columns` units, to columns of the target."""
-    kernel = cast(func.FuncOp, builder.top.parent_op())
     arguments = (source.buffer, source.at, source.step, target.buffer, target.at, target.step, rows, columns)
-    call_known(builder, kernel, "transpose", arguments, block, _emit)
+    call_known(builder, builder.kernel, "transpose", arguments, block, _emit)
 
 
 @writes(3)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, overload
+from typing import Any, cast, overload
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
@@ -71,6 +71,11 @@ class LoopBuilder(KernelBuilder):
         """The values yielded by the region being built."""
         self._states: list[tuple[list[SSAValue], Block]] = []
         """For each scf.while being built: the carried values, and the block of its second region."""
+
+    @property
+    def kernel(self) -> func.FuncOp:
+        """The function that is built."""
+        return cast(func.FuncOp, self.top.parent_op())
 
     # Memory.
 

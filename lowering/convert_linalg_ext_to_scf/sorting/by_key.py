@@ -87,8 +87,7 @@ def _emit_rank_sort(builder: LoopBuilder, parameters: Sequence[SSAValue], facts:
         values = home.load(index)
         away.store(values, index)
         builder.store(builder.inline(facts.key.block, values)[0], keys, [place + index])
-    kernel = cast(func.FuncOp, builder.top.parent_op())
-    call_ranks(builder, kernel, (keys, ranks, at, length), facts.lanes)
+    call_ranks(builder, builder.kernel, (keys, ranks, at, length), facts.lanes)
     last = builder.index(builder.index(length) - 1)
     with builder.loop(0, builder.index(length)) as index:
         rank = builder.index(builder.to_index(builder.load(ranks, [place + index]), unsigned=True))
@@ -237,7 +236,7 @@ def _emit_row(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Foun
     """
     elements, keys, first, length, full, at, sorted_at, *rest = parameters
     places, scratch = rest[:SORT_PLACES], rest[SORT_PLACES:]
-    kernel, zero = cast(func.FuncOp, builder.top.parent_op()), builder.index(0).value
+    kernel, zero = builder.kernel, builder.index(0).value
     total = _read(builder, (elements, keys), (first, zero, length, full, at), facts)
     with builder.when(total.compare("eq", 0)):
         call_known(builder, kernel, "sort_keys", (keys, *places), (facts.type.width.data, facts.lanes), sort_keys)
@@ -258,8 +257,8 @@ def _emit_part(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Fou
     total = _read(builder, (elements, keys), (first, begin, end, full, at), facts)
     builder.store(total, others, [builder.index(number)])
     with builder.when(total.compare("eq", 0)):
-        kernel = cast(func.FuncOp, builder.top.parent_op())
-        call_known(builder, kernel, "sort_keys", (keys, *places), (facts.type.width.data, facts.lanes), sort_keys)
+        numbers = (facts.type.width.data, facts.lanes)
+        call_known(builder, builder.kernel, "sort_keys", (keys, *places), numbers, sort_keys)
 
 
 def _read(builder: LoopBuilder, buffers: Sequence[SSAValue], numbers: Sequence[SSAValue], facts: _Found) -> Scalar:
