@@ -44,7 +44,9 @@ Role = Literal[
 ]
 """How an operation can be fused with others."""
 
-FREE, CHEAP, DIVISION, EXPENSIVE = (weight.hlo for weight in (cost.FREE, cost.CHEAP, cost.DIVISION, cost.ELEMENTARY))
+FREE, CHEAP, WIDE_CONVERSION, DIVISION, EXPENSIVE = (
+    weight.hlo for weight in (cost.FREE, cost.CHEAP, cost.WIDE_CONVERSION, cost.DIVISION, cost.ELEMENTARY)
+)
 """The values for an operation's COST."""
 
 
@@ -68,7 +70,7 @@ class HloOp(IRDLOperation, HasFolderInterface):
     * `fold`: the operation's value if it is known (optional);
     * `reference`: its semantics in NumPy.
 
-    Facts that passes need are stated by the class too: `ROLE`, `COST`, `LINEAR`, `COMPUTES`, `flops`.
+    Facts that passes need are stated by the class too: `ROLE`, `COST` (and `cost`), `LINEAR`, `COMPUTES`, `flops`.
     """
 
     ROLE: ClassVar[Role | None] = None
@@ -103,6 +105,11 @@ class HloOp(IRDLOperation, HasFolderInterface):
     def has_short_form(self) -> bool:
         """Whether `print` states all of the operation; otherwise MLIR's generic form is printed."""
         return True
+
+    @property
+    def cost(self) -> int:
+        """The cost of this operation; COST, unless it depends on types."""
+        return self.COST
 
     @property
     def elementwise(self) -> bool:

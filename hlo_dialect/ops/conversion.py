@@ -20,7 +20,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..numbers import number_semantics
-from ..op import CHEAP, Role, reject
+from ..op import CHEAP, WIDE_CONVERSION, Role, reject
 from ..shapes import dims_agree, shaped_like, shapes_agree, types_agree
 from ..syntax.elementwise import (
     SameTypeOp,
@@ -32,7 +32,8 @@ from ..syntax.elementwise import (
     print_same_types,
 )
 from ..syntax.structural import print_attributes, print_functional, print_operands
-from ..types import Array, bit_width, element_of, i32, make_tensor, shape_of
+from ..types import Array, bit_width, element_of, i32, is_float, is_integer, make_tensor, shape_of
+from .creation import IotaOp
 from .elementwise import ElementwiseOp, ElementwiseUnaryOp, Kind, check_kind, kind_of, merged_shape
 from .elementwise_unary import part_type
 
@@ -55,6 +56,14 @@ class ConvertOp(ElementwiseOp):
     operand = operand_def(TensorType)
     result = result_def(TensorType)
     traits = traits_def(Pure())
+
+    @property
+    def cost(self) -> int:
+        """More between floats and integers of 64 bits; but indices are counted in 32 bits."""
+        types = element_of(self.operands[0]), element_of(self.results[0])
+        if not any(map(is_float, types)) or type(self.operands[0].owner) is IotaOp:
+            return self.COST
+        return WIDE_CONVERSION if any(is_integer(one) and bit_width(one) == 64 for one in types) else self.COST
 
     @classmethod
     def to(cls, operand: SSAValue, element_type: Attribute) -> ConvertOp:

@@ -15,17 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects.builtin import IntegerType, Signedness, i64
 from xdsl.ir import Operation
 
-from ...dialects.cost import WIDE_CONVERSION
 from ...hlo_dialect.op import EXPENSIVE, is_hlo
-from ...hlo_dialect.ops.conversion import ConvertOp
-from ...hlo_dialect.ops.creation import IotaOp
 from ...hlo_dialect.rules import Rules
-from ...hlo_dialect.types import element_of, is_float
-
-_UI64 = IntegerType(64, Signedness.UNSIGNED)
 
 Apart = Callable[[Operation, Operation], str | None]
 """(producer, user) to the reason to keep them apart, or None."""
@@ -47,14 +40,4 @@ def cost_of(op: Operation) -> int:
     stated = costs.get(type(op)) if costs else None
     if stated is not None:
         return stated
-    if not is_hlo(op):
-        return EXPENSIVE
-    return WIDE_CONVERSION.hlo if type(op) is ConvertOp and _is_wide(op) else op.COST
-
-
-def _is_wide(op: Operation) -> bool:
-    """Whether an operation converts between floats and integers of 64 bits; indices are counted in 32 bits."""
-    types = element_of(op.operands[0]), element_of(op.results[0])
-    if not any(map(is_float, types)) or type(op.operands[0].owner) is IotaOp:
-        return False
-    return any(one in (i64, _UI64) for one in types)
+    return op.cost if is_hlo(op) else EXPENSIVE
