@@ -278,49 +278,6 @@ def run(program: str, **environment: str) -> str:
     return result.stdout
 
 
-@pytest.mark.long
-def test_the_persistent_cache_of_jax(tmp_path):
-    program = """
-import jax, numpy as np
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
-from jax._src import monitoring
-hits = []
-monitoring.register_event_listener(lambda name, **_: hits.append(name) if name.endswith("/cache_hits") else None)
-print(float(jax.jit(lambda x: (x * 3).sum())(np.ones(4, np.float32))), len(hits))
-"""
-    environment = {"JAX_COMPILATION_CACHE_DIR": str(tmp_path)}
-    assert run(program, **environment).split() == ["12.0", "0"]
-    value, hits = run(program, **environment).split()
-    assert value == "12.0" and int(hits) >= 1
-
-
-@pytest.mark.long
-def test_jax_caches_that_others_may_write_are_not_used(tmp_path):
-    program = """
-import warnings
-import jax, jax.numpy as jnp
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    print(jax.jit(lambda x: x * 3)(jnp.float32(2)))
-print([str(each.message)[:40] for each in caught if "not trusted" in str(each.message)])
-"""
-    cache = tmp_path / "cache"
-    assert run(program, JAX_COMPILATION_CACHE_DIR=str(cache)).splitlines() == ["6.0", "[]"]
-    files = list(cache.glob("*-cache"))
-    assert files
-    for file in files:
-        file.chmod(0o666)
-    refused = run(program, JAX_COMPILATION_CACHE_DIR=str(cache)).splitlines()
-    assert refused[0] == "6.0" and "not trusted" not in refused[0] and len(refused[1]) > 2
-    for file in files:
-        file.write_bytes(file.read_bytes()[:-40])
-        file.chmod(0o600)
-    assert run(program, JAX_COMPILATION_CACHE_DIR=str(cache)).splitlines() == ["6.0", "[]"]
-
-
 def test_damaged_executables_are_refused():
     compiled = jax.jit(lambda x: jnp.tanh(x) + 1).lower(put(np.ones(7, np.float32))).compile()
     client, options = DEVICE.client, jaxlib.xla_client.CompileOptions()
