@@ -19,7 +19,8 @@ from ..builder.builder import listed
 from . import errors
 from .calls import Argument, Plan, Result, caller
 from .dtypes import converted
-from .lowering import GraphLowering, is_check, is_plain
+from .error_checks import checking, is_check, take_checks
+from .lowering import GraphLowering, is_plain
 from .memory import dense_strides, stored
 from .options import Options
 from .partitions import partitioned
@@ -141,9 +142,13 @@ def _compiled(graph_module: Any, options: Options, changed: Sequence[int]) -> Ru
     lowered = Lowering(graph_module, changed)
     refusals = lowered.lowering.causes
     if refusals:
-        # A check computes nothing: torch raises its error, between two parts of the program.
         missed = [one for one in refusals if not is_check(one.node)]
-        if missed and options.strict:
+        if not missed:
+            # The program ends before an error is raised, which arguments must not have changed for.
+            checks = take_checks(graph_module)
+            run = checking(_compiled(graph_module, options, ()), checks)
+            return _writing(run, changed) if changed else run
+        if options.strict:
             raise errors.refuse(missed)
         errors.tell(missed)
         run = partitioned(graph_module, {one.node for one in refusals}, lambda part: compile_graph(part, options))

@@ -54,11 +54,6 @@ def _location(node: Any) -> LocationAttr:
     return UNKNOWN_LOC if line is None else FileLineColLoc(StringAttr(line[0]), IntAttr(line[1]), IntAttr(1))
 
 
-def is_check(node: Any) -> bool:
-    """Whether a node raises an error for what a factorization reports, and does nothing else."""
-    return str(node.target) == "with_effects" and str(node.args[1]) == "aten._linalg_check_errors.default"
-
-
 def is_constant(node: Any) -> bool:
     """
     Whether a node makes a tensor from numbers alone, such as a window or frequencies, the same in every call.

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from graph_programs import compiled, each, same_as_eager
+from xhlo.frontends.torch import graphs
 from xhlo.frontends.torch.backend import xhlo as backend
 from xhlo.frontends.torch.lowering import GraphLowering
 
@@ -82,11 +83,47 @@ def test_factorizations() -> None:
 
 
 def test_a_singular_matrix_is_an_error() -> None:
-    """The check is torch's; the parts around it are compiled."""
     inverse = torch.compile(torch.linalg.inv, backend=backend, options={"strict": True})
     torch.testing.assert_close(inverse(torch.eye(2) * 2), torch.eye(2) / 2)
     with pytest.raises(RuntimeError, match="the input matrix is singular"):
         inverse(torch.zeros(2, 2))
+
+
+@pytest.mark.parametrize("bad", [0, 1, 2], ids=["good", "first", "second"])
+def test_checks_of_factorizations_raise_torchs_errors_in_order(bad: int) -> None:
+    """The whole graph is one program; arguments do not change if a check fails."""
+
+    def both(a: torch.Tensor, b: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
+        state.add_(1.0)
+        product = torch.linalg.inv(a + 1.0) @ torch.linalg.cholesky(b)
+        state.mul_(2.0)
+        return product
+
+    a, b = torch.eye(3).repeat(5, 1, 1) * 4, torch.eye(3).repeat(5, 1, 1)
+    if bad:
+        # The second call's matrices are both bad: the first check speaks.
+        b[3, 1, 1] = -1.0
+        a[4] = a[4] if bad == 2 else -1.0
+    found: list[tuple[torch.Tensor, ...]] = []
+    errors: list[str] = []
+    for run in (both, torch.compile(both, backend=backend, options={"strict": True})):
+        state = torch.ones(2)
+        try:
+            found.append((run(a, b, state), state))
+        except torch.linalg.LinAlgError as error:
+            errors.append(str(error))
+            assert run is both or torch.equal(state, torch.ones(2))
+    if bad:
+        assert errors[1] == errors[0]
+    else:
+        torch.testing.assert_close(found[1], found[0])
+
+
+def test_a_graph_with_checks_is_one_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphs, "partitioned", None)
+    a = torch.eye(3) * 4
+    function = torch.compile(lambda a: torch.linalg.solve(a, torch.linalg.cholesky(a)), backend=backend)
+    torch.testing.assert_close(function(a), torch.eye(3) / 2)
 
 
 def test_order_and_histograms() -> None:
