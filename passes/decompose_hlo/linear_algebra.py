@@ -12,6 +12,7 @@ from ...hlo_dialect.custom_calls.triangular import CHOLESKY, TRIANGULAR_SOLVE
 from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.ops.algorithms.linear_algebra import CholeskyOp, TriangularSolveOp
 from .transform import decompositions
+from .transposed_systems import untransposed_system
 
 
 def _call(op: Operation, target: str, stated: dict[str, Attribute]) -> Sequence[Operation]:
@@ -33,5 +34,7 @@ def _cholesky(op: CholeskyOp) -> Sequence[Operation]:
 
 @decompositions.on(TriangularSolveOp)
 def _triangular_solve(op: TriangularSolveOp) -> Sequence[Operation]:
+    if untransposed := untransposed_system(op):
+        return untransposed
     stated: dict[str, Attribute] = {name: op.properties[name] for name in ("left_side", "lower", "unit_diagonal")}
     return _call(op, TRIANGULAR_SOLVE, stated | {"transpose_a": StringAttr(op.transpose.value)})

@@ -33,6 +33,7 @@ from .linked_calls import VECTORS, routine_of, unblocked_call, without_vectors
 from .native_calls import native_call
 from .tall_singular import by_triangle, is_tall
 from .transform import any_size_decompositions, native_decompositions
+from .transposed_systems import untransposed_call, untransposed_system
 
 MOST_ROWS = 64
 """Larger matrices are left to LAPACK, but for those that potrf or a system with few right sides keeps in the cache."""
@@ -128,6 +129,8 @@ def _takes_steps(call: CustomCall) -> bool:
 def _custom_call(op: CustomCallOp, most_rows: int) -> Sequence[Operation]:
     """LAPACK's potrf, getrf and trsm become `xhlo.potrf`, .., and other calls on small matrices `xhlo.unblocked`."""
     name = _ROUTINES.get(op.call_target_name.data)
+    if routine_of(op) == "trsm" and (untransposed := untransposed_call(op)):
+        return untransposed
     if name is None:
         return _unblocked(op)
     if name == "potrf":
@@ -156,6 +159,8 @@ def _trsm(op: Operation, flags: Sequence[bool]) -> CustomCallOp:
 
 
 def _triangular_solve(op: TriangularSolveOp, most_rows: int) -> Sequence[Operation]:
+    if untransposed := untransposed_system(op):
+        return untransposed
     if not _is_native_system(op.operands[0], op.operands[1], op.is_left, most_rows):
         return ()
     unit = bool(op.unit_diagonal.value.data)

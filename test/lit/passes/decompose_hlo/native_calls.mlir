@@ -127,3 +127,16 @@ func.func @last(%x: tensor<4000xi32>) -> (tensor<1xi32>, tensor<2xi32>) {
   %3 = hlo.slice %2 [1:3] : (tensor<4000xi32>) -> tensor<2xi32>
   return %1, %3 : tensor<1xi32>, tensor<2xi32>
 }
+
+// -----
+
+// A transposed matrix is read as it lies in memory: its other triangle, transposed.
+// CHECK-LABEL: func.func @transposed_system
+// CHECK-NOT:     xhlo.trsm(%t
+// CHECK:         hlo.custom_call @xhlo.trsm(%a, %b) {mhlo.backend_config = {left = true, lower = false, transpose = true, unit = false}}
+func.func @transposed_system(%a: tensor<4x4xf32>, %b: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %t = hlo.transpose %a, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %0 = "hlo.triangular_solve"(%t, %b) {left_side = true, lower = true, unit_diagonal = false,
+    transpose_a = #hlo<transpose NO_TRANSPOSE>} : (tensor<4x4xf32>, tensor<4x2xf32>) -> tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}
