@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
@@ -84,7 +85,7 @@ def convert_operations(block: Block, emitter: Emitter) -> list[SSAValue]:
     return []
 
 
-def convert_function(function: func.FuncOp) -> None:
+def convert_function(function: func.FuncOp, fills_pads: bool = False) -> None:
     """Convert a function in place: its type and its body."""
     if not function.is_declaration:
         _check_types(function, function.body.block.args)
@@ -95,7 +96,7 @@ def convert_function(function: func.FuncOp) -> None:
         return
     old = function.body.block
     block = new_block([signless(argument.type) for argument in old.args])
-    emitter = Emitter(block, in_kernel=is_kernel(function))
+    emitter = Emitter(block, in_kernel=is_kernel(function), fills_pads=fills_pads)
     for argument, new in zip(old.args, block.args, strict=True):
         emitter.define(argument, new)
     returned = convert_operations(old, emitter)
@@ -110,6 +111,7 @@ def _is_converted(function: func.FuncOp) -> bool:
     return any(name.startswith(_CONVERTED) for name in names) and not any(name.startswith("hlo.") for name in names)
 
 
+@dataclass(frozen=True)
 class ConvertHloToLinalgPass(HloPass):
     """
     Convert hlo to linalg on tensors, and host control flow to scf.
@@ -123,13 +125,18 @@ class ConvertHloToLinalgPass(HloPass):
 
     Every way to machine code leads through this pass. Code is made for what types promise, so the module is verified
     first, always.
+
+    filled-pads=true fills results with padding and puts elements there with a stride, where rows have padding between
+    them, for targets that would gather vectors of both.
     """
 
     name = "convert-hlo-to-linalg"
     illegal = ("hlo.*",)
 
+    filled_pads: bool = False
+
     def run(self, ctx: Context, module: ModuleOp) -> None:
         verify_module(module)
         for op in list(module.body.block.ops):
             if isinstance(op, func.FuncOp) and not _is_converted(op):
-                convert_function(op)
+                convert_function(op, self.filled_pads)

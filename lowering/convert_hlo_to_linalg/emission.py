@@ -102,9 +102,10 @@ class Emitter:
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     location: Any = None
     in_kernel: bool = False
+    fills_pads: bool = False
 
     def nested(self, block: Block) -> Emitter:
-        return Emitter(block, self.values, self.location, self.in_kernel)
+        return Emitter(block, self.values, self.location, self.in_kernel, self.fills_pads)
 
     def add(self, op: Operation) -> Operation:
         if self.location is not None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects import arith, tensor
+from xdsl.dialects import arith, func, tensor
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr
 
@@ -15,7 +16,8 @@ from ...dialects.support.scalar import Scalar
 from ...dialects.tensor_ops import ExtractSliceOp, InsertSliceOp
 from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.ops import slicing as hlo
-from ...hlo_dialect.types import shape_of
+from ...hlo_dialect.types import bit_width, element_of, shape_of
+from ..device.cpu import CPU
 from ..loop_nests.index_maps import part_of
 from .emission import (
     Emitter,
@@ -59,9 +61,18 @@ def _concatenate(op: hlo.ConcatenateOp, emitter: Emitter) -> None:
 
 
 def insert(
-    source: SSAValue, dest: SSAValue, offsets: Shape, dynamic: tuple[SSAValue, ...], emitter: Emitter
+    source: SSAValue,
+    dest: SSAValue,
+    offsets: Shape,
+    dynamic: tuple[SSAValue, ...],
+    emitter: Emitter,
+    strides: Shape | None = None,
 ) -> SSAValue:
-    """tensor.insert_slice of a whole tensor; each DYNAMIC_INDEX in `offsets` takes the next value of `dynamic`."""
+    """
+    tensor.insert_slice of a whole tensor; each DYNAMIC_INDEX in `offsets` takes the next value of `dynamic`.
+
+    Strides are 1 unless they are stated.
+    """
     type_: Any = source.type
     shape: Shape = type_.get_shape()
     op = InsertSliceOp.create(
@@ -70,7 +81,7 @@ def insert(
         properties={
             "static_offsets": i64_array(offsets),
             "static_sizes": i64_array(shape),
-            "static_strides": i64_array((1,) * len(shape)),
+            "static_strides": i64_array((1,) * len(shape) if strides is None else strides),
             "operandSegmentSizes": i32_array((1, 1, len(dynamic), 0, 0)),
         },
     )
@@ -87,7 +98,8 @@ def slice_at(
 @patterns.on(hlo.PadOp)
 def _pad(op: hlo.PadOp, emitter: Emitter) -> None:
     """
-    Each element reads the operand at its clamped index and selects the padding value if the index was out of bounds.
+    Each element reads the operand at its clamped index and selects the padding value if the index was out of bounds; or
+    the result is padding, into which the operand is inserted with a stride.
 
     xhlo.padding states what convolutions need to pad rows of their input themselves.
     """
@@ -122,12 +134,38 @@ def _pad(op: hlo.PadOp, emitter: Emitter) -> None:
         element = Scalar(block, read.results[0])
         return element if inside is None else inside.select(element, pad)
 
-    if 0 in sizes:
+    spreads = emitter.fills_pads and _spreads(op)
+    if 0 in sizes or spreads:
         results = emitter.generic(
             [padding], [emitter.empty(type_)], (affine_map(rank), identity_map(rank)), iterators(rank), first
         )
+        if spreads:
+            results = [insert(source, results[0], tuple(lows), (), emitter, tuple(i + 1 for i in interiors))]
     else:
         marks: dict[str, Attribute] = {PADDING: i64_array(lows)} if op.surrounds else {}
         maps = affine_map(rank), identity_map(rank)
         results = emitter.generic([padding], [emitter.empty(type_)], maps, iterators(rank), body, marks)
     emitter.define(op.result, results[0])
+
+
+MOST_FILLED = 8 * CPU.l2_bytes
+"""The size of the largest result that is filled with padding before the operand's elements are put there."""
+
+SHARE_SPREAD = 3
+"""Elements of a result for each of the operand from which on filling costs less, if there is no edge before rows."""
+
+
+def _spreads(op: hlo.PadOp) -> bool:
+    """
+    Whether a result is filled with padding, and the operand put there with a stride along the last dimension: vectors
+    of elements and padding would be gathered. All elements must be there, and nothing in the kernel take the result.
+    """
+    interiors, shape = ints(op.interior_padding), shape_of(op.result)
+    lows, highs = ints(op.edge_padding_low), ints(op.edge_padding_high)
+    if not interiors or interiors[-1] == 0 or min(*lows, *highs) < 0 or 0 in shape_of(op.operand):
+        return False
+    size = math.prod(shape)
+    if size * bit_width(element_of(op.result)) // 8 > MOST_FILLED:
+        return False
+    is_sparse = lows[-1] > 0 or size >= SHARE_SPREAD * math.prod(shape_of(op.operand))
+    return is_sparse and all(isinstance(use.operation, func.ReturnOp) for use in op.result.uses)

@@ -110,7 +110,7 @@ class KernelBufferizer:
             if returned is value:
                 return self.outputs[index]
         use = value.get_user_of_unique_use()
-        if isinstance(use, tensor.InsertSliceOp) and use.source is value and not use.offsets:
+        if isinstance(use, tensor.InsertSliceOp) and use.source is value and not use.offsets and self._has_begun(use):
             whole = self.destination_of_slice(use, at)
             sizes = use.static_sizes.get_values()
             strides = use.static_strides.get_values()
@@ -118,11 +118,24 @@ class KernelBufferizer:
             insert_before(view, at)
             self.parts[view.result] = whole
             return view.result
+        if isinstance(use, tensor.InsertSliceOp) and use.dest is value:
+            return self.destination(use.result, at)
         if isinstance(use, (GenericOp, FillOp, DestinationOp)) and value in use.outputs:
             return self.destination(use.results[list(use.outputs).index(value)], at)
         fresh = alloc(buffer_type(value.type))
         insert_before(fresh, at)
         return fresh.memref
+
+    def _has_begun(self, insert: tensor.InsertSliceOp) -> bool:
+        """Whether the tensor that a slice goes into is computed already, or begins empty: its parts may be written."""
+        while insert.result not in self.buffers:
+            dest = insert.dest
+            if dest in self.buffers or isinstance(dest.owner, tensor.EmptyOp):
+                return True
+            if not isinstance(dest.owner, tensor.InsertSliceOp):
+                return False
+            insert = dest.owner
+        return True
 
     def destination_of_slice(self, insert: tensor.InsertSliceOp, at: Operation) -> SSAValue:
         """The buffer of the tensor that `insert` updates, shared by a chain of inserts into one tensor."""

@@ -112,11 +112,13 @@ RESULTS = "plan-buffers{results=true}"
 
 NATIVE_CALLS = {
     "decompose-hlo": "decompose-hlo{native-calls=true direct-calls=true}",
+    "convert-hlo-to-linalg": "convert-hlo-to-linalg{filled-pads=true}",
     "schedule-kernels": "schedule-kernels{in-place=true}",
     "plan-buffers": RESULTS,
 }
 """
-Specs of passes for targets that run the loops of convert-linalg-ext-to-scf, and whose kernels write over arguments.
+Specs of passes for targets that run the loops of convert-linalg-ext-to-scf, and whose kernels write over arguments; and
+that have vectors of neighbours.
 """
 
 FAST = "simplify-hlo{math=fast}"

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import xhlo
+from cpu_programs import DTYPES, on_threads
+from hlo_programs import Program
 from xhlo.dialects.cpu import SHARED
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.targets.cpu.target import CPU
@@ -113,3 +115,38 @@ def test_negative_and_interior_padding_stay_loops() -> None:
     assert not is_shared(cut)
     x = np.arange(20, dtype=np.float32).reshape(4, 5)
     np.testing.assert_array_equal(xhlo.compile(cut)(x), np.pad(x[:, 1:], [(1, 1), (0, 2)], constant_values=7))
+
+
+BETWEEN: list[tuple[Sequence[int], Sequence[tuple[int, int, int]]]] = [
+    ((7,), [(1, 0, 1)]),
+    ((5, 3), [(1, 2, 1), (2, 0, 1)]),
+    ((2, 3, 4), [(0, 0, 0), (0, 1, 2), (0, 1, 2)]),
+    ((4, 5), [(0, 0, 0), (0, 0, 3)]),
+    ((150, 90), [(1, 1, 1), (1, 1, 1)]),
+]
+
+
+@pytest.mark.parametrize("element", ["f32", "f64", "i8", "i1", "complex<f32>", "bf16"])
+@pytest.mark.parametrize(("shape", "padding"), BETWEEN, ids=str)
+def test_padding_between_elements(shape: Sequence[int], padding: Sequence[tuple[int, int, int]], element: str) -> None:
+    """Of an argument, of what the kernel computes, and of a result that is read again."""
+    low, high, between = ([sides[part] for sides in padding] for part in range(3))
+    made_shape = [
+        size + start + end + (size - 1) * step for size, (start, end, step) in zip(shape, padding, strict=True)
+    ]
+    given, made = type_of(shape, element), type_of(made_shape, element)
+    value = {"i1": "true", "i8": "7", "complex<f32>": "(7.0, 1.0)"}.get(element, "7.0")
+    opposite = "not" if element == "i1" else "negate"
+    stated = f"low = {low}, high = {high}, interior = {between} : ({given}, tensor<{element}>) -> {made}"
+    text = f"""func.func @main(%x: {given}) -> ({made}, {made}, {made}) {{
+      %v = hlo.constant dense<{value}> : tensor<{element}>
+      %y = hlo.{opposite} %x : {given}
+      %0 = hlo.pad %x, %v, {stated}
+      %1 = hlo.pad %y, %v, {stated}
+      %2 = hlo.{opposite} %1 : {made}
+      return %0, %1, %2 : {made}, {made}, {made}
+    }}"""
+    dtype = np.dtype(np.complex64) if element == "complex<f32>" else DTYPES[element]
+    x = np.random.default_rng(0).integers(0, 100, shape).astype(dtype)
+    for found, wanted in zip(on_threads(text, x), Program(text).results(x), strict=True):
+        np.testing.assert_array_equal(found, wanted)
