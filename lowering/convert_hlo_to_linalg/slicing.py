@@ -148,7 +148,7 @@ def _pad(op: hlo.PadOp, emitter: Emitter) -> None:
     emitter.define(op.result, results[0])
 
 
-MOST_FILLED = 8 * CPU.l2_bytes
+MOST_FILLED = 4 * CPU.l2_bytes
 """The size of the largest result that is filled with padding before the operand's elements are put there."""
 
 SHARE_SPREAD = 3
