@@ -35,7 +35,7 @@ from ..loop_nests.unrolling import LANES
 from ..loop_nests.whole_vectors import Part, leaves_rest, whole_parts
 from .one_pass import emit_one_pass, fits_one_pass
 from .partial_results import combination_of_rows, wide_rows_of
-from .reduction_plan import CHUNK_ROWS, LONG_CHOICE, ReductionPlan, computed_reads, plan_reduction
+from .reduction_plan import CHUNK_ROWS, LONG_CHOICE, ReductionPlan, computed_reads, fills_registers, plan_reduction
 from .together import Together
 
 BLOCK = 4096
@@ -348,7 +348,8 @@ class ReductionEmitter:
         # Chunks of an even multiple leave no rest.
         whole = inner == self.whole
         middle = upper if whole else lower + (upper - lower) // PASS_ROWS * PASS_ROWS
-        if self._is_fetched_ahead(emitter.nest, column, inner):
+        of_one = fills_registers(emitter.nest, self.builder.vector_bits)
+        if of_one or self._is_fetched_ahead(emitter.nest, column, inner):
             middle, whole = lower, False
 
         parts = self._parts(emitter.nest, column, tile[column])

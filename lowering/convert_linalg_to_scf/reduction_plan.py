@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xdsl.dialects import math
 from xdsl.ir import SSAValue
 
 from ...dialects.support.kernel import CONTRACTION
 from ...dialects.support.llvm_layout import byte_width
-from ..device.cpu import CPU
+from ..device.cpu import CPU, NATIVE_EXTREMES
 from ..loop_nests.combiners import Combiner, known_combiners
 from ..loop_nests.cost import nest_work
 from ..loop_nests.loop_builder import buffer_of
@@ -25,6 +26,9 @@ MULTIPLICATIONS = 2
 
 LONG_CHOICE = 16
 """Elements from which a row that chooses is reduced in vectors."""
+
+_EXPONENTIALS = (math.ExpOp, math.ExpM1Op, math.TanhOp, math.ErfOp)
+_PERIODIC = (math.SinOp, math.CosOp, math.TanOp)
 
 
 @dataclass(frozen=True)
@@ -104,3 +108,14 @@ def plan_reduction(nest: Nest) -> ReductionPlan:
     long_products = CONTRACTION in nest.op.attributes and nest.size_of(reduced) >= CHUNK_ROWS
     work = nest.size_of(nest.free) // MULTIPLICATIONS if long_products else nest_work(nest)
     return ReductionPlan(nest, combiners, kept, reduced, in_registers, work)
+
+
+def fills_registers(nest: Nest, vector_bits: int) -> bool:
+    """
+    Whether the constants of a body's exponentials leave no registers for a second element of AVX2's sixteen: each would
+    load them again. Periodic functions branch, which several elements at once hide.
+    """
+    if not NATIVE_EXTREMES < vector_bits < CPU.vector_bits or nest.body is None:
+        return False
+    kinds = {type(op) for op in nest.body.walk()}
+    return not kinds.isdisjoint(_EXPONENTIALS) and kinds.isdisjoint(_PERIODIC)
