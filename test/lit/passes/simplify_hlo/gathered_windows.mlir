@@ -1,0 +1,62 @@
+// RUN: hlo-opt %s --split-input-file -p simplify-hlo,cse | filecheck %s
+
+// Rows of a slice are rows of the argument: indices are clamped to the slice and moved to its begin.
+// CHECK-LABEL: @rows
+// CHECK-NOT:   hlo.slice
+// CHECK:       %[[I:.*]] = hlo.minimum
+// CHECK:       %[[AT:.*]] = hlo.add %[[I]]
+// CHECK:       "hlo.gather"(%x, %[[AT]])
+// CHECK-SAME:  (tensor<1000x64xf32>, tensor<9xi32>) -> tensor<9x64xf32>
+func.func @rows(%x: tensor<1000x64xf32>, %i: tensor<9xi32>) -> tensor<9x64xf32> {
+  %0 = hlo.slice %x [100:300, 0:64] : (tensor<1000x64xf32>) -> tensor<200x64xf32>
+  %1 = "hlo.gather"(%0, %i) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>}> : (tensor<200x64xf32>, tensor<9xi32>) -> tensor<9x64xf32>
+  return %1 : tensor<9x64xf32>
+}
+
+// -----
+
+// One table of several is rows of all of them.
+// CHECK-LABEL: @table
+// CHECK:       %[[ALL:.*]] = hlo.reshape %x : (tensor<8x50x4xf32>) -> tensor<400x4xf32>
+// CHECK:       "hlo.gather"(%[[ALL]],
+func.func @table(%x: tensor<8x50x4xf32>, %i: tensor<9xi32>) -> tensor<9x4xf32> {
+  %0 = hlo.slice %x [3:4, 0:50, 0:4] : (tensor<8x50x4xf32>) -> tensor<1x50x4xf32>
+  %1 = hlo.reshape %0 : (tensor<1x50x4xf32>) -> tensor<50x4xf32>
+  %2 = "hlo.gather"(%1, %i) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<50x4xf32>, tensor<9xi32>) -> tensor<9x4xf32>
+  return %2 : tensor<9x4xf32>
+}
+
+// -----
+
+// The type of indices holds those of the slice, but not those of the argument.
+// CHECK-LABEL: @narrow
+// CHECK:       hlo.slice
+func.func @narrow(%x: tensor<300x4xf32>, %i: tensor<9xui8>) -> tensor<9x4xf32> {
+  %0 = hlo.slice %x [200:300, 0:4] : (tensor<300x4xf32>) -> tensor<100x4xf32>
+  %1 = "hlo.gather"(%0, %i) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<100x4xf32>, tensor<9xui8>) -> tensor<9x4xf32>
+  return %1 : tensor<9x4xf32>
+}
+
+// -----
+
+// What is computed is computed in part, not as a whole.
+// CHECK-LABEL: @computed
+// CHECK:       hlo.slice
+func.func @computed(%x: tensor<1000x64xf32>, %i: tensor<900xi32>) -> tensor<900x64xf32> {
+  %e = hlo.exponential %x : tensor<1000x64xf32>
+  %0 = hlo.slice %e [100:300, 0:64] : (tensor<1000x64xf32>) -> tensor<200x64xf32>
+  %1 = "hlo.gather"(%0, %i) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>}> : (tensor<200x64xf32>, tensor<900xi32>) -> tensor<900x64xf32>
+  return %1 : tensor<900x64xf32>
+}
+
+// -----
+
+// Crops of an image with its channels: two indices, and rows of 24 pixels with three channels.
+// CHECK-LABEL: @crops
+// CHECK-DAG:   hlo.slice %i [0:16, 0:2] : (tensor<16x3xi32>) -> tensor<16x2xi32>
+// CHECK-DAG:   %[[X:.*]] = hlo.reshape %x : (tensor<256x256x3xf32>) -> tensor<256x768xf32>
+// CHECK:       "hlo.gather"(%[[X]], %{{.*}}) <{dimension_numbers = #hlo.gather<offset_dims = [1, 2], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 24, 72>}>
+func.func @crops(%x: tensor<256x256x3xf32>, %i: tensor<16x3xi32>) -> tensor<16x24x24x3xf32> {
+  %0 = "hlo.gather"(%x, %i) <{dimension_numbers = #hlo.gather<offset_dims = [1, 2, 3], start_index_map = [0, 1, 2], index_vector_dim = 1>, slice_sizes = array<i64: 24, 24, 3>}> : (tensor<256x256x3xf32>, tensor<16x3xi32>) -> tensor<16x24x24x3xf32>
+  return %0 : tensor<16x24x24x3xf32>
+}
