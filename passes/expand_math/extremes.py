@@ -1,8 +1,10 @@
 """
 Maxima and minima of long loops: NaN and the signs of zeros, which take most of the instructions, are left to the end.
 
-The loop keeps the number that compares greatest and whether any was NaN. If there was one, or the greatest is a zero of
-either sign, the original loop follows. A loop may find several of them, and sums and the like beside them.
+The loop keeps the number that compares greatest and whether any was NaN. If the greatest is a zero, which one follows
+from the signs of all elements: a loop that combines their bits is run then, unless no element can be -0, such as a
+square. A loop may find several of them, and sums and the like beside them: the original loop follows there if any was
+NaN, or one is a zero.
 
 Elements that do not count are -inf for a maximum, as in `select %is_nan, -inf, %x`. LLVM would make that a maximum
 under a condition, which it does not vectorize. So the loop takes the least finite number instead; if that is the
@@ -21,8 +23,9 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.support.editing import erase_op, replace_uses
-from ...dialects.support.scalar import Scalar, constant
+from ...dialects.support.scalar import Scalar, constant, width_of
 from .long_loops import is_long, move_before
+from .zeros import is_never_minus_zero
 
 MOST_OPERATIONS = 16
 """Operations of a body that is cheap to run twice."""
@@ -114,12 +117,26 @@ def _constant_of(value: SSAValue) -> float | None:
 
 def replace_extremes(loop: scf.ForOp) -> None:
     """Replace a loop for which `finds_extremes` holds."""
-    types = [result.type for result in loop.results]
     before = Block()
     none, some = constant(before, 0, i32), constant(before, 1, i32)
     quick, limits = _quick_loop(loop, none.value, some.value)
     before.add_op(quick)
     *found, has_nan = (Scalar(before, result) for result in quick.results)
+    extremes = [number for number, fold in enumerate(_folds(loop)) if type(fold) in _QUICK]
+    if len(extremes) == 1 and limits[extremes[0]] is None:
+        (number,) = extremes
+        found[number] = _with_rules(loop, number, found[number], has_nan)
+    else:
+        found = _exact_in_doubt(loop, limits, found, has_nan)
+    move_before(before, loop)
+    for result, made in zip(loop.results, found, strict=True):
+        replace_uses(result, made.value)
+    erase_op(loop)
+
+
+def _exact_in_doubt(loop: scf.ForOp, limits: list[float | None], found: list[Scalar], has_nan: Scalar) -> list[Scalar]:
+    """What a loop has found, or what the original loop finds if there was a NaN, or the number may be another one."""
+    before, none = has_nan.block, has_nan.constant(0)
     is_nan, in_doubt = has_nan.compare("ne", none), constant(before, 0, i1)
     for start, value, limit, fold in zip(loop.iter_args, found, limits, _folds(loop), strict=True):
         if type(fold) in _QUICK:
@@ -132,12 +149,57 @@ def replace_extremes(loop: scf.ForOp) -> None:
     rare = is_nan.select(is_nan, in_doubt)
     exact = loop.clone()
     then = Block([exact, scf.YieldOp(*exact.results)])
+    types = [result.type for result in loop.results]
     chosen = scf.IfOp(rare.value, types, [then], [Block([scf.YieldOp(*(one.value for one in found))])])
     before.add_op(chosen)
-    move_before(before, loop)
-    for result, made in zip(loop.results, chosen.results, strict=True):
-        replace_uses(result, made)
-    erase_op(loop)
+    return [Scalar(before, result) for result in chosen.results]
+
+
+def _with_rules(loop: scf.ForOp, number: int, found: Scalar, has_nan: Scalar) -> Scalar:
+    """The only extreme that a loop finds, with the rules for NaN and the signs of zeros."""
+    block, start, fold = found.block, Scalar(found.block, loop.iter_args[number]), _folds(loop)[number]
+    carried = loop.body.block.args[number + 1]
+    element = next(operand for operand in fold.operands if operand is not carried)
+    is_zero, zero = found.compare("eq", 0.0), found.constant(0.0)
+    if not (is_never_minus_zero(element) and is_never_minus_zero(start.value)):
+        bits = start.bits()
+        signs = _signs_loop(loop, fold, carried, element, bits)
+        then = Block([signs, scf.YieldOp(*signs.results)])
+        chosen = scf.IfOp(is_zero.value, [bits.type], [then], [Block([scf.YieldOp(bits.value)])])
+        block.add_op(chosen)
+        zero = (Scalar(block, chosen.results[0]) & -(1 << width_of(found.type) - 1)).bitcast(found.type)
+    is_nan = has_nan.compare("ne", 0) | start.compare("uno", start)
+    return is_nan.select(found.constant(math.nan), is_zero.select(zero, found))
+
+
+def _signs_loop(loop: scf.ForOp, fold: Operation, carried: SSAValue, element: SSAValue, bits: Scalar) -> scf.ForOp:
+    """
+    The bits of a start and of all elements, combined so that the sign is that of a zero which is the extreme: a
+    maximum is -0 if all are negative, a minimum if any is.
+    """
+    body = loop.body.block
+    block = Block(arg_types=[body.args[0].type, bits.type])
+    copies: dict[SSAValue, SSAValue] = {body.args[0]: block.args[0]}
+    wanted = _computes(element, body)
+    for op in body.ops:
+        if op in wanted:
+            block.add_op(op.clone(copies))
+    signs, new = Scalar(block, block.args[1]), Scalar(block, copies.get(element, element)).bits()
+    block.add_op(scf.YieldOp((signs & new if isinstance(fold, arith.MaximumfOp) else signs | new).value))
+    made = scf.ForOp(loop.lb, loop.ub, loop.step, [bits.value], Region(block))
+    made.attributes.update(loop.attributes)
+    return made
+
+
+def _computes(value: SSAValue, block: Block) -> set[Operation]:
+    """The operations of a block that a value of it is computed by."""
+    found, waiting = set[Operation](), [value.owner]
+    while waiting:
+        op = waiting.pop()
+        if isinstance(op, Operation) and op.parent is block and op not in found:
+            found.add(op)
+            waiting.extend(operand.owner for operand in op.operands)
+    return found
 
 
 def _quick_loop(loop: scf.ForOp, none: SSAValue, some: SSAValue) -> tuple[scf.ForOp, list[float | None]]:

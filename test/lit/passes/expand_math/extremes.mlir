@@ -67,3 +67,50 @@ func.func private @many_operations(%a: memref<64xf32>, %b: memref<64xi32>) -> f3
   } {xhlo.parallel}
   func.return %r : f32
 }
+
+// A minimum that is a zero is -0 if any element is: a loop over their bits follows.
+// CHECK-LABEL: @loaded(
+// CHECK:         %[[QUICK:.*]]:2 = scf.for
+// CHECK:           arith.minnumf
+// CHECK:         %[[ZERO:.*]] = arith.cmpf oeq, %[[QUICK]]#0, %{{.*}} : f32
+// CHECK:         scf.if %[[ZERO]] -> (i32) {
+// CHECK-NEXT:      scf.for
+// CHECK-NEXT:        memref.load
+// CHECK-NEXT:        %[[BITS:.*]] = arith.bitcast %{{.*}} : f32 to i32
+// CHECK-NEXT:        arith.ori %{{.*}}, %[[BITS]] : i32
+// CHECK-NOT:     arith.minimumf
+func.func private @loaded(%a: memref<64xf32>) -> f32 attributes {hlo.kernel = "reduce"} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %end = arith.constant 64 : index
+  %inf = arith.constant 0x7F800000 : f32
+  %r = scf.for %i = %zero to %end step %one iter_args(%m = %inf) -> (f32) {
+    %x = memref.load %a[%i] : memref<64xf32>
+    %0 = arith.minimumf %m, %x : f32
+    scf.yield %0 : f32
+  } {xhlo.parallel}
+  func.return %r : f32
+}
+
+// No sum with a square is -0.
+// CHECK-LABEL: @distances(
+// CHECK:         scf.for
+// CHECK:           arith.minnumf
+// CHECK-NOT:     scf.for
+// CHECK-NOT:     scf.if
+// CHECK:         func.return
+func.func private @distances(%a: memref<64xf32>, %b: memref<64xf32>) -> f32 attributes {hlo.kernel = "reduce"} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %end = arith.constant 64 : index
+  %inf = arith.constant 0x7F800000 : f32
+  %r = scf.for %i = %zero to %end step %one iter_args(%m = %inf) -> (f32) {
+    %x = memref.load %a[%i] : memref<64xf32>
+    %y = memref.load %b[%i] : memref<64xf32>
+    %0 = arith.mulf %x, %x : f32
+    %1 = arith.addf %y, %0 : f32
+    %2 = arith.minimumf %m, %1 : f32
+    scf.yield %2 : f32
+  } {xhlo.parallel}
+  func.return %r : f32
+}
