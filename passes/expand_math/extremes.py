@@ -3,8 +3,8 @@ Maxima and minima of long loops: NaN and the signs of zeros, which take most of 
 
 The loop keeps the number that compares greatest and whether any was NaN. If the greatest is a zero, which one follows
 from the signs of all elements: a loop that combines their bits is run then, unless no element can be -0, such as a
-square. A loop may find several of them, and sums and the like beside them: the original loop follows there if any was
-NaN, or one is a zero.
+square. A loop may find several of them, and sums and the like beside them: if they are not of the same elements, the
+original loop follows where any was NaN, or one is a zero.
 
 Elements that do not count are -inf for a maximum, as in `select %is_nan, -inf, %x`. LLVM would make that a maximum
 under a condition, which it does not vectorize. So the loop takes the least finite number instead; if that is the
@@ -123,9 +123,9 @@ def replace_extremes(loop: scf.ForOp) -> None:
     before.add_op(quick)
     *found, has_nan = (Scalar(before, result) for result in quick.results)
     extremes = [number for number, fold in enumerate(_folds(loop)) if type(fold) in _QUICK]
-    if len(extremes) == 1 and limits[extremes[0]] is None:
-        (number,) = extremes
-        found[number] = _with_rules(loop, number, found[number], has_nan)
+    if len({_element_of(loop, number) for number in extremes}) == 1 and all(limit is None for limit in limits):
+        for number in extremes:
+            found[number] = _with_rules(loop, number, found[number], has_nan)
     else:
         found = _exact_in_doubt(loop, limits, found, has_nan)
     move_before(before, loop)
@@ -156,14 +156,13 @@ def _exact_in_doubt(loop: scf.ForOp, limits: list[float | None], found: list[Sca
 
 
 def _with_rules(loop: scf.ForOp, number: int, found: Scalar, has_nan: Scalar) -> Scalar:
-    """The only extreme that a loop finds, with the rules for NaN and the signs of zeros."""
-    block, start, fold = found.block, Scalar(found.block, loop.iter_args[number]), _folds(loop)[number]
-    carried = loop.body.block.args[number + 1]
-    element = next(operand for operand in fold.operands if operand is not carried)
+    """An extreme that a loop finds, with the rules for NaN and the signs of zeros; others are of the same elements."""
+    block, start = found.block, Scalar(found.block, loop.iter_args[number])
+    element = _element_of(loop, number)
     is_zero, zero = found.compare("eq", 0.0), found.constant(0.0)
     if not (is_never_minus_zero(element) and is_never_minus_zero(start.value)):
         bits = start.bits()
-        signs = _signs_loop(loop, fold, carried, element, bits)
+        signs = _signs_loop(loop, number, bits)
         then = Block([signs, scf.YieldOp(*signs.results)])
         chosen = scf.IfOp(is_zero.value, [bits.type], [then], [Block([scf.YieldOp(bits.value)])])
         block.add_op(chosen)
@@ -172,12 +171,18 @@ def _with_rules(loop: scf.ForOp, number: int, found: Scalar, has_nan: Scalar) ->
     return is_nan.select(found.constant(math.nan), is_zero.select(zero, found))
 
 
-def _signs_loop(loop: scf.ForOp, fold: Operation, carried: SSAValue, element: SSAValue, bits: Scalar) -> scf.ForOp:
+def _element_of(loop: scf.ForOp, number: int) -> SSAValue:
+    """What an iteration combines with the result of a number."""
+    carried = loop.body.block.args[number + 1]
+    return next(operand for operand in _folds(loop)[number].operands if operand is not carried)
+
+
+def _signs_loop(loop: scf.ForOp, number: int, bits: Scalar) -> scf.ForOp:
     """
     The bits of a start and of all elements, combined so that the sign is that of a zero which is the extreme: a
     maximum is -0 if all are negative, a minimum if any is.
     """
-    body = loop.body.block
+    body, fold, element = loop.body.block, _folds(loop)[number], _element_of(loop, number)
     block = Block(arg_types=[body.args[0].type, bits.type])
     copies: dict[SSAValue, SSAValue] = {body.args[0]: block.args[0]}
     wanted = _computes(element, body)

@@ -205,10 +205,25 @@ COMPUTED = {
 """How elements are computed of which some can be -0 and others cannot, with the same in NumPy."""
 
 
+def small_numbers() -> tuple[np.ndarray, np.ndarray]:
+    """Rows of small numbers, of zeros of one sign or both, and with NaN."""
+    rng = np.random.default_rng(0)
+    x, y = (rng.integers(-2, 3, (24, 70)).astype(np.float32) for _ in range(2))
+    x[rng.random(x.shape) < 0.2] *= np.float32(-0.0)
+    for row, (first, second) in enumerate(
+        [(0.0, 0.0), (-0.0, 0.0), (0.0, -0.0), (-0.0, -0.0), (1.0, -0.0), (-1.0, 0.0)]
+    ):
+        x[row], y[row] = first, second
+        x[6 + row], y[6 + row] = first, second
+        x[6 + row, 33], y[6 + row, 33] = -first, -second
+    x[12, 4], x[13, 69], x[14, 0] = np.nan, np.nan, -np.inf
+    return x, y
+
+
 @pytest.mark.parametrize("op", ["maximum", "minimum"])
 @pytest.mark.parametrize("name", COMPUTED)
 def test_extremes_of_computed_elements(name: str, op: str) -> None:
-    """Rows of small numbers, of zeros of one sign or both, and with NaN, which are computed where they are compared."""
+    """Elements are computed where they are compared."""
     code, computed = COMPUTED[name]
     type_ = "tensor<24x70xf32>"
     start = "-inf" if op == "maximum" else "inf"
@@ -220,18 +235,32 @@ func.func @main(%x: {type_}, %y: {type_}) -> tensor<24xf32> {{
     : ({type_}, tensor<f32>) -> tensor<24xf32>
   return %1 : tensor<24xf32>
 }}""")
-    rng = np.random.default_rng(0)
-    x, y = (rng.integers(-2, 3, (24, 70)).astype(np.float32) for _ in range(2))
-    x[rng.random(x.shape) < 0.2] *= np.float32(-0.0)
-    for row, (first, second) in enumerate(
-        [(0.0, 0.0), (-0.0, 0.0), (0.0, -0.0), (-0.0, -0.0), (1.0, -0.0), (-1.0, 0.0)]
-    ):
-        x[row], y[row] = first, second
-        x[6 + row], y[6 + row] = first, second
-        x[6 + row, 33], y[6 + row, 33] = -first, -second
-    x[12, 4], x[13, 69], x[14, 0] = np.nan, np.nan, -np.inf
+    x, y = small_numbers()
     wanted = [_extreme(row.tolist(), op) for row in computed(x, y)]
     np.testing.assert_array_equal(bits(np.asarray(run(x, y))), bits(np.array(wanted, np.float32)))
+
+
+@pytest.mark.parametrize("second", ["x", "y"])
+def test_extremes_beside_each_other(second: str) -> None:
+    """A maximum and a minimum of the same elements or of others, in one loop or in two."""
+    type_, result = "tensor<24x70xf32>", "tensor<24xf32>"
+    run = xhlo.compile(f"""
+func.func @main(%x: {type_}, %y: {type_}) -> ({result}, {result}) {{
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %high = stablehlo.constant dense<0x7F800000> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [1]
+    : ({type_}, tensor<f32>) -> {result}
+  %1 = stablehlo.reduce(%{second} init: %high) applies stablehlo.minimum across dimensions = [1]
+    : ({type_}, tensor<f32>) -> {result}
+  return %0, %1 : {result}, {result}
+}}""")
+    x, y = small_numbers()
+    for first, other, sign in ((x, y, 1), (np.abs(x), y, 1), (x, -np.abs(x) if second == "x" else np.abs(y), -1)):
+        found = run(sign * first, other)
+        pairs = ((sign * first, "maximum"), (sign * first if second == "x" else other, "minimum"))
+        for array, (elements, op) in zip(found, pairs, strict=True):
+            wanted = [_extreme(row.tolist(), op) for row in elements]
+            np.testing.assert_array_equal(bits(np.asarray(array)), bits(np.array(wanted, np.float32)))
 
 
 def test_a_loop_is_quick() -> None:
