@@ -116,3 +116,20 @@ def interior_relaxation(u: Array) -> Array:
         return u.at[1:-1, 1:-1].set(0.25 * around)
 
     return lax.fori_loop(0, 50, step, u)
+
+
+@program(lambda d: (d.integers(0, 20, 96, 96),))
+def distance_transform(cells: Array) -> Array:
+    """The distance of each cell to the nearest that is empty: along columns by scans, then along rows."""
+    count = len(cells)
+
+    def step(above: Array, row: Array) -> tuple[Array, Array]:
+        nearest = jnp.minimum(above + 1, row)
+        return nearest, nearest
+
+    far = jnp.full(count, 1e4)
+    rows = jnp.where(cells > 0, 1e4, 0.0)
+    down, up = lax.scan(step, far, rows)[1], lax.scan(step, far, rows, reverse=True)[1]
+    places = jnp.arange(float(count))
+    squares = jnp.minimum(down, up)[:, None] ** 2 + (places[:, None] - places) ** 2
+    return jnp.sqrt(squares.min(-1))

@@ -156,3 +156,20 @@ def nearest_neighbours(points: Array, known: Array, classes: Array) -> tuple[Arr
     distances, places = lax.top_k(-squares, 10)
     votes = jax.nn.one_hot(classes[places], 10).sum(1)
     return -distances, jnp.argmax(votes, -1)
+
+
+@program(lambda d: (d.uniform(0, 1, 16, 80, 80, 3), d.integers(0, 17, 16, 2)))
+def random_crops(images: Array, corners: Array) -> Array:
+    """A crop of each color image, as for augmentation, with mean and size of one."""
+
+    def cropped(image: Array, corner: Array) -> Array:
+        return lax.dynamic_slice(image, (corner[0], corner[1], 0), (64, 64, 3))
+
+    crops = jax.vmap(cropped)(images, corners)
+    return (crops - crops.mean((1, 2, 3), keepdims=True)) / crops.std((1, 2, 3), keepdims=True)
+
+
+@program(lambda d: (d.normal(6, 2000, 32), d.integers(0, 2000, 3000)))
+def rows_of_tables(tables: Array, places: Array) -> Array:
+    """Embeddings from two of several tables, and from the first rows of a third."""
+    return tables[1][places] + tables[4][places] * tables[5, :500][places // 4]

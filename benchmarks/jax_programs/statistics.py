@@ -173,3 +173,13 @@ def robust_regression(x: Array, y: Array) -> Array:
         return jnp.mean((1 + (x @ w - y) ** 2) ** 0.5 - 1)
 
     return lax.fori_loop(0, 20, lambda _, w: w - 0.5 * jax.grad(loss_of)(w), jnp.zeros(x.shape[1]))
+
+
+@program(lambda d: (d.normal(400, 1000),))
+def rescaled_features(x: Array) -> tuple[Array, Array]:
+    """Positive parts of features, which contain zeros, scaled to their range, and the distances of some rows."""
+    x = jax.nn.relu(x)
+    low, high = x.min(1, keepdims=True), x.max(1, keepdims=True)
+    scaled = (x - low) / (high - low + 1e-6)
+    some = scaled[:100, :16]
+    return scaled, jnp.sum((some[:, None] - some) ** 2, -1).min(1)
