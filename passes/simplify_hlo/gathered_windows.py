@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
-from ...hlo_dialect.ops.control_flow import WhileOp
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.gather import GatherOp
 from ...hlo_dialect.ops.movement import ReshapeOp
@@ -158,10 +158,14 @@ def _part(value: SSAValue) -> _Part | None:
 
 
 def _is_stored(value: SSAValue) -> bool:
-    """Whether a value is in memory whoever reads it: an argument, a constant, a loop's result, or a shape of those."""
+    """
+    Whether a value is in memory whoever reads it, and stays as it is: an argument of the program, a constant, or a
+    shape of those. What a loop carries may be updated in place, and would be copied as a whole where it is read later.
+    """
     while isinstance(value.owner, ReshapeOp):
         value = value.owner.operand
-    return isinstance(value.owner, (Block, ConstantOp, WhileOp))
+    owner = value.owner
+    return isinstance(owner.parent_op(), FuncOp) if isinstance(owner, Block) else isinstance(owner, ConstantOp)
 
 
 def _last_places(op: GatherOp) -> dict[int, int]:

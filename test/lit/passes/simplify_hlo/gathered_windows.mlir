@@ -60,3 +60,27 @@ func.func @crops(%x: tensor<256x256x3xf32>, %i: tensor<16x3xi32>) -> tensor<16x2
   %0 = "hlo.gather"(%x, %i) <{dimension_numbers = #hlo.gather<offset_dims = [1, 2, 3], start_index_map = [0, 1, 2], index_vector_dim = 1>, slice_sizes = array<i64: 24, 24, 3>}> : (tensor<256x256x3xf32>, tensor<16x3xi32>) -> tensor<16x24x24x3xf32>
   return %0 : tensor<16x24x24x3xf32>
 }
+
+// -----
+
+// What a loop carries may be updated in place before it is read.
+// CHECK-LABEL: @carried
+// CHECK:       hlo.slice
+func.func @carried(%x: tensor<1000x64xf32>, %i: tensor<9xi32>) -> tensor<1000x64xf32> {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %r:2 = "hlo.while"(%zero, %x) ({
+  ^bb0(%n: tensor<i32>, %a: tensor<1000x64xf32>):
+    %end = hlo.constant dense<10> : tensor<i32>
+    %0 = hlo.compare LT, %n, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    "hlo.return"(%0) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%n: tensor<i32>, %a: tensor<1000x64xf32>):
+    %one = hlo.constant dense<1> : tensor<i32>
+    %next = hlo.add %n, %one : tensor<i32>
+    %0 = hlo.slice %a [100:300, 0:64] : (tensor<1000x64xf32>) -> tensor<200x64xf32>
+    %1 = "hlo.gather"(%0, %i) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>}> : (tensor<200x64xf32>, tensor<9xi32>) -> tensor<9x64xf32>
+    %2 = hlo.dynamic_update_slice %a, %1, %n, %n : (tensor<1000x64xf32>, tensor<9x64xf32>, tensor<i32>, tensor<i32>) -> tensor<1000x64xf32>
+    "hlo.return"(%next, %2) : (tensor<i32>, tensor<1000x64xf32>) -> ()
+  }) : (tensor<i32>, tensor<1000x64xf32>) -> (tensor<i32>, tensor<1000x64xf32>)
+  return %r#1 : tensor<1000x64xf32>
+}
