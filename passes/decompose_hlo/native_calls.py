@@ -28,6 +28,7 @@ from ...hlo_dialect.types import (
     i32,
     is_complex,
     is_float,
+    is_integer,
     is_narrow_float,
     make_tensor,
     numpy_dtype,
@@ -43,6 +44,7 @@ from ...lowering.convert_linalg_ext_to_scf.fourier_plan import (
     split_of,
 )
 from .fourier_rows import transform_rows
+from .ranks import can_pick, pick, picks_of
 from .transform import native_decompositions
 
 
@@ -162,21 +164,36 @@ def _limits(rows: SSAValue) -> tuple[int, int]:
 
 @native_decompositions.on(SortOp)
 def _sort(op: SortOp) -> Sequence[Operation]:
+    """A sort along the last dimension becomes what finds the elements that are used, if these are few."""
+    key = sort_key(op.comparator)
+    if key is None or op.dim != len(shape_of(op.inputs[0])) - 1:
+        return ()
+    canonical = _canonical(key)
+    compared = key.value if canonical is None else canonical
+    if not isinstance(compared, BlockArgument):
+        return ()
+    by = compared.index // 2
+    return _first(op, by, key, canonical is not None) or _picked(op, by, key, canonical is not None)
+
+
+def _picked(op: SortOp, by: int, key: SortKey, canonical: bool) -> Sequence[Operation]:
+    """The same for single elements from anywhere in the order, see `ranks.pick`."""
+    ordered = key.total_order or is_integer(element_of(op.inputs[by]))
+    picks = picks_of(op, by) if ordered and can_pick(op.inputs[by]) else None
+    return pick(op, by, picks, key.descending, canonical) if picks else ()
+
+
+def _first(op: SortOp, by: int, key: SortKey, canonical: bool) -> Sequence[Operation]:
     """
     Before: a sort of %x, or of %x and the places of its elements, by %x; slices of its results near their start
     After:  `custom_call @xhlo.top_k(%x)`, and slices of its results
 
     If the slices are near the end, the first elements of %x in the opposite order, from its end on, are selected.
     """
-    shape, key, cuts = shape_of(op.inputs[0]), sort_key(op.comparator), _cuts(op)
-    if key is None or not cuts or op.dim != len(shape) - 1:
+    shape, cuts = shape_of(op.inputs[0]), _cuts(op)
+    if not cuts:
         return ()
-    canonical = _canonical(key)
-    compared = key.value if canonical is None else canonical
-    if not isinstance(compared, BlockArgument):
-        return ()
-    length, by = shape[-1], compared.index // 2
-    rows = op.inputs[by]
+    length, rows = shape[-1], op.inputs[by]
     others = [number for number in range(len(op.inputs)) if number != by]
     least, share = _limits(rows) if others else (LEAST_ALONE, SHARE_ALONE)
     if 0 in shape or not least <= length < 1 << 31 or is_narrow_float(element_of(rows)):
@@ -196,7 +213,7 @@ def _sort(op: SortOp) -> Sequence[Operation]:
         "descending": BoolAttr.from_bool(key.descending != at_end),
         "total_order": BoolAttr.from_bool(key.total_order),
     }
-    if canonical is not None:
+    if canonical:
         stated["canonical"] = BoolAttr.from_bool(True)
     types: list[Attribute] = [make_tensor(part, element_of(rows)), make_tensor(part, i32)]
     call = native_call(op, TOP_K, [source], types, stated)

@@ -18,7 +18,7 @@ def _median(x: Any, dim: int, keepdim: bool, ignore_nan: bool) -> tuple[Any, Any
         middle = torch.full_like(values.narrow(dim, 0, 1), (size - 1) // 2, dtype=torch.int64)
     else:
         # NaN are sorted to the end.
-        missing = x.isnan().sum(dim, keepdim=True)
+        missing = x.isnan().sum(dim, keepdim=True, dtype=torch.int32).to(torch.int64)
         if ignore_nan:
             middle = ((size - missing - 1) // 2).clamp(min=0)
         else:

@@ -152,7 +152,7 @@ def gather(step: Step, x: Value, dim: int, index: Value, sparse_grad: bool = Fal
     # Slices along those dimensions where an expanded index repeats.
     points, whole, batches, starts = _points_and_slices(shaped, along)
     return step.builder.gather(
-        x.slice([0] * rank, limits),
+        x if limits == list(x.shape) else x.slice([0] * rank, limits),
         points,
         offset_dims=whole,
         collapsed_slice_dims=[along],
