@@ -131,9 +131,16 @@ def compile_program(
     pipeline: Placement | None = None,
     autotune: bool | str | os.PathLike[str] = False,
     tuning: str | os.PathLike[str] | None = None,
+    given: bool = False,
 ) -> Executable:
-    """`compile` for options that are not checked yet, and without trees."""
+    """
+    `compile` for options that are not checked yet, and without trees.
+
+    `given` says that `program` is a module which the caller will not use again: its text, by which it is found in the
+    caches, is then not read again to compile it.
+    """
     source = read_source(program)
+    module = program if given else None
     try:
         backend = _configured(target, math, opt_level, pipeline)
         if autotune is not False or tuning is not None:
@@ -141,7 +148,7 @@ def compile_program(
         side = guard_side(guard)
         kind = (backend.name, backend.machine, backend.places.key, backend.opt_level)
         key = (source.text, kind, profile, side, REGISTRY.version)
-        return _CACHE.get_or_make(key, partial(_kept_or_compiled, source, backend, profile, side))
+        return _CACHE.get_or_make(key, partial(_kept_or_compiled, source, backend, profile, side, module))
     except DiagnosticError as error:
         show_source(error, {source.filename: source.text})
         raise
@@ -201,12 +208,15 @@ def _with_trees(executable: Executable, stated: Signature | None, in_tree: Any, 
     return executable.called_as(replace(stated, names=names))
 
 
-def _kept_or_compiled(source: Source, target: Target, profile: bool, guard: str) -> Executable:
+def _kept_or_compiled(
+    source: Source, target: Target, profile: bool, guard: str, module: ModuleOp | None = None
+) -> Executable:
+    """The executable of the folder's cache, or a new one; a module is that of the source, which it may change."""
     if os.environ.get(DUMP_VARIABLE):
         from .program.dump import dump
 
         dump(Path(source.filename).stem.strip("<>") or "main", source, target)
-    compile_ = partial(compile_source, source, target, profile, guard=guard)
+    compile_ = partial(compile_source, source, target, profile, guard=guard, module=module)
     if guard or program_folder() is None:
         return compile_()
     from .cache.executables import kept_executable
@@ -221,17 +231,19 @@ def compile_source(
     profile: bool = False,
     prepare: Callable[[Context, ModuleOp], Source | None] | None = None,
     guard: bool | str | None = None,
+    module: ModuleOp | None = None,
 ) -> Executable:
     """
     Compile a source, without the process's cache. Raises DiagnosticError.
 
     `prepare` may change the parsed module; it returns the source of the changed module. `guard`: see compile_program.
+    `module` is that of the source, if the caller has it and gives it away.
     """
     from .program.compiler_start import compiler_start
 
     with compiler_start():
         # In a call of its own: the collector finds no IR that a variable here still holds.
-        executable, source = _built(source, target, profile, prepare, guard)
+        executable, source = _built(source, target, profile, prepare, guard, module)
     return _made(executable, source, target, guard)
 
 
@@ -241,9 +253,11 @@ def _built(
     profile: bool,
     prepare: Callable[[Context, ModuleOp], Source | None] | None,
     guard: bool | str | None,
+    module: ModuleOp | None,
 ) -> tuple[Executable, Source]:
     """The executable, and the source as `prepare` has changed it."""
     from ..hlo_dialect.dialect import make_context
+    from ..hlo_dialect.verification.verifier import verify_module
     from .program.entry import has_unknown_sizes
     from .program.lowering import Lowering
 
@@ -251,7 +265,10 @@ def _built(
     ctx = make_context()
     ctx.diagnostics.remarks = False
     with timing.stage("read"):
-        module = parse_source(source, ctx)
+        if module is None:
+            module = parse_source(source, ctx)
+        else:
+            verify_module(module)
     if prepare is not None:
         source = prepare(ctx, module) or source
     if has_unknown_sizes(module):

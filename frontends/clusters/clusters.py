@@ -291,7 +291,7 @@ def _note_run(last: Step, storages: list[Storage], cluster: Cluster, seconds: fl
 def _compile(cluster: Cluster, program: Program) -> None:
     start = time.perf_counter()
     try:
-        cluster.executable = compile_program(program.trace(cluster.varying), "cpu")
+        cluster.executable = compile_program(program.trace(cluster.varying), "cpu", given=True)
     except Exception as error:
         # A program that NumPy can run must not end because it cannot be compiled. The report says why.
         cluster.rejected = getattr(error, "reason", None) or f"{type(error).__name__}: {error}"

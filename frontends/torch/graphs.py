@@ -118,10 +118,12 @@ def _needed(nodes: Sequence[Any]) -> set[Any]:
 
 
 def executable_of(module: ModuleOp, options: Options) -> Executable:
-    """Compile a program as `xhlo.compile` does; its dumps are named torch."""
+    """Compile a program as `xhlo.compile` does, and take its module; its dumps are named torch."""
     if options.dump is not None:
         dump("torch", read_source(module), get_target(options.target).present(), options.dump)
-    return compile_program(module, options.target, math=options.math, autotune=options.autotune, tuning=options.tuning)
+    return compile_program(
+        module, options.target, math=options.math, autotune=options.autotune, tuning=options.tuning, given=True
+    )
 
 
 @paused_gc()
