@@ -111,14 +111,14 @@ def parts(value: Value) -> Complex:
     return Complex.of(value)
 
 
-_no_modes: Any = required("torch.utils._python_dispatch")._disable_current_modes
+no_modes: Any = required("torch.utils._python_dispatch")._disable_current_modes
 
 
 def array_of(tensor: Any) -> Array:
     """A tensor of torch, on the CPU, as an array; also while torch traces with fake tensors."""
     dtype = numpy_dtype(element_of_dtype(tensor.dtype))
     assert dtype is not None
-    with _no_modes():
+    with no_modes():
         plain = tensor.detach().resolve_conj().resolve_neg().contiguous()
         if plain.dtype == torch.bfloat16 or dtype.name.startswith("float8"):
             bits = plain.view(torch.int16 if plain.dtype.itemsize == 2 else torch.uint8)

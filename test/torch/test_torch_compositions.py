@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -176,17 +177,19 @@ def test_random_numbers_with_parameters_of_tensors() -> None:
 
 
 def test_resized_bytes() -> None:
-    """Near the exact values, as eager mode's are, also where cubic weights reach beyond 0 and 255."""
-    x = torch.tensor([0, 255], dtype=torch.uint8)[torch.randint(0, 2, (1, 2, 12, 10))]
+    """Eager mode's bytes, also where cubic weights reach beyond 0 and 255, and where weights are small."""
+    x = torch.tensor([0, 255], dtype=torch.uint8)[torch.randint(0, 2, (1, 2, 36, 30))]
+    noise = torch.randint(0, 256, (2, 3, 90, 30), dtype=torch.uint8)
+    last = noise.contiguous(memory_format=torch.channels_last)
     for mode in ("bilinear", "bicubic"):
-        for size in ((7, 8), (15, 13)):
 
-            def resized(x: Any, mode: str = mode, size: Any = size) -> list[Any]:
-                return [F.interpolate(x, size, mode=mode, antialias=True)]
+        def resized(x: Any, noise: Any, last: Any, mode: str = mode) -> list[Any]:
+            to = partial(F.interpolate, mode=mode, antialias=True)
+            found = [to(one, size) for one in (x, noise, last) for size in ((7, 8), (36, 31), (40, 3))]
+            return [*found, to(noise, (20, 13), align_corners=True), to(last, scale_factor=0.37)]
 
-            (found,) = compiled(resized)(x)
-            difference = (found.int() - resized(x)[0].int()).abs()
-            assert found.dtype == torch.uint8 and difference.max() <= 2 and (difference > 0).float().mean() < 0.2
+        for got, wanted in zip(compiled(resized)(x, noise, last), resized(x, noise, last), strict=True):
+            assert got.dtype == torch.uint8 and torch.equal(got, wanted) and got.stride() == wanted.stride()
 
 
 def test_resized_without_aliasing() -> None:

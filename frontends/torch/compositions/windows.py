@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..api import torch
+from ..api import required, torch
+from ..dtypes import no_modes
 from ..registry import composes
 
 
@@ -196,6 +197,8 @@ def _padded(x: Any, dim: int, before: int, after: int) -> Any:
 
 # Resizing without aliasing: weighed sums of neighbours along each dimension.
 
+_memory_format: Any = required("torch._prims_common").suggest_memory_format
+
 _MOST_WEIGHED = 16
 """Elements of a sum; of more, it is a product with a matrix of weights, most of which are zero."""
 
@@ -214,6 +217,10 @@ def _cubic(x: Any) -> Any:
     return torch.where(x < 1, near, torch.where(x < 2, far, 0.0))
 
 
+def _column(count: int) -> Any:
+    return torch.arange(count, dtype=torch.float64).unsqueeze(1)
+
+
 class _Resized:
     """The elements that are weighed for each output along one dimension, which are neighbours."""
 
@@ -225,6 +232,8 @@ class _Resized:
         else:
             scale = 1 / given if given is not None and given > 0 else size / outputs
         self.size, self.outputs, self.scale, self.kernel = size, outputs, scale, kernel
+        self.fraction_bits: int | None = None
+        """The bits after the point that weights are rounded to, if they are."""
         self.wide = max(scale, 1.0)
         """Elements from one weight to the next: a window is as wide as a step where that is longer."""
         self.support = reach * self.wide
@@ -233,27 +242,57 @@ class _Resized:
         self.last = (self.centre + self.support + 0.5).trunc().clamp(max=size)
 
     @property
+    def is_same(self) -> bool:
+        """Whether each output is the element of its number."""
+        return self.outputs == self.size and self.scale == 1
+
+    @property
     def most(self) -> int:
         """The most elements of an output."""
         return min(self.size, math.ceil(2 * self.support) + 1)
 
     def weights(self, place: Any, dtype: Any) -> Any:
         """The weights of the elements at places (first index) in each output."""
-        found = self.kernel(((place - self.centre + 0.5) / self.wide).abs())
+        found = self._exact_weights(place)
+        if self.fraction_bits is not None:
+            unit = 0.5**self.fraction_bits
+            found = (found.abs() / unit + 0.5).floor() * unit * found.sign()
+        return found.to(dtype)
+
+    def _exact_weights(self, place: Any) -> Any:
+        found = self.kernel(((place - self.centre + 0.5) * (1 / self.wide)).abs())
         found = torch.where((place >= self.first) & (place < self.last), found, 0.0)
         total = found.sum(0)
-        return (found / torch.where(total == 0, 1.0, total)).to(dtype)
+        return found / torch.where(total == 0, 1.0, total)
+
+    @staticmethod
+    def of_bytes(*given: Any) -> tuple[_Resized, Any]:
+        """
+        The elements that are weighed for each output, and the floats in which their sums are exact.
+
+        Eager mode multiplies bytes by integers of 16 bits, the weights as fractions with as many bits as these have
+        room for, and adds up in 32 bits.
+        """
+        with no_modes():
+            found = _Resized(*given)
+            largest = float(found._exact_weights(found.first + _column(found.most)).max())
+        found = _Resized(*given)
+        found.fraction_bits = next((bits for bits in range(22) if int(0.5 + largest * 2 ** (bits + 1)) >= 1 << 15), 22)
+        # Sums, in units of the last bit, with a half and what weights are rounded by; those of a cubic kernel, some of
+        # which are negative, add up to less than 1.5.
+        most = (255.75 if found.kernel is _triangle else 1.5 * 256) * 2**found.fraction_bits
+        return found, torch.float32 if most < 1 << 24 else torch.float64
 
     def matrix(self, dtype: Any) -> Any:
         """The weight of each element (first index) in each output."""
-        return self.weights(torch.arange(self.size, dtype=torch.float64).unsqueeze(1), dtype)
+        return self.weights(_column(self.size), dtype)
 
     def of(self, x: Any, dim: int) -> Any:
         """A tensor resized along a dimension. Elements that are not its own count nothing: they may be infinite."""
         least = self.most * (_COLUMNS if dim == x.dim() - 1 else _ROWS)
         if self.most > _MOST_WEIGHED or self.size < least:
             return (x.transpose(dim, -1) @ self.matrix(x.dtype)).transpose(dim, -1)
-        taken = torch.arange(self.most, dtype=torch.float64).unsqueeze(1)
+        taken = _column(self.most)
         weights = self.weights(self.first + taken, x.dtype)
         places = torch.minimum(self.first + taken, self.last - 1).to(torch.int64)
         own = self.first + taken < self.last
@@ -268,18 +307,23 @@ class _Resized:
 
 
 def _resized(x: Any, shape: Any, outputs: Any, align: bool, scales: Any, kernel: Any, reach: int, back: bool) -> Any:
-    dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
-    height, width = (
-        _Resized(size, number, align, scale, kernel, reach)
+    given = [
+        (size, number, align, scale, kernel, reach)
         for size, number, scale in zip(shape[2:], outputs, scales, strict=True)
-    )
+    ]
+    if x.dtype == torch.uint8 and not back:
+        # Eager mode keeps the rows in bytes before it resizes the columns.
+        for dim, one in ((3, given[1]), (2, given[0])):
+            if _Resized(*one).is_same:
+                continue
+            along, dtype = _Resized.of_bytes(*one)
+            x = _rounded(along.of(x.to(dtype), dim), x.dtype)
+        return x
+    dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
+    height, width = (_Resized(*one) for one in given)
     if back:
         return (height.matrix(dtype) @ x.to(dtype) @ width.matrix(dtype).t()).to(x.dtype)
-    if x.dtype.is_floating_point:
-        return width.of(height.of(x.to(dtype), 2), 3).to(x.dtype)
-    # Eager mode keeps the rows in bytes before it resizes the columns.
-    rows = _rounded(width.of(x.to(dtype), 3), x.dtype).to(dtype)
-    return _rounded(height.of(rows, 2), x.dtype)
+    return width.of(height.of(x.to(dtype), 2), 3).to(x.dtype)
 
 
 def _rounded(x: Any, dtype: Any) -> Any:
@@ -291,7 +335,8 @@ def _rounded(x: Any, dtype: Any) -> Any:
 def _antialiased(name: str, kernel: Callable[[Any], Any], reach: int) -> None:
     @composes(f"aten._upsample_{name}2d_aa")
     def forward(x: Any, output_size: Any, align_corners: bool, scales_h: Any = None, scales_w: Any = None) -> Any:
-        return _resized(x, x.shape, output_size, align_corners, (scales_h, scales_w), kernel, reach, False)
+        found = _resized(x, x.shape, output_size, align_corners, (scales_h, scales_w), kernel, reach, False)
+        return found.contiguous(memory_format=_memory_format(x))
 
     @composes(f"aten._upsample_{name}2d_aa_backward")
     def backward(
