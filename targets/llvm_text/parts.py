@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ArrayAttr, IntegerType, StringAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import ArrayAttr, IntegerType, StringAttr, VectorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.llvm_ops import PoisonOp, SelectOp
+from ...dialects.llvm_ops import FCmpOp, PoisonOp, SelectOp
 from ...dialects.support.classes import one_of
 from ...dialects.support.kernel import BRIEF
 from ...dialects.support.shared_names import VECTOR_VARIANTS
@@ -218,16 +218,42 @@ _INDICES = (IntegerType(1), IntegerType(64), llvm.LLVMPointerType())
 _is_index = TypeFact(lambda type_: type_ in _INDICES)
 
 
+_compares = one_of(FCmpOp, llvm.ICmpOp)
+
+
 def _works(op: Operation) -> bool:
-    """Whether an operation does more than compute addresses and indices, pass those and constants on, and call."""
+    """
+    Whether an operation does more than compute addresses and indices, pass those and constants on, and call; scalars
+    that the function is given may be moved and compared.
+    """
     if type(op) is llvm.ConstantOp:
         return False
     if type(op) is llvm.LoadOp:
-        return type(op.results[0].type) is not llvm.LLVMPointerType
+        return type(op.results[0].type) is not llvm.LLVMPointerType and not _is_given(op)
     if type(op) is llvm.StoreOp:
         slot = op.ptr.owner
-        return not isinstance(slot.ptr.owner if type(slot) is llvm.GEPOp else slot, llvm.AllocaOp)
+        kept = isinstance(slot.ptr.owner if type(slot) is llvm.GEPOp else slot, llvm.AllocaOp)
+        return not kept and not (_is_fixed(op.ptr) and _is_given(op.value.owner))
+    if type(op) is FCmpOp:
+        return not all(_is_given(operand.owner) for operand in op.operands)
     return not _is_control(op) or not all(_is_index(result.type) for result in op.results)
+
+
+def _is_given(owner: Operation | Block) -> bool:
+    """Whether a value is a constant, or a scalar at one place in memory that is only moved or compared."""
+    if type(owner) is llvm.ConstantOp:
+        return True
+    if type(owner) is not llvm.LoadOp or isinstance(owner.results[0].type, VectorType) or not _is_fixed(owner.ptr):
+        return False
+    return all(type(use.operation) is llvm.StoreOp or _compares(use.operation) for use in owner.results[0].uses)
+
+
+def _is_fixed(pointer: SSAValue) -> bool:
+    """Whether an address is that of an argument or of a global, or a constant distance from it."""
+    owner = pointer.owner
+    if type(owner) is llvm.GEPOp:
+        return _is_fixed(owner.ptr) and all(type(index.owner) is llvm.ConstantOp for index in owner.ssa_indices)
+    return type(owner) is llvm.AddressOfOp or (isinstance(owner, Block) and owner.prev_block is None)
 
 
 def callees_of(function: llvm.FuncOp) -> list[str]:

@@ -41,6 +41,14 @@ EPILOGUE = PRODUCT.replace("return %0", "%1 = hlo.tanh %0 : tensor<64x64xf32>\n 
 
 ATTENTION = Attention(1, 2, 40, 64, 32, 32)
 
+CONVOLUTION = """func.func @main(%x: tensor<16x8x8x16xf32>, %w: tensor<3x3x16x32xf32>) -> tensor<16x8x8x32xf32> {
+  %0 = hlo.convolution(%x, %w)
+    dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+    window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<16x8x8x16xf32>, tensor<3x3x16x32xf32>) -> tensor<16x8x8x32xf32>
+  return %0 : tensor<16x8x8x32xf32>
+}"""
+
 ADDITION = """func.func @main(%a: tensor<64xi64>) -> tensor<64xi64> {
   %0 = hlo.add %a, %a : tensor<64xi64>
   return %0 : tensor<64xi64>
@@ -159,7 +167,52 @@ def test_what_starts_a_kernel_is_apart_from_it_or_with_it_if_it_is_brief() -> No
     assert units_of(ADDITION).starting == (True,)
 
 
-@pytest.mark.parametrize("text", [PRODUCT, CHAIN], ids=["product", "chain"])
+def test_the_test_whether_borders_count_is_no_work() -> None:
+    """A scalar that the function is given says whether all weights are finite, so that zeros add nothing."""
+    units = units_of(CONVOLUTION)
+    assert units.starting == (True,)
+    assert "fcmp oeq float" in units.texts[0]
+
+
+def test_moving_a_scalar_is_no_work() -> None:
+    """The host program stores a constant beside the calls of kernels that take long."""
+    text = (
+        ADDITION.replace("<64x", "<6400x")
+        .replace(") ->", ", %p: tensor<i1>) -> (tensor<i32>,")
+        .replace("i64> {", "i64>) {")
+    )
+    text = text.replace("return %0 :", "%c = hlo.constant dense<7> : tensor<i32>\n  return %c, %0 : tensor<i32>,")
+    assert units_of(text).starting == (True, False)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "%1 = hlo.multiply %x, %a : tensor<i64>",
+        "%0 = hlo.add %x, %a : tensor<i64>\n %1 = hlo.multiply %0, %x : tensor<i64>",
+    ],
+    ids=["one", "two"],
+)
+def test_arithmetic_on_a_given_scalar_is_work(step: str) -> None:
+    """A recurrence of 64-bit integers is arithmetic like that of indices, but the loop has nothing else."""
+    units = units_of(f"""func.func @main(%a: tensor<i64>, %n: tensor<i64>) -> tensor<i64> {{
+      %z = hlo.constant dense<0> : tensor<i64>
+      %one = hlo.constant dense<1> : tensor<i64>
+      %r:2 = hlo.while(%i = %z, %x = %a) : tensor<i64>, tensor<i64>
+        cond {{
+          %p = hlo.compare LT, %i, %n, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+          hlo.return %p : tensor<i1>
+        }} do {{
+          {step}
+          %j = hlo.add %i, %one : tensor<i64>
+          hlo.return %j, %1 : tensor<i64>, tensor<i64>
+        }}
+      return %r#1 : tensor<i64>
+    }}""")
+    assert not all(units.starting)
+
+
+@pytest.mark.parametrize("text", [PRODUCT, CHAIN, CONVOLUTION], ids=["product", "chain", "convolution"])
 def test_the_optimizer_would_not_change_bits(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     results: list[bytes] = []
