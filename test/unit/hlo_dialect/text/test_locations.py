@@ -72,11 +72,13 @@ def test_ordinary_forms_are_read_by_the_line(value: str, found: Attribute | None
         "loc(fused[#loc1, #loc2])",
         "loc(callsite(#loc1 at callsite(#loc2 at #loc1)))",
         'loc("name"(#loc5))',
+        'loc("name"(#loc.1))',
+        "loc(callsite(#loc1 at #loc.1))",
     ],
 )
 def test_other_forms_are_left_to_the_parser(value: str) -> None:
     place = _place("a b.py", 3, 5)
-    known = {"#loc1": place, "#loc2": NameLoc(StringAttr("f(x)"), place)}
+    known = {"#loc1": place, "#loc2": NameLoc(StringAttr("f(x)"), place), "#loc.1": place}
     assert plain_location(value, 0, known, lambda part: part) is None
 
 
