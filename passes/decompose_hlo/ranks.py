@@ -38,7 +38,7 @@ from ...hlo_dialect.types import (
 )
 
 LEAST, LONGEST = 8192, 1 << 30
-"""The shortest rows from which elements are picked, where that is faster than sorting, and those beyond the longest."""
+"""The lengths of rows, from the first up to the second, in which counting is faster than sorting."""
 
 MOST = 4
 """The most ranks: each takes a seventh to a fifth of a sort's time."""
@@ -60,7 +60,7 @@ class Pick:
         return () if isinstance(self.op, SliceOp) else self.op.operands[1:]
 
     def ranks(self, builder: Builder, length: int) -> list[Tensor]:
-        """They, as i32 numbers."""
+        """The ranks, as numbers of type i32."""
         if isinstance(self.op, SliceOp):
             return [builder.splat(self.op.starts[-1], make_tensor((), i32))]
         given = Tensor(builder, self.indices[-1])

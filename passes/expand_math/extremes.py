@@ -135,7 +135,7 @@ def replace_extremes(loop: scf.ForOp) -> None:
 
 
 def _exact_in_doubt(loop: scf.ForOp, limits: list[float | None], found: list[Scalar], has_nan: Scalar) -> list[Scalar]:
-    """What a loop has found, or what the original loop finds if there was a NaN, or the number may be another one."""
+    """The results of a loop, or those of the original loop if there was a NaN, or the number may be another one."""
     before, none = has_nan.block, has_nan.constant(0)
     is_nan, in_doubt = has_nan.compare("ne", none), constant(before, 0, i1)
     for start, value, limit, fold in zip(loop.iter_args, found, limits, _folds(loop), strict=True):
@@ -172,7 +172,7 @@ def _with_rules(loop: scf.ForOp, number: int, found: Scalar, has_nan: Scalar) ->
 
 
 def _element_of(loop: scf.ForOp, number: int) -> SSAValue:
-    """What an iteration combines with the result of a number."""
+    """The element that an iteration combines with the result of a number."""
     carried = loop.body.block.args[number + 1]
     return next(operand for operand in _folds(loop)[number].operands if operand is not carried)
 

@@ -51,7 +51,7 @@ func.func private @update(%b: tensor<4x8xf32>, %x: tensor<1x8xf32>, %i: tensor<i
   func.return %r : tensor<4x8xf32>
 }
 
-// What is filled before it is put at a computed place has a buffer of its own.
+// A tensor that is filled before it goes to a computed place has a buffer of its own.
 // CHECK-LABEL: func.func private @fill_and_update
 // CHECK-SAME:    (%[[BASE:.*]]: memref<4x8xf32>, %{{.*}}: memref<f32>, %{{.*}}: memref<i32>)
 // CHECK:         %[[ROW:.*]] = memref.alloc() {{.*}} memref<1x8xf32>
@@ -70,7 +70,7 @@ func.func private @fill_and_update(%b: tensor<4x8xf32>, %x: tensor<f32>, %i: ten
   func.return %r : tensor<4x8xf32>
 }
 
-// What is computed before the tensor is filled that it goes into is copied there afterwards.
+// A part that is computed before the whole is filled is copied there afterwards.
 // CHECK-LABEL: func.func private @fill_after
 // CHECK-SAME:    (%[[X:.*]]: memref<8xf32>, %[[PAD:.*]]: memref<f32>, %[[OUT:.*]]: memref<16xf32>)
 // CHECK:         %[[PART:.*]] = memref.alloc() {{.*}} memref<8xf32>

@@ -39,7 +39,7 @@ func.func @narrow(%x: tensor<300x4xf32>, %i: tensor<9xui8>) -> tensor<9x4xf32> {
 
 // -----
 
-// What is computed is computed in part, not as a whole.
+// Only a part of a computed value is computed.
 // CHECK-LABEL: @computed
 // CHECK:       hlo.slice
 func.func @computed(%x: tensor<1000x64xf32>, %i: tensor<900xi32>) -> tensor<900x64xf32> {
@@ -63,7 +63,7 @@ func.func @crops(%x: tensor<256x256x3xf32>, %i: tensor<16x3xi32>) -> tensor<16x2
 
 // -----
 
-// What a loop carries may be updated in place before it is read.
+// The state of a loop may be updated in place before it is read.
 // CHECK-LABEL: @carried
 // CHECK:       hlo.slice
 func.func @carried(%x: tensor<1000x64xf32>, %i: tensor<9xi32>) -> tensor<1000x64xf32> {

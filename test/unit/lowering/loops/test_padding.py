@@ -129,7 +129,7 @@ BETWEEN: list[tuple[Sequence[int], Sequence[tuple[int, int, int]]]] = [
 @pytest.mark.parametrize("element", ["f32", "f64", "i8", "i1", "complex<f32>", "bf16"])
 @pytest.mark.parametrize(("shape", "padding"), BETWEEN, ids=str)
 def test_padding_between_elements(shape: Sequence[int], padding: Sequence[tuple[int, int, int]], element: str) -> None:
-    """Of an argument, of what the kernel computes, and of a result that is read again."""
+    """The operand is an argument, or computed by the kernel; and the result is read again."""
     low, high, between = ([sides[part] for sides in padding] for part in range(3))
     made_shape = [
         size + start + end + (size - 1) * step for size, (start, end, step) in zip(shape, padding, strict=True)
