@@ -10,22 +10,16 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ..dialects.cpu import ParallelForOp
-from ..dialects.support.views import is_view, root_buffer
+from ..dialects.support.views import root_buffer
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.walking import operations_in
 
-_WRITTEN = {
-    **dict.fromkeys(("memref.store", "vector.store", "memref.copy", "vector.transfer_write"), 1),
-    **dict.fromkeys(("vector.maskedstore", "vector.scatter", "vector.compressstore"), 0),
+_STORES = {
+    **dict.fromkeys(("memref.store", "vector.store", "memref.copy", "vector.transfer_write"), (1, 0)),
+    **dict.fromkeys(("vector.maskedstore", "vector.scatter", "vector.compressstore"), (0, -1)),
 }
-"""The operand that an operation writes to."""
-
-_STORED = {
-    **dict.fromkeys(("memref.store", "vector.store", "memref.copy", "vector.transfer_write"), 0),
-    **dict.fromkeys(("vector.maskedstore", "vector.scatter", "vector.compressstore"), -1),
-}
-"""The operand whose elements are stored; the others say where."""
+"""The operand that an operation writes to, and the one whose elements it stores; the others say where."""
 
 
 class VerifyParallelLoopsPass(HloPass):
@@ -89,11 +83,11 @@ class _SharedWrites:
         if isinstance(op, func.CallOp):
             varying = frozenset(number for number, value in enumerate(op.operands) if value in vary)
             return [op.operands[number] for number in self.of(op.callee.root_reference.data, varying)]
-        if op.name not in _WRITTEN:
+        if op.name not in _STORES:
             return ()
-        stored = op.operands[_STORED[op.name]]
+        target, stored = (op.operands[number] for number in _STORES[op.name])
         place = [value for value in op.operands if value is not stored]
-        return () if any(value in vary for value in place) else [op.operands[_WRITTEN[op.name]]]
+        return () if any(value in vary for value in place) else [target]
 
 
 def _varying(ops: Sequence[Operation], vary: set[SSAValue]) -> set[SSAValue]:
@@ -109,21 +103,11 @@ def _varying(ops: Sequence[Operation], vary: set[SSAValue]) -> set[SSAValue]:
             if isinstance(op, (scf.YieldOp, scf.ConditionOp)) and (around := op.parent_op()) is not None:
                 vary.update(around.results)
                 vary.update(argument for region in around.regions for argument in region.blocks[0].args)
-            if op.name in _WRITTEN or isinstance(op, func.CallOp):
-                vary.update(_own_memory(op))
+            if op.name in _STORES or isinstance(op, func.CallOp):
+                # Views of it, and what is loaded from them, follow in the next round.
+                roots = (root_buffer(value) for value in op.operands if isinstance(value.type, MemRefType))
+                vary.update(root for root in roots if isinstance(root.owner, memref.AllocaOp))
     return vary
-
-
-def _own_memory(op: Operation) -> list[SSAValue]:
-    """The memory of the function's own that an operation may write to, and views of it."""
-    found: list[SSAValue] = []
-    for value in op.operands:
-        if isinstance(value.type, MemRefType) and isinstance(root_buffer(value).owner, memref.AllocaOp):
-            waiting = [root_buffer(value)]
-            while waiting:
-                found.append(waiting.pop())
-                waiting += [use.operation.results[0] for use in found[-1].uses if is_view(use.operation)]
-    return found
 
 
 def _is_conditional(op: Operation, vary: set[SSAValue]) -> bool:
