@@ -85,15 +85,18 @@ def _sinh_cosh(x: Tensor) -> tuple[Tensor, Tensor]:
     return x.equals(0.0).select(x, sinh.copysign(x)), cosh
 
 
-def _exponential(z: Complex) -> Complex:
+def _direction(z: Complex, cosine: Tensor, sine: Tensor) -> tuple[Tensor, Tensor]:
     """
-    e**re (cos im + i sin im), in two factors if e**re overflows but the result may not.
-
-    A direction that is not finite is NaN, but the limits are 0 at re = -inf and infinite at re = inf.
+    Cosine and sine of im, as factors of e**re: a direction that is not finite is NaN, but the limits are 0 at
+    re = -inf and infinite at re = inf.
     """
-    sine, cosine = z.im.sine(), z.im.cosine()
     cosine = (z.re.is_infinite() & cosine.is_nan()).select(1.0, cosine)
-    sine = (z.re.equals(-INF) & sine.is_nan()).select(1.0, sine)
+    return cosine, (z.re.equals(-INF) & sine.is_nan()).select(1.0, sine)
+
+
+def _exponential(z: Complex) -> Complex:
+    """e**re (cos im + i sin im), in two factors if e**re overflows but the result may not."""
+    cosine, sine = _direction(z, z.im.cosine(), z.im.sine())
     big = z.re > (700.0 if z.re.element == f64 else 88.0)
     factor = big.select(z.re * 0.5, z.re).exponential()
     again = big.select(factor, factor.like(1.0))
@@ -119,13 +122,10 @@ def _short_exponential_minus_one(z: Complex) -> Complex:
     half_sine, half_cosine = (z.im * 0.5).sine(), (z.im * 0.5).cosine()
     twice = half_sine * 2.0
     less = twice * half_sine  # 1 - cos im
-    cosine, sine = 1.0 - less, twice * half_cosine
-    endless = z.re.is_infinite()
-    cosine = (endless & cosine.is_nan()).select(1.0, cosine)
-    sine = (z.re.equals(-INF) & sine.is_nan()).select(1.0, sine)
+    cosine, sine = _direction(z, 1.0 - less, twice * half_cosine)
     grown = z.re.exponential_minus_one()
     factor = z.re.exponential()
-    re = endless.select(factor * cosine - 1.0, grown * cosine - less)
+    re = z.re.is_infinite().select(factor * cosine - 1.0, grown * cosine - less)
     return Complex(re, z.im.equals(0.0).select(z.im, factor * sine))
 
 
