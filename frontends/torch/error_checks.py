@@ -56,15 +56,14 @@ def checking(
 ) -> Callable[[Sequence[Any]], list[Any]]:
     """The function that runs a graph without its checks, then these, in order; its results are those of the graph."""
     check = torch.ops.aten._linalg_check_errors.default
-    stated = [(one.name, one.is_matrix) for one in checks]
 
     def checked(args: Sequence[Any]) -> list[Any]:
         found = run(args)
-        count = len(found) - len(stated)
-        for info, (name, is_matrix) in zip(found[count:], stated, strict=True):
+        count = len(found) - len(checks)
+        for info, one in zip(found[count:], checks, strict=True):
             # torch's check itself takes 6 us.
-            if (info if is_matrix else torch.count_nonzero(info)).item():
-                check(info, name, is_matrix=is_matrix)
+            if (info if one.is_matrix else torch.count_nonzero(info)).item():
+                check(info, one.name, is_matrix=one.is_matrix)
         return found[:count]
 
     return checked
