@@ -11,6 +11,7 @@ is cut where its condition changes (`lowering/loop_nests/borders.py`): what is l
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, SSAValue
@@ -19,6 +20,7 @@ from ...dialects.support.editing import erase_op, replace_uses
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.op import HloOp, is_elementwise
 from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp
+from ...hlo_dialect.ops.movement import ReshapeOp
 from ...hlo_dialect.ops.slicing import ConcatenateOp, SliceOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import element_of, make_tensor, shape_of
@@ -27,7 +29,7 @@ from .graph import bytes_of
 LEAST_INSIDE = 48
 """Elements of the long part that make a loop of its own worth it."""
 
-LEAST_BYTES = 512
+LEAST_BYTES = 256
 """Bytes of one of several rows from which that is so: shorter ones lose whole vectors at both ends."""
 
 MOST_MOVED = 3
@@ -64,9 +66,11 @@ def _is_shift(op: ConcatenateOp) -> bool:
 
 def _is_in_memory(op: ConcatenateOp) -> bool:
     """Whether the long part is read where it is: an element that is computed would be so for each reader."""
-    long = max(op.operands, key=lambda value: shape_of(value)[-1])
-    source = long.owner.operands[0] if isinstance(long.owner, SliceOp) else long
-    return isinstance(source.owner, Block | OptimizationBarrierOp) or source.owner.parent is not op.parent
+    source = max(op.operands, key=lambda value: shape_of(value)[-1])
+    while isinstance(source.owner, SliceOp | ReshapeOp):
+        source = source.owner.operands[0]
+    in_memory = isinstance(source.owner, Block | OptimizationBarrierOp | ConcatenateOp)
+    return in_memory or source.owner.parent is not op.parent
 
 
 def _is_for_loops(op: ConcatenateOp) -> bool:
@@ -81,10 +85,20 @@ def _is_for_loops(op: ConcatenateOp) -> bool:
         seen.add(user)
         if len(seen) > 1 and (user is op.parent.last_op or (isinstance(user, HloOp) and user.ROLE == "host")):
             continue
-        if user.parent is not op.parent or not is_elementwise(user) or shape_of(user.results[0]) != shape:
+        if isinstance(user, ConcatenateOp) and user.dim != len(shape_of(user.results[0])) - 1:
+            continue  # its parts are loops
+        if user.parent is not op.parent or not _keeps_rows(user, shape):
             return False
         pending += [use.operation for result in user.results for use in result.uses]
     return 0 < len(seen) <= MOST_FOLLOWERS
+
+
+def _keeps_rows(user: Operation, shape: tuple[int, ...]) -> bool:
+    """Whether an operation computes rows of elements of such rows at the same places."""
+    if not is_elementwise(user) and not isinstance(user, ReshapeOp):
+        return False
+    result = shape_of(user.results[0])
+    return _long(result, result) == _long(shape, shape)
 
 
 def _select(op: ConcatenateOp) -> None:
@@ -115,13 +129,31 @@ def _select(op: ConcatenateOp) -> None:
 
 
 def _padded(builder: Builder, value: SSAValue, low: list[int], high: list[int], zero: Tensor) -> Tensor:
-    """A value with `low` elements before it and `high` after it; a slice is taken by the padding itself."""
-    part = value.owner
-    if isinstance(part, SliceOp) and set(part.steps) == {1}:
-        value = part.operands[0]
-        low = [count - start for count, start in zip(low, part.starts, strict=True)]
-        high = [count + limit - size for count, limit, size in zip(high, part.limits, shape_of(value), strict=True)]
-    return Tensor(builder, value).pad(zero, low, high)
+    """
+    A value with `low` elements before it and `high` after it. Slices are taken by the padding itself, also of what has
+    more dimensions of size 1: a tensor is padded where it is.
+    """
+    shape = tuple(sum(each) for each in zip(low, shape_of(value), high, strict=True))
+    while isinstance(part := value.owner, SliceOp | ReshapeOp):
+        source = part.operands[0]
+        if isinstance(part, SliceOp):
+            if set(part.steps) != {1}:
+                break
+            low = [count - start for count, start in zip(low, part.starts, strict=True)]
+            sizes = shape_of(source)
+            high = [count + limit - size for count, limit, size in zip(high, part.limits, sizes, strict=True)]
+        else:
+            (lows, highs), sizes = (iter(_long(counts, shape_of(value))) for counts in (low, high)), shape_of(source)
+            if _long(sizes, sizes) != _long(shape_of(value), shape_of(value)):
+                break
+            low, high = ([next(counts) if size != 1 else 0 for size in sizes] for counts in (lows, highs))
+        value = source
+    return Tensor(builder, value).pad(zero, low, high).reshape(shape)
+
+
+def _long(counts: Sequence[int], shape: tuple[int, ...]) -> list[int]:
+    """The numbers that belong to dimensions of several elements."""
+    return [count for count, size in zip(counts, shape, strict=True) if size != 1]
 
 
 def _element(builder: Builder, part: SSAValue, at: int, shape: tuple[int, ...]) -> Tensor:

@@ -61,8 +61,9 @@ class FuseHloPass(HloPass):
     that a kernel packs, which may be slices, with the transposes and concatenations of their results, or by factors
     whose tiles it streams, which is for GPUs; row-products=none is for targets whose row kernels cannot multiply.
     Concatenations of rows of one tensor, such as rotated ones, that elements are computed of become gathers, which
-    loops take in, and those of a long part and a few elements of each row selections. Broadcasts before a loop are
-    repeated where it computes elements of them.
+    loops take in, and those of a long part and a few elements of each row selections. Elementwise operations that
+    alone read a concatenation of long parts are computed of the parts. Broadcasts before a loop are repeated where it
+    computes elements of them.
 
     A loop or reduction of more than most-ops operations is cut where the fewest bytes cross from one part to the next.
     """
@@ -138,10 +139,12 @@ class FuseHloPass(HloPass):
                 sink_values(block)
                 prepare_loops(block)
                 if self.strategy == "default" and any(isinstance(op, ConcatenateOp) for op in block.ops):
-                    from .rolls import gather_rolled_rows  # few programs concatenate
+                    from .parts import compute_in_parts  # few programs concatenate
+                    from .rolls import gather_rolled_rows
                     from .shifts import select_shifted_elements
 
                     gather_rolled_rows(block)
+                    compute_in_parts(block)
                     select_shifted_elements(block)
                 plan = plan_block(
                     block, self.strategy, self.row_products, self.epilogues == "all", self.most_ops, engine.remarks

@@ -90,3 +90,24 @@ func.func @broadcasts(%x: tensor<100xf32>, %s: tensor<f32>) -> tensor<100xf32> {
     }
   func.return %0#1 : tensor<100xf32>
 }
+
+// -----
+
+// A component of a field, which is a slice of memory without its first dimension, is padded where it is; the rows are a
+// part of another concatenation.
+
+// CHECK-LABEL: func.func @component
+// CHECK:         hlo.fusion concatenate (%[[X:.*]] = %x : tensor<2x8x64xf32>) -> tensor<2x8x64xf32>
+// CHECK:           hlo.pad %[[X]], %{{.*}}, low = [-1, 0, -1], high = [0, 0, 1]
+// CHECK-NOT:     hlo.fusion
+func.func @component(%x: tensor<2x8x64xf32>) -> tensor<2x8x64xf32> {
+  %0 = hlo.slice %x [1:2, 0:8, 0:64] : (tensor<2x8x64xf32>) -> tensor<1x8x64xf32>
+  %1 = hlo.reshape %0 : (tensor<1x8x64xf32>) -> tensor<8x64xf32>
+  %2 = hlo.slice %1 [0:8, 1:64] : (tensor<8x64xf32>) -> tensor<8x63xf32>
+  %3 = hlo.slice %1 [0:8, 0:1] : (tensor<8x64xf32>) -> tensor<8x1xf32>
+  %4 = hlo.concatenate %2, %3, dim = 1 : (tensor<8x63xf32>, tensor<8x1xf32>) -> tensor<8x64xf32>
+  %5 = hlo.subtract %4, %1 : tensor<8x64xf32>
+  %6 = hlo.reshape %5 : (tensor<8x64xf32>) -> tensor<1x8x64xf32>
+  %7 = hlo.concatenate %6, %0, dim = 0 : (tensor<1x8x64xf32>, tensor<1x8x64xf32>) -> tensor<2x8x64xf32>
+  func.return %7 : tensor<2x8x64xf32>
+}
