@@ -72,8 +72,10 @@ def convert_nests(builder: LoopBuilder, ops: Sequence[Structured], absorbed: Abs
         builder.insert_at(op)
         parts = parts_from(nests[at:])
         if parts:
-            emit_interleaved(builder, parts)
             done = at + len(parts)
+            # The values that the last part takes from outside may follow the first part.
+            builder.insert_at(ops[done - 1])
+            emit_interleaved(builder, parts)
         elif any(nest.reduction):
             from .reduction import emit_reduction  # many programs only have elementwise operations
 

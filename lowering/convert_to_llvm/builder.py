@@ -116,7 +116,8 @@ class LlvmBuilder:
         if found is None:
             owner = value.owner
             if type(owner) is not arith.ConstantOp:
-                fail(self.op, f"uses a value of {owner} that is not converted")
+                of = "a block" if isinstance(owner, Block) else f"'{owner.name}'"
+                fail(self.op, f"uses a value of {of} that is not converted")
             found = self.values[id(value)] = self.attribute_constant(owner.properties["value"], value.type)
         return found
 

@@ -172,3 +172,20 @@ def test_inner_loop_starts_from_state_that_is_read_after_it() -> None:
         """,
         np.array([2, 3, -1], np.int32),
     )
+
+
+def test_columns_of_which_the_second_is_taken_at_a_computed_place() -> None:
+    """Both are written by one loop, which stood before the place was read."""
+    check(
+        """
+        func.func @main(%x: tensor<40x3xi32>, %i: tensor<i32>) -> tensor<40x2xi32> {
+          %0 = hlo.iota dim = 0 : tensor<40x1xi32>
+          %zero = hlo.constant dense<0> : tensor<i32>
+          %1 = hlo.dynamic_slice %x, %zero, %i, sizes = [40, 1] : (tensor<40x3xi32>, tensor<i32>, tensor<i32>) -> tensor<40x1xi32>
+          %2 = hlo.concatenate %0, %1, dim = 1 : (tensor<40x1xi32>, tensor<40x1xi32>) -> tensor<40x2xi32>
+          func.return %2 : tensor<40x2xi32>
+        }
+        """,
+        np.arange(120, dtype=np.int32).reshape(40, 3),
+        np.array(2, np.int32),
+    )
