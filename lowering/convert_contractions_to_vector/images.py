@@ -20,7 +20,7 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.buffer_ops import byte_size
-from ...dialects.support.buffers import memref_type, row_major
+from ...dialects.support.buffers import memref_type
 from ...dialects.support.editing import erase_op
 from ...dialects.support.kernel import CONTRACTION, PADDING, Kernel
 from ...dialects.support.scalar import scalar_attr
@@ -34,7 +34,7 @@ from ..loop_nests.fills import is_zero
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
-from ..loop_nests.nest import Access, Nest, address_of
+from ..loop_nests.nest import Access, Nest
 from ..loop_nests.variation import buffers_loaded
 from ..loop_nests.windows import IMAGE_BYTES, MOST_FILTERS
 from .blocking import Blocking, block
@@ -121,12 +121,16 @@ def _nest_of(op: Structured) -> Nest:
     if pad is None or not is_zero(pad.value):
         return nest_of(op)
     lows = cast("DenseArrayBase[Any]", op.attributes[PADDING]).get_values()
-    address, shape = address_of(pad.source), buffer_of(pad.source).get_shape()
-    steps = row_major(buffer_of(pad.target).get_shape())
-    source = Access(address.root, address.offset, address.dynamic, address.strides)
-    begin = sum(low * step for low, step in zip(lows, steps, strict=True))
-    target = Access(pad.target, begin, (), steps)
-    return Nest(op, shape, (False,) * len(shape), (source,), (target,), None)
+    source, whole = pad.source, pad.target
+    begin = whole.offset + sum(low * step for low, step in zip(lows, whole.strides, strict=True))
+    return Nest(
+        op,
+        pad.sizes,
+        (False,) * len(pad.sizes),
+        (Access(source.root, source.offset, source.dynamic, source.strides),),
+        (Access(whole.root, begin, whole.dynamic, whole.strides),),
+        None,
+    )
 
 
 def _roots(nest: Nest) -> list[SSAValue]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import DenseArrayBase, Float32Type, Float64Type, IntegerType, i1
@@ -27,6 +27,7 @@ from ..loop_nests.cost import copy_work, task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import known_number
 from ..loop_nests.loop_builder import Index, IndexValue, LoopBuilder, buffer_of
+from ..loop_nests.nest import ElementAddress, address_of
 from .plain_rows import LONGER, call_copy
 from .weaving import WIDEST, Place, Strand, Weave, block_of, emit_weave
 
@@ -46,6 +47,9 @@ _OF_INDICES = (
 _READ = frozenset((memref.LoadOp, *_OF_INDICES))
 
 
+Start: TypeAlias = tuple[SSAValue, IndexValue]
+"""A buffer, and the place there of an array's first element."""
+
 _INTEGERS = tuple(IntegerType(width) for width in (8, 16, 32, 64))
 
 
@@ -60,16 +64,22 @@ class _Dimension:
 
 @dataclass(frozen=True)
 class Pad:
-    """A pad: the buffers, the padding and the dimensions, of which there are RANK."""
+    """A pad: where its arrays are in buffers, the padding and the dimensions, of which there are RANK."""
 
-    source: SSAValue
-    target: SSAValue
+    source: ElementAddress
+    target: ElementAddress
     value: SSAValue
+    sizes: tuple[int, ...]
+    """Those of the source's own dimensions."""
     dimensions: tuple[_Dimension, ...]
 
     @property
     def elements(self) -> int:
         return math.prod(each.outer for each in self.dimensions)
+
+    @property
+    def element_type(self) -> Attribute:
+        return buffer_of(self.target.root).element_type
 
 
 def pad_of(op: GenericOp) -> Pad | None:
@@ -87,20 +97,20 @@ def pad_of(op: GenericOp) -> Pad | None:
         return None
     if chosen.lhs is not reads[0].res or not isinstance(chosen.rhs.owner, arith.ConstantOp):
         return None
-    source, target = buffer_of(reads[0].memref), buffer_of(op.outputs[0])
+    values = (reads[0].memref, op.outputs[0])
+    source, target = map(address_of, values)
+    shapes = [buffer_of(value).get_shape() for value in values]
     places = zip(reads[0].indices, lows.get_values(), strict=True)
     if not all(_is_shifted(place, dim, low) for dim, (place, low) in enumerate(places)):
         return None
-    sizes = list(zip(source.get_shape(), target.get_shape(), strict=True))
-    joined = _joined([_Dimension(*each, low) for each, low in zip(sizes, lows.get_values(), strict=True)])
-    dense = all(tuple(type_.get_strides() or ()) == row_major(type_.get_shape()) for type_ in (source, target))
+    joined = _joined([_Dimension(*each) for each in zip(*shapes, lows.get_values(), strict=True)])
+    dense = all(each.strides == row_major(shape) for each, shape in zip((source, target), shapes, strict=True))
     if joined is None or not dense:
         return None
     # As an elementwise operation a pad of truth values is in lanes, as far as its rows are whole vectors.
-    truths = source.element_type == i1
-    if not (_is_ragged(joined[-1]) if truths else _is_common(source.element_type)):
-        return None
-    return Pad(reads[0].memref, op.outputs[0], chosen.rhs, joined)
+    pad = Pad(source, target, chosen.rhs, shapes[0], joined)
+    truths = pad.element_type == i1
+    return pad if (_is_ragged(joined[-1]) if truths else _is_common(pad.element_type)) else None
 
 
 def _is_shifted(place: SSAValue, dim: int, low: int) -> bool:
@@ -151,10 +161,11 @@ def _emit_pad(builder: LoopBuilder, kernel: func.FuncOp, pad: Pad) -> None:
     """Emit the calls for all rows, by tasks if they are many; rows of few elements are permutations of lanes."""
     *outer, _ = pad.dimensions
     rows = math.prod(each.outer for each in outer)
-    work = copy_work(pad.elements * byte_width(buffer_of(pad.target).element_type))
-    tasks = task_count(pad.elements, work, rows)
+    width = byte_width(pad.element_type)
+    tasks = task_count(pad.elements, copy_work(pad.elements * width), rows)
     value = builder.scalar(cast(Any, pad.value.owner).value)
-    weave = _woven(pad, value)
+    from_, to = (each.offset_at(builder) for each in (pad.source, pad.target))
+    weave = _woven(pad, from_, to, value)
     block = None if weave is None else block_of(weave, rows, builder.vector_bits)
     numbers = [number for each in pad.dimensions for number in (each.inner, each.outer, each.low)]
 
@@ -162,9 +173,8 @@ def _emit_pad(builder: LoopBuilder, kernel: func.FuncOp, pad: Pad) -> None:
         if weave is not None and block is not None:
             emit_weave(builder, weave, block, lower, upper)
             return
-        arguments = (pad.source, pad.target, value, lower, upper, *numbers)
-        lanes = builder.vector_bits // (8 * byte_width(buffer_of(pad.target).element_type))
-        call_known(builder, kernel, "pad", arguments, lanes, _emit)
+        arguments = (pad.source.root, pad.target.root, value, from_, to, lower, upper, *numbers)
+        call_known(builder, kernel, "pad", arguments, builder.vector_bits // (8 * width), _emit)
 
     if tasks == 1:
         call(0, rows)
@@ -174,22 +184,22 @@ def _emit_pad(builder: LoopBuilder, kernel: func.FuncOp, pad: Pad) -> None:
         call(*chunk(builder, task, size, rows))
 
 
-def _woven(pad: Pad, value: SSAValue) -> Weave | None:
+def _woven(pad: Pad, from_: Index, to: Index, value: SSAValue) -> Weave | None:
     """The weave that a pad of rows of few elements is, if no other dimension is padded."""
     *outer, row = pad.dimensions
-    truths = buffer_of(pad.target).element_type == i1  # a byte each in memory, a bit each in lanes
+    truths = pad.element_type == i1  # a byte each in memory, a bit each in lanes
     if truths or row.outer > WIDEST or any(each.inner != each.outer for each in outer):
         return None
     columns = [Place(0, at - row.low) if 0 <= at - row.low < row.inner else value for at in range(row.outer)]
-    return Weave(pad.target, 0, [Strand(pad.source, 0, row.inner)], columns)
+    return Weave(pad.target.root, to, [Strand(pad.source.root, from_, row.inner)], columns)
 
 
 @writes(1)
 def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], lanes: int) -> None:
-    source, target, value, lower, upper, *numbers = parameters
-    sizes = [builder.index(number) for number in numbers]
+    source, target, value, *places = parameters
+    from_, to, lower, upper, *sizes = (builder.index(number) for number in places)
     inner, outer, low = sizes[0::3], sizes[1::3], sizes[2::3]
-    _Rows(builder, source, target, value, lanes, inner, outer, low).write(builder.index(lower), builder.index(upper))
+    _Rows(builder, (source, from_), (target, to), value, lanes, inner, outer, low).write(lower, upper)
 
 
 @dataclass(frozen=True)
@@ -197,8 +207,8 @@ class _Rows:
     """The body of the function: it writes rows of the target, plane by plane."""
 
     builder: LoopBuilder
-    source: SSAValue
-    target: SSAValue
+    source: Start
+    target: Start
     value: SSAValue
     lanes: int
     inner: Sequence[IndexValue]
@@ -242,14 +252,20 @@ class _Rows:
         # Few programs have pads, and most need no vector dialect.
         from ..convert_contractions_to_vector.row_vectors import fill_row
 
-        fill_row(self.builder, self.value, (self.target, at), self.builder.index(count), self.lanes)
+        fill_row(self.builder, self.value, _after(self.target, at), self.builder.index(count), self.lanes)
 
     def _copy(self, at: Index, to: Index) -> None:
         """Copy a row of the source, a long one as the C library does."""
         from ..convert_contractions_to_vector.row_vectors import copy_row
 
         builder, count = self.builder, self.inner[3]
-        with builder.when(count * byte_width(buffer_of(self.source).element_type) >= builder.index(LONGER)):
-            call_copy(builder, builder.kernel, (self.source, at), (self.target, to), count)
+        source, target = _after(self.source, at), _after(self.target, to)
+        with builder.when(count * byte_width(buffer_of(source[0]).element_type) >= builder.index(LONGER)):
+            call_copy(builder, builder.kernel, source, target, count)
         with builder.otherwise():
-            copy_row(builder, (self.source, at), (self.target, to), count, self.lanes)
+            copy_row(builder, source, target, count, self.lanes)
+
+
+def _after(start: Start, elements: Index) -> tuple[SSAValue, Index]:
+    """The place so many elements after the first one."""
+    return start[0], start[1] + elements

@@ -26,7 +26,7 @@ from ..convert_contractions_to_vector.shared_function import call_known, writes
 from ..device.cpu import CPU
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.loop_builder import Index, IndexValue, LoopBuilder, buffer_of
-from ..loop_nests.nest import Access, Nest
+from ..loop_nests.nest import Access, Nest, address_of
 from .transposition import BEYOND_CACHES, ROWS_BEYOND_CACHES, begins_at_line, can_transpose, vectors_of_line
 
 if TYPE_CHECKING:
@@ -67,16 +67,16 @@ def row_gather_of(nest: Nest) -> RowGather | None:
     if len(loads) != 1 or not isinstance(last, YieldOp) or last.operands[0] is not loads[0].res:
         return None
     (load,), (output,) = loads, nest.outputs
-    inner, buffer = free[-1], buffer_of(load.memref)
+    inner, buffer, source = free[-1], buffer_of(load.memref), address_of(load.memref)
     row_bytes = nest.sizes[inner] * width_of(buffer.element_type) // 8
     if load is not ops[-1] or any(op.regions for op in ops) or output.strides[inner] != 1:
         return None
-    if not can_transpose(buffer.element_type) or tuple(buffer.get_strides() or ()) != row_major(buffer.get_shape()):
+    if not can_transpose(buffer.element_type) or source.strides != row_major(buffer.get_shape()):
         return None
     long = LONG_IN_MEMORY if byte_size(buffer) >= IN_MEMORY else LONG
     if row_bytes < long or byte_size(buffer_of(output.root)) < CPU.l2_bytes:
         return None
-    if any(isinstance(x, Access) and x.strides[inner] for x in nest.inputs) or load.memref is output.root:
+    if any(isinstance(x, Access) and x.strides[inner] for x in nest.inputs) or source.root is output.root:
         return None
     along = [op for op in ops if isinstance(op, IndexOp) and nest.dims[int(op.dim.value.data)] == inner]
     *_, place = load.indices
@@ -106,7 +106,8 @@ def emit_row_gather(emitter: NestEmitter, found: RowGather, bounds: Bounds) -> N
             emitter.indices[found.row] = row
             to = emitter.offset(output)
         target = emitter.roots.get(output.root, output.root)
-        arguments = (found.load.memref, places[1], places[0], target, to, nest.sizes[found.inner])
+        source = address_of(found.load.memref).root
+        arguments = (source, places[1], places[0], target, to, nest.sizes[found.inner])
         facts = _Facts(builder.vector_bits, past_caches and vectors_of_line(builder.vector_bits) is not None)
         call_known(builder, builder.kernel, "row", arguments, facts, _emit)
     if past_caches:
@@ -114,13 +115,13 @@ def emit_row_gather(emitter: NestEmitter, found: RowGather, bounds: Bounds) -> N
 
 
 def _place(emitter: NestEmitter, found: RowGather) -> Index:
-    """The place of the row's first element in the buffer, for the indices that are bound."""
+    """The place of the row's first element in the root buffer, for the indices that are bound."""
     body = emitter.nest.body
     assert body is not None
     inputs = body.args[: len(emitter.nest.inputs)]
     mapping: dict[SSAValue, SSAValue] = {x: emitter.load_input(k) for k, x in enumerate(inputs) if x.first_use}
     _, *indices = emitter.clone(found.ops, mapping)
-    place: Index = 0
+    place = address_of(found.load.memref).offset_at(emitter.builder)
     for index, stride in zip(indices, row_major(buffer_of(found.load.memref).get_shape()), strict=True):
         place += emitter.builder.index(index) * stride
     return place

@@ -51,23 +51,21 @@ class ElementAddress:
     """Terms `value * factor` of the offset."""
     strides: tuple[int, ...]
 
-
-@record
-class Access:
-    """The elements of one operand: `root[offset + dynamic + sum(strides[l] * i_l)]`."""
-
-    root: SSAValue
-    offset: int
-    dynamic: tuple[tuple[SSAValue, int], ...]
-    strides: tuple[int, ...]
-    """In elements, one per loop of the nest; 0 if the loop does not move the operand."""
-
     def offset_at(self, builder: LoopBuilder) -> Index:
         """The offset in the root buffer, computed at the builder's insertion point."""
         offset: Index = self.offset
         for value, factor in self.dynamic:
             offset += builder.index(value) * factor
         return offset
+
+
+@record
+class Access(ElementAddress):
+    """
+    The elements of one operand: `root[offset + dynamic + sum(strides[l] * i_l)]`.
+
+    The strides, in elements, are one per loop of the nest; 0 if the loop does not move the operand.
+    """
 
 
 @record

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
+import pytest
 
 from xhlo.tools.fuzzing.checks import compiled_results, reference_results
 
@@ -188,4 +189,30 @@ def test_columns_of_which_the_second_is_taken_at_a_computed_place() -> None:
         """,
         np.arange(120, dtype=np.int32).reshape(40, 3),
         np.array(2, np.int32),
+    )
+
+
+@pytest.mark.parametrize("low", ["[0, 1, 0]", "[0, 0, 1]", "[1, 1, 0]"])
+@pytest.mark.parametrize("type_", ["f32", "i8", "i1"])
+def test_pads_that_are_parts_of_a_concatenation(low: str, type_: str) -> None:
+    """They were written to the beginning of the result."""
+    outer, row, column = (int(number) for number in low.strip("[]").split(","))
+    sizes = (70 - outer, 3 - row, 12 - column)
+    shape = "x".join(map(str, sizes))
+    rng = np.random.default_rng(0)
+    dtype = {"f32": np.float32, "i8": np.int8, "i1": np.bool_}[type_]
+    one = {"f32": "1.0", "i8": "1", "i1": "true"}[type_]
+    check(
+        f"""
+        func.func @main(%x: tensor<{shape}x{type_}>, %y: tensor<1x3x12x{type_}>) -> tensor<72x3x12x{type_}> {{
+          %one = hlo.constant dense<{one}> : tensor<{type_}>
+          %0 = hlo.pad %x, %one, low = {low}, high = [0, 0, 0], interior = [0, 0, 0]
+            : (tensor<{shape}x{type_}>, tensor<{type_}>) -> tensor<70x3x12x{type_}>
+          %1 = hlo.concatenate %y, %0, %y, dim = 0
+            : (tensor<1x3x12x{type_}>, tensor<70x3x12x{type_}>, tensor<1x3x12x{type_}>) -> tensor<72x3x12x{type_}>
+          func.return %1 : tensor<72x3x12x{type_}>
+        }}
+        """,
+        rng.integers(0, 2 if type_ == "i1" else 90, sizes).astype(dtype),
+        rng.integers(0, 2 if type_ == "i1" else 90, (1, 3, 12)).astype(dtype),
     )
