@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, cast
 
 from xdsl.context import Context
@@ -17,6 +17,7 @@ from ..dialects.support.rewriting import set_type
 from ..hlo_dialect.custom_calls.operations import CompositeOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.limits import too_much
 from ..hlo_dialect.op import replace_op
 from ..hlo_dialect.shapes import is_static, merge_dim, types_agree
 from ..hlo_dialect.types import make_tensor, shape_of, tensor_type
@@ -24,6 +25,10 @@ from ..hlo_dialect.walking import operations_in
 
 Call: TypeAlias = func.CallOp | CompositeOp
 """A function call; a composite is a call of its decomposition."""
+
+
+OPERATION_BYTES = 2048
+"""The memory that an operation takes while a program is lowered, of which its hlo is 800 bytes."""
 
 
 def calls_in(op: Operation) -> list[Call]:
@@ -134,9 +139,11 @@ class InlinePass(HloPass):
         }
         for call in calls_in(module):
             _restore_top_k(call)
-        done: set[str] = set()
-        for name in functions:
-            self._inline_into(name, functions, done)
+        calls = {name: _calls_of(function, functions) for name, function in functions.items()}
+        order = _callees_first(calls)
+        _check_size(functions, calls, order)
+        for name in order:
+            _inline_calls(calls[name], functions)
         for op in operations_in(module):
             if type(op) is CompositeOp:
                 fail(op, f"has the decomposition @{op.callee.root_reference.data}, which has no body")
@@ -153,27 +160,49 @@ class InlinePass(HloPass):
             if function.sym_name.data not in used:
                 erase_op(function)
 
-    def _inline_into(self, root: str, functions: dict[str, func.FuncOp], done: set[str]) -> None:
-        """Callees first, so that each body is complete when it is cloned; an explicit stack, for deep call chains."""
+
+def _calls_of(function: func.FuncOp, functions: Mapping[str, func.FuncOp]) -> list[Call]:
+    return [call for call in calls_in(function) if call.callee.root_reference.data in functions]
+
+
+def _callees_first(calls: Mapping[str, Sequence[Call]]) -> list[str]:
+    """
+    The functions, each after those that it calls, so that a body is complete when it is cloned. An explicit stack, for
+    deep call chains.
+    """
+    order: dict[str, None] = {}
+    for root in calls:
         stack = [(root, False)]
         open_: set[str] = set()
         while stack:
             name, ready = stack.pop()
-            if name in done:
+            if name in order:
                 continue
-            calls = [c for c in calls_in(functions[name]) if c.callee.root_reference.data in functions]
             if ready:
-                _inline_calls(calls, functions)
-                done.add(name)
+                order[name] = None
                 continue
             open_.add(name)
             stack.append((name, True))
-            for call in calls:
+            for call in calls[name]:
                 callee = call.callee.root_reference.data
-                if callee not in open_ or callee in done:
+                if callee not in open_ or callee in order:
                     stack.append((callee, False))
                 elif (callee, False) not in stack:
                     fail(call, f"calls @{callee} recursively")
+    return list(order)
+
+
+def _check_size(
+    functions: Mapping[str, func.FuncOp], calls: Mapping[str, Sequence[Call]], order: Sequence[str]
+) -> None:
+    """Refuse a function whose operations would not fit in memory: forty that call each other twice make 2^40 of one."""
+    sizes: dict[str, int] = {}
+    for name in order:
+        callees = [call.callee.root_reference.data for call in calls[name]]
+        sizes[name] = len(operations_in(functions[name])) + sum(map(sizes.__getitem__, callees))
+        if callees and (why := too_much(sizes[name] * OPERATION_BYTES)) is not None:
+            largest = max(calls[name], key=lambda call: sizes[call.callee.root_reference.data])
+            fail(largest, f"{why}: @{name} has {sizes[name]} operations when its calls are inlined")
 
 
 def _inline_calls(calls: Iterable[Call], functions: Mapping[str, func.FuncOp]) -> None:
