@@ -29,8 +29,8 @@ S = TypeVar("S")
 
 VARIABLE, SIZE_VARIABLE = "XHLO_CACHE_DIR", "XHLO_CACHE_SIZE"
 DEFAULT_SIZE = 512 << 20
-MAGIC = b"XHLOKEPT"
-"""Followed by the SHA-256 of the contents, then the contents."""
+MAGIC = b"XHLOKEP2"
+"""Followed by `_checksum`, then the contents."""
 START = len(MAGIC) + hashlib.sha256().digest_size
 READ_AHEAD = 128 << 10
 """Bytes that are read at once of a file that is read in parts."""
@@ -129,7 +129,16 @@ def kept(
 def place(key: Sequence[Any], suffix: str, folder_of: Callable[[], Path | None]) -> Path | None:
     """The file of a key (of JSON types); None if nothing is kept."""
     folder = folder_of()
-    return None if folder is None else folder / f"{hashlib.sha256(json.dumps(key).encode()).hexdigest()}{suffix}"
+    if folder is None:
+        return None
+    return folder / f"{hashlib.sha256(MAGIC + json.dumps(key).encode()).hexdigest()}{suffix}"
+
+
+def _checksum(path: Path, contents: bytes) -> bytes:
+    """The SHA-256 of a file's name, which says whose code it is, and its contents."""
+    found = hashlib.sha256(path.name.encode() + b"\0")
+    found.update(contents)
+    return found.digest()
 
 
 def stored(path: Path, load: Callable[[bytes], T]) -> T | None:
@@ -192,13 +201,13 @@ def read(path: Path) -> bytes | None:
     """
     The contents of a file; None if it cannot be read, or if another user may have written it.
 
-    Raises ValueError for a damaged file.
+    Raises ValueError for a file that is damaged, or that was written under another name.
     """
     data = _opened(path, lambda file: file.read())
     if data is None:
         return None
     contents = data[START:]
-    if data[:START] != MAGIC + hashlib.sha256(contents).digest():
+    if data[:START] != MAGIC + _checksum(path, contents):
         raise ValueError("it is damaged")
     return contents
 
@@ -244,7 +253,7 @@ def write(path: Path, contents: bytes, *, limited: bool = True) -> None:
     try:
         make_folder(path.parent)
         with open_folder(path.parent) as folder:
-            write_file(folder, path.name, MAGIC + hashlib.sha256(contents).digest() + contents)
+            write_file(folder, path.name, MAGIC + _checksum(path, contents) + contents)
             if path.name.startswith("0"):
                 make_room(folder, limit)
     except NotTrustedError as error:

@@ -59,6 +59,20 @@ def test_other_programs_and_options_are_others(folder: Path) -> None:
     assert len(list(folder.glob("*.xhlo"))) == 3
 
 
+def test_a_file_of_another_program_is_not_used(folder: Path) -> None:
+    """As where files are restored under wrong names: each is whole, but the code of another program."""
+    xhlo.compile(PROGRAM)
+    (path,) = folder.glob("*.xhlo")
+    contents = path.read_bytes()
+    path.unlink()
+    xhlo.compile(PROGRAM.replace("add", "multiply"))
+    (other,) = folder.glob("*.xhlo")
+    other.write_bytes(contents)
+    with pytest.warns(RuntimeWarning, match="is not used and will be written anew"):
+        again = xhlo.compile(PROGRAM.replace("add", "multiply"))
+    np.testing.assert_array_equal(again(X), X * X)
+
+
 def test_other_processes_find_it(folder: Path) -> None:
     xhlo.compile(PROGRAM)
     """Without loading the compiler."""
