@@ -21,7 +21,9 @@ from ...hlo_dialect.reference import evaluate
 from ...hlo_dialect.types import Array, is_float_dtype
 from ...lowering.device.chips import get_chip
 from ...passes.manager.pipelines import OPT_LEVELS
+from ...passes.verify_parallel_loops import VerifyParallelLoopsPass
 from ...targets.cpu.target import CPU
+from ...targets.cpu.threads import set_thread_count, thread_count
 from ...targets.nvptx.emission import emit_cubin
 from ...targets.nvptx.target import nvptx
 from ...targets.program.lowering import Lowering
@@ -33,6 +35,8 @@ from .sharded import sharded_results
 from .unknown_sizes import with_unknown_sizes
 
 PTX_CHIPS = ("sm_75", "sm_90", "sm_100")
+THREADS = (1, 2, 3, 5, 5)
+"""The numbers of threads on which a program runs; the last one twice, as shares differ from run to run."""
 
 
 class Disagreement(Exception):
@@ -105,6 +109,31 @@ def check_compiled(program: Program, fuse: bool, verify_each: bool = True, guard
     """Check that compiled code agrees with the reference; in guard mode, that it accesses no other memory."""
     want = reference_results(program.text, program.inputs)
     compare(program, compiled_results(program.text, program.inputs, fuse, verify_each, guard), want)
+
+
+def check_threads(program: Program) -> None:
+    """
+    Check that iterations of parallel loops write to places of their own, as far as the IR shows it, and that results
+    are right, and the same bits on any number of threads.
+    """
+    ctx = make_context()
+    lowering = Lowering(ctx, parse_module(program.text, "random.mlir", ctx), CPU)
+    lowering.to("loops")
+    VerifyParallelLoopsPass().apply(ctx, lowering.module)
+    executable = CPU.build(lowering, str)
+    before, found = thread_count(), list[tuple[Array, ...]]()
+    try:
+        for count in THREADS:
+            set_thread_count(count)
+            results: Array | tuple[Array, ...] = executable(*program.inputs)
+            found.append(results if isinstance(results, tuple) else (results,))
+    finally:
+        set_thread_count(before)
+    compare(program, found[0], reference_results(program.text, program.inputs))
+    alone = [array.tobytes() for array in found[0]]
+    for count, arrays in zip(THREADS, found, strict=True):
+        if [array.tobytes() for array in arrays] != alone:
+            raise Disagreement(f"{count} threads compute other bits than one")
 
 
 def check_levels(program: Program) -> None:
@@ -236,6 +265,7 @@ CHECKS: Mapping[str, Callable[[Program], None]] = {
     "sizes": check_sizes,
     "simt": check_simt,
     "text": check_text,
+    "threads": check_threads,
     "xla": check_xla,
 }
 """The checks by their names in hlo-fuzz."""

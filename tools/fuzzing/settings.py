@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..command_line import Arguments, Option, UsageError
 from ..completion import COMPLETION
 
-CHECKS = ("fuse", "guard", "levels", "none", "ptx", "sharded", "simt", "sizes", "text", "xla")
+CHECKS = ("fuse", "guard", "levels", "none", "ptx", "sharded", "simt", "sizes", "text", "threads", "xla")
 MODES = ("programs", "grammar", "mutate", "pipelines")
 PROFILES = ("small", "shared", "large", "dots", "reductions", "loops", "types", "sharded")
 
@@ -23,8 +23,9 @@ OPTIONS = (
     Option("check", "fuse (default), none: the CPU agrees with the reference; guard: and accesses no memory outside of "
            "buffers; levels: so it does at every --opt-level; sharded: so do devices that split the arrays at random; "
            "simt: so do kernels for GPUs, interpreted; sizes: with sizes unknown or contradictory, each is refused or "
-           "right; ptx: ptxas takes these; text: it reads back as itself; xla: the reference agrees with XLA:CPU "
-           "(needs jax)",
+           "right; ptx: ptxas takes these; text: it reads back as itself; threads: any number of them computes the "
+           "same bits, and iterations of parallel loops write to places of their own; xla: the reference agrees with "
+           "XLA:CPU (needs jax)",
            GENERAL, "required", "|".join(CHECKS), choices=CHECKS),
     Option("shrink", "Make failing programs small, and print what is left of them", GENERAL),
     Option("print", "Print the programs, check nothing", GENERAL),

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 import pytest
 
-from xhlo.tools.fuzzing.checks import check_compiled, check_sharded, check_sizes, check_xla
+from xhlo.lowering.loop_nests import cost
+from xhlo.tools.fuzzing.checks import check_compiled, check_sharded, check_sizes, check_threads, check_xla
 from xhlo.tools.fuzzing.operations import random_program
 from xhlo.tools.fuzzing.programs import PROFILES
 
@@ -24,6 +25,8 @@ XLA_COUNTS = {"small": 100, "shared": 40, "large": 20, "dots": 20, "reductions":
 SHARDED_COUNTS = {"sharded": 40, "dots": 20, "reductions": 20}
 
 SIZES_COUNTS = {"small": 20, "types": 20}
+
+THREADS_COUNTS = {"large": 10, "loops": 10, "reductions": 10}
 
 
 def batches(counts: dict[str, int]) -> list[tuple[str, int]]:
@@ -86,6 +89,21 @@ def test_unknown_and_contradictory_sizes_are_refused_or_right(name: str, first: 
             check_sizes(random_program(random.Random(seed), PROFILES[name]))
         except Exception as error:
             error.add_note(f"hlo-fuzz --profile={name} --seed={seed} --count=1 --check=sizes")
+            raise
+
+
+@pytest.mark.long
+@pytest.mark.sample(3)
+@pytest.mark.parametrize(("name", "first"), batches(THREADS_COUNTS))
+def test_threads_compute_the_same_bits(name: str, first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loops of small programs run on several threads, too."""
+    monkeypatch.setattr(cost, "PARALLEL_WORK", 1)
+    monkeypatch.setattr(cost, "TASK_WORK", 1)
+    for seed in range(first, first + BATCH):
+        try:
+            check_threads(random_program(random.Random(seed), PROFILES[name]))
+        except Exception as error:
+            error.add_note(f"hlo-fuzz --profile={name} --seed={seed} --count=1 --check=threads")
             raise
 
 

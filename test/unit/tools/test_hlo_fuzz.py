@@ -8,7 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from xhlo.hlo_dialect.arrays import Array
 from xhlo.hlo_dialect.ops.elementwise_unary import FloorOp
+from xhlo.targets.cpu.target import Cpu
+from xhlo.targets.cpu.threads import thread_count
+from xhlo.targets.program.lowering import Lowering
 from xhlo.tools import hlo_fuzz
 from xhlo.tools.fuzzing import hostile, settings
 from xhlo.tools.fuzzing.isolation import Limits
@@ -65,6 +69,26 @@ def test_a_wrong_operation_is_found_and_the_program_made_small(
     program = printed[printed.index("builtin.module") :]
     assert "stablehlo.floor" in program
     assert "stablehlo.add" not in program and "stablehlo.negate" not in program
+
+
+def test_bits_that_depend_on_the_number_of_threads_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "sum.mlir").write_text(
+        "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+        "  %0 = hlo.add %x, %x : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n"
+    )
+    assert hlo_fuzz.main([str(tmp_path / "sum.mlir"), "--check=threads"]) == 0
+
+    def doubled(x: Array) -> Array:
+        return x + x + np.float32(1e-6 if thread_count() == 3 else 0)
+
+    def build(target: Cpu, lowering: Lowering, text_at: object) -> object:
+        return doubled
+
+    monkeypatch.setattr(Cpu, "build", build)
+    assert hlo_fuzz.main([str(tmp_path / "sum.mlir"), "--check=threads"]) == 1
+    assert "3 threads compute other bits than one" in capsys.readouterr().out
 
 
 def test_a_check_that_holds_leaves_the_program_as_it_is() -> None:
