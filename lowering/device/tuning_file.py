@@ -113,8 +113,14 @@ def parse(text: str, path: Path) -> TuningFile:
 
 
 def _choice(data: Mapping[str, Any]) -> Choice:
-    tilings = [{str(name): int(size) for name, size in each.items()} for each in data["tilings"]]
-    return Choice(str(data["kernel"]), tilings, int(data["default_ns"]), int(data["ns"]))
+    tilings = [{str(name): _number(size) for name, size in each.items()} for each in data["tilings"]]
+    return Choice(str(data["kernel"]), tilings, _number(data["default_ns"]), _number(data["ns"]))
+
+
+def _number(value: object) -> int:
+    if type(value) is not int or not -(1 << 63) <= value < 1 << 63:  # JSON has larger ones, and infinity
+        raise ValueError(f"{value} is no number of 64 bits")
+    return value
 
 
 def key_of(kernel: func.FuncOp) -> str:

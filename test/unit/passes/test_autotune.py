@@ -185,8 +185,23 @@ def test_sizes_that_do_not_fit_are_refused(tmp_path: Path, sizes: dict[str, int]
         xhlo.compile(PRODUCT + f"// {sizes}", tuning=path)
 
 
+CHOICE = (
+    '{"format": 1, "machines": {"m": {"k": {"kernel": "k", "tilings": [{"rows": %s}], "default_ns": 1, "ns": %s}}}}'
+)
+
+
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"format": 2, "machines": {}}', '{"format": 1, "machines": {"m": []}}']
+    "text",
+    [
+        *("", "[]", "{}", '{"format": 2, "machines": {}}', '{"format": 1, "machines": {"m": []}}'),
+        *(
+            CHOICE % (1 << 63, 1),
+            CHOICE % ("1e999", 1),
+            CHOICE % (1, "-1e999"),
+            CHOICE % (1.5, 1),
+            CHOICE % ("true", 1),
+        ),
+    ],
 )
 def test_what_is_no_tuning_file_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "tuning.json"
