@@ -259,7 +259,9 @@ def block_rows(product: Contraction, blocking: Blocking, machine: Machine, strea
     few rows at a time.
     """
     most = most_rows(blocking.vectors, machine.registers)
-    if product.k.a == 1 and lines_alias(product, product.m.a) and blocking.vectors > 1:
+    # Panels of one vector have room for more rows, which many registers make up for.
+    crowds = blocking.vectors > 1 or machine.registers < MANY_REGISTERS
+    if product.k.a == 1 and crowds and lines_alias(product, product.m.a):
         most = min(most, FEW_ROWS)
     blocking = _with_heights(product, blocking, machine, most)
     mr = blocking.mr

@@ -251,3 +251,11 @@ def test_panels_whose_lines_share_few_sets_are_packed(columns: int, depth: int, 
     product = product_of(6272, columns, depth)
     assert reads_both_in_place(product, block(product, AVX2), AVX2) == in_place
     assert reads_both_in_place(product, block(product, CPU, most_vectors=columns // 16), CPU)
+
+
+@pytest.mark.parametrize("machine, depth, few", [(AVX2, 1024, True), (AVX2, 1000, False), (CPU, 1024, False)])
+def test_few_rows_where_lines_of_a_share_sets(machine: Any, depth: int, few: bool) -> None:
+    """More lines of A than a set has ways would leave the L1 cache before their next element."""
+    product = product_of(1022, machine.vector_bits // 32, depth)
+    found = block_rows(product, block(product, machine), machine)
+    assert found.vectors == 1 and (found.mr <= 8) == few
