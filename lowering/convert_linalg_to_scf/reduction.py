@@ -36,10 +36,7 @@ from ..loop_nests.whole_vectors import Part, leaves_rest, whole_parts
 from .one_pass import emit_one_pass, fits_one_pass
 from .partial_results import combination_of_rows, wide_rows_of
 from .reduction_plan import CHUNK_ROWS, LONG_CHOICE, ReductionPlan, computed_reads, fills_registers, plan_reduction
-from .together import Together
-
-BLOCK = 4096
-"""Elements that a float sum accumulates before it adds the block's sum to the total."""
+from .together import BLOCK, Together
 
 TILE = CACHED_COLUMNS
 """Columns that are accumulated together: the tile of the output stays in the L1 cache."""
@@ -86,6 +83,8 @@ class ReductionEmitter:
         self.whole: int | None = None
         """A reduced loop whose ranges are all a multiple of PASS_ROWS long."""
         self.of_parts = of_parts
+        self.range = 1
+        """A number of which the ranges of a cut kept loop are multiples, but for the last one."""
 
     @property
     def _chooses_rows(self) -> bool:
@@ -117,7 +116,8 @@ class ReductionEmitter:
             cut = next((loop for loop, count in parts.items() if count >= enough), max(parts, key=parts.__getitem__))
             total = nest.sizes[cut]
             tasks = task_count(work, work, parts[cut])
-            size = task_size(total, tasks, COLUMNS if self._is_column(cut) and total > COLUMNS else 1)
+            size = task_size(total, tasks, COLUMNS if self._is_column(cut) and total > COLUMNS else self._rows(cut))
+            self.range = size
             with self.builder.parallel(-(-total // size)) as task:
                 self.emit_part(nest, self.inits, {cut: chunk(self.builder, task, size, total)}, ())
         else:
@@ -157,10 +157,21 @@ class ReductionEmitter:
 
     # In registers.
 
+    def _together(self, emitter: NestEmitter) -> Together:
+        return Together(self.builder, emitter, self.plan.combiners or (), self.plan.kept, self.plan.reduced)
+
+    def _rows(self, cut: int) -> int:
+        """The rows that are summed at a time where tasks divide the loop `cut`; 1 if they are not its iterations."""
+        if self.plan.combiners is None or not self.plan.in_registers or not self.plan.reduced:
+            return 1
+        together = self._together(NestEmitter(self.builder, self.plan.nest, self.roots))
+        bounds = {cut: (0, self.plan.nest.sizes[cut])}
+        return together.rows(bounds) if together.row_loop(bounds) == cut else 1
+
     def _emit_in_registers(self, emitter: NestEmitter, inits: Inits, bounds: Bounds) -> None:
-        together = Together(self.builder, emitter, self.plan.combiners or (), self.plan.kept, self.plan.reduced)
+        together = self._together(emitter)
         if self.plan.combiners is not None and together.pays(bounds):
-            together.emit(inits, bounds)
+            together.emit(inits, bounds, self.range)
             return
         with emitter.loops(self.plan.kept, bounds, innermost=not self.plan.reduced):
             start = [emitter.load_output(k) if init is None else init for k, init in enumerate(inits)]

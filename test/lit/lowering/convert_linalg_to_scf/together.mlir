@@ -75,3 +75,45 @@ func.func private @doubles(%x: memref<128x64xf64>, %y: memref<4x64xf64>, %o: mem
   }
   func.return
 }
+
+#matrix = affine_map<(n, k) -> (n, k)>
+#vector = affine_map<(n, k) -> (k)>
+#result = affine_map<(n, k) -> (n)>
+
+// Four rows of a matrix by a vector, whose elements are loaded once; tasks have a multiple of four rows, and the last one a rest.
+// CHECK-LABEL: func.func private @by_vector(
+// CHECK:         scf.for %{{.*}} = %{{.*}} to %{{.*}} step %[[four:.*]] {
+// CHECK:           %[[sums:.*]]:4 = scf.for
+// CHECK-COUNT-1:     memref.load %y
+// CHECK-NOT:         memref.load %y
+// CHECK:             scf.yield
+// CHECK-COUNT-4:   memref.store %[[sums]]#
+// CHECK:         scf.for
+// CHECK:           scf.for
+func.func private @by_vector(%x: memref<1001x256xf32>, %y: memref<256xf32>, %o: memref<1001xf32>) attributes {hlo.kernel = "dot"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<1001xf32>)
+  linalg.generic {indexing_maps = [#matrix, #vector, #result], iterator_types = ["parallel", "reduction"]} ins(%x, %y : memref<1001x256xf32>, memref<256xf32>) outs(%o : memref<1001xf32>) attrs = {xhlo.contraction} {
+  ^bb(%p: f32, %q: f32, %z: f32):
+    %r = arith.mulf %p, %q fastmath<reassoc,contract> : f32
+    %s = arith.addf %z, %r fastmath<reassoc,contract> : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+
+// Short rows that come from beyond the caches are read one after the other, in the order of memory.
+// CHECK-LABEL: func.func private @short_rows(
+// CHECK-NOT:     :4 = scf.for
+// CHECK:         func.return
+func.func private @short_rows(%x: memref<65536x64xf32>, %y: memref<64xf32>, %o: memref<65536xf32>) attributes {hlo.kernel = "dot"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<65536xf32>)
+  linalg.generic {indexing_maps = [#matrix, #vector, #result], iterator_types = ["parallel", "reduction"]} ins(%x, %y : memref<65536x64xf32>, memref<64xf32>) outs(%o : memref<65536xf32>) attrs = {xhlo.contraction} {
+  ^bb(%p: f32, %q: f32, %z: f32):
+    %r = arith.mulf %p, %q fastmath<reassoc,contract> : f32
+    %s = arith.addf %z, %r fastmath<reassoc,contract> : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}

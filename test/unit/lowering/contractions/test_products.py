@@ -175,6 +175,24 @@ def test_few_columns(type_: str) -> None:
         assert np.max(np.abs(ours - a.astype(np.float64) @ wide) / size) < TOLERANCE[type_]
 
 
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+@pytest.mark.parametrize("m, k, n", [(1, 2051, 1003), (1, 20001, 38), (2, 300, 1001), (3, 9001, 501), (4, 1100, 1003)])
+def test_few_rows_by_the_rows_of_a_matrix(m: int, k: int, n: int, type_: str) -> None:
+    """Some rows of the matrix at a time, with a rest, and long sums in blocks; the same bits on any number of threads."""
+    rng = np.random.default_rng(7)
+    a, b = _random((m, k), type_, rng), _random((n, k), type_, rng)
+    types, result = (_tensor(a.shape, type_), _tensor(b.shape, type_)), _tensor((m, n), type_)
+    (found,) = on_threads(
+        f"func.func @main(%a: {types[0]}, %b: {types[1]}) -> {result} {{\n"
+        f"  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : ({', '.join(types)}) -> {result}\n"
+        f"  return %0 : {result}\n}}",
+        a,
+        b,
+    )
+    wide = [x.astype(np.longdouble) for x in (a, b.T)]
+    assert np.max(np.abs(found - wide[0] @ wide[1]) / (np.abs(wide[0]) @ np.abs(wide[1]))) < TOLERANCE[type_]
+
+
 @pytest.mark.parametrize("features", [2, 3, 4])
 @pytest.mark.parametrize("channels", [5, 24])
 def test_convolutions_with_few_features(channels: int, features: int) -> None:
