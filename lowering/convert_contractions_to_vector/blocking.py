@@ -219,7 +219,7 @@ def has_few_columns(product: Contraction, machine: Machine) -> bool:
     )
     lanes, bytes_of_b = lanes_of(product, machine), product.n.size * product.depth * width_of(product.element) // 8
     is_long = product.k.size >= LEAST_VECTORS * lanes and bytes_of_b <= machine.l1_bytes * MOST_OF_L1
-    most = min(lanes // 2 - 1, TOGETHER_ALONG if product.k.b == 1 else TOGETHER)
+    most = min(lanes * 3 // 8, TOGETHER_ALONG if product.k.b == 1 else TOGETHER)
     return is_plain and is_long and machine.registers >= MANY_REGISTERS and product.n.size <= most
 
 

@@ -35,6 +35,7 @@ from .in_place import (
     reads_in_place,
     reads_pairs,
     streams,
+    sums_along,
     with_near_steps,
     with_pairs,
 )
@@ -142,7 +143,8 @@ def _products(
         if product is None:
             continue
         is_blocked = is_worth_blocking(product, streams(product, machine)) and not has_few_columns(product, machine)
-        if columns is None and not is_blocked:
+        packed = any(each.root in constants_of(kernel) for each in (product.a, product.b))
+        if columns is None and (not is_blocked or (sums_along(product, machine) and not packed)):
             continue
         fill = absorbed[op][0]
         # No tile of a sum in chunks is complete before the chunks are added.

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float64Type, Intege
 from ...dialects.support.buffers import memref_type
 from ...dialects.support.scalar import width_of
 from ..device.cpu import CPU, Machine
+from ..loop_nests.cost import LEAST_ALONG, LEAST_ROWS_ALONG, TOGETHER_ALONG
 from ..loop_nests.loop_builder import LINE, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access
 from .blocking import (
@@ -251,6 +252,24 @@ def reads_both_in_place(product: Contraction, blocking: Blocking, machine: Machi
         and (product.n.size % blocking.nr == 0 or product.epilogue is None)
         and (cached or few or in_panels)
     )
+
+
+def sums_along(product: Contraction, machine: Machine) -> bool:
+    """
+    Whether plain loops, which sum for a few rows of one factor at once along each row of the other, are faster than low
+    blocks, for which that one would be packed, or few of its rows are read at a time.
+    """
+    if product.n.size > product.m.size:
+        product = product.transposed()
+    few, is_plain = product.n.size, product.factors == (product.element, product.element)
+    columns = product.k.b == 1
+    if not columns and few % lanes_of(product, machine):
+        # These are copied, see convert_linalg_to_scf/together.py; blocks would not fill their vectors.
+        columns = product.m.size >= LEAST_ROWS_ALONG and not any(loop.b for loop in product.outer)
+    along = product.k.a == 1 and columns and not product.outer_k
+    is_short = few > TOGETHER_ALONG or product.k.size < LEAST_ALONG * few
+    is_float = not isinstance(product.element, IntegerType)
+    return machine.registers < MANY_REGISTERS and along and is_plain and is_float and not is_short
 
 
 def block_rows(product: Contraction, blocking: Blocking, machine: Machine, streamed: bool = False) -> Blocking:

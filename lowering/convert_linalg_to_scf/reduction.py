@@ -36,7 +36,7 @@ from ..loop_nests.whole_vectors import Part, leaves_rest, whole_parts
 from .one_pass import emit_one_pass, fits_one_pass
 from .partial_results import combination_of_rows, wide_rows_of
 from .reduction_plan import CHUNK_ROWS, LONG_CHOICE, ReductionPlan, computed_reads, fills_registers, plan_reduction
-from .together import BLOCK, Together
+from .together import BLOCK, Together, with_columns_along
 
 TILE = CACHED_COLUMNS
 """Columns that are accumulated together: the tile of the output stays in the L1 cache."""
@@ -485,8 +485,8 @@ def emit_reduction(
     """Emit a reduction nest, of partial results or not; `inits` as in `Inits`, `bound`: indices of its bound loops."""
     if 0 in nest.sizes:
         return
-    plan, roots = plan_reduction(nest), roots or {}
     alone = not bound and builder.parallel_body is None
+    plan, roots = plan_reduction(with_columns_along(builder, nest) if alone else nest), roots or {}
     wide = wide_rows_of(plan.nest, plan.kept, plan.reduced) if alone and plan.combiners else None
     if wide is None or plan.combiners is None:
         ReductionEmitter(builder, plan, inits, roots, of_parts).emit(bound)

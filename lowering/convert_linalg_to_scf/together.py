@@ -1,33 +1,36 @@
 """
 Sums of a row with each of a few others, as of products with few columns, in one loop that loads the row once; so are
 sums of several rows of a matrix with the same elements.
+
+Columns whose elements are apart in memory are copied first, each contiguous: vectors along the rows would otherwise be
+gathered from elements of all columns, for every row again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import SSAValue
 
 from ...dialects.support.buffer_ops import byte_size
+from ...dialects.support.buffers import memref_type
 from ...dialects.support.kernel import CONTRACTION
 from ...dialects.support.llvm_layout import byte_width
 from ..device.cpu import CPU
 from ..loop_nests.combiners import Combiner
-from ..loop_nests.cost import TOGETHER, TOGETHER_ALONG
+from ..loop_nests.cost import LEAST_ALONG, LEAST_EACH, LEAST_ROWS_ALONG, TOGETHER, TOGETHER_ALONG, task_count, task_size
 from ..loop_nests.emission import Bounds, NestEmitter
+from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
-from ..loop_nests.nest import Access
+from ..loop_nests.nest import Access, Nest
 
 BLOCK = 4096
 """Elements that a float sum accumulates before it adds the block's sum to the total, if it has more than two blocks."""
 
 LEAST = 16
-"""
-Elements of the innermost of several loops from which it is worth adding up vectors after each run of it, and those of a
-row, for each sum of several rows at a time.
-"""
+"""Elements of the innermost of several loops from which it is worth adding up vectors after each run of it."""
 
 MOST_ROWS, MOST_SUMS = 4, 8
 """Most rows of a matrix at a time, and most sums of these, each in one or two vectors of sixteen registers."""
@@ -99,7 +102,7 @@ class Together:
             nest.sizes[innermost] * byte_width(each.element_type) >= PAGE or byte_size(each) <= NEAR
             for each in matrices
         )
-        return count if count > 1 and is_fetched and nest.sizes[innermost] >= LEAST * count * columns else 1
+        return count if count > 1 and is_fetched and nest.sizes[innermost] >= LEAST_EACH * count * columns else 1
 
     def emit(self, inits: Sequence[SSAValue | None], bounds: Bounds, multiple: int) -> None:
         """
@@ -189,3 +192,57 @@ class Together:
                 following += emitter.body(totals[count * number : count * (number + 1)])
             builder.yield_(*following)
         return totals
+
+
+def with_columns_along(builder: LoopBuilder, nest: Nest) -> Nest:
+    """The nest, or one that reads a copy of its columns, if it has few of them and machines have short vectors."""
+    if CONTRACTION not in nest.op.attributes or builder.vector_bits >= CPU.vector_bits:
+        return nest
+    nest = nest.without_unit_loops()
+    inputs = [x for x in nest.inputs if isinstance(x, Access)]
+    if len(inputs) != 2 or len(inputs) != len(nest.inputs) or len(nest.reduction_loops) != 1:
+        return nest
+    for which, rows in enumerate(inputs):
+        columns = inputs[1 - which]
+        if _pays(nest, rows, columns):
+            copied = _copied(builder, nest, columns)
+            return replace(nest, inputs=(rows, copied) if which == 0 else (copied, rows))
+    return nest
+
+
+def _pays(nest: Nest, rows: Access, columns: Access) -> bool:
+    """Whether contiguous `rows` are multiplied by few columns that are not."""
+    (along,) = nest.reduction_loops
+    moving = [loop for loop in nest.parallel_loops if columns.strides[loop]]
+    count = nest.size_of([loop for loop in nest.parallel_loops if rows.strides[loop]])
+    return (
+        isinstance(buffer_of(columns.root).element_type, AnyFloat)
+        and rows.strides[along] == 1 < columns.strides[along]
+        and len(moving) <= 1
+        and not any(rows.strides[loop] for loop in moving)
+        and all(columns.strides[loop] > 0 for loop in moving)
+        and nest.size_of(moving) <= TOGETHER_ALONG
+        and nest.sizes[along] >= LEAST_ALONG * nest.size_of(moving)
+        and count >= LEAST_ROWS_ALONG
+    )
+
+
+def _copied(builder: LoopBuilder, nest: Nest, columns: Access) -> Access:
+    """A copy of the columns, one after the other."""
+    (along,) = nest.reduction_loops
+    moving = [loop for loop in nest.parallel_loops if columns.strides[loop]]
+    count, length = nest.size_of(moving), nest.sizes[along]
+    stride = columns.strides[moving[0]] if moving else 1
+    scratch = builder.alloc(memref_type((count, length), buffer_of(columns.root).element_type))
+    size = task_size(length, task_count(length, 2 * count * length, length))
+    offset = columns.offset_at(builder)
+    with builder.parallel(-(-length // size)) as task:
+        source = builder.strided_view(columns.root, offset, (count, length), (stride, columns.strides[along]))
+        with builder.loop(*chunk(builder, task, size, length), attributes=PARALLEL) as index:
+            for column in range(count):
+                builder.store(builder.load(source, [column, index]), scratch, [column, index])
+    strides = [0] * len(nest.sizes)
+    strides[along] = 1
+    for loop in moving:
+        strides[loop] = length
+    return Access(scratch, 0, (), tuple(strides))

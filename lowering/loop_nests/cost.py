@@ -40,8 +40,17 @@ MAX_TASKS = 256
 CACHED_COLUMNS = CPU.l1_bytes // 4 // cost.F32_BYTES
 """Elements of a row that stays in a quarter of the first-level cache between iterations of a loop."""
 
-TOGETHER, TOGETHER_ALONG = 4, 6
+TOGETHER, TOGETHER_ALONG = 4, 8
 """Most sums of one loop, each in the registers of several vectors; and most where all is read contiguously."""
+
+LEAST_EACH = 16
+"""Elements of a row, for each of several sums in one loop, from which adding up vectors in the end takes little."""
+
+LEAST_ALONG = 8
+"""The same where a few rows of one factor are summed along each row of the other."""
+
+LEAST_ROWS_ALONG = 32
+"""Rows by which columns are multiplied from which a copy of these, each contiguous, takes little."""
 
 PASS_ROWS = 4
 """Reduced elements that one pass over a tile of accumulators combines."""

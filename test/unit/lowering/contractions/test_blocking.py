@@ -12,7 +12,7 @@ from xdsl.utils.test_value import create_ssa_value
 from xhlo.dialects.support.buffers import memref_type
 from xhlo.lowering.convert_contractions_to_vector.blocking import LOW, PASS_STEPS, Blocking, block
 from xhlo.lowering.convert_contractions_to_vector.contraction import Contraction, Loop
-from xhlo.lowering.convert_contractions_to_vector.in_place import block_rows, reads_both_in_place
+from xhlo.lowering.convert_contractions_to_vector.in_place import block_rows, reads_both_in_place, sums_along
 from xhlo.lowering.device.cpu import CPU
 from xhlo.lowering.loop_nests.nest import Access
 
@@ -259,3 +259,26 @@ def test_few_rows_where_lines_of_a_share_sets(machine: Any, depth: int, few: boo
     product = product_of(1022, machine.vector_bits // 32, depth)
     found = block_rows(product, block(product, machine), machine)
     assert found.vectors == 1 and (found.mr <= 8) == few
+
+
+@pytest.mark.parametrize(
+    "rows, columns, depth, along_k, plain",
+    [
+        (8, 1024, 1024, True, True),
+        (1024, 6, 1024, True, True),
+        (9, 1024, 1024, True, False),
+        (8, 1024, 60, True, False),  # adding up vectors would take much of the time
+        (1024, 6, 1024, False, True),
+        (1024, 8, 1024, False, False),  # whole vectors of columns
+        (16, 6, 1024, False, False),  # a copy of the columns would take much of the time
+    ],
+)
+def test_few_rows_along_both_factors_are_plain_loops(
+    rows: int, columns: int, depth: int, along_k: bool, plain: bool
+) -> None:
+    """The same for few rows and few columns; with many registers high blocks are as fast."""
+    product = product_of(rows, columns, depth)
+    if along_k:
+        product = replace(product, n=replace(product.n, b=depth), k=replace(product.k, b=1))
+    assert sums_along(product, AVX2) == sums_along(product.transposed(), AVX2) == plain
+    assert not sums_along(product, CPU)
