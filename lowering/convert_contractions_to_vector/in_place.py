@@ -70,8 +70,12 @@ LEAST_PRODUCTS = 1 << 17
 MOST_STREAMED = 4
 """The same for a B that is larger than the caches: a pass over a few of its rows leaves them there for all panels."""
 
-STREAMED_ROWS = 64
-"""Rows of such a B in one pass, whose pages the processor has at hand."""
+STREAMED_ROWS, LOW_STREAMED_ROWS = 64, 32
+"""
+Rows of such a B in one pass, whose pages the processor has at hand; and where registers are few, so that each row of a
+block of columns is read for more panels, from a set of the L1 cache that it often shares with many others. Rows of a
+narrower type have half as many lines.
+"""
 
 STREAMED_PART = 4
 """
@@ -302,7 +306,9 @@ def block_rows(product: Contraction, blocking: Blocking, machine: Machine, strea
         few = product.m.size <= MEMORY_BOUND and _bytes_of_b(product) > FROM_MEMORY
         rows = FEW_STREAMED_ROWS if few else STREAMED_ROWS
         if machine.registers < MANY_REGISTERS and product.k.a == 1:
-            rows = max(rows, machine.l2_bytes // STREAMED_PART // (product.n.size * bytes_each))
+            is_narrow = width_of(product.factors[1]) < width_of(product.element)
+            least = rows if is_narrow else min(rows, LOW_STREAMED_ROWS)
+            rows = max(least, machine.l2_bytes // STREAMED_PART // (product.n.size * bytes_each))
         blocking = replace(blocking, kc=-(-blocking.kc // -(-blocking.kc // rows)))
         tile_m = least_m = panels
         least_n = min(-(-STREAMED_COLUMNS // blocking.nr), -(-blocking.n_panels // 2))

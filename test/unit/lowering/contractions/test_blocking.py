@@ -67,7 +67,9 @@ def test_long_runs_leave_tasks() -> None:
     assert found.tiles >= 4
 
 
-@pytest.mark.parametrize("machine, columns, steps", [(AVX2, 64, 512), (AVX2, 1024, 64), (CPU, 64, 64)])
+@pytest.mark.parametrize(
+    "machine, columns, steps", [(AVX2, 64, 512), (AVX2, 1024, 32), (AVX2, 4096, 32), (CPU, 64, 64)]
+)
 def test_low_blocks_pass_over_more_of_the_short_rows_of_a_distant_factor(
     machine: Any, columns: int, steps: int
 ) -> None:
