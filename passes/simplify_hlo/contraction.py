@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from ...hlo_dialect.attributes import DotDimensionNumbersAttr
 from ...hlo_dialect.expressions.tensor import Tensor
 from ...hlo_dialect.ops.contraction import DotGeneralOp
+from ...hlo_dialect.ops.conversion import ConvertOp
 from ...hlo_dialect.ops.movement import TransposeOp
 from ...hlo_dialect.types import element_of, shape_of
 from .rewrite import Rewrite, by, simplifications, start
@@ -23,24 +24,35 @@ Dims = tuple[int, ...]
 def simplify_dot(op: Operation) -> Rewrite | None:
     """A product of a transpose reads the transpose's operand, if the result's dimensions keep their order."""
     assert isinstance(op, DotGeneralOp)
-    numbers = op.dot_dimension_numbers
-    lhs, lhs_batching, lhs_contracting = _untransposed(
-        op.operands[0], numbers.lhs_batching, numbers.lhs_contracting, op.lhs_free
-    )
+    numbers, (left, right) = op.dot_dimension_numbers, map(_before_conversion, op.operands)
+    lhs, lhs_batching, lhs_contracting = _untransposed(left, numbers.lhs_batching, numbers.lhs_contracting, op.lhs_free)
     rhs, rhs_batching, rhs_contracting = _untransposed(
-        op.operands[1], numbers.rhs_batching, numbers.rhs_contracting, op.rhs_free
+        right, numbers.rhs_batching, numbers.rhs_contracting, op.rhs_free
     )
-    if lhs is op.operands[0] and rhs is op.operands[1]:
+    if lhs is left and rhs is right:
         return None
     new = DotDimensionNumbersAttr.of(lhs_batching, rhs_batching, lhs_contracting, rhs_contracting)
     return _product(op, lhs, rhs, new)
 
 
+def _before_conversion(value: SSAValue) -> SSAValue:
+    """
+    The transpose that a factor converts, as for weights of a narrower type, if nothing else reads what that gives: its
+    operand can be converted as well. Any other factor itself.
+    """
+    if isinstance(value.owner, ConvertOp) and value.has_one_use():
+        (source,) = value.owner.operands
+        return source if isinstance(source.owner, TransposeOp) else value
+    return value
+
+
 def _product(op: DotGeneralOp, lhs: SSAValue, rhs: SSAValue, numbers: DotDimensionNumbersAttr) -> Rewrite:
-    """The product of other factors, with the other properties of `op`."""
+    """The product of other factors, converted to the types of those of `op`, with its other properties."""
     x = start(lhs)
     stated = {name: value for name, value in op.properties.items() if name != "dot_dimension_numbers"}
-    return by(x.dot(Tensor(x.builder, rhs), numbers, element_of(op.results[0]), **stated))
+    left, right = map(element_of, op.operands)
+    factors = x.convert(left), Tensor(x.builder, rhs).convert(right)
+    return by(factors[0].dot(factors[1], numbers, element_of(op.results[0]), **stated))
 
 
 def _untransposed(value: SSAValue, batching: Dims, contracting: Dims, free: Dims) -> tuple[SSAValue, Dims, Dims]:

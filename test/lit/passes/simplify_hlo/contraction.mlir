@@ -13,6 +13,36 @@ func.func @linear(%x: tensor<8x16xf32>, %w: tensor<32x16xf32>) -> tensor<8x32xf3
 
 // -----
 
+// Weights that are converted after their transpose are converted as they lie in memory.
+
+// CHECK-LABEL: func.func @narrow_weights
+// CHECK-NEXT: %[[W:.*]] = hlo.convert %w : (tensor<32x16xbf16>) -> tensor<32x16xf32>
+// CHECK-NEXT: hlo.dot_general %x, %[[W]], contracting_dims = [1] x [1]
+// CHECK-NEXT: func.return
+func.func @narrow_weights(%x: tensor<8x16xf32>, %w: tensor<32x16xbf16>) -> tensor<8x32xf32> {
+  %0 = hlo.transpose %w, dims = [1, 0] : (tensor<32x16xbf16>) -> tensor<16x32xbf16>
+  %1 = hlo.convert %0 : (tensor<16x32xbf16>) -> tensor<16x32xf32>
+  %2 = hlo.dot_general %x, %1, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
+  return %2 : tensor<8x32xf32>
+}
+
+// -----
+
+// A conversion that others read, too, is not made twice.
+
+// CHECK-LABEL: func.func @converted_for_two
+// CHECK: hlo.transpose
+// CHECK-NEXT: hlo.convert
+// CHECK-NEXT: hlo.dot_general %x, %{{.*}}, contracting_dims = [1] x [0]
+func.func @converted_for_two(%x: tensor<8x16xf32>, %w: tensor<32x16xbf16>) -> (tensor<8x32xf32>, tensor<16x32xf32>) {
+  %0 = hlo.transpose %w, dims = [1, 0] : (tensor<32x16xbf16>) -> tensor<16x32xbf16>
+  %1 = hlo.convert %0 : (tensor<16x32xbf16>) -> tensor<16x32xf32>
+  %2 = hlo.dot_general %x, %1, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
+  return %2, %1 : tensor<8x32xf32>, tensor<16x32xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @batches
 // CHECK-NEXT: hlo.dot_general %q, %k, batching_dims = [0, 2] x [0, 2], contracting_dims = [3] x [3]
 // CHECK-SAME: (tensor<2x8x4x16xbf16>, tensor<2x9x4x16xbf16>) -> tensor<2x4x8x9xf32>
