@@ -32,8 +32,14 @@ def _term(operand: str, found: Mapping[str, Sum | None]) -> Sum | None:
 
 def plus(x: Sum, y: Sum, factor: int = 1) -> Sum:
     """The sum of x and y times a factor."""
-    result = {product: x.get(product, 0) + factor * y.get(product, 0) for product in {**x, **y}}
-    return {product: number for product, number in result.items() if number}
+    result = dict(x)
+    for product, number in y.items():
+        total = result.get(product, 0) + factor * number
+        if total:
+            result[product] = total
+        else:
+            result.pop(product, None)
+    return result
 
 
 def times(x: Sum, y: Sum) -> Sum | None:

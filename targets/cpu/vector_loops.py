@@ -36,13 +36,13 @@ _FUNCTION = re.compile(r"^(define .*\{\n)((?:.*\n)*?)(\}\n)", re.M)
 _LABEL = re.compile(r"^(\w+):\n", re.M)
 _NAME = re.compile(r"%[\w.]+")
 _NAMES = re.compile(f"({_NAME.pattern})")
-_DEFINED = re.compile(r"  (%[\w.]+) = ")
 _PHI = re.compile(r"  (%[\w.]+) = phi (.+?) \[ (.+?), %([\w.]+) \], \[ (.+?), %([\w.]+) \]$")
 _BRANCH = re.compile(r"^  br i1 (%[\w.]+), label %([\w.]+), label %([\w.]+)(?:, !llvm\.loop (!\d+))?\n", re.M)
 _COMPARED = re.compile(r"  (%[\w.]+) = icmp slt i64 (%[\w.]+), (\S+)$")
 _STEP = re.compile(r"  (%[\w.]+) = add (?:nuw |nsw )*i64 (%[\w.]+), (\d+)$")
 _ADDRESS = re.compile(r"  (%[\w.]+) = getelementptr (?:inbounds )?([^,]+), ptr (%[\w.]+), i64 (%[\w.]+)$")
-_ACTS = re.compile(r"  (?:store|fence|(?:%[\w.]+ = )?(?:(?:tail )?call|atomicrmw|cmpxchg))\b")
+_ACTING = ("store ", "fence ", "call ", "tail call ", "atomicrmw ", "cmpxchg ")
+"""The beginnings of instructions that do more than compute a result."""
 
 
 def written_out(text: str) -> str | None:
@@ -366,19 +366,20 @@ def _advanced(stream: Stream, tag: str, step: int, last: bool) -> Iterator[str]:
 
 
 def _defined(code: Sequence[str]) -> set[str]:
-    return {match[1] for line in code if (match := _DEFINED.match(line)) is not None}
+    return {name for line in code if (name := _name_of(line)) is not None}
 
 
 def _name_of(line: str) -> str | None:
-    match = _DEFINED.match(line)
-    return match and match[1]
+    """The name that an instruction defines. A regular expression takes four times as long to find it."""
+    return line[2 : line.index(" ", 3)] if line.startswith("  %") else None
 
 
 def _live(code: Sequence[str], wanted: set[str]) -> list[str]:
     """The instructions that act, or whose results are wanted."""
     wanted, found = set(wanted), list[str]()
     for line in reversed(code):
-        if _name_of(line) in wanted or _ACTS.match(line):
+        name = _name_of(line)
+        if name in wanted or line.startswith(_ACTING, 2 if name is None else len(name) + 5):
             found.append(line)
             wanted.update(_NAME.findall(line))
     return found[::-1]
