@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, scf
+from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Block, SSAValue
 
@@ -26,7 +26,8 @@ class PlaceSafepointsPass(HloPass):
     Ask before each iteration of a loop of the entry whether the run is to stop, and leave the loop if so.
 
     Before: `scf.condition(%c)`
-    After:  `%go = cpu.safepoint(%arena : memref<64xi8>)`, `%both = arith.andi %c, %go`, `scf.condition(%both)`
+    After:  `%both = scf.if %c { %go = cpu.safepoint(%arena : memref<64xi8>)  scf.yield %go } else { scf.yield %c }`,
+            `scf.condition(%both)`. A loop that ends anyway does not ask: inner loops of few iterations end often.
     Assumes: the level after plan-buffers; the arena is the last argument of the entry, and names the run. A module
              without one is left alone, and so are kernels, which end by themselves. An arena of no bytes, which has no
              address, becomes one of a few.
@@ -56,13 +57,14 @@ def _place(module: ModuleOp, function: func.FuncOp) -> None:
     for op in conditions:
         if not _has_safepoint(op.condition):
             go = SafepointOp.make(arena, op.location)
-            both = arith.AndIOp(op.condition, go.go)
+            goes_on, ends = [go, scf.YieldOp(go.go)], [scf.YieldOp(op.condition)]
+            both = scf.IfOp(op.condition, [op.condition.type], [Block(goes_on)], [Block(ends)])
             both.location = op.location
-            cast(Block, op.parent).insert_ops_before([go, both], op)
-            op.operands[0] = both.result
+            cast(Block, op.parent).insert_op_before(both, op)
+            op.operands[0] = both.results[0]
 
 
 def _has_safepoint(condition: SSAValue) -> bool:
     """Whether this pass made the condition in an earlier run."""
     made = condition.owner
-    return isinstance(made, arith.AndIOp) and isinstance(made.rhs.owner, SafepointOp)
+    return isinstance(made, scf.IfOp) and isinstance(made.true_region.block.first_op, SafepointOp)

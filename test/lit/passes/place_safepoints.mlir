@@ -2,19 +2,23 @@
 // RUN: hlo-opt %s --place-safepoints --place-safepoints | filecheck %s
 // RUN: hlo-opt %s --place-safepoints --convert-loops-to-cf --convert-to-llvm | filecheck %s --check-prefix=LLVM
 
-// The loop of the entry asks before each iteration; the kernel's own loop does not.
+// The loop of the entry asks before each iteration, and not when it ends; the kernel's own loop does not.
 // CHECK:       func.func @main(%x: memref<i64>, %arena: memref<64xi8>)
 // CHECK:         func.call @test(%x, %c)
 // CHECK:         %[[C:[a-z0-9_]+]] = memref.load %c[]
-// CHECK-NEXT:    %[[GO:[0-9]+]] = cpu.safepoint(%arena : memref<64xi8>)
-// CHECK-NEXT:    %[[BOTH:[0-9]+]] = arith.andi %[[C]], %[[GO]] : i1
+// CHECK-NEXT:    %[[BOTH:[0-9]+]] = scf.if %[[C]] -> (i1) {
+// CHECK-NEXT:      %[[GO:[0-9]+]] = cpu.safepoint(%arena : memref<64xi8>)
+// CHECK-NEXT:      scf.yield %[[GO]] : i1
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      scf.yield %[[C]] : i1
+// CHECK-NEXT:    }
 // CHECK-NEXT:    scf.condition(%[[BOTH]])
 // CHECK-NOT:     cpu.safepoint
 
-// LLVM:        %[[ANSWER:[0-9]+]] = llvm.call @xhlo_goes_on(%arena) : (!llvm.ptr) -> i64
+// LLVM:        llvm.cond_br %more, ^[[ASK:bb[0-9]+]], ^[[ENDS:bb[0-9]+]]
+// LLVM:        ^[[ASK]]:
+// LLVM-NEXT:   %[[ANSWER:[0-9]+]] = llvm.call @xhlo_goes_on(%arena) : (!llvm.ptr) -> i64
 // LLVM-NEXT:   %[[GO:[0-9]+]] = llvm.icmp "ne" %[[ANSWER]], %{{[0-9]+}} : i64
-// LLVM-NEXT:   %[[BOTH:[0-9]+]] = llvm.and %more, %[[GO]] : i1
-// LLVM-NEXT:   llvm.cond_br %[[BOTH]]
 builtin.module attributes {xhlo.arena_size = 64 : i64} {
   func.func @main(%x: memref<i64>, %arena: memref<64xi8>) {
     %zero = arith.constant 0 : index
