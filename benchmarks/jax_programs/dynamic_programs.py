@@ -259,3 +259,38 @@ def tree_search(roots: Array, moves: Array) -> tuple[Array, Array]:
         return visits[children[0]], values[0]
 
     return jax.vmap(search)(roots)
+
+
+@program(lambda d: (d.integers(0, 500, 2000), d.integers(0, 500, 2000)))
+def connected_by_edges(starts: Array, ends: Array) -> tuple[Array, Array]:
+    """Union-find: 2000 edges one by one, each after two searches for roots; which of them joined two parts."""
+
+    def join(parents: Array, edge: tuple[Array, Array]) -> tuple[Array, Array]:
+        def root(node: Array) -> Array:
+            return lax.while_loop(lambda at: parents[at] != at, lambda at: parents[at], node)
+
+        a, b = root(edge[0]), root(edge[1])
+        return parents.at[jnp.maximum(a, b)].set(jnp.minimum(a, b)), a != b
+
+    return lax.scan(join, jnp.arange(500), (starts, ends))
+
+
+@program(lambda d: (d.integers(0, 100_000, 200),))
+def heap_of_pushes(keys: Array) -> Array:
+    """A binary heap after 200 pushes, each of which goes up while it is less than its parent."""
+
+    def push(heap: Array, pushed: tuple[Array, Array]) -> tuple[Array, None]:
+        key, place = pushed
+
+        def less(state: tuple[Array, Array]) -> Array:
+            heap, at = state
+            return (at > 0) & (heap[at] < heap[(at - 1) // 2])
+
+        def up(state: tuple[Array, Array]) -> tuple[Array, Array]:
+            heap, at = state
+            parent = (at - 1) // 2
+            return heap.at[at].set(heap[parent]).at[parent].set(heap[at]), parent
+
+        return lax.while_loop(less, up, (heap.at[place].set(key), place))[0], None
+
+    return lax.scan(push, jnp.full(256, 2**30), (keys, jnp.arange(200)))[0]
