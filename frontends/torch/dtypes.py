@@ -101,8 +101,8 @@ def converted(value: Value, dtype: Any) -> Value:
     if source.is_floating_point and not dtype.is_floating_point and not dtype.is_complex:
         value = value.convert(_ELEMENTS[torch.float32]) if source in HALVES else value
         if dtype.itemsize < 4:
-            # C++ converts to a wider integer and keeps the low bits.
-            value = value.convert(_ELEMENTS[torch.int64])
+            # As in eager mode, the low bits of an integer of 32 bits, which are 0 for numbers that it has no room for.
+            value = (value < 2.0**31).select(value, 0.0).convert(_ELEMENTS[torch.int32])
     return value.convert(element_of_dtype(dtype))
 
 

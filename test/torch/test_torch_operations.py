@@ -52,6 +52,15 @@ def test_integers() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("source", [torch.float32, torch.bfloat16], ids=str)
+def test_floats_beyond_short_integers(source: torch.dtype) -> None:
+    """The low bits of 32; 0 for what has no room there, infinite or not a number."""
+    small = [300.0, -5.7, 255.5, -1.0, 70000.0, -70000.0, 2147483000.0]
+    large = [2147483648.0, -2147483904.0, 3e9, -3e9, 1e12, 1e20, -1e20, float("inf"), float("-inf"), float("nan")]
+    x = torch.tensor([*small, *large] * 4, dtype=source)
+    same_as_eager(each(*[lambda x, to=to: x.to(to) for to in (torch.uint8, torch.int8, torch.int16)]), x)
+
+
 def test_rounding_division_of_floats() -> None:
     x = torch.tensor([7.0, -7.0, 7.0, -7.0, 0.0, 1.0, -1.0, 6.0])
     y = torch.tensor([2.0, 2.0, -2.0, -2.0, 3.0, 0.1, 0.1, 3.0])

@@ -294,14 +294,16 @@ class _Resized:
             return (x.transpose(dim, -1) @ self.matrix(x.dtype)).transpose(dim, -1)
         taken = _column(self.most)
         weights = self.weights(self.first + taken, x.dtype)
-        places = torch.minimum(self.first + taken, self.last - 1).to(torch.int64)
+        places = torch.minimum(self.first + taken, self.last - 1).to(torch.int32)
         own = self.first + taken < self.last
         shape = [1] * x.dim()
         shape[dim] = self.outputs
         total: Any = None
         for place, weight, kept in zip(places, weights, own, strict=True):
             part = torch.index_select(x, dim, place) * weight.reshape(shape)
-            part = part if total is None else torch.where(kept.reshape(shape), part, 0.0)
+            # Bytes are finite: those of weight 0 add nothing.
+            if total is not None and self.fraction_bits is None:
+                part = torch.where(kept.reshape(shape), part, 0.0)
             total = part if total is None else total + part
         return total
 
