@@ -28,6 +28,7 @@ from ..ops.elementwise_binary import (
     RemainderOp,
     SubtractOp,
 )
+from ..ops.elementwise_unary import AbsOp, NegateOp
 from ..ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
 from ..ops.reduction import ReduceOp
 from ..ops.slicing import ConcatenateOp, SliceOp
@@ -64,6 +65,13 @@ class Bounds:
 
     def minimum(self, other: Bounds) -> Bounds:
         return Bounds(min(self.least, other.least), min(self.most, other.most))
+
+    def __neg__(self) -> Bounds:
+        return Bounds(-self.most, -self.least)
+
+    def __abs__(self) -> Bounds:
+        largest = max(-self.least, self.most)
+        return Bounds(max(self.least, -self.most, 0), largest)
 
     def is_within(self, other: Bounds) -> bool:
         return other.least <= self.least and self.most <= other.most
@@ -151,6 +159,10 @@ class _Search:
                 return Bounds(int(numbers.min()), int(numbers.max())) if numbers.size else None
             case IotaOp() if is_static(shape_of(value)):
                 return Bounds(0, max(shape_of(value)[op.iota_dimension.value.data] - 1, 0))
+            case NegateOp():
+                return -self.of(op.operands[0])
+            case AbsOp():
+                return abs(self.of(op.operands[0]))
             case OptimizationBarrierOp():
                 return self.of(op.operands[cast("OpResult[Any]", value).index])
             case SelectOp():

@@ -28,7 +28,7 @@ func.func @static(%x: tensor<100x8xui32>, %k: tensor<8xui32>) -> tensor<5x3xui32
 
 // CHECK-LABEL: func.func @dynamic
 // CHECK-SAME: (%[[X:.*]]: tensor<100xf32>, %[[AT:.*]]: tensor<i32>)
-// CHECK-DAG: hlo.iota dim = 0 : tensor<4xi64>
+// CHECK-DAG: hlo.iota dim = 0 : tensor<4xi32>
 // CHECK-DAG: %[[LOW:.*]] = hlo.maximum %[[AT]]
 // CHECK-DAG: hlo.minimum %[[LOW]]
 // CHECK-DAG: hlo.dynamic_slice %[[X]], %[[AT]], sizes = [4]
