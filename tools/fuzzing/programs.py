@@ -134,6 +134,16 @@ DOTS = replace(
     shapes=((128, 128), (129, 65), (4, 33, 64), (2, 3, 17, 40), (300,), (1, 300), (7, 1), (64, 257)),
     favoured=("write_dot_general",),
 )
+MOVES = replace(
+    LARGE,
+    operations=(2, 9),
+    sizes=(1, 2, 3, 4, 5, 8, 12, 17, 40, 64, 100),
+    volume=20_000,
+    dtypes=("f32", "f32", "f32", "f64", "i32", "i8", "bf16", "i1"),
+    shapes=((100, 2, 4), (40, 3), (64, 5), (17, 100), (2, 40, 64), (300,)),
+    favoured=("write_concatenate", "write_pad", "write_slice", "write_dynamic_slice", "write_broadcast"),
+)
+"""Parts of arrays that are written to their place in others: rows of few elements among them, and long ones."""
 REDUCTIONS = replace(LARGE, operations=(2, 6), favoured=("write_reduce",))
 LOOPS = replace(
     SMALL,
@@ -163,6 +173,7 @@ PROFILES = {
     "shared": SHARED,
     "large": LARGE,
     "dots": DOTS,
+    "moves": MOVES,
     "reductions": REDUCTIONS,
     "loops": LOOPS,
     "types": TYPES,

@@ -9,7 +9,7 @@ from ..completion import COMPLETION
 
 CHECKS = ("fuse", "guard", "levels", "none", "ptx", "sharded", "simt", "sizes", "text", "threads", "xla")
 MODES = ("programs", "grammar", "mutate", "pipelines")
-PROFILES = ("small", "shared", "large", "dots", "reductions", "loops", "types", "sharded")
+PROFILES = ("small", "shared", "large", "dots", "moves", "reductions", "loops", "types", "sharded")
 
 GENERAL, PROGRAMS = "General", "Programs"
 

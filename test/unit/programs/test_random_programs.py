@@ -17,8 +17,8 @@ from xhlo.tools.fuzzing.operations import random_program
 from xhlo.tools.fuzzing.programs import PROFILES
 
 BATCH = 10
-COUNTS = {"small": 140, "shared": 40, "large": 60, "types": 80, "dots": 40, "reductions": 40}
-"""400 programs, half with fusion, of which `make test` compiles a quarter. `hlo-fuzz` runs more."""
+COUNTS = {"small": 140, "shared": 40, "large": 60, "types": 80, "dots": 40, "reductions": 40, "moves": 40}
+"""440 programs, half with fusion, of which `make test` compiles a quarter. `hlo-fuzz` runs more."""
 
 XLA_COUNTS = {"small": 100, "shared": 40, "large": 20, "dots": 20, "reductions": 20}
 
@@ -26,7 +26,7 @@ SHARDED_COUNTS = {"sharded": 40, "dots": 20, "reductions": 20}
 
 SIZES_COUNTS = {"small": 20, "types": 20}
 
-THREADS_COUNTS = {"large": 10, "loops": 10, "reductions": 10}
+THREADS_COUNTS = {"large": 10, "loops": 10, "reductions": 10, "moves": 10}
 
 
 def batches(counts: dict[str, int]) -> list[tuple[str, int]]:
