@@ -218,3 +218,18 @@ class ReverseOp(KeywordOp):
 
 
 OPS = (BroadcastInDimOp, ReshapeOp, TransposeOp, ReverseOp)
+
+
+def untransposed(value: SSAValue, kept: Sequence[int]) -> tuple[SSAValue, tuple[int, ...]]:
+    """
+    The tensor that `value` is a transpose of, as far as the dimensions `kept` stay in order, and for each dimension of
+    `value` that of the tensor.
+    """
+    dims = tuple(range(len(shape_of(value))))
+    while isinstance(value.owner, TransposeOp):
+        moved = tuple(value.owner.dims[dim] for dim in dims)
+        order = [moved[dim] for dim in kept]
+        if order != sorted(order):
+            break
+        value, dims = value.owner.operands[0], moved
+    return value, dims

@@ -13,7 +13,7 @@ from ...hlo_dialect.attributes import DotDimensionNumbersAttr
 from ...hlo_dialect.expressions.tensor import Tensor
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.conversion import ConvertOp
-from ...hlo_dialect.ops.movement import TransposeOp
+from ...hlo_dialect.ops.movement import TransposeOp, untransposed
 from ...hlo_dialect.types import element_of, shape_of
 from .rewrite import Rewrite, by, simplifications, start
 
@@ -57,14 +57,8 @@ def _product(op: DotGeneralOp, lhs: SSAValue, rhs: SSAValue, numbers: DotDimensi
 
 def _untransposed(value: SSAValue, batching: Dims, contracting: Dims, free: Dims) -> tuple[SSAValue, Dims, Dims]:
     """The factor before its transposes, with the dimensions there; `free` dimensions keep their order."""
-    while isinstance(value.owner, TransposeOp):
-        dims = value.owner.dims
-        moved = tuple(dims[dim] for dim in free)
-        if moved != tuple(sorted(moved)):
-            break
-        batching, contracting = tuple(dims[dim] for dim in batching), tuple(dims[dim] for dim in contracting)
-        value, free = value.owner.operands[0], moved
-    return value, batching, contracting
+    value, dims = untransposed(value, free)
+    return value, tuple(dims[dim] for dim in batching), tuple(dims[dim] for dim in contracting)
 
 
 @simplifications.on(TransposeOp)

@@ -17,7 +17,6 @@ from xdsl.rewriter import InsertPoint
 
 from ...hlo_dialect.expressions.complex import Complex
 from ...hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
-from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.conversion import BitcastConvertOp, ComplexOp, ConvertOp, ImagOp, RealOp
 from ...hlo_dialect.ops.convolution import ConvolutionOp, DynamicConvOp
 from ...hlo_dialect.ops.creation import ConstantOp, IotaOp
@@ -120,8 +119,8 @@ def _convert(op: Operation, b: PartsBuilder) -> Complex | Tensor:
     return Complex(Tensor(b, operand).convert(target.element_type), b.splat(0.0, target))
 
 
-@split_rules.on(DotGeneralOp, ConvolutionOp, DynamicConvOp)
-def _bilinear(op: Operation, b: PartsBuilder) -> Complex:
+@split_rules.on(ConvolutionOp, DynamicConvOp)
+def bilinear(op: Operation, b: PartsBuilder) -> Complex:
     """A contraction or convolution becomes four on the parts."""
     x, y = b.operand(0), b.operand(1)
 
