@@ -49,8 +49,15 @@ def start_daemon(work: Callable[..., object], *arguments: Any) -> int:
     `threading.Thread.start` waits for the thread by locks that a signal's handler may leave locked, or unlock twice,
     when it raises an exception.
     """
-    with own_stacks():
-        return _thread.start_new_thread(work, arguments)
+    # Not by `own_stacks`: an exception that comes when its generator has the lock leaves it with whoever frees that.
+    with _lock:
+        asked = threading.stack_size(STACK)
+        try:
+            if asked == 0 or asked > STACK:
+                threading.stack_size(asked)
+            return _thread.start_new_thread(work, arguments)
+        finally:
+            threading.stack_size(asked)
 
 
 def next_of(entries: queue.SimpleQueue[T]) -> T:

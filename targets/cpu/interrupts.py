@@ -10,6 +10,7 @@ import os
 import queue
 import threading
 import time
+import weakref
 from collections.abc import Callable
 
 from ...hlo_dialect.threads import LONGEST_END, Ending, start_daemon
@@ -90,22 +91,31 @@ class _Run:
         action()
 
 
-class _Worker:
-    """A thread that runs what it is given. It ends, after its run, when nobody has the worker any more."""
+IDLE = 60.0
+"""Seconds after which a worker's thread looks whether anyone has the worker."""
 
-    runs: queue.SimpleQueue[_Run | None] = queue.SimpleQueue()
-    """Nobody reads that of the class: an interrupt may come before a worker has its own."""
+
+class _Worker:
+    """
+    A thread that runs what it is given. It ends when it is given None, or nobody has the worker any more: not by
+    `__del__`, where Python ignores what a signal's handler raises.
+    """
 
     def __init__(self) -> None:
-        self.runs = queue.SimpleQueue()
-        start_daemon(_serve, self.runs)
-
-    def __del__(self) -> None:
-        self.runs.put(None)
+        self.runs: queue.SimpleQueue[_Run | None] = queue.SimpleQueue()
+        start_daemon(_serve, self.runs, weakref.ref(self))
 
 
-def _serve(runs: queue.SimpleQueue[_Run | None]) -> None:
-    while (run := runs.get()) is not None:
+def _serve(runs: queue.SimpleQueue[_Run | None], worker: weakref.ref[_Worker]) -> None:
+    while True:
+        try:
+            run = runs.get(timeout=IDLE)
+        except queue.Empty:
+            if worker() is None:
+                return
+            continue
+        if run is None:
+            return
         run.execute()
 
 
@@ -182,8 +192,11 @@ def run_interruptibly(work: Callable[[], None], arena: Block | None) -> None:
             _left.discard(run)
         raise StillRunning(run) from None
     finally:
-        if _worker is None and run.ending.has_come:
-            _worker = worker  # a busy one is left alone
+        if worker is not None:
+            if _worker is None and run.ending.has_come:
+                _worker = worker
+            else:
+                worker.runs.put(None)  # it ends after its run
     if run.error is not None:
         raise run.error
 

@@ -48,7 +48,8 @@ def after() -> Iterator[Callable[[float, BaseException], None]]:
             raise error
 
         signal.signal(signal.SIGALRM, handler)
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        # Python ignores what a handler raises inside of a `__del__`, such as one of another library: it comes again.
+        signal.setitimer(signal.ITIMER_REAL, seconds, 10)
 
     yield raise_after
     signal.setitimer(signal.ITIMER_REAL, 0)
