@@ -25,6 +25,7 @@ from ...dialects.gpu.functions import GpuModuleOp
 from ...dialects.support.creation import new_block
 from ...dialects.support.editing import detach_op, erase_op
 from ...dialects.support.kernel import (
+    ARENA_SIZE,
     BRIEF,
     HOST_CALLS,
     INLINE,
@@ -48,6 +49,7 @@ from . import memref as memref_patterns
 from .bfloat import floats_as_bits
 from .builder import UNIT, LlvmBuilder, patterns
 from .conventions import AMD_32, AMD_64, CPU, GPU_32, GPU_64, INDEX_BITWIDTH, PTR, Conventions
+from .cpu import DECLARED_TRAITS
 from .definitions import function_type, llvm_function
 from .independence import access_group_attributes, independent_bodies, uses_in
 from .kernels import is_launched, mark_kernel
@@ -146,9 +148,7 @@ class ModuleConversion:
         if self.main in functions:
             new_ops.append(self._entry(functions[self.main]))
         present = {op.sym_name.data for op in new_ops if type(op) is llvm.FuncOp}
-        new_ops += [
-            llvm_function(name, type_, "external") for name, type_ in self.declared.items() if name not in present
-        ]
+        new_ops += [_declaration(name, type_) for name, type_ in self.declared.items() if name not in present]
         for op in old_ops:
             if op.name.startswith("llvm."):
                 detach_op(op)
@@ -188,6 +188,10 @@ class ModuleConversion:
             made.properties["arg_attrs"] = _no_alias(op.function_type.inputs.data, Kernel(op).shared)
         elif (shared := independent.get(op.sym_name.data)) is not None:
             made.properties["arg_attrs"] = _no_alias(op.function_type.inputs.data, shared)
+        elif op.sym_name.data == self.main and ARENA_SIZE in self.module.attributes:
+            # Arguments and results may share memory; the arena, which is last, is nobody else's.
+            *others, _ = op.function_type.inputs.data
+            made.properties["arg_attrs"] = _aliasing((*(False for _ in others), True))
         made.attributes |= {name: op.attributes[name] for name in (SHARED, BRIEF) if name in op.attributes}
         traits = ["nounwind"] if op.sym_name.data in self.inlined else _function_traits(op)
         if self.device and INLINE not in op.attributes and not is_launched(op):
@@ -280,6 +284,13 @@ def _is_host(op: func.FuncOp) -> bool:
 @lru_cache(maxsize=1024)
 def _passthrough(traits: tuple[str, ...]) -> ArrayAttr[StringAttr]:
     return ArrayAttr(map(StringAttr, traits))
+
+
+def _declaration(name: str, type_: llvm.LLVMFunctionType) -> llvm.FuncOp:
+    made = llvm_function(name, type_, "external")
+    if name in DECLARED_TRAITS:
+        made.properties["passthrough"] = _passthrough(DECLARED_TRAITS[name])
+    return made
 
 
 def _function_traits(op: func.FuncOp) -> list[str]:

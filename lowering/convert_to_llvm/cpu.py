@@ -7,7 +7,7 @@ of the runtime.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.dialects import llvm
@@ -126,6 +126,14 @@ def _guard(op: GuardOp, to: LlvmBuilder) -> None:
 
 GOES_ON = "xhlo_goes_on"
 """The runtime function `i64 xhlo_goes_on(void *arena)`: zero if the run with this arena is to stop."""
+
+DECLARED_TRAITS: Mapping[str, tuple[str, ...]] = {
+    GOES_ON: ("nounwind", "willreturn", "memory(inaccessiblemem: readwrite)")
+}
+"""
+LLVM's attributes of runtime functions. A safepoint reads and writes nothing that a program can name, so that numbers
+that the kernels of a loop pass to each other stay in registers.
+"""
 
 GOES_ON_TYPE = llvm.LLVMFunctionType([PTR], I64)
 

@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xdsl.dialects import func
+from xdsl.ir import Block
 
 from ...dialects.support.kernel import is_kernel
+from ..convert_loops_to_cf import LOOP_ATTRIBUTES
 
-MOST_OPERATIONS = 40
-"""Operations of such a kernel, which is one block."""
+MOST_OPERATIONS, MOST_BLOCKS = 60, 6
+"""Operations and blocks of such a kernel, whose loops are those of a search for one element."""
 
 
 def inlined_kernels(functions: Iterable[func.FuncOp]) -> frozenset[str]:
@@ -27,7 +29,14 @@ def inlined_kernels(functions: Iterable[func.FuncOp]) -> frozenset[str]:
 
 def _is_tiny(op: func.FuncOp) -> bool:
     blocks = op.body.blocks
-    return is_kernel(op) and len(blocks) == 1 and sum(1 for _ in blocks[0].ops) <= MOST_OPERATIONS
+    if not is_kernel(op) or len(blocks) > MOST_BLOCKS or any(_is_of_elements(block) for block in blocks):
+        return False
+    return sum(1 for block in blocks for _ in block.ops) <= MOST_OPERATIONS
+
+
+def _is_of_elements(block: Block) -> bool:
+    """Whether a block ends a loop over elements, which is for vectors."""
+    return block.last_op is not None and not block.last_op.attributes.keys().isdisjoint(LOOP_ATTRIBUTES)
 
 
 def _called_in_loops(op: func.FuncOp) -> set[str]:

@@ -53,17 +53,23 @@ stop:
 ATTENDED = "xhlo_attended"
 """The symbol of the table that the runtime reads."""
 
-_NEXT, _RAISED, _WORDS = 1, 2, 5
+_NEXT, _RAISED, _LAST, _LEFT, _WORDS = 1, 2, 5, 6, 7
 """
 The table: the arena that names the run, _NONE if none is attended; when to ask next, in nanoseconds of the runtime's
 clock, 0 at the beginning; what a handler has raised, as Python's C API has it: class, exception and traceback, of which
-the table owns references, zeros until then.
+the table owns references, zeros until then; when the clock was read last; the safepoints that do not read it.
 """
 
 _NONE = -1
 
 PERIOD_NS = 30_000_000
 """Nanoseconds from one question to the next."""
+
+SKIPPED, QUICK_NS = 7, 20_000
+"""
+Safepoints that do not read the clock, which takes as long as a short iteration, where as many have taken less than this
+time: should iterations take long from then on, so many more are made before a question.
+"""
 
 _PYTHON = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch")
 
@@ -87,7 +93,23 @@ look:
   %was.stopped = icmp ne ptr %class, null
   br i1 %was.stopped, label %stop, label %time
 time:
+  %left.at = getelementptr i64, ptr @xhlo_attended, i64 LEFT
+  %left = load i64, ptr %left.at
+  %skips = icmp ne i64 %left, 0
+  br i1 %skips, label %skip, label %clock
+skip:
+  %fewer = sub i64 %left, 1
+  store i64 %fewer, ptr %left.at
+  br label %on
+clock:
   %now = call i64 @xhlo_clock()
+  %last.at = getelementptr i64, ptr @xhlo_attended, i64 LAST
+  %last = load i64, ptr %last.at
+  %passed = sub i64 %now, %last
+  %quick = icmp ult i64 %passed, QUICK_NS
+  %skipped = select i1 %quick, i64 SKIPPED, i64 0
+  store i64 %now, ptr %last.at
+  store i64 %skipped, ptr %left.at
   %next.at = getelementptr i64, ptr @xhlo_attended, i64 NEXT
   %next = load i64, ptr %next.at
   %later = add i64 %now, PERIOD_NS
@@ -137,7 +159,8 @@ def attention_ir() -> str:
     if not can_attend():
         return _NO_ATTENTION_IR
     text = _ATTEND_IR
-    for name, number in {"PERIOD_NS": PERIOD_NS, "NEXT": _NEXT, "RAISED": _RAISED, "WORDS": _WORDS}.items():
+    places = {"NEXT": _NEXT, "RAISED": _RAISED, "LAST": _LAST, "LEFT": _LEFT, "WORDS": _WORDS}
+    for name, number in {**places, "PERIOD_NS": PERIOD_NS, "QUICK_NS": QUICK_NS, "SKIPPED": SKIPPED}.items():
         text = text.replace(name, str(number))
     return text
 
@@ -213,11 +236,11 @@ class Attention:
             work()
             return
         before = self._table[:]  # of the run whose handler calls this one
-        self._table[:] = (arena, 0, 0, 0, 0)
+        self._table[:] = (arena, *[0] * (_WORDS - 1))
         try:
             work()
         finally:
-            raised = self._table[_RAISED:]
+            raised = self._table[_RAISED:_LAST]
             self._table[:] = before
             if raised[0]:
                 # A handler that raises now, before `work` has returned, must not hide that the run was stopped.

@@ -15,10 +15,13 @@
 // CHECK-NEXT:    scf.condition(%[[BOTH]])
 // CHECK-NOT:     cpu.safepoint
 
+// The arena is nobody else's, and a safepoint touches no memory of the program: numbers stay in registers around it.
+// LLVM:        llvm.func internal @main(%{{.*}}: !llvm.ptr, %arena: !llvm.ptr {llvm.noalias})
 // LLVM:        llvm.cond_br %more, ^[[ASK:bb[0-9]+]], ^[[ENDS:bb[0-9]+]]
 // LLVM:        ^[[ASK]]:
 // LLVM-NEXT:   %[[ANSWER:[0-9]+]] = llvm.call @xhlo_goes_on(%arena) : (!llvm.ptr) -> i64
 // LLVM-NEXT:   %[[GO:[0-9]+]] = llvm.icmp "ne" %[[ANSWER]], %{{[0-9]+}} : i64
+// LLVM:        llvm.func @xhlo_goes_on(!llvm.ptr) -> i64 attributes {passthrough = ["nounwind", "willreturn", "memory(inaccessiblemem: readwrite)"]}
 builtin.module attributes {xhlo.arena_size = 64 : i64} {
   func.func @main(%x: memref<i64>, %arena: memref<64xi8>) {
     %zero = arith.constant 0 : index

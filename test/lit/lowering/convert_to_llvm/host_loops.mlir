@@ -17,8 +17,10 @@ func.func private @before(%i: memref<i32>) attributes {hlo.kernel = "loop"} {
   func.return
 }
 
-// CHECK: llvm.func internal @has_a_loop({{.*}}) attributes {passthrough = ["noinline", "nounwind"]}
-func.func private @has_a_loop(%i: memref<i32>) attributes {hlo.kernel = "loop"} {
+// A search in a loop is inlined, too; a loop over elements is not.
+
+// CHECK: llvm.func internal @searches({{.*}}) attributes {passthrough = ["nounwind"]}
+func.func private @searches(%i: memref<i32>) attributes {hlo.kernel = "loop"} {
   cf.br ^body
 ^body:
   %0 = memref.load %i[] : memref<i32>
@@ -29,7 +31,23 @@ func.func private @has_a_loop(%i: memref<i32>) attributes {hlo.kernel = "loop"} 
   func.return
 }
 
-func.func @main(%i: memref<i32>) {
+// CHECK: llvm.func internal @fills({{.*}}) attributes {passthrough = ["noinline", "nounwind"]}
+func.func private @fills(%a: memref<8xi32>) attributes {hlo.kernel = "loop"} {
+  %zero = arith.constant 0 : index
+  cf.br ^body(%zero : index)
+^body(%at: index):
+  %0 = arith.constant 0 : i32
+  memref.store %0, %a[%at] : memref<8xi32>
+  %one = arith.constant 1 : index
+  %next = arith.addi %at, %one : index
+  %end = arith.constant 8 : index
+  %more = arith.cmpi slt, %next, %end : index
+  cf.cond_br %more, ^body(%next : index), ^end {xhlo.parallel}
+^end:
+  func.return
+}
+
+func.func @main(%i: memref<i32>, %a: memref<8xi32>) {
   func.call @before(%i) : (memref<i32>) -> ()
   cf.br ^check
 ^check:
@@ -39,7 +57,8 @@ func.func @main(%i: memref<i32>) {
   cf.cond_br %more, ^body, ^end
 ^body:
   func.call @next(%i) : (memref<i32>) -> ()
-  func.call @has_a_loop(%i) : (memref<i32>) -> ()
+  func.call @searches(%i) : (memref<i32>) -> ()
+  func.call @fills(%a) : (memref<8xi32>) -> ()
   cf.br ^check
 ^end:
   func.return
