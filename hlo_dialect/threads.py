@@ -28,14 +28,20 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
+def _ask_for_ours() -> int:
+    """Let threads begin with our stack at least; returns the size that the user asks for. Under the lock."""
+    asked = threading.stack_size(STACK)  # without a size it would set the default
+    if asked == 0 or asked > STACK:
+        threading.stack_size(asked)
+    return asked
+
+
 @contextmanager
 def own_stacks() -> Generator[None]:
     """Threads that are started inside have this stack at least, also where `threading.stack_size` asks for less."""
     with _lock:  # else another thread could take the size set here for the user's
-        asked = threading.stack_size(STACK)  # without a size it would set the default
+        asked = _ask_for_ours()
         try:
-            if asked == 0 or asked > STACK:
-                threading.stack_size(asked)
             yield
         finally:
             threading.stack_size(asked)
@@ -51,10 +57,8 @@ def start_daemon(work: Callable[..., object], *arguments: Any) -> int:
     """
     # Not by `own_stacks`: an exception that comes when its generator has the lock leaves it with whoever frees that.
     with _lock:
-        asked = threading.stack_size(STACK)
+        asked = _ask_for_ours()
         try:
-            if asked == 0 or asked > STACK:
-                threading.stack_size(asked)
             return _thread.start_new_thread(work, arguments)
         finally:
             threading.stack_size(asked)

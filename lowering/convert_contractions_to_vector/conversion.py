@@ -115,6 +115,13 @@ class _Product(NamedTuple):
     """The generics that compute its factors while they are packed."""
 
 
+def _is_in_plain_loops(kernel: func.FuncOp, product: Contraction, machine: Machine) -> bool:
+    """Whether plain loops are faster than blocks, for which a constant would be packed when compiling."""
+    if not sums_along(product, machine):
+        return False
+    return not any(each.root in constants_of(kernel) for each in (product.a, product.b))
+
+
 def _products(
     kernel: func.FuncOp, structured: Sequence[FillOp | GenericOp | memref.CopyOp], machine: Machine
 ) -> Iterator[_Product]:
@@ -143,8 +150,7 @@ def _products(
         if product is None:
             continue
         is_blocked = is_worth_blocking(product, streams(product, machine)) and not has_few_columns(product, machine)
-        packed = any(each.root in constants_of(kernel) for each in (product.a, product.b))
-        if columns is None and (not is_blocked or (sums_along(product, machine) and not packed)):
+        if columns is None and (not is_blocked or _is_in_plain_loops(kernel, product, machine)):
             continue
         fill = absorbed[op][0]
         # No tile of a sum in chunks is complete before the chunks are added.

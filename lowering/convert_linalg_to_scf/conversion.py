@@ -69,12 +69,11 @@ def convert_nests(builder: LoopBuilder, ops: Sequence[Structured], absorbed: Abs
     for at, (op, nest) in enumerate(zip(ops, nests, strict=True)):
         if at < done:
             continue
-        builder.insert_at(op)
         parts = parts_from(nests[at:])
+        done = at + max(len(parts), 1)
+        # The values that the last part takes from outside may follow the first part.
+        builder.insert_at(ops[done - 1])
         if parts:
-            done = at + len(parts)
-            # The values that the last part takes from outside may follow the first part.
-            builder.insert_at(ops[done - 1])
             emit_interleaved(builder, parts)
         elif any(nest.reduction):
             from .reduction import emit_reduction  # many programs only have elementwise operations

@@ -7,6 +7,8 @@ To investigate a seed that fails: `hlo-fuzz --profile=small --seed=17 --count=1 
 from __future__ import annotations
 
 import random
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -33,6 +35,16 @@ def batches(counts: dict[str, int]) -> list[tuple[str, int]]:
     return [(name, first) for name, count in counts.items() for first in range(0, count, BATCH)]
 
 
+@contextmanager
+def noted(name: str, seed: int, check: str) -> Generator[None]:
+    """Errors raised inside say how to repeat them."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"hlo-fuzz --profile={name} --seed={seed} --count=1 --check={check}")
+        raise
+
+
 @pytest.mark.long
 @pytest.mark.sample(4)
 @pytest.mark.parametrize(("name", "first"), batches(COUNTS))
@@ -44,15 +56,10 @@ def test_compiled_programs_agree_with_the_reference(name: str, first: int) -> No
     for seed in range(first, first + BATCH):
         fuse = seed % 2 == 0
         guard = ("", "end", "start", "")[seed // 2 % 4]
-        try:
+        with noted(name, seed, f"{'fuse' if fuse else 'none'} guard={guard}"):
             check_compiled(
                 random_program(random.Random(seed), PROFILES[name]), fuse, verify_each=seed % 4 < 1, guard=guard
             )
-        except Exception as error:
-            error.add_note(
-                f"hlo-fuzz --profile={name} --seed={seed} --count=1 --check={'fuse' if fuse else 'none'} guard={guard}"
-            )
-            raise
 
 
 @pytest.mark.long
@@ -61,11 +68,8 @@ def test_compiled_programs_agree_with_the_reference(name: str, first: int) -> No
 def test_the_reference_agrees_with_xla(name: str, first: int) -> None:
     pytest.importorskip("jax")
     for seed in range(first, first + BATCH):
-        try:
+        with noted(name, seed, "xla"):
             check_xla(random_program(random.Random(seed), replace(PROFILES[name], portable=True)))
-        except Exception as error:
-            error.add_note(f"hlo-fuzz --profile={name} --seed={seed} --count=1 --check=xla")
-            raise
 
 
 @pytest.mark.long
@@ -73,11 +77,8 @@ def test_the_reference_agrees_with_xla(name: str, first: int) -> None:
 @pytest.mark.parametrize(("name", "first"), batches(SHARDED_COUNTS))
 def test_sharded_programs_agree_with_the_reference(name: str, first: int) -> None:
     for seed in range(first, first + BATCH):
-        try:
+        with noted(name, seed, "sharded"):
             check_sharded(random_program(random.Random(seed), PROFILES[name]))
-        except Exception as error:
-            error.add_note(f"hlo-fuzz --profile={name} --seed={seed} --count=1 --check=sharded")
-            raise
 
 
 @pytest.mark.long
@@ -85,11 +86,8 @@ def test_sharded_programs_agree_with_the_reference(name: str, first: int) -> Non
 @pytest.mark.parametrize(("name", "first"), batches(SIZES_COUNTS))
 def test_unknown_and_contradictory_sizes_are_refused_or_right(name: str, first: int) -> None:
     for seed in range(first, first + BATCH):
-        try:
+        with noted(name, seed, "sizes"):
             check_sizes(random_program(random.Random(seed), PROFILES[name]))
-        except Exception as error:
-            error.add_note(f"hlo-fuzz --profile={name} --seed={seed} --count=1 --check=sizes")
-            raise
 
 
 @pytest.mark.long
@@ -100,11 +98,8 @@ def test_threads_compute_the_same_bits(name: str, first: int, monkeypatch: pytes
     monkeypatch.setattr(cost, "PARALLEL_WORK", 1)
     monkeypatch.setattr(cost, "TASK_WORK", 1)
     for seed in range(first, first + BATCH):
-        try:
+        with noted(name, seed, "threads"):
             check_threads(random_program(random.Random(seed), PROFILES[name]))
-        except Exception as error:
-            error.add_note(f"hlo-fuzz --profile={name} --seed={seed} --count=1 --check=threads")
-            raise
 
 
 def test_generator_is_deterministic() -> None:
