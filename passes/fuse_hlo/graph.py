@@ -8,8 +8,9 @@ operation defined elsewhere fuses without changes here.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, TensorType
@@ -19,11 +20,20 @@ from xdsl.traits import is_side_effect_free
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.op import Role, is_elementwise, is_hlo
-from ...hlo_dialect.ops.movement import ReshapeOp
+from ...hlo_dialect.ops.movement import ReshapeOp, TransposeOp
 from ...hlo_dialect.shapes import reshape_parts
 from ...hlo_dialect.types import element_of, numpy_dtype, shape_of
 from ...hlo_dialect.walking import values_read
 from .packages import cost_of, reason_apart
+
+if TYPE_CHECKING:
+    from ...hlo_dialect.ops.gather import GatherOp
+
+SEVERAL = 2
+"""Gathers whose rows take longer to read column by column than a result takes to be written and transposed."""
+
+LEAST_ROW = 16
+"""Elements of a row that are read in vectors."""
 
 LOOP_ROLES: frozenset[str] = frozenset({"elementwise", "broadcast", "movement", "gather", "iota", "reshape"})
 """Roles whose result at one index is computed from operand elements at indices that follow from it."""
@@ -66,6 +76,8 @@ class Node:
     """A custom call with side effects, or control flow around one."""
     after_reduce: bool = False
     """An elementwise operation on a reduction's result, which can be the reduction's epilogue."""
+    gathers: int = 0
+    """The gathers of rows, up to `SEVERAL`, from which the elements of its own rows are computed."""
     operands: list[int] = field(default_factory=list[int])
     """The nodes of this block that the operation or one of its regions reads, each once."""
     users: list[int] = field(default_factory=list[int])
@@ -141,11 +153,43 @@ class BlockGraph:
         for number in node.operands:
             producer = nodes[number]
             producer.users.append(node.index)
-            reason = reason_apart(producer.op, node.op)
+            reason = reason_apart(producer.op, node.op) or _reason_turned(producer, node)
             if reason is not None:
                 self.apart[number, node.index] = reason
             if node.role == "elementwise" and (producer.role == "reduce" or producer.after_reduce):
                 node.after_reduce = node.after_reduce or producer.shape == node.shape
+        node.gathers = _gathers_of(node, [nodes[number] for number in node.operands])
+
+
+def _gathers_of(node: Node, producers: Sequence[Node]) -> int:
+    """`Node.gathers`."""
+    if node.op.name == "hlo.gather":
+        return int(_takes_rows(cast("GatherOp", node.op), node.shape))
+    if node.role == "elementwise" or _keeps_rows(node):
+        return min(SEVERAL, sum(one.gathers for one in producers if one.shape[-1:] == node.shape[-1:]))
+    return 0
+
+
+def _takes_rows(op: GatherOp, shape: tuple[int, ...]) -> bool:
+    """Whether the last dimension of a gather's result is the whole last dimension of its operand, and long."""
+    source, dims = shape_of(op.operands[0]), op.dims
+    if shape[-1:] != source[-1:] or op.sizes[-1:] != source[-1:] or not shape or shape[-1] < LEAST_ROW:
+        return False
+    return dims.offset_dims(len(source))[-1:] == (len(source) - 1,) and dims.window[-1:] == (len(shape) - 1,)
+
+
+def _keeps_rows(node: Node) -> bool:
+    return isinstance(node.op, TransposeOp) and node.op.dims[-1:] == (len(node.shape) - 1,)
+
+
+def _reason_turned(producer: Node, user: Node) -> str | None:
+    """
+    Why a transpose does not join what it reads: several rows in memory for each row, which loops over the transposed
+    elements would read column by column. A transpose alone is a kernel of tiles.
+    """
+    if producer.gathers < SEVERAL or not isinstance(user.op, TransposeOp) or _keeps_rows(user):
+        return None
+    return "it turns what is computed of gathered rows, which are read as rows"
 
 
 def has_effects(op: Operation) -> bool:

@@ -91,3 +91,24 @@ func.func @places(%x: tensor<400x600xf32>, %i: tensor<500xf32>) -> (tensor<400x5
   %5 = "hlo.gather"(%x, %4) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 600>}> : (tensor<400x600xf32>, tensor<500xi32>) -> tensor<500x600xf32>
   return %2, %5 : tensor<400x500xf32>, tensor<500x600xf32>
 }
+
+// What is computed of several gathered rows is written as rows, and transposed by a kernel of its own, in tiles: loops in
+// the result's order would read each gather column by column. The transpose of one gather is one kernel with it.
+// CHECK-LABEL: @turned
+// CHECK:         %[[ROWS:.*]] = hlo.fusion loop {{.*}} -> tensor<24x64xf32>
+// CHECK-COUNT-2:   "hlo.gather"
+// CHECK:         hlo.fusion loop (%[[IN:.*]] = %[[ROWS]] : tensor<24x64xf32>) -> tensor<64x24xf32>
+// CHECK-NEXT:      hlo.transpose %[[IN]], dims = [1, 0]
+// CHECK:         hlo.fusion loop {{.*}} -> tensor<64x24xf32>
+// CHECK-NEXT:      "hlo.gather"
+// CHECK-NEXT:      hlo.transpose
+// CHECK-NOT:     hlo.fusion
+func.func @turned(%x: tensor<50x64xf32>, %i: tensor<24x1xi32>, %j: tensor<24x1xi32>) -> (tensor<64x24xf32>, tensor<64x24xf32>) {
+  %a = "hlo.gather"(%x, %i) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>}> : (tensor<50x64xf32>, tensor<24x1xi32>) -> tensor<24x64xf32>
+  %b = "hlo.gather"(%x, %j) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>}> : (tensor<50x64xf32>, tensor<24x1xi32>) -> tensor<24x64xf32>
+  %c = hlo.add %a, %b : tensor<24x64xf32>
+  %d = hlo.transpose %c, dims = [1, 0] : (tensor<24x64xf32>) -> tensor<64x24xf32>
+  %e = "hlo.gather"(%x, %j) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>}> : (tensor<50x64xf32>, tensor<24x1xi32>) -> tensor<24x64xf32>
+  %f = hlo.transpose %e, dims = [1, 0] : (tensor<24x64xf32>) -> tensor<64x24xf32>
+  return %d, %f : tensor<64x24xf32>, tensor<64x24xf32>
+}
