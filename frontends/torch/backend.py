@@ -8,6 +8,7 @@ from typing import Any
 
 from .api import required
 from .decompositions import table
+from .functions import replace_functions
 from .graphs import compile_graph
 from .options import Options
 from .specializing import Specializing, has_symbols
@@ -56,4 +57,5 @@ def xhlo(
         partition_fn=functorch.min_cut_rematerialization_partition,
         keep_inference_input_mutations=True,
     )
+    replace_functions(graph_module)
     return backend(graph_module, example_inputs)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from torch._dynamo.testing import CompileCounterWithBackend
 
 from graph_programs import compiled, each, same_as_eager
 from xhlo.frontends.torch import graphs
@@ -176,20 +177,48 @@ def test_random_numbers_with_parameters_of_tensors() -> None:
     )  # fmt: skip
 
 
-def test_resized_bytes() -> None:
+@pytest.mark.parametrize("antialias", [True, False])
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_resized_bytes(mode: str, antialias: bool) -> None:
     """Eager mode's bytes, also where cubic weights reach beyond 0 and 255, and where weights are small."""
     x = torch.tensor([0, 255], dtype=torch.uint8)[torch.randint(0, 2, (1, 2, 36, 30))]
     noise = torch.randint(0, 256, (2, 3, 90, 30), dtype=torch.uint8)
-    last = noise.contiguous(memory_format=torch.channels_last)
-    for mode in ("bilinear", "bicubic"):
+    wide = torch.randint(0, 256, (1, 1, 3, 300), dtype=torch.uint8)
+    last, many = noise.contiguous(memory_format=torch.channels_last), noise.repeat(1, 2, 1, 1)
+    to = partial(F.interpolate, mode=mode, antialias=antialias)
 
-        def resized(x: Any, noise: Any, last: Any, mode: str = mode) -> list[Any]:
-            to = partial(F.interpolate, mode=mode, antialias=True)
-            found = [to(one, size) for one in (x, noise, last) for size in ((7, 8), (36, 31), (40, 3))]
-            return [*found, to(noise, (20, 13), align_corners=True), to(last, scale_factor=0.37)]
+    def resized(x: Any, noise: Any, last: Any, wide: Any, many: Any) -> list[Any]:
+        found = [to(one, size) for one in (noise, last) for size in ((7, 8), (40, 3))]
+        found += [
+            to(x, (36, 31)),
+            to(many, (36, 31)),
+            to(noise, (20, 13), align_corners=True),
+            to(last, (100, 30), align_corners=True),
+            to(wide, (5, 8)),
+        ]
+        found += [to(last, scale_factor=0.37), to(noise, scale_factor=(1.0, 2.6), recompute_scale_factor=True)]
+        return [*found, to(last, scale_factor=(2, 0.5)), to(noise, (90, 30)), to(x, (1, 2))]
 
-        for got, wanted in zip(compiled(resized)(x, noise, last), resized(x, noise, last), strict=True):
-            assert got.dtype == torch.uint8 and torch.equal(got, wanted) and got.stride() == wanted.stride()
+    given = (x, noise, last, wide, many)
+    function = torch.compile(resized, backend=backend, options={"strict": True})
+    for got, wanted in zip(function(*given), resized(*given), strict=True):
+        assert got.dtype == torch.uint8 and torch.equal(got, wanted) and got.stride() == wanted.stride()
+
+
+@pytest.mark.parametrize("antialias", [True, False])
+def test_resized_bytes_of_several_sizes(antialias: bool) -> None:
+    """One graph of symbolic sizes, with the weights of each."""
+    torch._dynamo.reset()
+
+    def resized(x: Any) -> Any:
+        return F.interpolate(x, (16, 24), mode="bilinear", antialias=antialias)
+
+    counted = CompileCounterWithBackend("xhlo")
+    function = torch.compile(resized, backend=counted, dynamic=True)
+    for shape in ((60, 70), (61, 75), (20, 90), (16, 200)):
+        x = torch.randint(0, 256, (1, 3, *shape), dtype=torch.uint8)
+        assert torch.equal(function(x), resized(x))
+    assert counted.frame_count == 1
 
 
 def test_resized_without_aliasing() -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..api import required, torch
-from ..dtypes import no_modes
 from ..registry import composes
 
 
@@ -232,8 +231,6 @@ class _Resized:
         else:
             scale = 1 / given if given is not None and given > 0 else size / outputs
         self.size, self.outputs, self.scale, self.kernel = size, outputs, scale, kernel
-        self.fraction_bits: int | None = None
-        """The bits after the point that weights are rounded to, if they are."""
         self.wide = max(scale, 1.0)
         """Elements from one weight to the next: a window is as wide as a step where that is longer."""
         self.support = reach * self.wide
@@ -242,46 +239,16 @@ class _Resized:
         self.last = (self.centre + self.support + 0.5).trunc().clamp(max=size)
 
     @property
-    def is_same(self) -> bool:
-        """Whether each output is the element of its number."""
-        return self.outputs == self.size and self.scale == 1
-
-    @property
     def most(self) -> int:
         """The most elements of an output."""
         return min(self.size, math.ceil(2 * self.support) + 1)
 
     def weights(self, place: Any, dtype: Any) -> Any:
         """The weights of the elements at places (first index) in each output."""
-        found = self._exact_weights(place)
-        if self.fraction_bits is not None:
-            unit = 0.5**self.fraction_bits
-            found = (found.abs() / unit + 0.5).floor() * unit * found.sign()
-        return found.to(dtype)
-
-    def _exact_weights(self, place: Any) -> Any:
         found = self.kernel(((place - self.centre + 0.5) * (1 / self.wide)).abs())
         found = torch.where((place >= self.first) & (place < self.last), found, 0.0)
         total = found.sum(0)
-        return found / torch.where(total == 0, 1.0, total)
-
-    @staticmethod
-    def of_bytes(*given: Any) -> tuple[_Resized, Any]:
-        """
-        The elements that are weighed for each output, and the floats in which their sums are exact.
-
-        Eager mode multiplies bytes by integers of 16 bits, the weights as fractions with as many bits as these have
-        room for, and adds up in 32 bits.
-        """
-        with no_modes():
-            found = _Resized(*given)
-            largest = float(found._exact_weights(found.first + _column(found.most)).max())
-        found = _Resized(*given)
-        found.fraction_bits = next((bits for bits in range(22) if int(0.5 + largest * 2 ** (bits + 1)) >= 1 << 15), 22)
-        # Sums, in units of the last bit, with a half and what weights are rounded by; those of a cubic kernel, some of
-        # which are negative, add up to less than 1.5.
-        most = (255.75 if found.kernel is _triangle else 1.5 * 256) * 2**found.fraction_bits
-        return found, torch.float32 if most < 1 << 24 else torch.float64
+        return (found / torch.where(total == 0, 1.0, total)).to(dtype)
 
     def matrix(self, dtype: Any) -> Any:
         """The weight of each element (first index) in each output."""
@@ -301,8 +268,7 @@ class _Resized:
         total: Any = None
         for place, weight, kept in zip(places, weights, own, strict=True):
             part = torch.index_select(x, dim, place) * weight.reshape(shape)
-            # Bytes are finite: those of weight 0 add nothing.
-            if total is not None and self.fraction_bits is None:
+            if total is not None:
                 part = torch.where(kept.reshape(shape), part, 0.0)
             total = part if total is None else total + part
         return total
@@ -313,14 +279,6 @@ def _resized(x: Any, shape: Any, outputs: Any, align: bool, scales: Any, kernel:
         (size, number, align, scale, kernel, reach)
         for size, number, scale in zip(shape[2:], outputs, scales, strict=True)
     ]
-    if x.dtype == torch.uint8 and not back:
-        # Eager mode keeps the rows in bytes before it resizes the columns.
-        for dim, one in ((3, given[1]), (2, given[0])):
-            if _Resized(*one).is_same:
-                continue
-            along, dtype = _Resized.of_bytes(*one)
-            x = _rounded(along.of(x.to(dtype), dim), x.dtype)
-        return x
     dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
     height, width = (_Resized(*one) for one in given)
     if back:
@@ -328,15 +286,11 @@ def _resized(x: Any, shape: Any, outputs: Any, align: bool, scales: Any, kernel:
     return width.of(height.of(x.to(dtype), 2), 3).to(x.dtype)
 
 
-def _rounded(x: Any, dtype: Any) -> Any:
-    """To the nearest number of a type of integers, halves up; cubic weights reach beyond the largest."""
-    limits = torch.iinfo(dtype)
-    return (x + 0.5).floor().clamp(limits.min, limits.max).to(dtype)
-
-
 def _antialiased(name: str, kernel: Callable[[Any], Any], reach: int) -> None:
     @composes(f"aten._upsample_{name}2d_aa")
     def forward(x: Any, output_size: Any, align_corners: bool, scales_h: Any = None, scales_w: Any = None) -> Any:
+        if x.dtype == torch.uint8:
+            return NotImplemented
         found = _resized(x, x.shape, output_size, align_corners, (scales_h, scales_w), kernel, reach, False)
         return found.contiguous(memory_format=_memory_format(x))
 
