@@ -145,13 +145,27 @@ def _is_folded(op: Operation) -> bool:
 
 
 def _moves(value: SSAValue, op: Operation) -> bool:
-    """Whether a value is read from another place in each iteration of the loop around `op`."""
+    """Whether a value is read from another place in each iteration of the loop around `op`, conditions in it aside."""
     load = value.owner
-    return isinstance(load, memref.LoadOp) and any(
-        (index.owner if isinstance(index.owner, Block) else index.owner.parent) is op.parent
+    if not isinstance(load, memref.LoadOp):
+        return False
+    blocks = _iteration(op)
+    return any(
+        (index.owner if isinstance(index.owner, Block) else index.owner.parent) in blocks
         and not isinstance(index.owner, arith.ConstantOp)
         for index in load.indices
     )
+
+
+def _iteration(op: Operation) -> list[Block]:
+    """The block of an operation, and those around it up to the body of a loop."""
+    found: list[Block] = []
+    block = op.parent
+    while block is not None:
+        found.append(block)
+        around = block.parent_op()
+        block = around.parent if isinstance(around, scf.IfOp) else None
+    return found
 
 
 def replace_pair(op: Operation) -> None:

@@ -68,3 +68,26 @@ func.func private @loops(%a: memref<64xf32>, %state: memref<f32>, %other: memref
   }
   func.return %r : f32
 }
+
+// An element at a place that each iteration computes is a pair also where the iteration checks the place, as a scatter does.
+// CHECK-LABEL: @places
+// CHECK:         scf.if
+// CHECK-NOT:     arith.maximumf
+// CHECK:         return
+func.func private @places(%a: memref<64xf32>, %places: memref<64xindex>, %row: memref<8xf32>) attributes {hlo.kernel = "custom"} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %size = arith.constant 8 : index
+  %end = arith.constant 64 : index
+  scf.for %i = %zero to %end step %one {
+    %p = memref.load %places[%i] : memref<64xindex>
+    %inside = arith.cmpi ult, %p, %size : index
+    scf.if %inside {
+      %y = memref.load %row[%p] : memref<8xf32>
+      %x = memref.load %a[%i] : memref<64xf32>
+      %0 = arith.maximumf %y, %x : f32
+      memref.store %0, %row[%p] : memref<8xf32>
+    }
+  }
+  func.return
+}
