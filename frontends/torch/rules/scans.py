@@ -61,8 +61,9 @@ def _with_places(largest: bool) -> Callable[..., tuple[Value, Value]]:
         here = value.equals(best)
         if dtype_of(value).is_floating_point:
             here = here | value.is_nan()
-        places = here.select(step.iota(along, x.shape), step.full(0, torch.int64, x.shape))
-        return converted(best, dtype_of(x)), cumulated(step, places, along, "max")
+        narrow = torch.int32 if x.shape[along] < 1 << 31 else torch.int64
+        places = here.select(step.iota(along, x.shape, narrow), step.full(0, narrow, x.shape))
+        return converted(best, dtype_of(x)), converted(cumulated(step, places, along, "max"), torch.int64)
 
     return rule
 
