@@ -239,9 +239,10 @@ def compile_source(
     `prepare` may change the parsed module; it returns the source of the changed module. `guard`: see compile_program.
     `module` is that of the source, if the caller has it and gives it away.
     """
+    from ..hlo_dialect.numbers.arithmetic_mode import default_arithmetic
     from .program.compiler_start import compiler_start
 
-    with compiler_start():
+    with compiler_start(), default_arithmetic():
         # In a call of its own: the collector finds no IR that a variable here still holds.
         executable, source = _built(source, target, profile, prepare, guard, module)
     return _made(executable, source, target, guard)

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...dialects.support.shared_names import OVERWRITTEN
 from ...hlo_dialect.arrays import ArrayType
+from ...hlo_dialect.numbers.arithmetic_mode import default_arithmetic
 from ...targets.cpu.executable import estimated_seconds
 from ...targets.cpu.interrupts import StillRunning
 from ...targets.program.compiler_start import compiler_start
@@ -304,7 +305,8 @@ def _compiled(artifact: Artifact, options: CompileOptions) -> Compiled:
     with compiler_start(kept=True):
         from .programs import compile_artifact
 
-    return compile_artifact(artifact, options)
+    with default_arithmetic():
+        return compile_artifact(artifact, options)
 
 
 @entry("LoadedExecutable_Execute")

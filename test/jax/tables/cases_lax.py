@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -28,6 +30,13 @@ def scatter_all(mode: str):
         x.at[i].min(y, mode=mode),
         x.at[i[:1]].set(y[:1], mode=mode),
     )
+
+
+def bits_of_constants(float_: Any, bits: type[np.generic]):
+    """JAX compiles on threads that take subnormal numbers for zeros."""
+    info = jnp.finfo(float_)
+    numbers = np.array([info.smallest_subnormal, info.tiny / 2, -info.tiny / 4]).astype(float_)
+    return lambda: lax.bitcast_convert_type(jnp.asarray(numbers), bits)
 
 
 CASES = [
@@ -68,6 +77,10 @@ CASES = [
     case("no_results", lambda x: (), normal(3)),
     case("constant_results", lambda: (np.arange(6).reshape(2, 3), np.float32(3), np.zeros((0, 2), np.float32))),
     case("large_constant", lambda x: x + np.linspace(0, 1, 5000, dtype=np.float32), normal(5000)),
+    *(
+        case(f"subnormal_constants_{bits.__name__}", bits_of_constants(float_, bits), x64=True)
+        for float_, bits in ((np.float32, np.int32), (np.float64, np.int64), (jnp.bfloat16, np.int16))
+    ),
     # Dynamic slices, gathers and scatters.
     case(
         "dynamic_slice",
