@@ -51,6 +51,12 @@ TRIP_COUNT = "xhlo.trip_count"
 MOST_TRIPS = "xhlo.most_trips"
 """On such a loop: a number that its iterations never exceed, where only that is known (fuse-hlo)."""
 
+ASKS = "xhlo.asks"
+"""
+On a kernel whose last argument is the arena; and on a loop of it: in how many iterations it asks once whether the run
+goes on (outline-loops).
+"""
+
 IN_BOUNDS = "xhlo.in_bounds"
 """On a dynamic_slice or dynamic_update_slice: its start indices need no clamping (fuse-hlo)."""
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, TypeGuard, cast
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType, UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...dialects.support.attributes import function_op, return_op
+from ...dialects.support.attributes import function_op, integer_attr, return_op
 from ...dialects.support.buffer_ops import byte_size, index_constant
 from ...dialects.support.buffers import Buffer, memref_type
 from ...dialects.support.editing import clone_op, erase_op, insert_before, replace_uses
+from ...dialects.support.kernel import ASKS
 from ...dialects.support.views import is_view
 from ...hlo_dialect.walking import operations_in
 from ..outline_parallel_loops.captures import Captures, capture, is_repeated
@@ -68,6 +69,10 @@ class LoopBody:
         self.stack: list[Operation] = []
         self.first: list[Operation] = []
         """The operations of the function before the loop."""
+        self.asks = False
+        """Whether the function takes the arena, as its last argument, to ask whether the run goes on."""
+        self.loops = [op for op in operations_in(loop) if isinstance(op, scf.WhileOp)]
+        """The loop and those inside, without those of kernels."""
         self.between = set(between)
         self.merged = set[Operation]() if merged is None else merged
         for op in first:
@@ -84,6 +89,15 @@ class LoopBody:
         view = cast(Operation, copy.destination.owner)
         view.detach()
         self.loop.before_region.block.insert_ops_before([view], cast(Operation, self.loop.before_region.block.first_op))
+
+    def let_loops_ask(self, every: int) -> None:
+        """
+        Let the loop ask whether the run goes on once in so many iterations, and those inside, but for those of kernels,
+        in each (place-safepoints).
+        """
+        self.asks = True
+        for op in self.loops:
+            op.attributes[ASKS] = integer_attr(every if op is self.loop else 1)
 
     @property
     def operands(self) -> list[SSAValue]:
@@ -103,6 +117,10 @@ class LoopBody:
         for op in self.first:
             op.detach()
         counted = self._counted(before, after)
+        if self.asks:
+            self.captures.inside(self.arena)
+            assert self.operands[-1] is self.arena, "only views take the arena itself"
+            own.add(self.arena)
         self.block.add_ops([*self.captures.repeated, *self.stack, *self.first, *counted, return_op()])
         return self._function(name, own)
 
@@ -112,15 +130,23 @@ class LoopBody:
         self.bytes += sum(byte_size(cast(Buffer, value.type)) for value in buffers)
         function = function_op(name, self.block.arg_types, (), Region(self.block))
         function.location = self.loop.location
+        if self.asks:
+            function.attributes[ASKS] = UnitAttr()
         return function
 
     def place(self, call: func.CallOp, whole: bool) -> None:
-        """Replace the loop by the call, if that makes all iterations, or by a loop around it."""
+        """
+        Replace the loop by the call, if that makes all iterations, or by calls until the condition is false. It is
+        evaluated after a call: most loops end in the first one, and a safepoint takes as long as several iterations.
+        """
         if whole:
             insert_before(call, self.loop)
         else:
-            around = Region(Block([call, scf.YieldOp()]))
-            new = scf.WhileOp.create(regions=[self.condition, around], attributes=self.loop.attributes)
+            first = cast(Operation, self.condition.block.first_op)
+            self.condition.block.insert_op_before(call, first)
+            new = scf.WhileOp.create(
+                regions=[self.condition, Region(Block([scf.YieldOp()]))], attributes=self.loop.attributes
+            )
             new.location = self.loop.location
             insert_before(new, self.loop)
         erase_op(self.loop)

@@ -15,7 +15,7 @@ from ...dialects.cpu import SHARED, HostCallOp, ParallelForOp
 from ...dialects.support.attributes import call_op
 from ...dialects.support.buffer_ops import byte_size, index_constant, resize_arena
 from ...dialects.support.buffers import Buffer
-from ...dialects.support.kernel import ARENA_SIZE, INDEPENDENT, PROGRAM, TRIP_COUNT, Kernel, most_trips
+from ...dialects.support.kernel import ARENA_SIZE, ASKS, INDEPENDENT, PROGRAM, TRIP_COUNT, Kernel, most_trips
 from ...dialects.support.views import is_view, uses_through_views
 from ...hlo_dialect.diagnostics import Diagnostic, engine_of
 from ...hlo_dialect.hlo_pass import HloPass
@@ -23,6 +23,7 @@ from ...hlo_dialect.walking import operations_in
 from ...lowering.device.cpu import CPU
 from ...lowering.loop_nests.brevity import operations_of_a_call
 from ..outline_parallel_loops.transform import outline
+from ..place_safepoints import name_run
 from .body import ON_STACK, LoopBody
 from .stated import StatedKernels
 from .tiles import TileBody, Writes, tiles_refusal
@@ -41,6 +42,12 @@ OF_A_BYTE = 64
 
 FEWEST_AT_A_TIME, MOST_AT_A_TIME = 16, 1 << 20
 """Iterations of one call."""
+
+MOST_UNASKED, OF_A_QUESTION = 8, 4096
+"""
+Iterations of a loop around others from one safepoint to the next, where they are short, and their operations, beside
+which a safepoint costs nothing.
+"""
 
 _PLAIN = (
     func.CallOp,
@@ -68,11 +75,12 @@ class OutlineLoopsPass(HloPass):
     Before: `scf.while { .. func.call @k(%a, %b) .. }` in the entry
     After:  `func.call @loop_0(%a, %b)` inside the loop, and `func.func private @loop_0` that makes many iterations
     Assumes: the level after plan-buffers: a loop's state is in memory.
-    Leaves: loops around loops that stay, loops that fork, whose iterations move more bytes than the second cache holds,
-            or that would be large functions or take long. Kernels that nothing calls any more are erased.
+    Leaves: loops that fork, whose iterations move more bytes than the second cache holds, or that would be large
+            functions or take long. Kernels that nothing calls any more are erased.
 
     A call makes a bounded number of iterations, so that the entry can be interrupted between calls. A loop of a known
-    number of iterations that one call makes is no loop of the entry any more.
+    number of iterations that one call makes is no loop of the entry any more. Nor is one around loops without such a
+    number: its kernel takes the arena, which names the run, and place-safepoints interrupts it between inner calls.
     The kernel before such a loop moves with it, if only the loop reads what it computes and that stays in the cache.
     Small buffers of an iteration become allocas, which LLVM keeps in registers; the others of a tile get a part of the
     arena for each thread, by which it grows. Equal loops become one kernel.
@@ -112,7 +120,7 @@ class OutlineLoopsPass(HloPass):
 
 
 def _holds_loop(op: scf.WhileOp) -> bool:
-    return any(isinstance(each, (scf.WhileOp, scf.ForOp)) for each in operations_in(op)[1:])
+    return any(isinstance(each, scf.WhileOp) for each in operations_in(op)[1:])
 
 
 class _Loops:
@@ -135,16 +143,17 @@ class _Loops:
 
     def refusal(self, op: scf.WhileOp) -> str | None:
         """In words why a loop stays in the entry."""
-        ops = operations_in(op)[1:]
-        if op.operands or op.results or _holds_loop(op):
-            return "it holds a loop"
-        reason = self._size_refusal(ops, forks=False, most=MOST_OPERATIONS)
+        ops = operations_in(op)
+        if any(isinstance(each, scf.WhileOp) and (each.operands or each.results) for each in ops):
+            return "its state is not in memory"
+        inside = [each for each in ops if not isinstance(each, scf.WhileOp)]
+        reason = self._size_refusal(inside, forks=False, most=MOST_OPERATIONS)
         if reason is not None:
             return reason
         moved = self._sum(op, "bytes")
         if moved > CPU.l2_bytes:
             return f"an iteration moves {moved} bytes, which leave the cache"
-        if self._work_of(op) * FEWEST_AT_A_TIME > MOST_WORK:
+        if not self._asks(op) and self._work_of(op) * FEWEST_AT_A_TIME > MOST_WORK:
             return "an iteration may take too long between two places where a run can be stopped"
         return None
 
@@ -186,9 +195,10 @@ class _Loops:
         """A fact of all kernels that an iteration calls."""
         return sum(self.stated.fact(name, fact) for name in self._calls(op))
 
-    def _work_of(self, op: Operation) -> float:
-        """The operations of an iteration, at most."""
-        return len(operations_in(op)) + self._sum(op, "flops") + sum(map(self._operations, self._calls(op)))
+    def _work_of(self, op: Operation, ends: bool = False) -> float:
+        """The operations of an iteration, at most; with `ends`, without the kernels that may not end."""
+        kernels = (work for work in map(self._operations, self._calls(op)) if not ends or work < math.inf)
+        return len(operations_in(op)) + self._sum(op, "flops") + sum(kernels)
 
     def _operations(self, name: str) -> float:
         """The operations of a call of a kernel, at most; infinity if it may not end."""
@@ -262,33 +272,46 @@ class _Loops:
         """Replace the loop's body, or all of it, by a call of a function of that name; says what was done."""
         moved, flops, ops = (self._sum(op, fact) for fact in ("bytes", "flops", "ops"))
         before = {"ops": 0, "bytes": 0, "flops": 0}
-        most = min(int(MOST_WORK / self._work_of(op)), MOST_AT_A_TIME)
         stated = op.attributes.get(TRIP_COUNT)
         trips = cast("IntegerAttr[Any]", stated).value.data if isinstance(stated, IntegerAttr) else None
-        known = most_trips(op)
-        whole = known is not None and known <= most
+        times, limit = self._in_a_call(op)
+        whole, asks = limit is None, self._asks(op)
+        every = max(1, min(MOST_UNASKED, int(OF_A_QUESTION / self._work_of(op, ends=True))))
         first, between = self._before(op) if whole else ([], [])
         for each in first:
             if isinstance(each, func.CallOp):
                 called = each.callee.root_reference.data
                 before = {fact: before[fact] + self.stated.fact(called, fact) for fact in before}
         started = [] if first or not whole else self._starts(op)
-        limit = None if whole else most
         body = LoopBody(op, self.arena, self.functions, limit, first or started, between, self.merged)
         for copy in started:
             body.take_start(copy)
+        if asks:
+            name_run(self.module, self.arena)
+            body.let_loops_ask(every)
         function = body.function(name)
         self.module.body.block.add_op(function)
         call = call_op(name, body.operands, ())
         call.location = op.location
         body.place(call, whole)
-        times = most if known is None else min(known, most)
         facts = {"ops": ops, "bytes": moved * times, "flops": flops * (trips or 1)}
         facts = {fact: number + before[fact] for fact, number in facts.items()}
         self._add(function, {**facts, "bytes": min(body.bytes, facts["bytes"])})
         if not whole:
-            return f"one kernel runs up to {most} iterations"
+            return f"one kernel runs up to {limit} iterations"
         return f"one kernel runs the whole loop, with its kernels{' and the one before it' if first else ''}"
+
+    def _asks(self, op: scf.WhileOp) -> bool:
+        """Whether a loop holds others that need not end soon."""
+        return _holds_loop(op) or any(ASKS in self.functions[name].attributes for name in self._calls(op))
+
+    def _in_a_call(self, op: scf.WhileOp) -> tuple[int, int | None]:
+        """The iterations of a loop that a call makes, at least one, and its limit, None if it makes all of them."""
+        known = most_trips(op)
+        if self._asks(op):
+            return known or 1, None
+        most = min(int(MOST_WORK / self._work_of(op)), MOST_AT_A_TIME)
+        return (most, most) if known is None or known > most else (known, None)
 
     def _before(self, loop: scf.WhileOp) -> tuple[list[Operation], list[SSAValue]]:
         """

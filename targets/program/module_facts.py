@@ -20,7 +20,7 @@ from xdsl.dialects.func import FuncOp
 
 from ...dialects.cpu import SHARED, HostCallOp
 from ...dialects.support.classes import one_of
-from ...dialects.support.kernel import ARENA_SIZE, CHECKS, DONATED, HOST_CALLS, PROGRAM, RESULT_COUNT, is_kernel
+from ...dialects.support.kernel import ARENA_SIZE, ASKS, CHECKS, DONATED, HOST_CALLS, PROGRAM, RESULT_COUNT, is_kernel
 from ...hlo_dialect.walking import operations_in
 from .facts import Check, HostCall, Kernel
 
@@ -95,8 +95,8 @@ def has_loops(module: ModuleOp) -> bool:
 
 
 def has_safepoints(module: ModuleOp) -> bool:
-    """Whether a host function has a loop around calls of kernels that asks whether the run goes on."""
-    return _calls_in(module, _is_while)
+    """Whether a host function has a loop around calls of kernels, or a kernel has one, that asks to go on."""
+    return _calls_in(module, _is_while) or any(ASKS in op.attributes for op in module.body.block.ops)
 
 
 def has_branches(module: ModuleOp) -> bool:

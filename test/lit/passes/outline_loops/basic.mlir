@@ -5,9 +5,9 @@
 // CHECK: kernels = [{name = @loop_fusion_0, {{.*}}}, {name = @loop_fusion_1, {{.*}}}, {name = @loop_0, kind = "while", ops = 7 : i64, bytes = 812 : i64, flops = 2 : i64, sites = 1 : i64}]
 // CHECK-LABEL: func.func @main(
 // CHECK: scf.while () : () -> () {
+// CHECK-NEXT: func.call @loop_0(%[[AT:.*]], %n, %1, %xs, %0)
 // CHECK: func.call @loop_fusion_1(
 // CHECK: } do {
-// CHECK-NEXT: func.call @loop_0(%[[AT:.*]], %n, %1, %xs, %0)
 // CHECK-NEXT: scf.yield
 // CHECK: func.func private @loop_fusion_1
 // CHECK-NOT: @loop_fusion_2
@@ -168,7 +168,7 @@ builtin.module attributes {xhlo.program = {entry = @main, inputs = [tensor<256xf
 
 // -----
 
-// A loop around threads stays, and so does one around a loop.
+// A loop around threads stays, and so does one around that.
 
 // CHECK-LABEL: func.func @main(
 // CHECK-COUNT-2: scf.while
@@ -177,7 +177,7 @@ builtin.module attributes {xhlo.program = {entry = @main, inputs = [], outputs =
   func.func @main(%y: memref<64xf32>, %arena: memref<64xi8>) {
     %c0 = arith.constant 0 : index
     %go = memref.view %arena[%c0][] : memref<64xi8> to memref<i1>
-    // expected-remark@+1 {{the loop stays in the host program: it holds a loop}}
+    // expected-remark@+1 {{the loop stays in the host program: @forks runs on several threads, or outside of the program}}
     scf.while () : () -> () {
       %1 = memref.load %go[] : memref<i1>
       scf.condition(%1)

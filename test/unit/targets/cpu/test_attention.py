@@ -44,11 +44,48 @@ def counting(size: int) -> str:
     }}"""
 
 
-@pytest.fixture(params=[4, 20000], ids=["a loop in a kernel", "a loop around kernels"])
+def counting_inside(size: int) -> str:
+    """The same, with a loop inside that makes one iteration each time, or all of them if the limit is odd."""
+    t, i = f"tensor<{size}xi32>", "tensor<i32>"
+    return f"""func.func @main(%x: {t}, %limit: {i}) -> {t} {{
+      %zero = stablehlo.constant dense<0> : {i}
+      %one = stablehlo.constant dense<1> : {i}
+      %ones = stablehlo.constant dense<1> : {t}
+      %parity = stablehlo.and %limit, %one : {i}
+      %odd = stablehlo.compare NE, %parity, %zero : ({i}, {i}) -> tensor<i1>
+      %out:2 = stablehlo.while(%each = %x, %i = %zero) : {t}, {i} cond {{
+        %more = stablehlo.compare NE, %i, %limit : ({i}, {i}) -> tensor<i1>
+        stablehlo.return %more : tensor<i1>
+      }} do {{
+        %after = stablehlo.add %i, %one : {i}
+        %end = stablehlo.select %odd, %limit, %after : tensor<i1>, {i}
+        %in:2 = stablehlo.while(%inner = %each, %j = %i) : {t}, {i} cond {{
+          %more = stablehlo.compare NE, %j, %end : ({i}, {i}) -> tensor<i1>
+          stablehlo.return %more : tensor<i1>
+        }} do {{
+          %turned = stablehlo.reverse %inner, dims = [0] : {t}
+          %next = stablehlo.add %turned, %ones : {t}
+          %k = stablehlo.add %j, %one : {i}
+          stablehlo.return %next, %k : {t}, {i}
+        }}
+        stablehlo.return %in#0, %in#1 : {t}, {i}
+      }}
+      return %out#0 : {t}
+    }}"""
+
+
+PROGRAMS = {
+    "a loop in a kernel": (4, counting),
+    "a loop around kernels": (20000, counting),
+    "a loop around a loop in a kernel": (4, counting_inside),
+}
+
+
+@pytest.fixture(params=PROGRAMS.values(), ids=list(PROGRAMS))
 def count(request: Any) -> Callable[[int], int]:
     """Counts to its argument; its first runs have ended soon."""
-    size: int = request.param
-    program, zeros = xhlo.compile(counting(size)), np.zeros(size, np.int32)
+    size, text = request.param
+    program, zeros = xhlo.compile(text(size)), np.zeros(size, np.int32)
     for limit in range(3):
         assert program(zeros, np.int32(limit)).tolist() == [limit] * size
     return lambda limit: int(program(zeros, np.int32(limit))[-1])
