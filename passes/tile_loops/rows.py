@@ -188,7 +188,8 @@ def _spread(rows: Rows, start: BlockArgument, dim: int) -> None:
             assign(loop.returned[value.index], rows.dims[value])
         neighbours = [value.owner] if isinstance(value.owner, Operation) else []
         for op in (*neighbours, *_users(value, body)):
-            if op is not by:  # which gave the value its rows
+            # The operation that gave it its rows knows them, unless it reads it twice: rows times themselves.
+            if op is not by or op.operands.count(value) > 1:
                 follow(value, op)
     if any(argument.first_use for argument in loop.cond.args if loop.body.args[argument.index] in rows.dims):
         raise _Dependent("its condition depends on its rows")

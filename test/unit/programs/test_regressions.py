@@ -216,3 +216,34 @@ def test_pads_that_are_parts_of_a_concatenation(low: str, type_: str) -> None:
         rng.integers(0, 2 if type_ == "i1" else 90, sizes).astype(dtype),
         rng.integers(0, 2 if type_ == "i1" else 90, (1, 3, 12)).astype(dtype),
     )
+
+
+def test_a_loop_of_products_of_matrices_with_themselves() -> None:
+    """tile-loops found that the rows of such a product depend on each other too late."""
+    x = np.random.default_rng(0).integers(-4, 5, (3, 16, 8)).astype(np.float32)
+    check(
+        """
+        func.func @main(%x: tensor<3x16x8xf32>) -> tensor<3x16x16xf32> {
+          %zero = hlo.constant dense<0> : tensor<i32>
+          %none = hlo.constant dense<0.0> : tensor<3x16x16xf32>
+          %r:2 = hlo.while(%i = %zero, %out = %none) : tensor<i32>, tensor<3x16x16xf32>
+          cond {
+            %three = hlo.constant dense<3> : tensor<i32>
+            %more = hlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+            hlo.return %more : tensor<i1>
+          } do {
+            %at = hlo.constant dense<0> : tensor<i32>
+            %part = hlo.dynamic_slice %x, %i, %at, %at, sizes = [1, 16, 8] : (tensor<3x16x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x16x8xf32>
+            %a = hlo.reshape %part : (tensor<1x16x8xf32>) -> tensor<16x8xf32>
+            %p = hlo.dot_general %a, %a, contracting_dims = [1] x [1] : (tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<16x16xf32>
+            %row = hlo.reshape %p : (tensor<16x16xf32>) -> tensor<1x16x16xf32>
+            %next = hlo.dynamic_update_slice %out, %row, %i, %at, %at : (tensor<3x16x16xf32>, tensor<1x16x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<3x16x16xf32>
+            %one = hlo.constant dense<1> : tensor<i32>
+            %j = hlo.add %i, %one : tensor<i32>
+            hlo.return %j, %next : tensor<i32>, tensor<3x16x16xf32>
+          }
+          func.return %r#1 : tensor<3x16x16xf32>
+        }
+        """,
+        x,
+    )
