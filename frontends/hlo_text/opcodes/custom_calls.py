@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, SymbolR
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import ParseError, VerifyException
 
+from ....dialects.support.kernel import COMPLEX_OPERANDS, COMPLEX_RESULTS
 from ....hlo_dialect.attributes import OutputOperandAliasAttr, bool_attr, int_array, int_attr, order_attribute
 from ....hlo_dialect.custom_calls.operations import CustomCallOp, CustomCallScheduleAttr, Schedule
 from ....hlo_dialect.reading.locations import SourcePositions
@@ -14,7 +15,7 @@ from ....hlo_dialect.types import i32
 from ..registry import opcode
 from ..shapes import Shape
 from ..step import Step, Value
-from ..values import UnexpectedValueError, read_aliases, unquoted
+from ..values import UnexpectedValueError, read_aliases, read_dictionary, unquoted
 from .runtime_calls import MEANINGS
 
 _VERSIONS = {
@@ -53,7 +54,7 @@ def custom_call(step: Step) -> Value:
         if step.has(name):
             step.fail(f"a call of '{target}' with the attribute {name} is not supported", name)
     version = step.choice("api_version", _VERSIONS, 1)
-    return step.op(
+    called = step.op(
         CustomCallOp,
         step.flat(),
         call_target_name=StringAttr(target),
@@ -65,6 +66,25 @@ def custom_call(step: Step) -> Value:
         custom_call_schedule=_schedule(step),
         **_layouts(step),
     )
+    step.made[-1].attributes.update(_pairs(step))
+    return called
+
+
+def _pairs(step: Step) -> dict[str, Attribute]:
+    """
+    The operands and results that are pairs of real numbers for a complex tensor, which `frontend_attributes` state in
+    what is written after split-complex: `xhlo.complex_operands="1,0"`.
+    """
+    if not step.has("frontend_attributes"):
+        return {}
+    stated, found = step.attribute("frontend_attributes", read_dictionary), dict[str, Attribute]()
+    for name in (COMPLEX_OPERANDS, COMPLEX_RESULTS):
+        if name in stated:
+            flags = stated[name].split(",") if stated[name] else []
+            if not {*flags} <= {"0", "1"}:
+                step.fail(f"{name} is '{stated[name][:60]}', expected 0 or 1 for each value", "frontend_attributes")
+            found[name] = ArrayAttr([bool_attr(flag == "1") for flag in flags])
+    return found
 
 
 def _configuration(step: Step, version: int) -> Attribute | None:

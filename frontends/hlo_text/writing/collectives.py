@@ -8,6 +8,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.ir import Attribute, Operation
 
+from ....dialects.support.kernel import COMPLEX_OPERANDS, COMPLEX_RESULTS
 from ....hlo_dialect.attributes import ints
 from ....hlo_dialect.collectives.asynchronous import AsyncDoneOp, AsyncStartOp
 from ....hlo_dialect.collectives.exchanges import (
@@ -222,9 +223,19 @@ def _custom_call(lines: Lines, op: Any) -> None:
         number = 4  # only the typed FFI has dictionaries
     if number in _VERSIONS:
         attributes.append(f"api_version={_VERSIONS[number]}")
-    attributes.append(_configuration(op))
+    attributes += [_configuration(op), _pairs(op)]
     name = lines.add(op, result, "custom-call", lines.operands(op), *attributes)
     lines.bind(op, name)
+
+
+def _pairs(op: Any) -> str:
+    """Which operands and results are pairs of real numbers for complex tensors: nothing else of the call says so."""
+    stated = {name: op.attributes[name] for name in (COMPLEX_OPERANDS, COMPLEX_RESULTS) if name in op.attributes}
+    entries = [
+        f'{name}="{",".join("1" if flag else "0" for flag in cast("tuple[bool, ...]", python_value(flags)))}"'
+        for name, flags in stated.items()
+    ]
+    return f"frontend_attributes={{{','.join(entries)}}}" if entries else ""
 
 
 def _configuration(op: Any) -> str:

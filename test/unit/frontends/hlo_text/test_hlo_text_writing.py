@@ -180,6 +180,36 @@ func.func @main(%x: tensor<4x8xf32>) -> tensor<4xf32> {
 """
 
 
+TRANSFORM = """
+func.func @main(%x: tensor<4x16xf32>) -> (tensor<4x9xf32>, tensor<4x16xf32>) {
+  %y = stablehlo.fft %x, type = RFFT, length = [16] : (tensor<4x16xf32>) -> tensor<4x9xcomplex<f32>>
+  %r = stablehlo.real %y : (tensor<4x9xcomplex<f32>>) -> tensor<4x9xf32>
+  %z = stablehlo.fft %y, type = IRFFT, length = [16] : (tensor<4x9xcomplex<f32>>) -> tensor<4x16xf32>
+  return %r, %z : tensor<4x9xf32>, tensor<4x16xf32>
+}
+"""
+
+
+def test_calls_on_pairs_of_real_numbers_read_back() -> None:
+    executable = xhlo.compile(TRANSFORM)
+    written = executable.as_text("hlo-text")
+    assert 'frontend_attributes={xhlo.complex_operands="0,0",xhlo.complex_results="1"}' in written
+    _accepted(written)
+    x = np.random.default_rng(0).standard_normal((4, 16)).astype(np.float32)
+    for got, wanted in zip(xhlo.compile(written)(x), executable(x), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"), [("2,0", "expected 0 or 1 for each value"), ("0", "has no mark for operand 1")]
+)
+def test_wrong_statements_of_pairs_are_refused(flags: str, message: str) -> None:
+    written = xhlo.compile(TRANSFORM).as_text("hlo-text")
+    wrong = written.replace('complex_operands="0,0"', f'complex_operands="{flags}"')
+    with pytest.raises(DiagnosticError, match=message):
+        xhlo.compile(wrong)
+
+
 def test_stages_and_tools(tmp_path: Any, capfd: pytest.CaptureFixture[str]) -> None:
     fused = xhlo.compile(SOFTMAX).as_text("hlo-text")
     assert "kind=kInput, calls=%fused_computation" in fused
