@@ -61,6 +61,10 @@ class DiagnosticError(Exception):
         super().__init__("\n".join(one_line(d) for d in self.diagnostics))
 
 
+class MemoryLimitError(DiagnosticError, MemoryError):
+    """A program that needs more memory than there is, or than `XHLO_MAX_MEMORY` allows."""
+
+
 _MAX_MESSAGE = 4000
 """Characters of the longest message that is shown whole: types may be of any length."""
 

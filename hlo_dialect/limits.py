@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import cast
+from typing import NoReturn, cast
 
 from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType, VectorType
 from xdsl.ir import Attribute, Operation
 
-from .diagnostics import Diagnostic, DiagnosticError, fail, op_message
+from .diagnostics import Diagnostic, DiagnosticError, op_error, op_message
+from .errors import MemoryLimitError
 from .machine_memory import MAX_BYTES as MAX_BYTES
 from .machine_memory import max_memory as max_memory
 from .types import HloTensor, numpy_dtype
@@ -85,7 +86,12 @@ def _why_refused(type_: Attribute) -> str | None:
 
 
 def check_memory(op: Operation, nbytes: int) -> None:
-    """Refuse `op` if its values take more than the limit on memory. DiagnosticError."""
+    """Refuse `op` if its values take more than the limit on memory. MemoryLimitError."""
     why = too_much(nbytes)
     if why is not None:
-        fail(op, why)
+        refuse_size(op, why)
+
+
+def refuse_size(op: Operation, why: str) -> NoReturn:
+    """Refuse `op` for what `too_much` said. Raises MemoryLimitError."""
+    raise MemoryLimitError(op_error(op, why).diagnostics)

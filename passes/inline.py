@@ -17,7 +17,7 @@ from ..dialects.support.rewriting import set_type
 from ..hlo_dialect.custom_calls.operations import CompositeOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
-from ..hlo_dialect.limits import too_much
+from ..hlo_dialect.limits import refuse_size, too_much
 from ..hlo_dialect.op import replace_op
 from ..hlo_dialect.shapes import is_static, merge_dim, types_agree
 from ..hlo_dialect.types import make_tensor, shape_of, tensor_type
@@ -202,7 +202,7 @@ def _check_size(
         sizes[name] = len(operations_in(functions[name])) + sum(map(sizes.__getitem__, callees))
         if callees and (why := too_much(sizes[name] * OPERATION_BYTES)) is not None:
             largest = max(calls[name], key=lambda call: sizes[call.callee.root_reference.data])
-            fail(largest, f"{why}: @{name} has {sizes[name]} operations when its calls are inlined")
+            refuse_size(largest, f"{why}: @{name} has {sizes[name]} operations when its calls are inlined")
 
 
 def _inline_calls(calls: Iterable[Call], functions: Mapping[str, func.FuncOp]) -> None:

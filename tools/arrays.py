@@ -45,7 +45,7 @@ def pick(
     the arguments, else all in file order. Raises StreamError.
     """
     numbered = [f"{prefix}{i}" for i in range(len(wanted))]
-    if all(key in stored for key in numbered):
+    if all(key in stored for key in numbered) and f"{prefix}{len(wanted)}" not in stored:
         keys = numbered
     elif wanted and all(name is not None and name in stored for name in names) and len(names) == len(wanted):
         keys = [name for name in names if name is not None]

@@ -6,19 +6,11 @@ import ast
 import dataclasses
 import inspect
 import textwrap
-import types
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
+from ..passes.manager.pass_options import options_of, type_words
 from ..passes.manager.registry import UnknownPassError, find_pass, get_pass
 from .command_line import CommandLine, UsageError
-
-_WORDS: dict[Any, str] = {
-    bool: "true|false",
-    int: "a whole number",
-    float: "a number",
-    str: "text",
-    type(None): "nothing",
-}
 
 
 def help_for(name: str, line: CommandLine) -> str:
@@ -50,32 +42,19 @@ def pass_text(name: str) -> str:
 
 
 def _options_text(name: str, pass_type: type[Any]) -> str:
-    fields = [one for one in dataclasses.fields(pass_type) if one.init and one.name != "name"]
+    fields = options_of(pass_type)
     if not fields:
         return "It takes no options.\n"
     hints, notes = get_type_hints(pass_type), _field_notes(pass_type)
-    rows = [(one.name.replace("_", "-"), _type_words(hints[one.name]), _default_words(one)) for one in fields]
+    rows = [(one.name.replace("_", "-"), type_words(hints[one.name]), _default_words(one)) for one in fields]
     width = max(len(f"{option}=") for option, _, _ in rows)
     first = rows[0][0]
     lines = [f"Options, written --{name}={first}=.. or --pass-pipeline='{name}{{{first}=..}}':"]
-    for (option, type_words, default), one in zip(rows, fields, strict=True):
-        lines.append(f"  {f'{option}=':<{width}}  {type_words}; {default}")
+    for (option, words, default), one in zip(rows, fields, strict=True):
+        lines.append(f"  {f'{option}=':<{width}}  {words}; {default}")
         if one.name in notes:
             lines.append(textwrap.indent(textwrap.fill(notes[one.name], 100), " " * (width + 4)))
     return "\n".join(lines) + "\n"
-
-
-def _type_words(hint: Any) -> str:
-    """A type as users write its values."""
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Literal:
-        return "|".join(map(str, arguments))
-    if origin in (types.UnionType, Union):
-        parts = [_type_words(part) for part in arguments if part is not type(None)]
-        return " or ".join(parts)
-    if origin is tuple:
-        return f"{_type_words(arguments[0])}, or several with commas between"
-    return _WORDS.get(hint, getattr(hint, "__name__", str(hint)))
 
 
 def _default_words(one: dataclasses.Field[Any]) -> str:

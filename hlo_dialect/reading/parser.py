@@ -175,8 +175,9 @@ class HloParser(HloAttributeParser):
         from difflib import get_close_matches
 
         dialects = (*SPELLINGS, *self.ctx.registered_dialect_names)
-        meant = get_close_matches(prefix, dialects, n=1, cutoff=0.7) if dot and prefix not in dialects else ()
-        return f"; did you mean '{meant[0]}.{rest}'?" if meant else ""
+        meant = get_close_matches(prefix, dialects, n=3, cutoff=0.7) if dot and prefix not in dialects else ()
+        there = (f"{one}.{rest}" for one in meant if self.ctx.get_optional_op(f"{one}.{rest}") is not None)
+        return next((f"; did you mean '{one}'?" for one in there), "")
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
         return self._op_type(name, self._current_token.span)

@@ -29,7 +29,7 @@ from ..custom_calls.dynamic_window import reduce_window_of
 from ..custom_calls.operations import CompositeOp, CustomCallOp
 from ..custom_calls.registry import target_of
 from ..diagnostics import Diagnostic, DiagnosticError, fail
-from ..limits import check_limits, check_memory, static_bytes, too_much
+from ..limits import check_limits, check_memory, refuse_size, static_bytes, too_much
 from ..op import HloOp, RegionOp
 from ..ops.check_calls import is_check, run_check_op
 from ..ops.control_flow import CaseOp, IfOp, ReturnOp, WhileOp
@@ -244,8 +244,10 @@ class Interpreter:
             if not unknown:
                 raise
             refuse(op, f"its result has the type {', '.join(unknown)}, and its operands do not give the shape")
+        except DiagnosticError:
+            raise  # of an operation in a region
         except MemoryError:
-            fail(op, f"needs more memory than there is: results {', '.join(map(str, op.result_types))}")
+            refuse_size(op, f"needs more memory than there is: results {', '.join(map(str, op.result_types))}")
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         if not isinstance(op, ConstantOp):
             check_memory(op, sum(getattr(output, "nbytes", 0) for output in outputs))  # now that all shapes are known
@@ -319,7 +321,7 @@ def _checking(handler: Handler) -> Handler:
 
 def _refuse_to_run(why: str, op: Operation, *_: object) -> NoReturn:
     """The handler of an operation that takes too much memory: an error only if it is reached."""
-    fail(op, why)
+    refuse_size(op, why)
 
 
 def refuse(op: Operation, why: str) -> NoReturn:

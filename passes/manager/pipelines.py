@@ -188,15 +188,9 @@ def build_pass(spec: ArgSpec) -> ModulePass:
     try:
         return pass_type.from_pass_spec(spec)
     except (ValueError, TypeError) as error:
-        raise PipelineError(f"pass '{spec.name}': {error}; {_options_of(pass_type)}") from None
+        from .pass_options import why_refused
 
-
-def _options_of(pass_type: type[ModulePass]) -> str:
-    from xdsl.passes import get_pass_option_infos
-
-    infos = get_pass_option_infos(pass_type)
-    options = [f"{info.name.replace('_', '-')}: {info.expected_type}" for info in infos if info.name != "name"]
-    return f"its options are {', '.join(options)}" if options else "it takes no options"
+        raise PipelineError(f"pass '{spec.name}': {why_refused(pass_type, spec, error)}") from None
 
 
 def build_passes(specs: str | Iterable[str]) -> list[AnyPass]:

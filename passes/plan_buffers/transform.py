@@ -21,7 +21,7 @@ from ...dialects.support.editing import erase_op, insert_before, replace_uses
 from ...dialects.support.kernel import ARENA_SIZE, PROGRAM, entry_name, is_kernel, kernels_of
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
-from ...hlo_dialect.limits import shown, too_much
+from ...hlo_dialect.limits import refuse_size, shown, too_much
 from ...hlo_dialect.walking import operations_in
 from ...lowering.device.parts import device_modules
 from .intervals import Interval, Positions
@@ -135,7 +135,8 @@ def _check_memory(function: func.FuncOp, intervals: list[Interval], arena: int, 
         why = None if on_device else too_much(arena + entry)
     if why is not None:
         largest = max(intervals, key=lambda interval: interval.size, default=None)
-        fail(function if largest is None or largest.size < entry else largest.op, f"{why}: the program's buffers")
+        place = function if largest is None or largest.size < entry else largest.op
+        refuse_size(place, f"{why}: the program's buffers")
 
 
 def _refuse_new_buffers(module: ModuleOp) -> None:

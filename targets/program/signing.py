@@ -61,6 +61,9 @@ def verified(data: bytes) -> bytes:
     Raises ValueError if a signature is required, and is missing, wrong, or by a key that is not trusted; RuntimeError
     without the package cryptography.
     """
+    if not isinstance(data, bytes | bytearray | memoryview):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"expected the bytes that Executable.serialize returned, got {type(data).__name__}")
+    data = bytes(data)
     is_signed = data.startswith(MAGIC)
     if not is_required():
         return data[_START:] if is_signed else data

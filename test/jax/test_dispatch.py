@@ -196,6 +196,11 @@ def test_a_run_without_memory_fails_and_the_next_goes_on() -> None:
     assert compiled(x).block_until_ready().shape == (64, 64)
 
 
+def test_a_program_that_needs_too_much_memory_exhausts_resources() -> None:
+    with pytest.raises(jax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED: .* more than the limit"):
+        jax.jit(lambda: jnp.zeros((1 << 44,), jnp.int8))()
+
+
 def test_dlpack_and_views_wait(gate: Gate) -> None:
     y, opened = gate.pass_(X), threading.Timer(0.01, gate.open)
     opened.start()

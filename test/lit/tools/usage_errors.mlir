@@ -24,7 +24,7 @@
 
 // FLAG:     hlo-opt: error: unknown option '--no-such-pass'
 // SIMILAR:  did you mean --cse?
-// OPTION:   pass 'cse': {{.*}}"a"{{.*}}it takes no options
+// OPTION:   pass 'cse': a is no option; it takes no options
 // PIPELINE: no pass is named 'nothing'
 // SYNTAX:   syntax of the pass pipeline
 // ORDER:    --fuse stands before --lower

@@ -43,6 +43,7 @@ def test_inputs_by_number_name_or_order(run_hlo_run, arrays: dict[str, Array]):
     [
         ({"in_0": A}, "in.npz has 1 array (in_0); the program needs 2: in_0 of type tensor<3xf32>, in_1"),
         ({"in_0": A, "in_1": B.astype(np.float64)}, "in_1 is float64[3]; the program has tensor<3xf32> there"),
+        ({"in_0": A, "in_1": B, "in_2": B}, "in.npz has 3 arrays (in_0, in_1, in_2); the program needs 2: in_0"),
         ({"in_0": A, "in_1": B[:2]}, "in_1 is float32[2]; the program has tensor<3xf32> there"),
     ],
 )

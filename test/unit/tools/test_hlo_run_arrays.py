@@ -92,6 +92,7 @@ def test_inline_inputs_run(run_hlo_run) -> None:
     ("flags", "message"),
     [
         (["--input=3xf32=1"], "--input has 1 array (in_0); the program needs 2"),
+        (["--input=3xf32=1"] * 3, "--input has 3 arrays (in_0, in_1, in_2); the program needs 2"),
         (["--input=3xf64=1", "--input=3xf32=1"], "--input: in_0 is float64[3]; the program has tensor<3xf32> there"),
     ],
 )

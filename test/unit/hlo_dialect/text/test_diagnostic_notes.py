@@ -111,6 +111,11 @@ def test_misspelled_names_are_recognized(text: str, meant: str) -> None:
     assert f"; did you mean '{meant}'?" in shown(text)
 
 
+def test_no_operation_is_proposed_that_there_is_not() -> None:
+    text = shown(HEAD + '  "vhlo.func_v1"() : () -> ()\n' + TAIL)
+    assert "unknown operation 'vhlo.func_v1'" in text and "did you mean" not in text
+
+
 def test_names_of_types_elsewhere_are_known() -> None:
     names = {"float64": "f64", "uint8": "ui8", "int32_t": "i32", "bool": "i1", "pred": "i1", "double": "f64", "u32": "ui32",
              "bfloat16": "bf16", "complex64": "complex<f32>", "Half": "f16", "f8e5m2": "f8E5M2"}  # fmt: skip

@@ -21,6 +21,7 @@ from tool_server import ToolServer
 from xhlo.hlo_dialect import machine_memory
 from xhlo.hlo_dialect.diagnostics import DiagnosticError, file_location
 from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.errors import MemoryLimitError
 from xhlo.hlo_dialect.printing import print_module
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
@@ -196,7 +197,7 @@ TOO_LARGE = {
 @pytest.mark.parametrize("target", ["cpu", "reference"])
 def test_what_needs_too_much_memory_is_refused(name: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = f"func.func @main(%f: tensor<f32>) -> {HUGE} {{\n{TOO_LARGE[name]}\n  return %0 : {HUGE}\n}}\n"
-    with pytest.raises(DiagnosticError, match="of memory, more than the limit") as raised:
+    with pytest.raises(MemoryLimitError, match="of memory, more than the limit") as raised:
         if target == "reference":
             evaluate(parse_module(text, "huge.mlir", make_context()), [np.ones((), np.float32)])
         else:

@@ -127,6 +127,13 @@ def test_host_functions_are_found_by_name() -> None:
         xhlo.deserialize(data)
 
 
+def test_what_is_not_bytes_is_refused() -> None:
+    with pytest.raises(TypeError, match="expected the bytes that Executable.serialize returned, got str"):
+        xhlo.deserialize("softmax.bin")  # pyright: ignore[reportArgumentType]
+    data = xhlo.compile(SOFT).serialize()
+    assert xhlo.deserialize(memoryview(data)).serialize() == data  # pyright: ignore[reportArgumentType]
+
+
 def test_damaged_bytes_are_refused() -> None:
     data = xhlo.compile(SOFT).serialize()
     for size in (0, 5, 20, 60, len(data) // 2, len(data) - 1):
