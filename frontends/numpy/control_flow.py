@@ -33,19 +33,26 @@ def _lifted(builder: Builder, tree: Any) -> tuple[list[TracedArray], Any]:
     return [lift(builder, leaf) for leaf in leaves], structure
 
 
-def _matching(what: str, tree: Any, wanted: list[TracedArray], structure: Any, builder: Builder) -> list[Value]:
-    """The leaves of what a function returned, of the types that are wanted. Raises TraceError."""
+def _matching(
+    what: str, tree: Any, wanted: list[TracedArray], structure: Any, builder: Builder, other: str | None = None
+) -> list[Value]:
+    """
+    The leaves of what a function returned, of the types that are wanted: those that it takes, or those that `other`
+    returns. Raises TraceError.
+    """
     leaves, found = flatten(tree)
     if found != structure:
-        raise TraceError(f"{what} returns another structure than it takes", "the same tuples, lists and dicts")
+        raise TraceError(
+            f"{what} returns another structure than {other or 'it takes'}", "the same tuples, lists and dicts"
+        )
     values: list[Value] = []
     for name, leaf, model in zip(paths(tree, "value"), leaves, wanted, strict=True):
         array = lift(builder, leaf)
         if array.shape != model.shape or not np.can_cast(array.dtype, model.dtype, "same_kind"):
             given, taken = (f"{one.dtype}{list(one.shape)}" for one in (array, model))
             raise TraceError(
-                f"{what} returns {name} as {given}, and takes it as {taken}",
-                "begin with a value of that shape and dtype, or convert: .astype(..)",
+                f"{what} returns {name} as {given}, and {f'{other} returns' if other else 'takes'} it as {taken}",
+                f"{'return' if other else 'begin with'} a value of that shape and dtype, or convert: .astype(..)",
             )
         values.append(astype(array, model.dtype).value)
     return values
@@ -113,7 +120,7 @@ def _branched(
                 leaves, structure = _lifted(builder, tree)
                 structures.append(structure)
                 kinds.append(leaves)
-            return tuple(_matching(f"branch {number}", tree, kinds[0], structures[0], builder))
+            return tuple(_matching(f"branch {number}", tree, kinds[0], structures[0], builder, "branch 0"))
 
         return function
 

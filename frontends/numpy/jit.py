@@ -33,6 +33,7 @@ from ...targets.compile import compile_program
 from ...targets.cpu.direct_calls import CalledDirectly, Plan
 from ...targets.cpu.executable import CpuExecutable
 from ...targets.program.entry import entry_of
+from ...targets.program.errors import hide_our_frames
 from ...targets.program.executable import Executable
 from ...targets.program.trees import LEAF, Structure, assembler, flatten, paths, unflatten
 from ..builder.builder import Builder
@@ -200,6 +201,13 @@ class JitFunction(CalledDirectly):
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
+    def __reduce__(self) -> str:
+        """Pickled by its name, as functions are; raises TypeError where it has none."""
+        name = getattr(self, "__qualname__", None)
+        if name is None:
+            raise TypeError(f"compiled functions are pickled by name, and {self._function!r} has none")
+        return str(name)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # Machine code answers calls that are like earlier ones with nothing but arrays (see CalledDirectly).
         seen = self._shortcuts.facts(args, kwargs)
@@ -208,7 +216,11 @@ class JitFunction(CalledDirectly):
             if any(isinstance(leaf, TracedArray) for leaf in flatten((args, kwargs))[0]):
                 # A call in another compiled function becomes a part of its program.
                 return self._traceable(*args, **kwargs)
-            found, leaves = self._found(args, kwargs)
+            try:
+                found, leaves = self._found(args, kwargs)
+            except Exception as error:
+                hide_our_frames(error, isinstance(error, TraceError))
+                raise
             if seen is not None:
                 self._shortcuts.keep(seen[0], args, kwargs, found)
         else:
@@ -416,9 +428,10 @@ def _parameters(builder: Builder, leaves: Sequence[Any], names: Sequence[str]) -
         array = _argument(leaf)
         if is_large(leaf) and array.dtype == object:
             raise TypeError(f"argument {name}: got an int of more than 64 bits")
-        if element_type_of(array.dtype) is None:
-            raise TypeError(f"argument {name}: arrays of {array.dtype} are not compiled; numbers or booleans are")
-        value = builder.parameter(array.dtype, array.shape, name=hint if hint[:1].isalpha() else None)
+        dtype = array.dtype.newbyteorder("=")  # executables copy arrays of the other byte order
+        if element_type_of(dtype) is None:
+            raise TypeError(f"argument {name}: arrays of {dtype} are not compiled; numbers or booleans are")
+        value = builder.parameter(dtype, array.shape, name=hint if hint[:1].isalpha() else None)
         made = TracedArray(builder, value, is_argument=True)
         if type(leaf) in NUMBERS:
             made.weak = type(leaf)

@@ -22,6 +22,7 @@ _INNER = (_OWN, "xdsl", "contextlib", "functools")
 _CHECKS = frozenset(
     f"{_OWN}.{name}"
     for name in (
+        "frontends.numpy.jit",
         "passes.manager.pipelines",
         "passes.manager.places",
         "targets.compile",
@@ -69,18 +70,18 @@ def show_source(error: DiagnosticError, known: Mapping[str, str]) -> None:
     error.args = ("\n".join(render(diagnostic, sources) for diagnostic in error.diagnostics),)
 
 
-def hide_our_frames(error: BaseException) -> None:
+def hide_our_frames(error: BaseException, is_mistake: bool = False) -> None:
     """
     Take our frames out of the traceback of a user's mistake. Causes keep theirs.
 
-    An error that may be a bug keeps them too: one that is no DiagnosticError, and comes from other code than that which
-    checks what the user gives.
+    An error that may be a bug keeps them too: one that is no DiagnosticError, nor otherwise sure to be about a mistake,
+    and comes from other code than that which checks what the user gives.
 
     The function that the user called does so in an `except` clause that ends with a plain `raise`.
     """
     if os.environ.get(VARIABLE) == "full":
         return
-    if isinstance(error, DiagnosticError) or _innermost(error.__traceback__) in _CHECKS:
+    if is_mistake or isinstance(error, DiagnosticError) or _innermost(error.__traceback__) in _CHECKS:
         error.__traceback__ = _visible(error.__traceback__)
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import collections
+import copy
 import dataclasses
+import functools
 import inspect
 import math
+import pickle
 import re
 import threading
 from collections.abc import Callable
@@ -24,6 +27,11 @@ Point = collections.namedtuple("Point", "x y")
 class Layer:
     w: Any
     b: Any
+
+
+@xhlo.jit
+def halved(x: Any) -> Any:
+    return x / 2
 
 
 # Arguments and results.
@@ -96,6 +104,22 @@ def test_a_method() -> None:
 def test_arguments_that_are_not_arrays() -> None:
     with pytest.raises(TypeError, match=r"argument mode: expected an array or a number, got str; .*static_argnames"):
         xhlo.jit(lambda x, mode: x)(X, "fast")
+
+
+def test_the_other_byte_order_is_copied() -> None:
+    twice = xhlo.jit(lambda x: 2 * x)
+    for _ in range(3):
+        found = twice(X.astype(">f4"))
+        assert found.dtype == np.float32 and found.dtype.isnative
+        np.testing.assert_array_equal(found, 2 * X)
+
+
+def test_pickled_by_name() -> None:
+    assert pickle.loads(pickle.dumps(halved)) is halved and copy.deepcopy([halved])[0] is halved
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(xhlo.jit(lambda x: x))
+    with pytest.raises(TypeError, match="compiled functions are pickled by name, and .* has none"):
+        pickle.dumps(xhlo.jit(functools.partial(np.add, 1)))
 
 
 def test_threads_compile_once() -> None:
@@ -186,8 +210,13 @@ WRONG: dict[str, tuple[Callable[..., Any], str, str]] = {
     ),
     "branches": (
         lambda x: xhlo.cond(x.sum() > 0, lambda v: (v, v), lambda v: v, x),
-        "branch 1 returns another structure",
+        "branch 1 returns another structure than branch 0",
         "the same tuples",
+    ),
+    "branches of two shapes": (
+        lambda x: xhlo.cond(x.sum() > 0, lambda v: v, lambda v: v[0], x),
+        r"branch 1 returns value as float64\[3\], and branch 0 returns it as float64\[2, 3\]",
+        "return a value of that shape",
     ),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -120,6 +121,18 @@ def test_wrong_programs(function: Any) -> None:
     place = rf"test_trace_errors.py:{line}:\d+: error: "
     with pytest.raises(xhlo.TraceError, match=rf"{place}[^\n]*{reason}[^\n]*\n.*\n *\^\n  instead: [^\n]*{remedy}"):
         xhlo.jit(function, autograph=function in (without_else, of_two_shapes, appended))(X)
+
+
+@pytest.mark.parametrize("argument", [X, "text"])
+def test_no_frames_of_ours(argument: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def frames() -> set[str]:
+        with pytest.raises(TypeError) as caught:
+            xhlo.jit(counted)(argument)
+        return {frame.f_globals["__name__"] for frame, _ in traceback.walk_tb(caught.value.__traceback__)}
+
+    assert frames() == {__name__}
+    monkeypatch.setenv("XHLO_TRACEBACK", "full")
+    assert "xhlo.frontends.numpy.jit" in frames()
 
 
 def test_what_is_written_instead() -> None:
