@@ -16,7 +16,7 @@ def from_torch(exported: Any, weights: Literal["constants", "arguments"] = "cons
     new values of buffers that the model changes come first, and need weights="arguments".
 
     Raises DiagnosticError for an operation that is not compiled, at the line of the model, for one that draws random
-    numbers, and for symbolic sizes; ImportError without PyTorch.
+    numbers, and for symbolic sizes; TypeError for another object; ImportError without PyTorch.
 
     >>> import torch
     >>> import xhlo
@@ -26,6 +26,11 @@ def from_torch(exported: Any, weights: Literal["constants", "arguments"] = "cons
     >>> xhlo.compile(module)(torch.ones(4, 2)).shape
     (4, 3)
     """
+    if not hasattr(exported, "graph_signature"):
+        raise TypeError(
+            f"expected a program of torch.export.export(model, arguments), got {type(exported).__name__}; "
+            "torch.compile(model, backend='xhlo') compiles a model as it is"
+        )
     if weights not in ("constants", "arguments"):
         raise ValueError(f"weights: expected 'constants' or 'arguments', got {weights!r}")
     from .export import module_of

@@ -33,7 +33,7 @@ def module_of(exported: Any, weights: str) -> ModuleOp:
                 if is_plain(node.meta.get("val")):
                     lowering.parameter(node)
             else:
-                lowering.values[node] = lowering.tensor(tensors[spec.target])
+                lowering.values[node] = lowering.tensor(_with_values(spec.target, tensors[spec.target]))
         elif node.op == "get_attr":
             lowering.constant(node)
         elif node.op == "call_function":
@@ -62,6 +62,12 @@ def _check(program: Any, signature: Any, weights: str) -> None:
     if signature.buffers_to_mutate and weights == "constants":
         name = next(iter(signature.buffers_to_mutate.values()))
         raise _error(f"the model changes its buffer '{name}'; call model.eval(), or pass weights='arguments'")
+
+
+def _with_values(name: str, tensor: Any) -> Any:
+    if tensor.is_meta:
+        raise _error(f"'{name}' is on the device meta, without values; load them, or pass weights='arguments'")
+    return tensor
 
 
 def _error(message: str) -> DiagnosticError:

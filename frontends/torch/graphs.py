@@ -31,6 +31,9 @@ from .updates import apart, write
 
 Run = Callable[[Sequence[Any]], list[Any]]
 
+_HOST, _ANY = frozenset(("cpu",)), frozenset(("cpu", "cuda"))
+"""The devices whose tensors programs for CPUs take, and those for other targets."""
+
 
 def outputs_of(graph: Any) -> list[Any]:
     """The arguments of a graph's output node."""
@@ -41,7 +44,7 @@ def outputs_of(graph: Any) -> list[Any]:
 class Lowering:
     """A graph on the way to a program."""
 
-    def __init__(self, graph_module: Any, changed: Sequence[int] = ()):
+    def __init__(self, graph_module: Any, target: str, changed: Sequence[int] = ()):
         """`changed`: the numbers of the arguments whose new values are the last outputs."""
         graph = graph_module.graph
         self.inputs = [node for node in graph.nodes if node.op == "placeholder"]
@@ -51,9 +54,12 @@ class Lowering:
         self.sources, self.computed = sources(outputs[:count], self.inputs, self.changed)
         self.values = outputs[count:]
         used = _needed([*self.computed, *self.values])
-        self.lowering = lowering = GraphLowering(graph_module, lambda node: stored(node.meta["val"])[0])
+        self.lowering = lowering = GraphLowering(
+            graph_module, lambda node: stored(node.meta["val"])[0], devices=_HOST if target == "cpu" else _ANY
+        )
         for node in self.inputs:
-            if node in used and is_plain(node.meta.get("val")):
+            value = node.meta.get("val")
+            if node in used and is_plain(value) and lowering.elsewhere(value) is None:
                 lowering.parameter(node)
         for node in graph.nodes:
             if node not in used or node in lowering.values:
@@ -141,7 +147,7 @@ def compile_graph(graph_module: Any, options: Options, changed: Sequence[int] = 
 
 
 def _compiled(graph_module: Any, options: Options, changed: Sequence[int]) -> Run:
-    lowered = Lowering(graph_module, changed)
+    lowered = Lowering(graph_module, options.target, changed)
     refusals = lowered.lowering.causes
     if refusals:
         missed = [one for one in refusals if not is_check(one.node)]

@@ -90,11 +90,19 @@ def whole(node: Any) -> Stored:
 class GraphLowering:
     """Lowers the nodes of one graph, in order."""
 
-    def __init__(self, graph_module: Any, stored: Callable[[Any], Stored] = whole, builder: Builder | None = None):
+    def __init__(
+        self,
+        graph_module: Any,
+        stored: Callable[[Any], Stored] = whole,
+        builder: Builder | None = None,
+        devices: frozenset[str] | None = None,
+    ):
         """
         `stored`: the elements of a placeholder that the program is given. `builder`: that of the program that the
-        graph is a part of.
+        graph is a part of. `devices`: the kinds of devices whose tensors the program can read and return, or None for
+        one that is not run.
         """
+        self._devices = devices
         self._module = graph_module
         self._stored = stored
         self.builder = builder or Builder()
@@ -120,6 +128,13 @@ class GraphLowering:
         value = broadcast(value, tuple(map(int, fake.shape)))
         self.values[node] = value
         self.arguments.append(node)
+
+    def elsewhere(self, value: Any) -> str | None:
+        """Why the program cannot read or return a node's value, if that is a tensor on another device."""
+        if self._devices is None or not isinstance(value, torch.Tensor) or value.device.type in self._devices:
+            return None
+        remedy = "; options={'target': 'gpu'} compiles for it" if value.device.type == "cuda" else ""
+        return f"a tensor on the device {value.device}{remedy}"
 
     def constant(self, node: Any) -> None:
         """A tensor that belongs to the graph, or a graph within it, which becomes a function of values."""
@@ -160,6 +175,9 @@ class GraphLowering:
                 self.refusals.append(Refusal(node, str(error).splitlines()[0]))
 
     def _lowered(self, node: Any) -> Any:
+        for fake in (*(one.meta.get("val") for one in node.all_input_nodes), *listed(node.meta.get("val"))):
+            if (why := self.elsewhere(fake)) is not None:
+                raise Unlowered(why)
         if node.target is operator.getitem:
             several, number = node.args
             if several not in self.values:

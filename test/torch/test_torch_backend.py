@@ -200,6 +200,15 @@ def test_what_export_refuses() -> None:
         xhlo.from_torch(exported(torch.nn.ReLU(), x), weights="files")  # pyright: ignore[reportArgumentType]
 
 
+def test_what_from_torch_does_not_take() -> None:
+    with pytest.raises(TypeError, match=r"expected a program of torch.export.export\(model, arguments\), got Linear"):
+        xhlo.from_torch(torch.nn.Linear(3, 2), (torch.ones(1, 3),))  # pyright: ignore[reportArgumentType]
+    program = exported(torch.nn.Linear(3, 2, device="meta"), torch.ones(1, 3, device="meta"))
+    with pytest.raises(xhlo.DiagnosticError, match="'weight' is on the device meta, without values"):
+        xhlo.from_torch(program)
+    assert "%p_weight: tensor<2x3xf32>" in str(xhlo.from_torch(program, weights="arguments"))
+
+
 def test_the_example_of_from_torch() -> None:
     test = doctest.DocTestParser().get_doctest(xhlo.from_torch.__doc__ or "", {}, "from_torch", None, None)
     assert not doctest.DocTestRunner().run(test).failed

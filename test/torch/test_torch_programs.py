@@ -6,6 +6,7 @@ import copy
 import warnings
 from typing import Any
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -196,3 +197,19 @@ def test_bernoulli_draws_in_the_order_that_its_source_says() -> None:
         (gradient,) = torch.autograd.grad(results[-1].sum(), x)
         found.append([*results, gradient, torch.rand(2)])
     torch.testing.assert_close(found[1], found[0])
+
+
+@pytest.mark.filterwarnings("ignore:.*a tensor on the device meta")
+def test_tensors_without_memory_are_left_to_torch() -> None:
+    """Programs read and write at addresses, which tensors on other devices do not have."""
+
+    def both(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y.add_(1)
+        return x * 2 + 1, y.sum(), torch.ones(3, device="meta") * 2, y.to("meta")
+
+    x, y = torch.ones(2), torch.ones(4, device="meta")
+    found = torch.compile(both, backend=xhlo)(x, y)
+    torch.testing.assert_close(found[0], torch.full((2,), 3.0))
+    assert [(one.device.type, tuple(one.shape)) for one in found[1:]] == [("meta", ()), ("meta", (3,)), ("meta", (4,))]
+    with pytest.raises(Exception, match="aten.add.Tensor is not compiled: a tensor on the device meta"):
+        torch.compile(lambda y: y + 1, backend=xhlo, options={"strict": True})(y)
