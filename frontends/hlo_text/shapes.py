@@ -67,7 +67,7 @@ NAMES = {element: name for name, element in ELEMENTS.items()}
 
 TOKEN = TokenType()
 
-_ARRAY = re.compile(r"([a-z]\w*)\[([^\]]*)\](?:\{((?:[^{}]|\{[^{}]*\})*)\})?")
+_ARRAY = re.compile(r"([a-z]\w*)\[([^\]\n]*)\](?:\{((?:[^{}]|\{[^{}]*\})*)\})?")
 _SIZE = re.compile(r"(<=)?([0-9]{1,19})|\?|<=\?")
 _EXTRAS = re.compile(r"(?:[A-Z]+|[#*])(?:\([^()]*\))+")
 _TILES = re.compile(r"T((?:\([^()]*\))+)")

@@ -341,9 +341,9 @@ class ProducerFusion:
         user = next((self.nodes[i] for i in node.users if i in cluster.ops), None)
         name = user.op.name if user is not None else "it"
         match cluster.kind:
-            case "dot":
-                return f"would be recomputed {_times_read(node, user)}x"
-            case "custom":
+            case "dot" if (times := _times_read(node, user)) > 1:
+                return f"would be recomputed {times}x"
+            case "dot" | "custom":
                 return f"{name} is a kernel of its own, its operands are in memory"
             case "update":
                 return f"{name} works in place on values in memory"
@@ -396,7 +396,10 @@ def _can_repeat(cluster: Cluster, operations: int) -> bool:
 
 
 def _times_read(node: Node, user: Node | None) -> int:
-    """The number of times a contraction reads each element of its operand: once per free index of the other operand."""
+    """
+    The number of times a product reads each element of its operand: once per free index of the other operand. 1 for a
+    convolution, for which it is not counted.
+    """
     op = user.op if user is not None else None
     if not isinstance(op, DotGeneralOp):
         return 1

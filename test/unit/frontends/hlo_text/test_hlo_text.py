@@ -234,6 +234,7 @@ ERRORS: dict[str, tuple[str, int, str]] = {
         A + "  ROOT b = f32[4]{0} reverse(a), dimensions={0}, dimensions={0}", 5, "the attribute dimensions is given twice",
     ),
     "wrong shape": (A + "  ROOT b = f32[5]{0} negate(a)", 5, "'hlo.negate' op negate_c1: result has type tensor<5xf32>"),
+    "open shape": ("  a = f32[4 parameter(0)\n  ROOT b = f32[4]{0} negate(a)", 4, "expected a shape, such as f32"),
     "unknown type": (A + "  ROOT b = f31[4]{0} negate(a)", 5, "'f31': unknown type"),
     "no counterpart": (A + "  ROOT b = opaque[] negate(a)", 5, "'opaque': hlo has no counterpart of this type"),
     "no layout": (A + "  ROOT b = f32[4]{1} negate(a)", 5, "the layout {1} does not order 1 dimensions"),
