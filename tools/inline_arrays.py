@@ -19,6 +19,7 @@ from .array_files import load_arrays
 from .streams import StreamError
 
 _TYPE = re.compile(r"(?:\d+x)*[A-Za-z][\w<>]*")
+_IN_MLIR = re.compile(r"tensor<(.+)>")
 _VALUE = re.compile(r"[^\s,\[\]]+")
 _TRUTH = {"true": 1, "false": 0}
 
@@ -26,18 +27,19 @@ _TRUTH = {"true": 1, "false": 0}
 def input_arrays(text: str) -> list[Array]:
     """The arrays of one `--input`: of a type with values, or of files. Raises StreamError."""
     kind, equals, _ = text.partition("=")
-    if equals and _TYPE.fullmatch(kind.strip()):
+    kind = _bare(kind)
+    if equals and _TYPE.fullmatch(kind):
         return [inline_array(text)]
     return list(load_arrays(text.removeprefix("@")).values())
 
 
 def inline_array(text: str) -> Array:
     """
-    The array that `2x2xf32=1,2,3,4` denotes: a tensor type without `tensor<>`, then its elements in order, or one for
-    all. Commas, spaces and square brackets separate them. Raises StreamError that points at what is wrong.
+    The array that `2x2xf32=1,2,3,4` denotes: a tensor type, with or without `tensor<>`, then its elements in order, or
+    one for all. Commas, spaces and square brackets separate them. Raises StreamError that points at what is wrong.
     """
     kind, _, values = text.partition("=")
-    type_ = _parse_type(text, kind.strip())
+    type_ = _parse_type(text, _bare(kind))
     dtype = numpy_dtype(type_.element_type)
     if dtype is None:
         raise _error(text, 0, f"no array has elements of type {type_.element_type}")
@@ -51,6 +53,12 @@ def inline_array(text: str) -> Array:
     if len(elements) == 1:
         return np.full(shape, np.array(elements[0]).astype(dtype))
     return np.array(elements, dtype=object if is_integer_dtype(dtype) else None).astype(dtype).reshape(shape)
+
+
+def _bare(kind: str) -> str:
+    """A type without `tensor<..>` around it."""
+    whole = _IN_MLIR.fullmatch(kind.strip())
+    return kind.strip() if whole is None else whole[1]
 
 
 def _parse_type(text: str, kind: str) -> TensorType[Any]:

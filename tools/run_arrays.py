@@ -43,7 +43,7 @@ def store_results(paths: Sequence[str], results: Sequence[Array]) -> None:
     if len(paths) == 1:
         save_results(paths[0], results, lambda: "".join(starmap(text_of, enumerate(results))))
     elif paths and len(paths) != len(results):
-        raise StreamError(f"--output is given {len(paths)} times, but there are {len(results)} results")
+        raise StreamError(f"--output is given {len(paths)} times, and the number of results is {len(results)}")
     elif paths:
         for index, (path, array) in enumerate(zip(paths, results, strict=True)):
             save_results(path, [array], partial(text_of, index, array))

@@ -50,6 +50,8 @@ A, B = np.float32([5, 6, 7]), np.float32([1, 2, 4])
         ("2xbf16=1.5,-inf", np.array([1.5, -np.inf], ml_dtypes.bfloat16)),
         ("2xi4=-8,7", np.array([-8, 7], ml_dtypes.int4)),
         ("0x4xf32=", np.zeros((0, 4), np.float32)),
+        ("tensor<2xf32>=1,2", np.float32([1, 2])),
+        ("tensor<2xcomplex<f32>> = 1j", np.array([1j, 1j], np.complex64)),
     ],
 )
 def test_arrays_on_the_command_line(text: str, wanted: np.ndarray) -> None:
@@ -166,7 +168,10 @@ def test_standard_input(run_hlo_run, save, monkeypatch: pytest.MonkeyPatch) -> N
             "cannot read arrays from objects.npy: it holds Python objects, which are not loaded",
         ),
         (["--output=one.npy"], "one.npy holds one array, but there are 2 results: give a .npz file or a directory"),
-        (["--output=a.npy", "--output=b.npy", "--output=c.npy"], "--output is given 3 times, but there are 2 results"),
+        (
+            ["--output=a.npy", "--output=b.npy", "--output=c.npy"],
+            "--output is given 3 times, and the number of results is 2",
+        ),
         (["--output=text.npy/"], "cannot make the directory text.npy/: "),
         (["--output=none/a.npz"], "cannot write none/a.npz: No such file or directory"),
     ],
