@@ -49,6 +49,9 @@ ALIASING = 2048
 SMALL = 1 << 16
 """Elements of all panels of A below which A is packed."""
 
+SMALL_LOW = 1 << 11
+"""The same where registers are few, but for batches: in place, panels of two heights leave no rows of zeros."""
+
 SMALL_B = 1 << 15
 """Elements of B up to which it is not packed."""
 
@@ -190,7 +193,10 @@ def reads_in_place(product: Contraction, machine: Machine) -> bool:
         return True
     if _is_inflated(product) and reads_pairs(product, machine):
         return True
-    narrow = product.n.size <= FEW_COLUMNS and product.k.a == 1 and _panels(product) >= SMALL
+    is_small = _panels(product) < SMALL
+    if machine.registers < MANY_REGISTERS and not any(loop.b for loop in product.outer):
+        is_small = _panels(product) < SMALL_LOW
+    narrow = product.n.size <= FEW_COLUMNS and product.k.a == 1 and not is_small
     return (_is_inflated(product) or narrow) and buffer_of(product.a.root).element_type == product.element
 
 
