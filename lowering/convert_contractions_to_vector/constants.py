@@ -15,11 +15,11 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import BFloat16Type, DenseIntOrFPElementsAttr, ModuleOp, StringAttr, TensorType, UnitAttr
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...dialects.support.buffer_ops import take_block_arguments
 from ...dialects.support.buffers import memref_type
-from ...dialects.support.editing import erase_op
+from ...dialects.support.editing import erase_op, insert_before
 from ...dialects.support.kernel import Kernel, is_kernel
 from ...dialects.support.rewriting import add_arguments, set_arguments
 from ...dialects.support.views import is_view, root_buffer
@@ -27,6 +27,8 @@ from ...hlo_dialect.arrays import Array
 from ...hlo_dialect.types import constant_array, dense_constant
 from ...hlo_dialect.walking import operations_in
 from ..loop_nests.loop_builder import buffer_of
+from .blocking import Blocking
+from .factors.invariant import InvariantFactors
 from .operand import Operand
 from .panel import EXPONENT, LEAST_CONSTANT, NO_SIGN, Packed
 
@@ -42,11 +44,11 @@ ALIGNMENT = 64
 class _Made(NamedTuple):
     """Panels of a kernel."""
 
-    constant: BlockArgument
+    factor: BlockArgument
     parameter: BlockArgument
     """The parameter that the panels are."""
-    names: list[str]
-    """The panels that each call passes."""
+    passed: list[tuple[func.CallOp, str | SSAValue]]
+    """The calls, and the panels that each passes: the name of a constant, or a buffer."""
 
 
 def constants_of(kernel: func.FuncOp) -> list[SSAValue]:
@@ -67,8 +69,8 @@ class ConstantFactors:
                 if isinstance(op, func.CallOp):
                     self.calls.setdefault(op.callee.root_reference.data, []).append(op)
 
-    def of(self, kernel: func.FuncOp) -> KernelConstants:
-        """The constants of one kernel."""
+    def of(self, kernel: func.FuncOp, invariants: InvariantFactors) -> KernelConstants:
+        """The constants of one kernel, and its parameters among the `invariants` of loops."""
         numbers = Kernel(kernel).constants
         calls = self.calls.get(kernel.sym_name.data, []) if numbers else []
         found: dict[SSAValue, Sequence[str]] = {}
@@ -77,20 +79,11 @@ class ConstantFactors:
             assert all(isinstance(owner, memref.GetGlobalOp) for owner in owners)
             names = [cast(memref.GetGlobalOp, owner).name_.root_reference.data for owner in owners]
             found[kernel.body.block.args[number]] = names
-        return KernelConstants(self, kernel, calls, found)
+        return KernelConstants(self, kernel, calls, found, invariants)
 
     def packed(self, name: str, operand: Operand, element: Packed, bias: int) -> str:
         """The name of a constant's panels."""
-        sizes = (
-            operand.size,
-            operand.stride,
-            operand.k_size,
-            operand.k_stride,
-            operand.width,
-            operand.group,
-            operand.by_passes,
-        )
-        key = (name, operand.access.offset, operand.around, sizes, element, bias)
+        key = (name, operand.layout, element, bias)
         found = self.panels.get(key)
         if found is None:
             value = self.constants[name].initial_value
@@ -119,50 +112,62 @@ class ConstantFactors:
 
 @dataclass
 class KernelConstants:
-    """The constants that all calls of a kernel pass: names by parameter, in the order of the calls."""
+    """
+    The constants that all calls of a kernel pass, names by parameter in the order of the calls, and what loops around
+    them do not change.
+    """
 
     pool: ConstantFactors
     kernel: func.FuncOp
     calls: Sequence[func.CallOp]
     names: Mapping[SSAValue, Sequence[str]]
+    invariants: InvariantFactors
     _made: list[_Made] = field(default_factory=list[_Made])
 
-    def panels(self, operand: Operand, element: Packed, bias: int) -> SSAValue | None:
+    def panels(self, operand: Operand, blocking: Blocking, element: Packed, bias: int) -> SSAValue | None:
         """
-        The parameter with all panels of a factor; None if it is no constant, would grow too large, or has bf16 so small
-        that their products may be subnormal.
+        The parameter with all panels of a factor; None if it is packed by the kernel, would grow too large, or has bf16
+        so small that their products may be subnormal.
         """
         root = operand.access.root
-        if root not in self.names or operand.access.dynamic or buffer_of(root).element_type != element:
-            return None
-        if isinstance(element, BFloat16Type) and not all(self.pool.are_large(name) for name in self.names[root]):
+        if not isinstance(root, BlockArgument) or operand.access.dynamic or operand.computed is not None:
             return None
         size = operand.matrices * operand.panels * operand.panel_size
         itemsize = int(element.compile_time_size)
         if size * itemsize > max(SMALL, MOST_GROWTH * itemsize * math.prod(buffer_of(root).get_shape())):
             return None
+        passed: list[tuple[func.CallOp, str | SSAValue]]
+        if root in self.names:
+            is_small = isinstance(element, BFloat16Type) and not all(map(self.pool.are_large, self.names[root]))
+            if buffer_of(root).element_type != element or is_small:
+                return None
+            names = [self.pool.packed(name, operand, element, bias) for name in self.names[root]]
+            passed = list(zip(self.calls, names, strict=True))
+        else:
+            passed = [*self.invariants.packed(self.kernel, operand, blocking, element, bias)]
+            if not passed:
+                return None
         (parameter,) = add_arguments(self.kernel.body.block, [memref_type((size,), element)])
-        names = [self.pool.packed(name, operand, element, bias) for name in self.names[root]]
-        self._made.append(_Made(cast(BlockArgument, root), parameter, names))
+        self._made.append(_Made(root, parameter, passed))
         return parameter
 
     def pass_panels(self) -> None:
-        """Let the calls pass the panels, in the place of constants that the kernel does not read any more."""
+        """Let the calls pass the panels, in the place of factors that the kernel does not read any more."""
         if not self._made:
             return
         block = self.kernel.body.block
         arguments: list[BlockArgument] = list(block.args[: len(block.args) - len(self._made)])
-        for constant, parameter, names in self._made:
-            _erase_views(constant)
-            place = constant.index if constant.first_use is None else len(arguments)
-            # Several panels may be of one constant: the first takes its place.
-            if place < len(arguments) and arguments[place] is constant:
+        for factor, parameter, passed in self._made:
+            _erase_views(factor)
+            place = factor.index if factor.first_use is None else len(arguments)
+            # Several panels may be of one factor: the first takes its place.
+            if place < len(arguments) and arguments[place] is factor:
                 arguments[place] = parameter
             else:
                 place = len(arguments)
                 arguments.append(parameter)
-            for call, name in zip(self.calls, names, strict=True):
-                _pass(call, place, memref.GetGlobalOp(name, buffer_of(parameter)))
+            for call, panels in passed:
+                _pass(call, place, _constant(panels, parameter, call) if isinstance(panels, str) else panels)
         set_arguments(block, arguments)
         take_block_arguments(self.kernel)
 
@@ -177,13 +182,19 @@ def _erase_views(value: SSAValue) -> None:
                 erase_op(op)
 
 
-def _pass(call: func.CallOp, place: int, panels: memref.GetGlobalOp) -> None:
+def _constant(name: str, parameter: SSAValue, call: func.CallOp) -> SSAValue:
+    """The constant of that name, for the parameter of a call."""
+    op = memref.GetGlobalOp(name, buffer_of(parameter))
+    op.location = call.location
+    insert_before(op, call)
+    return op.memref
+
+
+def _pass(call: func.CallOp, place: int, panels: SSAValue) -> None:
     """Let a call pass panels as an operand, instead of what it passes there, or after all others."""
     operands = list(call.operands)
-    panels.location = call.location
-    cast(Block, call.parent).insert_op_before(panels, call)
     unused = operands[place] if place < len(operands) else None
-    operands[place : place + 1] = [panels.memref]
+    operands[place : place + 1] = [panels]
     call.operands = operands
     while (
         unused is not None

@@ -26,6 +26,7 @@ from .direct import DirectProductEmitter
 from .edges import edges_of
 from .epilogue import epilogue_of
 from .factors.computed import NONE, Computed, computed_factors
+from .factors.invariant import InvariantFactors
 from .factors.rearranged import alternates, with_matrices_apart
 from .images import convert_images
 from .in_place import (
@@ -328,7 +329,8 @@ class ConvertContractionsToVectorPass(HloPass):
     multiplies and adds groups of integers (byte-dots: four i8, pair-dots: two i16), neighbours along k are packed
     together instead; so are pairs of bf16 (bfloat-dots), whose panels state their least number (panel.py).
     Parameters that get constants from all calls (`xhlo.constants`) and need no widening are packed here; the calls pass
-    the panels instead.
+    the panels instead. Those that no iteration of the loops around all calls changes are packed before the loop, by a
+    kernel of their own (factors/invariant.py).
     A convolution of small images with steps before or after it that read at other indices is lowered with them, as a
     loop over images (images.py).
     Small products call one function for matrices of all sizes, which multiplies them in place.
@@ -364,9 +366,10 @@ class ConvertContractionsToVectorPass(HloPass):
         )
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        factors = ConstantFactors(module)
+        factors, invariants = ConstantFactors(module), InvariantFactors(module)
         for kernel in list(kernels_of(module)):
-            constants = factors.of(kernel)
+            constants = factors.of(kernel, invariants)
             convert_contractions(kernel, self.machine, constants)
             constants.pass_panels()
         factors.drop_unread()
+        invariants.describe()

@@ -21,7 +21,6 @@ from ...dialects.support.buffers import Buffer, memref_type
 from ...dialects.support.scalar import Scalar, width_of
 from ..convert_linalg_to_scf.column_sums import TileSums
 from ..device.cpu import CPU
-from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.indices import chunk, delinearized, end_of, parts_between, rest_of
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LINE, LoopBuilder
@@ -34,11 +33,9 @@ from .offsets import emit_offsets
 from .operand import Operand, number_matrices, panels_in_run
 from .packing import LOCAL_RUN, MOST_LOCAL, Packer
 from .panel import are_normal, packed_type
+from .parts import tasks
 from .shared_function import call_known
 from .sums.factor_columns import ColumnSums, Facts
-
-WORK_OF_PACKING = 3
-"""The cost of packing one element, in operations of dialects/cost.py."""
 
 MULTIPLICATIONS_PER_OPERATION = CPU.products_per_ns // CPU.operations_per_ns
 """Multiply-adds of the micro-kernel that take as long as one operation of dialects/cost.py."""
@@ -85,19 +82,6 @@ class Step:
     upper: Index
     b_at: Index
     """The offset of the packed panel of B."""
-
-
-@contextmanager
-def tasks(builder: LoopBuilder, count: int, work: int) -> Generator[IndexValue]:
-    """A loop from 0 to count-1, parallel if there is enough work."""
-    found = task_count(count, work, count)
-    size = task_size(count, found)
-    if found == 1 or size == 1:
-        with builder.loop(0, count) if found == 1 else builder.parallel(count) as index:
-            yield index
-        return
-    with builder.parallel(-(-count // size)) as task, builder.loop(*chunk(builder, task, size, count)) as index:
-        yield index
 
 
 class ProductEmitter:
@@ -222,10 +206,7 @@ class ProductEmitter:
     def emit_packing(self) -> None:
         """Pack what is packed beforehand."""
         for packer in reversed(self.packers):
-            if packer.count:
-                work = packer.count * packer.operand.panel_size * WORK_OF_PACKING
-                with tasks(self.builder, packer.runs, work) as run:
-                    packer.pack_run(run)
+            packer.pack_beforehand()
         if self._has_offsets and self._offsets_first:
             operand, passes = self.packers[0].operand, self.passes
             panels = operand.matrices * operand.panels

@@ -59,6 +59,12 @@ class Operand:
         return -(-self.k_size // self.group) * self.group * self.width
 
     @property
+    def layout(self) -> tuple[object, ...]:
+        """Where its elements lie in its buffer, and where in panels."""
+        strides = self.size, self.stride, self.k_size, self.k_stride
+        return (self.access.offset, self.around, *strides, self.width, self.group, self.by_passes)
+
+    @property
     def matrices(self) -> int:
         return math.prod(loop.size for loop in self.around if loop.stride)
 

@@ -27,8 +27,12 @@ from .blocking import ENOUGH_TASKS, ROWS_AT_ONCE, Blocking
 from .factors.computed import STEPS
 from .operand import Operand, panels_in_run
 from .panel import MAGNITUDE, Packed, Panel, emit_least
+from .parts import tasks
 from .shared_function import call_known, writes
 from .sums.factor_columns import ColumnSums
+
+WORK_OF_PACKING = 3
+"""The cost of packing one element, in operations of dialects/cost.py."""
 
 RUN = 2048
 """Bytes of a row that are packed together, if the matrix is not in the caches nearby."""
@@ -47,10 +51,10 @@ PART = 512
 
 
 class Prepacked(Protocol):
-    """The constants that the compiler packs, see constants.py."""
+    """The factors that are packed before the kernel runs, see constants.py and factors/invariant.py."""
 
-    def panels(self, operand: Operand, element: Packed, bias: int) -> SSAValue | None:
-        """The buffer with all panels of an operand that is a constant; None for others."""
+    def panels(self, operand: Operand, blocking: Blocking, element: Packed, bias: int) -> SSAValue | None:
+        """The buffer with all panels of an operand that is packed before; None for others."""
         ...
 
 
@@ -67,10 +71,11 @@ class Packer:
         bias: int,
         constants: Prepacked,
         by_tasks: bool = False,
+        into: SSAValue | None = None,
     ):
         """
         `element`: the type of packed elements. `bias` is added to each, modulo the type's range. `by_tasks`: each task
-        packs all panels of its matrices, in memory of its own.
+        packs all panels of its matrices, in memory of its own. `into`: the buffer for all panels, if there is one.
         """
         self.builder = builder
         self.kernel = kernel
@@ -81,12 +86,12 @@ class Packer:
         self.rows = ROWS_AT_ONCE if operand.local and blocking.run and not blocking.broad else ROWS
         """Rows of a run that are read at the same time."""
         self.by_tasks = by_tasks
-        self._all = None if by_tasks else constants.panels(operand, element, bias)
+        self._all = None if by_tasks else constants.panels(operand, blocking, element, bias)
         self.is_packed = self._all is not None
-        """Whether its panels are constants."""
+        """Whether its panels are a parameter of the kernel."""
         self.operand = replace(operand, local=False) if self.is_packed else operand
         if not self.is_packed and not operand.local and not by_tasks:
-            self._all = builder.alloc(self._every_panel)
+            self._all = into or builder.alloc(self._every_panel)
         self.sums: ColumnSums | None = None
         """Adds up the columns of the operand, which is B, while they are packed."""
         self._local: SSAValue | None = None
@@ -128,6 +133,12 @@ class Packer:
             )
             if self._states_least:
                 self._least = self.builder.alloca(memref_type((self.operand.run,), MAGNITUDE))
+
+    def pack_beforehand(self) -> None:
+        """Pack all panels, unless tasks pack them, or they are packed."""
+        if self.count:
+            with tasks(self.builder, self.runs, self.count * self.operand.panel_size * WORK_OF_PACKING) as run:
+                self.pack_run(run)
 
     @property
     def packs_runs(self) -> bool:

@@ -37,7 +37,7 @@ from .direct import DirectProductEmitter
 from .edges import Edge
 from .factors.computed import maker_of
 from .in_place import panels_of_row
-from .kernel import tasks
+from .parts import tasks
 from .shared_function import call_known, writes
 
 MOST_COPIED = 1 << 14

@@ -1,18 +1,32 @@
-"""Buffers that are passed over part by part."""
+"""Tasks, and buffers that are passed over part by part."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from ..loop_nests.cost import task_count, task_size
+from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder
-from .kernel import tasks
 
 PART = 1 << 15
 """Elements of a part, as far as there are `MOST_PARTS`."""
 
 MOST_PARTS = 64
+
+
+@contextmanager
+def tasks(builder: LoopBuilder, count: int, work: int) -> Generator[IndexValue]:
+    """A loop from 0 to count-1, parallel if there is enough work."""
+    found = task_count(count, work, count)
+    size = task_size(count, found)
+    if found == 1 or size == 1:
+        with builder.loop(0, count) if found == 1 else builder.parallel(count) as index:
+            yield index
+        return
+    with builder.parallel(-(-count // size)) as task, builder.loop(*chunk(builder, task, size, count)) as index:
+        yield index
 
 
 def parts_of(count: int) -> int:

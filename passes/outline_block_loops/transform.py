@@ -19,10 +19,11 @@ from ...hlo_dialect.diagnostics import Diagnostic, engine_of
 from ...hlo_dialect.walking import operations_in
 from ...lowering.device.gpu import MOST_NS, PAYS, GpuChip
 from ...lowering.device.gpu_pass import GpuPass
+from ...lowering.loop_nests.writes import Writes
 from ...lowering.map_kernels_to_gpu.block.sequence import STRUCTURED, accesses
 from ...lowering.plan_gpu_kernels.block import Estimate, estimate
 from ..outline_loops.stated import StatedKernels
-from ..outline_loops.tiles import Writes, tiles_refusal
+from ..outline_loops.tiles import tiles_refusal
 from .body import BlockLoop
 
 SMALL_COPY = 1 << 16

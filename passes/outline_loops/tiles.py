@@ -9,48 +9,18 @@ from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import IntegerType, MemRefType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, Use
 
-from ...dialects.cpu import WRITTEN, SlotOp
+from ...dialects.cpu import SlotOp
 from ...dialects.support.attributes import return_op
 from ...dialects.support.buffer_ops import byte_size, index_constant
 from ...dialects.support.buffers import INDEX, Buffer, i32_array, memref_type
 from ...dialects.support.editing import erase_op, replace_uses
 from ...dialects.support.kernel import Kernel
 from ...dialects.support.views import is_view, uses_through_views
-from ...hlo_dialect.walking import int_values, operations_in
+from ...hlo_dialect.walking import operations_in
+from ...lowering.loop_nests.writes import Writes
 from ..outline_parallel_loops.captures import capture
 from ..plan_buffers.offsets import ALIGNMENT, aligned
 from .body import ON_STACK, Group, LoopBody, groups_of, offset_of
-
-_READS = frozenset({"memref.load", "vector.load", "vector.maskedload", "vector.gather", "vector.transfer_read"})
-_READS_OF_FIRST = frozenset({"memref.copy", "cpu.prefetch"})
-
-
-class Writes:
-    """The parameters that functions write to."""
-
-    def __init__(self, functions: Mapping[str, func.FuncOp]):
-        self.functions = functions
-        self._known: dict[tuple[str, int], bool] = {}
-
-    def of(self, name: str, parameter: int) -> bool:
-        """Whether a function may write to the memory of a parameter."""
-        key = name, parameter
-        if key not in self._known:
-            self._known[key] = True  # of a function that calls itself, which there is none of
-            function = self.functions.get(name)
-            if function is not None and WRITTEN in function.attributes:
-                # A function that is known is only declared.
-                self._known[key] = parameter in int_values(function.attributes[WRITTEN])
-            elif function is not None and not function.is_declaration:
-                uses = uses_through_views(function.body.blocks[0].args[parameter])
-                self._known[key] = any(self.is_write(use.operation, use.index) for use in uses)
-        return self._known[key]
-
-    def is_write(self, op: Operation, index: int) -> bool:
-        """Whether an operation may write to the memory of an operand."""
-        if isinstance(op, func.CallOp):
-            return self.of(op.callee.root_reference.data, index)
-        return not (op.name in _READS or (op.name in _READS_OF_FIRST and index == 0))
 
 
 def tiles_refusal(loop: scf.WhileOp, writes: Writes, kernels: Mapping[str, func.FuncOp]) -> str | None:

@@ -22,11 +22,12 @@ from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
 from ...lowering.device.cpu import CPU
 from ...lowering.loop_nests.brevity import operations_of_a_call
+from ...lowering.loop_nests.writes import Writes
 from ..outline_parallel_loops.transform import outline
 from ..place_safepoints import name_run
 from .body import ON_STACK, LoopBody
 from .stated import StatedKernels
-from .tiles import TileBody, Writes, tiles_refusal
+from .tiles import TileBody, tiles_refusal
 
 MOST_OPERATIONS = 1500
 """Operations of a loop with its kernels: LLVM's time grows faster than the function."""

@@ -180,8 +180,12 @@ def _read_entry(module: ModuleOp, facts: Facts) -> None:
     facts.checks, facts.result_count = checks_of(module), result_count(module, len(facts.outputs))
 
 
-def _read_kernels(module: ModuleOp, facts: Facts) -> None:
+def _read_described(module: ModuleOp, facts: Facts) -> None:
     facts.kernels = kernels_of(module)
+
+
+def _read_kernels(module: ModuleOp, facts: Facts) -> None:
+    _read_described(module, facts)
     if facts.guard is not None:
         from .guard import read_ports
 
@@ -223,6 +227,7 @@ def _read_accesses(module: ModuleOp, facts: Facts) -> None:
 _FACTS: Mapping[str, Callable[[ModuleOp, Facts], None]] = {
     "outline-kernels": _read_kernels,
     "bufferize": _read_donations,
+    "convert-contractions-to-vector": _read_described,
     "outline-block-loops": _read_kernels,
     "plan-buffers": _read_memory,
     "outline-loops": _read_loops,

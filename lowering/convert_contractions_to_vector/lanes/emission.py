@@ -19,8 +19,9 @@ from ...loop_nests.loop_builder import LoopBuilder
 from ...loop_nests.nest import Access
 from ..contraction import Loop
 from ..epilogue import emit_epilogue
-from ..kernel import MULTIPLICATIONS_PER_OPERATION, tasks
+from ..kernel import MULTIPLICATIONS_PER_OPERATION
 from ..padding import Padding, Rows, copy_rows, padding_of
+from ..parts import tasks
 from ..split import add_chunks
 from .kernel import call_lane_kernel
 from .products import (

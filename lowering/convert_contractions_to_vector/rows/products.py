@@ -33,10 +33,10 @@ from ..clearing import clear_block
 from ..constants import KernelConstants, constants_of
 from ..contraction import Contraction
 from ..in_place import lines_alias
-from ..kernel import MULTIPLICATIONS_PER_OPERATION, WORK_OF_PACKING
+from ..kernel import MULTIPLICATIONS_PER_OPERATION
 from ..micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
 from ..operand import Operand, number_matrices
-from ..packing import Packer
+from ..packing import WORK_OF_PACKING, Packer
 from ..panel import packed_type
 from .asking import NextFactor, ask_for_next_rows, next_factors
 from .contractions import TiledProduct, f32, row_contraction, weighed_by

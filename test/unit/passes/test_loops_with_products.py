@@ -16,7 +16,7 @@ from cpu_programs import on_threads
 from hlo_programs import Program
 from xhlo.dialects.cpu import WRITTEN
 from xhlo.hlo_dialect.walking import int_values
-from xhlo.passes.outline_loops.tiles import Writes
+from xhlo.lowering.loop_nests.writes import Writes
 from xhlo.targets.cpu.target import CPU
 
 
@@ -155,3 +155,41 @@ def test_what_shared_functions_state_that_they_write(source: str) -> None:
         buffers = [x.index for x in functions[name].body.block.args if isinstance(x.type, MemRefType)]
         found = [number for number in buffers if writes.of(name, number)]
         assert found == list(int_values(numbers)), name
+
+
+def powers(rows: int) -> tuple[str, np.ndarray, np.ndarray]:
+    """A program that multiplies rows by one matrix 20 times, with both."""
+    x, w, one = f"tensor<{rows}x128xf32>", "tensor<128x128xf32>", "tensor<i32>"
+    source = f"""func.func @main(%x: {x}, %w: {w}) -> {x} {{
+      %zero = hlo.constant dense<0> : {one}
+      %r:2 = hlo.while(%i = %zero, %a = %x) : {one}, {x}
+      cond {{
+        %n = hlo.constant dense<20> : {one}
+        %0 = hlo.compare LT, %i, %n, SIGNED : ({one}, {one}) -> tensor<i1>
+        hlo.return %0 : tensor<i1>
+      }} do {{
+        %1 = hlo.constant dense<1> : {one}
+        %2 = hlo.dot_general %a, %w, contracting_dims = [1] x [0] : ({x}, {w}) -> {x}
+        %3 = hlo.add %i, %1 : {one}
+        hlo.return %3, %2 : {one}, {x}
+      }}
+      func.return %r#1 : {x}
+    }}"""
+    rng = np.random.default_rng(0)
+    x0, w0 = (rng.standard_normal((n, 128)).astype(np.float32) for n in (rows, 128))
+    return source, x0, (w0 / 16).astype(np.float32)
+
+
+@pytest.mark.parametrize("options", [{}, {"opt_level": 1}, {"guard": True}])
+def test_packs_what_no_iteration_changes_once(options: dict[str, Any]) -> None:
+    source, x, w = powers(40)
+    result = xhlo.compile(source, **options)(x, w)
+    wanted = x.astype(np.float64) @ np.linalg.matrix_power(w.astype(np.float64), 20)
+    np.testing.assert_allclose(result, wanted, rtol=1e-3, atol=1e-5 * np.abs(wanted).max())
+
+
+def test_profile_of_panels() -> None:
+    source, x, w = powers(40)
+    profile = xhlo.compile(source, opt_level=1).profile(x, w, runs=1)
+    calls = {row.kernel: row.calls for row in profile if row.kind in ("dot", "pack")}
+    assert calls == {"dot_0": 20, "dot_0_panels_0": 1}
