@@ -4,7 +4,7 @@ Products whose factor A has overlapping windows, as in convolutions.
 Packed, A would be as large as all its windows together, so it is read in place: row i of a panel is at `i * stride`,
 which folds into the addressing of loads. Panels do not extend beyond the edge of A: if rows do not divide evenly, the
 last panel begins earlier, and the rows that it shares with the previous one are not written; where registers are few,
-the last panels are lower instead. B is packed beforehand, unless it is small.
+the last panels are lower instead. B is packed beforehand, unless it is small, or one task alone reads it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .constants import KernelConstants
 from .contraction import Contraction, Loop
 from .edges import Edge, FiniteFilters, is_first, is_inside, window_at
 from .epilogue import Tile
-from .in_place import alternate, panels_of_row
+from .in_place import alternate, chunks_of, panels_of_row
 from .kernel import ProductEmitter, Step
 from .micro_kernel import PanelOfA
 from .operand import Operand, number_matrices
@@ -142,7 +142,10 @@ class DirectProductEmitter(ProductEmitter):
         around = (*self.batches, *product.outer_k, *self.inner_k)
         matrices = number_matrices([loop.size for loop in around], [loop.b for loop in around])
         n, k = product.n, product.k
-        operand = Operand(product.b, matrices, n.size, n.b, k.size, k.b, blocking.nr, blocking.group, local=False)
+        # One tile has all rows that are multiplied by a chunk of B, and packs it then, rather than by way of memory.
+        alone = blocking.tile_m >= blocking.m_panels and len(around) == len(self.batches)
+        local = bool(chunks_of(product)) and alone and blocking.group == 1 and not self.edges
+        operand = Operand(product.b, matrices, n.size, n.b, k.size, k.b, blocking.nr, blocking.group, local=local)
         return (self.packer(operand),)
 
     def panel_of_b(self, at: Sequence[Index], j: IndexValue, lower: Index, upper: Index) -> Index:

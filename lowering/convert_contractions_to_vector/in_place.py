@@ -221,11 +221,15 @@ def streams(product: Contraction, machine: Machine) -> bool:
     return product.n.b == 1 and _bytes_of_b(product) > machine.l2_bytes and not product.outer_k
 
 
-def _bytes_of_b(product: Contraction) -> int:
-    """Bytes of one matrix B, with the chunks of its sum, which follow each other in both factors, see split.py."""
+def chunks_of(product: Contraction) -> list[int]:
+    """The sizes of the loops over chunks of the sum, which follow each other in both factors, see split.py."""
     k = product.k
-    chunks = [loop.size for loop in product.outer if (loop.a, loop.b) == (k.a * k.size, k.b * k.size)]
-    return math.prod(chunks) * k.size * product.n.size * width_of(product.factors[1]) // 8
+    return [loop.size for loop in product.outer if (loop.a, loop.b) == (k.a * k.size, k.b * k.size)]
+
+
+def _bytes_of_b(product: Contraction) -> int:
+    """Bytes of one matrix B, with the chunks of its sum."""
+    return math.prod(chunks_of(product)) * product.k.size * product.n.size * width_of(product.factors[1]) // 8
 
 
 def reads_both_in_place(product: Contraction, blocking: Blocking, machine: Machine) -> bool:
@@ -318,6 +322,10 @@ def block_rows(product: Contraction, blocking: Blocking, machine: Machine, strea
         blocking = replace(blocking, kc=-(-blocking.kc // -(-blocking.kc // rows)))
         tile_m = least_m = panels
         least_n = min(-(-STREAMED_COLUMNS // blocking.nr), -(-blocking.n_panels // 2))
+
+    if machine.registers < MANY_REGISTERS and not streamed and chunks_of(product) and not product.outer_k:
+        # Low panels would read B again and again: its part for a chunk is packed by the one task that has it.
+        tile_m = least_m = panels
 
     def tasks_of(tile_m: int, tile_n: int) -> int:
         return batches * -(-panels // tile_m) * -(-blocking.n_panels // tile_n)

@@ -23,7 +23,7 @@ DTYPES: dict[str, Any] = {
 }
 TOLERANCE = {"f32": 1e-6, "f64": 1e-14}
 
-SIZES = [(0, 5, 3), (1, 300, 70), (16, 33, 24), (131, 65, 17), (33, 1024, 20)]
+SIZES = [(0, 5, 3), (1, 300, 70), (16, 33, 24), (131, 65, 17), (66, 1024, 20)]
 """m, k, n: empty and single rows, sizes around vectors and panels, a sum that is cut into chunks."""
 
 
