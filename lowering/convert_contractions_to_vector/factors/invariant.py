@@ -35,7 +35,7 @@ MOST_BYTES = 3 << 22
 
 @dataclass(frozen=True)
 class Given:
-    """What a call in a loop passes to a parameter."""
+    """The buffer that a call in a loop passes to a parameter."""
 
     call: func.CallOp
     value: SSAValue
@@ -62,7 +62,7 @@ class InvariantFactors:
                     self._given[name, number] = [each for each in given if each is not None]
 
     def given(self, kernel: func.FuncOp, factor: SSAValue) -> Sequence[Given]:
-        """What the calls of a kernel pass to a parameter that loops around them do not change; nothing for others."""
+        """The buffers that calls pass to a parameter which no loop around them changes; none for other parameters."""
         number = factor.index if isinstance(factor, BlockArgument) else -1
         return self._given.get((kernel.sym_name.data, number), ())
 
@@ -163,7 +163,7 @@ def _loops_around(op: Operation) -> Iterator[Operation]:
 
 
 def _given(call: func.CallOp, value: SSAValue, writes: Writes) -> Given | None:
-    """What a call passes to a parameter, if a loop around it that runs more than once does not change it."""
+    """The buffer that a call passes to a parameter, if a loop around it that runs more than once does not change it."""
     root, found, repeats = root_buffer(value), None, False
     for loop in _loops_around(call):
         uses = (use for use in uses_through_views(root) if loop.is_ancestor(use.operation))

@@ -1,4 +1,4 @@
-// What no iteration changes of the loops around all calls of a kernel is packed before the outermost of these, once for
+// A factor that no iteration of the loops around all calls of a kernel changes is packed before the outermost, once for
 // all calls with the same panels.
 // RUN: hlo-opt %s --convert-contractions-to-vector='vector-bits=256 registers=16' | filecheck %s
 

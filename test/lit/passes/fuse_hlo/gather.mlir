@@ -92,7 +92,7 @@ func.func @places(%x: tensor<400x600xf32>, %i: tensor<500xf32>) -> (tensor<400x5
   return %2, %5 : tensor<400x500xf32>, tensor<500x600xf32>
 }
 
-// What is computed of several gathered rows is written as rows, and transposed by a kernel of its own, in tiles: loops in
+// Results of several gathered rows are written as rows, and transposed by a kernel of their own, in tiles: loops in
 // the result's order would read each gather column by column. The transpose of one gather is one kernel with it.
 // CHECK-LABEL: @turned
 // CHECK:         %[[ROWS:.*]] = hlo.fusion loop {{.*}} -> tensor<24x64xf32>
