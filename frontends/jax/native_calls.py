@@ -276,7 +276,7 @@ _EXPORTS = (
     "xhlo_storage_new xhlo_storage_drop xhlo_buffer_new xhlo_buffer_hold xhlo_buffer_give xhlo_buffer_delete "
     "xhlo_error_new xhlo_error_destroy xhlo_error_message xhlo_error_code xhlo_error_payloads xhlo_memory_get "
     "xhlo_memory_set xhlo_nothing xhlo_spec_slot xhlo_capacity xhlo_allocate xhlo_free xhlo_buffer_wait "
-    "xhlo_prepare_locks xhlo_host_task xhlo_task_end"
+    "xhlo_prepare_locks xhlo_host_task xhlo_task_end xhlo_expected_time"
 ).split()
 
 _VARIABLES = (
@@ -376,7 +376,7 @@ _ARITY = {
     "xhlo_error_code": 1, "xhlo_error_payloads": 3, "xhlo_memory_get": 2, "xhlo_memory_set": 4, "xhlo_spec_slot": 3,
     "xhlo_nothing": 1,
     "xhlo_capacity": 1, "xhlo_allocate": 1, "xhlo_free": 2, "xhlo_buffer_wait": 1, "xhlo_prepare_locks": 0,
-    "xhlo_host_task": 1, "xhlo_task_end": 1,
+    "xhlo_host_task": 1, "xhlo_task_end": 1, "xhlo_expected_time": 3,
 }  # fmt: skip
 _WITHOUT_RESULT = {
     "xhlo_storage_drop", "xhlo_buffer_delete", "xhlo_error_destroy", "xhlo_error_message", "xhlo_error_payloads",

@@ -16,10 +16,6 @@ from .native_events import is_ready
 
 NAME = "LoadedExecutable_Execute"
 
-SHORT_NS = 50_000
-"""Nanoseconds of a run below which a call waits for it: about the cost of waking one thread and then another."""
-
-
 MACHINE, HOST = 1, 2
 """Who runs a program that machine code takes from JAX: `LoadedExecutable.direct`."""
 
@@ -118,12 +114,13 @@ def emit_execute(e: Emitter) -> None:
         run.prepare()
         waits = _hold_inputs(run)
         _take_memory(run)
-        long = b.icmp_signed(">=", run.of_program("nanoseconds"), I64(SHORT_NS))
+        long = b.icmp_signed(">=", run.of_program("nanoseconds"), I64(native_tasks.SHORT_NS))
         host = b.icmp_unsigned("==", run.direct, I64(HOST))
         with b.if_else(b.or_(b.or_(b.load(waits, typ=I1), long), host)) as (later, now):
             with later:
                 _begin_task(run)
             with now:
+                e.set(run.task, "Task.event", 0)
                 with e.when(e.is_zero(e.call("xhlo_task_run", run.task))):
                     run.undo(run.results)
                     run.drop_inputs(run.count)

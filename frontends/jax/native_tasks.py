@@ -25,6 +25,9 @@ MOST_TASKS = 32
 MOST_BYTES = 256 << 20
 """Bytes of outputs of such tasks, if there is more than one."""
 
+SHORT_NS = 50_000
+"""Nanoseconds of a run below which a call waits for it: about the cost of waking one thread and then another."""
+
 TASK_WORDS = ctypes.sizeof(OBJECTS["Task"]) // 8
 
 RUNTIME = ("xhlo_clock", "xhlo_thread_limit", "xhlo_limit_threads", "xhlo_arithmetic_mode", "xhlo_set_arithmetic_mode")
@@ -69,6 +72,7 @@ def emit_tasks(e: Emitter) -> None:
     e.declare("xhlo_limit_threads", VOID, I64)
     e.declare("xhlo_arithmetic_mode", I32)
     e.declare("xhlo_set_arithmetic_mode", VOID, I32)
+    _emit_expected_time(e)
     _emit_run(e)
     _emit_end(e)
     _emit_queue(e)
@@ -76,6 +80,21 @@ def emit_tasks(e: Emitter) -> None:
     _emit_workers(e)
     _emit_room(e)
     _emit_locks(e)
+
+
+def _emit_expected_time(e: Emitter) -> None:
+    with e.function("xhlo_expected_time", I64, I64, I64, I64) as (before, taken, at_once):
+        # The nanoseconds that the next run is expected to take. A thread that was woken is slower than the caller's, so
+        # that a run of about the limit does not tell on which the next should be. A program leaves the caller's thread
+        # when several runs took longer; on another it stays for some thirty runs, then the caller's is tried again.
+        b = e.build
+        near = [b.icmp_signed(">=", taken, I64(SHORT_NS)), b.icmp_signed("<", taken, I64(2 * SHORT_NS))]
+        more = b.add(before, b.lshr(before, I64(4)))
+        rising = b.select(b.icmp_signed("<", more, I64(SHORT_NS)), more, taken)
+        least = b.select(b.icmp_signed("<", taken, before), taken, before)
+        falling = b.sub(least, b.lshr(least, I64(6)))
+        kept = b.select(b.not_(e.is_zero(at_once)), rising, falling)
+        b.ret(b.select(b.and_(*near), kept, taken))
 
 
 def _emit_run(e: Emitter) -> None:
@@ -99,7 +118,10 @@ def _emit_run(e: Emitter) -> None:
             e.call("memcpy", e.pointer(e.item(copy, 0)), e.pointer(e.item(copy, 1)), e.item(copy, 2))
         start = e.call("xhlo_clock")
         e.call_pointer(e.get(program, "LoadedExecutable.entry"), VOID, pointers)
-        e.set(program, "LoadedExecutable.nanoseconds", b.sub(e.call("xhlo_clock"), start))
+        taken = b.sub(e.call("xhlo_clock"), start)
+        at_once = b.zext(e.is_zero(e.get(task, "Task.event")), I64)
+        before = e.get(program, "LoadedExecutable.nanoseconds")
+        e.set(program, "LoadedExecutable.nanoseconds", e.call("xhlo_expected_time", before, taken, at_once))
         with e.when(b.not_(e.is_zero(capacity))):
             e.call("xhlo_free", b.load(arena, typ=PTR), capacity)
         b.ret(I64(1))

@@ -40,8 +40,8 @@ Callback: called with an error, or null, and the argument.
 Executable: the facts of a program that JAX asks for at every call.
 LoadedExecutable: `direct` when machine code takes its calls, and who runs it (`native_execution.py`); `donated`, a byte
                   for each input; `updated`, for each output the number of the donated input in whose memory it is, -1
-                  without one; `number` names the Python object. `nanoseconds`: the time of the last run, at first an
-                  estimate; `pending`: its tasks.
+                  without one; `number` names the Python object. `nanoseconds`: the time that the next run is
+                  expected to take; `pending`: its tasks.
 Task: a run that was begun before its inputs were there, or that takes long; it waits for `missing` inputs. Its arrays
       follow it: the addresses of inputs, outputs and the arena; the storages of inputs and outputs; and `copies`
       triples (target, source, bytes), to be made before the run. `threads`, `mode` and the thread `caller` are those of

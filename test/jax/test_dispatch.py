@@ -19,9 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import io_callback
 
-from xhlo.frontends.jax import executables, host_runs
+from xhlo.frontends.jax import executables, host_runs, native_tasks
 from xhlo.frontends.jax.native_calls import loaded
-from xhlo.frontends.jax.native_tasks import MOST_TASKS
 
 XHLO = jax.devices("xhlo")[0]
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -100,6 +99,24 @@ def test_long_programs_run_on_workers() -> None:
     # It has turned out to be short: from now on it runs at once.
     compiled(x).block_until_ready()
     assert compiled(x).is_ready()
+
+
+def test_programs_of_about_the_limit_stay_on_their_thread() -> None:
+    """Runs take longer on a thread that was woken: what is short on the caller's thread returns to it."""
+    expected, limit = loaded().expected_time, native_tasks.SHORT_NS
+
+    def runs_at_once(estimate: int, at_once: int, woken: int, runs: int) -> list[bool]:
+        found: list[bool] = []
+        for _ in range(runs):
+            found.append(estimate < limit)
+            estimate = expected(estimate, at_once if found[-1] else woken, int(found[-1]))
+        return found
+
+    assert expected(45_000, 60_000, 1) < limit  # one slow run
+    assert all(runs_at_once(10_000, 45_000, 90_000, 50))
+    assert runs_at_once(10**9, 45_000, 90_000, 50)[-10:] == [True] * 10
+    assert runs_at_once(10**9, 80_000, 90_000, 200).count(True) < 10
+    assert expected(10_000, 10**6, 1) == 10**6 and expected(10**6, 10_000, 0) == 10_000
 
 
 def test_donated_results_are_updated_in_place_before_they_are_there(gate: Gate) -> None:
@@ -248,16 +265,16 @@ def test_a_call_waits_when_too_many_have_not_run(gate: Gate) -> None:
     x = gate.pass_(X)
 
     def open_when_full() -> None:
-        while tasks() < MOST_TASKS:
+        while tasks() < native_tasks.MOST_TASKS:
             threading.Event().wait(0.001)
         gate.open()
 
     opener = threading.Thread(target=open_when_full)
     opener.start()
-    for _ in range(3 * MOST_TASKS):
+    for _ in range(3 * native_tasks.MOST_TASKS):
         x = x + 1
-        assert tasks() <= MOST_TASKS
-    np.testing.assert_array_equal(x, X + 3 * MOST_TASKS)
+        assert tasks() <= native_tasks.MOST_TASKS
+    np.testing.assert_array_equal(x, X + 3 * native_tasks.MOST_TASKS)
     opener.join()
 
 
