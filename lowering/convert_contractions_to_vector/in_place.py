@@ -193,10 +193,9 @@ def reads_in_place(product: Contraction, machine: Machine) -> bool:
         return True
     if _is_inflated(product) and reads_pairs(product, machine):
         return True
-    is_small = _panels(product) < SMALL
-    if machine.registers < MANY_REGISTERS and not any(loop.b for loop in product.outer):
-        is_small = _panels(product) < SMALL_LOW
-    narrow = product.n.size <= FEW_COLUMNS and product.k.a == 1 and not is_small
+    is_low = machine.registers < MANY_REGISTERS and not any(loop.b for loop in product.outer)
+    least = SMALL_LOW if is_low else SMALL
+    narrow = product.n.size <= FEW_COLUMNS and product.k.a == 1 and _panels(product) >= least
     return (_is_inflated(product) or narrow) and buffer_of(product.a.root).element_type == product.element
 
 
