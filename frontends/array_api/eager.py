@@ -22,9 +22,10 @@ import numpy as np
 from ...hlo_dialect.reference import evaluate
 from ...targets.program.trees import Structure, unflatten
 from ..numpy.arrays import FUNCTIONS, TracedArray
+from ..numpy.calls import NUMBERS
 from ..numpy.errors import TraceError
 from ..numpy.indexing import size_depends_on_elements
-from ..numpy.jit import NUMBERS, Compiled, JitFunction, Options
+from ..numpy.jit import Compiled, JitFunction, Options
 
 FEW_ELEMENTS = 4096
 """The most elements of the arguments of a program that is interpreted at first."""
@@ -77,7 +78,7 @@ class _Program:
             return call(*arrays)
 
         program.__name__ = getattr(call.function, "__name__", "program")
-        self._jitted = JitFunction(program, Options())
+        self._jitted: JitFunction[..., Any] = JitFunction(program, Options())
         self._lowered: Compiled | None = None
         self._interpreted = 0.0
         """The seconds for which it was interpreted."""

@@ -21,14 +21,13 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
 import numpy as np
 
 from ...hlo_dialect.donation import state_donations
 from ...hlo_dialect.errors import DiagnosticError
 from ...hlo_dialect.garbage_collector import paused_gc
-from ...hlo_dialect.types import element_type_of
 from ...targets.compile import compile_program
 from ...targets.cpu.direct_calls import CalledDirectly, Plan
 from ...targets.cpu.executable import CpuExecutable
@@ -41,16 +40,20 @@ from ..stages import text_of
 
 # Imported because they register the functions that they compile.
 from . import factorizations, fourier, signals, statistics  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from .arguments import Bound, as_argument, described_leaf, key_of, parameters_of, types_of
 from .arrays import TracedArray, lift
 from .autograph.rewriting import rewritten
 from .autograph.undefined import Undefined
-from .calls import NUMBERS, traced_call
+from .calls import traced_call
 from .donation import Donated
 from .errors import TraceError
 from .functions import masks, padding, places, polynomials  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .named_sizes import NamedSizes
-from .shortcuts import Shortcuts, is_large
+from .shortcuts import Shortcuts
 from .unrolling import Repetitions
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 MANY = 8
 """The number of compilations of one function from which it warns."""
@@ -138,25 +141,6 @@ class Compiled:
         return tree
 
 
-def _described(leaf: Any) -> str:
-    if hasattr(leaf, "dtype"):
-        return f"{leaf.dtype}[{', '.join(map(str, leaf.shape))}]"
-    return type(leaf).__name__ if type(leaf) in NUMBERS else repr(leaf)
-
-
-def _types(static: Any) -> Any:
-    """The types of the leaves of a static argument."""
-    return tuple(map(type, flatten(static)[0]))
-
-
-def _key(leaf: Any) -> Any:
-    """The facts of a leaf that an executable depends on."""
-    if hasattr(leaf, "dtype"):
-        return leaf.dtype, leaf.shape
-    # An int that i64 does not hold is no argument of the program for those that it holds.
-    return np.asarray(leaf).dtype if is_large(leaf) else type(leaf)
-
-
 _PLANNED = frozenset((np.ndarray, float, int))
 """The classes of arguments that machine code takes."""
 
@@ -172,10 +156,10 @@ class Options:
     autograph: bool = False
 
 
-class JitFunction(CalledDirectly):
+class JitFunction(CalledDirectly, Generic[P, R]):
     """A function that is compiled when it is called; made by `xhlo.jit`."""
 
-    def __init__(self, function: Callable[..., Any], options: Options):
+    def __init__(self, function: Callable[P, R], options: Options):
         functools.update_wrapper(self, function)
         self._function = function
         self._signature = inspect.signature(function)
@@ -198,6 +182,12 @@ class JitFunction(CalledDirectly):
         self._plans = 0
         self.forget_plans()
 
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> JitFunction[P, R]: ...
+
+    @overload
+    def __get__(self, instance: object, owner: Any = None) -> Callable[..., R]: ...
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
@@ -208,7 +198,7 @@ class JitFunction(CalledDirectly):
             raise TypeError(f"compiled functions are pickled by name, and {self._function!r} has none")
         return str(name)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         # Machine code answers calls that are like earlier ones with nothing but arrays (see CalledDirectly).
         seen = self._shortcuts.facts(args, kwargs)
         known = None if seen is None else self._shortcuts.find(*seen)
@@ -260,7 +250,7 @@ class JitFunction(CalledDirectly):
 
     # Signatures.
 
-    def _sorted(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Sequence[Any], Any, _Bound]:
+    def _sorted(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Sequence[Any], Any, Bound]:
         """The leaves of the arguments, the key of the combination, and the arguments by name."""
         bound = self._signature.bind(*args, **kwargs)
         fixed = {name: value for name, value in bound.arguments.items() if name in self._options.static}
@@ -268,16 +258,16 @@ class JitFunction(CalledDirectly):
         leaves, structure = flatten(traced)
         try:
             # 1, 1.0 and True are equal, and not the same to the function.
-            static = tuple([(*item, _types(item[1])) for item in fixed.items()])
-            key = structure, static, tuple([_key(leaf) for leaf in leaves])
+            static = tuple([(*item, types_of(item[1])) for item in fixed.items()])
+            key = structure, static, tuple([key_of(leaf) for leaf in leaves])
             hash(key)
         except TypeError as error:
             raise TypeError(
                 f"{self._function.__name__}: a static argument, or a key of a dict, is unhashable: {error}"
             ) from None
-        return list(map(_argument, leaves)), key, _Bound(bound, fixed, structure, traced, leaves)
+        return list(map(as_argument, leaves)), key, Bound(bound, fixed, structure, traced, leaves)
 
-    def _trace(self, key: Any, bound: _Bound) -> Compiled:
+    def _trace(self, key: Any, bound: Bound) -> Compiled:
         with self._lock:
             found = self._compiled.get(key)
             if found is None:
@@ -286,14 +276,14 @@ class JitFunction(CalledDirectly):
             return found
 
     @paused_gc()
-    def _traced(self, bound: _Bound) -> Compiled:
+    def _traced(self, bound: Bound) -> Compiled:
         builder = Builder(watch=Repetitions())
         traced, leaves = bound.traced, bound.leaves
         names = [path for name, value in traced.items() for path in paths(value, name)]
         owners = [name for name, value in traced.items() for _ in paths(value, name)]
         sizes = self._options.shapes.check([(name, np.shape(leaf)) for name, leaf in zip(names, leaves, strict=True)])
-        given = _parameters(builder, leaves, names)
-        described = [f"{name}: {_described(leaf)}" for name, leaf in zip(names, leaves, strict=True)]
+        given = parameters_of(builder, leaves, names)
+        described = [f"{name}: {described_leaf(leaf)}" for name, leaf in zip(names, leaves, strict=True)]
         pattern = [f"{one.partition('[')[0]}{size}" for one, size in zip(described, sizes, strict=True)]
         arguments = bound.arguments
         arguments.arguments.update(unflatten(bound.structure, given))
@@ -386,19 +376,6 @@ class JitFunction(CalledDirectly):
         return text_of(stage, lowered.module, lowered.target, lowered.compile)
 
 
-@dataclass
-class _Bound:
-    """The arguments of a call by name."""
-
-    arguments: inspect.BoundArguments
-    fixed: dict[str, Any]
-    """The static ones."""
-    structure: Structure
-    traced: dict[str, Any]
-    leaves: list[Any]
-    """The others' leaves as they were given."""
-
-
 def _built(builder: Builder, values: Sequence[Any]) -> Any:
     """The program. Raises TraceError for an array that is used where the run may not have made it."""
     try:
@@ -415,37 +392,31 @@ def _built(builder: Builder, values: Sequence[Any]) -> Any:
         ) from None
 
 
-def _parameters(builder: Builder, leaves: Sequence[Any], names: Sequence[str]) -> list[TracedArray]:
-    """The arguments as the function sees them."""
-    given: list[TracedArray] = []
-    for leaf, name in zip(leaves, names, strict=True):
-        if type(leaf) not in NUMBERS and not hasattr(leaf, "__array__"):
-            raise TypeError(
-                f"argument {name}: expected an array or a number, got {type(leaf).__name__}; "
-                "an argument of another kind is static: xhlo.jit(static_argnames=..)"
-            )
-        hint = "".join(c if c.isalnum() else "_" for c in name).strip("_")
-        array = _argument(leaf)
-        if is_large(leaf) and array.dtype == object:
-            raise TypeError(f"argument {name}: got an int of more than 64 bits")
-        dtype = array.dtype.newbyteorder("=")  # executables copy arrays of the other byte order
-        if element_type_of(dtype) is None:
-            raise TypeError(f"argument {name}: arrays of {dtype} are not compiled; numbers or booleans are")
-        value = builder.parameter(dtype, array.shape, name=hint if hint[:1].isalpha() else None)
-        made = TracedArray(builder, value, is_argument=True)
-        if type(leaf) in NUMBERS:
-            made.weak = type(leaf)
-        given.append(made)
-    return given
-
-
-def _argument(leaf: Any) -> Any:
-    """A leaf as executables take it: arrays on a device stay there."""
-    return leaf if isinstance(leaf, np.ndarray) or hasattr(leaf, "__cuda_array_interface__") else np.asarray(leaf)
-
-
 def _names(given: str | Sequence[str]) -> frozenset[str]:
     return frozenset((given,) if isinstance(given, str) else given)
+
+
+@overload
+def jit(
+    function: Callable[P, R],
+    *,
+    static_argnames: str | Sequence[str] = ...,
+    donate_argnames: str | Sequence[str] = ...,
+    shapes: Mapping[str, Any] | None = ...,
+    target: str = ...,
+    autograph: bool = ...,
+) -> JitFunction[P, R]: ...
+
+
+@overload
+def jit(
+    *,
+    static_argnames: str | Sequence[str] = ...,
+    donate_argnames: str | Sequence[str] = ...,
+    shapes: Mapping[str, Any] | None = ...,
+    target: str = ...,
+    autograph: bool = ...,
+) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 
 
 def jit(

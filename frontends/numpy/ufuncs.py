@@ -14,8 +14,7 @@ from ...hlo_dialect.types import element_type_of, make_tensor, numpy_dtype
 from ..builder.builder import Builder
 from .arrays import CALL_UFUNC, FUNCTIONS, TracedArray, astype, broadcast_to, builder_of, common_shape, lift
 from .errors import TraceError
-from .powers import SIMPLE_POWERS
-from .ufunc_formulas import LOGICAL, UFUNCS, Formula
+from .ufunc_formulas import LOGICAL, SIMPLE_POWERS, UFUNCS, Formula
 
 
 def _stated_dtype(value: Any) -> Any:

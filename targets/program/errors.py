@@ -22,6 +22,7 @@ _INNER = (_OWN, "xdsl", "contextlib", "functools")
 _CHECKS = frozenset(
     f"{_OWN}.{name}"
     for name in (
+        "frontends.numpy.arguments",
         "frontends.numpy.jit",
         "passes.manager.pipelines",
         "passes.manager.places",

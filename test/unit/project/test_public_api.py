@@ -100,6 +100,19 @@ reveal_type(exe.profile(np.ones(3)).to_json())
 reveal_type(exe.fusions)
 reveal_type(xhlo.numpy.pi)
 call: Any = exe(np.ones(3), out=None, name=3)
+
+@xhlo.jit
+def scaled(x: list[float], by: float = 2.0) -> str: return ""
+
+class Model:
+    @xhlo.jit(static_argnames="n")
+    def run(self, x: np.floating, n: int) -> bytes: return b""
+
+reveal_type(scaled([1.0], by=3.0))
+reveal_type(Model().run(np.float32(1), 2))
+reveal_type(scaled.cache_info())
+scaled("x")
+scaled([1.0], of=3.0)
 xhlo.compile("f.mlir", target="gup")
 xhlo.compile("f.mlir", math="quick")
 xhlo.compil("f.mlir")
@@ -127,9 +140,18 @@ def test_type_checkers_see_the_same(tmp_path: Path) -> None:
     found = json.loads(done.stdout)["generalDiagnostics"]
     lines = TYPED.splitlines()
     errors = {lines[each["range"]["start"]["line"]].split("  #")[0] for each in found if each["severity"] == "error"}
-    assert errors == set(lines[12:18]), found
+    assert errors == set(lines[lines.index('scaled("x")') :]), found
     types = [each["message"].partition(" is ")[2] for each in found if each["severity"] == "information"]
-    assert types == ['"str"', '"Executable"', '"str"', '"tuple[Fusion, ...]"', '"float"']
+    assert types == [
+        '"str"',
+        '"Executable"',
+        '"str"',
+        '"tuple[Fusion, ...]"',
+        '"float"',
+        '"str"',
+        '"bytes"',
+        '"CacheInfo"',
+    ]
 
 
 def test_importing_the_package_is_cheap() -> None:
