@@ -302,8 +302,9 @@ def read_fields_directly() -> None:
 
 
 def _hash(self: OperationInfo) -> int:
+    # Slices of one array differ by their properties alone: without these each would be compared with all others.
     op = self.op
-    return hash((type(op), op._operands or sum(map(hash, op.properties.values()))))
+    return hash((type(op), op._operands, sum(map(hash, op.properties.values()))))
 
 
 def _are_equal(self: OperationInfo, other: object) -> bool:
