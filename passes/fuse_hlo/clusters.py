@@ -216,9 +216,12 @@ class Clusters:
         }
 
     def _kept_apart(self, one: Cluster, other: Cluster) -> bool:
+        few, many = (one, other) if len(one.ops) <= len(other.ops) else (other, one)
+        nodes, apart, those = self.graph.nodes, self.graph.apart, many.ops
         return any(
-            (producer in one.ops and user in other.ops) or (producer in other.ops and user in one.ops)
-            for producer, user in self.graph.apart
+            any(user in those and (index, user) in apart for user in nodes[index].users)
+            or any(producer in those and (producer, index) in apart for producer in nodes[index].operands)
+            for index in few.ops
         )
 
     def _inside(self, value: SSAValue, cluster: Cluster) -> bool:
