@@ -32,6 +32,8 @@ DEFAULT_SIZE = 512 << 20
 MAGIC = b"XHLOKEP2"
 """Followed by `_checksum`, then the contents."""
 START = len(MAGIC) + hashlib.sha256().digest_size
+_BLOCK = 4 << 10
+"""Bytes that the smallest file takes."""
 READ_AHEAD = 128 << 10
 """Bytes that are read at once of a file that is read in parts."""
 
@@ -244,8 +246,8 @@ def write(path: Path, contents: bytes, *, limited: bool = True) -> None:
     """
     Write a file, for this user alone. Readers see a whole file or none; a failure is a warning.
 
-    A file that is larger than an eighth of what may be kept is not, if it is `limited`. One write in 16, chosen by the
-    file's name, removes what is too much.
+    A file that is larger than an eighth of what may be kept is not, if it is `limited`. Some writes, chosen by their
+    checksums, remove what is too much: on average one each time that a 64th of what may be kept is written.
     """
     limit = cache_size() or DEFAULT_SIZE
     if limited and len(contents) > limit // 8:
@@ -253,8 +255,9 @@ def write(path: Path, contents: bytes, *, limited: bool = True) -> None:
     try:
         make_folder(path.parent)
         with open_folder(path.parent) as folder:
-            write_file(folder, path.name, MAGIC + _checksum(path, contents) + contents)
-            if path.name.startswith("0"):
+            checksum = _checksum(path, contents)
+            write_file(folder, path.name, MAGIC + checksum + contents)
+            if int.from_bytes(checksum[:4]) * limit < (len(contents) + _BLOCK) * 64 << 32:
                 make_room(folder, limit)
     except NotTrustedError as error:
         _warn(f"the cache {path.parent} is not trusted: {error}")

@@ -64,7 +64,7 @@ def name_of(first: str, number: int) -> str:
 
 
 def test_files_that_were_not_used_for_longest_go_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv(files.SIZE_VARIABLE, "100K")
+    monkeypatch.delenv(files.SIZE_VARIABLE)
     folder, long_ago = tmp_path / "kept", time.time() - 1e6
     for number in range(10):
         files.write(folder / name_of("a", number), bytes(12_000))
@@ -75,11 +75,28 @@ def test_files_that_were_not_used_for_longest_go_first(monkeypatch: pytest.Monke
     os.utime(abandoned, (long_ago, long_ago))
     fresh.write_bytes(b"x")
     assert files.read(folder / name_of("a", 0)) == bytes(12_000)  # the oldest is used again
+    monkeypatch.setenv(files.SIZE_VARIABLE, "100K")
     files.write(folder / name_of("0", 0), bytes(10))
     assert {path.name for path in folder.iterdir()} == {
         *(name_of("a", number) for number in (0, 4, 5, 6, 7, 8, 9)),
         *(name_of("0", 0), "notes.txt", fresh.name),
     }
+
+
+def test_the_folder_is_looked_through_once_for_many_small_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A folder of the default size may hold tens of thousands of files, and looking at all takes as long as a compilation."""
+    looked: list[int] = []
+    monkeypatch.delenv(files.SIZE_VARIABLE)
+    monkeypatch.setattr(files, "make_room", lambda folder, limit: looked.append(limit))
+    for number in range(256):
+        files.write(tmp_path / name_of("0", number), bytes(1000))
+    assert len(looked) < 3
+    monkeypatch.setenv(files.SIZE_VARIABLE, "1M")
+    for number in range(256):  # 255 KB: a 64th of what may be kept is 16 KB, four files with the least that each takes
+        files.write(tmp_path / name_of("1", number), bytes(1000))
+    assert 40 < len(looked) < 120
 
 
 def test_a_file_that_would_fill_the_folder_is_not_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
