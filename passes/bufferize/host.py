@@ -173,9 +173,15 @@ class HostBufferizer:
         storage.values.append(value)
 
     def update(self, value: SSAValue, base: SSAValue) -> None:
-        """Place `value` where `base` was, which is dead."""
-        self.storage[base].updated = True
-        self.place(value, self.buffers[base], self.storage[base])
+        """Place `value`, a result, where `base` was, which is dead; forget values there that nothing reads later."""
+        storage, op = self.storage[base], cast(OpResult, value).op
+        storage.updated = True
+        self.place(value, self.buffers[base], storage)
+        reads = self.reads(op)
+        # Else a chain of updates would ask about all values before it, each time.
+        storage.values = [
+            one for one in storage.values if one is value or one in reads or not self.liveness.is_over(one, op)
+        ]
 
     def hint(self, value: SSAValue, buffer: SSAValue, block: Block) -> None:
         """

@@ -34,8 +34,7 @@ class Liveness:
         Whether an operation may read `value` after `op` has run, or, with `inside`, in the regions of `op`. `op` itself
         may take it as an operand. The results of an operation around `op` do not exist yet, and count as not needed.
         """
-        home = value.owner if isinstance(value.owner, Block) else value.owner.parent
-        levels = _levels(op, home)
+        levels = _levels(op, _home(value))
         if levels is None or (len(levels) > 1 and value.owner is levels[-1]):
             return False
         return any(
@@ -43,6 +42,14 @@ class Liveness:
             for use in value.uses
             for level in levels
         )
+
+    def is_over(self, value: SSAValue, op: Operation) -> bool:
+        """
+        Whether nothing after `op` can read `value`, which is of the block of `op` and read for the last time, or of a
+        region that was left.
+        """
+        levels = _levels(op, _home(value))
+        return levels is None or (len(levels) == 1 and not self.needed_after(value, op))
 
     def _is_later(self, user: Operation, level: Operation, inside: bool | None) -> bool:
         """
@@ -58,6 +65,11 @@ class Liveness:
         if position != self._position[level]:
             return position > self._position[level]
         return not isinstance(level, (scf.IfOp, scf.IndexSwitchOp)) if inside is None else inside
+
+
+def _home(value: SSAValue) -> Block | None:
+    """The block in which a value exists."""
+    return value.owner if isinstance(value.owner, Block) else value.owner.parent
 
 
 def _levels(op: Operation, home: Block | None) -> list[Operation] | None:
