@@ -17,6 +17,9 @@ from ...lowering.convert_to_llvm.independence import independent_bodies, uses_in
 
 NAME = "sym_name"
 
+FEW = 4
+"""Functions that are compared in whole rather than by their facts first."""
+
 
 def share_equal(module: ModuleOp, functions: Iterable[func.FuncOp]) -> None:
     """
@@ -27,10 +30,15 @@ def share_equal(module: ModuleOp, functions: Iterable[func.FuncOp]) -> None:
     known: defaultdict[Sequence[type[Operation]], list[func.FuncOp]] = defaultdict(list)
     replaced: dict[str, SymbolRefAttr] = {}
     aliases: Mapping[str, set[int]] | None = None
+    facts: dict[func.FuncOp, int] = {}
     for function in functions:
         # Few functions have the same operations in order, so that few are compared in whole.
         alike = known[tuple(map(type, operations_inside(function.body)))]
-        equal = [each for each in alike if _are_equal(each, function)]
+        if len(alike) > FEW:
+            for each in (*alike, function):
+                if each not in facts:
+                    facts[each] = _facts(each)
+        equal = [each for each in alike if facts.get(each) == facts.get(function) and _are_equal(each, function)]
         if equal and aliases is None:
             aliases = independent_bodies(uses_in(op for op in module.body.block.ops if type(op) is func.FuncOp))
         name = function.sym_name.data
@@ -45,6 +53,12 @@ def share_equal(module: ModuleOp, functions: Iterable[func.FuncOp]) -> None:
             new = replaced.get(op.callee.root_reference.data)
             if new is not None:
                 op.properties["callee"] = new
+
+
+def _facts(function: func.FuncOp) -> int:
+    """A number that equal functions share: from what their operations state, such as the lengths of loops."""
+    ops = operations_inside(function.body)
+    return hash(tuple([(op.result_types, sum(map(hash, op.properties.values()))) for op in ops]))
 
 
 def _are_equal(first: func.FuncOp, second: func.FuncOp) -> bool:
