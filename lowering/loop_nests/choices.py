@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,6 +77,17 @@ class Choice:
     @property
     def ops(self) -> tuple[Operation, ...]:
         return (*self.before, *self.dependent)
+
+    @property
+    def facts(self) -> Hashable:
+        """The types and operations, equal for choices that decide alike."""
+        numbers = {value: k for k, value in enumerate((*self.accumulators, *self.elements))}
+        found: list[Hashable] = [x.type for x in self.accumulators]
+        for op in self.ops:
+            operands = tuple(numbers[x] for x in op.operands)
+            found.append((type(op), operands, tuple(op.properties.items()), op.results[0].type))
+            numbers[op.results[0]] = len(numbers)
+        return (*found, *(numbers[x] for x in self.results))
 
     def condition(self, output: int) -> tuple[SSAValue, bool] | None:
         """The condition that selects an output, and whether it selects the accumulator when true."""
@@ -238,13 +249,29 @@ def _is_place(value: SSAValue, nest: Nest, loop: int) -> bool:
 Tuple_ = tuple[np.ndarray, ...]
 
 
-def _evaluate(op: Operation, operands: Sequence[np.ndarray]) -> np.ndarray:
+_MOST_VERDICTS = 1024
+
+_verdicts: dict[Hashable, bool] = {}
+"""Verdicts on choices, by the question and their facts: most programs have the same few."""
+
+
+def _decided(question: Hashable, decide: Callable[[], bool]) -> bool:
+    """The answer of `decide`, which depends on nothing but the question."""
+    known = _verdicts.get(question)
+    if known is None:
+        if len(_verdicts) >= _MOST_VERDICTS:
+            _verdicts.clear()
+        known = _verdicts[question] = decide()
+    return known
+
+
+def _function_of(op: Operation) -> Callable[..., np.ndarray]:
     # Few programs have such reductions, and the first compilation of a process should be short.
     from ...hlo_dialect.numbers.scalar_operations import scalar_function
 
     function = scalar_function(op)
     assert function is not None
-    return function(*operands)
+    return function
 
 
 class _Model:
@@ -254,6 +281,8 @@ class _Model:
         self.choice = choice
         self.positioned = positioned
         self.last = last
+        self.steps = [(op, _function_of(op)) for op in choice.ops if type(op) is not arith.ConstantOp]
+        self.constants = [(op.result, _truth(op)) for op in choice.ops if type(op) is arith.ConstantOp]
 
     def combine(self, lhs: Tuple_, rhs: Tuple_) -> Tuple_:
         if self.positioned:
@@ -264,12 +293,9 @@ class _Model:
         choice = self.choice
         values: dict[SSAValue, np.ndarray] = dict(zip(choice.accumulators, lhs, strict=False))
         values.update(zip(choice.elements, rhs, strict=False))
-        for op in choice.ops:
-            if type(op) is arith.ConstantOp:
-                value: Any = op.value
-                values[op.result] = np.full(lhs[0].shape, bool(value.value.data))
-            else:
-                values[op.results[0]] = _evaluate(op, [values[x] for x in op.operands])
+        values.update((value, np.full(lhs[0].shape, truth)) for value, truth in self.constants)
+        for op, function in self.steps:
+            values[op.results[0]] = function(*[values[x] for x in op.operands])
         results = [values[x] for x in choice.results]
         chosen = choice.condition(self.last)
         position = lhs[-1]
@@ -284,6 +310,11 @@ class _Model:
         if len(self.choice.elements) == 1 and a[0].dtype.kind == "f" and not _equal(np.signbit(a[0]), np.signbit(b[0])):
             return False
         return all(_equal(x, y) for x, y in zip(a[:count], b[:count], strict=True))
+
+
+def _truth(constant: arith.ConstantOp) -> bool:
+    value: Any = constant.value
+    return bool(value.value.data)
 
 
 def _alike(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -323,6 +354,12 @@ def is_lawful(choice: Choice, positioned: bool, last: int, may_be_nan: Sequence[
     """
     if positioned and choice.condition(last) is None:
         return False
+    question = ("lawful", choice.facts, positioned, last, tuple(may_be_nan))
+    return _decided(question, lambda: _holds(choice, positioned, last, may_be_nan))
+
+
+def _holds(choice: Choice, positioned: bool, last: int, may_be_nan: Sequence[bool]) -> bool:
+    """`is_lawful` by trying all cases."""
     model = _Model(choice, positioned, last)
     signs = len(choice.elements) == 1
     domains = [_cases(x.type, signs=signs) for x in choice.accumulators]
@@ -343,10 +380,15 @@ def is_lawful(choice: Choice, positioned: bool, last: int, may_be_nan: Sequence[
 
 def _leads(choice: Choice, output: int, best: Operation) -> bool:
     """Whether, of two elements in order, the choice is the first one where it is the best of both, else the second."""
+    return _decided(("leads", choice.facts, output, type(best)), lambda: _follows(choice, output, best))
+
+
+def _follows(choice: Choice, output: int, best: Operation) -> bool:
+    """`_leads` by trying all cases."""
     model = _Model(choice, positioned=False, last=output)
     values = _cases(choice.elements[output].type)
     tuples = [[values if k == output else np.array([at]) for k in range(len(choice.elements))] for at in (0, 1)]
     a, b = _grid([[*tuples[0], np.array([0])], [*tuples[1], np.array([1])]])
     chosen = model.combine(a, b)
-    first = _alike(_evaluate(best, [a[output], b[output]]), a[output])
+    first = _alike(_function_of(best)(a[output], b[output]), a[output])
     return all(_equal(chosen[k], np.where(first, a[k], b[k])) for k in range(len(choice.elements)))

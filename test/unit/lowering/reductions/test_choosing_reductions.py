@@ -12,6 +12,7 @@ from cpu_programs import on_threads
 from test_gpu_reductions import TYPES, argmax
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
+from xhlo.lowering.loop_nests import choices
 from xhlo.targets.cpu.target import CPU
 from xhlo.targets.program.lowering import Lowering
 
@@ -161,3 +162,26 @@ def test_signs_of_zeros(order: str, negative: bool) -> None:
     x[65], x[128] = -0.0, 0.0
     (value,) = on_threads(OF_ONE_RESULT.replace("SIZE", "200").replace("ORDER", order), x)
     assert (value, np.signbit(value)) == (0, negative)
+
+
+def test_a_choice_is_decided_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All cases are tried for the first of equal bodies only; another order or type is another question."""
+    tried: list[Any] = []
+    trying: Any = choices.__dict__["_holds"]
+
+    def counted(*question: Any) -> bool:
+        tried.append(question)
+        return trying(*question)
+
+    monkeypatch.setattr(choices, "_verdicts", {})
+    monkeypatch.setattr(choices, "_holds", counted)
+    once = lowered(argmax((40, 128), 1))
+    count = len(tried)
+    assert lowered(argmax((40, 128), 1)) == once
+    lowered(argmax((9000,), 0))
+    assert count > 0 and len(tried) == count
+    no_order = argmax((40, 128), 1).replace("%first = stablehlo.or %wins, %tie", "%first = stablehlo.and %wins, %lt")
+    for other in (argmax((40, 128), 1, "f32", "LT"), argmax((40, 128), 1, "i32"), no_order):
+        before = len(tried)
+        lowered(other)
+        assert len(tried) > before
