@@ -137,8 +137,13 @@ def contraction_of(
     in f32, f64 or i32.
     """
     found = sums_of_products(op, epilogue)
-    if found is None:
-        return None
+    return None if found is None else contraction_in(found, sums, computed)
+
+
+def contraction_in(
+    found: Sums, sums: Sequence[tuple[GenericOp, Sequence[int]]] = (), computed: Computed = NONE
+) -> Contraction | None:
+    """`contraction_of` for the nest of a generic and its epilogue."""
     nest, element, own = found
     after: list[Nest] = []
     for each, order in sums:
@@ -172,7 +177,11 @@ class _Maker:
         return ComputedFactor(replace(found, dims=asked))
 
 
-def sums_of_products(op: GenericOp, epilogue: GenericOp | None = None) -> tuple[Nest, Element, Nest | None] | None:
+Sums: TypeAlias = "tuple[Nest, Element, Nest | None]"
+"""See `sums_of_products`."""
+
+
+def sums_of_products(op: GenericOp, epilogue: GenericOp | None = None) -> Sums | None:
     """
     The nest of a generic that adds products of two inputs to its output, in f32, f64 or i32, with what its epilogue
     reads besides; that type; and the epilogue over the same loops.

@@ -21,7 +21,7 @@ from ..loop_nests.fills import absorbed_fills, is_zero
 from ..loop_nests.loop_builder import LoopBuilder
 from .blocking import Blocking, block, has_few_columns, is_worth_blocking
 from .constants import ConstantFactors, KernelConstants, constants_of
-from .contraction import Contraction, contraction_of
+from .contraction import Contraction, contraction_in, contraction_of, sums_of_products
 from .direct import DirectProductEmitter
 from .edges import edges_of
 from .epilogue import epilogue_of
@@ -42,9 +42,9 @@ from .in_place import (
 )
 from .kernel import ProductEmitter
 from .lanes.emission import emit_lane_product, is_in_parts
-from .lanes.products import LaneProduct, factors_of, lane_product_of
+from .lanes.products import LaneProduct, factors_in, lane_product_of
 from .lanes.row_sums import row_sums_of
-from .padding import PaddedProductEmitter, compute_padded, padding_of, rows_of
+from .padding import PaddedProductEmitter, Padding, compute_padded, padding_of, rows_of
 from .rows.products import convert_row_products
 from .small import emit_small, is_small
 from .split import add_chunks, cut_of, in_chunks
@@ -59,13 +59,13 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine, constants: Kerne
     structured = _structured(kernel)
     if not any(CONTRACTION in op.attributes for op in structured):
         return
-    rows = Kernel(kernel).rows
-    if rows and convert_row_products(kernel, structured, absorbed_fills(structured), rows, machine, constants):
+    rows, absorbed = Kernel(kernel).rows, absorbed_fills(structured)
+    if rows and convert_row_products(kernel, structured, absorbed, rows, machine, constants):
         return
-    if not rows and convert_images(kernel, structured, absorbed_fills(structured), machine, constants):
+    if not rows and convert_images(kernel, structured, absorbed, machine, constants):
         return
     builder = LoopBuilder(kernel)
-    for op, fill, epilogue, product, columns, small, computed in _products(kernel, structured, machine):
+    for op, fill, epilogue, product, columns, small, computed in _products(kernel, structured, absorbed, machine):
         last = epilogue or op
         overwrite = fill is not None and is_zero(fill.inputs[0])
         builder.insert_at(last)
@@ -124,13 +124,19 @@ def _is_in_plain_loops(kernel: func.FuncOp, product: Contraction, machine: Machi
 
 
 def _products(
-    kernel: func.FuncOp, structured: Sequence[FillOp | GenericOp | memref.CopyOp], machine: Machine
+    kernel: func.FuncOp,
+    structured: Sequence[FillOp | GenericOp | memref.CopyOp],
+    absorbed: Absorbed,
+    machine: Machine,
 ) -> Iterator[_Product]:
     """The products of a kernel that are blocked, each as it is when its turn comes."""
-    absorbed, rows = absorbed_fills(structured), Kernel(kernel).rows
+    rows = Kernel(kernel).rows
     shared = {kernel.body.block.args[number] for number in Kernel(kernel).shared}
     for op in [op for op in structured if isinstance(op, GenericOp) and CONTRACTION in op.attributes]:
-        factors = factors_of(op)
+        sums = sums_of_products(op)
+        if sums is None:
+            continue
+        factors = factors_in(sums)
         lanes = None if factors is None else lane_product_of(factors, machine) or row_sums_of(factors, machine)
         fill = None if lanes is None else absorbed[op][0]
         if lanes is not None and fill is not None and is_zero(fill.inputs[0]):
@@ -141,15 +147,15 @@ def _products(
                 lanes = together or _lanes_of(op, machine) or lanes
             yield _Product(op, fill, None if together is None else epilogue, lanes, None)
             continue
-        product = contraction_of(op)
-        if product is not None and not rows and is_small(product, machine):
+        product = contraction_in(sums)
+        if product is None:
+            continue
+        if not rows and is_small(product, machine):
             fill = absorbed[op][0]
             if fill is not None and is_zero(fill.inputs[0]):
                 yield _Product(op, fill, None, product, None, small=True)
                 continue
-        columns = None if product is None else columns_of(product, machine)
-        if product is None:
-            continue
+        columns = columns_of(product, machine)
         is_blocked = is_worth_blocking(product, streams(product, machine)) and not has_few_columns(product, machine)
         if columns is None and (not is_blocked or _is_in_plain_loops(kernel, product, machine)):
             continue
@@ -158,8 +164,8 @@ def _products(
         whole = columns is None and cut_of(oriented(product, machine)) is None
         epilogue = epilogue_of(op, fill, shared) if whole else None
         computed = computed_factors(op, shared) if columns is None and not rows else NONE
-        sums = sums_after(op, epilogue or op) if whole else []
-        together = contraction_of(op, epilogue, sums, computed) if epilogue is not None or sums else None
+        after = sums_after(op, epilogue or op) if whole else []
+        together = contraction_of(op, epilogue, after, computed) if epilogue is not None or after else None
         if together is None:
             as_before = epilogue is None and not any(computed)
             alone = product if as_before else contraction_of(op, computed=computed)
@@ -170,7 +176,8 @@ def _products(
 
 def _lanes_of(op: GenericOp, machine: Machine, epilogue: GenericOp | None = None) -> LaneProduct | None:
     """The product of lanes that a generic computes, with its epilogue, as it is now."""
-    factors = factors_of(op, epilogue)
+    found = sums_of_products(op, epilogue)
+    factors = None if found is None else factors_in(found)
     return None if factors is None else lane_product_of(factors, machine)
 
 
@@ -195,8 +202,9 @@ def emit_product(
     cut = cut_of(product)
     if cut is None:
         product = with_near_steps(with_pairs(builder, kernel, product, machine), machine)
-        emitter = emitter_of(builder, kernel, constants, op, product, machine, overwrite)
-        done = _padded(builder, kernel, op, emitter)
+        padding = padding_of(op, kernel)
+        emitter = emitter_of(builder, kernel, constants, op, product, machine, overwrite, padding)
+        done = _padded(builder, padding, emitter)
         sums = None if summed is None else emitter.sum_columns()
         emitter.emit()
         if summed is not None and sums is not None:
@@ -210,21 +218,21 @@ def emit_product(
             done.append(each.nest.op)
         return done
     parts = with_near_steps(with_pairs(builder, kernel, in_chunks(builder, product, cut), machine), machine)
-    emitter = emitter_of(builder, kernel, constants, op, parts, machine, overwrite=True)
-    done = _padded(builder, kernel, op, emitter)
+    padding = padding_of(op, kernel)
+    emitter = emitter_of(builder, kernel, constants, op, parts, machine, True, padding)
+    done = _padded(builder, padding, emitter)
     emitter.emit()
     add_chunks(builder, product, parts, overwrite)
     return done
 
 
-def _padded(builder: LoopBuilder, kernel: func.FuncOp, op: GenericOp, emitter: ProductEmitter) -> list[Operation]:
+def _padded(builder: LoopBuilder, padding: Padding | None, emitter: ProductEmitter) -> list[Operation]:
     """
     Write the padded tensor of a product whose emitter reads it, if it is computed. Returns the operations that would
     have made what the emitter, or this, pads.
     """
     if isinstance(emitter, PaddedProductEmitter):
         return list(emitter.rows.padding.operations)
-    padding = padding_of(op, kernel)
     if padding is None or padding.maker is None:
         return []
     compute_padded(builder, padding)
@@ -268,15 +276,19 @@ def emitter_of(
     product: Contraction,
     machine: Machine,
     overwrite: bool,
+    padding: Padding | None,
 ) -> ProductEmitter:
-    """The emitter for a contraction, depending on which factors are packed, and on a tiling that the generic states."""
+    """
+    The emitter for a contraction, depending on which factors are packed, and on a tiling that the generic states.
+    `padding`: that of the generic's left factor.
+    """
     plan, tiling = _plan(product, machine, kernel), Tiling.of(op)
     blocking = plan.blocking
     if tiling is not None:
         blocking = tiling.apply(op, product, blocking, machine, not plan.a_packed)
     if plan.a_packed:
         return ProductEmitter(builder, kernel, constants, product, blocking, overwrite)
-    padding = padding_of(op, kernel) if product.a.root is op.inputs[0] else None
+    padding = padding if product.a.root is op.inputs[0] else None
     edges = () if padding is None else edges_of(product, blocking, padding.low, padding.shape, padding.padded)
     rows = None if padding is None else rows_of(padding, product, blocking)
     if rows is not None:
@@ -297,7 +309,7 @@ def tilings_of(kernel: func.FuncOp, machine: Machine) -> dict[GenericOp, list[Ti
     if Kernel(kernel).rows or not any(CONTRACTION in op.attributes for op in structured):
         return {}
     found: dict[GenericOp, list[Tiling]] = {}
-    for op, _, _, product, columns, small, _ in _products(kernel, structured, machine):
+    for op, _, _, product, columns, small, _ in _products(kernel, structured, absorbed_fills(structured), machine):
         if isinstance(product, LaneProduct) or columns is not None or small:
             continue
         product = oriented(product, machine)

@@ -86,8 +86,10 @@ def plan_images(ops: Sequence[Structured], absorbed: Absorbed) -> ImagePlan | No
     if len(products) != 1 or not isinstance(products[0], GenericOp):
         return None
     product = products[0]
-    nests = {op: _nest_of(op) for op in ops}
     others = [op for op in ops if op is not product and PADDING not in op.attributes]
+    if not others:
+        return None  # as most products: nothing else would be done image by image
+    nests = {op: _nest_of(op) for op in ops}
     read_for = {op: {access.root for access in nests[op].inputs if isinstance(access, Access)} for op in ops}
     result = nests[product].outputs[0].root
     made = read_for[product].union(

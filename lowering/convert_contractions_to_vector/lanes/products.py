@@ -15,14 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from xdsl.dialects.linalg.ops import GenericOp
-
 from ....dialects.support.scalar import width_of
 from ...device.cpu import Machine
 from ...loop_nests.loop_builder import LoopBuilder, buffer_of
 from ...loop_nests.nest import Access, Nest
 from ..blocking import MIN_MULTIPLICATIONS
-from ..contraction import Element, Loop, sums_of_products
+from ..contraction import Element, Loop, Sums
 from ..epilogue import separated
 from ..factors.rearranged import copied
 
@@ -141,17 +139,14 @@ def lane_product_of(factors: Factors, machine: Machine) -> LaneProduct | None:
 
 
 Factors: TypeAlias = "tuple[Nest, Element, Nest | None]"
-"""The nest of a generic that adds products, their type, and the nest of its epilogue; see `factors_of`."""
+"""The nest of a generic that adds products, their type, and the nest of its epilogue; see `factors_in`."""
 
 
-def factors_of(op: GenericOp, epilogue: GenericOp | None = None) -> Factors | None:
+def factors_in(found: Sums) -> Factors | None:
     """
     The ordered nest of a generic that adds products of factors of its own type, none read backwards; that type; and the
     epilogue over the same loops.
     """
-    found = sums_of_products(op, epilogue)
-    if found is None:
-        return None
     nest, element, own = found
     nest = _ordered(nest)
     if any(buffer_of(x.root).element_type != element for x in nest.accesses[:2]):
