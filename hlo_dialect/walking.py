@@ -105,8 +105,9 @@ def _collect_region(region: Region, found: list[Operation]) -> None:
         inner = block._first_op
         while inner is not None:
             found.append(inner)
-            for nested in inner.regions:
-                _collect_region(nested, found)
+            if inner.regions:
+                for nested in inner.regions:
+                    _collect_region(nested, found)
             inner = inner._next_op
         block = block._next_block
 

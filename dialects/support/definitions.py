@@ -32,6 +32,7 @@ from operator import attrgetter
 from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, MemRefType, TensorType
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, ParametrizedAttribute, Region, SSAValue, Use
 from xdsl.ir.core import BlockOps, IRUses, IRWithUses, OpOperands, OpSuccessors, RegionBlocks, SSAValues, _IRNode
 from xdsl.irdl import IRDLOperation, OpDef
@@ -178,6 +179,7 @@ _SHAPED: Sequence[Any] = (TensorType, MemRefType)
 _attribute: Any = Attribute
 _parametrized: Any = ParametrizedAttribute
 _block: Any = Block
+_region: Any = Region
 _node: Any = _IRNode
 _values: Any = SSAValues
 _operations: Any = BlockOps
@@ -194,6 +196,15 @@ def _operations_from(op: Operation | None) -> Generator[Operation]:
         following = op._next_op
         yield op
         op = following
+
+
+def _number_of(ops: BlockOps) -> int:
+    """The number of operations: a list of them asks for it before it goes through them."""
+    count, op = 0, ops.block._first_op
+    while op is not None:
+        count += 1
+        op = op._next_op
+    return count
 
 
 def _blocks_of(blocks: RegionBlocks) -> Generator[Block]:
@@ -217,6 +228,22 @@ def _attach_op(self: Block, operation: Operation) -> None:
 
 
 _attach: Any = Block._attach_op
+
+
+def _add_block(self: Region, block: Any) -> None:
+    """Add a block at the end of a region, as xDSL does; an empty one that is in no operation is in no block either."""
+    if type(block) is not Block or block.parent is not None or self.parent is not None or self._last_block is not None:
+        _add_blocks(self, block)
+    else:
+        block.parent = self
+        self._first_block = self._last_block = block
+
+
+_add_blocks: Any = Region.add_block
+
+
+def _is_declaration(self: FuncOp) -> bool:
+    return self.regions[0]._first_block is None
 
 
 def _is_ancestor(self: Any, op: Any) -> bool:
@@ -296,8 +323,10 @@ def read_fields_directly() -> None:
     for cls in _SHAPED:
         cls.get_shape = _shape_of(cls.get_shape)
     _block._attach_op, _node.is_ancestor = _attach_op, _is_ancestor
+    _region.add_block = _add_block
+    _read_by(FuncOp, "is_declaration", _is_declaration)
     _values.__getitem__ = _at
-    _operations.__iter__ = _operations_of
+    _operations.__iter__, _operations.__len__ = _operations_of, _number_of
     _blocks.__iter__ = _blocks_of
 
 

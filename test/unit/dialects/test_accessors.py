@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
+from xdsl.dialects.func import FuncOp
 from xdsl.dialects.test import TestOp as AnyOp
 from xdsl.ir import Block, Operation, Region
 from xdsl.ir.core import SSAValues
 from xdsl.irdl.operations import BaseAccessor, BaseAttrAccessor
 
+from counting import calls
 from xhlo.dialects.support import definitions
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
@@ -90,6 +92,30 @@ def test_operations_are_walked_while_they_are_erased() -> None:
         op.erase()
         seen += 1
     assert seen == 3 and not module.body.block.ops
+
+
+def test_operations_are_counted_without_a_call_for_each() -> None:
+    definitions.read_fields_directly()
+    few, many = Block([AnyOp() for _ in range(3)]), Block([AnyOp() for _ in range(300)])
+    assert (len(Block().ops), len(few.ops), len(many.ops)) == (0, 3, 300)
+    assert calls(lambda: len(few.ops)) == calls(lambda: len(many.ops))
+
+
+def test_blocks_are_added_as_xdsl_adds_them() -> None:
+    definitions.read_fields_directly()
+    first, second = Block(), Block([AnyOp()])
+    region = Region(first)
+    region.add_block(second)
+    assert [*region.blocks] == [first, second] and first.parent is second.parent is region
+    with pytest.raises(ValueError, match="already attached"):
+        Region(first)
+    inner = Region()
+    second.add_op(AnyOp(regions=[inner]))
+    region.detach_block(second)
+    with pytest.raises(ValueError, match="contained"):
+        inner.add_block(second)
+    function, declared = FuncOp("f", ((), ())), FuncOp("g", ((), ()), Region())
+    assert (function.is_declaration, declared.is_declaration) == (False, True)
 
 
 def test_values_and_operations_are_equal_to_themselves_only() -> None:
