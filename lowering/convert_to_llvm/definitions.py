@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import Literal
 
 from xdsl.dialects import llvm
@@ -15,10 +15,21 @@ _LINKAGES = {name: llvm.LinkageAttr(name) for name in ("internal", "external")}
 _C_CONVENTION = llvm.CallingConventionAttr("ccc")
 
 
-@lru_cache(maxsize=1024)
-def function_type(inputs: tuple[Attribute, ...], output: Attribute | None = None) -> llvm.LLVMFunctionType:
+_LIMIT = 4096
+
+_types: dict[tuple[int, ...], tuple[llvm.LLVMFunctionType, Sequence[Attribute | None]]] = {}
+"""By the identities of their types, which they keep."""
+
+
+def function_type(inputs: Sequence[Attribute], output: Attribute | None = None) -> llvm.LLVMFunctionType:
     """The type of a function; `output` is None for void."""
-    return llvm.LLVMFunctionType(inputs, output)
+    key = (*map(id, inputs), id(output))
+    found = _types.get(key)
+    if found is None:
+        if len(_types) >= _LIMIT:
+            _types.clear()
+        found = _types[key] = llvm.LLVMFunctionType(inputs, output), (*inputs, output)
+    return found[0]
 
 
 def llvm_function(

@@ -23,6 +23,7 @@ from ...dialects import cost
 from ...dialects.linalg_ext import base as linalg_ext
 from ...dialects.support.buffer_ops import byte_size
 from ...dialects.support.llvm_layout import byte_width
+from ...hlo_dialect.walking import operations_in, operations_of
 from ..device.cpu import CPU
 from .loop_builder import buffer_of
 from .nest import Nest
@@ -148,8 +149,8 @@ def _is_vector_loop(nest: Nest, loop: int) -> bool:
 def _computations(nest: Nest, loop: int) -> Iterator[Operation]:
     """The operations on the elements of a vector: what does not vary along the loop is computed once for all."""
     varies = varying(nest, loop)
-    outer = () if nest.body is None else nest.body.ops
-    for op in (inner for each in outer if reads(each, varies) for inner in each.walk()):
+    outer = () if nest.body is None else operations_of(nest.body)
+    for op in (inner for each in outer if reads(each, varies) for inner in operations_in(each)):
         if type(op) is not memref.LoadOp and not (op.results and type(op.results[0].type) is IndexType):
             yield op
 

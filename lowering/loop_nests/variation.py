@@ -9,11 +9,13 @@ from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.views import root_buffer
+from ...hlo_dialect.walking import operations_in, operations_of, values_read
 from .nest import Access, Nest
 
 
 def reads(op: Operation, values: set[SSAValue]) -> bool:
-    return any(value in values for inner in op.walk() for value in inner.operands)
+    """Whether an operation, or one inside of it, reads one of these values."""
+    return not values.isdisjoint(values_read(op))
 
 
 def is_index_of(op: object, nest: Nest, loop: int) -> bool:
@@ -31,17 +33,18 @@ def varying(
         for argument, access in zip(nest.body.args, (*nest.inputs, *nest.outputs), strict=True)
         if isinstance(access, Access) and access.strides[loop]
     }
-    for op in nest.body.ops:
+    for op in operations_of(nest.body):
         if spread(op, varies):
             continue
-        if reads(op, varies) or any(is_index_of(inner, nest, loop) for inner in op.walk()):
+        inside = operations_in(op) if op.regions else (op,)
+        if reads(op, varies) or any(type(inner) is IndexOp and is_index_of(inner, nest, loop) for inner in inside):
             varies.update(op.results)
     return varies
 
 
 def loads_of(nest: Nest) -> list[memref.LoadOp]:
     """The loads of the body itself, at indices that it computes."""
-    return [] if nest.body is None else [op for op in nest.body.ops if type(op) is memref.LoadOp]
+    return [] if nest.body is None else [op for op in operations_of(nest.body) if type(op) is memref.LoadOp]
 
 
 def buffers_loaded(nest: Nest) -> set[SSAValue]:

@@ -102,14 +102,13 @@ class Graph:
         self._starting: set[str] = set()
         """The functions that only start others, and brief ones."""
         self._brief = {name for name, op in ops.items() if BRIEF in op.attributes}
+        self._copies = {name for name, op in self.ops.items() if _is_copied(op)}
         for name, op in self.ops.items():
             self._read(name, op)
-        self._copies = {name for name, op in self.ops.items() if _is_copied(op)}
-        variants = {each for op in self.ops.values() for each in _variants(op) if each in self.ops}
-        self._copies |= variants
 
     def _read(self, name: str, op: Operation) -> None:
         named, bound, size = set(_variants(op)) & self.ops.keys(), set[str](), 0
+        self._copies |= named
         if type(op) is llvm.FuncOp:
             works = not op.body.blocks
             brief = name in self._brief
@@ -263,7 +262,7 @@ def callees_of(function: llvm.FuncOp) -> list[str]:
 
 
 def _is_declaration(op: Operation) -> bool:
-    return type(op) is llvm.FuncOp and not op.body.blocks
+    return type(op) is llvm.FuncOp and op.body.first_block is None
 
 
 def _is_entry(op: Operation) -> bool:
