@@ -21,6 +21,7 @@ from xdsl.dialects.linalg.ops import IndexOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.support.buffers import INDEX
+from ...dialects.support.creation import append
 from ...dialects.support.editing import clone_op
 from ...dialects.support.scalar import NO_FASTMATH, width_of
 from .combiners import Combiner
@@ -104,10 +105,7 @@ class Choice:
         for k, (acc, element) in enumerate(zip(self.accumulators, self.elements, strict=True)):
             mapping[acc], mapping[element] = block.args[k], block.args[len(states) + k]
         for op in self.ops:
-            copy = clone_op(op, mapping)
-            copy.location = op.location
-            mapping.update(zip(op.results, copy.results, strict=True))
-            block.add_op(copy)
+            append(block, clone_op(op, mapping))
         results = [mapping[value] for value in self.results]
         if positioned_as is not None:
             chosen = self.condition(positioned_as)

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, i32
 from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...dialects.support.creation import append
 from ...dialects.support.editing import clone_op
 from .choices import Leader, choice_of, is_lawful, leader_of
 from .combiners import Combiner, known_combiners
@@ -188,6 +189,9 @@ def separated(nest: Nest, inits: Sequence[SSAValue | None]) -> tuple[Nest, Parts
     parts = [part for part in found if part is not None]
     if len(parts) < len(groups):
         return None
+    if len(groups) == 1:  # as of most reductions
+        ((part, combination),) = parts
+        return part, Parts(groups, (combination,))
     body = Block(arg_types=[argument.type for argument in nest.body.args])
     elements: dict[int, SSAValue] = {}
     for group, (part, _) in zip(groups, parts, strict=True):
@@ -249,11 +253,7 @@ def _element_nest(nest: Nest, combining: set[Operation], elements: Sequence[SSAV
 def _copy_into(body: Block, ops: Sequence[Operation], mapping: dict[SSAValue, SSAValue]) -> None:
     """Append copies of operations to a block, with their locations; their results join the mapping."""
     for op in ops:
-        copy = clone_op(op, mapping)
-        for old, new in zip(op.walk(), copy.walk(), strict=True):
-            new.location = old.location
-        mapping.update(zip(op.results, copy.results, strict=True))
-        body.add_op(copy)
+        append(body, clone_op(op, mapping))
 
 
 def _is_number(init: SSAValue | None) -> bool:

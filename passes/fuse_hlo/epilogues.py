@@ -245,10 +245,7 @@ def taken_into(block: Block, fusion: FusionOp, local: dict[SSAValue, SSAValue], 
         if isinstance(op, ReturnOp):
             return [mapping.get(value, value) for value in op.operands]
         if copies:
-            copy = clone_op(op, mapping)
-            for old, new in zip(op.walk(), copy.walk(), strict=True):
-                new.location = old.location
-            block.add_op(copy)
+            block.add_op(clone_op(op, mapping))
             continue
         op.detach()
         for inner in op.walk():
