@@ -37,6 +37,9 @@ from .parts import in_parts, parts_of
 from .shared_function import call_known
 from .vectors import VectorBuilder
 
+BLOCKS_AHEAD = 4
+"""Blocks between what is multiplied and what is asked for, where these go along rows of B."""
+
 
 class LeastNumbers:
     """The least numbers of factors of bf16 that are multiplied in pairs, of all elements; see panel.py."""
@@ -209,8 +212,35 @@ class DirectProductEmitter(ProductEmitter):
         rows = self.product.m.size
         return self.builder.min(row, rows - blocking.mr) if not blocking.low and rows % blocking.mr else row
 
+    def emit_pass(
+        self,
+        output: Index,
+        at: Sequence[Index],
+        depth: tuple[Index, Index],
+        rows: tuple[Index, Index],
+        columns: tuple[Index, Index],
+        first: bool,
+    ) -> None:
+        self.panels_of_tile = rows, columns
+        super().emit_pass(output, at, depth, rows, columns, first)
+
+    def _ahead(self, step: Step, i: IndexValue, j: IndexValue) -> Index:
+        """
+        The distance to what the block of panels i and j asks for: for its first rows what the next blocks read, to the
+        right or, where the tile ends, below its beginning. Others have nothing to ask for: lines that were asked for
+        again would replace each other in the L1 cache, where they often share a set.
+        """
+        builder, width = self.builder, self.blocking.nr
+        (top, _), (begin, end) = self.panels_of_tile
+        below = (step.upper - step.lower) * self.product.k.b + (begin - end + BLOCKS_AHEAD) * width
+        is_beside = builder.index(j + BLOCKS_AHEAD).compare("lt", end)
+        found = builder.select(is_beside, BLOCKS_AHEAD * width, below)
+        return builder.select(i.compare("eq", top), found, 0)
+
     def emit_block(self, step: Step, i: IndexValue, j: IndexValue, first: bool) -> None:
         builder, product = self.builder, self.product
+        if self.b_streams:
+            step = replace(step, ahead=self._ahead(step, i, j))
         rows_at, panel = self._panel_places(i)
         a_at = self._moved(product.a.offset_at(builder), (*self.batches, *product.outer_k), step.at, of_a=True)
         a_at = self._moved(a_at, self.row_loops, rows_at, of_a=True)

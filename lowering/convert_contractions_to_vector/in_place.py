@@ -73,6 +73,9 @@ LEAST_PRODUCTS = 1 << 17
 MOST_STREAMED = 4
 """The same for a B that is larger than the caches: a pass over a few of its rows leaves them there for all panels."""
 
+LOW_STREAMED = 3
+"""The same where registers are few, for panels as high as these allow: each reads B again, often from the L2 cache."""
+
 STREAMED_ROWS, LOW_STREAMED_ROWS = 64, 32
 """
 Rows of such a B in one pass, whose pages the processor has at hand; and where registers are few, so that each row of a
@@ -87,7 +90,10 @@ rows of B share pages, and low blocks would write C after few steps. Columns of 
 """
 
 FEW_STREAMED_ROWS = 16
-"""The same for few rows of A, and a B that comes from memory: it, not the sums, takes the time."""
+"""
+The same for few rows of A, and a B that comes from memory: it, not the sums, takes the time. Several low panels would
+read and write C too often.
+"""
 
 MEMORY_BOUND = 8
 """Rows of A that are few for that."""
@@ -243,10 +249,9 @@ def reads_both_in_place(product: Contraction, blocking: Blocking, machine: Machi
     # Low blocks read each row of B for few multiply-adds; where it is widened, they read fewer bytes.
     is_narrow = width_of(b) < width_of(product.element)
     is_near = blocking.m_panels * _bytes_of_b(product) <= MOST_READ
-    # Two panels read whole rows, or rows that share no sets of the L1 cache, as fast as memory has them.
-    is_spread = product.n.size <= STREAMED_COLUMNS or not lines_alias(product, product.k.b)
-    is_cheap = is_narrow or is_near or (blocking.m_panels <= ONCE and is_spread)
-    most = MOST_STREAMED if machine.registers >= MANY_REGISTERS or is_cheap else 1
+    is_low = product.m.size <= LOW_STREAMED * most_rows(blocking.vectors, machine.registers)
+    is_cheap = machine.registers >= MANY_REGISTERS or is_narrow or is_near or is_low
+    most = MOST_STREAMED if is_cheap else 1
     few = blocking.m_panels <= (most if streams(product, machine) else ONCE)
     if product.outer_k:
         panels = product.rows // product.m.size * blocking.m_panels
@@ -315,6 +320,7 @@ def block_rows(product: Contraction, blocking: Blocking, machine: Machine, strea
         few = product.m.size <= MEMORY_BOUND and _bytes_of_b(product) > FROM_MEMORY
         rows = FEW_STREAMED_ROWS if few else STREAMED_ROWS
         if machine.registers < MANY_REGISTERS and product.k.a == 1:
+            rows = LOW_STREAMED_ROWS if few and panels > 1 else rows
             is_narrow = width_of(product.factors[1]) < width_of(product.element)
             least = rows if is_narrow else min(rows, LOW_STREAMED_ROWS)
             rows = max(least, machine.l2_bytes // STREAMED_PART // (product.n.size * bytes_each))

@@ -82,6 +82,8 @@ class Step:
     upper: Index
     b_at: Index
     """The offset of the packed panel of B."""
+    ahead: Index | None = None
+    """See `Arguments`."""
 
 
 class ProductEmitter:
@@ -472,5 +474,6 @@ class ProductEmitter:
             offsets_at=self._offsets_at(step, j),
             earlier=earlier,
             turns=turns,
+            ahead=step.ahead,
         )
         call_micro_kernel(builder, self.kernel, blocking, lies, target, arguments, normal)

@@ -97,11 +97,13 @@ class Arguments:
     """Zero if the block has no sums yet; only where the target does not say."""
     turns: tuple[Index, ...] = ()
     """The trip counts of the panel's loops that have none of their own."""
+    ahead: Index | None = None
+    """Elements of B from each row of the panel to what is asked for meanwhile; where B streams."""
 
     def values(self) -> tuple[Index | SSAValue, ...]:
-        found = [getattr(self, each.name) for each in fields(self)[:-4]]
+        found = [getattr(self, each.name) for each in fields(self)[:-5]]
         found += [] if self.offsets is None else [self.offsets, self.offsets_at]
-        found += [] if self.earlier is None else [self.earlier]
+        found += [each for each in (self.earlier, self.ahead) if each is not None]
         return (*found, *self.turns)
 
 
@@ -110,9 +112,6 @@ AHEAD = 4096
 
 ROWS_AHEAD = 8
 """The same for rows of a factor that is read in place."""
-
-BLOCKS_AHEAD = 4
-"""The same for blocks that go along rows."""
 
 LEAST_MASKED = 256
 """Bits of a vector from which machines read and write parts of it."""
@@ -273,8 +272,8 @@ class MicroKernel:
         width = blocking.nr * blocking.group
         packed = -(-AHEAD // (width * bytes_each)) * width
         ahead: Index = packed if self.target.b_packed else self.given.b_step * ROWS_AHEAD
-        if self.target.b_streams:
-            ahead = BLOCKS_AHEAD * width
+        if self.given.ahead is not None:
+            ahead = self.given.ahead
         for at in range(0, width, line):
             self.vectors.builder.prefetch(b_view, [ahead + at])
         if self.a.row == 1:
@@ -486,6 +485,7 @@ def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -
     a_value, a_at, b_value, b_at, b_step, c_value, *numbers = parameters
     begin_a, begin_b, step_b = map(builder.index, (a_at, b_at, b_step))
     turns = [builder.index(numbers.pop()) for size, _, _ in facts.a.loops if size is None][::-1]
+    ahead = builder.index(numbers.pop()) if target.b_streams else None
     earlier = builder.index(numbers.pop()) if target.overwrite is None else None
     offsets = numbers.pop(-2) if target.offsets else None
     c_at, c_row, count, rows, columns, *offsets_at = map(builder.index, numbers)
@@ -495,5 +495,5 @@ def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -
     if target.b_packed:
         received = replace(received, b_step=blocking.nr * blocking.group)
     rows, columns = rows if target.rows_vary else blocking.mr, columns if target.columns_vary else blocking.nr
-    received = replace(received, rows=rows, columns=columns, turns=tuple(turns), earlier=earlier)
+    received = replace(received, rows=rows, columns=columns, turns=tuple(turns), earlier=earlier, ahead=ahead)
     MicroKernel(builder, blocking, facts.a, target, received).emit()

@@ -11,7 +11,12 @@
 // CHECK:         "scf.parallel"
 // CHECK:           scf.for
 // CHECK:             scf.for
-// CHECK:               func.call @rows_block(%x, %{{.*}}, %y,
+// What the next blocks read is asked for: beside these, or below the beginning of the tile; by the first rows alone.
+// CHECK:                 %[[IS_BESIDE:.*]] = arith.cmpi slt
+// CHECK-NEXT:            %[[NEXT:.*]] = arith.select %[[IS_BESIDE]], %{{.*}}, %{{.*}} : index
+// CHECK-NEXT:            %[[IS_FIRST:.*]] = arith.cmpi eq
+// CHECK-NEXT:            %[[AHEAD:.*]] = arith.select %[[IS_FIRST]], %[[NEXT]], %{{.*}} : index
+// CHECK:                 func.call @rows_block(%x, %{{.*}}, %y, {{.*}}, %[[AHEAD]])
 // Bfloats are widened as they are read.
 // CHECK-LABEL: func.func private @rows_block(
 // CHECK:         vector.load %{{.*}} : memref<48xbf16, strided<[1], offset: ?>>, vector<16xbf16>
