@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..hlo_dialect.types import Array
 from ..passes.manager.pass_manager import PassFailure
 from ..passes.manager.timing import Timing
-from ..targets.cpu.interrupts import StillRunning
+from ..targets.cpu.interrupts import run_left_by
 from ..targets.program.profile import Profile
 from ..targets.registry import get_target
 from .array_files import load_arrays
@@ -47,7 +47,7 @@ def run(settings: Settings, process: ProcessTime) -> int:
         return EXIT_INTERNAL
     except (Exception, KeyboardInterrupt) as error:
         status = report("hlo-run", error, sources)
-        if isinstance(error, StillRunning):
+        if run_left_by(error):
             sys.stderr.flush()
             os._exit(status)  # an orderly exit would wait for the threads of the program
         if isinstance(error, PassFailure) and error.reproducer is None and settings.file != "-":

@@ -18,7 +18,7 @@ from ...dialects.support.shared_names import OVERWRITTEN
 from ...hlo_dialect.arrays import ArrayType
 from ...hlo_dialect.numbers.arithmetic_mode import default_arithmetic
 from ...targets.cpu.executable import estimated_seconds
-from ...targets.cpu.interrupts import StillRunning
+from ...targets.cpu.interrupts import run_left_by
 from ...targets.program.compiler_start import compiler_start
 from . import arrays, host_runs, tracing
 from .c_api import ARGUMENTS, STRUCTURES, TOKEN, Code
@@ -168,11 +168,11 @@ class LoadedProgram(Kept):
                     )
                 start = time.monotonic_ns()
                 self._run_at(device, self._addresses([one.address for one in held], made))
-            except StillRunning as interrupt:
-                interrupt.when_done(partial(_release, stack.pop_all(), made))
-                raise
-            except BaseException:
-                destroy_buffers(made)
+            except BaseException as error:
+                if run := run_left_by(error):
+                    run.when_done(partial(_release, stack.pop_all(), made))
+                else:
+                    destroy_buffers(made)
                 raise
         if not self.record.direct:
             self._allow_direct_runs(time.monotonic_ns() - start)

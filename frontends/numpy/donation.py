@@ -14,7 +14,7 @@ import numpy as np
 
 from ...hlo_dialect.arrays import address_of
 from ...targets.cpu.executable import CpuExecutable, can_be_given
-from ...targets.cpu.interrupts import StillRunning
+from ...targets.cpu.interrupts import run_left_by
 from ...targets.cpu.memory import new_array
 
 
@@ -47,8 +47,9 @@ class Donated:
         held = [*arrays, *outputs]
         try:
             executable.run_at(list(map(address_of, held)))
-        except StillRunning as interrupt:
-            interrupt.when_done(held.clear)
+        except KeyboardInterrupt as interrupt:
+            if run := run_left_by(interrupt):
+                run.when_done(held.clear)
             raise
         # Memory of others, and read-only memory, cannot be given.
         with self._lock:

@@ -141,8 +141,8 @@ class CpuExecutable(Executable, CalledDirectly):
         """
         Run on memory at `addresses`: one for each argument, then one for each result of `output_types`.
 
-        Each holds a row-major array of its type. Raises the errors of a call; after StillRunning, an interrupt, the
-        memory is in use until the run is done, and its `owners` live as long.
+        Each holds a row-major array of its type. Raises the errors of a call; after an interrupt that leaves a
+        run (see `run_left_by`) the memory is in use until that is done, and its `owners` live as long.
         """
         extra = [new_array(*output) for output in self._outputs[self.facts.result_count :]]
         self._run([*addresses, *map(address_of, extra)], (extra, owners))

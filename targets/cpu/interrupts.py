@@ -18,23 +18,19 @@ from .memory import POOL, Block
 from .stops import STOPS
 from .threads import set_thread_count, thread_count
 
+_LEFT = "xhlo_run"
+"""The attribute of an interrupt: the run that it left. A class of its own would hide from Python that it was Ctrl-C."""
 
-class StillRunning(KeyboardInterrupt):
+
+def run_left_by(error: BaseException) -> Run | None:
     """
-    An interrupt of a run whose machine code goes on to its next safepoint in the background; its memory must stay until
-    it ends.
+    The run that this exception ended the wait for, if its machine code goes on to its next safepoint in the background;
+    its memory must stay until it ends.
     """
-
-    def __init__(self, run: _Run):
-        super().__init__()
-        self._run = run
-
-    def when_done(self, action: Callable[[], None]) -> None:
-        """Call `action` when the run has ended; at once if it has."""
-        self._run.when_done(action)
+    return getattr(error, _LEFT, None)
 
 
-class _Run:
+class Run:
     """
     A run that is given to a worker. Only locks of one instruction are used: an exception that a signal's handler raises
     on the main thread finds them free, or held by another thread.
@@ -84,6 +80,7 @@ class _Run:
         _left.discard(self)
 
     def when_done(self, action: Callable[[], None]) -> None:
+        """Call `action` when the run has ended; at once if it has."""
         with self._lock:
             if not self.ending.has_come:
                 self._actions.append(action)
@@ -102,11 +99,11 @@ class _Worker:
     """
 
     def __init__(self) -> None:
-        self.runs: queue.SimpleQueue[_Run | None] = queue.SimpleQueue()
+        self.runs: queue.SimpleQueue[Run | None] = queue.SimpleQueue()
         start_daemon(_serve, self.runs, weakref.ref(self))
 
 
-def _serve(runs: queue.SimpleQueue[_Run | None], worker: weakref.ref[_Worker]) -> None:
+def _serve(runs: queue.SimpleQueue[Run | None], worker: weakref.ref[_Worker]) -> None:
     while True:
         try:
             run = runs.get(timeout=IDLE)
@@ -120,7 +117,7 @@ def _serve(runs: queue.SimpleQueue[_Run | None], worker: weakref.ref[_Worker]) -
 
 
 _worker: _Worker | None = None
-_left: set[_Run] = set()
+_left: set[Run] = set()
 """Runs that nobody waits for."""
 
 
@@ -168,7 +165,7 @@ def run_interruptibly(work: Callable[[], None], arena: Block | None) -> None:
     Call `work`, a run on this arena, and give the arena back; an interrupt of the main thread ends the wait for it at
     once, and the run soon.
 
-    Raises what `work` raises, StillRunning, and KeyboardInterrupt if an interrupt came before the run began. In other
+    Raises what `work` raises, and what handlers of signals do: `run_left_by` that gives a run that goes on. In other
     threads, which get no interrupts, it is a plain call. `work` holds what else its machine code uses.
     """
     global _worker
@@ -176,7 +173,7 @@ def run_interruptibly(work: Callable[[], None], arena: Block | None) -> None:
         _begin(arena)
         _run(work, arena)
         return
-    run, worker = _Run(work, arena, thread_count()), None
+    run, worker = Run(work, arena, thread_count()), None
     try:
         _begin(arena)
         # A signal's handler that runs a program meanwhile takes another worker.
@@ -190,7 +187,8 @@ def run_interruptibly(work: Callable[[], None], arena: Block | None) -> None:
         _left.add(run)
         if run.is_over:
             _left.discard(run)
-        raise StillRunning(run) from None
+        setattr(error, _LEFT, run)
+        raise
     finally:
         if worker is not None:
             if _worker is None and run.ending.has_come:
@@ -201,10 +199,10 @@ def run_interruptibly(work: Callable[[], None], arena: Block | None) -> None:
         raise run.error
 
 
-def _wait_for(run: _Run, worker: _Worker) -> None:
+def _wait_for(run: Run, worker: _Worker) -> None:
     """
     Let the worker run, and wait until it has. Raises KeyboardInterrupt at once, and what else a handler of a signal
-    raises after the run has ended: only those who catch StillRunning keep the memory of one that goes on.
+    raises after the run has ended: only those who catch KeyboardInterrupt keep the memory of a run that goes on.
     """
     try:
         worker.runs.put(run)

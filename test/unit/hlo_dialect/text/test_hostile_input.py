@@ -273,7 +273,7 @@ ENDLESS = (
     LISTEN
     + """import threading
 import numpy as np, xhlo
-from xhlo.targets.cpu.interrupts import StillRunning
+from xhlo.targets.cpu.interrupts import run_left_by
 text = '''
 func.func @main(%x: tensor<i64>) -> tensor<i64> {
   %t = stablehlo.constant dense<true> : tensor<i1>
@@ -293,9 +293,9 @@ try:
     run(np.array(1))
 except KeyboardInterrupt as interrupt:
     print("interrupted", double(np.array(4)), flush=True)
-    if isinstance(interrupt, StillRunning):
+    if left := run_left_by(interrupt):
         ended = threading.Event()
-        interrupt.when_done(ended.set)
+        left.when_done(ended.set)
         ended.wait()
 print("ended", flush=True)
 """

@@ -7,13 +7,14 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 
 import xhlo
-from xhlo.targets.cpu.interrupts import StillRunning
+from xhlo.targets.cpu.interrupts import run_left_by
 from xhlo.targets.cpu.memory import POOL
 from xhlo.targets.cpu.stops import STOPS
 
@@ -60,10 +61,12 @@ def test_an_interrupt_ends_a_run_that_has_no_intermediate_buffers(
     after: Callable[[float, BaseException], None],
 ) -> None:
     program, ended = xhlo.compile(ENDLESS), threading.Event()
-    with pytest.raises(StillRunning) as raised:
+    with pytest.raises(KeyboardInterrupt) as raised:
         after(0.05, KeyboardInterrupt())
         program(ARGUMENT)
-    raised.value.when_done(ended.set)
+    run = run_left_by(raised.value)
+    assert run is not None
+    run.when_done(ended.set)
     assert ended.wait(60)
 
 
@@ -80,8 +83,8 @@ def test_exceptions_at_any_time_end_runs(
             after(times.uniform(1e-6, 3e-4), kind())
             program(ARGUMENT)
         except kind as error:
-            if isinstance(error, StillRunning):
-                error.when_done(ended.set)
+            if run := run_left_by(error):
+                run.when_done(ended.set)
             else:
                 ended.set()
         assert ended.wait(60)
@@ -102,7 +105,7 @@ def test_a_run_that_has_not_begun_gives_its_memory_back(monkeypatch: pytest.Monk
     arena = POOL.take(64)
     with pytest.raises(KeyboardInterrupt) as raised:
         interrupts.run_interruptibly(never, arena)
-    assert not isinstance(raised.value, StillRunning)
+    assert run_left_by(raised.value) is None
     assert POOL.take(64) is arena
     POOL.give_back(arena)
 
@@ -110,14 +113,32 @@ def test_a_run_that_has_not_begun_gives_its_memory_back(monkeypatch: pytest.Monk
 def test_the_process_ends_after_what_an_interrupted_run_leaves_to_do() -> None:
     script = f"""
 import signal, time, numpy as np, xhlo
-from xhlo.targets.cpu.interrupts import StillRunning
+from xhlo.targets.cpu.interrupts import run_left_by
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 program = xhlo.compile({ENDLESS!r})
 try:
     signal.setitimer(signal.ITIMER_REAL, 0.05)
     program(np.array(1))
-except StillRunning as interrupt:
-    interrupt.when_done(lambda: (time.sleep(0.3), print("ended", flush=True)))
+except KeyboardInterrupt as interrupt:
+    run_left_by(interrupt).when_done(lambda: (time.sleep(0.3), print("ended", flush=True)))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
+
+
+def test_a_process_that_an_interrupt_ends_dies_of_it() -> None:
+    """Shells end their loops then; Python knows an interrupt by its exact class."""
+    script = f"""
+import signal, numpy as np, xhlo
+signal.signal(signal.SIGINT, signal.default_int_handler)
+program = xhlo.compile({ENDLESS!r})
+print("running", flush=True)
+program(np.array(1))
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None and process.stdout.readline() == "running\n"
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == -signal.SIGINT
