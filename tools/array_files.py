@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -39,23 +38,30 @@ def load_arrays(path: str) -> dict[str, Array]:
             return {file.stem: array for file in files for array in load_arrays(str(file)).values()}
         with place.open("rb") as stream:
             return _read(stream, place.stem)
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+    except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        if "allow_pickle" in reason:
-            reason = "it holds Python objects, which are not loaded"
         shown = STDIN if path == "-" else path
         raise StreamError(f"cannot read arrays from {shown}: {reason}") from None
 
 
 def _read(stream: BinaryIO, name: str) -> dict[str, Array]:
+    """The arrays of a file of either format; `name` is that of a single one. Raises ValueError and OSError."""
     if not stream.read(8).startswith(_MAGIC):
         raise ValueError("it is neither a .npz nor a .npy file")
     stream.seek(0)
-    stored: Any = np.load(stream, allow_pickle=False)
-    if isinstance(stored, np.ndarray):
-        return {name: cast(Array, stored)}
-    with stored:
-        return {key: stored[key] for key in stored.files}
+    try:
+        stored: Any = np.load(stream, allow_pickle=False)
+        if isinstance(stored, np.ndarray):
+            return {name: cast(Array, stored)}
+        with stored:
+            return {key: stored[key] for key in stored.files}
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:
+        # NumPy lets through what its parts raise where a file is damaged: errors of zipfile, zlib, struct, tokenize, ..
+        if "allow_pickle" in str(error):
+            raise ValueError("it holds Python objects, which are not loaded") from None
+        raise ValueError(str(error) or type(error).__name__) from None
 
 
 def _natural(file: Path) -> list[tuple[int, str]]:

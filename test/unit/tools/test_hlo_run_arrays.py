@@ -167,6 +167,8 @@ def test_standard_input(run_hlo_run, save, monkeypatch: pytest.MonkeyPatch) -> N
             ["--inputs=objects.npy"],
             "cannot read arrays from objects.npy: it holds Python objects, which are not loaded",
         ),
+        # NumPy's error is one of Python's tokenizer.
+        (["--inputs=damaged.npy"], "cannot read arrays from damaged.npy: ('EOF in multi-line statement', "),
         (["--output=one.npy"], "one.npy holds one array, but there are 2 results: give a .npz file or a directory"),
         (
             ["--output=a.npy", "--output=b.npy", "--output=c.npy"],
@@ -180,6 +182,8 @@ def test_files_that_cannot_be_read_or_written(run_hlo_run, flags: list[str], mes
     Path("empty").mkdir()
     Path("text.npy").write_text("text")
     np.save("objects.npy", np.array([{}], dtype=object), allow_pickle=True)
+    np.save("damaged.npy", A)
+    Path("damaged.npy").write_bytes(Path("damaged.npy").read_bytes().replace(b"}", b"{"))
     done = run_hlo_run(PROGRAM, REFERENCE, *flags)
     assert done.status == 1
     assert done.err.startswith(f"hlo-run: error: {message}")
