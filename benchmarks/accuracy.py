@@ -71,8 +71,14 @@ BOUNDS = {
 
 SHORT_BOUND = 0.51
 
-FLOORS = {"chlo.digamma": 2.0**-10}
+FLOORS = {"chlo.digamma": 2.0**-10, "chlo.lgamma": 2.0**-12}
 """Functions whose error next to their zeros is measured in ulps of this number instead of the result's."""
+
+ZEROS = {
+    "chlo.digamma": (1.46163214497, -0.504083008264, -1.57349847316, -2.61072086844, -3.63529336644),
+    "chlo.lgamma": (1.0, 2.0, -2.45702473822, -2.74768264673, -3.14358088835, -3.95529428486, -4.03936183974),
+}
+"""Some zeros of functions that cancel there; equal distances miss the numbers of f32 next to these."""
 
 BINARY = {"atan2", "power"}
 
@@ -91,8 +97,16 @@ def values(type_: str, count: int) -> np.ndarray:
 
 
 def operands(op: str, type_: str, count: int) -> list[np.ndarray]:
-    """The values; a second operand is a permutation of them, an exponent one that keeps the power in range too."""
+    """
+    The values, with those next to zeros; a second operand is a permutation of them, an exponent one that keeps the
+    power in range too.
+    """
     x = values(type_, count)
+    if type_ == "f32":
+        bits = np.array(ZEROS.get(op, ()), np.float32).view(np.uint32)
+        x = np.concatenate(
+            [x, (bits[:, None] + np.arange(-8, 9, dtype=np.int32)).astype(np.uint32).view(x.dtype).ravel()]
+        )
     if op not in BINARY:
         return [x]
     y = np.random.default_rng(0).permutation(x)
