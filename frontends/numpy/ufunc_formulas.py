@@ -37,9 +37,18 @@ def _comparison(direction: str) -> Formula:
     def formula(b: Builder, x: Value, y: Value) -> Value:
         if is_complex(x) and direction not in ("EQ", "NE"):
             raise TraceError("complex numbers are not ordered", "compare their real parts or absolute values")
-        return x.compare(direction, y)
+        return x.compare(direction, y) if x.element == y.element else _comparison_of_signs(b, direction, x, y)
 
     return formula
+
+
+def _comparison_of_signs(b: Builder, direction: str, x: Value, y: Value) -> Value:
+    """Compare a signed with an unsigned integer, one of 64 bits: negative ones are less."""
+    signed, unsigned = (x, y) if _kind(x) == "i" else (y, x)
+    others = x.convert(unsigned.element).compare(direction, y.convert(unsigned.element))
+    if direction in (("NE", "LT", "LE") if signed is x else ("NE", "GT", "GE")):
+        return b.or_(signed < 0, others)
+    return b.and_(signed >= 0, others)
 
 
 for _ufuncs, _name in (
@@ -263,10 +272,17 @@ def _right_shift(b: Builder, x: Value, y: Value) -> Value:
 
 @compiles(np.ldexp)
 def _ldexp(b: Builder, x: Value, y: Value) -> Value:
-    """In two steps, since 2 ** y alone may overflow."""
-    exponent = y.convert(x.element)
-    half = b.floor(exponent * 0.5)
-    return x * (x.like(2.0) ** half) * (x.like(2.0) ** (exponent - half))
+    """
+    In three steps, since 2 ** y alone may overflow; the smallest comes first, so that only the last rounds a result.
+    """
+    most = int(np.finfo(dtype_of(x)).maxexp) - 2
+    exponent = b.clamp(y.like(1 - 3 * most), y, y.like(3 * most - 1))
+    first = b.remainder(exponent, y.like(most))
+    rest = exponent - first
+    second = b.clamp(y.like(-most), rest, y.like(most))
+    for part in (first, second, rest - second):
+        x = x * x.like(2.0) ** part.convert(x.element)
+    return x
 
 
 @compiles(np.fmod)
@@ -325,8 +341,24 @@ def _modf(b: Builder, x: Value) -> tuple[Value, Value]:
 
 @compiles(np.gcd)
 def _gcd(b: Builder, x: Value, y: Value) -> Value:
+    return _gcd_of_sizes(b, *_sizes(b, x, y)).convert(x.element)
+
+
+@compiles(np.lcm)
+def _lcm(b: Builder, x: Value, y: Value) -> Value:
+    first, second = _sizes(b, x, y)
+    divisor = _gcd_of_sizes(b, first, second)
+    safe = divisor.compare("EQ", 0).select(divisor.like(1), divisor)
+    return (b.divide(first, safe) * second).convert(x.element)
+
+
+def _sizes(b: Builder, *operands: Value) -> list[Value]:
+    """The absolute values, which only unsigned integers hold all of."""
+    return [x if _kind(x) == "u" else b.convert(abs(x), result_type=f"ui{8 * dtype_of(x).itemsize}") for x in operands]
+
+
+def _gcd_of_sizes(b: Builder, x: Value, y: Value) -> Value:
     """Euclid's algorithm, for all elements until the last is done."""
-    zero = x.like(0)
 
     def goes_on(first: Value, second: Value) -> Value:
         rest = second.compare("NE", 0)
@@ -335,18 +367,10 @@ def _gcd(b: Builder, x: Value, y: Value) -> Value:
     def step(first: Value, second: Value) -> tuple[Value, Value]:
         done = second.compare("EQ", 0)
         rest = b.remainder(first, done.select(second.like(1), second))
-        return done.select(first, second), done.select(zero.like(0), rest)
+        return done.select(first, second), done.select(second.like(0), rest)
 
-    found, _ = b.while_loop(goes_on, step, *((x, y) if _kind(x) == "u" else (abs(x), abs(y))))
+    found, _ = b.while_loop(goes_on, step, x, y)
     return found
-
-
-@compiles(np.lcm)
-def _lcm(b: Builder, x: Value, y: Value) -> Value:
-    divisor = _gcd(b, x, y)
-    safe = divisor.compare("EQ", 0).select(divisor.like(1), divisor)
-    product = b.divide(x, safe) * y
-    return product if _kind(x) == "u" else abs(product)
 
 
 def _root(b: Builder, x: Value) -> Value:

@@ -86,6 +86,31 @@ def test_binary_functions_of_others() -> None:
     check_all(integers, U, U % 5)
 
 
+@pytest.mark.parametrize("name", ["gcd", "lcm"])
+def test_divisors_of_the_least_number(name: str) -> None:
+    """Its absolute value is no number of its type; multiples that are too large wrap as NumPy's."""
+    found = np.array([-128, -127, -8, 0, 5, 96, 127], np.int8)
+    check(getattr(np, name), np.repeat(found, found.size), np.tile(found, found.size))
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_ldexp_rounds_once_and_takes_any_exponent(kind: type[Any]) -> None:
+    info = np.finfo(kind)
+    numbers = np.array([0.0, -0.0, 1.0, 0.7, -1.3, info.max, info.tiny * 1.3, info.smallest_subnormal, np.inf, np.nan])
+    exponents = np.array([0, 1, -3, 31, -32, 255, -130, -1050, 1100, 2097, -2098, 2**31 - 1, -(2**31)])
+    x, y = np.repeat(numbers.astype(kind), exponents.size), np.tile(exponents, numbers.size)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(xhlo.jit(np.ldexp)(x, y), np.ldexp(x, y))
+
+
+def test_signed_and_unsigned_integers_are_compared_by_value() -> None:
+    signed, unsigned = np.array([-1, -(2**63), 0, 2**63 - 1]), np.array([2**64 - 1, 2**63, 0, 2**63 - 1], np.uint64)
+    x, y = np.repeat(signed, 4), np.tile(unsigned, 4)
+    names = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
+    check_all(names, x, y)
+    check_all(names, y, x)
+
+
 def test_padding_is_of_slices() -> None:
     f = xhlo.jit(lambda x: np.pad(x, 2, "reflect"))
     np.testing.assert_array_equal(f(X), np.pad(X, 2, "reflect"))
