@@ -123,3 +123,9 @@ def cumulative(x: Array) -> tuple[Array, Array]:
 @program(lambda d: (d.normal(512, 512), d.integers(0, 2, 512, 512)))
 def masked_log_sum(x: Array, mask: Array) -> Array:
     return jax.nn.logsumexp(x, axis=0, b=mask)
+
+
+@program(lambda d: (d.normal(10, 10, 5, 64), d.normal(10, 64, 10, 5, 5), d.normal(6, 48, 4, 4)))
+def network_of_tensors(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
+    """Sums over dimensions that no factor has beside each other."""
+    return jnp.einsum("cabd,cfaeb->dfe", a, b), jnp.einsum("aebdc,gfba->dgfec", b[:4, :48, :4], c)
