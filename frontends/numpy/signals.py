@@ -247,7 +247,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> TracedArray:
 @implements(np.sinc)
 def sinc(x: Any) -> Any:
     y = math.pi * (x if x.dtype.kind in "fc" else astype(x, np.float64))
-    safe = where(y == 0, np.asarray(1e-20, y.dtype), y)
+    safe = where(y == 0, np.asarray(np.finfo(y.dtype).eps, y.dtype), y)
     return call_ufunc(np.sin, safe) / safe
 
 

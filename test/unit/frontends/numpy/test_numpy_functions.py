@@ -103,6 +103,12 @@ def test_ldexp_rounds_once_and_takes_any_exponent(kind: type[Any]) -> None:
         np.testing.assert_array_equal(xhlo.jit(np.ldexp)(x, y), np.ldexp(x, y))
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.complex64])
+def test_sinc_of_zero(kind: type[Any]) -> None:
+    """A number that stands for 0 may be no 0 in the type."""
+    check(np.sinc, np.array([0, -0.0, 0.5, 1], kind))
+
+
 def test_signed_and_unsigned_integers_are_compared_by_value() -> None:
     signed, unsigned = np.array([-1, -(2**63), 0, 2**63 - 1]), np.array([2**64 - 1, 2**63, 0, 2**63 - 1], np.uint64)
     x, y = np.repeat(signed, 4), np.tile(unsigned, 4)
