@@ -260,8 +260,13 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> TracedArray:
         )
     builder = builder_of(condition, x, y)
     common = promoted((x, y))
-    mask, first, second = lift(builder, condition), lift(builder, x, common), lift(builder, y, common)
-    return choose(mask, first, second)
+    first, second = (lift(builder, _wrapped(one, common), common) for one in (x, y))
+    return choose(lift(builder, condition), first, second)
+
+
+def _wrapped(value: Any, dtype: Any) -> Any:
+    """A number that is chosen: an int that the integers of the result do not hold wraps."""
+    return np.asarray(value).astype(dtype) if type(value) is int and dtype.kind in "iu" else value
 
 
 @implements(np.select)
@@ -325,14 +330,17 @@ def imag(val: Any) -> TracedArray:
 
 @implements(np.angle)
 def angle(z: Any, deg: bool = False) -> Any:
-    result = call_ufunc(np.arctan2, imag(z), real(z))
+    parts = (imag(z), real(z)) if z.dtype.kind == "c" else (0, z)
+    result = call_ufunc(np.arctan2, *parts)
     return call_ufunc(np.degrees, result) if deg else result
 
 
 @implements(np.round, np.around, method="round")
 def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     scale = 10.0 ** abs(operator.index(decimals))
-    if a.dtype.kind in "iub":
+    if a.dtype.kind == "b":
+        a = astype(a, np.dtype(np.float16))
+    if a.dtype.kind in "iu":
         result: Any = a if decimals >= 0 else astype(call_ufunc(np.rint, a / scale) * scale, a.dtype)
     elif decimals == 0:
         result = call_ufunc(np.rint, a) if a.dtype.kind == "f" else _round_complex(a)

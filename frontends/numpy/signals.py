@@ -256,8 +256,9 @@ def sinc(x: Any) -> Any:
 
 @compiles(np.spacing)
 def _spacing(b: Builder, x: Value) -> Value:
-    """To the next number away from zero."""
+    """To the next number away from zero; positive at both zeros."""
     negative = b.bitcast_convert(x, result_type=f"i{8 * dtype_of(x).itemsize}").compare("LT", 0)
+    negative = b.and_(negative, x.compare("NE", 0))
     far = negative.select(x.like(-math.inf), x.like(math.inf))
     return x.is_infinite().select(x.like(math.nan), b.operation("chlo.next_after", x, far) - x)
 

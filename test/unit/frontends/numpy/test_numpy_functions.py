@@ -351,3 +351,17 @@ def in_place(x: Any) -> Any:
 def test_assignment() -> None:
     check(assigned, X)
     check(in_place, X)
+
+
+def test_functions_of_truth_values() -> None:
+    check(np.angle, np.array([True, False]))
+    check(np.around, np.array([True, False]))
+
+
+def test_the_spacing_of_negative_zero_is_positive() -> None:
+    check(np.spacing, np.array([-0.0, 0.0, -1.0, 1.0]))
+
+
+def test_chosen_ints_wrap() -> None:
+    check(lambda c, x: np.where(c, x, -1), np.array([True, False]), np.array([1, 2], np.uint8))
+    check(lambda c, x: np.where(c, 300, x), np.array([True, False]), np.array([1, 2], np.int8))
