@@ -29,10 +29,10 @@ from .edges import Edge, FiniteFilters, is_first, is_inside, window_at
 from .epilogue import Tile
 from .in_place import alternate, chunks_of, panels_of_row
 from .kernel import ProductEmitter, Step
-from .micro_kernel import PanelOfA
 from .operand import Operand, number_matrices
 from .packing import Packer
 from .panel import MAGNITUDE, are_normal, emit_least, packed_type
+from .panel_of_a import PanelOfA
 from .parts import in_parts, parts_of
 from .shared_function import call_known
 from .vectors import VectorBuilder
@@ -162,7 +162,7 @@ class DirectProductEmitter(ProductEmitter):
 
     def _lies(self) -> PanelOfA:
         """The strides of a panel's rows and steps; the loops that the micro-kernel runs through move both factors."""
-        loops = tuple((loop.size, loop.a, loop.b) for loop in self.inner_k)
+        loops: tuple[tuple[Index, int, int], ...] = tuple((loop.size, loop.a, loop.b) for loop in self.inner_k)
         if self.inner_k and self.b_packed:
             operand = self.packers[0].operand
             matrices = [around.matrices for around in operand.around[len(operand.around) - len(self.inner_k) :]]
@@ -277,15 +277,14 @@ class DirectProductEmitter(ProductEmitter):
         count = self.blocking.low if low else self.blocking.mr
         ranges = window_at(builder, self.edges, self.filters.are(), rows_at, self._row(panel), count)
         outside = len(product.outer_k)
-        (root, a_at), b_at, loops, turns = a, step.b_at, list(lies.loops), list[Index]()
+        (root, a_at), b_at, loops = a, step.b_at, list(lies.loops)
         for tap, (lower, upper) in sorted(ranges.items()):
             if tap < outside:
                 continue
             _, a_step, b_step = loops[tap - outside]
-            loops[tap - outside] = None, a_step, b_step
+            loops[tap - outside] = upper - lower, a_step, b_step
             a_at += lower * a_step
             b_at += lower * b_step
-            turns.append(upper - lower)
         lies, step = replace(lies, loops=tuple(loops)), replace(step, b_at=b_at)
         needed = None
         if around := {tap: each for tap, each in ranges.items() if tap < outside}:
@@ -293,7 +292,7 @@ class DirectProductEmitter(ProductEmitter):
             # The first element stores to the block.
             needed = is_first(builder, taps) | is_inside(builder, taps, around)
         with builder.guarded(needed):
-            self.multiply_block((root, a_at), lies, step, output, panel, j, first, turns=tuple(turns), low=low)
+            self.multiply_block((root, a_at), lies, step, output, panel, j, first, low=low)
 
     def complete_parts(
         self, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]

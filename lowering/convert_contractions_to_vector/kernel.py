@@ -24,15 +24,17 @@ from ..device.cpu import CPU
 from ..loop_nests.indices import chunk, delinearized, end_of, parts_between, rest_of
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LINE, LoopBuilder
+from .block_of_c import Target
 from .blocking import BYTES, Blocking
 from .constants import KernelConstants
 from .contraction import Contraction
 from .epilogue import Tile, ask_for_results, emit_epilogue, is_temporary
-from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
+from .micro_kernel import Arguments, call_micro_kernel
 from .offsets import emit_offsets
 from .operand import Operand, number_matrices, panels_in_run
 from .packing import LOCAL_RUN, MOST_LOCAL, Packer
 from .panel import are_normal, packed_type
+from .panel_of_a import PanelOfA
 from .parts import tasks
 from .shared_function import call_known
 from .sums.factor_columns import ColumnSums, Facts
@@ -432,12 +434,11 @@ class ProductEmitter:
         j: IndexValue,
         first: bool,
         normal: Scalar | None = None,
-        turns: tuple[Index, ...] = (),
         low: bool = False,
     ) -> None:
         """
         Add the product of the panel of A at `a` and the step's panel of B to block (i, j) of the matrix at `output`;
-        `normal`: see `call_micro_kernel`; `turns`: see `Arguments`; `low`: whether it is one of the lower panels.
+        `normal`: see `call_micro_kernel`; `low`: whether it is one of the lower panels.
         """
         builder, product = self.builder, self.product
         blocking = self.blocking.lower if low else self.blocking
@@ -473,7 +474,6 @@ class ProductEmitter:
             offsets=self.offsets,
             offsets_at=self._offsets_at(step, j),
             earlier=earlier,
-            turns=turns,
             ahead=step.ahead,
         )
         call_micro_kernel(builder, self.kernel, blocking, lies, target, arguments, normal)

@@ -19,56 +19,14 @@ from xdsl.ir import SSAValue
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.buffers import memref_type
 from ...dialects.support.scalar import Scalar, scalar_attr, width_of
-from ..loop_nests.kernel_builder import Index
+from ..loop_nests.kernel_builder import Index, known
 from ..loop_nests.loop_builder import LINE, PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.unrolling import UNROLL
+from .block_of_c import Target
 from .blocking import Blocking
+from .panel_of_a import FormOfA, LayoutOfA, PanelOfA
 from .shared_function import call_known, writes
 from .vectors import VectorBuilder
-
-
-@dataclass(frozen=True)
-class PanelOfA:
-    """The memory layout of a panel of A."""
-
-    row: int
-    """Stride, in elements, from one row to the next."""
-    step: int
-    """Stride, in elements, from one step along k to the next."""
-    loops: tuple[tuple[int | None, int, int], ...] = ()
-    """
-    Contracted loops around the one along k: trip counts, None for those that are given, and strides, in elements, in A
-    and in the panel of B.
-    """
-    overlaps: bool = False
-    """Whether the last panel ends with the last row of A, rather than with zeros."""
-
-
-@dataclass(frozen=True)
-class Target:
-    """The properties of the blocks of C on which the code depends."""
-
-    column: int
-    """Stride, in elements, from one column to the next."""
-    rows_vary: bool
-    """Whether some block has fewer than `mr` rows in C."""
-    columns_vary: bool
-    never_whole: bool
-    """Whether no block has all its rows and columns in C."""
-    overwrite: bool | None
-    """Whether the sums are stored, rather than added; None: if none are there, see `Arguments.earlier`."""
-    b_packed: bool
-    """Whether B is packed into panels, whose stride along k is known."""
-    columns_overlap: bool = False
-    """Whether the last panel of B ends with its last column, rather than with zeros."""
-    b_streams: bool = False
-    """Whether the next blocks read the same rows of B, further along."""
-    widened: bool = False
-    """Whether pairs of bf16 are multiplied as f32, in the order of `cpu.dot`."""
-    offsets: bool = False
-    """Whether the sums of a block of bytes start from given offsets, rather than finding them; see offsets.py."""
-    rows_beside: bool = False
-    """Whether the rows of C are neighbours in memory, rather than its columns."""
 
 
 @dataclass(frozen=True)
@@ -95,16 +53,13 @@ class Arguments:
     offsets_at: Index = 0
     earlier: Index | None = None
     """Zero if the block has no sums yet; only where the target does not say."""
-    turns: tuple[Index, ...] = ()
-    """The trip counts of the panel's loops that have none of their own."""
     ahead: Index | None = None
     """Elements of B from each row of the panel to what is asked for meanwhile; where B streams."""
 
-    def values(self) -> tuple[Index | SSAValue, ...]:
-        found = [getattr(self, each.name) for each in fields(self)[:-5]]
+    def values(self) -> list[Index | SSAValue]:
+        found = [getattr(self, each.name) for each in fields(self)[:-4]]
         found += [] if self.offsets is None else [self.offsets, self.offsets_at]
-        found += [each for each in (self.earlier, self.ahead) if each is not None]
-        return (*found, *self.turns)
+        return [*found, *(each for each in (self.earlier, self.ahead) if each is not None)]
 
 
 AHEAD = 4096
@@ -113,11 +68,11 @@ AHEAD = 4096
 ROWS_AHEAD = 8
 """The same for rows of a factor that is read in place."""
 
-LEAST_MASKED = 256
-"""Bits of a vector from which machines read and write parts of it."""
-
 LAST_STEPS = 24
 """Steps along k that take as long as lines of C, asked for before them, need to come."""
+
+FEW_STEPS = 8
+"""Steps of a loop's turn that are few beside the instructions around them."""
 
 
 class MicroKernel:
@@ -129,7 +84,7 @@ class MicroKernel:
     offsets that undo it.
     """
 
-    def __init__(self, builder: LoopBuilder, blocking: Blocking, a: PanelOfA, target: Target, given: Arguments):
+    def __init__(self, builder: LoopBuilder, blocking: Blocking, a: LayoutOfA, target: Target, given: Arguments):
         self.builder = builder
         self.vectors = VectorBuilder(builder)
         self.blocking = blocking
@@ -142,7 +97,7 @@ class MicroKernel:
         self.corrects = self.of_bytes and not target.offsets
 
     def emit(self) -> None:
-        if not self.target.overwrite and self._is_whole and not self._asks_late:
+        if not self.target.overwrite and self.target.is_whole and not self._asks_late:
             self._ask_for_block()
         sums = self.sums(0, self.given.a_at, self.given.b_at, self.start())
         self.write(self.corrected(sums) if self.corrects else sums)
@@ -170,8 +125,6 @@ class MicroKernel:
             return self.accumulate(a_at, b_at, start)
         builder = self.builder
         size, a_step, b_step = self.a.loops[depth]
-        if size is None:
-            size = self.given.turns[sum(loop[0] is None for loop in self.a.loops[:depth])]
         with builder.loop(0, size, carry=start) as (x, sums):
             a = a_at + x * a_step
             builder.yield_(*self.sums(depth + 1, a, b_at + x * b_step, sums))
@@ -193,7 +146,7 @@ class MicroKernel:
     @property
     def _asks_late(self) -> bool:
         """Whether the block of C is asked for just before its sums are complete: bytes have few steps until then."""
-        return self.of_bytes and self._is_whole and not self.a.loops
+        return self.of_bytes and self.target.is_whole and not self.a.loops
 
     def _add_steps(
         self, lower: Index, upper: Index, a_start: Index, b_start: Index, start: list[SSAValue]
@@ -204,7 +157,7 @@ class MicroKernel:
         unrolled = {UNROLL: integer_attr(blocking.steps, i64)} if blocking.steps > 1 else None
         with builder.loop(lower, upper, carry=start, attributes=unrolled) as (k, sums):
             a_at = a_start + k * (self.a.step * group)
-            a_view = self._elements_of_a(a_at)
+            a_view = self._elements_of_a(a_at) if self.a.rows_adjoin else None
             b_at = b_start + k * self.given.b_step
             b_view = builder.strided_view(self.given.b, b_at, (blocking.nr * group,), (1,))
             b_row = [self._vector_of_b(b_view, v * lanes, lanes) for v in range(blocking.vectors)]
@@ -216,7 +169,7 @@ class MicroKernel:
                 if blocking.steps > 1:
                     # LLVM would read an element of a later step first, for which all would wait.
                     builder.keep_order()
-                a_element = self._element_of_a(a_view, i)
+                a_element = self._element_of_a(*self._place_of_a(a_view, a_at, i))
                 for v, b_vector in enumerate(b_row):
                     following.append(self._multiply_add(a_element, b_vector, sums[i * len(b_row) + v]))
             if self.corrects:
@@ -227,11 +180,19 @@ class MicroKernel:
         return sums
 
     def _elements_of_a(self, at: Index) -> SSAValue:
-        """A view of the elements of A that one step multiplies."""
-        blocking = self.blocking
-        if self.a.overlaps and blocking.group > 1:
-            return self.builder.strided_view(self.given.a, at, (blocking.mr, blocking.group), (self.a.row, 1))
-        return self.builder.strided_view(self.given.a, at, (blocking.mr * blocking.group,), (self.a.row,))
+        """A view of the elements of A that one step multiplies, whose rows are neighbours."""
+        mr, group = self.blocking.mr, self.blocking.group
+        if self.a.form.overlaps and group > 1:
+            return self.builder.strided_view(self.given.a, at, (mr, group), (1, 1))
+        return self.builder.strided_view(self.given.a, at, (mr * group,), (1,))
+
+    def _place_of_a(self, view: SSAValue | None, at: Index, row: int) -> tuple[SSAValue, list[Index]]:
+        """The view and the indices of the elements of a row; `view`: that of all rows, if they are neighbours."""
+        group = self.blocking.group
+        if view is None:
+            return self.builder.strided_view(self.given.a, at + row * self.a.row, (group,), (1,)), [0]
+        overlaps = self.a.form.overlaps
+        return view, [row] if group == 1 else [row, 0] if overlaps else [row * group]
 
     def _vector_of_b(self, view: SSAValue, at: int, lanes: int) -> list[SSAValue]:
         """The vectors that are multiplied one after the other: one, or those of pairs that are widened."""
@@ -240,12 +201,11 @@ class MicroKernel:
             return self._widened_pairs(value)
         return [value if self.blocking.group > 1 else self.vectors.widened(value, self.element)]
 
-    def _element_of_a(self, view: SSAValue, row: int) -> list[SSAValue]:
+    def _element_of_a(self, view: SSAValue, place: list[Index]) -> list[SSAValue]:
         """The element, or group of elements, of a row in all lanes; likewise several of pairs that are widened."""
         blocking, vectors = self.blocking, self.vectors
         if blocking.group == 1:
-            return [vectors.splat(vectors.widened(self.builder.load(view, [row]), self.element), blocking.lanes)]
-        place: list[Index] = [row, 0] if self.a.overlaps else [row * blocking.group]
+            return [vectors.splat(vectors.widened(self.builder.load(view, place), self.element), blocking.lanes)]
         group = vectors.load(view, place, blocking.group)
         if self.target.widened:
             return [vectors.splat(each, blocking.lanes) for each in self._widened_pairs(group)]
@@ -264,7 +224,7 @@ class MicroKernel:
                 total = self.vectors.dot(x, y, total, unsigned=self.of_bytes)
         return total
 
-    def _ask_for_panels(self, a_view: SSAValue, b_view: SSAValue) -> None:
+    def _ask_for_panels(self, a_view: SSAValue | None, b_view: SSAValue) -> None:
         """Ask for what is multiplied some steps later: panels stream through the L1 cache."""
         blocking = self.blocking
         bytes_each = width_of(self.factor) // 8
@@ -276,14 +236,9 @@ class MicroKernel:
             ahead = self.given.ahead
         for at in range(0, width, line):
             self.vectors.builder.prefetch(b_view, [ahead + at])
-        if self.a.row == 1:
-            is_packed = self.a.step == blocking.mr
+        if a_view is not None:
+            is_packed = self.a.form.numbers[1] == blocking.mr
             self.vectors.builder.prefetch(a_view, [AHEAD // bytes_each if is_packed else self.a.step * ROWS_AHEAD])
-
-    @property
-    def _is_whole(self) -> bool:
-        """Whether vectors of C are read and written, in some blocks at least."""
-        return (self.target.column == 1 or self.target.rows_beside) and not self.target.never_whole
 
     def _ask_for_block(self) -> None:
         """Ask for the block of C: it has left the caches nearby, and is there when the sums are complete."""
@@ -304,7 +259,7 @@ class MicroKernel:
 
     def write(self, sums: list[SSAValue]) -> None:
         """Store the sums, or add them to C."""
-        if self._is_whole and self.target.rows_beside:
+        if self.target.is_whole and self.target.rows_beside:
             self._write_transposed(sums)
         else:
             self._either_way(lambda overwrite: self._write(sums, overwrite))
@@ -322,7 +277,7 @@ class MicroKernel:
     def _write(self, sums: list[SSAValue], overwrite: bool) -> None:
         """Blocks that extend beyond the edge go through a buffer."""
         whole = self._whole()
-        if not self._is_whole:
+        if not self.target.is_whole:
             self._write_part(self._stored(sums), overwrite)
             return
         with self.builder.guarded(whole):
@@ -413,18 +368,13 @@ class MicroKernel:
 
     def _write_part(self, buffer: SSAValue, overwrite: bool) -> None:
         builder, blocking, given = self.builder, self.blocking, self.given
-        first_row = blocking.mr - given.rows if self.a.overlaps else 0
+        first_row = blocking.mr - given.rows if self.a.form.overlaps else 0
         first_column = blocking.nr - given.columns if self.target.columns_overlap else 0
         with builder.loop(0, given.rows) as i:
             row = self._row(given.c_at + i * given.c_row)
-            write = self._write_vectors if self._has_masks else self._write_elements
+            by_vectors = self.target.has_masks(self.element, blocking.lanes)
+            write = self._write_vectors if by_vectors else self._write_elements
             write(row, buffer, i + first_row, first_column, overwrite)
-
-    @property
-    def _has_masks(self) -> bool:
-        """Whether parts of vectors of C can be read and written."""
-        width = width_of(self.element)
-        return self.target.column == 1 and width >= 32 and width * self.blocking.lanes >= LEAST_MASKED
 
     def _write_vectors(self, row: SSAValue, buffer: SSAValue, at: Index, first: Index, overwrite: bool) -> None:
         """Leave nothing to LLVM's vectorizer, which takes longer than the rest of its optimizer."""
@@ -454,7 +404,7 @@ class _Facts:
     """The facts on which a micro-kernel depends."""
 
     blocking: Blocking
-    a: PanelOfA
+    a: FormOfA
     target: Target
 
 
@@ -471,29 +421,39 @@ def call_micro_kernel(
     Define a micro-kernel next to `kernel` and call it at the builder's insertion point; `normal`: whether pairs of bf16
     are multiplied as they are. Otherwise they are widened.
     """
+    # Code that LLVM's optimizer sees, and turns of few steps, whose beginnings count, are faster with numbers.
+    steps, optimized = known(given.count), target.is_optimized(buffer_of(given.c).element_type, blocking.lanes)
+    is_short = bool(a.loops) and isinstance(steps, int) and steps <= FEW_STEPS
+    form = a.form(blocking.mr, target.b_packed, optimized or is_short)
+    values = [*given.values(), *a.arguments(form)]
     with builder.guarded(normal):
-        call_known(builder, kernel, "block", given.values(), _Facts(blocking.of_block, a, target), _emit)
+        call_known(builder, kernel, "block", values, _Facts(blocking.of_block, form, target), _emit)
     if normal is not None:
         widened = replace(target, widened=True)
         with builder.otherwise():
-            call_known(builder, kernel, "block", given.values(), _Facts(blocking.of_block, a, widened), _emit)
+            call_known(builder, kernel, "block", values, _Facts(blocking.of_block, form, widened), _emit)
+
+
+_OF_BLOCK = ("c_at", "c_row", "count", "rows", "columns")
+"""The arguments after C that every micro-kernel has."""
 
 
 @writes(5)
 def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
     blocking, target = facts.blocking, facts.target
-    a_value, a_at, b_value, b_at, b_step, c_value, *numbers = parameters
+    a_value, a_at, b_value, b_at, b_step, c_value, *rest = parameters
     begin_a, begin_b, step_b = map(builder.index, (a_at, b_at, b_step))
-    turns = [builder.index(numbers.pop()) for size, _, _ in facts.a.loops if size is None][::-1]
-    ahead = builder.index(numbers.pop()) if target.b_streams else None
-    earlier = builder.index(numbers.pop()) if target.overwrite is None else None
-    offsets = numbers.pop(-2) if target.offsets else None
-    c_at, c_row, count, rows, columns, *offsets_at = map(builder.index, numbers)
+    offsets = rest.pop(len(_OF_BLOCK)) if target.offsets else None
+    numbers = [builder.index(number) for number in rest]
+    c_at, c_row, count, rows, columns = numbers[: len(_OF_BLOCK)]
+    del numbers[: len(_OF_BLOCK)]
     received = Arguments(a_value, begin_a, b_value, begin_b, step_b, c_value, c_at, c_row, count, rows, columns)
     if offsets is not None:
-        received = replace(received, offsets=offsets, offsets_at=offsets_at[0])
+        received = replace(received, offsets=offsets, offsets_at=numbers.pop(0))
+    earlier = numbers.pop(0) if target.overwrite is None else None
+    ahead = numbers.pop(0) if target.b_streams else None
     if target.b_packed:
         received = replace(received, b_step=blocking.nr * blocking.group)
     rows, columns = rows if target.rows_vary else blocking.mr, columns if target.columns_vary else blocking.nr
-    received = replace(received, rows=rows, columns=columns, turns=tuple(turns), earlier=earlier, ahead=ahead)
-    MicroKernel(builder, blocking, facts.a, target, received).emit()
+    received = replace(received, rows=rows, columns=columns, earlier=earlier, ahead=ahead)
+    MicroKernel(builder, blocking, facts.a.with_arguments(numbers), target, received).emit()

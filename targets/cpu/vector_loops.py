@@ -21,6 +21,9 @@ from .index_sums import ARITHMETIC, Sum, Values, growth, plus, sums_of, times
 MOST_POINTERS = 6
 """Pointers of a loop: more of them do not fit the registers, beside distances."""
 
+MOST_DISTANCES = 7
+"""Values by which addresses are apart from a pointer: a loop of three pointers and a counter has registers for them."""
+
 DEEP, LONG, FEW = 3, 100, 4
 """
 Nests of as many loops whose innermost one has fewer lines, and more instructions for its first addresses, are left to
@@ -128,6 +131,11 @@ class Stream:
     """A number of elements, or the name of a value."""
     others: Sequence[tuple[str, str, int]]
     """Names, and what they are beyond the first: a value and a number of elements."""
+    advances: Sequence[str] = ()
+    """
+    What the first address grows by in 1, 2, .. iterations, where the instructions that read and write add it: all else
+    that addresses are apart by is numbers.
+    """
 
     @property
     def stays(self) -> bool:
@@ -200,6 +208,7 @@ class Loop:
         phis = {phi.name for phi in self.others}
         sums = sums_of(self.code, self.inside | phis)
         groups = dict[tuple[str, str, str], list[tuple[re.Match[str], Sum]]]()
+        totals = dict[str, Sum]()
         for line in self.code:
             match = _ADDRESS.match(line)
             if match is None or match[3] in self.inside:
@@ -211,23 +220,36 @@ class Loop:
             total = None if step is None else times(step, {(): self.by})
             if total is None or not self.values.has(total):
                 return None
+            totals[self.values.name(total)] = total
             groups.setdefault((match[2], match[3], self.values.name(total)), []).append((match, index))
-        return [stream for key, found in groups.items() for stream in self._apart(*key, found)]
+        return [stream for key, found in groups.items() for stream in self._apart(*key, found, totals[key[2]])]
 
     def _apart(
-        self, element: str, base: str, step: str, found: Sequence[tuple[re.Match[str], Sum]]
+        self, element: str, base: str, step: str, found: Sequence[tuple[re.Match[str], Sum]], total: Sum
     ) -> Iterator[Stream]:
         """One stream for addresses whose distances do not change, as far as the function's arguments state them."""
         while found:
             first, index = found[0]
             distances = [(match, other, plus(other, index, -1)) for match, other in found[1:]]
-            others = list[tuple[str, str, int]]()
-            for match, _, apart in distances:
-                if self.values.has(apart):
-                    rest = {product: number for product, number in apart.items() if product}
-                    others.append((match[1], self.values.name(rest), apart.get((), 0)))
-            yield Stream(first[1], element, base, first[4], step, others)
-            found = [(match, other) for match, other, apart in distances if not self.values.has(apart)]
+            others, left, values = list[tuple[str, str, int]](), list[tuple[re.Match[str], Sum]](), {"0"}
+            for match, other, apart in distances:
+                rest = {product: number for product, number in apart.items() if product}
+                value = self.values.name(rest) if self.values.has(rest) else None
+                if value is None or len(values | {value}) > 1 + MOST_DISTANCES:
+                    left.append((match, other))
+                else:
+                    values.add(value)
+                    others.append((match[1], value, apart.get((), 0)))
+            advances = list[str]()
+            if step.startswith("%") and values == {"0"} and first[1] not in self._bases:
+                advances = [self.values.name(plus({}, total, count + 1)) for count in range(self.steps)]
+            yield Stream(first[1], element, base, first[4], step, others, advances)
+            found = left
+
+    @cached_property
+    def _bases(self) -> set[str]:
+        """The addresses from which the loop computes others."""
+        return {match[3] for line in self.code if (match := _ADDRESS.match(line)) is not None}
 
     @cached_property
     def _carried(self) -> list[tuple[str, str]]:
@@ -358,7 +380,10 @@ def _beside(stream: Stream, names: Mapping[str, str]) -> Iterator[str]:
 def _advanced(stream: Stream, tag: str, step: int, last: bool) -> Iterator[str]:
     """The first address of a stream after some steps."""
     place, by = f"{stream.name}.{tag}", stream.step
-    before, by = (f"{place}{step - 1}", by) if by.startswith("%") else (f"{place}0", int(by) * step)
+    if stream.advances:
+        before, by = f"{place}0", stream.advances[step - 1]
+    else:
+        before, by = (f"{place}{step - 1}", by) if by.startswith("%") else (f"{place}0", int(by) * step)
     result = f"{place}{step}.sum" if last else f"{place}{step}"
     yield f"  {result} = getelementptr {stream.element}, ptr {before}, i64 {by}"
     if last:

@@ -28,16 +28,18 @@ from ...loop_nests.indices import chunk, delinearized, end_of
 from ...loop_nests.kernel_builder import Index, IndexValue
 from ...loop_nests.loop_builder import LoopBuilder, buffer_of
 from ...loop_nests.nest import Access, Nest
+from ..block_of_c import Target
 from ..blocking import Blocking, block
 from ..clearing import clear_block
 from ..constants import KernelConstants, constants_of
 from ..contraction import Contraction
 from ..in_place import lines_alias
 from ..kernel import MULTIPLICATIONS_PER_OPERATION
-from ..micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
+from ..micro_kernel import Arguments, call_micro_kernel
 from ..operand import Operand, number_matrices
 from ..packing import WORK_OF_PACKING, Packer
 from ..panel import packed_type
+from ..panel_of_a import PanelOfA
 from .asking import NextFactor, ask_for_next_rows, next_factors
 from .contractions import TiledProduct, f32, row_contraction, weighed_by
 from .last_row import LastRow

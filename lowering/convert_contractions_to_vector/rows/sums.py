@@ -16,12 +16,14 @@ from ...device.cpu import Machine
 from ...loop_nests.kernel_builder import Index
 from ...loop_nests.loop_builder import LoopBuilder, buffer_of
 from ...loop_nests.nest import Access
+from ..block_of_c import Target
 from ..blocking import Blocking, block
 from ..clearing import clear_block
 from ..contraction import Contraction
-from ..micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
+from ..micro_kernel import Arguments, call_micro_kernel
 from ..operand import Operand
 from ..packing import Packer
+from ..panel_of_a import PanelOfA
 from .contractions import f32
 
 LARGEST_PANEL = 64

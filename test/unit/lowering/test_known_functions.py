@@ -14,6 +14,7 @@ import xhlo
 from counting import calls
 from xhlo.dialects.cpu import SHARED
 from xhlo.hlo_dialect.dialect import make_context
+from xhlo.lowering.convert_contractions_to_vector.panel_of_a import PanelOfA
 from xhlo.lowering.convert_contractions_to_vector.shared_function import KnownFunctions, knowing
 from xhlo.passes.manager.pipelines import FUSE, LOWER_LINALG
 from xhlo.targets.cache import files
@@ -136,6 +137,56 @@ def test_buffers_of_other_sizes_share_functions(program: str) -> None:
     assert made > 0 == none
     plain, _ = lowered(many, None)
     assert again.texts == plain.texts and set(plain.shared) <= {*symbols.values()}
+
+
+def convolution(size: int, features: int, stride: int) -> str:
+    images, results = f"2x{size}x{size}x{features}xf32", (size - 3) // stride + 1
+    filters, result = f"3x3x{features}x{features}xf32", f"2x{results}x{results}x{features}xf32"
+    return f"""func.func @main(%x: tensor<{images}>, %w: tensor<{filters}>) -> tensor<{result}> {{
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+    window = {{stride = [{stride}, {stride}]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}}
+    : (tensor<{images}>, tensor<{filters}>) -> tensor<{result}>
+  return %0 : tensor<{result}>
+}}"""
+
+
+def test_convolutions_share_micro_kernels() -> None:
+    """Where rows of images lie, how wide windows are, and by how much they move are arguments."""
+    symbols: Symbols = {}
+    for number, (size, features, stride) in enumerate(((26, 64, 1), (14, 128, 1), (49, 64, 2))):
+        _, made = lowered(convolution(size, features, stride), symbols)
+        assert (made == 0) == (number > 0)
+
+
+def channels_first(size: int, channels: int) -> str:
+    images, filters, results = f"2x{channels}x{size}x{size}xf32", f"32x{channels}x3x3xf32", size - 2
+    result = f"2x32x{results}x{results}xf32"
+    return f"""func.func @main(%x: tensor<{images}>, %w: tensor<{filters}>) -> tensor<{result}> {{
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {{}}
+    {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}}
+    : (tensor<{images}>, tensor<{filters}>) -> tensor<{result}>
+  return %0 : tensor<{result}>
+}}"""
+
+
+def test_micro_kernels_of_few_steps_know_their_numbers() -> None:
+    """The instructions around three steps, for each tap of a window, take long beside them."""
+    symbols: Symbols = {}
+    for size in (26, 50):
+        _, made = lowered(channels_first(size, channels=3), symbols)
+        assert made > 0
+
+
+def test_numbers_of_a_panel_that_its_code_knows() -> None:
+    lies = PanelOfA(row=64, step=1, loops=((3, 100, 200),))
+    shared, special = (lies.form(6, b_packed=True, known=known) for known in (False, True))
+    assert shared.numbers == (None, 1, None, None, None) and lies.arguments(shared) == [64, 3, 100, 200]
+    assert special.numbers == (64, 1, 3, 100, 200) and not lies.arguments(special)
+    assert shared.with_arguments([64, 3, 100, 200]).loops == special.with_arguments([]).loops == [(3, 100, 200)]
+    packed, columns = PanelOfA(row=1, step=6), PanelOfA(row=1, step=512)
+    assert packed.form(6, b_packed=True, known=False).numbers == (1, 6)
+    assert columns.form(6, b_packed=True, known=False).numbers == (1, None)
+    assert columns.form(6, b_packed=False, known=False).numbers == (1, 512)
 
 
 def test_code_is_found_by_another_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,9 +7,11 @@
 // CHECK:         "scf.parallel"
 // CHECK:           func.call @kernel_block(%x,
 // CHECK-NOT:     linalg.generic
-// CHECK-LABEL: func.func private @kernel_block(
-// CHECK:         memref.reinterpret_cast %{{.*}} sizes: [8], strides: [64] : memref<8x66x64xf32>
+// CHECK:       func.func private @kernel_block({{.*}}, %[[ROW:.*]]: index) attributes
+// CHECK:         %[[FIRST:.*]] = arith.addi %{{.*}}, %{{.*}} : index
 // CHECK:         vector.fma
+// CHECK:         %[[SECOND:.*]] = arith.addi %[[FIRST]], %[[ROW]] : index
+// CHECK-NEXT:    memref.reinterpret_cast %{{.*}} to offset: [%[[SECOND]]], sizes: [1], strides: [1] : memref<8x66x64xf32>
 func.func private @kernel(%x: memref<8x66x64xf32>, %w: memref<3x64x192xf32>, %0: memref<8x64x192xf32>) attributes {hlo.kernel = "custom"} {
   %1 = arith.constant 0.000000e+00 : f32
   linalg.fill ins(%1 : f32) outs(%0 : memref<8x64x192xf32>)

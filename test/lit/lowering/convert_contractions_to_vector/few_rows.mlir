@@ -16,7 +16,7 @@
 // CHECK-NEXT:            %[[NEXT:.*]] = arith.select %[[IS_BESIDE]], %{{.*}}, %{{.*}} : index
 // CHECK-NEXT:            %[[IS_FIRST:.*]] = arith.cmpi eq
 // CHECK-NEXT:            %[[AHEAD:.*]] = arith.select %[[IS_FIRST]], %[[NEXT]], %{{.*}} : index
-// CHECK:                 func.call @rows_block(%x, %{{.*}}, %y, {{.*}}, %[[AHEAD]])
+// CHECK:                 func.call @rows_block(%x, %{{.*}}, %y, {{.*}}, %[[AHEAD]], %{{[^,]*}})
 // Bfloats are widened as they are read.
 // CHECK-LABEL: func.func private @rows_block(
 // CHECK:         vector.load %{{.*}} : memref<48xbf16, strided<[1], offset: ?>>, vector<16xbf16>

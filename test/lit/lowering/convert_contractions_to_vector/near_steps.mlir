@@ -8,16 +8,20 @@
 #t = affine_map<(p, q, i, o, n, y, x) -> (n, y, x)>
 #w = affine_map<(p, q, i, o, n, y, x) -> (p, q, i, o)>
 
-// CHECK-LABEL: func.func private @filters_block(
+// CHECK-LABEL: func.func private @filters(
 // CHECK:         %[[NEXT:.*]] = arith.constant 64 : index
+// CHECK:         func.call @filters_block({{.*}}, %[[NEXT]], %{{.*}}, %{{.*}}, %{{.*}}) :
+// CHECK:       func.func private @filters_block({{.*}}, %[[STEP:.*]]: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index)
 // CHECK:         %{{.*}}:12 = scf.for
 // CHECK:           %{{.*}}:12 = scf.for %[[K:.*]] = %{{.*}} to
-// CHECK-NEXT:        arith.muli %[[K]], %[[NEXT]] : index
+// CHECK-NEXT:        arith.muli %[[K]], %[[STEP]] : index
 // CHECK:             vector.fma
-// WIDE-LABEL:  func.func private @filters_block(
+// WIDE-LABEL:  func.func private @filters(
 // WIDE:          %[[IMAGE:.*]] = arith.constant 16384 : index
+// WIDE:          func.call @filters_block({{.*}}, %[[IMAGE]]) :
+// WIDE:        func.func private @filters_block({{.*}}, %[[STEP:.*]]: index) attributes
 // WIDE:          %{{.*}}:24 = scf.for %[[K:.*]] = %{{.*}} to
-// WIDE-NEXT:       arith.muli %[[K]], %[[IMAGE]] : index
+// WIDE-NEXT:       arith.muli %[[K]], %[[STEP]] : index
 // WIDE-NOT:        scf.for
 // WIDE:            vector.fma
 func.func private @filters(%x: memref<32x16x16x64xf32>, %g: memref<32x14x14x64xf32>, %w: memref<3x3x64x64xf32>) attributes {hlo.kernel = "dot"} {

@@ -20,8 +20,8 @@
 // CHECK-NEXT:      } else {
 // CHECK-NEXT:        func.call @convolution_block_1(%x,
 // CHECK:       func.func private @convolution_block(
-// CHECK:         %[[ROWS:.*]] = memref.reinterpret_cast %0 to {{.*}} sizes: [12, 2], strides: [64, 1]
-// CHECK:         vector.load %[[ROWS]]{{.*}}, vector<2xbf16>
+// CHECK:         %[[PAIR:.*]] = memref.reinterpret_cast %0 to {{.*}} sizes: [2], strides: [1]
+// CHECK:         vector.load %[[PAIR]]{{.*}}, vector<2xbf16>
 // CHECK:         cpu.dot
 // WIDE-NOT:    cpu.dot
 func.func private @convolution(%x: memref<200x64xbf16>, %w: memref<9x64x64xbf16>, %y: memref<192x64xf32>) attributes {hlo.kernel = "dot"} {

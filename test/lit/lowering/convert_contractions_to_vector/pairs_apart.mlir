@@ -14,7 +14,7 @@
 // CHECK:         "scf.parallel"
 // CHECK:           func.call @gradient_block(%[[PAIRS]],
 // CHECK:       func.func private @gradient_block(
-// CHECK:         memref.reinterpret_cast %0 to {{.*}} sizes: [{{.*}}, 2], strides: [2, 1]
+// CHECK:         memref.reinterpret_cast %0 to {{.*}} sizes: [2], strides: [1]
 // CHECK:         cpu.dot
 func.func private @gradient(%x: memref<2x104x128xbf16>, %g: memref<2x96x128xbf16>, %w: memref<9x128x128xf32>) attributes {hlo.kernel = "dot"} {
   %zero = arith.constant 0.0 : f32

@@ -20,20 +20,17 @@
 // CHECK-LABEL: func.func private @convolution_block_1(
 // CHECK:         %{{.*}}:10 = scf.for
 // CHECK:           %{{.*}}:10 = scf.for
-// CHECK:             memref.reinterpret_cast %{{.*}} sizes: [5], strides: [128] : memref<30x18x18x128xf32>
 // CHECK:             memref.reinterpret_cast %{{.*}} sizes: [16], strides: [1] : memref<73728xf32>
 // CHECK-COUNT-10:    vector.fma
 // CHECK-NOT:         vector.fma
 // CHECK-LABEL: func.func private @convolution_block(
 // CHECK:         %{{.*}}:12 = scf.for
 // CHECK:           %{{.*}}:12 = scf.for
-// CHECK:             memref.reinterpret_cast %{{.*}} sizes: [6], strides: [128] : memref<30x18x18x128xf32>
 // CHECK-COUNT-12:    vector.fma
 // CHECK-NOT:         vector.fma
 // WIDE-LABEL:  func.func private @convolution_block(
 // WIDE:          %{{.*}}:16 = scf.for
 // WIDE-NOT:        scf.for
-// WIDE:            memref.reinterpret_cast %{{.*}} sizes: [8], strides: [128] : memref<30x18x18x128xf32>
 // WIDE-NOT:        scf.for
 // WIDE:            vector.fma
 func.func private @convolution(%x: memref<30x18x18x128xf32>, %w: memref<3x3x128x64xf32>, %y: memref<30x16x16x64xf32>) attributes {hlo.kernel = "dot"} {

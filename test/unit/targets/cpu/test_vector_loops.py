@@ -240,3 +240,66 @@ b2:
         a, b, c, d = (x[8 * i + start : 8 * i + start + 4] for start in (0, 11, 89, 92))
         expected[i : i + 4] = (a - b) - c * d
     np.testing.assert_array_equal(y, expected)
+
+
+def rows_of(count: int, more: str = "") -> str:
+    """A function that adds up `count` rows of x, which are apart by an argument, eight steps after each other."""
+    rows = "".join(
+        f"""  %apart{i} = mul i64 %row, {i}
+  %at{i} = add i64 %at, %apart{i}
+  %p{i} = getelementptr inbounds float, ptr %x, i64 %at{i}
+  %v{i} = load <4 x float>, ptr %p{i}, align 4
+  %s{i} = fadd <4 x float> %{f"s{i - 1}" if i else "sum"}, %v{i}
+"""
+        for i in range(count)
+    )
+    return f"""
+define void @f(ptr noalias %x, i64 %row, i64 %step, ptr noalias %y) {{
+b0:
+  br label %b1
+b1:
+  %i = phi i64 [ 0, %b0 ], [ %next, %b1 ]
+  %sum = phi <4 x float> [ splat (float 0.0), %b0 ], [ %s{count - 1}, %b1 ]
+  %at = mul i64 %i, %step
+{rows}{more}  %next = add nsw i64 %i, 1
+  %more = icmp slt i64 %next, 8
+  br i1 %more, label %b1, label %b2, !llvm.loop !1
+b2:
+  store <4 x float> %s{count - 1}, ptr %y, align 4
+  ret void
+}}
+{MARK}"""
+
+
+def sums_of_rows(text: str, count: int) -> None:
+    loaded = jit.load(jit.compile_to_object(text, level=jit.IN_VECTORS), ["f"])
+    kinds = [jit.ctypes.c_void_p, jit.ctypes.c_int64, jit.ctypes.c_int64, jit.ctypes.c_void_p]
+    x, y = np.random.default_rng(0).integers(0, 99, 300).astype(np.float32), np.zeros(4, np.float32)
+    jit.ctypes.CFUNCTYPE(None, *kinds)(loaded.address("f"))(x.ctypes.data, 13, 5, y.ctypes.data)
+    expected = sum(x[13 * i + 5 * step :][:4] for i in range(count) for step in range(8))
+    np.testing.assert_array_equal(y, expected)
+
+
+@pytest.mark.parametrize(("count", "pointers"), [(6, 1), (8, 1), (9, 2), (14, 2)])
+def test_rows_whose_distances_have_no_registers_get_another_pointer(count: int, pointers: int) -> None:
+    text = rows_of(count)
+    written = written_out(text)
+    assert written is not None
+    assert written.count("= call ptr asm") == pointers
+    sums_of_rows(text, count)
+
+
+def test_instructions_add_steps_that_arguments_are() -> None:
+    """Each reads from the first address and the steps so far, unless other addresses follow from those it reads."""
+    far = """  %far = getelementptr float, ptr %p0, i64 %row
+  call void @llvm.prefetch.p0(ptr %far, i32 0, i32 3, i32 1)
+"""
+    for text, from_first in (
+        (rows_of(1), 4),
+        (rows_of(1, far) + "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n", 1),
+    ):
+        written = written_out(text)
+        assert written is not None
+        lines = [line for line in written.splitlines() if line.startswith("  %p0.all") and "getelementptr" in line]
+        assert len(lines) == 4 and sum("ptr %p0.all0," in line for line in lines) == from_first
+        sums_of_rows(text, 1)
