@@ -14,7 +14,7 @@ kernel that computes them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -36,8 +36,9 @@ from ...dialects.support.kernel import COMPLEX, COMPLEX_OPERANDS, COMPLEX_RESULT
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.expressions.complex import Complex
 from ...hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
+from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
-from ...hlo_dialect.ops.slicing import ConcatenateOp, SliceOp
+from ...hlo_dialect.ops.slicing import ConcatenateOp, PadOp, SliceOp
 from ...hlo_dialect.types import HloTensor, i32, make_tensor, shape_of
 from .arithmetic import Parts
 
@@ -67,8 +68,9 @@ def interleave(z: Complex) -> Tensor:
 
     This is a select by the last index, not a concatenation: one loop computes both parts and writes whole pairs. Parts
     that were deinterleaved from one tensor give that tensor; if both were moved in the same way since, it is moved so.
+    Parts that are put together of others are put together of their pairs, which are moved once and not part by part.
     """
-    whole = whole_of(z)
+    whole = whole_of(z) or _joined(z)
     if whole is not None:
         return whole
     shape, rank = (*z.re.shape, 2), len(z.re.shape)
@@ -88,7 +90,7 @@ def deinterleave(pairs: Tensor) -> Complex:
     return Complex(pairs.take(last, 0), pairs.take(last, 1))
 
 
-_MOVEMENTS = (BroadcastInDimOp, ConcatenateOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp)
+_MOVEMENTS = (BroadcastInDimOp, ConcatenateOp, PadOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp)
 
 
 def whole_of(z: Complex) -> Tensor | None:
@@ -96,20 +98,44 @@ def whole_of(z: Complex) -> Tensor | None:
     found = _deinterleaved(z)
     if found is not None:
         return Tensor(z.re.builder, found)
+    return _movement(z, whole_of)
+
+
+def _joined(z: Complex) -> Tensor | None:
+    """The tensor of pairs of two values that are both padded or joined in the same way, or reshaped after that."""
+    joint = z.re.value.owner
+    while isinstance(joint, ReshapeOp):
+        joint = joint.operands[0].owner
+    return _movement(z, interleave) if isinstance(joint, PadOp | ConcatenateOp) else None
+
+
+def _movement(z: Complex, pairs_of: Callable[[Complex], Tensor | None]) -> Tensor | None:
+    """The movement that both parts make, of the pairs of its operands; None if there is none or they have none."""
     re, im = z.re.value.owner, z.im.value.owner
     if not isinstance(re, _MOVEMENTS) or not isinstance(im, _MOVEMENTS):
         return None
     if type(re) is not type(im) or re.properties != im.properties or len(re.operands) != len(im.operands):
         return None
+    operands = list(zip(re.operands, im.operands, strict=True))
+    if isinstance(re, PadOp) and not is_same(*operands.pop()):
+        return None
+    if any(first.type != second.type for first, second in operands):
+        return None
     pairs: list[Tensor] = []
-    for first, second in zip(re.operands, im.operands, strict=True):
-        if first.type != second.type:
-            return None
-        whole = whole_of(Complex(Tensor(z.re.builder, first), Tensor(z.re.builder, second)))
+    for first, second in operands:
+        whole = pairs_of(Complex(Tensor(z.re.builder, first), Tensor(z.re.builder, second)))
         if whole is None:
             return None
         pairs.append(whole)
     return _moved(re, pairs, z.re.shape)
+
+
+def is_same(first: SSAValue, second: SSAValue) -> bool:
+    """Whether two values are one, or equal constants to the bit."""
+    one, other = first.owner, second.owner
+    if isinstance(one, ConstantOp) and isinstance(other, ConstantOp):
+        return one.value == other.value
+    return first is second
 
 
 def _moved(op: Operation, pairs: Sequence[Tensor], shape: Sequence[int]) -> Tensor | None:
@@ -120,6 +146,9 @@ def _moved(op: Operation, pairs: Sequence[Tensor], shape: Sequence[int]) -> Tens
             return x.broadcast((*shape, 2), (*op.dims, rank))
         case ConcatenateOp():
             return concatenate(pairs, op.dim)
+        case PadOp():
+            low, high, interior = ((*amounts, 0) for amounts in (op.low, op.high, op.interior))
+            return x.pad(Tensor(x.builder, op.operands[1]), low, high, interior)
         case ReshapeOp():
             return x.reshape((*shape, 2))
         case ReverseOp():

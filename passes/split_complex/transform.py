@@ -21,7 +21,6 @@ from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.op import HloOp
 from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
-from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.elementwise_binary import AddOp
 from ...hlo_dialect.ops.fusion import FusionOp
 from ...hlo_dialect.ops.mapping import MapOp
@@ -35,6 +34,7 @@ from .layout import (
     as_pairs,
     deinterleave,
     is_complex_type,
+    is_same,
     pairs_type,
     part_type,
     split_custom_call,
@@ -156,7 +156,7 @@ class Splitter:
         """A complex sum becomes two real ones, or one of the pairs of numbers that only it reads from memory."""
         builder, value, init = Builder.before(op), op.operands[0], self.parts[op.operands[1]]
         pairs = None
-        if isinstance(op, ReduceOp) and value.has_one_use() and _is_same(*init):
+        if isinstance(op, ReduceOp) and value.has_one_use() and is_same(*init):
             pairs = whole_of(Complex(*builder.tensors(self.parts[value])))
         if pairs is not None:
             (total,) = builder.tensors([self._sum(op, pairs.value, init[0], pairs_type(op.results[0].type))])
@@ -176,14 +176,6 @@ class Splitter:
         new = like(op, [value, init], [type_], regions=[Region([body])])
         cast(Block, op.parent).insert_op_before(new, op)
         return new.results[0]
-
-
-def _is_same(first: SSAValue, second: SSAValue) -> bool:
-    """Whether two values are one, or equal constants to the bit."""
-    one, other = first.owner, second.owner
-    if isinstance(one, ConstantOp) and isinstance(other, ConstantOp):
-        return one.value == other.value
-    return first is second
 
 
 def _is_sum(op: ReduceOp | ReduceWindowOp) -> bool:

@@ -140,3 +140,41 @@ func.func @sum_from_one(%z: tensor<6xcomplex<f32>>) -> tensor<complex<f32>> {
   %0 = hlo.reduce(%z init: %one) applies hlo.add across dimensions = [0] : (tensor<6xcomplex<f32>>, tensor<complex<f32>>) -> tensor<complex<f32>>
   func.return %0 : tensor<complex<f32>>
 }
+
+// -----
+
+// Pads and stacks move pairs, computed ones too: neither part is written by itself.
+// CHECK-LABEL: func.func @padded
+// CHECK:         %[[PADDED:.*]] = hlo.pad %z, %{{.*}}, low = [1, 0, 0], high = [2, 0, 0], interior = [1, 0, 0] : (tensor<4x6x2xf32>, tensor<f32>) -> tensor<10x6x2xf32>
+// CHECK-NEXT:    func.return %[[PADDED]]
+func.func @padded(%z: tensor<4x6xcomplex<f32>>) -> tensor<10x6xcomplex<f32>> {
+  %zero = hlo.constant dense<(0.0, 0.0)> : tensor<complex<f32>>
+  %0 = hlo.pad %z, %zero, low = [1, 0], high = [2, 0], interior = [1, 0] : (tensor<4x6xcomplex<f32>>, tensor<complex<f32>>) -> tensor<10x6xcomplex<f32>>
+  func.return %0 : tensor<10x6xcomplex<f32>>
+}
+
+// CHECK-LABEL: func.func @stacked
+// CHECK:         %[[PAIRS:.*]] = hlo.select {{.*}} : tensor<4x6x1x2xi1>, tensor<4x6x1x2xf32>
+// CHECK-NEXT:    %[[BOTH:.*]] = hlo.concatenate %{{.*}}, %[[PAIRS]], dim = 2 : (tensor<4x6x1x2xf32>, tensor<4x6x1x2xf32>) -> tensor<4x6x2x2xf32>
+// CHECK-NEXT:    %[[FLAT:.*]] = hlo.reshape %[[BOTH]] : (tensor<4x6x2x2xf32>) -> tensor<4x12x2xf32>
+// CHECK-NEXT:    func.return %[[FLAT]]
+func.func @stacked(%z: tensor<4x6xcomplex<f32>>) -> tensor<4x12xcomplex<f32>> {
+  %0 = hlo.negate %z : tensor<4x6xcomplex<f32>>
+  %1 = hlo.reshape %z : (tensor<4x6xcomplex<f32>>) -> tensor<4x6x1xcomplex<f32>>
+  %2 = hlo.reshape %0 : (tensor<4x6xcomplex<f32>>) -> tensor<4x6x1xcomplex<f32>>
+  %3 = hlo.concatenate %1, %2, dim = 2 : (tensor<4x6x1xcomplex<f32>>, tensor<4x6x1xcomplex<f32>>) -> tensor<4x6x2xcomplex<f32>>
+  %4 = hlo.reshape %3 : (tensor<4x6x2xcomplex<f32>>) -> tensor<4x12xcomplex<f32>>
+  func.return %4 : tensor<4x12xcomplex<f32>>
+}
+
+// -----
+
+// A pad with different parts of its value is made of each part.
+// CHECK-LABEL: func.func @padded_with_one
+// CHECK-COUNT-2: hlo.pad {{.*}} : (tensor<4xf32>, tensor<f32>) -> tensor<6xf32>
+// CHECK:         hlo.select
+func.func @padded_with_one(%z: tensor<4xcomplex<f32>>) -> tensor<6xcomplex<f32>> {
+  %one = hlo.constant dense<(1.0, 0.0)> : tensor<complex<f32>>
+  %0 = hlo.pad %z, %one, low = [1], high = [1], interior = [0] : (tensor<4xcomplex<f32>>, tensor<complex<f32>>) -> tensor<6xcomplex<f32>>
+  func.return %0 : tensor<6xcomplex<f32>>
+}
