@@ -1,6 +1,7 @@
 """
 Rules for where the windows of a gather are: in a part of what is in memory, which is read where it is and not copied,
-and along dimensions that they fill, whose elements become those of one long dimension.
+along dimensions that they fill, whose elements become those of one long dimension, and in a transposed tensor, of which
+a diagonal over any two dimensions is taken.
 """
 
 from __future__ import annotations
@@ -17,14 +18,18 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.gather import GatherOp
-from ...hlo_dialect.ops.movement import ReshapeOp
+from ...hlo_dialect.ops.movement import ReshapeOp, TransposeOp
 from ...hlo_dialect.ops.slicing import ConcatenateOp, SliceOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import is_unsigned, make_tensor, numpy_dtype, shape_of
 from .chains import gather
-from .indexing import counted_dim, holds_indices
+from .indexing import FEW, counted_dim, holds_indices
 from .known_rows import SHORT
 from .rewrite import Rewrite, by, simplifications
+
+FEW_WINDOWS = 1 / 2
+"""The part of a transposed tensor up to which a gather reads what was transposed, if its indices are not of the last
+dimension, in which it would read single elements of lines: `FEW` of those."""
 
 
 class _Part(NamedTuple):
@@ -131,6 +136,42 @@ def gather_of_long_windows(op: Operation) -> Rewrite | None:
     # The dimensions after a window's last are those of indices.
     new = replace(new, window=tuple(dim if dim <= first else dim - 1 for dim in new.window))
     return by(gather(builder, x.value, moved, new, sizes, long).reshape(result))
+
+
+@simplifications.on(GatherOp)
+def gather_of_transpose(op: Operation) -> Rewrite | None:
+    """
+    A gather of few elements of a transposed tensor, such as `jnp.diagonal(x, 0, 0, 2)`, gathers them where they were,
+    and transposes those alone.
+    """
+    assert isinstance(op, GatherOp)
+    inner, dims, result = op.operand.owner, op.dims, shape_of(op.result)
+    if not isinstance(inner, TransposeOp) or not op.operand.has_one_use():
+        return None
+    order, shape = inner.dims, shape_of(op.operand)
+    most = FEW if order.index(len(shape) - 1) in dims.index_map else FEW_WINDOWS
+    if not is_static(shape) or not is_static(result) or math.prod(result) > most * math.prod(shape):
+        return None
+    batching = sorted((order[dim], along) for dim, along in zip(dims.batching, dims.index_batching, strict=True))
+    new = replace(
+        dims,
+        collapsed=tuple(sorted(order[dim] for dim in dims.collapsed)),
+        batching=tuple(dim for dim, _ in batching),
+        index_batching=tuple(along for _, along in batching),
+        index_map=tuple(order[dim] for dim in dims.index_map),
+    )
+    windows = dict(zip(new.offset_dims(len(shape)), dims.window, strict=True))
+    moved = list(range(len(result)))
+    for dim, place in zip(dims.offset_dims(len(shape)), dims.window, strict=True):
+        moved[place] = windows[order[dim]]
+    sizes = {order[dim]: size for dim, size in enumerate(op.sizes)}
+    taken = [0] * len(result)
+    for place, source in enumerate(moved):
+        taken[source] = result[place]
+    builder = Builder()
+    indices = Tensor(builder, op.start_indices)
+    found = gather(builder, inner.operands[0], indices, new, tuple(sizes[dim] for dim in range(len(shape))), taken)
+    return by(found.transpose(moved))
 
 
 def _part(value: SSAValue) -> _Part | None:

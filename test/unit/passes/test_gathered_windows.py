@@ -76,3 +76,47 @@ def test_crops(sizes: tuple[int, int, int], offsets: tuple[int, int, int], joine
       return %1 : {type_of(expected)} }}"""
     assert math.prod(expected.shape) == 7 * math.prod(sizes)
     np.testing.assert_array_equal(run(text, [x, index])[0], expected)
+
+
+@pytest.mark.parametrize("dtype, element", [(np.float32, "f32"), (np.int16, "i16"), (np.complex64, "complex<f32>")])
+@pytest.mark.parametrize("axes", [(0, 3), (3, 0), (0, 1), (1, 3), (2, 0)])
+def test_diagonals(axes: tuple[int, int], dtype: type, element: str) -> None:
+    """Diagonals over any two dimensions, which are moved to the end first, as `jnp.diagonal` states them."""
+    x = np.arange(9 * 10 * 11 * 12).reshape(9, 10, 11, 12).astype(dtype)
+    if dtype is np.complex64:
+        x = x - 2j * x
+    expected = np.diagonal(x, 0, *axes)
+    order = [*(dim for dim in range(4) if dim not in axes), *axes]
+    moved, count = x.transpose(order), expected.shape[-1]
+    before, after, result = (
+        f"tensor<{'x'.join(map(str, shape))}x{element}>" for shape in (x.shape, moved.shape, expected.shape)
+    )
+    index = np.stack([np.arange(count, dtype=np.int32)] * 2, 1)
+    a, b = moved.shape[:2]
+    text = f"""func.func @main(%x: {before}, %i: tensor<{count}x2xi32>) -> {result} {{
+      %0 = stablehlo.transpose %x, dims = {order} : ({before}) -> {after}
+      %1 = "stablehlo.gather"(%0, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims = [0, 1],
+        collapsed_slice_dims = [2, 3], start_index_map = [2, 3], index_vector_dim = 1>,
+        slice_sizes = array<i64: {a}, {b}, 1, 1>}}> : ({after}, tensor<{count}x2xi32>) -> {result}
+      return %1 : {result} }}"""
+    np.testing.assert_array_equal(run(text, [x, index])[0], expected)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 0, 2), (2, 3, 1, 0), (1, 0, 3, 2)])
+def test_windows_of_a_transposed_batch(order: tuple[int, ...]) -> None:
+    """Batching dimensions, windows and indices of each dimension wherever they were before."""
+    moved = np.arange(6 * 5 * 30 * 7, dtype=np.float32).reshape(6, 5, 30, 7)
+    x = np.ascontiguousarray(moved.transpose(np.argsort(order)))
+    index = INDICES.integers(-10, 40, (5, 4, 6, 2)).astype(np.int32)
+    expected = np.empty((5, 3, 4, 2, 6), np.float32)
+    for a, b, c in np.ndindex(5, 4, 6):
+        first, last = np.clip(index[a, b, c], 0, (27, 5))
+        expected[a, :, b, :, c] = moved[c, a, first : first + 3, last : last + 2]
+    text = f"""func.func @main(%x: {type_of(x)}, %i: tensor<5x4x6x2xi32>) -> {type_of(expected)} {{
+      %0 = stablehlo.transpose %x, dims = {list(order)} : ({type_of(x)}) -> {type_of(moved)}
+      %1 = "stablehlo.gather"(%0, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims = [1, 3],
+        operand_batching_dims = [0, 1], start_indices_batching_dims = [2, 0], start_index_map = [2, 3],
+        index_vector_dim = 3>, slice_sizes = array<i64: 1, 1, 3, 2>}}>
+        : ({type_of(moved)}, tensor<5x4x6x2xi32>) -> {type_of(expected)}
+      return %1 : {type_of(expected)} }}"""
+    np.testing.assert_array_equal(run(text, [x, index])[0], expected)

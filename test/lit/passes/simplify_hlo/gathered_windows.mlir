@@ -84,3 +84,33 @@ func.func @carried(%x: tensor<1000x64xf32>, %i: tensor<9xi32>) -> tensor<1000x64
   }) : (tensor<i32>, tensor<1000x64xf32>) -> (tensor<i32>, tensor<1000x64xf32>)
   return %r#1 : tensor<1000x64xf32>
 }
+
+// -----
+
+// A diagonal is taken of a tensor as it is in memory, and not of the whole one transposed; the result is transposed.
+// CHECK-LABEL: @diagonal
+// CHECK-NOT:   hlo.transpose
+// CHECK:       "hlo.gather"(%x, %i) <{dimension_numbers = #hlo.gather<offset_dims = [0, 1], collapsed_slice_dims = [0, 3], start_index_map = [0, 3], index_vector_dim = 1>, slice_sizes = array<i64: 1, 11, 256, 1>}>
+func.func @diagonal(%x: tensor<50x11x256x40xi16>, %i: tensor<40x2xi32>) -> tensor<11x256x40xi16> {
+  %0 = hlo.transpose %x, dims = [1, 2, 0, 3] : (tensor<50x11x256x40xi16>) -> tensor<11x256x50x40xi16>
+  %1 = "hlo.gather"(%0, %i) <{dimension_numbers = #hlo.gather<offset_dims = [0, 1], collapsed_slice_dims = [2, 3], start_index_map = [2, 3], index_vector_dim = 1>, slice_sizes = array<i64: 11, 256, 1, 1>}> : (tensor<11x256x50x40xi16>, tensor<40x2xi32>) -> tensor<11x256x40xi16>
+  return %1 : tensor<11x256x40xi16>
+}
+
+// CHECK-LABEL: @exchanged
+// CHECK:       %[[X:.*]] = "hlo.gather"(%x, %i) <{dimension_numbers = #hlo.gather<offset_dims = [0, 2], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 6, 1, 8>}>
+// CHECK:       hlo.transpose %[[X]], dims = [2, 1, 0] : (tensor<6x9x8xf32>) -> tensor<8x9x6xf32>
+func.func @exchanged(%x: tensor<6x20x8xf32>, %i: tensor<9xi32>) -> tensor<8x9x6xf32> {
+  %0 = hlo.transpose %x, dims = [2, 1, 0] : (tensor<6x20x8xf32>) -> tensor<8x20x6xf32>
+  %1 = "hlo.gather"(%0, %i) <{dimension_numbers = #hlo.gather<offset_dims = [0, 2], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 8, 1, 6>}> : (tensor<8x20x6xf32>, tensor<9xi32>) -> tensor<8x9x6xf32>
+  return %1 : tensor<8x9x6xf32>
+}
+
+// Many single elements of lines would each read a line of the caches.
+// CHECK-LABEL: @columns
+// CHECK:       hlo.transpose %x
+func.func @columns(%x: tensor<64x1000xf32>, %i: tensor<400xi32>) -> tensor<400x64xf32> {
+  %0 = hlo.transpose %x, dims = [1, 0] : (tensor<64x1000xf32>) -> tensor<1000x64xf32>
+  %1 = "hlo.gather"(%0, %i) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>}> : (tensor<1000x64xf32>, tensor<400xi32>) -> tensor<400x64xf32>
+  return %1 : tensor<400x64xf32>
+}
