@@ -15,6 +15,7 @@ kernel that computes them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -33,13 +34,17 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.support.kernel import COMPLEX, COMPLEX_OPERANDS, COMPLEX_RESULTS
+from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.expressions.complex import Complex
 from ...hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
 from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.ops.dynamic import DynamicSliceOp
+from ...hlo_dialect.ops.gather import GatherOp
+from ...hlo_dialect.ops.index_dimensions import GatherDimensionNumbersAttr
 from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
 from ...hlo_dialect.ops.slicing import ConcatenateOp, PadOp, SliceOp
-from ...hlo_dialect.types import HloTensor, i32, make_tensor, shape_of
+from ...hlo_dialect.types import HloTensor, i32, make_tensor, shape_of, tensor_type
 from .arithmetic import Parts
 
 
@@ -90,7 +95,13 @@ def deinterleave(pairs: Tensor) -> Complex:
     return Complex(pairs.take(last, 0), pairs.take(last, 1))
 
 
-_MOVEMENTS = (BroadcastInDimOp, ConcatenateOp, PadOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp)
+_MOVEMENTS = (
+    *(BroadcastInDimOp, ConcatenateOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp),
+    *(PadOp, DynamicSliceOp, GatherOp),
+)
+
+_SHARED = (PadOp, DynamicSliceOp, GatherOp)
+"""Movements whose first operand alone is moved: the others are the same for both parts."""
 
 
 def whole_of(z: Complex) -> Tensor | None:
@@ -117,8 +128,10 @@ def _movement(z: Complex, pairs_of: Callable[[Complex], Tensor | None]) -> Tenso
     if type(re) is not type(im) or re.properties != im.properties or len(re.operands) != len(im.operands):
         return None
     operands = list(zip(re.operands, im.operands, strict=True))
-    if isinstance(re, PadOp) and not is_same(*operands.pop()):
-        return None
+    if isinstance(re, _SHARED):
+        operands, others = operands[:1], operands[1:]
+        if not all(is_same(*other) for other in others):
+            return None
     if any(first.type != second.type for first, second in operands):
         return None
     pairs: list[Tensor] = []
@@ -149,6 +162,17 @@ def _moved(op: Operation, pairs: Sequence[Tensor], shape: Sequence[int]) -> Tens
         case PadOp():
             low, high, interior = ((*amounts, 0) for amounts in (op.low, op.high, op.interior))
             return x.pad(Tensor(x.builder, op.operands[1]), low, high, interior)
+        case DynamicSliceOp():
+            zero = x.builder.splat(0, tensor_type(op.start_indices[-1]))
+            return x.dynamic_slice([*x.builder.tensors(op.start_indices), zero], (*op.sizes, 2))
+        case GatherOp():
+            dims = replace(op.dims, window=(*op.dims.window, rank))
+            stated = {
+                "dimension_numbers": GatherDimensionNumbersAttr.of(dims),
+                "slice_sizes": int_array((*op.sizes, 2)),
+            }
+            type_ = make_tensor((*shape, 2), x.element)
+            return x.builder.op(GatherOp, [x, op.start_indices], type_, **stated)
         case ReshapeOp():
             return x.reshape((*shape, 2))
         case ReverseOp():

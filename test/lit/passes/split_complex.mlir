@@ -178,3 +178,23 @@ func.func @padded_with_one(%z: tensor<4xcomplex<f32>>) -> tensor<6xcomplex<f32>>
   %0 = hlo.pad %z, %one, low = [1], high = [1], interior = [0] : (tensor<4xcomplex<f32>>, tensor<complex<f32>>) -> tensor<6xcomplex<f32>>
   func.return %0 : tensor<6xcomplex<f32>>
 }
+
+// -----
+
+// Boxes and windows at computed places are taken of pairs.
+// CHECK-LABEL: func.func @box
+// CHECK:         %[[ZERO:.*]] = hlo.constant dense<0> : tensor<i32>
+// CHECK:         %[[BOX:.*]] = hlo.dynamic_slice %z, %i, %i, %[[ZERO]], sizes = [2, 3, 2] : (tensor<4x6x2xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<2x3x2xf32>
+// CHECK-NEXT:    func.return %[[BOX]]
+func.func @box(%z: tensor<4x6xcomplex<f32>>, %i: tensor<i32>) -> tensor<2x3xcomplex<f32>> {
+  %0 = hlo.dynamic_slice %z, %i, %i, sizes = [2, 3] : (tensor<4x6xcomplex<f32>>, tensor<i32>, tensor<i32>) -> tensor<2x3xcomplex<f32>>
+  func.return %0 : tensor<2x3xcomplex<f32>>
+}
+
+// CHECK-LABEL: func.func @windows
+// CHECK:         %[[FOUND:.*]] = "hlo.gather"(%z, %i) <{dimension_numbers = #hlo.gather<offset_dims = [0, 2], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 4, 1, 2>}>
+// CHECK-NEXT:    func.return %[[FOUND]]
+func.func @windows(%z: tensor<4x6xcomplex<f32>>, %i: tensor<9xi32>) -> tensor<4x9xcomplex<f32>> {
+  %0 = "hlo.gather"(%z, %i) <{dimension_numbers = #hlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 4, 1>}> : (tensor<4x6xcomplex<f32>>, tensor<9xi32>) -> tensor<4x9xcomplex<f32>>
+  func.return %0 : tensor<4x9xcomplex<f32>>
+}

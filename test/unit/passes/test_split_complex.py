@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 from xdsl.dialects.builtin import ComplexType, TensorType
 
 from hlo_programs import Program
@@ -139,15 +140,26 @@ func.func @main(%re: {R}, %im: {R}) -> {R} {{
     np.testing.assert_allclose(actual, wanted, rtol=5e-7)
 
 
-@pytest.mark.parametrize("name", ["sort", "scatter_add", "scatter_set", "scatter_multiply", "gather", "argsort"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("sort", "scatter_add", "scatter_set", "scatter_multiply", "gather", "columns"),
+        *("box", "pad", "pad_one", "stack", "argsort"),
+    ],
+)
 def test_indexing_and_sorting_are_xlas(name: str) -> None:
-    """Operations with regions carry both parts of each tensor."""
+    """Operations with regions carry both parts of each tensor; pads, boxes and gathers move pairs."""
     functions: dict[str, Callable[..., Any]] = {
         "sort": lambda a: jnp.sort(a, axis=0),
         "scatter_add": lambda a: a.at[1].add(2j),
         "scatter_set": lambda a: a.at[jnp.array([0, 2])].set(1j),
         "scatter_multiply": lambda a: a.at[1, 2].multiply(2j),
         "gather": lambda a: a[jnp.array([3, 1])],
+        "columns": lambda a: jnp.take(a, jnp.array([[3, 9], [1, 0]]), 1, mode="clip"),
+        "box": lambda a: lax.dynamic_slice(a, (a[0, 0].real.astype(int), 3), (2, 3)),
+        "pad": lambda a: lax.pad(a * a, np.complex64(), [(1, -2, 1), (-1, 2, 0)]),
+        "pad_one": lambda a: lax.pad(a, np.complex64(1), [(1, 2, 1), (0, 2, 0)]),
+        "stack": lambda a: jnp.stack([a, -a, a * a], -1).reshape(4, 18),
         "argsort": lambda a: jnp.argsort(a, axis=1),
     }
     rng = np.random.default_rng(0)
