@@ -155,17 +155,39 @@ SHARE_SPREAD = 3
 """Elements of a result for each of the operand from which on filling costs less, if there is no edge before rows."""
 
 
+MOST_IN_ROW = 64
+"""Bytes of the operand in a row, from the last padded dimension on, up to which filling costs less than to ask of each
+element whether it is there; a fourth of them in a result that is larger than `MOST_FILLED`."""
+
+LEAST_FILLED = 1 << 14
+"""Bytes of a result from which filling it is worth its own code; smaller ones call a function that programs share."""
+
+MOST_APART, MOST_WHOLE = 32, 8
+"""Elements of a result's last dimension up to which that holds for rows with padding between them, if that dimension is
+padded or not."""
+
+
 def _spreads(op: hlo.PadOp) -> bool:
     """
-    Whether a result is filled with padding, and the operand put there with a stride along the last dimension: vectors
-    of elements and padding would be gathered. All elements must be there, and nothing in the kernel take the result.
+    Whether a result is filled with padding, and the operand put there with a stride: vectors of elements and padding
+    would be gathered, and short rows asked element by element. All elements must be there, and nothing in the kernel
+    take the result.
     """
-    interiors, shape = ints(op.interior_padding), shape_of(op.result)
+    interiors, shape, sizes = ints(op.interior_padding), shape_of(op.result), shape_of(op.operand)
     lows, highs = ints(op.edge_padding_low), ints(op.edge_padding_high)
-    if not interiors or interiors[-1] == 0 or min(*lows, *highs) < 0 or 0 in shape_of(op.operand):
+    if not interiors or min(*lows, *highs) < 0 or 0 in sizes:
         return False
-    size = math.prod(shape)
-    if size * bit_width(element_of(op.result)) // 8 > MOST_FILLED:
+    if not all(isinstance(use.operation, func.ReturnOp) for use in op.result.uses):
         return False
-    is_sparse = lows[-1] > 0 or size >= SHARE_SPREAD * math.prod(shape_of(op.operand))
-    return is_sparse and all(isinstance(use.operation, func.ReturnOp) for use in op.result.uses)
+    size, element = math.prod(shape), bit_width(element_of(op.result)) / 8
+    is_small = size * element <= MOST_FILLED
+    if interiors[-1]:
+        return is_small and (lows[-1] > 0 or size >= SHARE_SPREAD * math.prod(sizes))
+    padded = [dim for dim, (part, whole) in enumerate(zip(sizes, shape, strict=True)) if part != whole]
+    is_apart = any(interiors[dim] for dim in padded)
+    if not padded or (len(padded) == 1 and not is_apart) or size * element < LEAST_FILLED:
+        return False
+    if math.prod(sizes[padded[-1] :]) * element <= MOST_IN_ROW / (1 if is_small else 4):
+        return True
+    is_last = padded[-1] == len(shape) - 1
+    return is_small and is_apart and shape[-1] <= (MOST_APART if is_last else MOST_WHOLE)
