@@ -157,6 +157,7 @@ def test_views_and_copies() -> None:
             lambda x, y: torch.slice_scatter(x, y, 1, 0, 3, 2),
             lambda x, y: torch.select_scatter(x, x[:, 0] * 2, 1, 2), lambda x, y: x.unfold(2, 2, 1),
             lambda x, y: torch.diagonal(x, 1, 1, 2), lambda x, y: torch.diagonal(x, -1, 2, 0),
+            lambda x, y: torch.diagonal(x[None], 1, 3, 1), lambda x, y: torch.diagonal(x, -1, 0, 2),
             lambda x, y: torch.diagonal(x, 1, 0, 2), lambda x, y: torch.diagonal_scatter(x, x[:, 0, :3] + 9, 0, 1, 2),
             lambda x, y: x.flip(0, 2), lambda x, y: x.roll(1, 2), lambda x, y: x.repeat(2, 1, 2), lambda x, y: x.tril(),
             lambda x, y: F.pad(x, (1, -1, 2, 0), value=3.0), lambda x, y: F.pad(x, (1, 2), mode="reflect"),

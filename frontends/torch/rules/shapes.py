@@ -12,7 +12,7 @@ from ..dtypes import Unlowered, converted, dtype_of, element_of_dtype
 from ..memory import memory_order
 from ..registry import lowers
 from ..step import Step, broadcast, count, dim_of
-from .indexing import scattered, slices_at, take_flat
+from .indexing import gathered, scattered, slices_at, take_flat
 
 
 @lowers(
@@ -270,7 +270,7 @@ def as_strided_scatter(step: Step, x: Value, source: Value, size: Any, stride: A
 
 @lowers("aten.diagonal aten.diagonal_copy")
 def diagonal(step: Step, x: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Value:
-    """Every n-th element of rows that lie one after the other."""
+    """Every n-th element of rows that lie one after the other; elements at places of dimensions that are apart."""
     rank = len(x.shape)
     first, second = dim_of(dim1, rank), dim_of(dim2, rank)
     length, row, column = step.shape[-1], max(0, -offset), max(0, offset)
@@ -278,6 +278,10 @@ def diagonal(step: Step, x: Value, offset: int = 0, dim1: int = 0, dim2: int = 1
         return step.full(0, step.dtype, step.shape)
     if first > second:
         first, second, row, column = second, first, column, row
+    if second > first + 1:
+        numbers = step.iota(0, (length, 1))
+        points = step.builder.concatenate([numbers + row, numbers + column], dimension=1)
+        return gathered(step, x, points, (first, second)).transpose([*range(1, rank - 1), 0])
     rest = [dim for dim in range(rank) if dim not in (first, second)]
     before, after = [x.shape[dim] for dim in rest[:first]], [x.shape[dim] for dim in rest[first:]]
     width = x.shape[second]
