@@ -75,13 +75,12 @@ def interleave(z: Complex) -> Tensor:
     that were deinterleaved from one tensor give that tensor; if both were moved in the same way since, it is moved so.
     Parts that are put together of others are put together of their pairs, which are moved once and not part by part.
     """
-    whole = whole_of(z) or _joined(z)
-    if whole is not None:
-        return whole
-    shape, rank = (*z.re.shape, 2), len(z.re.shape)
-    re, im = (part.broadcast(shape, range(rank)) for part in z)
-    index = z.re.builder.iota(make_tensor(shape, i32), rank)
-    return index.equals(0).select(re, im)
+    return _Search().pairs(z)
+
+
+def whole_of(z: Complex) -> Tensor | None:
+    """The tensor of pairs whose parts two values are, with the movements that both made; None if there is none."""
+    return _Search().whole(z)
 
 
 def as_pairs(value: SSAValue, parts: dict[SSAValue, Parts], op: Operation) -> SSAValue:
@@ -104,43 +103,75 @@ _SHARED = (PadOp, DynamicSliceOp, GatherOp)
 """Movements whose first operand alone is moved: the others are the same for both parts."""
 
 
-def whole_of(z: Complex) -> Tensor | None:
-    """The tensor of pairs whose parts two values are, with the movements that both made; None if there is none."""
-    found = _deinterleaved(z)
-    if found is not None:
-        return Tensor(z.re.builder, found)
-    return _movement(z, whole_of)
+_LONGEST = 64
+"""The movements in a row that are followed."""
 
 
-def _joined(z: Complex) -> Tensor | None:
-    """The tensor of pairs of two values that are both padded or joined in the same way, or reshaped after that."""
-    joint = z.re.value.owner
-    while isinstance(joint, ReshapeOp):
-        joint = joint.operands[0].owner
-    return _movement(z, interleave) if isinstance(joint, PadOp | ConcatenateOp) else None
+class _Search:
+    """
+    The search for tensors of pairs at one place, each of which is found and made once: values that are moved twice and
+    joined again and again, as by rotations, would be looked at as often as there are ways to them.
+    """
 
+    def __init__(self) -> None:
+        self._wholes: dict[tuple[SSAValue, SSAValue], Tensor | None] = {}
+        self._pairs: dict[tuple[SSAValue, SSAValue], Tensor] = {}
+        self._depth = 0
 
-def _movement(z: Complex, pairs_of: Callable[[Complex], Tensor | None]) -> Tensor | None:
-    """The movement that both parts make, of the pairs of its operands; None if there is none or they have none."""
-    re, im = z.re.value.owner, z.im.value.owner
-    if not isinstance(re, _MOVEMENTS) or not isinstance(im, _MOVEMENTS):
-        return None
-    if type(re) is not type(im) or re.properties != im.properties or len(re.operands) != len(im.operands):
-        return None
-    operands = list(zip(re.operands, im.operands, strict=True))
-    if isinstance(re, _SHARED):
-        operands, others = operands[:1], operands[1:]
-        if not all(is_same(*other) for other in others):
+    def pairs(self, z: Complex) -> Tensor:
+        """See `interleave`."""
+        key = z.re.value, z.im.value
+        found = self._pairs.get(key)
+        if found is None:
+            found = self._pairs[key] = self.whole(z) or self._joined(z) or _selected(z)
+        return found
+
+    def whole(self, z: Complex) -> Tensor | None:
+        """See `whole_of`."""
+        key = z.re.value, z.im.value
+        if key not in self._wholes:
+            pairs = _deinterleaved(z)
+            self._wholes[key] = self._movement(z, self.whole) if pairs is None else Tensor(z.re.builder, pairs)
+        return self._wholes[key]
+
+    def _joined(self, z: Complex) -> Tensor | None:
+        """The tensor of pairs of two values that are both padded or joined in the same way, or reshaped after that."""
+        joint = z.re.value.owner
+        while isinstance(joint, ReshapeOp):
+            joint = joint.operands[0].owner
+        return self._movement(z, self.pairs) if isinstance(joint, PadOp | ConcatenateOp) else None
+
+    def _movement(self, z: Complex, pairs_of: Callable[[Complex], Tensor | None]) -> Tensor | None:
+        """The movement that both parts make, of the pairs of its operands; None if there is none or they have none."""
+        re, im = z.re.value.owner, z.im.value.owner
+        if not isinstance(re, _MOVEMENTS) or not isinstance(im, _MOVEMENTS) or self._depth == _LONGEST:
             return None
-    if any(first.type != second.type for first, second in operands):
-        return None
-    pairs: list[Tensor] = []
-    for first, second in operands:
-        whole = pairs_of(Complex(Tensor(z.re.builder, first), Tensor(z.re.builder, second)))
-        if whole is None:
+        if type(re) is not type(im) or re.properties != im.properties or len(re.operands) != len(im.operands):
             return None
-        pairs.append(whole)
-    return _moved(re, pairs, z.re.shape)
+        operands = list(zip(re.operands, im.operands, strict=True))
+        if isinstance(re, _SHARED):
+            operands, others = operands[:1], operands[1:]
+            if not all(is_same(*other) for other in others):
+                return None
+        if any(first.type != second.type for first, second in operands):
+            return None
+        pairs: list[Tensor] = []
+        self._depth += 1
+        for first, second in operands:
+            found = pairs_of(Complex(Tensor(z.re.builder, first), Tensor(z.re.builder, second)))
+            if found is None:
+                break
+            pairs.append(found)
+        self._depth -= 1
+        return _moved(re, pairs, z.re.shape) if len(pairs) == len(operands) else None
+
+
+def _selected(z: Complex) -> Tensor:
+    """The pairs of any two parts."""
+    shape, rank = (*z.re.shape, 2), len(z.re.shape)
+    re, im = (part.broadcast(shape, range(rank)) for part in z)
+    index = z.re.builder.iota(make_tensor(shape, i32), rank)
+    return index.equals(0).select(re, im)
 
 
 def is_same(first: SSAValue, second: SSAValue) -> bool:

@@ -12,12 +12,14 @@ import pytest
 from jax import lax
 from xdsl.dialects.builtin import ComplexType, TensorType
 
+import xhlo
 from hlo_programs import Program
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
 from xhlo.hlo_dialect.verification import verify_module
 from xhlo.passes.manager.pipelines import build_passes
+from xhlo.passes.split_complex import layout
 
 C = "tensor<6xcomplex<f32>>"
 R = "tensor<6xf32>"
@@ -176,3 +178,30 @@ def test_indexing_and_sorting_are_xlas(name: str) -> None:
     if want.dtype == np.complex64:
         want = want.view(np.float32).reshape(got.shape)
     np.testing.assert_allclose(got, want, atol=1e-6)
+
+
+def test_what_is_joined_again_and_again_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty rotations have a million ways from the result to the argument."""
+    moved: list[object] = []
+    original = layout._moved
+    monkeypatch.setattr(layout, "_moved", lambda op, *rest: moved.append(op) or original(op, *rest))
+
+    def joined(x: Any) -> Any:
+        for at in range(1, 21):
+            x = np.concatenate([x[at:], x[:at][::-1]])
+        return x
+
+    x = np.arange(64) * (1 - 2j)
+    np.testing.assert_array_equal(xhlo.jit(joined)(x), joined(x))
+    assert 20 < len(moved) < 200
+
+
+def test_joins_of_any_depth() -> None:
+    def joined(x: Any) -> Any:
+        x = x * x
+        for _ in range(150):
+            x = np.concatenate([x, x[:1] * 2])
+        return x
+
+    x = np.arange(1, 4) * (1 - 2j)
+    np.testing.assert_allclose(xhlo.jit(joined)(x), joined(x), rtol=1e-12)
