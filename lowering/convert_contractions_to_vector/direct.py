@@ -212,18 +212,6 @@ class DirectProductEmitter(ProductEmitter):
         rows = self.product.m.size
         return self.builder.min(row, rows - blocking.mr) if not blocking.low and rows % blocking.mr else row
 
-    def emit_pass(
-        self,
-        output: Index,
-        at: Sequence[Index],
-        depth: tuple[Index, Index],
-        rows: tuple[Index, Index],
-        columns: tuple[Index, Index],
-        first: bool,
-    ) -> None:
-        self.panels_of_tile = rows, columns
-        super().emit_pass(output, at, depth, rows, columns, first)
-
     def _ahead(self, step: Step, i: IndexValue, j: IndexValue) -> Index:
         """
         The distance to what the block of panels i and j asks for: for its first rows what the next blocks read, to the

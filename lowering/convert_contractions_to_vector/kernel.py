@@ -293,6 +293,7 @@ class ProductEmitter:
                 at.append(nest.enter_context(builder.loop(0, loop.size)))
             number = nest.enter_context(builder.loop(0, passes))
             lower, upper = chunk(builder, number, blocking.kc, self.groups)
+            self.panels_of_tile = rows, columns
             self.emit_pass(output, at, (lower, upper), rows, columns, self.overwrite and once)
         if product.epilogue is None and not self.sums:
             return

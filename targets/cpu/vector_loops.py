@@ -133,8 +133,8 @@ class Stream:
     """Names, and what they are beyond the first: a value and a number of elements."""
     advances: Sequence[str] = ()
     """
-    What the first address grows by in 1, 2, .. iterations, where the instructions that read and write add it: all else
-    that addresses are apart by is numbers.
+    The growth of the first address in 1, 2, .. iterations, where the instructions that read and write add it: all other
+    distances are numbers.
     """
 
     @property

@@ -138,8 +138,8 @@ def lane_product_of(factors: Factors, machine: Machine) -> LaneProduct | None:
     return None if scattered or product.multiplications < MIN_MULTIPLICATIONS else product
 
 
-Factors: TypeAlias = "tuple[Nest, Element, Nest | None]"
-"""The nest of a generic that adds products, their type, and the nest of its epilogue; see `factors_in`."""
+Factors: TypeAlias = Sums
+"""Sums whose nest is ordered; see `factors_in`."""
 
 
 def factors_in(found: Sums) -> Factors | None:
