@@ -146,7 +146,7 @@ def gather_of_transpose(op: Operation) -> Rewrite | None:
     """
     assert isinstance(op, GatherOp)
     inner, dims, result = op.operand.owner, op.dims, shape_of(op.result)
-    if not isinstance(inner, TransposeOp) or not op.operand.has_one_use():
+    if not isinstance(inner, TransposeOp) or not inner.dims or not op.operand.has_one_use():
         return None
     order, shape = inner.dims, shape_of(op.operand)
     most = FEW if order.index(len(shape) - 1) in dims.index_map else FEW_WINDOWS

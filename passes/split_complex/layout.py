@@ -194,7 +194,8 @@ def _moved(op: Operation, pairs: Sequence[Tensor], shape: Sequence[int]) -> Tens
             low, high, interior = ((*amounts, 0) for amounts in (op.low, op.high, op.interior))
             return x.pad(Tensor(x.builder, op.operands[1]), low, high, interior)
         case DynamicSliceOp():
-            zero = x.builder.splat(0, tensor_type(op.start_indices[-1]))
+            type_ = tensor_type(op.start_indices[-1]) if rank else make_tensor((), i32)
+            zero = x.builder.splat(0, type_)
             return x.dynamic_slice([*x.builder.tensors(op.start_indices), zero], (*op.sizes, 2))
         case GatherOp():
             dims = replace(op.dims, window=(*op.dims.window, rank))

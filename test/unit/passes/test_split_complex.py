@@ -205,3 +205,12 @@ def test_joins_of_any_depth() -> None:
 
     x = np.arange(1, 4) * (1 - 2j)
     np.testing.assert_allclose(xhlo.jit(joined)(x), joined(x), rtol=1e-12)
+
+
+def test_a_slice_of_one_number() -> None:
+    one = "tensor<complex<f32>>"
+    text = f"""func.func @main(%x: {one}) -> {one} {{
+  %0 = hlo.dynamic_slice %x, sizes = [] : ({one}) -> {one}
+  return %0 : {one}
+}}"""
+    assert xhlo.compile(text)(np.complex64(1 + 2j)) == 1 + 2j
