@@ -53,7 +53,7 @@ WATCHED = 1.0
 SLOW = 1e-3
 """Seconds of a run that calls functions of libraries, from which on a thread of Python's runs it."""
 
-_dying: list[LoadedProgram] = []
+_dying: set[LoadedProgram] = set()
 """Programs that JAX has destroyed, some of whose runs have not ended."""
 
 
@@ -376,8 +376,11 @@ def _run_everywhere(
 def _destroy_loaded(args: Any) -> None:
     found = _executables.pop(args.executable, None)
     if found is not None:
-        _dying.append(found)
-    _dying[:] = [program for program in _dying if program.record.pending]
+        _dying.add(found)
+    # Each step is one of its own: a collection of garbage, or another thread, may destroy others in between.
+    for program in list(_dying):
+        if not program.record.pending:
+            _dying.discard(program)
 
 
 @entry("LoadedExecutable_GetExecutable")

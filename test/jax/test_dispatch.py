@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import subprocess
@@ -20,6 +21,8 @@ import numpy as np
 from jax.experimental import io_callback
 
 from xhlo.frontends.jax import executables, host_runs, native_tasks
+from xhlo.frontends.jax.c_api import ARGUMENTS, ENTRY_NAMES
+from xhlo.frontends.jax.entries import dispatch
 from xhlo.frontends.jax.native_calls import loaded
 
 XHLO = jax.devices("xhlo")[0]
@@ -167,6 +170,35 @@ def test_arrays_and_programs_may_go_before_their_runs(gate: Gate) -> None:
     gc.collect()
     gate.open()
     np.testing.assert_allclose(kept, np.tanh(X) * 3, rtol=1e-5)
+
+
+class Dying:
+    """A program that is destroyed while others are, as by a collection of garbage."""
+
+    def __init__(self, pending: int):
+        self.pending = pending
+        self.destroys: list[int] = []
+
+    @property
+    def record(self) -> Dying:
+        while self.destroys:
+            destroy(self.destroys.pop())
+        return self
+
+
+def destroy(handle: int) -> None:
+    arguments = ARGUMENTS["LoadedExecutable_Destroy"](executable=handle)
+    assert not dispatch(ENTRY_NAMES.index("LoadedExecutable_Destroy"), ctypes.addressof(arguments))
+
+
+def test_a_program_with_runs_stays_when_others_are_destroyed_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, third = Dying(1), Dying(1), Dying(0)
+    monkeypatch.setattr(executables, "_executables", {1: first, 2: second, 3: third})
+    monkeypatch.setattr(executables, "_dying", type(executables._dying)())  # pyright: ignore[reportPrivateUsage]
+    destroy(1)
+    first.pending, first.destroys = 0, [3]
+    destroy(2)
+    assert list(executables._dying) == [second]  # pyright: ignore[reportPrivateUsage]
 
 
 def failing() -> Any:
@@ -367,7 +399,12 @@ threading.Timer(0.05, go.set).start()
 """
 
 
-def test_the_interpreter_ends_after_the_runs() -> None:
-    environment = os.environ | {"JAX_PLATFORMS": "xhlo", "XHLO_NUM_DEVICES": "1"}
+FILLED = {"MALLOC_PERTURB_": "165", "PYTHONMALLOC": "malloc"}
+"""Variables with which the C library fills freed memory, as far as it can: what reads it reads no old values."""
+
+
+@pytest.mark.parametrize("variables", [{}, FILLED], ids=["", "filled"])
+def test_the_interpreter_ends_after_the_runs(variables: dict[str, str]) -> None:
+    environment = os.environ | {"JAX_PLATFORMS": "xhlo", "XHLO_NUM_DEVICES": "1"} | variables
     ended = subprocess.run([sys.executable, "-c", ENDING], env=environment, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout.split("\n"), ended.stderr) == (0, ["end False", "printed 1.0", ""], "")
