@@ -31,8 +31,9 @@ class Plugin:
         native: Native = loaded()
         native.variable("interrupt_class").value = id(KeyboardInterrupt)
         native.variable("dispatcher").value = id(dispatch)  # the function's address: the module keeps it
-        # Buffers that outlive the interpreter must not call into it.
+        # Buffers that outlive the interpreter's modules must not call into it, and still need the table.
         atexit.register(_end, native)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
         if hasattr(os, "register_at_fork"):
             # A child has none of the threads that run programs.
             os.register_at_fork(before=partial(_rest_for_fork, native), after_in_child=native.prepare_locks)
@@ -80,7 +81,7 @@ def _rest_for_fork(native: Native) -> None:
 def _end(native: Native) -> None:
     native.variable("main_thread").value = threading.get_ident()
     native.variable("ending").value = 1
-    # The memory of machine code goes with the interpreter.
+    # The memory of programs goes with the interpreter.
     with suppress(KeyboardInterrupt):
         _rest(native, math.inf)
     native.variable("dispatcher").value = 0
