@@ -9,6 +9,7 @@ import re
 import sys
 import threading
 import time
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -362,7 +363,6 @@ class LoadedCode:
     addresses: Mapping[str, int]
     """The addresses of the requested symbols."""
     timings: Timings = field(default_factory=Timings)
-    _tracker: object = None
     _needs: object = None
     """Other loaded code that this code calls."""
 
@@ -375,14 +375,27 @@ RUNTIME_FUNCTIONS = ("xhlo_parallel_for", "xhlo_clock", "xhlo_goes_on")
 """The functions that compiled code may call besides the C library."""
 
 
+PER_LINKER = 64
+"""Libraries that one of LLVM's linkers takes: it keeps 9 KB of each until it goes itself."""
+
+
+def _new_linker() -> Any:
+    return llvm.create_lljit_compiler(_target_machine(), use_jit_link=sys.platform.startswith("linux"))
+
+
+def _unlink(tracker: Any, linker: Any) -> None:
+    """Free the code that `linker` linked, and `linker` with the last of its code."""
+    tracker.close()
+
+
 class Engine:
     """The process's linker, and the runtime functions that compiled code and Python may call."""
 
     def __init__(self) -> None:
         _initialize()
         threads = min(default_thread_count(), MAX_THREADS)
-        self.jit: Any = llvm.create_lljit_compiler(_target_machine(), use_jit_link=sys.platform.startswith("linux"))
-        self._numbers = itertools.count()
+        self.linker = _new_linker()
+        self._numbers = itertools.count(1)
         self.imports: dict[str, int] = {}
         text, symbols = runtime_ir(host_triple()) + GOES_ON_IR + attention_ir(), (*RUNTIME_FUNCTIONS, *FUNCTIONS)
         imports = dict(STOPS.symbols)
@@ -417,8 +430,13 @@ class Engine:
             library.import_symbol(name, address)
         for name in symbols:
             library.export_symbol(name)
-        tracker: Any = library.link(self.jit, f"xhlo.{next(self._numbers)}")
-        return LoadedCode({name: int(tracker[name]) for name in symbols}, _tracker=tracker)
+        number = next(self._numbers)
+        if number % PER_LINKER == 0:
+            self.linker = _new_linker()
+        tracker: Any = library.link(self.linker, f"xhlo.{number}")
+        loaded = LoadedCode({name: int(tracker[name]) for name in symbols})
+        weakref.finalize(loaded, _unlink, tracker, self.linker).atexit = False
+        return loaded
 
 
 _engine: Engine | None = None
