@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region
 
 from ...dialects.arith_ops import RemFOp
+from ...dialects.cpu import SHARED
 from ...dialects.support.attributes import call_op, return_op
 from ...dialects.support.kernel import INLINE, PURE, VARIANTS
 from ...dialects.support.scalar import NO_FASTMATH, Scalar, constant
@@ -69,12 +70,12 @@ def define_rare(call: func.CallOp, widths: Sequence[int]) -> list[func.FuncOp]:
     operands = [operand.type for operand in call.operands]
     block = Block(arg_types=operands)
     key = name.removeprefix(_PREFIX).rpartition("_")[0]
-    instruction = INSTRUCTIONS.get(key)
-    _compute(instruction or LIBRARY[key], block, operands)
+    cls = INSTRUCTIONS.get(key) or LIBRARY[key]
+    _compute(cls, block, operands)
     scalar = _function(name, block)
     scalar.attributes[PURE] = UnitAttr()
     scalar.attributes[VARIANTS] = DenseArrayBase.from_list(i64, widths)
-    return [scalar, *(one for width in widths for one in _variants(name, operands, width, instruction))]
+    return [scalar, *(one for width in widths for one in _variants(name, operands, width, cls))]
 
 
 def _compute(cls: type[Operation], block: Block, operands: Sequence[Attribute]) -> None:
@@ -92,9 +93,7 @@ def _function(name: str, block: Block, visibility: str = "private") -> func.Func
     return func.FuncOp(name, type_, Region(block), StringAttr(visibility))
 
 
-def _variants(
-    name: str, operands: Sequence[Attribute], width: int, instruction: type[Operation] | None
-) -> list[func.FuncOp]:
+def _variants(name: str, operands: Sequence[Attribute], width: int, cls: type[Operation]) -> list[func.FuncOp]:
     """
     The variant, which is inlined, and what it calls if the mask of any lane is set: a loop over those lanes, or the
     instruction for all.
@@ -103,12 +102,16 @@ def _variants(
 
     variant = vector_variant(name, width)
     types = [*(VectorType(type_, [width]) for type_ in operands), VectorType(i1, [width])]
-    if instruction is None:
-        slow_block = _lanes(name, types, width)
+    by_library = cls in LIBRARY.values()
+    if by_library:
+        slow_block = _lanes(cls, types, width)
     else:
-        _compute(instruction, slow_block := Block(arg_types=types), operands)
+        _compute(cls, slow_block := Block(arg_types=types), operands)
     lanes = _function(f"{variant}_lanes", slow_block)
     lanes.attributes[PURE] = UnitAttr()
+    if by_library:
+        # LLVM would take a quarter of its time for a small kernel for these loops, which are the same in all.
+        lanes.attributes[SHARED] = UnitAttr()
     block = Block(arg_types=types)
     test = vector.ReductionOp.create(
         operands=[block.args[-1]],
@@ -126,7 +129,7 @@ def _variants(
     return [lanes, outer]
 
 
-def _lanes(name: str, types: Sequence[VectorType[Attribute]], width: int) -> Block:
+def _lanes(cls: type[Operation], types: Sequence[VectorType[Attribute]], width: int) -> Block:
     from xdsl.dialects import vector
 
     block = Block(arg_types=types)
@@ -136,9 +139,10 @@ def _lanes(name: str, types: Sequence[VectorType[Attribute]], width: int) -> Blo
     lane, result = body.args
     made = [vector.ExtractOp(one, [lane], type_.element_type) for one, type_ in zip(block.args, types, strict=True)]
     *arguments, chosen = (op.result for op in made)
-    call = call_op(name, arguments, [types[0].element_type])
-    inserted = vector.InsertOp(call.results[0], result, [lane])
-    then = Block([call, inserted, scf.YieldOp(inserted.results[0])])
+    then = Block()
+    first, *others = (Scalar(then, argument) for argument in arguments)
+    inserted = vector.InsertOp(first.apply(cls, *others).value, result, [lane])
+    then.add_ops([inserted, scf.YieldOp(inserted.results[0])])
     choice = scf.IfOp(chosen, [types[0]], [then], [Block([scf.YieldOp(result)])])
     body.add_ops([*made, choice, scf.YieldOp(choice.results[0])])
     loop = scf.ForOp(start.value, stop.value, step.value, [block.args[0]], body)

@@ -25,7 +25,7 @@ from ...hlo_dialect.walking import operations_of
 from .literals import global_data, global_initializer, symbol
 from .metadata import Metadata
 from .operations import LITERALS, WRITERS, edges
-from .parts import Graph, Part, alone, callees_of, divide, traits
+from .parts import Graph, Part, alone, divide, traits
 from .types import type_text
 
 LARGE_CONSTANT = 4096
@@ -138,8 +138,9 @@ def _set_all_apart(
             key = keys[name]
             return symbol_of(with_key[key]) if key in with_key else known[key]
         if name not in symbols:
-            callees = {callee: symbol_of(callee) for callee in callees_of(bodies[name]) if callee in shared}
-            symbols[name], text = _set_apart(members, name, alone(graph, name), callees)
+            part = alone(graph, name)
+            callees = {callee: symbol_of(callee) for callee in sorted(part.named - part.defined) if callee in shared}
+            symbols[name], text = _set_apart(members, name, part, callees)
             apart[symbols[name]] = text
             if name in keys:
                 known[keys[name]] = symbols[name]

@@ -102,7 +102,7 @@ class Graph:
         self._starting: set[str] = set()
         """The functions that only start others, and brief ones."""
         self._brief = {name for name, op in ops.items() if BRIEF in op.attributes}
-        self._copies = {name for name, op in self.ops.items() if _is_copied(op)}
+        self._copies = {name for name, op in self.ops.items() if _is_copied(op) and name not in apart}
         for name, op in self.ops.items():
             self._read(name, op)
 
@@ -253,12 +253,6 @@ def _is_fixed(pointer: SSAValue) -> bool:
     if type(owner) is llvm.GEPOp:
         return _is_fixed(owner.ptr) and all(type(index.owner) is llvm.ConstantOp for index in owner.ssa_indices)
     return type(owner) is llvm.AddressOfOp or (isinstance(owner, Block) and owner.prev_block is None)
-
-
-def callees_of(function: llvm.FuncOp) -> list[str]:
-    """The names of the functions that a function calls, once each, in the order of its first calls."""
-    calls = (op for op in operations_inside(function.body) if type(op) is llvm.CallOp)
-    return list(dict.fromkeys(call.callee.string_value() for call in calls if call.callee is not None))
 
 
 def _is_declaration(op: Operation) -> bool:

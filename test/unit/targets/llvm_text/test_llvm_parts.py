@@ -69,6 +69,29 @@ def test_kernels_are_texts_of_their_own_with_what_they_inline() -> None:
     assert x.tolist() == [2, 4, 3, 4]
 
 
+THRICE = """
+  func.func private @thrice(%v: f32) -> f32 attributes {xhlo.pure, xhlo.shared} {
+    %d = arith.addf %v, %v : f32
+    %e = arith.addf %d, %v : f32
+    func.return %e : f32
+  }"""
+
+
+def test_a_pure_function_that_programs_share_is_not_copied() -> None:
+    kernels = KERNELS.format(traits="xhlo.inline")
+    units = emit_units(
+        lowered(kernels.replace("arith.addf %v, %v : f32", "func.call @thrice(%v) : (f32) -> f32") + THRICE)
+    )
+    (symbol,) = units.shared
+    assert defined(units.shared[symbol]) == {symbol}
+    assert not any(symbol in defined(text) for text in units.texts)
+    assert sum(f"call float @{symbol}(" in text for text in units.texts) == 2
+    x = np.array([1, 2, 3, 4], np.float32)
+    code = jit.load(jit.compile_units(units.texts, units.shared, {}), ("xhlo_entry",))
+    jit.call(code, "xhlo_entry", np.array([x.ctypes.data]))
+    assert x.tolist() == [3, 6, 3, 4]
+
+
 def test_functions_that_call_one_function_stay_with_it() -> None:
     """It could be inlined, so it is in one text with all that call it."""
     texts = emit_units(lowered(KERNELS.format(traits=""))).texts
