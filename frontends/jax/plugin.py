@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from ...hlo_dialect.garbage_collector import paused_gc
+from ...hlo_dialect.outliving import outlive
 from ...hlo_dialect.threads import LONGEST_END
 from ...targets.cache.modules import kept_code
 from . import arrays as arrays
@@ -33,7 +34,7 @@ class Plugin:
         native.variable("dispatcher").value = id(dispatch)  # the function's address: the module keeps it
         # Buffers that outlive the interpreter's modules must not call into it, and still need the table.
         atexit.register(_end, native)
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
+        outlive(self)
         if hasattr(os, "register_at_fork"):
             # A child has none of the threads that run programs.
             os.register_at_fork(before=partial(_rest_for_fork, native), after_in_child=native.prepare_locks)

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...hlo_dialect.arrays import Array, ArrayType
+from ...hlo_dialect.outliving import outlive
 from .memory import POOL
 from .runtime.call_arguments import (
     ARRAYS,
@@ -290,17 +291,13 @@ def _planned(call: Callable[..., Any], after: Plan, program: Program, finish: Ca
     return Plan(words, (call, after, finish, program, makers))
 
 
-_METHODS: list[_Definition] = []
-"""The definitions of methods, which Python reads as long as it runs."""
-
-
 def _let_call(kind: type, method: int, call: Callable[..., Any]) -> None:
     """Put the machine code in the place of `__call__` of a class."""
     parameters = inspect.signature(call).parameters.values()
     plain = ", ".join(str(one.replace(annotation=one.empty)) for one in parameters)
     text = f"__call__(${plain})\n--\n\n{inspect.getdoc(call) or ''}"
     definition = _Definition(b"__call__", method, _FASTCALL | _KEYWORDS, text.encode())
-    _METHODS.append(definition)
+    outlive(definition)  # Python reads it in each call
     type.__setattr__(kind, "__call__", _make_method(kind, ctypes.byref(definition)))
 
 

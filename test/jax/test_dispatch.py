@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import io_callback
 
+from filled_memory import FILLED
 from xhlo.frontends.jax import executables, host_runs, native_tasks
 from xhlo.frontends.jax.c_api import ARGUMENTS, ENTRY_NAMES
 from xhlo.frontends.jax.entries import dispatch
@@ -397,10 +398,6 @@ for _ in range(9):
 print("end", y.is_ready(), flush=True)
 threading.Timer(0.05, go.set).start()
 """
-
-
-FILLED = {"MALLOC_PERTURB_": "165", "PYTHONMALLOC": "malloc"}
-"""Variables with which the C library fills freed memory, as far as it can: what reads it reads no old values."""
 
 
 @pytest.mark.parametrize("variables", [{}, FILLED], ids=["", "filled"])

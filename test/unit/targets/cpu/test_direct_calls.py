@@ -12,6 +12,7 @@ import pytest
 
 import xhlo
 from counting import calls
+from filled_memory import run_filled
 from xhlo.targets.cpu import direct_calls, executable
 from xhlo.targets.cpu.executable import CpuExecutable
 
@@ -275,3 +276,25 @@ def test_programs_that_need_more_than_the_entry_are_called_by_python() -> None:
     profiled = xhlo.compile(large.as_text("hlo"), profile=True)
     assert isinstance(profiled, CpuExecutable)
     assert profiled._direct is None  # pyright: ignore[reportPrivateUsage]
+
+
+LATE = """
+import os
+import sys
+import numpy as np
+import xhlo
+f = xhlo.compile('func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {'
+                 ' %0 = hlo.add %x, %x : tensor<2xf32> return %0 : tensor<2xf32> }')
+x = np.ones(2, np.float32)
+f(x)
+f(x)
+class Late:
+    call, argument, write = f, x, os.write
+    def __del__(self):
+        self.write(1, b"called " + bytes(self.call(self.argument).data))
+sys.late = Late()
+"""
+
+
+def test_an_object_that_outlives_the_modules_may_call() -> None:
+    assert run_filled(LATE) == (0, "called \0\0\0@\0\0\0@", "")
