@@ -162,8 +162,8 @@ def _emit_errors(e: Emitter) -> None:
         e.build.ret(e.build.trunc(e.get(error, "Error.code"), I32))
     with e.function("xhlo_error_payloads", VOID, PTR, PTR, PTR):
         pass
-    with e.function("xhlo_nothing", VOID, PTR):
-        # The deleter of objects that are never freed.
+    with e.function("xhlo_nothing", PTR, PTR):
+        # The deleter of objects that are never freed; for functions of which one is expected, no error.
         pass
     with e.function("PJRT_Error_Destroy", VOID, PTR) as (args,):
         e.call("xhlo_error_destroy", e.pointer(e.get(args, "Error_Destroy_Args.error")))

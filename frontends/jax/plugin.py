@@ -86,6 +86,7 @@ def _end(native: Native) -> None:
     with suppress(KeyboardInterrupt):
         _rest(native, math.inf)
     native.variable("dispatcher").value = 0
+    tracing.end(native.address("nothing"))
     # A thread of jaxlib's that waits for the interpreter's lock when the interpreter ends would end the process.
     late = time.monotonic() + LONGEST_END
     while native.variable("inside").value and time.monotonic() < late:

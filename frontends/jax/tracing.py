@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ...hlo_dialect.outliving import outlive
 from ...hlo_dialect.protocol_buffers import encode_bytes, encode_number
 
 if TYPE_CHECKING:
@@ -240,3 +241,13 @@ for _number, _function in enumerate(_functions):
 
 EXTENSION = Extension(struct_size=ctypes.sizeof(Extension), type=EXTENSION_TYPE, profiler_api=ctypes.addressof(_table))
 """For the field `extension_start` of the API's table."""
+
+outlive(EXTENSION, _table)
+
+
+def end(nothing: int) -> None:
+    """
+    The interpreter ends: jaxlib, which may stop a trace after that, is to call a function in machine code that returns
+    no error.
+    """
+    _table.functions[:] = [nothing] * len(_functions)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import xhlo
+from filled_memory import run_filled
 from xhlo.frontends.jax.executables import by_fingerprint
 from xhlo.frontends.jax.objects import OBJECTS
 
@@ -68,3 +69,17 @@ def test_programs_and_kernels(tmp_path: Path) -> None:
         assert 0 < inside <= run.duration_ns
     compiled(x)
     assert record.direct == 1  # machine code runs it without Python again
+
+
+OPEN = """
+import tempfile
+import jax
+with tempfile.TemporaryDirectory() as folder:
+    jax.profiler.start_trace(folder)
+    jax.jit(lambda x: x + 1)(1.0)
+"""
+
+
+def test_a_trace_that_nobody_stops_ends_with_the_process() -> None:
+    status, _, errors = run_filled(OPEN, JAX_PLATFORMS="xhlo")
+    assert status == 0, errors
