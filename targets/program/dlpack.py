@@ -7,6 +7,7 @@ The structures are the C ones, in ctypes.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import math
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ import ml_dtypes
 import numpy as np
 
 from ...hlo_dialect.arrays import Array
+from ...hlo_dialect.outliving import outlive
 
 CPU, CUDA, CUDA_HOST, ROCM, CUDA_MANAGED = 1, 2, 3, 10, 13
 """Device types."""
@@ -94,35 +96,58 @@ _api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _api.PyCapsule_SetName.restype = ctypes.c_int
 _api.PyCapsule_SetName.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
-_raw_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _api))
-_raw_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
-
 
 # Export ------------------------------------------------------------------------------------------------------------
 
-_exported: dict[int, tuple[Any, ...]] = {}
-"""
-By the address of a structure: the structure, its referents and the owner of the memory, until the consumer calls the
-deleter.
-"""
+
+class _Exported:
+    """
+    The structures of exported arrays, until their consumers call the deleter.
+
+    Consumers may do so when the interpreter has emptied this module, and later, when there is none.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[int, tuple[Any, ...]] = {}
+        """By the address of a structure: the structure, its referents and the owner of the memory."""
+        # Nothing of the module is left when the last capsules are destroyed.
+        self._names = _PLAIN, _VERSIONED
+        self._is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _api))
+        self._pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
+            ("PyCapsule_GetPointer", _api)
+        )
+        self.deleter = _Deleter(self._delete)
+        # A PYFUNCTYPE, because it is called with the interpreter's lock held, during a deallocation.
+        self.destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(self._destroy)
+        outlive(self)
+        atexit.register(self._end)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def keep(self, structure: Any, *others: Any) -> int:
+        """Keep a structure, and what it needs; returns its address."""
+        address = ctypes.addressof(structure)
+        self._kept[address] = structure, *others
+        return address
+
+    def _delete(self, address: int | None) -> None:
+        self._kept.pop(address or 0, None)
+
+    def _destroy(self, capsule: int | None) -> None:
+        """The destructor of a capsule: one that nobody consumed still owns its structure."""
+        for name in self._names:
+            if self._is_valid(capsule, name):
+                self._delete(self._pointer(capsule, name))
+
+    def _end(self) -> None:
+        """From here on the memory goes with the process, and a deleter is a function without effect."""
+        nothing = ctypes.cast(_api.Py_IsInitialized, _Deleter)
+        for structure, *_ in list(self._kept.values()):
+            structure.deleter = nothing
 
 
-def _delete(address: int | None) -> None:
-    _exported.pop(address or 0, None)
-
-
-_deleter = _Deleter(_delete)
-
-
-def _destroy_capsule(capsule: int | None) -> None:
-    """The destructor of a capsule: one that nobody consumed still owns its structure."""
-    for name in (_PLAIN, _VERSIONED):
-        if _raw_is_valid(capsule, name):
-            _delete(_raw_pointer(capsule, name))
-
-
-# A PYFUNCTYPE, because it is called with the interpreter's lock held, during a deallocation.
-_destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(_destroy_capsule)
+_exported = _Exported()
 
 
 def can_export(dtype: np.dtype[Any]) -> bool:
@@ -154,16 +179,16 @@ def export(
     managed: Any = _ManagedVersioned() if versioned else _Managed()
     if versioned:
         managed.major, managed.minor = VERSION
-    managed.deleter = _deleter
+    managed.deleter = _exported.deleter
     tensor = managed.tensor
     tensor.data, (tensor.device_type, tensor.device_id) = address, device
     tensor.ndim, tensor.lanes = rank, 1
     tensor.code, tensor.bits = _BY_DTYPE[dtype]
     tensor.shape = ctypes.cast(extents, ctypes.POINTER(ctypes.c_int64))
     tensor.strides = ctypes.cast(steps, ctypes.POINTER(ctypes.c_int64))
-    place = ctypes.addressof(managed)
-    _exported[place] = (managed, extents, steps, owner)
-    return _api.PyCapsule_New(place, _VERSIONED if versioned else _PLAIN, ctypes.cast(_destructor, ctypes.c_void_p))
+    place = _exported.keep(managed, extents, steps, owner)
+    destructor = ctypes.cast(_exported.destructor, ctypes.c_void_p)
+    return _api.PyCapsule_New(place, _VERSIONED if versioned else _PLAIN, destructor)
 
 
 # Import ------------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import xhlo
+from filled_memory import run_filled
 from xhlo.targets.program import dlpack
 from xhlo.targets.program.signature import ExampleTree, Signature
 from xhlo.targets.simt.target import SIMT
@@ -392,3 +393,34 @@ def test_a_pickle_is_loaded_by_another_process(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout == "[2. 2. 2.]\n", done.stderr
+
+
+LAST_CONSUMERS = """
+import atexit, ctypes, sys
+import numpy as np
+python = ctypes.pythonapi
+python.PyCapsule_GetPointer.restype = ctypes.c_void_p
+python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+at_exit = ctypes.CDLL(None).__cxa_atexit
+at_exit.argtypes = [ctypes.c_void_p] * 3
+taken = []
+@atexit.register
+def as_a_static_object():  # which calls the deleter when there is no interpreter any more
+    place = python.PyCapsule_GetPointer(taken[0], b"dltensor")
+    structure = dlpack._Managed.from_address(place)
+    assert at_exit(ctypes.cast(structure.deleter, ctypes.c_void_p), place, None) == 0
+from xhlo.targets.program import dlpack
+class Exporting:
+    def __dlpack_device__(self):
+        return dlpack.CPU, 0
+    def __dlpack__(self, **_):
+        x = np.ones(8, np.float32)
+        return dlpack.export(x, x.ctypes.data, x.shape, x.dtype, (dlpack.CPU, 0), False)
+taken.append(Exporting().__dlpack__())
+sys.array, sys.capsule = np.from_dlpack(Exporting()), Exporting().__dlpack__()
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="__cxa_atexit of another C library")
+def test_consumers_of_dlpack_may_outlive_the_interpreter() -> None:
+    assert run_filled(LAST_CONSUMERS) == (0, "", "")
