@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -31,14 +30,12 @@ from ...hlo_dialect.types import (
 )
 from .pairs import has_pairs
 from .patches import digits_of, is_product, product_of_patches
+from .phases import Phase, SumsOfTaps, is_depthwise, phases_of, sums_of_taps
 from .subpixels import Along, Dimension, by_features, dimensions_of
 from .transform import bfloat_dot_decompositions, decompositions, short_float_decompositions
 
 LARGE = 1 << 18
 """Least number of multiplications of a convolution for which extra operations around it pay off."""
-
-MOST_PHASES = 16
-"""Most convolutions that replace one with a dilated input."""
 
 FEWER = 5
 """Phases of a convolution with more features, on average, that make up for a copy which puts them side by side."""
@@ -288,72 +285,35 @@ def _renumbered(dims: Dimensions, permutation: Sequence[int]) -> Dimensions:
 # -- phases of a dilated input ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Phase:
-    """Along one dimension, the results `first + step * j` for all j, which read the same elements of the kernel."""
-
-    taps: range
-    """The kernel elements that are multiplied by elements of the dilated input, not by the zeros between them."""
-    stride: int
-    dilation: int
-    low: int
-    high: int
-
-
-def phases_of(op: ConvolutionOp) -> list[list[Phase]] | None:
-    """The phases per spatial dimension; None if the input is not dilated or there would be too many."""
-    window, numbers = op.window, op.dimension_numbers
-    if all(step == 1 for step in window.base_dilations):
-        return None
-    lhs, out = shape_of(op.lhs), shape_of(op.result)
-    found: list[list[Phase]] = []
-    for dim, base in enumerate(window.base_dilations):
-        size, count = lhs[numbers.lhs.spatial[dim]], out[numbers.output.spatial[dim]]
-        period = base // math.gcd(base, window.strides[dim])
-        results = -(-count // period)
-        phases: list[Phase] = []
-        for first in range(min(period, count)):
-            start = first * window.strides[dim] - window.low[dim]
-            step = base // math.gcd(base, window.dilations[dim])
-            taps = [tap for tap in range(step) if (start + tap * window.dilations[dim]) % base == 0]
-            if period == 1 and base == 1:
-                taps, step = [0], 1
-            tap = taps[0] if taps else window.dimensions[dim]
-            stride, dilation = period * window.strides[dim] // base, step * window.dilations[dim] // base
-            low = -((start + tap * window.dilations[dim]) // base)
-            kept = range(tap, window.dimensions[dim], step)
-            high = (results - 1) * stride + (max(len(kept), 1) - 1) * dilation + 1 - size - low
-            phases.append(Phase(kept, stride, dilation, low, high))
-        found.append(phases)
-    return found if math.prod(map(len, found)) <= MOST_PHASES else None
-
-
 def _in_parts(op: ConvolutionOp, lhs: Tensor, rhs: Tensor) -> Tensor | None:
     """Convolutions of the undilated input, one for each phase, or fewer with phases as features; None for neither."""
     phases, blocks = phases_of(op), dimensions_of(op)
+    sums = None if phases is None else sums_of_taps(op, lhs, rhs, phases)
+    if phases is not None and (sums is not None or blocks is None):
+        return _by_phases(op, lhs, rhs, phases, sums)
     if blocks is None:
-        return None if phases is None else _by_phases(op, lhs, rhs, phases)
+        return None
     cropped = any(
         dim.places != shape_of(op.result)[place]
         for dim, place in zip(blocks, op.dimension_numbers.output.spatial, strict=True)
     )
-    if phases is None or (_is_depthwise(op) and not cropped):
+    if phases is None or (is_depthwise(op) and not cropped):
         return _by_features(op, lhs, rhs, blocks)
     fewer = math.prod(map(len, phases)) >= FEWER * math.prod(len(dim.parts) for dim in blocks)
-    return _by_features(op, lhs, rhs, blocks) if fewer else _by_phases(op, lhs, rhs, phases)
+    return _by_features(op, lhs, rhs, blocks) if fewer else _by_phases(op, lhs, rhs, phases, None)
 
 
-def _is_depthwise(op: ConvolutionOp) -> bool:
-    return op.feature_groups > 1 and op.feature_groups == shape_of(op.result)[op.dimension_numbers.output.feature]
-
-
-def _by_phases(op: ConvolutionOp, lhs: Tensor, rhs: Tensor, phases: list[list[Phase]]) -> Tensor:
+def _by_phases(
+    op: ConvolutionOp, lhs: Tensor, rhs: Tensor, phases: list[list[Phase]], sums: SumsOfTaps | None
+) -> Tensor:
     """
     Split a convolution of a dilated input into phases that skip the zeros: for dilation 2, the even results convolve
     the undilated input with every other kernel element, the odd results with the remaining ones.
 
     Before: `%0 = convolution(%x, %w) .. window = {lhs_dilate = [2]}`
     After:  `%1 = slice %w [0:3:2]`, `%2 = slice %w [1:3:2]`, the convolutions with both, stacked and reshaped
+
+    With `sums` the phases are sums of products instead, which one kernel computes and interleaves.
 
     Where only one phase has kernel elements, as with windows of one element, its results stand between zeros.
     """
@@ -369,6 +329,8 @@ def _by_phases(op: ConvolutionOp, lhs: Tensor, rhs: Tensor, phases: list[list[Ph
     def part(chosen: Sequence[Phase]) -> Tensor:
         if not all(phase.taps for phase in chosen):
             return _zeros(builder, type_)
+        if sums is not None:
+            return sums(type_, chosen)
         return _changed(
             op,
             lhs,

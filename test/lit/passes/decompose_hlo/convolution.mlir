@@ -165,16 +165,37 @@ func.func @one_image(%x: tensor<1x4x4x8xf32>, %w: tensor<7x7x8x32xf32>) -> tenso
   return %0 : tensor<1x4x4x32xf32>
 }
 
-// The blocks of a depthwise convolution's phases would begin before the first result: the phases are apart, and no copy
-// leaves out what is around the results.
+// The phases of a depthwise convolution are sums of products with one padded input, which the concatenation computes.
 // CHECK-LABEL: func.func @depthwise_phases
-// CHECK:         hlo.convolution({{.*}} -> tensor<8x28x144xf32>
-// CHECK:         hlo.convolution({{.*}} -> tensor<8x28x144xf32>
+// CHECK-NOT:     hlo.convolution
+// CHECK:         %[[X:.*]] = hlo.pad %x, %{{.*}}, low = [0, 1, 0], high = [0, 1, 0], interior = [0, 0, 0]
+// CHECK:         hlo.slice %[[X]] [0:8, 0:28, 0:144]
+// CHECK:         hlo.slice %w [0:1, 0:1, 0:144]
+// CHECK:         hlo.multiply
+// CHECK:         hlo.slice %[[X]] [0:8, 1:29, 0:144]
+// CHECK:         hlo.slice %w [2:3, 0:1, 0:144]
+// CHECK:         hlo.slice %[[X]] [0:8, 2:30, 0:144]
+// CHECK:         hlo.slice %w [4:5, 0:1, 0:144]
+// CHECK:         hlo.slice %[[X]] [0:8, 1:29, 0:144]
+// CHECK:         hlo.slice %w [1:2, 0:1, 0:144]
 // CHECK:         hlo.concatenate {{.*}} -> tensor<8x28x2x144xf32>
 // CHECK-NEXT:    %[[Y:.*]] = hlo.reshape {{.*}} -> tensor<8x56x144xf32>
 // CHECK-NEXT:    return %[[Y]]
 func.func @depthwise_phases(%x: tensor<8x28x144xf32>, %w: tensor<5x1x144xf32>) -> tensor<8x56x144xf32> {
   %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[2, 3]], lhs_dilate = [2]} {batch_group_count = 1 : i64, feature_group_count = 144 : i64} : (tensor<8x28x144xf32>, tensor<5x1x144xf32>) -> tensor<8x56x144xf32>
+  return %0 : tensor<8x56x144xf32>
+}
+
+// Those of ten elements of the kernel are convolutions, whose blocks would begin before the first result: the phases are
+// apart, and no copy leaves out what is around the results.
+// CHECK-LABEL: func.func @long_depthwise_phases
+// CHECK:         hlo.convolution({{.*}} -> tensor<8x28x144xf32>
+// CHECK:         hlo.convolution({{.*}} -> tensor<8x28x144xf32>
+// CHECK:         hlo.concatenate {{.*}} -> tensor<8x28x2x144xf32>
+// CHECK-NEXT:    %[[Y:.*]] = hlo.reshape {{.*}} -> tensor<8x56x144xf32>
+// CHECK-NEXT:    return %[[Y]]
+func.func @long_depthwise_phases(%x: tensor<8x28x144xf32>, %w: tensor<19x1x144xf32>) -> tensor<8x56x144xf32> {
+  %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[9, 10]], lhs_dilate = [2]} {batch_group_count = 1 : i64, feature_group_count = 144 : i64} : (tensor<8x28x144xf32>, tensor<19x1x144xf32>) -> tensor<8x56x144xf32>
   return %0 : tensor<8x56x144xf32>
 }
 

@@ -215,6 +215,8 @@ BLOCKED = {
     "many phases, several elements each": plain((200,), (19,), 16, 8, lhs_dilate=(8,), pad=((5, 14),)),
     "many phases, some without elements": plain((12, 40), (3, 5), 16, 12, lhs_dilate=(7, 1), stride=(1, 2), pad=((1, 2), (2, 2))),
     "dilated input, depthwise": plain((28, 14), (3, 3), 32, 32, feature_groups=32, lhs_dilate=(2, 2), pad=((1, 2), (1, 1))),
+    "dilated input, depthwise, many elements": plain((15,), (25,), 64, 64, feature_groups=64, lhs_dilate=(2,), pad=((12, 13),)),
+    "dilated input, depthwise, channels first": plain((28, 14), (5, 5), 24, 24, feature_groups=24, lhs_dilate=(2, 2), pad=((2, 3), (2, 2)), lhs_order=(0, 3, 1, 2), rhs_order=(3, 0, 1, 2), out_order=(0, 3, 1, 2)),
     "groups": plain((20, 20), (3, 3), 32, 64, feature_groups=2),
     "groups of the batch": plain((20, 20), (3, 3), 16, 64, batch=4, batch_groups=2),
     "depthwise": plain((20, 20), (3, 3), 32, 32, feature_groups=32, pad=((1, 1), (1, 1))),
@@ -288,6 +290,18 @@ def test_random_phases_as_features(seed: int, monkeypatch: pytest.MonkeyPatch) -
     conv = replace(
         conv, lhs_dilate=dilation, stride=ones, rhs_dilate=ones, pad=tuple((low, high + 2) for low, high in conv.pad)
     )
+    x, w = inputs_of(conv, seed)
+    np.testing.assert_array_equal(run(conv.text(), (x, w), "cpu")[0].astype(np.float64), conv.plain(x, w))
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("seed", range(24))
+def test_random_depthwise_phases(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decomposed, "LARGE", 0)
+    conv = drawn(seed + 300)
+    groups, dilation = 2 + seed % 11, tuple(1 + (seed + dim) % 3 for dim in range(len(conv.size)))
+    conv = replace(conv, lhs_dilate=dilation, inputs=groups, outputs=groups, feature_groups=groups, batch_groups=1)
+    conv = replace(conv, pad=tuple((low, high + 2) for low, high in conv.pad))
     x, w = inputs_of(conv, seed)
     np.testing.assert_array_equal(run(conv.text(), (x, w), "cpu")[0].astype(np.float64), conv.plain(x, w))
 
