@@ -160,6 +160,7 @@ def _optimized(text: str, machine: Any, timings: Timings | None, level: int) -> 
 
 
 _HAS_VECTORS = re.compile(r"<\d+ x ")
+_IS_COLD = re.compile(r"^define hidden .* cold ", re.MULTILINE)
 
 
 def level_of_shared(text: str) -> int:
@@ -169,6 +170,8 @@ def level_of_shared(text: str) -> int:
     Those that have vectors before the optimizer runs are micro-kernels and the like. They leave nothing to the
     vectorizer, unless a loop is marked as parallel, such as that over part of a block whose columns are not neighbours.
     """
+    if _IS_COLD.search(text):
+        return QUICK
     if any(mark in text for mark in ("llvm.loop.parallel_accesses", "alwaysinline", VECTOR_VARIANTS)):
         return LEVEL
     return IN_VECTORS if _HAS_VECTORS.search(text) else LEVEL

@@ -83,7 +83,7 @@ def test_a_pure_function_that_programs_share_is_not_copied() -> None:
         lowered(kernels.replace("arith.addf %v, %v : f32", "func.call @thrice(%v) : (f32) -> f32") + THRICE)
     )
     (symbol,) = units.shared
-    assert defined(units.shared[symbol]) == {symbol}
+    assert defined(units.shared[symbol]) == {symbol} and jit.level_of_shared(units.shared[symbol]) == jit.QUICK
     assert not any(symbol in defined(text) for text in units.texts)
     assert sum(f"call float @{symbol}(" in text for text in units.texts) == 2
     x = np.array([1, 2, 3, 4], np.float32)
