@@ -9,6 +9,7 @@ k, and their lanes are added in the end.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ....dialects.support.scalar import width_of
@@ -24,6 +25,9 @@ LEAST_DEPTH = 8
 
 MOST_COLUMNS = 16
 """Rows of B, in a group, that each row of A is multiplied by: more are columns of a matrix product."""
+
+LEAST_WHOLE = 2
+"""Whole vectors of columns from which a B of few elements is packed for a matrix product, in fewer instructions."""
 
 LEAST_READS = 2
 """Least times that each element of A is read, on average."""
@@ -56,9 +60,11 @@ def _canonical(nest: Nest, a: Access, b: Access, element: Element, machine: Mach
     rows = [loop for loop in kept if not loop.b]
     if lane is None or not rows:
         return None
-    if math.prod(loop.size for loop in kept if not loop.a) > MOST_COLUMNS:
+    most = machine.vector_bits // width_of(element)
+    columns = math.prod(loop.size for loop in kept if not loop.a)
+    if columns > MOST_COLUMNS or (columns >= LEAST_WHOLE * most and columns % most == 0 and _is_few(loops)):
         return None
-    cut = _cut(lane, machine.vector_bits // width_of(element))
+    cut = _cut(lane, most)
     if cut is None:
         return None
     part, parts = cut
@@ -73,6 +79,11 @@ def _canonical(nest: Nest, a: Access, b: Access, element: Element, machine: Mach
     around = Loop(steps.size // size, steps.a * size, steps.b * size, 0)
     inner = [loop for loop in (around, parts) if loop.size > 1]
     return LaneProduct(a, b, c, m, part, outer, (*ks, *inner, replace(steps, size=size)), Group(), (part,), element)
+
+
+def _is_few(loops: Sequence[Loop]) -> bool:
+    """Whether B has no more elements than C, as a convolution's filters, and unlike a gradient of these."""
+    return math.prod(loop.size for loop in loops if loop.b) <= math.prod(loop.size for loop in loops if loop.c)
 
 
 def _cut(lane: Loop, most: int) -> tuple[Loop, Loop] | None:

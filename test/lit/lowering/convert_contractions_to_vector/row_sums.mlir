@@ -28,3 +28,21 @@ func.func @rows(%x: tensor<64x16x32xf32>, %y: tensor<64x16x32xf32>) -> tensor<64
   %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [1, 2] x [1, 2] : (tensor<64x16x32xf32>, tensor<64x16x32xf32>) -> tensor<64xf32>
   return %0 : tensor<64xf32>
 }
+
+// The gradient of a convolution's input, channels last, sums along rows of both factors too. Where its features are two
+// whole vectors, the filters, of fewer elements than the result, are packed as the columns of a matrix product.
+// CHECK:     func.func private @dot_2(
+// CHECK-NOT:   dot_2_lanes
+// CHECK:       func.call @dot_2_block
+func.func @input(%dy: tensor<1x9x9x8xf32>, %w: tensor<3x3x16x8xf32>) -> tensor<1x9x9x16xf32> {
+  %0 = hlo.convolution(%dy, %w) dim_numbers = [b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x9x9x8xf32>, tensor<3x3x16x8xf32>) -> tensor<1x9x9x16xf32>
+  return %0 : tensor<1x9x9x16xf32>
+}
+
+// One vector of features is faster along the rows.
+// CHECK:     func.func private @dot_3(
+// CHECK:       func.call @dot_3_lanes
+func.func @eight_features(%dy: tensor<1x9x9x16xf32>, %w: tensor<3x3x8x16xf32>) -> tensor<1x9x9x8xf32> {
+  %0 = hlo.convolution(%dy, %w) dim_numbers = [b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x9x9x16xf32>, tensor<3x3x8x16xf32>) -> tensor<1x9x9x8xf32>
+  return %0 : tensor<1x9x9x8xf32>
+}
