@@ -1,12 +1,14 @@
-"""Arguments whose elements repeat in memory, by strides of 0, are passed as they are."""
+"""Arguments whose elements repeat in memory, by strides of 0, are passed as they are; images with the channels last."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from xhlo.frontends.torch import calls
 from xhlo.frontends.torch.backend import xhlo
@@ -90,3 +92,62 @@ def test_the_part_that_is_read() -> None:
     assert stored(torch.zeros(3, 2).t()[None].expand(4, 2, 3)) == (Stored((1, 2, 3), [0, 2, 1]), (0, 1, 2))
     assert stored(torch.zeros(0, 1).expand(0, 5))[0] == Stored((0, 5), [0, 1])
     assert stored(torch.zeros(3, 4)[:, ::2, None].expand(3, 2, 5)) == (Stored((3, 2, 1), [0, 1, 2]), (2, 1, 0))
+
+
+def programs(folder: Path, function: Callable[..., Any], *arguments: torch.Tensor) -> list[str]:
+    """The programs of a function and of its gradients, of fusions, that are like eager mode's."""
+    given = [one.clone().requires_grad_(one.is_floating_point()) for one in arguments]
+    expected = [one.clone().requires_grad_(one.is_floating_point()) for one in arguments]
+    found = torch.compile(function, backend=xhlo, options={"strict": True, "dump": str(folder)})(*given)
+    wanted = function(*expected)
+    assert found.stride() == wanted.stride()
+    weights = torch.randn_like(wanted)
+    found.backward(weights)
+    wanted.backward(weights)
+    torch.testing.assert_close(found, wanted)
+    torch.testing.assert_close([one.grad for one in given], [one.grad for one in expected])
+    return [file.read_text() for file in sorted(folder.glob("*.torch.fused.mlir"))]
+
+
+def test_borders_of_images_with_the_channels_last(tmp_path: Path) -> None:
+    x = torch.randn(2, 5, 6, 7).contiguous(memory_format=torch.channels_last)
+    forward, _ = programs(tmp_path, lambda x: F.pad(x, (2, 1, 1, 3), mode="reflect"), x)
+    assert "hlo.transpose" not in forward
+
+
+def test_elements_of_images_with_the_channels_last(tmp_path: Path) -> None:
+    """Pixels are taken and put with all their channels."""
+    x = torch.randn(2, 5, 6, 7).contiguous(memory_format=torch.channels_last)
+    forward, backward = programs(tmp_path, lambda x: F.interpolate(x, scale_factor=2), x)
+    assert "slice_sizes = array<i64: 2, 1, 5>" in forward, forward
+    assert "update_window_dims = [0, 2]" in backward, backward
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_indices_of_dimensions_in_another_order_in_memory(last: bool) -> None:
+    put, layout = torch.ops.aten.index_put, torch.channels_last if last else torch.contiguous_format
+    x = torch.randn(2, 5, 6, 7).contiguous(memory_format=torch.channels_last)
+    i, j, k, one = torch.tensor([[0], [3]]), torch.tensor([4, 0, 2]), torch.tensor([-2, 1, 1]), torch.tensor(1)
+    for index in ((None, i, j), (None, i, None, j), (k,), (k, None, j), (None, None, one), (None, i, j, k)):
+        taken = [slice(None) if each is None else each for each in index]
+
+        def function(x: Any, v: Any, index: Sequence[Any] = index, taken: Any = taken) -> Any:
+            return x[tuple(taken)] + 1, put(x, list(index), v, True), put(x.permute(3, 1, 2, 0), [k], v.sum(), True)
+
+        v = torch.randn(x[tuple(taken)].shape)
+        as_eager(function, x, v.contiguous(memory_format=layout) if v.dim() == 4 else v)
+
+
+def test_maxima_of_images_with_the_channels_last() -> None:
+    def gradient(run: Callable[..., Any], x: torch.Tensor) -> Any:
+        leaf = x.clone(memory_format=torch.preserve_format).requires_grad_()
+        (run(leaf).square().sum()).backward()
+        return leaf.grad
+
+    def function(x: Any) -> Any:
+        return F.max_pool2d(x, 3, 2, 1)
+
+    x = torch.randn(2, 5, 9, 8).contiguous(memory_format=torch.channels_last)
+    found = gradient(torch.compile(function, backend=xhlo), x)
+    assert found.stride() == x.stride()
+    torch.testing.assert_close(found, gradient(function, x))

@@ -12,6 +12,7 @@ from ...builder.builder import Value
 from ..api import torch
 from ..dtypes import Unlowered, converted, dtype_of, highest, lowest, working_dtype
 from ..registry import lowers
+from ..results import order_of
 from ..step import Step, broadcast, count, dim_of
 from .binary import floor_divided
 from .scans import cumulated
@@ -264,24 +265,49 @@ def _in_turn(x: Value, indices: Sequence[Any]) -> list[int] | None:
     return dims if pays else None
 
 
-def _taken(step: Step, x: Value, indices: Sequence[Any], dims: Sequence[int]) -> Value:
+def _taken(x: Value, indices: Sequence[Any], dims: Sequence[int], step: Step) -> Value:
     """
     The elements of a grid: slices along one dimension after the other, whose places are as few as it is long. The
     dimensions before them are one, so that loops over planes are.
     """
     first, last = min(dims), max(dims)
+    given = [indices[dim] for dim in sorted(dims)]
     rows = x.reshape((count(x.shape[:first]), *x.shape[first : last + 1], count(x.shape[last + 1 :])))
     for dim in dims:
         places = wrapped(indices[dim], x.shape[dim])
         rows = take_along(step, rows, places.reshape((count(places.shape),)), 1 + dim - first)
-    return rows.reshape(step.shape)
+    common = torch.broadcast_shapes(*[index.shape for index in given])
+    return rows.reshape((*x.shape[:first], *common, *x.shape[last + 1 :]))
+
+
+def _labels(indices: Sequence[Any], names: Sequence[int]) -> list[int]:
+    """Each dimension of an indexed tensor by name: those of the tensor have `names`, those of the indices follow."""
+    rank = len(names)
+    dims = [dim for dim, index in enumerate(indices) if index is not None]
+    common = max((len(indices[dim].shape) for dim in dims), default=0)
+    whole = [*range(rank, rank + common), *(names[dim] for dim in range(rank) if dim not in dims)]
+    return [whole[dim] for dim in _order(dims, rank, common)]
+
+
+def _as_stored(x: Any, indices: Sequence[Any]) -> tuple[list[int], list[Any]]:
+    """The order of an indexed tensor's dimensions in memory, and the index of each in that order."""
+    order = order_of(x) or list(range(x.dim()))
+    return order, [indices[dim] if dim < len(indices) else None for dim in order]
 
 
 @lowers("aten.index.Tensor aten._unsafe_index.Tensor")
 def index(step: Step, x: Value, indices: Sequence[Any]) -> Value:
+    """Elements are taken as they lie in memory: those of images with the channels last are slices."""
+    order, given = _as_stored(step.operands[0], indices)
+    found = _indexed(step, x.transpose(order), given)
+    wanted, stored = _labels(indices, range(len(order))), _labels(given, order)
+    return found.transpose([stored.index(one) for one in wanted])
+
+
+def _indexed(step: Step, x: Value, indices: Sequence[Any]) -> Value:
     grid = _in_turn(x, indices)
     if grid is not None:
-        return _taken(step, x, indices, grid)
+        return _taken(x, indices, grid, step)
     dims, points, common = _placed(step, x.shape, indices)
     rest = [size for dim, size in enumerate(x.shape) if dim not in dims]
     found = gathered(step, x, points, dims).reshape((*common, *rest))
@@ -294,13 +320,39 @@ def index_put(step: Step, x: Value, indices: Sequence[Any], values: Value, accum
     masks = [one for one in indices if one is not None]
     if len(masks) == 1 and dtype_of(masks[0]) == torch.bool:
         return _masked_put(step, x, indices, new, accumulate)
+    # The updates stay as they lie in memory: pixels with all their channels, for one, are slices.
+    rank = len(x.shape)
+    whole = _labels(indices, range(rank))
+    stored = order_of(step.operands[1 + len(masks)]) if len(new.shape) == len(whole) else None
+    order = list(range(rank)) if stored is None else _order_of_target(indices, [whole[dim] for dim in stored], rank)
+    given = [indices[dim] if dim < len(indices) else None for dim in order]
+    common = torch.broadcast_shapes(*[index.shape for index in masks])
+    sizes = [*x.shape, *common]
+    moved = [whole.index(one) for one in _labels(given, order)]
+    shown = broadcast(new, [sizes[one] for one in whole]).transpose(moved)
+    found = _put(step, x.transpose(order), given, shown, "sum" if accumulate else None)
+    return found.transpose([order.index(dim) for dim in range(rank)])
+
+
+def _order_of_target(indices: Sequence[Any], labels: Sequence[int], rank: int) -> list[int]:
+    """The dimensions of an indexed tensor in the order of updates: the indexed ones where the indices' begin."""
+    dims = [dim for dim, index in enumerate(indices) if index is not None]
+    found: list[int] = []
+    for label in labels:
+        if label < rank:
+            found.append(label)
+        elif not set(dims) & set(found):
+            found += dims
+    return found if len(found) == rank else list(range(rank))
+
+
+def _put(step: Step, x: Value, indices: Sequence[Any], updates: Value, how: str | None) -> Value:
+    """A tensor with updates, whose dimensions are those of the indexed tensor."""
     dims, points, common = _placed(step, x.shape, indices)
     rest = [size for dim, size in enumerate(x.shape) if dim not in dims]
-    # The updates stay as they lie in memory: those dimensions that come before the indices are first.
     before = _order(dims, len(x.shape), len(common)).index(0) if common else 0
-    shown = broadcast(new, (*rest[:before], *common, *rest[before:]))
-    rows = shown.reshape((*rest[:before], count(common), *rest[before:]))
-    return _combined(step, x, points, rows, dims, "sum" if accumulate else None, before)
+    rows = updates.reshape((*rest[:before], count(common), *rest[before:]))
+    return _combined(step, x, points, rows, dims, how, before)
 
 
 def _masked_put(step: Step, x: Value, indices: Sequence[Any], new: Value, accumulate: bool) -> Value:

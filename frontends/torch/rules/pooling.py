@@ -17,8 +17,6 @@ from ..registry import lowers
 from ..step import Step, broadcast, count
 from .indexing import scattered
 
-NO_PLACE = 2**62
-
 
 def _each(numbers: Any, rank: int, default: Any = None) -> list[int]:
     found: list[int] = [numbers] if isinstance(numbers, int) else list(numbers or default)
@@ -97,20 +95,22 @@ def _max_pool(rank: int) -> Any:
         windows = pool.windows(*channels.around(len(x.shape) - rank))
         b, dtype = step.builder, dtype_of(x)
         start = step.full(lowest(dtype), dtype)
-        each = broadcast(step.iota(0, (count(pool.sizes),)).reshape(pool.sizes), x.shape)
+        # Places as wide as most elements are: in vectors of 64 bits there are half as many.
+        place, none = (torch.int32, 2**31 - 1) if count(pool.sizes) < 2**31 else (torch.int64, 2**62)
+        each = broadcast(step.iota(0, (count(pool.sizes),), place).reshape(pool.sizes), x.shape)
         x = channels.moved(x)
         values = b.reduce_window(x, start, body=b.maximum, **windows)
-        last = step.full(NO_PLACE, torch.int64)
+        last = step.full(none, place)
 
         def first(v: Value, i: Value, w: Value, j: Value) -> list[Value]:
             later = (w > v) | (w.equals(v) & (j < i))
             if dtype.is_floating_point:
                 # The last NaN, as torch's loop leaves it.
-                later = w.is_nan() & (~v.is_nan() | (j > i) | i.equals(NO_PLACE)) | later & ~v.is_nan()
+                later = w.is_nan() & (~v.is_nan() | (j > i) | i.equals(none)) | later & ~v.is_nan()
             return [later.select(w, v), later.select(j, i)]
 
         _, found = b.reduce_window([x, channels.moved(each)], [start, last], body=first, **windows)
-        return channels.restored(values), channels.restored(found)
+        return channels.restored(values), converted(channels.restored(found), torch.int64)
 
     return rule
 
@@ -121,15 +121,21 @@ lowers("aten.max_pool3d_with_indices")(_max_pool(3))
 
 @lowers("aten.max_pool2d_with_indices_backward aten.max_pool3d_with_indices_backward")
 def max_pool_backward(step: Step, gradient: Value, x: Value, *stated: Any) -> Value:
+    """The gradients of windows at the places of their maxima, as the result lies in memory."""
     indices = stated[-1]
     rank = len(stated[0]) if not isinstance(stated[0], int) else 2
-    planes, plane = count(x.shape[: len(x.shape) - rank]), count(x.shape[len(x.shape) - rank :])
-    each = count(gradient.shape) // max(planes, 1)
-    rows = indices.reshape((planes, each)) + step.iota(0, (planes, each)) * plane
-    wide = converted(gradient, working_dtype(dtype_of(gradient))).reshape((planes * each,))
-    zeros = step.full(0, dtype_of(wide), (planes * plane,))
-    found = scattered(step, zeros, rows.reshape((planes * each, 1)), wide, [0], lambda old, new: old + new)
-    return found.reshape(step.shape)
+    channels = _Channels.of(step.results, rank)
+    shape = channels.moved(x).shape
+    leading, trailing = channels.around(len(shape) - rank)
+    inner = count(shape[len(shape) - trailing :])
+    plane = count(shape[leading : leading + rank]) * inner
+    wide = channels.moved(converted(gradient, working_dtype(dtype_of(gradient))))
+    each = (count(shape[:leading]), count(wide.shape[leading : leading + rank]), inner)
+    rows = channels.moved(indices).reshape(each) * inner + step.iota(0, each) * plane + step.iota(2, each)
+    zeros = step.full(0, dtype_of(wide), (count(shape),))
+    places, updates = rows.reshape((count(each), 1)), wide.reshape((count(each),))
+    found = scattered(step, zeros, places, updates, [0], lambda old, new: old + new)
+    return channels.restored(found.reshape(shape))
 
 
 # Averages.
