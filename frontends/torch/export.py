@@ -10,6 +10,7 @@ from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from . import errors
 from .api import required, torch
 from .decompositions import table
+from .functions import MODES, resizing
 from .graphs import outputs_of
 from .lowering import GraphLowering, is_plain
 from .random_numbers import draws
@@ -53,6 +54,9 @@ def _decompositions() -> Any:
         if str(op) in rules():
             found.pop(op)
     found.update(table())
+    for mode in MODES:
+        op = getattr(torch.ops.aten, f"upsample_{mode}2d").vec
+        found[op] = resizing(mode, found[op])
     return found
 
 

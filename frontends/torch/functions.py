@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from inspect import signature
 from typing import Any
@@ -11,7 +11,8 @@ from .api import required, torch
 
 _functional: Any = required("torch.nn.functional")
 _interpolate: Any = _functional.interpolate
-_MODES = ("bilinear", "bicubic")
+_output_size: Any = required("torch._decomp.decompositions").upsample_compute_output_size
+MODES = ("bilinear", "bicubic")
 
 
 def _pair(given: float | Sequence[float] | None) -> tuple[Any, Any]:
@@ -49,7 +50,7 @@ def interpolate(*args: Any, **kwargs: Any) -> Any:
     stated.apply_defaults()
     given = stated.arguments
     x, mode = given["input"], given["mode"]
-    if x.dtype != torch.uint8 or x.dim() != 4 or mode not in _MODES or given["antialias"]:
+    if x.dtype != torch.uint8 or x.dim() != 4 or mode not in MODES or given["antialias"]:
         return _interpolate(*args, **kwargs)
     # torch says what it refuses, and how large the result is.
     size = _interpolate(**{**given, "input": x.to("meta")}).shape[2:]
@@ -57,7 +58,43 @@ def interpolate(*args: Any, **kwargs: Any) -> Any:
     return _resize_bytes()(x, size, mode, bool(given["align_corners"]), *scales)
 
 
-_REPLACED = {_interpolate: interpolate}
+def resizing(mode: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    """The decomposition of `aten.upsample_{mode}2d.vec` in exported programs: that of images of floats is another."""
+
+    def resized(x: Any, output_size: Any, align_corners: bool, scale_factors: Any = None) -> Any:
+        if x.dtype != torch.uint8:
+            return otherwise(x, output_size, align_corners, scale_factors)
+        size = _output_size(x.shape, output_size, scale_factors)
+        return _resize_bytes()(x, size, mode, align_corners, *_pair(scale_factors))
+
+    return resized
+
+
+def multilabel_margin_loss(
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Any:
+    """
+    `torch.nn.functional.multilabel_margin_loss`. torch's decomposition counts the entries after a row's first -1 as
+    labels of the first class.
+    """
+    # torch says what it refuses.
+    _functional.multilabel_margin_loss(input.to("meta"), target.to("meta"), size_average, reduce, reduction)
+    rows, labels = torch.atleast_2d(input), torch.atleast_2d(target)
+    classes = torch.arange(labels.shape[1], device=labels.device)
+    stated = classes < torch.where(labels == -1, classes, labels.shape[1]).amin(-1, keepdim=True)
+    chosen = torch.where(stated, labels, 0)
+    is_target = (stated.unsqueeze(-1) & (chosen.unsqueeze(-1) == classes)).any(1)
+    margins = 1 - rows.gather(1, chosen).unsqueeze(-1) + rows.unsqueeze(1)
+    counted = stated.unsqueeze(-1) & ~is_target.unsqueeze(1) & (margins > 0)
+    found = torch.where(counted, margins, 0.0).sum((1, 2)) / rows.shape[1]
+    if size_average is not None or reduce is not None:
+        reduction = required("torch.nn._reduction").legacy_get_string(size_average, reduce)
+    if reduction == "mean":
+        return found.mean()
+    return found.sum() if reduction == "sum" or input.dim() < 2 else found
+
+
+_REPLACED = {_interpolate: interpolate, _functional.multilabel_margin_loss: multilabel_margin_loss}
 
 
 def replace_functions(graph_module: Any) -> None:

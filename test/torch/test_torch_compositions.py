@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch._dynamo.testing import CompileCounterWithBackend
 
+import xhlo
 from graph_programs import compiled, each, same_as_eager
 from xhlo.frontends.torch import graphs
 from xhlo.frontends.torch.backend import xhlo as backend
@@ -219,6 +220,37 @@ def test_resized_bytes_of_several_sizes(antialias: bool) -> None:
         x = torch.randint(0, 256, (1, 3, *shape), dtype=torch.uint8)
         assert torch.equal(function(x), resized(x))
     assert counted.frame_count == 1
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_resized_bytes_in_exported_programs(mode: str) -> None:
+    class Resized(torch.nn.Module):
+        def forward(self, x: Any) -> tuple[Any, Any]:
+            resized = partial(F.interpolate, x, mode=mode)
+            return resized((30, 35)), resized(scale_factor=(1.7, 0.4), align_corners=True)
+
+    x = torch.randint(0, 256, (1, 3, 64, 50), dtype=torch.uint8)
+    executable = xhlo.compile(torch.export.export(Resized(), (x,)))
+    for found, expected in zip(executable(x.numpy()), Resized()(x), strict=True):
+        assert (found == expected.numpy()).all()
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_margins_of_several_labels(reduction: str) -> None:
+    """Entries after the first -1 are no labels; a row without a class has a loss of zero."""
+    t = torch.tensor([[3, 0, -1, 2], [-1, 1, 2, 3], [2, 1, 0, 3], [1, -1, -1, -1]])
+    for x, target in ((torch.randn(4, 4), t), (torch.randn(4), t[0]), (torch.randn(4), t[1])):
+
+        def loss(x: Any, t: Any) -> Any:
+            return F.multilabel_margin_loss(x, t, reduction=reduction)
+
+        found: list[Any] = []
+        for run in (loss, torch.compile(loss, backend=backend, options={"strict": True})):
+            leaf = x.clone().requires_grad_()
+            value = run(leaf, target)
+            value.sum().backward()
+            found.append((value, leaf.grad))
+        torch.testing.assert_close(found[1], found[0])
 
 
 def test_resized_without_aliasing() -> None:
