@@ -85,6 +85,25 @@ def test_factorizations() -> None:
     same_as_eager(each(torch.linalg.det, torch.linalg.inv_ex, torch.linalg.cholesky_ex), torch.eye(3) + 0j)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+@pytest.mark.parametrize("row_major", [True, False])
+def test_gradients_by_factors(dtype: torch.dtype, row_major: bool) -> None:
+    """Eager mode factors the transpose of a row-major real matrix, and its gradients read those factors."""
+
+    def function(a: Any, b: Any) -> list[Any]:
+        found = [torch.linalg.det(a), torch.linalg.slogdet(a)[1], torch.linalg.solve(a, b), torch.linalg.inv(a)]
+        return [one.abs() for one in found]
+
+    a, b = torch.randn(2, 4, 4, dtype=dtype), torch.randn(2, 4, 3, dtype=dtype)
+    given = (a if row_major else a.mT), b
+    found: list[Any] = []
+    for run in (function, torch.compile(function, backend=backend, options={"strict": True})):
+        own = [one.detach().requires_grad_() for one in given]
+        total = sum((one * torch.arange(one.numel()).view(one.shape).cos()).sum() for one in run(*own))
+        found.append(torch.autograd.grad(total, own))
+    torch.testing.assert_close(found[1], found[0], rtol=1e-7, atol=1e-7)
+
+
 def test_a_singular_matrix_is_an_error() -> None:
     inverse = torch.compile(torch.linalg.inv, backend=backend, options={"strict": True})
     torch.testing.assert_close(inverse(torch.eye(2) * 2), torch.eye(2) / 2)

@@ -98,16 +98,22 @@ def _sign_of_exchanges(pivots: Any, dtype: Any) -> Any:
     return torch.where(pivots != places, -1.0, 1.0).to(dtype).prod(-1)
 
 
+def _factors_of_determinant(a: Any) -> tuple[Any, Any]:
+    """The factors and pivots that torch's gradients of determinants expect: a row-major real matrix is transposed."""
+    transposed = a.is_contiguous() and not a.is_complex()
+    return _aten().linalg_lu_factor_ex(a.mT if transposed else a)[:2]
+
+
 @composes("aten._linalg_det")
 def det(a: Any) -> tuple[Any, Any, Any]:
-    factors, pivots, _ = _aten().linalg_lu_factor_ex(a)
+    factors, pivots = _factors_of_determinant(a)
     found = factors.diagonal(dim1=-2, dim2=-1).prod(-1) * _sign_of_exchanges(pivots, a.dtype)
     return found, factors, pivots
 
 
 @composes("aten._linalg_slogdet")
 def slogdet(a: Any) -> tuple[Any, ...]:
-    factors, pivots, _ = _aten().linalg_lu_factor_ex(a)
+    factors, pivots = _factors_of_determinant(a)
     diagonal = factors.diagonal(dim1=-2, dim2=-1)
     sign = diagonal.sgn().prod(-1) * _sign_of_exchanges(pivots, a.dtype)
     return sign, diagonal.abs().log().sum(-1), factors, pivots
