@@ -131,7 +131,7 @@ def text(value: str | bytes) -> tuple[int, int]:
     raw = value.encode() if isinstance(value, str) else value
     kept = _texts.get(raw)
     if kept is None:
-        kept = _texts[raw] = ctypes.create_string_buffer(raw)
+        kept = _texts.setdefault(raw, ctypes.create_string_buffer(raw))  # another thread's, if it was first
     return ctypes.addressof(kept), len(raw)
 
 

@@ -8,7 +8,6 @@ import math
 import os
 import threading
 import time
-from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any
 
@@ -82,15 +81,20 @@ def _rest_for_fork(native: Native) -> None:
 def _end(native: Native) -> None:
     native.variable("main_thread").value = threading.get_ident()
     native.variable("ending").value = 1
-    # The memory of programs goes with the interpreter.
-    with suppress(KeyboardInterrupt):
-        _rest(native, math.inf)
-    native.variable("dispatcher").value = 0
-    tracing.end(native.address("nothing"))
-    # A thread of jaxlib's that waits for the interpreter's lock when the interpreter ends would end the process.
-    late = time.monotonic() + LONGEST_END
-    while native.variable("inside").value and time.monotonic() < late:
-        time.sleep(0.001)
+    longest = math.inf
+    while True:
+        try:
+            # The memory of programs goes with the interpreter.
+            _rest(native, longest)
+            native.variable("dispatcher").value = 0
+            tracing.end(native.address("nothing"))
+            # A thread of jaxlib's that waits for the interpreter's lock when that ends would end the process.
+            late = time.monotonic() + LONGEST_END
+            while native.variable("inside").value and time.monotonic() < late:
+                time.sleep(0.001)
+            return
+        except KeyboardInterrupt:
+            longest = 0  # but nothing may call Python from here on
 
 
 @lru_cache(maxsize=1)

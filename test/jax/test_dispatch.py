@@ -21,7 +21,7 @@ import numpy as np
 from jax.experimental import io_callback
 
 from filled_memory import FILLED
-from xhlo.frontends.jax import executables, host_runs, native_tasks
+from xhlo.frontends.jax import entries, executables, host_runs, native_tasks
 from xhlo.frontends.jax.c_api import ARGUMENTS, ENTRY_NAMES
 from xhlo.frontends.jax.entries import dispatch
 from xhlo.frontends.jax.native_calls import loaded
@@ -405,3 +405,50 @@ def test_the_interpreter_ends_after_the_runs(variables: dict[str, str]) -> None:
     environment = os.environ | {"JAX_PLATFORMS": "xhlo", "XHLO_NUM_DEVICES": "1"} | variables
     ended = subprocess.run([sys.executable, "-c", ENDING], env=environment, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout.split("\n"), ended.stderr) == (0, ["end False", "printed 1.0", ""], "")
+
+
+INTERRUPTED_END = """
+import atexit
+@atexit.register
+def after_the_end():
+    print("dispatcher", loaded().variable("dispatcher").value)
+import jax
+jax.jit(lambda x: x + 1)(1.0)
+from xhlo.frontends.jax import plugin
+from xhlo.frontends.jax.native_calls import loaded
+rest, tracing_end = plugin._rest, plugin.tracing.end
+def interrupted_rest(native, longest):
+    plugin._rest = rest
+    raise KeyboardInterrupt
+def interrupted_end(nothing):
+    plugin.tracing.end = tracing_end
+    raise KeyboardInterrupt
+plugin._rest, plugin.tracing.end = interrupted_rest, interrupted_end
+class Late:
+    def __del__(self):
+        print("traces end", plugin.tracing.end is tracing_end)
+late = Late()
+"""
+
+
+def test_interrupts_do_not_end_the_end() -> None:
+    environment = os.environ | {"JAX_PLATFORMS": "xhlo", "XHLO_NUM_DEVICES": "1"}
+    command = [sys.executable, "-c", INTERRUPTED_END]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "dispatcher 0\ntraces end True\n", "")
+
+
+def test_threads_that_ask_for_a_text_get_one_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Raced(dict[bytes, Any]):
+        """Another thread asks for the same text right after this one has looked."""
+
+        def get(self, key: bytes, default: Any = None) -> Any:
+            found = super().get(key, default)
+            if found is None and not others:
+                others.append(())
+                others[0] = entries.text(key)
+            return found
+
+    others: list[tuple[int, ...]] = []
+    monkeypatch.setattr(entries, "_texts", Raced())
+    assert entries.text("first") == others[0] == entries.text("first")
