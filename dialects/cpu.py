@@ -50,7 +50,7 @@ SHARED = "xhlo.shared"
 """
 On a function that other programs are likely to contain too: it is compiled separately, once per process.
 
-The memrefs that it writes do not overlap any other, and it calls only such functions.
+The memrefs that it writes do not overlap any other, and it calls only such functions, or those that nothing else names.
 """
 
 WRITTEN = "xhlo.written"

@@ -4,7 +4,7 @@
 # Follows the links of operations and blocks: each pass walks the module, and a property costs as much as the step.
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar, cast
@@ -176,3 +176,32 @@ def reverse_postorder(region: Region) -> list[Block]:
             seen.add(following)
             stack.append((following, reversed(successors(following))))
     return found[::-1]
+
+
+def structure(region: Region, number: Callable[[Attribute], Hashable]) -> Hashable:
+    """
+    A key that is equal for regions that compute the same: operations, attributes, types and data flow.
+
+    `number`: that of an attribute (`AttributeNumbers`) or its text, the same for all regions that are compared.
+    """
+    numbers: dict[SSAValue, int] = {}
+
+    def describe(inner: Region) -> Hashable:
+        blocks: list[Hashable] = []
+        for block in inner.blocks:
+            for argument in block.args:
+                numbers[argument] = len(numbers)
+            ops: list[Hashable] = []
+            for op in block.ops:
+                operands = tuple([numbers[operand] for operand in op._operands])
+                types = tuple([number(result.type) for result in op.results])
+                nested = tuple(describe(r) for r in op.regions)
+                for result in op.results:
+                    numbers[result] = len(numbers)
+                properties = tuple([(name, number(op.properties[name])) for name in sorted(op.properties)])
+                attributes = tuple([(name, number(op.attributes[name])) for name in sorted(op.attributes)])
+                ops.append((op.name, operands, types, properties, attributes, nested))
+            blocks.append((tuple([number(argument.type) for argument in block.args]), tuple(ops)))
+        return tuple(blocks)
+
+    return describe(region)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
+    IntegerType,
     MemRefType,
     NoneAttr,
     StridedLayoutAttr,
     VectorType,
+    bf16,
+    f16,
+    f32,
+    f64,
     i32,
     i64,
 )
@@ -83,3 +89,23 @@ def memref_type(
             MemRefType, shape=shape_attr(shape), element_type=element, layout=stated, memory_space=_NONE
         )
     return found
+
+
+_TEXT = re.compile(r"((?:\d+x)*)(?:(bf16|f16|f32|f64|index)|i(\d+))")
+_ELEMENTS: dict[str, Attribute] = {str(element): element for element in (bf16, f16, f32, f64, INDEX)}
+
+
+def buffer_text(type_: Buffer) -> str | None:
+    """A type without a layout as a word, which `buffer_of_text` reads: `4x8xf32`; None if it reads no such word."""
+    text = str(type_)[len("memref<") : -1]
+    return text if _TEXT.fullmatch(text) else None
+
+
+def buffer_of_text(text: str) -> Buffer:
+    """The type that a word states. Raises ValueError."""
+    found = _TEXT.fullmatch(text)
+    if found is None:
+        raise ValueError(f"'{text}' is no buffer")
+    sizes, name, width = found.groups()
+    shape = tuple(int(size) for size in sizes.split("x")[:-1])
+    return memref_type(shape, IntegerType(int(width)) if name is None else _ELEMENTS[name])

@@ -12,6 +12,9 @@ UNTOUCHED, OVERWRITTEN = -2, -1
 VECTOR_VARIANTS = "vector-function-abi-variant"
 """The attribute by which LLVM's vectorizer finds the variants of a function for vectors, by which it replaces calls."""
 
+UNOPTIMIZED = "; not worth optimizing\n"
+"""The first line of such LLVM IR that is compiled for several programs."""
+
 LINKED = "xhlo.lapack"
 """The target of calls of LAPACK that compiled code makes by itself (hlo_dialect/custom_calls/linked_lapack.py)."""
 

@@ -41,6 +41,7 @@ from .in_place import (
     with_pairs,
 )
 from .kernel import ProductEmitter
+from .known_kernels import KnownKernels
 from .lanes.emission import emit_lane_product, is_in_parts
 from .lanes.products import LaneProduct, factors_in, lane_product_of
 from .lanes.row_sums import row_sums_of
@@ -379,7 +380,10 @@ class ConvertContractionsToVectorPass(HloPass):
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         factors, invariants = ConstantFactors(module), InvariantFactors(module)
+        kernels = KnownKernels.of(module, self.machine)
         for kernel in list(kernels_of(module)):
+            if kernels.leave_out(kernel):
+                continue
             constants = factors.of(kernel, invariants)
             convert_contractions(kernel, self.machine, constants)
             constants.pass_panels()

@@ -38,11 +38,23 @@ class KnownFunctions:
     keys of those in its own module.
     """
 
-    def __init__(self, symbol_of: Callable[[str], str | None]):
-        """`symbol_of`: the symbol of a key whose code there is."""
+    def __init__(
+        self,
+        symbol_of: Callable[[str], str | None],
+        scratch_of: Callable[[str], Sequence[Buffer]] = lambda key: (),
+        target: str = "",
+    ):
+        """
+        `symbol_of`: the symbol of a key whose code there is; `scratch_of`: the types of the buffers that a kernel
+        with such a key takes after its arguments; `target`: the target's options that code depends on.
+        """
         self._symbol_of = symbol_of
+        self._scratch_of = scratch_of
+        self.target = target
         self.found: dict[str, str] = {}
         """Those that the compilation uses."""
+        self.scratch: dict[str, Sequence[Buffer]] = {}
+        """The buffers that kernels in the module take after their arguments (plan-buffers)."""
         self._own: set[str] = set()
 
     def has(self, key: str) -> bool:
@@ -55,6 +67,10 @@ class KnownFunctions:
             return False
         self.found[key] = symbol
         return True
+
+    def scratch_of(self, key: str) -> Sequence[Buffer]:
+        """The types of the buffers that a known kernel takes after its arguments."""
+        return self._scratch_of(key)
 
 
 EmitT = TypeVar("EmitT", bound=Callable[..., None])
@@ -73,6 +89,11 @@ def writes(*parameters: int) -> Callable[[EmitT], EmitT]:
 
 
 _known: ContextVar[KnownFunctions | None] = ContextVar("known shared functions", default=None)
+
+
+def known_functions() -> KnownFunctions | None:
+    """Those of the compilation that runs, if it leaves out the bodies of known functions."""
+    return _known.get()
 
 
 @contextmanager

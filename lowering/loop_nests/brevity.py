@@ -50,7 +50,8 @@ _OF_A_LOOP = 3
 
 def mark_brief_functions(module: ModuleOp) -> None:
     """
-    Mark kernels and parts of kernels, those of least work first, as long as they take `MOST` operations in all.
+    Mark kernels and parts of kernels, those of least work first, as long as they take `MOST` operations in all. Kernels
+    that are compiled for several programs, which may have any others, count by themselves.
 
     Where each iteration of the host program's loops takes much longer than the loops themselves and short kernels
     without loops do, mark the host program and these kernels too, however often they run.
@@ -59,8 +60,21 @@ def mark_brief_functions(module: ModuleOp) -> None:
     entry = entry_name(module)
     if entry not in functions:
         return
-    runs = _Runs(functions)
-    runs.add(entry, 1)
+    runs = _marked(functions, entry)
+    for name, function in functions.items():
+        if SHARED in function.attributes and is_kernel(function):
+            _marked(functions, name)
+    loops = list(_loops_of(functions[entry]))
+    if loops and all(map(runs.is_long, loops)) and all(map(_is_plain, operations_in(functions[entry]))):
+        functions[entry].attributes[BRIEF] = UnitAttr()
+        for name in filter(runs.is_short, runs.operations):
+            functions[name].attributes[BRIEF] = UnitAttr()
+
+
+def _marked(functions: dict[str, func.FuncOp], root: str) -> _Runs:
+    """Mark the functions of least work that a call of one executes; returns its operations."""
+    runs = _Runs(functions, root=root)
+    runs.add(root, 1)
     left = float(MOST)
     for name, operations in sorted(runs.operations.items(), key=lambda each: each[1]):
         function = functions[name]
@@ -69,11 +83,7 @@ def mark_brief_functions(module: ModuleOp) -> None:
         if (is_kernel(function) or PART in function.attributes) and runs.work(name).is_plain:
             function.attributes[BRIEF] = UnitAttr()
             left -= operations
-    loops = list(_loops_of(functions[entry]))
-    if loops and all(map(runs.is_long, loops)) and all(map(_is_plain, operations_in(functions[entry]))):
-        functions[entry].attributes[BRIEF] = UnitAttr()
-        for name in filter(runs.is_short, runs.operations):
-            functions[name].attributes[BRIEF] = UnitAttr()
+    return runs
 
 
 def operations_of_a_call(functions: dict[str, func.FuncOp], name: str) -> float:
@@ -101,8 +111,10 @@ class _Work:
 class _Runs:
     """How many operations of each function a run of the program executes."""
 
-    def __init__(self, functions: dict[str, func.FuncOp], found: dict[str, _Work] | None = None):
+    def __init__(self, functions: dict[str, func.FuncOp], found: dict[str, _Work] | None = None, root: str = ""):
+        """`root`: a function that counts though it is shared."""
         self._functions = functions
+        self._root = root
         self._found: dict[str, _Work] = {} if found is None else found
         self._endless: set[str] = set()
         self.operations: defaultdict[str, float] = defaultdict(float)
@@ -110,7 +122,7 @@ class _Runs:
     def add(self, name: str, times: float) -> None:
         """Count `times` calls of a function, and what it calls."""
         function = self._functions.get(name)
-        if function is None or SHARED in function.attributes or name in self._endless:
+        if function is None or name in self._endless or (SHARED in function.attributes and name != self._root):
             return
         if times == math.inf:
             self._endless.add(name)

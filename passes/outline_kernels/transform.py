@@ -4,54 +4,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation
 
 from ...dialects.support.attributes import AttributeNumbers, call_op, function_op, return_op
-from ...dialects.support.editing import erase_op, insert_before, operands_of
+from ...dialects.support.editing import erase_op, insert_before
 from ...dialects.support.kernel import PROGRAM, Kernel
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.ops.fusion import FusionOp
-from ...hlo_dialect.walking import operations_in
+from ...hlo_dialect.walking import operations_in, structure
 from .description import describe_program, function_of
 
 _PREFIXES = {"loop": "loop_fusion", "reduce": "reduce_fusion", "row": "row_fusion"}
-
-
-def structure(region: Region, number: Callable[[Attribute], int]) -> Hashable:
-    """
-    A key that is equal for regions that compute the same: operations, attributes, types and data flow.
-
-    `number`: that of an attribute (`AttributeNumbers`), the same for all regions that are compared.
-    """
-    numbers: dict[SSAValue, int] = {}
-
-    def describe(inner: Region) -> Hashable:
-        blocks: list[Hashable] = []
-        for block in inner.blocks:
-            for argument in block.args:
-                numbers[argument] = len(numbers)
-            ops: list[Hashable] = []
-            for op in block.ops:
-                operands = tuple([numbers[operand] for operand in operands_of(op)])
-                types = tuple([number(result.type) for result in op.results])
-                nested = tuple(describe(r) for r in op.regions)
-                for result in op.results:
-                    numbers[result] = len(numbers)
-                properties = tuple([(name, number(op.properties[name])) for name in sorted(op.properties)])
-                attributes = tuple([(name, number(op.attributes[name])) for name in sorted(op.attributes)])
-                ops.append((op.name, operands, types, properties, attributes, nested))
-            blocks.append((tuple([number(argument.type) for argument in block.args]), tuple(ops)))
-        return tuple(blocks)
-
-    return describe(region)
 
 
 class OutlineKernelsPass(HloPass):

@@ -10,7 +10,7 @@ from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation, Region
 
-from ...dialects.cpu import ParallelForOp, SlotOp
+from ...dialects.cpu import SHARED, ParallelForOp, SlotOp
 from ...dialects.support.attributes import function_op, return_op
 from ...dialects.support.creation import append
 from ...dialects.support.editing import detach_op, erase_op, insert_before, replace_uses
@@ -125,7 +125,8 @@ class OutlineParallelLoopsPass(HloPass):
     A function that calls shared functions calls functions for its other work, such as the epilogue of a product or the
     rows between two products: calls and the loops around them are left, which are translated quickly
     (targets/llvm_text/parts.py).
-    Equal functions of several kernels are one, where the buffers that they take alias alike.
+    Equal functions of several kernels are one, where the buffers that they take alias alike; kernels that are compiled
+    apart (xhlo.shared) keep their own.
     cpu.slot becomes %slot, the first iteration of those that a thread runs one after the other.
     Assumes: 1-D loops over 0..constant without results; loops inside them are serialized.
     Leaves: no scf.parallel. Constants and views of captured buffers are cloned into the body.
@@ -137,6 +138,7 @@ class OutlineParallelLoopsPass(HloPass):
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         outlined: list[func.FuncOp] = []
+        apart: list[func.FuncOp] = []
         for function in list(module.body.block.ops):
             if type(function) is not func.FuncOp or function.is_declaration:
                 continue
@@ -147,14 +149,15 @@ class OutlineParallelLoopsPass(HloPass):
             if bodies:
                 module.body.block.insert_ops_after(bodies, function)
                 erase_dead_repeated(function)
-                outlined += bodies
+                (apart if SHARED in function.attributes else outlined).extend(bodies)
         shared = shared_functions(module)
         parts: list[func.FuncOp] = []
         for function in list(module.body.block.ops) if shared else ():
             if type(function) is func.FuncOp and not function.is_declaration:
                 found = outline_work(function, shared)
                 module.body.block.insert_ops_after(found, function)
-                parts += found
+                if SHARED not in function.attributes and function not in apart:
+                    parts += found
         # First the parts, whose callers may be equal then.
         share_equal(module, parts)
         share_equal(module, outlined)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerType, MemRefType, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerType, MemRefType, ModuleOp, StringAttr
 from xdsl.dialects.builtin import i64 as i64_type
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
@@ -23,6 +24,7 @@ from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.limits import refuse_size, shown, too_much
 from ...hlo_dialect.walking import operations_in
+from ...lowering.convert_contractions_to_vector.shared_function import known_functions
 from ...lowering.device.parts import device_modules
 from .intervals import Interval, Positions
 from .offsets import ResultMemory, assign_offsets
@@ -44,12 +46,20 @@ def hoist_kernel_buffers(module: ModuleOp) -> None:
                 extra.setdefault(function.sym_name.data, []).append(op.memref.type)
                 erase_op(op)
         take_block_arguments(function)
+        _note_scratch(function, extra.get(function.sym_name.data, ()))
     for op in operations_in(module) if extra else ():
         if type(op) is func.CallOp and (types := extra.get(op.callee.root_reference.data)):
             buffers = [alloc(type_) for type_ in types]
             block = cast(Block, op.parent)
             block.insert_ops_before(buffers, op)
             op.operands = [*op.operands, *(buffer.memref for buffer in buffers)]
+
+
+def _note_scratch(kernel: func.FuncOp, types: Sequence[Buffer]) -> None:
+    """Tell those who will call a kernel without its body what it takes after its arguments."""
+    key = kernel.attributes.get(SHARED)
+    if isinstance(key, StringAttr) and (known := known_functions()) is not None:
+        known.scratch[key.data] = tuple(types)
 
 
 def assign_guarded_offsets(intervals: list[Interval], side: str) -> int:

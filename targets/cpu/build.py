@@ -25,10 +25,13 @@ WORTH_A_THREAD = 5_000
 """Objects that take several times as long to free as a thread to start."""
 
 
-def build_image(lowering: Lowering) -> Image:
-    """Lower the module, which is consumed, and compile it to an image. Raises DiagnosticError."""
+def build_image(lowering: Lowering, options: str = "") -> Image:
+    """
+    Lower the module, which is consumed, and compile it to an image. `options`: those of the target that code depends
+    on. Raises DiagnosticError.
+    """
     kept = KnownCode()
-    known = KnownFunctions(kept.symbol_of) if lowering.is_plain else None
+    known = KnownFunctions(kept.symbol_of, kept.scratch_of, options) if lowering.is_plain else None
     with knowing(known):
         lowering.to_the_end()
     if known is not None:
@@ -47,7 +50,7 @@ def build_image(lowering: Lowering) -> Image:
         levels.append(level)
     lowering.drop_module()
     code = while_collecting(lambda: compile_units(texts, units.shared, llvm, levels, kept.codes))
-    note_symbols(symbols)
+    note_symbols(symbols, {} if known is None else known.scratch)
     timing.seconds.update((f"LLVM {name}", seconds) for name, seconds in llvm.items())
     return Image(code, units.data, lowering.facts)
 

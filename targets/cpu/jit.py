@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ...dialects.support.shared_names import VECTOR_VARIANTS
+from ...dialects.support.shared_names import UNOPTIMIZED, VECTOR_VARIANTS
 from ...hlo_dialect.threads import own_stacks
 from ..cache.files import cache_folder, fingerprint, kept, place, stored, write
 from . import direct_calls
@@ -160,7 +160,6 @@ def _optimized(text: str, machine: Any, timings: Timings | None, level: int) -> 
 
 
 _HAS_VECTORS = re.compile(r"<\d+ x ")
-_IS_COLD = re.compile(r"^define hidden .* cold ", re.MULTILINE)
 
 
 def level_of_shared(text: str) -> int:
@@ -170,7 +169,7 @@ def level_of_shared(text: str) -> int:
     Those that have vectors before the optimizer runs are micro-kernels and the like. They leave nothing to the
     vectorizer, unless a loop is marked as parallel, such as that over part of a block whose columns are not neighbours.
     """
-    if _IS_COLD.search(text):
+    if text.startswith(UNOPTIMIZED):
         return QUICK
     if any(mark in text for mark in ("llvm.loop.parallel_accesses", "alwaysinline", VECTOR_VARIANTS)):
         return LEVEL

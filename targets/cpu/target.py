@@ -244,7 +244,7 @@ class Cpu(Target):
         from .loading import load_image
 
         with engine_beside():
-            image = build_image(lowering)
+            image = build_image(lowering, self.machine)
         return load_image(image, text_at)
 
     def load(self, serialized: Serialized, text_at: TextAt) -> Executable:

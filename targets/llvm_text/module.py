@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...dialects.cpu import SHARED
 from ...dialects.gpu.functions import GpuModuleOp
 from ...dialects.gpu.marks import NVVM, ROCDL, SHARED_SPACE
+from ...dialects.support.shared_names import UNOPTIMIZED
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.walking import operations_of
 from .literals import global_data, global_initializer, symbol
@@ -138,9 +139,9 @@ def _set_all_apart(
             key = keys[name]
             return symbol_of(with_key[key]) if key in with_key else known[key]
         if name not in symbols:
-            part = alone(graph, name)
+            part, own = alone(graph, name), graph.own(name)
             callees = {callee: symbol_of(callee) for callee in sorted(part.named - part.defined) if callee in shared}
-            symbols[name], text = _set_apart(members, name, part, callees)
+            symbols[name], text = _set_apart(members, name, own, part, callees)
             apart[symbols[name]] = text
             if name in keys:
                 known[keys[name]] = symbols[name]
@@ -149,12 +150,16 @@ def _set_all_apart(
     return apart, {name: symbol_of(name) for name in shared if name in bodies or name in keys}
 
 
-def _set_apart(members: Members, name: str, part: Part, callees: Mapping[str, str]) -> tuple[str, str]:
+def _set_apart(
+    members: Members, name: str, own: Sequence[str], part: Part, callees: Mapping[str, str]
+) -> tuple[str, str]:
     """
-    The symbol of a function, which is derived from its text, and the text, which is that of its part and only declares
-    the shared functions that it calls, whose symbols are given by name.
+    The symbol of a function, which is derived from its text, and the text, which is that of its part, with its `own`
+    functions. It only declares the shared functions that it calls, whose symbols are given by name.
     """
-    text = ModuleWriter(members, part=part, symbols={**callees, name: _UNNAMED}).text()
+    names = {each: f"{_UNNAMED}_{number}" for number, each in enumerate(own)}
+    text = ModuleWriter(members, part=part, symbols={**callees, **names, name: _UNNAMED}).text()
+    text = UNOPTIMIZED * part.starts + text
     symbol = f"{SHARED_SYMBOL}{hashlib.sha256(text.encode()).hexdigest()[:24]}"
     return symbol, text.replace(_UNNAMED, symbol)
 

@@ -47,7 +47,7 @@ class Part:
     copied: frozenset[str]
     """Those that other texts define as well."""
     starts: bool = False
-    """Whether the functions only start others, or are brief: nothing in them is worth optimizing."""
+    """Whether the functions only start others, or are brief or cold: nothing in them is worth optimizing."""
 
 
 Named = Mapping[str, llvm.FuncOp | llvm.GlobalOp]
@@ -77,8 +77,9 @@ def divide(graph: Graph) -> tuple[Part, ...]:
 
 
 def alone(graph: Graph, name: str) -> Part:
-    """The part of one function, which other texts call."""
-    return _part(graph, (name,), frozenset({name}), False)
+    """The part of one function, which other texts call, with those that only it starts."""
+    names = (name, *graph.own(name))
+    return _part(graph, names, frozenset({name}), graph.only_start(names) or "cold" in traits(graph.ops[name]))
 
 
 def _part(graph: Graph, names: Sequence[str], exported: frozenset[str], starts: bool) -> Part:
@@ -105,6 +106,20 @@ class Graph:
         self._copies = {name for name, op in self.ops.items() if _is_copied(op) and name not in apart}
         for name, op in self.ops.items():
             self._read(name, op)
+        self._with_others = {each for name in apart for each in self.own(name)}
+        """The functions that those `apart` start."""
+
+    def own(self, name: str) -> list[str]:
+        """The functions that one of those `apart` starts, and that these start; they are compiled with it."""
+        found: dict[str, None] = {}
+        waiting = [name]
+        while waiting:
+            for each in sorted(self.edges[waiting.pop()]):
+                is_own = each not in found and each not in self.apart and each not in self._copies
+                if is_own and type(self.ops[each]) is llvm.FuncOp and not _is_declaration(self.ops[each]):
+                    found[each] = None
+                    waiting.append(each)
+        return list(found)
 
     def _read(self, name: str, op: Operation) -> None:
         named, bound, size = set(_variants(op)) & self.ops.keys(), set[str](), 0
@@ -134,7 +149,7 @@ class Graph:
         return [
             name
             for name, op in self.ops.items()
-            if name not in self._copies and name not in self.apart and not _is_declaration(op)
+            if not (name in self._copies or name in self.apart or name in self._with_others or _is_declaration(op))
         ]
 
     def only_start(self, names: Sequence[str]) -> bool:

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import StringAttr
 
 import xhlo
 from counting import calls
 from xhlo.dialects.cpu import SHARED
+from xhlo.dialects.support.buffers import Buffer, buffer_of_text, buffer_text
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.lowering.convert_contractions_to_vector.panel_of_a import PanelOfA
 from xhlo.lowering.convert_contractions_to_vector.shared_function import KnownFunctions, knowing
@@ -27,8 +29,15 @@ from xhlo.targets.llvm_text.module import Units, emit_units
 from xhlo.targets.program.lowering import Lowering
 from xhlo.targets.program.pipeline import parse_source, run_passes
 from xhlo.targets.program.source import Source
+from xhlo.targets.program.target import Target
 
-Symbols = dict[str, str]
+
+class Symbols(dict[str, str]):
+    """The facts that compilations leave to later ones: symbols by key, and the scratch buffers of kernels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scratch: dict[str, Sequence[Buffer]] = {}
 
 
 def products(*sizes: tuple[int, int, int]) -> str:
@@ -47,23 +56,25 @@ def products(*sizes: tuple[int, int, int]) -> str:
     return f"func.func @main({arguments}) -> ({types}) {{\n{body}\n  return {names} : {types}\n}}"
 
 
-def lowered(text: str, symbols: Symbols | None) -> tuple[Units, int]:
-    """The units of a program, and the number of shared functions whose bodies were made."""
+def lowered(text: str, symbols: Symbols | None, target: Target = CPU) -> tuple[Units, int]:
+    """The units of a program, and the number of shared functions whose bodies were made, without whole kernels."""
     ctx = make_context()
-    lowering = Lowering(ctx, parse_source(Source(text, "<test>"), ctx), CPU)
+    lowering = Lowering(ctx, parse_source(Source(text, "<test>"), ctx), target)
     assert lowering.is_plain
-    known = None if symbols is None else KnownFunctions(symbols.get)
+    kept = Symbols() if symbols is None else symbols
+    known = KnownFunctions(kept.get, kept.scratch.__getitem__, target.machine)
     with knowing(known):
         lowering.to_the_end()
-    shared = [op for op in lowering.module.body.block.ops if SHARED in op.attributes]
-    units = emit_units(lowering.module, known={} if known is None else known.found)
-    if symbols is not None and known is not None:
-        symbols.update(known.found)
-    return units, sum(bool(op.regions[0].blocks) for op in shared)
+    shared = [op for op in lowering.module.body.block.ops if SHARED in op.attributes and op.regions[0].blocks]
+    keys = [op.attributes[SHARED] for op in shared]
+    units = emit_units(lowering.module, known=known.found)
+    kept.update(known.found)
+    kept.scratch |= known.scratch
+    return units, sum(not isinstance(key, StringAttr) or key.data not in known.scratch for key in keys)
 
 
 def test_the_code_is_the_same_whatever_is_known() -> None:
-    symbols: Symbols = {}
+    symbols = Symbols()
     program = products((64, 64, 64), (65, 300, 70), (64, 64, 64))
     plain, bodies = lowered(program, None)
     first, made = lowered(program, symbols)
@@ -72,6 +83,92 @@ def test_the_code_is_the_same_whatever_is_known() -> None:
     assert plain.texts == again.texts and not again.shared
     assert bodies >= made > 0 == none
     assert set(plain.shared) == {*symbols.values()}
+
+
+ARENA = "tensor<300x320xf32>"
+BESIDE = f"""func.func @main(%a: {ARENA}, %b: tensor<320x320xf32>, %c: tensor<300x133xf32>) -> (tensor<320x133xf32>, {ARENA}) {{
+  %0 = hlo.dot_general %a, %b, contracting_dims = [1] x [0] : ({ARENA}, tensor<320x320xf32>) -> {ARENA}
+  %1 = hlo.tanh %0 : {ARENA}
+  %2 = hlo.dot_general %1, %c, contracting_dims = [0] x [0] : ({ARENA}, tensor<300x133xf32>) -> tensor<320x133xf32>
+  %3 = hlo.dot_general %1, %b, contracting_dims = [1] x [0] : ({ARENA}, tensor<320x320xf32>) -> {ARENA}
+  return %2, %3 : tensor<320x133xf32>, {ARENA}
+}}"""
+
+
+def test_whole_kernels_are_found_by_what_they_compute() -> None:
+    """In other programs, under other names, with the buffers that they need in the same places of the arena."""
+    symbols = Symbols()
+    plain, _ = lowered(BESIDE, None)
+    lowered(products((300, 320, 320)), symbols)  # the second product of the other program, there with another name
+    some, _ = lowered(BESIDE, symbols)
+    again, _ = lowered(BESIDE, symbols)
+    assert plain.texts == some.texts == again.texts
+    assert not again.shared and {*some.shared} < {*plain.shared}
+    assert any(symbols.scratch.values())
+
+
+def test_buffers_as_words() -> None:
+    for text in ("f32", "4x8xbf16", "262144xi8", "3xindex"):
+        assert buffer_text(buffer_of_text(text)) == text
+    for text in ("", "4x", "4xf33", "-1xf32", "?xf32", "4 xf32"):
+        with pytest.raises(ValueError, match="is no buffer"):
+            buffer_of_text(text)
+
+
+def test_kernels_that_only_start_others_are_not_optimized() -> None:
+    units, _ = lowered(products((256, 256, 256)), None)
+    (kernel,) = (text for text in units.shared.values() if "xhlo_parallel_for" in text)
+    assert jit.level_of_shared(kernel) == jit.QUICK and kernel.count("\ndefine hidden") == 1
+    assert kernel.count("\ndefine internal") > 1 and "dot_0" not in kernel
+
+
+def test_kernels_differ_where_their_facts_do() -> None:
+    """Other element types, and other options of the target."""
+    symbols, program = Symbols(), products((64, 64, 64))
+    lowered(program, symbols)
+    for text, target in ((program.replace("f32", "f64"), CPU), (program, CPU.configured({"math": "fast"}))):
+        few = len(symbols.scratch)
+        lowered(text, symbols, target)
+        assert len(symbols.scratch) == few + 1
+
+
+TWICE = """func.func @main(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+  %0 = stablehlo.dot %a, %b : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = stablehlo.dot_general %b, %a, contracting_dims = [1] x [0]
+    : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %0, %1 : tensor<64x64xf32>, tensor<64x64xf32>
+}"""
+
+
+def test_a_program_may_have_equal_kernels() -> None:
+    symbols = Symbols()
+    plain, _ = lowered(TWICE, symbols)
+    again, _ = lowered(TWICE, symbols)
+    assert plain.texts == again.texts and len(symbols.scratch) == 1 and not again.shared
+
+
+LOOP = """func.func @main(%a: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %n = hlo.constant dense<100> : tensor<i32>
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  %0:2 = hlo.while(%i = %zero, %x = %a) : tensor<i32>, tensor<64x64xf32>
+  cond {
+    %c = hlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    hlo.return %c : tensor<i1>
+  } do {
+    %y = hlo.dot_general %x, %a, contracting_dims = [1] x [0]
+      : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %j = hlo.add %i, %one : tensor<i32>
+    hlo.return %j, %y : tensor<i32>, tensor<64x64xf32>
+  }
+  return %0#1 : tensor<64x64xf32>
+}"""
+
+
+def test_kernels_in_programs_with_loops_stay_with_them() -> None:
+    symbols = Symbols()
+    lowered(LOOP, symbols)
+    assert symbols and not symbols.scratch
 
 
 FOURIER = """func.func @main(%x: tensor<ROWSx12xcomplex<f64>>) -> tensor<ROWSx12xcomplex<f64>> {
@@ -129,7 +226,7 @@ PROGRAMS = {
 @pytest.mark.long(3)
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_buffers_of_other_sizes_share_functions(program: str) -> None:
-    symbols: Symbols = {}
+    symbols = Symbols()
     sizes = (("64", "2"), ("96", "3"))
     few, many = (program.replace("ROWS", rows).replace("FEW", rank) for rows, rank in sizes)
     _, made = lowered(few, symbols)
@@ -152,7 +249,7 @@ def convolution(size: int, features: int, stride: int) -> str:
 
 def test_convolutions_share_micro_kernels() -> None:
     """Where rows of images lie, how wide windows are, and by how much they move are arguments."""
-    symbols: Symbols = {}
+    symbols = Symbols()
     for number, (size, features, stride) in enumerate(((26, 64, 1), (14, 128, 1), (49, 64, 2))):
         _, made = lowered(convolution(size, features, stride), symbols)
         assert (made == 0) == (number > 0)
@@ -171,7 +268,7 @@ def channels_first(size: int, channels: int) -> str:
 
 def test_micro_kernels_of_few_steps_know_their_numbers() -> None:
     """The instructions around three steps, for each tap of a window, take long beside them."""
-    symbols: Symbols = {}
+    symbols = Symbols()
     for size in (26, 50):
         _, made = lowered(channels_first(size, channels=3), symbols)
         assert made > 0
@@ -241,7 +338,7 @@ def test_code_comes_with_that_of_the_functions_it_calls(monkeypatch: pytest.Monk
 
 
 def test_what_is_known_is_not_lowered_again() -> None:
-    symbols: Symbols = {}
+    symbols = Symbols()
     program = products((64, 64, 64))
     lowered(program, None)
     first = calls(lambda: lowered(program, symbols))
@@ -250,7 +347,7 @@ def test_what_is_known_is_not_lowered_again() -> None:
 
 def test_functions_differ_where_their_facts_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host, "host_vector_bits", lambda: 512)  # blocks of 256 bits do not divide 64 rows
-    symbols: Symbols = {}
+    symbols = Symbols()
     lowered(products((64, 64, 64)), symbols)
     few = len(symbols)
     # The last panel is not full, in rows or in columns.
