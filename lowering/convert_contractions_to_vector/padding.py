@@ -55,8 +55,8 @@ HIGHER = 4 / 3
 MOST_COPIES = 3
 """Copies of each row of the input, on average."""
 
-LEAST_PRODUCTS = 64
-"""Multiplications for each element that is copied."""
+LEAST_PRODUCTS = 24
+"""Multiplications for each element that is copied for a band."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def rows_of(padding: Padding, product: Contraction, blocking: Blocking) -> Rows 
         products = product.m.size * product.n.size * product.k.size * math.prod(loop.size for loop in inner)
         fits = copied <= MOST_COPIED and product.depth * product.n.size <= MOST_OF_B
         fits = fits and band.count * size <= MOST_COPIES * band.band * min(moving, default=0)
-        return band if fits and products >= LEAST_PRODUCTS * copied else None
+        return band if fits and products * band.band >= LEAST_PRODUCTS * band.count * size else None
     return None
 
 

@@ -63,3 +63,16 @@ func.func @main(%x: tensor<8x56x56x16xf32>, %w: tensor<3x3x16x32xf32>) -> tensor
   %1 = stablehlo.convolution(%0, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<8x56x56x16xf32>, tensor<3x3x16x32xf32>) -> tensor<8x56x56x32xf32>
   return %1 : tensor<8x56x56x32xf32>
 }
+
+// -----
+
+// A first layer that moves by two multiplies each element that it copies 23 times for one row, and up to 34 for a band.
+// CHECK-LABEL: func.func private @dot_0(
+// CHECK-SAME:      %x: memref<8x56x56x3xf32>,
+// CHECK-NOT:     memref<8x58x58x3xf32>
+// CHECK:         memref.alloca() : memref<{{.*}}xf32>
+// CHECK:         func.call @dot_0_pad(%x,
+func.func @main(%x: tensor<8x56x56x3xf32>, %w: tensor<3x3x3x16xf32>) -> tensor<8x28x28x16xf32> {
+  %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x56x56x3xf32>, tensor<3x3x3x16xf32>) -> tensor<8x28x28x16xf32>
+  return %0 : tensor<8x28x28x16xf32>
+}
