@@ -3,6 +3,7 @@ Gathers of whole rows at places that follow from no argument, such as those of a
 
     y = x[:, [0, 0, 1, 1, 2, 2]]     # broadcast and reshape
     y = x[:, [1, 3, 5]]              # slice
+    y = x[:, [0, 2, 5, 7, 10, 12]]   # slice of blocks of five
     y = x[:, [4, 5, 6, 0, 1, 2, 3]]  # concatenate, as of a tensor that is rotated
 
 Movements fuse with what computes and reads them, and their loops read no indices.
@@ -49,8 +50,8 @@ def gather_of_known_rows(op: Operation) -> Rewrite | None:
     """
     Rows at known places are movements.
 
-    Those of one distance, one by one, each repeated or all of them, are a slice and a broadcast; a few runs of places
-    are put together.
+    Those of one distance, one by one, each repeated or all of them, are a slice and a broadcast, and the same rows of
+    equal blocks a slice of these; a few other runs of places are put together.
     """
     assert isinstance(op, GatherOp)
     dims, shape, result, indices = op.dims, shape_of(op.operand), shape_of(op.result), shape_of(op.start_indices)
@@ -65,6 +66,8 @@ def gather_of_known_rows(op: Operation) -> Rewrite | None:
     digits, x = digits_of(places), start(op.operand)
     if sum(step != 0 for _, step in digits) == 1:
         rows = _repeated(x, along, places, digits)
+    elif (blocks := _blocks(x, along, places, digits)) is not None:
+        rows = blocks
     elif runs := runs_of(places):
         rows = concatenate([_run(x, along, *run) for run in runs], along)
     else:
@@ -83,6 +86,22 @@ def _repeated(x: Tensor, along: int, places: Sequence[int], digits: Sequence[Dig
     before, after, sizes = x.shape[:along], x.shape[along + 1 :], [count for count, _ in digits]
     kept = [*range(along), along + moving, *range(along + len(sizes), len(before) + len(sizes) + len(after))]
     return rows.broadcast([*before, *sizes, *after], kept)
+
+
+def _blocks(x: Tensor, along: int, places: Sequence[int], digits: Sequence[Digit]) -> Tensor | None:
+    """Rows of which the same ones are taken of each block, as 0, 3, 6 of each 8; None if there are no such blocks."""
+    if len(digits) != 2:
+        return None
+    (count, size), (taken, step) = digits
+    reach = (taken - 1) * step
+    # The last block is whole if the first one begins before its first row.
+    first = min(places[0], x.shape[along] - count * size)
+    inside = places[0] - first
+    if step < 1 or first < 0 or inside + reach >= size:
+        return None
+    before, after = x.shape[:along], x.shape[along + 1 :]
+    blocks = x.part(along, first, first + count * size).reshape([*before, count, size, *after])
+    return _run(blocks, along + 1, inside, step, taken).reshape([*before, count * taken, *after])
 
 
 def _run(x: Tensor, along: int, first: int, step: int, count: int) -> Tensor:

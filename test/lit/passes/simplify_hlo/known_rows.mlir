@@ -82,3 +82,17 @@ func.func @images(%x: tensor<9x8x8x3xf32>, %y: tensor<9x4x16xf32>, %i: tensor<5x
   %1 = "hlo.gather"(%y, %i) <{dimension_numbers = #hlo.gather<offset_dims = [1, 2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4, 16>}> : (tensor<9x4x16xf32>, tensor<5xi32>) -> tensor<5x4x16xf32>
   return %0, %1 : tensor<5x8x8x3xf32>, tensor<5x4x16xf32>
 }
+
+// The same rows of equal blocks, the last of which is whole if the first one begins earlier.
+
+// CHECK-LABEL: func.func @blocks(
+// CHECK-NEXT:    %[[PART:.*]] = hlo.slice %x [1:16, 0:4] : (tensor<16x4xf32>) -> tensor<15x4xf32>
+// CHECK-NEXT:    %[[BLOCKS:.*]] = hlo.reshape %[[PART]] : (tensor<15x4xf32>) -> tensor<3x5x4xf32>
+// CHECK-NEXT:    %[[ROWS:.*]] = hlo.slice %[[BLOCKS]] [0:3, 2:5:2, 0:4] : (tensor<3x5x4xf32>) -> tensor<3x2x4xf32>
+// CHECK-NEXT:    %[[RESULT:.*]] = hlo.reshape %[[ROWS]] : (tensor<3x2x4xf32>) -> tensor<6x4xf32>
+// CHECK-NEXT:    return %[[RESULT]]
+func.func @blocks(%x: tensor<16x4xf32>) -> tensor<6x4xf32> {
+  %i = hlo.constant dense<[[3], [5], [8], [10], [13], [15]]> : tensor<6x1xi32>
+  %0 = "hlo.gather"(%x, %i) <{slice_sizes = array<i64: 1, 4>, dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>}> : (tensor<16x4xf32>, tensor<6x1xi32>) -> tensor<6x4xf32>
+  return %0 : tensor<6x4xf32>
+}
