@@ -9,6 +9,7 @@ import itertools
 import time
 import weakref
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -55,6 +56,21 @@ SLOW = 1e-3
 
 _dying: set[LoadedProgram] = set()
 """Programs that JAX has destroyed, some of whose runs have not ended."""
+
+
+@dataclass
+class Prepared:
+    """A run that can begin: its device, addresses for machine code, new buffers, and what holds the others."""
+
+    device: int
+    addresses: list[int]
+    made: list[int]
+    held: contextlib.ExitStack
+
+    def give_up(self) -> None:
+        """Let go of all buffers: the run has failed, or will not begin."""
+        destroy_buffers(self.made)
+        self.held.close()
 
 
 class LoadedProgram(Kept):
@@ -142,6 +158,13 @@ class LoadedProgram(Kept):
         Run on the buffers of one device, donated ones except those of the numbers `kept`; returns new buffers. Raises
         the program's exceptions.
         """
+        return self.run_prepared(self.prepare(device, buffers, kept))
+
+    def prepare(self, device: int, buffers: Sequence[int], kept: Sequence[int]) -> Prepared:
+        """
+        Hold what a run reads, and make what it writes: from here on it needs the caller's buffers no more. Raises
+        PluginError for buffers that do not fit, and the exceptions of the runs that write them.
+        """
         name = self.compiled.name
         if len(buffers) != len(self.input_specs):
             raise PluginError(
@@ -166,17 +189,26 @@ class LoadedProgram(Kept):
                     made.append(
                         loaded().buffer_new(spec, given, device) if given else arrays.new_buffer(spec, device)[0]
                     )
-                start = time.monotonic_ns()
-                self._run_at(device, self._addresses([one.address for one in held], made))
-            except BaseException as error:
-                if run := run_left_by(error):
-                    run.when_done(partial(_release, stack.pop_all(), made))
-                else:
-                    destroy_buffers(made)
+            except BaseException:
+                destroy_buffers(made)
                 raise
+            return Prepared(device, self._addresses([one.address for one in held], made), made, stack.pop_all())
+
+    def run_prepared(self, run: Prepared) -> list[int]:
+        """Run; returns the new buffers. Raises the program's exceptions."""
+        start = time.monotonic_ns()
+        try:
+            self._run_at(run.device, run.addresses)
+        except BaseException as error:
+            if left := run_left_by(error):
+                left.when_done(run.give_up)
+            else:
+                run.give_up()
+            raise
+        run.held.close()
         if not self.record.direct:
             self._allow_direct_runs(time.monotonic_ns() - start)
-        return made
+        return run.made
 
     def _run_at(self, device: int, addresses: Sequence[int]) -> None:
         if not tracing.is_on():
@@ -245,12 +277,6 @@ class LoadedProgram(Kept):
         for index, (buffer, donated) in enumerate(zip(buffers, self.compiled.donated, strict=True)):
             if donated and index not in kept:
                 loaded().buffer_delete(buffer)
-
-
-def _release(held: contextlib.ExitStack, made: Sequence[int]) -> None:
-    """Let go of the buffers of an interrupted run."""
-    destroy_buffers(made)
-    held.close()
 
 
 def destroy_buffers(buffers: Sequence[int]) -> None:
@@ -352,14 +378,24 @@ def _run_everywhere(
     from ...targets.cpu.replicated import has_collectives, run_on_devices
 
     compiled, options = loaded_program.compiled, loaded_program.compiled.options
-    done: list[list[int]] = []
+    # An interrupt ends this call when some devices have not begun and others go on. Each run, and each one's results,
+    # belong to the thread that takes them out.
+    waiting: dict[int, Prepared] = {}
+    done: dict[int, list[int]] = {}
+    is_over = False
 
     def run(number: int) -> list[int]:
-        made = loaded_program.run_on(devices[number], lists[number], kept)
-        done.append(made)
+        begun = waiting.pop(number, None)
+        if begun is None:
+            return []
+        made = done[number] = loaded_program.run_prepared(begun)
+        if is_over:
+            destroy_buffers(done.pop(number, ()))
         return made
 
     try:
+        for number, (device, buffers) in enumerate(zip(devices, lists, strict=True)):
+            waiting[number] = loaded_program.prepare(device, buffers, kept)
         return run_on_devices(
             run,
             options.num_replicas,
@@ -367,8 +403,11 @@ def _run_everywhere(
             independent=not has_collectives(compiled.executable),
         )
     except BaseException:
-        for made in done:
-            destroy_buffers(made)
+        is_over = True
+        for number in range(len(devices)):
+            if left := waiting.pop(number, None):
+                left.give_up()
+            destroy_buffers(done.pop(number, ()))
         raise
 
 

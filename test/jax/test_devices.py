@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,6 +16,9 @@ import numpy as np
 from jax import lax
 from jax.experimental import io_callback
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
+
+from xhlo.frontends.jax import executables
+from xhlo.targets.cpu import replicated
 
 DEVICES = 8
 A = np.random.default_rng(0).normal(size=(8, 16)).astype(np.float32)
@@ -181,3 +185,37 @@ def test_executables_of_several_devices_are_serialized() -> None:
     compiled = jax.jit(lambda a: (a * 2).sum(0)).lower(put(A, "x", "y")).compile()
     again = deserialize_and_load(*serialize(compiled))
     np.testing.assert_allclose(again(put(A, "x", "y")), (A * 2).sum(0), rtol=1e-4, atol=1e-5)
+
+
+def test_devices_that_begin_after_the_end_of_their_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after Ctrl-C: one device has run, one ends later, and the others find that nobody waits for them."""
+    went: list[Callable[[int], list[int]]] = []
+    go, late = threading.Event(), list[list[int]]()
+
+    def leave(run: Callable[[int], list[int]], *_: Any, **__: Any) -> None:
+        went.append(run)
+        run(0)
+        thread.start()
+        begun.wait(60)
+        raise RuntimeError("left")
+
+    def when_told(self: Any, device: int, addresses: Any) -> None:
+        if threading.current_thread() is thread:
+            begun.set()
+            go.wait(60)
+
+    begun = threading.Event()
+    thread = threading.Thread(target=lambda: late.append(went[0](1)))
+    function = jax.jit(lambda v: v + 1)
+    x = put(A, "x", "y")
+    jax.block_until_ready(function(x))
+    monkeypatch.setattr(replicated, "run_on_devices", leave)
+    monkeypatch.setattr(executables.LoadedProgram, "_run_at", when_told)
+    before = jax.devices()[0].memory_stats()["bytes_in_use"]
+    with pytest.raises((ValueError, jax.errors.JaxRuntimeError), match="left"):
+        function(x)
+    x.delete()
+    go.set()
+    thread.join()
+    assert len(late[0]) == 1 and [went[0](number) for number in range(2, DEVICES)] == [[]] * 6
+    assert jax.devices()[0].memory_stats()["bytes_in_use"] == before - A.nbytes
