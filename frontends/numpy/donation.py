@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
@@ -27,23 +26,25 @@ class Donated:
     """
 
     def __init__(self) -> None:
-        self._spare: list[Any] = []
-        self._lock = threading.Lock()
+        self._spare: dict[int, Any] = {}
+        """
+        The arrays by `id`. There is no lock: a signal's handler, or what a collection of garbage destroys, may call the
+        executable in between. Who takes an array out has it.
+        """
 
     def run(
         self, executable: CpuExecutable, arguments: Sequence[Any], names: Sequence[str], given: AbstractSet[int]
     ) -> Any:
         """A call, of which the arguments of these numbers are donated. Raises ValueError for one that was before."""
         arrays = [np.require(one, requirements="C") for one in arguments]
-        with self._lock:
-            for argument, name in zip(arguments, names, strict=True):
-                if any(argument is one for one in self._spare):
-                    raise ValueError(f"argument {name} was donated to an earlier call; its memory holds other values")
-            updated = self._updated(executable, arguments, arrays, given)
-            outputs = [
-                self._taken(type_) if number is None else self._same_memory(arrays[number], type_)
-                for number, type_ in zip(updated, executable.output_types, strict=True)
-            ]
+        for argument, name in zip(arguments, names, strict=True):
+            if id(argument) in self._spare:
+                raise ValueError(f"argument {name} was donated to an earlier call; its memory holds other values")
+        updated = self._updated(executable, arguments, arrays, given)
+        outputs = [
+            self._taken(type_) if number is None else self._same_memory(arrays[number], type_)
+            for number, type_ in zip(updated, executable.output_types, strict=True)
+        ]
         held = [*arrays, *outputs]
         try:
             executable.run_at(list(map(address_of, held)))
@@ -52,12 +53,11 @@ class Donated:
                 run.when_done(held.clear)
             raise
         # Memory of others, and read-only memory, cannot be given.
-        with self._lock:
-            self._spare = [
-                one
-                for number, one in enumerate(arguments)
-                if number in given and one is arrays[number] and _is_own(one)
-            ]
+        self._spare = {
+            id(one): one
+            for number, one in enumerate(arguments)
+            if number in given and one is arrays[number] and _is_own(one)
+        }
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     @staticmethod
@@ -74,16 +74,20 @@ class Donated:
 
     def _same_memory(self, array: Any, type_: Any) -> Any:
         """Another array in the memory of `array`, which the caller gives: one that was there before, or a new one."""
-        for number, one in enumerate(self._spare):
-            if address_of(one) == address_of(array) and (one.shape, one.dtype) == (type_.shape, type_.dtype):
-                return self._spare.pop(number)
-        return _another(array, type_)
+        found = self._spare_of(type_, address_of(array))
+        return _another(array, type_) if found is None else found
 
     def _taken(self, type_: Any) -> Any:
-        for number, one in enumerate(self._spare):
-            if (one.shape, one.dtype) == (type_.shape, type_.dtype):
-                return self._spare.pop(number)
-        return new_array(type_.shape, type_.dtype, type_.nbytes)
+        found = self._spare_of(type_)
+        return new_array(type_.shape, type_.dtype, type_.nbytes) if found is None else found
+
+    def _spare_of(self, type_: Any, address: int | None = None) -> Any:
+        """A donated array of a type, at an address if one is given, which is the caller's from here on; or None."""
+        for number, one in list(self._spare.items()):
+            fits = (one.shape, one.dtype) == (type_.shape, type_.dtype) and address in (None, address_of(one))
+            if fits and (taken := self._spare.pop(number, None)) is not None:
+                return taken
+        return None
 
 
 def _another(array: Any, type_: Any) -> Any:

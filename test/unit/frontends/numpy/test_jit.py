@@ -393,6 +393,26 @@ def test_donated_memory_holds_later_results() -> None:
         xhlo.jit(lambda x: x, donate_argnames="x", static_argnames="x")
 
 
+def test_a_donating_call_within_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As from a signal's handler, or an object that a collection of garbage destroys."""
+    from xhlo.frontends.numpy import donation
+
+    step = xhlo.jit(lambda state, change: state + change, donate_argnames="state")
+    make, results = donation._another, dict[str, Any]()
+
+    def interrupted(*facts: Any) -> Any:
+        monkeypatch.setattr(donation, "_another", make)
+        results["inner"] = step(np.ones((20, 20)), 5.0)
+        return make(*facts)
+
+    monkeypatch.setattr(donation, "_another", interrupted)
+    work = threading.Thread(target=lambda: results.update(outer=step(np.zeros((20, 20)), 3.0)), daemon=True)
+    work.start()
+    work.join(60)
+    assert not work.is_alive(), "the call waits for itself"
+    assert (results["inner"] == 6).all() and (results["outer"] == 3).all()
+
+
 def test_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     from simulated_gpu import compile_simulated
     from xhlo.frontends.numpy import jit
