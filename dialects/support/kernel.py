@@ -86,7 +86,7 @@ PART = "xhlo.part"
 BRIEF = "xhlo.brief"
 """
 A function that LLVM need not optimize: a kernel, or part of one, of few operations, or a host program all of whose
-iterations take long (convert-loops-to-cf); a thunk of a parallel loop.
+iterations take long (convert-loops-to-cf); a thunk of a parallel loop; one for rare arguments.
 """
 
 # On the module.

@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from ...dialects.arith_ops import RemFOp
 from ...dialects.cpu import SHARED
 from ...dialects.support.attributes import call_op, return_op
-from ...dialects.support.kernel import INLINE, PURE, VARIANTS
+from ...dialects.support.kernel import BRIEF, INLINE, PURE, VARIANTS
 from ...dialects.support.scalar import NO_FASTMATH, Scalar, constant
 from ...dialects.support.shared_names import vector_variant
 from ...lowering.device.parts import MATH_FUNCTION
@@ -75,7 +75,7 @@ def define_rare(call: func.CallOp, widths: Sequence[int]) -> list[func.FuncOp]:
     scalar = _function(name, block)
     scalar.attributes[PURE] = UnitAttr()
     scalar.attributes[VARIANTS] = DenseArrayBase.from_list(i64, widths)
-    return [scalar, *(one for width in widths for one in _variants(name, operands, width, cls))]
+    return [scalar, *(one for width in widths for one in _variants(name, operands, width, cls, width == widths[0]))]
 
 
 def _compute(cls: type[Operation], block: Block, operands: Sequence[Attribute]) -> None:
@@ -93,25 +93,31 @@ def _function(name: str, block: Block, visibility: str = "private") -> func.Func
     return func.FuncOp(name, type_, Region(block), StringAttr(visibility))
 
 
-def _variants(name: str, operands: Sequence[Attribute], width: int, cls: type[Operation]) -> list[func.FuncOp]:
+def _variants(
+    name: str, operands: Sequence[Attribute], width: int, cls: type[Operation], in_register: bool
+) -> list[func.FuncOp]:
     """
     The variant, which is inlined, and what it calls if the mask of any lane is set: a loop over those lanes, or the
-    instruction for all.
+    instruction for all. Integers of 64 bits that fill one register are divided by another formula first.
     """
     from xdsl.dialects import vector  # it takes a while to load, and few programs have rare arguments
 
     variant = vector_variant(name, width)
     types = [*(VectorType(type_, [width]) for type_ in operands), VectorType(i1, [width])]
-    by_library = cls in LIBRARY.values()
-    if by_library:
+    # LLVM would take a quarter of its time for a small kernel for these loops and formulas, which are the same in all.
+    marks = [PURE]
+    if cls in LIBRARY.values():
         slow_block = _lanes(cls, types, width)
+        marks += SHARED, BRIEF
+    elif in_register and operands[0] == i64:
+        from .large_integers import divide_vectors
+
+        slow_block = divide_vectors(cls, types)
+        marks.append(SHARED)
     else:
         _compute(cls, slow_block := Block(arg_types=types), operands)
     lanes = _function(f"{variant}_lanes", slow_block)
-    lanes.attributes[PURE] = UnitAttr()
-    if by_library:
-        # LLVM would take a quarter of its time for a small kernel for these loops, which are the same in all.
-        lanes.attributes[SHARED] = UnitAttr()
+    lanes.attributes |= dict.fromkeys(marks, UnitAttr())
     block = Block(arg_types=types)
     test = vector.ReductionOp.create(
         operands=[block.args[-1]],

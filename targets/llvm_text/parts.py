@@ -47,7 +47,7 @@ class Part:
     copied: frozenset[str]
     """Those that other texts define as well."""
     starts: bool = False
-    """Whether the functions only start others, or are brief or cold: nothing in them is worth optimizing."""
+    """Whether the functions only start others, or are brief: nothing in them is worth optimizing."""
 
 
 Named = Mapping[str, llvm.FuncOp | llvm.GlobalOp]
@@ -79,7 +79,7 @@ def divide(graph: Graph) -> tuple[Part, ...]:
 def alone(graph: Graph, name: str) -> Part:
     """The part of one function, which other texts call, with those that only it starts."""
     names = (name, *graph.own(name))
-    return _part(graph, names, frozenset({name}), graph.only_start(names) or "cold" in traits(graph.ops[name]))
+    return _part(graph, names, frozenset({name}), graph.only_start(names))
 
 
 def _part(graph: Graph, names: Sequence[str], exported: frozenset[str], starts: bool) -> Part:

@@ -16,6 +16,14 @@
 // CHECK:         func.call @xhlo_math_rare_remsi_i64(%[[X]], %[[Y]])
 // CHECK:       func.func private @xhlo_math_rare_remsi_i64(
 // CHECK:         arith.remsi
+// Vectors with a lane of many bits: their quotients are small if they are those of floats.
+// CHECK:       func.func private @xhlo_math_rare_remsi_i64_x4_lanes(%[[XS:.*]]: vector<4xi64>, %[[YS:.*]]: vector<4xi64>, %{{.*}}: vector<4xi1>)
+// CHECK:         %[[RATIO:.*]] = arith.divf %{{.*}}, %{{.*}} : vector<4xf64>
+// CHECK:         %[[ANY:.*]] = vector.reduction <or>
+// CHECK:         %[[LARGE:.*]] = arith.cmpi slt, %[[ANY]]
+// CHECK-NEXT:    scf.if %[[LARGE]]
+// CHECK-NEXT:      arith.remsi %[[XS]], %[[YS]] : vector<4xi64>
+// CHECK:       func.func public @xhlo_math_rare_remsi_i64_x4(
 // NARROW-LABEL: @divide_long
 // NARROW-NOT:   func.call
 func.func @divide_long(%x: memref<64xi64>, %y: memref<64xi64>, %z: memref<64xi64>) {

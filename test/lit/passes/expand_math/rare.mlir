@@ -15,7 +15,7 @@ func.func @rare(%d: f64) -> f64 {
 // CHECK-NEXT:   math.sin %[[X]] : f64
 
 // A variant for vectors looks at the lanes only if one of them is rare.
-// CHECK:      func.func private @xhlo_math_rare_sin_f64_x8_lanes(%{{.*}}: vector<8xf64>, %{{.*}}: vector<8xi1>) -> vector<8xf64> attributes {xhlo.pure, xhlo.shared}
+// CHECK:      func.func private @xhlo_math_rare_sin_f64_x8_lanes(%{{.*}}: vector<8xf64>, %{{.*}}: vector<8xi1>) -> vector<8xf64> attributes {xhlo.pure, xhlo.shared, xhlo.brief}
 // CHECK:        scf.for
 // CHECK:          math.sin
 // CHECK:      func.func public @xhlo_math_rare_sin_f64_x8(%{{.*}}: vector<8xf64>, %[[MASK:.*]]: vector<8xi1>) -> vector<8xf64> attributes {xhlo.inline}

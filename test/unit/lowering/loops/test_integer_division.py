@@ -53,6 +53,34 @@ def test_division(dtype: str) -> None:
     assert_quotients(x, y, quotient, remainder)
 
 
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_small_quotients_of_large_integers(dtype: str) -> None:
+    """Vectors whose lanes all have quotients just below, at and just above those that floats compute, of both signs."""
+    rng = np.random.default_rng(6)
+    quotients: list[Integers] = []
+    divisors: list[Integers] = []
+    for bits in (1, 20, 31, 49, 50, 51):
+        edges = (1 << bits) + rng.integers(-1, 2, 512)
+        sizes = rng.integers(1, 62 - bits + 1, 512)
+        quotients.append(edges)
+        divisors.append(np.maximum((1 << sizes) - rng.integers(0, 2, 512), 1))
+    quotient, y = np.concatenate(quotients).astype(dtype), np.concatenate(divisors).astype(dtype)
+    x = quotient * y + rng.integers(-1, 2, len(y)).astype(dtype)
+    if dtype == "int64":
+        x, y = x * rng.choice([-1, 1], len(x)), y * rng.choice([-1, 1], len(x))
+    # The last lanes: as large as a divisor may be, larger, and the largest.
+    ends = np.array([(1 << 62) - 1, 1 << 62, (1 << 62) + 1, np.iinfo(dtype).max], dtype)
+    x, y = np.concatenate([x, np.repeat(ends, 64)]), np.concatenate([y, np.tile(ends, 64)])
+    type_ = type_of(x)
+    text = f"""
+    func.func @main(%x: {type_}, %y: {type_}) -> ({type_}, {type_}) {{
+      %0 = stablehlo.divide %x, %y : {type_}
+      %1 = stablehlo.remainder %x, %y : {type_}
+      return %0, %1 : {type_}, {type_}
+    }}"""
+    assert_quotients(x, y, *on_threads(text, x, y))
+
+
 def assert_quotients(x: Integers, y: Integers, quotient: Integers, remainder: Integers) -> None:
     a, b = x.astype(object), y.astype(object)
     wanted = [abs(p) // abs(q) * (1 if (p < 0) == (q < 0) else -1) if q else -1 for p, q in zip(a, b, strict=True)]

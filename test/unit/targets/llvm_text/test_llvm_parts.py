@@ -70,7 +70,7 @@ def test_kernels_are_texts_of_their_own_with_what_they_inline() -> None:
 
 
 THRICE = """
-  func.func private @thrice(%v: f32) -> f32 attributes {xhlo.pure, xhlo.shared} {
+  func.func private @thrice(%v: f32) -> f32 attributes {xhlo.pure, xhlo.shared, xhlo.brief} {
     %d = arith.addf %v, %v : f32
     %e = arith.addf %d, %v : f32
     func.return %e : f32
