@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.ir import Operation
 
+from ..expressions.tensor import Builder
 from ..types import Array
 from .call import CustomCall
 from .registry import CustomCallTarget
@@ -17,12 +20,12 @@ def csr_times_dense(call: CustomCall, data: Array, starts: Array, columns: Array
     """
     `result[i] = sum of data[k] * dense[columns[k]]` over the k from starts[i] up to, not including, starts[i + 1].
 
-    Elements outside the arrays count as zero: positions past the data, columns that `dense` has no row for.
+    Elements outside the arrays count as zero: positions past the data, columns that `dense` has no row for. Starts that
+    do not ascend are sorted.
     """
     count = data.shape[0]
     bounds = np.clip(starts.astype(np.int64), 0, count)
-    places: Array = np.arange(count, dtype=np.int64)
-    rows: Array = np.searchsorted(bounds, places, side="right") - 1
+    rows: Array = np.cumsum(np.bincount(bounds, minlength=count + 1))[:count] - 1
     used: Array = (rows >= 0) & (rows < len(bounds) - 1) & (columns >= 0) & (columns < dense.shape[0])
     result: Any = np.zeros(call.results[0].shape, call.results[0].dtype)
     factors = data[used] if dense.ndim == 1 else data[used][:, None]
@@ -47,4 +50,11 @@ def _check(call: CustomCall) -> str | None:
     return None
 
 
-TARGETS = (CustomCallTarget("cpu_csr_sparse_dense_ffi", csr_times_dense, _check, library="NumPy", borrows=True),)
+def _decompose(op: Operation) -> Sequence[Operation]:
+    from ..expressions.compressed_rows import times_dense  # few programs need gathers and scatters
+
+    builder = Builder(location=op.location)
+    return builder.replace(op, times_dense(*builder.tensors(op.operands)))
+
+
+TARGETS = (CustomCallTarget("cpu_csr_sparse_dense_ffi", csr_times_dense, _check, _decompose),)

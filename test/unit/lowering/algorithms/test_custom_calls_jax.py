@@ -139,7 +139,8 @@ def test_singular_tridiagonal_systems(diagonal: list[int], side: int) -> None:
 def test_sparse_times_dense(dtype: Any, indices: Any, shape: tuple[int, ...]) -> None:
     matrix = sparse.BCSR.fromdense(RNG.integers(0, 3, (5, 6)).astype(dtype), index_dtype=indices)
     dense = RNG.integers(-5, 5, shape).astype(dtype)
-    check(lambda m, x: m @ x, matrix, dense, target="cpu_csr_sparse_dense_ffi")
+    exe = check(lambda m, x: m @ x, matrix, dense, target="cpu_csr_sparse_dense_ffi")
+    assert all(kernel.kind not in ("library", "callback") for kernel in exe.kernels)
 
 
 def test_sparse_columns_outside_count_as_zero() -> None:
@@ -151,6 +152,33 @@ def test_sparse_columns_outside_count_as_zero() -> None:
     starts, columns = np.array([0, 2, 9], np.int32), np.array([0, -1, 1, 2], np.int32)
     arrays = (np.array([1, 2, 3, 4], np.float32), starts, columns, np.array([10, 100], np.float32))
     agree(text, [np.array([10, 300], np.float32)], arrays)
+
+
+@pytest.mark.parametrize(("starts", "wanted"), [([1, 3, 3], [50, 0]), ([-4, 0, 9], [0, 100]), ([9, 9, 9], [0, 0])])
+def test_sparse_places_before_the_first_row_and_past_the_data_are_left_out(
+    starts: list[int], wanted: list[int]
+) -> None:
+    text = """func.func @main(%d: tensor<4xi32>, %s: tensor<3xi64>, %c: tensor<4xi64>, %x: tensor<1x1xi32>) -> tensor<2x1xi32> {
+  %0 = stablehlo.custom_call @cpu_csr_sparse_dense_ffi(%d, %s, %c, %x)
+    : (tensor<4xi32>, tensor<3xi64>, tensor<4xi64>, tensor<1x1xi32>) -> tensor<2x1xi32>
+  return %0 : tensor<2x1xi32>
+}"""
+    columns, dense = np.zeros(4, np.int64), np.array([[10]], np.int32)
+    arrays = (np.array([1, 2, 3, 4], np.int32), np.array(starts, np.int64), columns, dense)
+    agree(text, [np.array(wanted, np.int32)[:, None]], arrays)
+
+
+@pytest.mark.parametrize(("count", "rows", "columns"), [(0, 2, 3), (3, 2, 0), (3, 0, 2)])
+def test_sparse_matrices_without_elements(count: int, rows: int, columns: int) -> None:
+    text = f"""func.func @main(%d: tensor<{count}xf32>, %s: tensor<{rows + 1}xi32>, %c: tensor<{count}xi32>,
+    %x: tensor<{columns}xf32>) -> tensor<{rows}xf32> {{
+  %0 = stablehlo.custom_call @cpu_csr_sparse_dense_ffi(%d, %s, %c, %x) : (tensor<{count}xf32>,
+    tensor<{rows + 1}xi32>, tensor<{count}xi32>, tensor<{columns}xf32>) -> tensor<{rows}xf32>
+  return %0 : tensor<{rows}xf32>
+}}"""
+    starts = np.minimum(np.arange(rows + 1), count).astype(np.int32)
+    arrays = (np.ones(count, np.float32), starts, np.zeros(count, np.int32), np.ones(columns, np.float32))
+    agree(text, [np.zeros(rows, np.float32)], arrays)
 
 
 @pytest.mark.long(3)
