@@ -3,18 +3,21 @@ Nests that write the parts of one array alternately, such as a concatenation of 
 
     out[i, 0] = x[i]; out[i, 1] = y[i]; out[i, 2] = z[i]
 
+also inside loops that they share, as where rows of images alternate.
+
 Each nest by itself would write all lines of the array, with gaps. LLVM interleaves vectors of what one loop writes;
 copies are permutations of lanes.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..loop_nests.cost import nest_work, task_count, task_size
 from ..loop_nests.emission import NestEmitter
-from ..loop_nests.indices import chunk
+from ..loop_nests.indices import chunk, delinearized
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder
 from ..loop_nests.nest import Access, Nest
 from .elementwise import LINE, store_element
@@ -32,6 +35,8 @@ class Part:
     """The loop over rows."""
     column: int | None
     """The loop over neighbours; None if it is one element."""
+    outer: tuple[int, ...] = ()
+    """The loops around the rows, in the array's order."""
 
     @property
     def output(self) -> Access:
@@ -49,6 +54,11 @@ class Part:
     def work(self) -> int:
         return nest_work(self.nest)
 
+    @property
+    def around(self) -> list[tuple[int, int]]:
+        """The sizes of the loops around the rows, and their strides in the array."""
+        return [(self.nest.sizes[loop], self.output.strides[loop]) for loop in self.outer]
+
     def follows(self, parts: Sequence[Part]) -> bool:
         """Whether it writes the neighbours of what the parts write, in the same rows."""
         first, written = parts[0], sum(part.size for part in parts)
@@ -56,6 +66,7 @@ class Part:
         same = mine.root is theirs.root and mine.dynamic == theirs.dynamic and mine.offset == theirs.offset + written
         return (
             same
+            and self.around == first.around
             and self.nest.sizes[self.row] == first.nest.sizes[first.row]
             and mine.strides[self.row] == theirs.strides[first.row]
         )
@@ -70,13 +81,16 @@ def part_of(nest: Nest) -> Part | None:
     if any(x.root is output.root for x in nest.inputs if isinstance(x, Access)):
         return None
     loops = {output.strides[loop]: loop for loop in nest.free}
-    step = max(loops, default=0)
+    step = min((stride for stride in loops if stride > 1), default=0)
     row, column = loops.get(step), loops.get(1)
-    if row is None or len(loops) != len(nest.free) or set(loops) - {1, step} or not 1 < step <= MOST_UNROLLED:
+    if row is None or len(loops) != len(nest.free) or not 1 < step <= MOST_UNROLLED:
         return None
+    outer = tuple(loops[stride] for stride in sorted(loops, reverse=True) if stride > step)
+    if outer and any(abs(x.strides[row]) > MOST_UNROLLED for x in nest.inputs if isinstance(x, Access)):
+        return None  # Another order of the loops reads neighbours.
     if body is not None and any(op.regions for op in body.ops):
         return None
-    part = Part(nest, row, column)
+    part = Part(nest, row, column, outer)
     operations = 1 if body is None else len(list(body.ops))
     small = part.size < step and operations * part.size <= MOST_OPERATIONS and nest.sizes[row] > MOST_UNROLLED
     return part if small else None
@@ -100,18 +114,31 @@ def parts_from(nests: Sequence[Nest]) -> list[Part]:
 
 
 def emit_interleaved(builder: LoopBuilder, parts: Sequence[Part]) -> None:
-    """Emit the parts of all rows as one loop, cut into tasks if there is enough work."""
-    rows = parts[0].nest.sizes[parts[0].row]
-    work = sum(part.work for part in parts)
-    size = task_size(rows, task_count(rows, work, rows), LINE)
-    with builder.parallel(-(-rows // size)) as task:
-        _emit_rows(builder, parts, *chunk(builder, task, size, rows))
+    """Emit the parts as one loop over rows, inside those around them, cut into tasks if there is enough work."""
+    rows, around = parts[0].nest.sizes[parts[0].row], [size for size, _ in parts[0].around]
+    work, count = sum(part.work for part in parts), math.prod(around)
+    wanted = task_count(count * rows, work, count * rows)
+    size = task_size(rows, -(-wanted // count), LINE)
+    cuts = -(-rows // size)
+    together = task_size(count, min(count, wanted)) if cuts == 1 else 1
+    with builder.parallel(-(-count // together) * cuts) as task:
+        if not around:
+            _emit_rows(builder, parts, (), *chunk(builder, task, size, rows))
+            return
+        lower, upper = chunk(builder, task % cuts if cuts > 1 else 0, size, rows)
+        with builder.loop(*chunk(builder, task // cuts if cuts > 1 else task, together, count)) as number:
+            _emit_rows(builder, parts, delinearized(number, around), lower, upper)
 
 
-def _emit_rows(builder: LoopBuilder, parts: Sequence[Part], lower: Index, upper: Index) -> None:
+def _emit_rows(
+    builder: LoopBuilder, parts: Sequence[Part], around: Sequence[Index], lower: Index, upper: Index
+) -> None:
     emitters = [NestEmitter(builder, part.nest) for part in parts]
+    for part, emitter in zip(parts, emitters, strict=True):
+        for loop, index in zip(part.outer, around, strict=True):
+            emitter.bind(loop, index)
     rows = [WovenPart(emitter, part.row, part.short) for part, emitter in zip(parts, emitters, strict=True)]
-    weave = weave_of(rows)
+    weave = None if around else weave_of(rows)
     block = None if weave is None else block_of(weave, parts[0].nest.sizes[parts[0].row], builder.vector_bits)
     if weave is not None and block is not None:
         emit_weave(builder, weave, block, lower, upper)
