@@ -148,6 +148,17 @@ def test_a_graph_with_checks_is_one_program(monkeypatch: pytest.MonkeyPatch) -> 
     torch.testing.assert_close(function(a), torch.eye(3) / 2)
 
 
+def test_histograms_count_between_the_edges_that_they_return() -> None:
+    function = torch.compile(
+        lambda x: torch.histogram(x, 50, range=(-2.3, 1.7)), backend=backend, options={"strict": True}
+    )
+    edges = function(torch.zeros(153))[1]
+    inner = edges[1:-1]
+    x = torch.cat([edges, *(torch.nextafter(inner, inner + away) for away in (1, -1)), torch.zeros(4)])
+    counts, again = function(x)
+    assert torch.equal(edges, again) and torch.equal(counts, torch.histogram(x, edges)[0])
+
+
 def test_order_and_histograms() -> None:
     torch.manual_seed(0)
     x = torch.randint(0, 5, (7, 6)).float()

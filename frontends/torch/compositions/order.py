@@ -87,19 +87,18 @@ def _added(flat: Any, place: Any, inside: Any, bins: int, weight: Any) -> Any:
     return torch.zeros(bins, dtype=flat.dtype, device=flat.device).index_add(0, place.clamp(0, bins - 1), amount)
 
 
-def _bins(x: Any, low: Any, high: Any, bins: int, weight: Any) -> Any:
-    """Bins of one width; the last one includes its end."""
-    flat = x.reshape(-1)
-    place = ((flat - low) * bins / (high - low)).to(torch.int64)
-    return _added(flat, place, (flat >= low) & (flat <= high), bins, weight)
+def _place(flat: Any, low: Any, high: Any, bins: int) -> Any:
+    """The bin of each element, of bins of one width; the last one includes its end."""
+    return ((flat - low) * bins / (high - low)).to(torch.int64).clamp(0, bins - 1)
 
 
 @composes("aten.histc")
 def histc(x: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
     if x.dtype in (torch.bfloat16, torch.float16):
         return NotImplemented
-    wide = x if x.is_floating_point() else x.double()
-    return _bins(wide, *_ends(wide, min, max, 1), bins, None).to(x.dtype)
+    flat = (x if x.is_floating_point() else x.double()).reshape(-1)
+    low, high = _ends(flat, min, max, 1)
+    return _added(flat, _place(flat, low, high, bins), (flat >= low) & (flat <= high), bins, None).to(x.dtype)
 
 
 @composes("aten.histogram.bin_ct")
@@ -108,10 +107,14 @@ def histogram(
 ) -> tuple[Any, Any]:
     least, most = range or (0, 0)
     low, high = _ends(x, least, most, 0.5)
-    edges = low + (high - low) * torch.arange(bins + 1, dtype=x.dtype, device=x.device) / bins
-    # The last edge is the end itself, rounded no further.
-    edges = torch.cat([edges[:-1], high.reshape(1)])
-    found = _bins(x, low, high, bins, weight)
+    # From both ends, as linspace counts.
+    number, width = torch.arange(bins + 1, dtype=x.dtype, device=x.device), (high - low) / bins
+    edges = torch.where(number < (bins + 1) // 2, low + width * number, high - width * (bins - number))
+    flat = x.reshape(-1)
+    place = _place(flat, low, high, bins)
+    # The edges decide, which are rounded otherwise than places.
+    place = place - (flat < edges[place]).to(torch.int64) + (flat >= edges[place + 1]).to(torch.int64)
+    found = _added(flat, place, (flat >= low) & (flat <= high), bins, weight)
     return (found / (found.sum() * (high - low) / bins) if density else found), edges
 
 
