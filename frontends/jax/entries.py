@@ -7,8 +7,11 @@ An entry takes its argument structure, fills in the results, and raises an excep
 from __future__ import annotations
 
 import ctypes
+import threading
+import time
 import traceback
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Generator, Hashable, Iterable
+from contextlib import contextmanager
 from typing import Any
 
 from .c_api import ARGUMENTS, ENTRY_NAMES, Code
@@ -111,6 +114,33 @@ def dispatch(number: int, address: int) -> int:
             return error_of(error)
         else:
             return 0
+
+
+_compiling: set[int] = set()
+"""The threads that compile: jaxlib's, for which the main thread waits until Ctrl-C."""
+
+
+@contextmanager
+def compiling() -> Generator[None]:
+    """The context of a compilation, which `end_compilations` ends."""
+    thread = threading.get_ident()
+    _compiling.add(thread)
+    try:
+        yield
+    finally:
+        _compiling.discard(thread)
+
+
+def end_compilations() -> None:
+    """
+    Raise SystemExit in the threads that compile, and wait until they no longer do.
+
+    The interpreter's end would end such a thread anywhere, and jaxlib's client waits for ever for the one that it lost.
+    """
+    for thread in list(_compiling):
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(SystemExit))
+    while _compiling:
+        time.sleep(0.001)
 
 
 def _interrupt_later() -> None:

@@ -26,7 +26,7 @@ from .c_api import ARGUMENTS, STRUCTURES, TOKEN, Code
 from .client import client, ordinal_of
 from .compile_options import check_options
 from .compiled import Artifact, Compiled, Layouts, kept_program, logical_shape
-from .entries import Kept, PluginError, entry, read_text
+from .entries import Kept, PluginError, compiling, entry, read_text
 from .native import SMALL
 from .native_calls import loaded
 from .native_execution import HOST, MACHINE
@@ -326,7 +326,8 @@ def _compile(args: Any) -> None:
     options = read_compile_options(ctypes.string_at(args.compile_options, args.compile_options_size))
     check_options(options.overrides)
     artifact = Artifact(code, form)
-    compiled = kept_program(artifact, options, partial(_compiled, artifact, options))
+    with compiling():
+        compiled = kept_program(artifact, options, partial(_compiled, artifact, options))
     args.executable = LoadedProgram(compiled).handle
 
 

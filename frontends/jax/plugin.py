@@ -19,7 +19,7 @@ from . import arrays as arrays
 from . import client as client
 from . import tracing
 from .c_api import EXTENSIONS, FUNCTIONS, MAJOR, MINOR, Api, Version, extension_structure
-from .entries import dispatch, load_later
+from .entries import dispatch, end_compilations, load_later
 from .native_calls import Native, loaded
 from .native_execution import HOST_THREAD
 
@@ -87,6 +87,7 @@ def _end(native: Native) -> None:
             # The memory of programs goes with the interpreter.
             _rest(native, longest)
             native.variable("dispatcher").value = 0
+            end_compilations()
             tracing.end(native.address("nothing"))
             # A thread of jaxlib's that waits for the interpreter's lock when that ends would end the process.
             late = time.monotonic() + LONGEST_END

@@ -452,3 +452,33 @@ def test_threads_that_ask_for_a_text_get_one_that_stays(monkeypatch: pytest.Monk
     others: list[tuple[int, ...]] = []
     monkeypatch.setattr(entries, "_texts", Raced())
     assert entries.text("first") == others[0] == entries.text("first")
+
+
+INTERRUPTED_COMPILATION = """
+import gc, os, signal, time
+import jax
+signal.signal(signal.SIGINT, signal.default_int_handler)
+jax.devices()
+from xhlo.frontends.jax import executables
+def compile_for_ever(*_):
+    os.kill(os.getpid(), signal.SIGINT)
+    while True:
+        time.sleep(0.001)
+executables.kept_program = compile_for_ever
+lowered = jax.jit(lambda x: x + 2).lower(jax.ShapeDtypeStruct((3,), "float32"))
+try:
+    lowered.compile()
+except KeyboardInterrupt:
+    print("interrupted")
+# The client goes with the interpreter, and waits for its threads.
+del lowered
+jax.clear_caches()
+gc.collect()
+"""
+
+
+def test_the_interpreter_ends_compilations_that_were_interrupted() -> None:
+    environment = os.environ | {"JAX_PLATFORMS": "xhlo", "XHLO_NUM_DEVICES": "1"}
+    command = [sys.executable, "-c", INTERRUPTED_COMPILATION]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "interrupted\n", "")
