@@ -194,7 +194,8 @@ _unary("aten.special_airy_ai", _airy)
 # Incomplete gamma functions.
 
 _MOST = 2000
-_EPSILON = 2.0**-53
+_OF_F32 = 2.0**-36
+"""The relative change below which nothing more changes a result of f32."""
 
 
 def _factor(step: Step, a: Value, x: Value) -> Value:
@@ -202,13 +203,19 @@ def _factor(step: Step, a: Value, x: Value) -> Value:
     return _exp(a * x.log() - x - step.builder.lgamma(a + 1.0))
 
 
-def _iterated(step: Step, body: Callable[[Value, Any], tuple[Value, ...]], state: Sequence[Value]) -> Value:
-    """Iterate until the last value of the state, what an iteration added relative to the first one, is small."""
+def _iterated(
+    step: Step, body: Callable[[Value, Any], tuple[Value, ...]], state: Sequence[Value], of_f64: float
+) -> Value:
+    """
+    Iterate until the last value of the state, what an iteration added, is small beside the first one: `of_f64` of it if
+    the result is f64.
+    """
     shape = state[0].shape
     dims = list(range(len(shape)))
+    least = of_f64 if step.dtype == torch.float64 else _OF_F32
 
     def goes_on(number: Value, *values: Value) -> Value:
-        going = abs(values[-1]) > _EPSILON * abs(values[0])
+        going = abs(values[-1]) > least * abs(values[0])
         some = step.builder.reduce(going, step.full(False, torch.bool), dimensions=dims, body=step.builder.or_)
         return some & (number < _MOST)
 
@@ -226,7 +233,7 @@ def _lower(step: Step, a: Value, x: Value) -> Value:
         term = term * x / (a + number)
         return total + term, term
 
-    return _factor(step, a, x) * _iterated(step, body, [x.like(1.0), x.like(1.0)])
+    return _factor(step, a, x) * _iterated(step, body, [x.like(1.0), x.like(1.0)], 2.0**-53)
 
 
 def _upper(step: Step, a: Value, x: Value) -> Value:
@@ -242,7 +249,8 @@ def _upper(step: Step, a: Value, x: Value) -> Value:
 
     # The fraction's first value is 1 / begin, which is its last denominator too.
     start = [inverse, x.like(1e300), inverse, inverse]
-    return _factor(step, a, x) * a * _iterated(step, body, start)
+    # Factors end within some roundings of 1, not at 1.
+    return _factor(step, a, x) * a * _iterated(step, body, start, 2.0**-51)
 
 
 def _incomplete(step: Step, a: Any, x: Any, lower: bool) -> Value:
