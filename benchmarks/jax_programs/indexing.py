@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
+from jax.experimental import sparse
 
 from .program import Programs
 
@@ -173,3 +175,18 @@ def random_crops(images: Array, corners: Array) -> Array:
 def rows_of_tables(tables: Array, places: Array) -> Array:
     """Embeddings from two of several tables, and from the first rows of a third."""
     return tables[1][places] + tables[4][places] * tables[5, :500][places // 4]
+
+
+@program(
+    lambda d: (d.normal(6000), d.integers(0, 512, 6000), np.linspace(0, 6000, 513).astype(np.int32), d.normal(512))
+)
+def compressed_rows(elements: Array, columns: Array, starts: Array, x: Array) -> tuple[Array, Array]:
+    """20 steps of power iteration with a sparse matrix."""
+    matrix = sparse.BCSR((elements, columns, starts), shape=(512, 512))
+
+    def step(x: Array, _: None) -> tuple[Array, Array]:
+        y = matrix @ x
+        size = jnp.linalg.norm(y)
+        return y / size, size
+
+    return lax.scan(step, x, None, length=20)
