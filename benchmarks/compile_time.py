@@ -1,9 +1,10 @@
 """
 Compare the compile times of xhlo and XLA:CPU, in one process on the same text: `python benchmarks/compile_time.py`.
 
-Each program is compiled by both in turn, several times, without a cache of programs (the micro-kernels that programs
-share are kept, as XLA's libraries are compiled); the figure is the ratio of the medians. The
-process is warm: both have compiled other programs before. `--write` puts the table into COMPILE.md.
+Each program is compiled by both in turn, several times, without a cache of programs (the functions that programs share
+are kept, among them whole kernels with products: only the first compilation of a program makes its own); the figure is
+the ratio of the medians. The process is warm: both have compiled other programs before. `--write` puts the table into
+COMPILE.md.
 """
 
 from __future__ import annotations
@@ -199,7 +200,8 @@ def main() -> None:
             f"# Compile time\n\n`python benchmarks/compile_time.py --write{' --cpu-time' * arguments.cpu_time}` on "
             f"{os.cpu_count()} CPUs, jax {jax.__version__}: {clock_name}, medians of {arguments.repeats}.\n"
             "Both compile the same StableHLO in turn, in one warm process, without a cache of programs. The functions\n"
-            "that programs share are kept, as XLA's libraries are; the second table has programs without them.\n\n"
+            "that programs share are kept, among them whole kernels with a product or a convolution, which the first\n"
+            "repetition makes; the second table has programs without them.\n\n"
         )
         (HERE / "COMPILE.md").write_text(head + "\n".join(lines) + "\n")
 
