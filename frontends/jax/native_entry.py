@@ -37,6 +37,8 @@ _DECLARED = (
 )
 """Names, with the types of results and parameters."""
 
+_ENDED = b"xhlo has ended: the functions that run at the interpreter's exit (atexit) have been called"
+
 
 def emit_entry(e: Emitter) -> None:
     """
@@ -46,9 +48,9 @@ def emit_entry(e: Emitter) -> None:
     raise. After an interrupt that leaves the dispatcher the call is made again; another exception, when there is no
     stack or memory left to begin it, is an error without a message.
 
-    During shutdown the exiting thread returns immediately; other threads, whose request can no longer be answered, wait
-    for the end. jaxlib calls some entries with the interpreter's lock held: a waiting thread releases it first, because
-    the process would otherwise wait for it.
+    During shutdown the exiting thread gets an error immediately; other threads, whose request can no longer be
+    answered, wait for the end. jaxlib calls some entries with the interpreter's lock held: a waiting thread releases it
+    first, because the process would otherwise wait for it.
     """
     for name, *types in _DECLARED:
         e.declare(name, *types)
@@ -99,12 +101,14 @@ def emit_entry(e: Emitter) -> None:
 
 
 def _end_or_wait(e: Emitter, inside: Any) -> None:
-    """During shutdown: the thread that exits returns, and all others wait, without the interpreter's lock."""
+    """During shutdown: the thread that exits gets an error, and all others wait, without the interpreter's lock."""
     b = e.build
     b.atomic_rmw("sub", inside, I64(1), "seq_cst")
     ending = b.icmp_unsigned("==", e.call("pthread_self"), b.load(e.variable("xhlo_main_thread"), typ=I64))
     with e.when(ending):
-        b.ret(PTR(None))
+        text = e.variable("xhlo_ended", ir.ArrayType(ir.IntType(8), len(_ENDED)))
+        text.initializer = ir.Constant(text.value_type, bytearray(_ENDED))
+        b.ret(e.call("xhlo_error_new", I64(Code.FAILED_PRECONDITION), text, I64(len(_ENDED))))
     # For a thread that Python does not know, or no longer knows, PyGILState_Check claims that it holds the lock.
     known = b.icmp_unsigned("!=", e.call("PyGILState_GetThisThreadState"), PTR(None))
     with e.when(b.and_(known, b.icmp_unsigned("!=", e.call("PyGILState_Check"), I32(0)))):

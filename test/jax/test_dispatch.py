@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,7 +18,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import io_callback
 
-from filled_memory import FILLED
 from xhlo.frontends.jax import entries, executables, host_runs, native_tasks
 from xhlo.frontends.jax.c_api import ARGUMENTS, ENTRY_NAMES
 from xhlo.frontends.jax.entries import dispatch
@@ -380,64 +377,6 @@ def test_the_child_of_a_fork_has_threads_of_its_own() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-ENDING = """
-import threading
-import jax, numpy as np
-go = threading.Event()
-def slowly(x):
-    assert go.wait(120)
-    return np.asarray(x)
-@jax.jit
-def last(x):
-    x = jax.pure_callback(slowly, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
-    jax.debug.print("printed {}", x[1])
-    return x
-y = last(np.arange(4.0, dtype=np.float32))
-for _ in range(9):
-    y = y + 1
-print("end", y.is_ready(), flush=True)
-threading.Timer(0.05, go.set).start()
-"""
-
-
-@pytest.mark.parametrize("variables", [{}, FILLED], ids=["", "filled"])
-def test_the_interpreter_ends_after_the_runs(variables: dict[str, str]) -> None:
-    environment = os.environ | {"JAX_PLATFORMS": "xhlo", "XHLO_NUM_DEVICES": "1"} | variables
-    ended = subprocess.run([sys.executable, "-c", ENDING], env=environment, capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout.split("\n"), ended.stderr) == (0, ["end False", "printed 1.0", ""], "")
-
-
-INTERRUPTED_END = """
-import atexit
-@atexit.register
-def after_the_end():
-    print("dispatcher", loaded().variable("dispatcher").value)
-import jax
-jax.jit(lambda x: x + 1)(1.0)
-from xhlo.frontends.jax import plugin
-from xhlo.frontends.jax.native_calls import loaded
-rest, tracing_end = plugin._rest, plugin.tracing.end
-def interrupted_rest(native, longest):
-    plugin._rest = rest
-    raise KeyboardInterrupt
-def interrupted_end(nothing):
-    plugin.tracing.end = tracing_end
-    raise KeyboardInterrupt
-plugin._rest, plugin.tracing.end = interrupted_rest, interrupted_end
-class Late:
-    def __del__(self):
-        print("traces end", plugin.tracing.end is tracing_end)
-late = Late()
-"""
-
-
-def test_interrupts_do_not_end_the_end() -> None:
-    environment = os.environ | {"JAX_PLATFORMS": "xhlo", "XHLO_NUM_DEVICES": "1"}
-    command = [sys.executable, "-c", INTERRUPTED_END]
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "dispatcher 0\ntraces end True\n", "")
-
-
 def test_threads_that_ask_for_a_text_get_one_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     class Raced(dict[bytes, Any]):
         """Another thread asks for the same text right after this one has looked."""
@@ -452,33 +391,3 @@ def test_threads_that_ask_for_a_text_get_one_that_stays(monkeypatch: pytest.Monk
     others: list[tuple[int, ...]] = []
     monkeypatch.setattr(entries, "_texts", Raced())
     assert entries.text("first") == others[0] == entries.text("first")
-
-
-INTERRUPTED_COMPILATION = """
-import gc, os, signal, time
-import jax
-signal.signal(signal.SIGINT, signal.default_int_handler)
-jax.devices()
-from xhlo.frontends.jax import executables
-def compile_for_ever(*_):
-    os.kill(os.getpid(), signal.SIGINT)
-    while True:
-        time.sleep(0.001)
-executables.kept_program = compile_for_ever
-lowered = jax.jit(lambda x: x + 2).lower(jax.ShapeDtypeStruct((3,), "float32"))
-try:
-    lowered.compile()
-except KeyboardInterrupt:
-    print("interrupted")
-# The client goes with the interpreter, and waits for its threads.
-del lowered
-jax.clear_caches()
-gc.collect()
-"""
-
-
-def test_the_interpreter_ends_compilations_that_were_interrupted() -> None:
-    environment = os.environ | {"JAX_PLATFORMS": "xhlo", "XHLO_NUM_DEVICES": "1"}
-    command = [sys.executable, "-c", INTERRUPTED_COMPILATION]
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "interrupted\n", "")
