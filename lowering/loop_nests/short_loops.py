@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import IntAttr, StridedLayoutAttr
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.editing import clone_op, insert_before, set_operand
@@ -18,6 +18,7 @@ from ...dialects.support.kernel import PARALLEL
 from ...dialects.support.scalar import width_of
 from .kernel_builder import known_number
 from .loop_builder import buffer_of
+from .variation import reads
 
 LEAST = 16
 """The fewest iterations of a loop of which LLVM makes a loop of vectors and one of the elements that are left."""
@@ -87,6 +88,28 @@ def divide(op: scf.ForOp, parts: tuple[int, ...]) -> list[scf.ForOp]:
             set_operand(loop, number, bound.result)
         begin += part
     return loops
+
+
+def leaves_chain(op: scf.ForOp, count: int) -> bool:
+    """
+    Whether LLVM computes elements of a reduction of `count` elements one after the other, which an unrolled loop does
+    in vectors: all of a few, or those after whole vectors. They take long if they are extremes, which it finds by
+    branches.
+    """
+    return count < LEAST or any(isinstance(inside, arith.MaximumfOp | arith.MinimumfOp) for inside in op.body.block.ops)
+
+
+def invariants(op: scf.ForOp) -> list[Operation]:
+    """The operations of an innermost loop that LLVM moves out of it, such as those that compute a row's place."""
+    varying: set[SSAValue] = set(op.body.block.args)
+    found: list[Operation] = []
+    for inside in op.body.block.ops:
+        # Loads and calls may give another value each time.
+        if isinstance(inside, memref.LoadOp | memref.StoreOp | func.CallOp) or reads(inside, varying):
+            varying.update(inside.results)
+        else:
+            found.append(inside)
+    return found
 
 
 def _is_in_order(access: memref.LoadOp | memref.StoreOp, varying: set[SSAValue]) -> bool:

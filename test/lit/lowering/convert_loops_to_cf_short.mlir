@@ -66,3 +66,76 @@ func.func @functions(%x: memref<11xf32>, %y: memref<11xf32>) {
   } {xhlo.parallel}
   func.return
 }
+
+// A row of twelve is unrolled with its place computed once; AVX-512 makes one vector of it.
+
+// CHECK-LABEL: func.func @gathered_row
+// CHECK: cf.cond_br {{.*}} {xhlo.parallel, xhlo.unroll = 0 : i64}
+// MASKS-LABEL: func.func @gathered_row
+// MASKS: cf.cond_br {{.*}} {xhlo.parallel}
+func.func @gathered_row(%x: memref<64x12xf32>, %y: memref<12xf32>, %place: i32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c12 = arith.constant 12 : index
+  %none = arith.constant 0 : i32
+  %last = arith.constant 63 : i32
+  %start = arith.constant 0x7F800000 : f32
+  %least = scf.for %i = %c0 to %c12 step %c1 iter_args(%z = %start) -> (f32) {
+    %p0 = arith.xori %place, %last : i32
+    %p1 = arith.shli %p0, %place : i32
+    %p2 = arith.addi %p1, %place : i32
+    %p3 = arith.subi %p2, %last : i32
+    %p4 = arith.maxsi %p3, %none : i32
+    %p5 = arith.minsi %p4, %last : i32
+    %p6 = arith.muli %p5, %p5 : i32
+    %p7 = arith.minsi %p6, %last : i32
+    %row = arith.index_cast %p7 : i32 to index
+    %a = memref.load %x[%row, %i] : memref<64x12xf32>
+    %b = memref.load %y[%i] : memref<12xf32>
+    %c = arith.addf %a, %b : f32
+    %d = arith.minimumf %z, %c : f32
+    scf.yield %d : f32
+  } {xhlo.parallel}
+  func.return %least : f32
+}
+
+// What is done for each element counts for each; so does a place that a sum of whole vectors and a few more computes.
+
+// CHECK-LABEL: func.func @long_elements
+// CHECK: cf.cond_br {{.*}} {xhlo.parallel}
+// CHECK: cf.cond_br {{.*}} {xhlo.parallel}
+func.func @long_elements(%x: memref<64x28xf32>, %place: i32) -> (f32, f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c12 = arith.constant 12 : index
+  %c28 = arith.constant 28 : index
+  %last = arith.constant 63 : i32
+  %zero = arith.constant 0.0 : f32
+  %first = arith.index_cast %place : i32 to index
+  %least = scf.for %i = %c0 to %c12 step %c1 iter_args(%z = %zero) -> (f32) {
+    %a = memref.load %x[%first, %i] : memref<64x28xf32>
+    %b0 = arith.mulf %a, %a : f32
+    %b1 = arith.mulf %b0, %a : f32
+    %b2 = arith.addf %b1, %a : f32
+    %b3 = arith.mulf %b2, %a : f32
+    %b4 = arith.addf %b3, %a : f32
+    %b5 = arith.mulf %b4, %a : f32
+    %b6 = arith.addf %b5, %a : f32
+    %b7 = arith.mulf %b6, %a : f32
+    %b8 = arith.addf %b7, %a : f32
+    %b9 = arith.mulf %b8, %a : f32
+    %d = arith.minimumf %z, %b9 : f32
+    scf.yield %d : f32
+  } {xhlo.parallel}
+  %sum = scf.for %i = %c0 to %c28 step %c1 iter_args(%z = %zero) -> (f32) {
+    %p0 = arith.xori %place, %last : i32
+    %p1 = arith.shli %p0, %place : i32
+    %p2 = arith.addi %p1, %place : i32
+    %p3 = arith.andi %p2, %last : i32
+    %row = arith.index_cast %p3 : i32 to index
+    %a = memref.load %x[%row, %i] : memref<64x28xf32>
+    %d = arith.addf %z, %a fastmath<reassoc> : f32
+    scf.yield %d : f32
+  } {xhlo.parallel}
+  func.return %least, %sum : f32, f32
+}

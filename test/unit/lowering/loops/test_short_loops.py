@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cpu_programs import run
+from cpu_programs import DTYPES, on_threads, run
 from xhlo.lowering.loop_nests.short_loops import parts_of
 from xhlo.targets.cpu import host
 
@@ -84,3 +84,72 @@ def test_steps(n: int, vector_bits: int, monkeypatch: pytest.MonkeyPatch) -> Non
     values, places = run(text, [a, b])
     assert np.abs(values - d).max() < 1e-4
     assert np.array_equal(places, best)
+
+
+GATHERED = """
+func.func @main(%t: tensor<64xNxE>, %m: tensor<9xNxE>, %p: tensor<70xi32>) -> tensor<70x9xE> {
+  %init = stablehlo.constant dense<INIT> : tensor<E>
+  %zero = stablehlo.constant dense<0> : tensor<70x9xi32>
+  %more = stablehlo.constant dense<64> : tensor<70x9xi32>
+  %0 = stablehlo.broadcast_in_dim %p, dims = [0] : (tensor<70xi32>) -> tensor<70x9xi32>
+  %1 = stablehlo.iota dim = 1 : tensor<70x9xi32>
+  %2 = stablehlo.xor %0, %1 : tensor<70x9xi32>
+  %3 = stablehlo.compare LT, %2, %zero : (tensor<70x9xi32>, tensor<70x9xi32>) -> tensor<70x9xi1>
+  %4 = stablehlo.add %2, %more : tensor<70x9xi32>
+  %5 = stablehlo.select %3, %4, %2 : tensor<70x9xi1>, tensor<70x9xi32>
+  %6 = stablehlo.reshape %5 : (tensor<70x9xi32>) -> tensor<70x9x1xi32>
+  %7 = "stablehlo.gather"(%t, %6) <{
+    dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0],
+      index_vector_dim = 2>,
+    slice_sizes = array<i64: 1, N>, indices_are_sorted = false
+  }> : (tensor<64xNxE>, tensor<70x9x1xi32>) -> tensor<70x9xNxE>
+  %8 = stablehlo.broadcast_in_dim %m, dims = [1, 2] : (tensor<9xNxE>) -> tensor<70x9xNxE>
+  %9 = stablehlo.add %7, %8 : tensor<70x9xNxE>
+  %10 = stablehlo.reduce(%9 init: %init) applies stablehlo.OP across dimensions = [2]
+    : (tensor<70x9xNxE>, tensor<E>) -> tensor<70x9xE>
+  return %10 : tensor<70x9xE>
+}
+"""
+
+
+def extreme_of_rows(x: Any, maximum: bool) -> Any:
+    """NaN if an element is; 0 is above -0, unlike in NumPy."""
+    found = x.max(-1) if maximum else x.min(-1)
+    if x.dtype.kind != "f":
+        return found
+    zeros = np.signbit(np.where(x == 0, x, -1.0 if maximum else 1.0))
+    negative = zeros.all(-1) if maximum else zeros.any(-1)
+    return np.where(found == 0, np.where(negative, -0.0, 0.0), found).astype(x.dtype)
+
+
+@pytest.mark.long(10)
+@pytest.mark.parametrize("vector_bits", [512, 256, 128])
+@pytest.mark.parametrize("element", ["f32", "f64", "i32"])
+@pytest.mark.parametrize("n", [5, 12, 14, 28])
+def test_rows_at_computed_places(n: int, element: str, vector_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of a table and of a matrix, added up and reduced, beside NumPy: with NaN and both zeros."""
+    monkeypatch.setattr(host, "host_vector_bits", lambda: vector_bits)
+    rng = np.random.default_rng(n)
+    table, more = (np.asarray(rng.integers(-3, 60, shape), DTYPES[element]) for shape in ((64, n), (9, n)))
+    places: Any = rng.integers(-64, 64, 70, np.int32)
+    if element != "i32":
+        # The sums of most rows have a zero that is the extreme, and those of a few a NaN.
+        table[::2], more[::2] = -np.abs(table[::2]), -0.0
+        table[rng.random(table.shape) < 0.1] = -0.0
+        table[3, n - 1] = table[40, 0] = np.nan
+    at = places[:, None] ^ np.arange(9, dtype=np.int32)
+    rows = table[np.clip(np.where(at < 0, at + 64, at), 0, 63)] + more
+    inits = {"maximum": "0xFF800000", "minimum": "0x7F800000", "add": "0.0"}
+    if element != "f32":
+        inits = {"maximum": "-1000" if element == "i32" else "-1.0e300", "minimum": "1000", "add": "0"}
+    for op, init in inits.items():
+        text = GATHERED.replace("xNx", f"x{n}x").replace("1, N>", f"1, {n}>").replace("xE>", f"x{element}>")
+        text = text.replace("<E>", f"<{element}>").replace("OP", op)
+        text = text.replace("INIT", f"{init}.0" if element == "f64" and init.lstrip("-").isdigit() else init)
+        (found,) = on_threads(text, table, more, places)
+        if op == "add":
+            np.testing.assert_allclose(found, rows.sum(-1), rtol=1e-4, atol=1e-4)
+        else:
+            wanted = extreme_of_rows(rows, op == "maximum")
+            np.testing.assert_array_equal(found, wanted)
+            np.testing.assert_array_equal(np.signbit(found) & (found == 0), np.signbit(wanted) & (wanted == 0))
