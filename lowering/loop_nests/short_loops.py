@@ -30,6 +30,10 @@ MOST_PIECES_WITH_CALLS = 2
 """The same with elementary functions, which take as long for one element as for a vector."""
 
 
+CHAIN = 4
+"""How many times as long single elements take as vectors, at least."""
+
+
 def parts_of(count: int, lanes: int, most: int = MOST_PIECES) -> tuple[int, ...]:
     """
     The iterations of the loops into which one is divided: whole vectors, a vector of half the length, and what is left.
@@ -90,13 +94,18 @@ def divide(op: scf.ForOp, parts: tuple[int, ...]) -> list[scf.ForOp]:
     return loops
 
 
-def leaves_chain(op: scf.ForOp, count: int) -> bool:
+def slowness(op: scf.ForOp, count: int) -> int:
     """
-    Whether LLVM computes elements of a reduction of `count` elements one after the other, which an unrolled loop does
-    in vectors: all of a few, or those after whole vectors. They take long if they are extremes, which it finds by
-    branches.
+    How many times as long a loop takes that reduces `count` elements as an unrolled one, which computes them in
+    vectors: LLVM computes a few elements one after the other, and so those after whole vectors. These take long if they
+    are extremes, which it finds by branches.
     """
-    return count < LEAST or any(isinstance(inside, arith.MaximumfOp | arith.MinimumfOp) for inside in op.body.block.ops)
+    if PARALLEL not in op.attributes:
+        return 1
+    if count < LEAST:
+        return CHAIN
+    extremes = arith.MaximumfOp | arith.MinimumfOp
+    return CHAIN // 2 if any(isinstance(inside, extremes) for inside in op.body.block.ops) else 1
 
 
 def invariants(op: scf.ForOp) -> list[Operation]:

@@ -114,9 +114,9 @@ class SmallLoops:
             if vectors > 1 and not self.scalable:
                 _repeat(op, min(vectors, TIMES))
             return vectors * inner if vectors <= TIMES and not self.scalable else _ROLLED
-        once = self._size_once(op, count) if innermost and op.iter_args else 0
+        once, most = self._limits(op, count) if innermost and op.iter_args else (0, MOST_OPERATIONS)
         repeated = count * (inner - once)
-        if count <= MOST_ITERATIONS and repeated <= MOST_OPERATIONS:
+        if count <= MOST_ITERATIONS and repeated <= most:
             if not (innermost or self.shared) and _is_around_vectors(op):
                 return _ROLLED
             _repeat(op, WHOLLY)
@@ -125,13 +125,15 @@ class SmallLoops:
             self._divide(op, count, inner)
         return _ROLLED
 
-    def _size_once(self, op: scf.ForOp, count: int) -> int:
-        """The size of what unrolling does not repeat of an innermost loop that reduces a few elements."""
+    def _limits(self, op: scf.ForOp, count: int) -> tuple[int, int]:
+        """The size of what unrolling does not repeat of an innermost loop that carries values, and the most it may."""
         if not self.narrow_bits or count > MOST_ITERATIONS:
-            return 0
-        from .short_loops import invariants, leaves_chain  # only for short vectors
+            return 0, MOST_OPERATIONS
+        from .short_loops import invariants, slowness  # only for short vectors
 
-        return sum(not _is_free(inside) for inside in invariants(op)) if leaves_chain(op, count) else 0
+        times = slowness(op, count)
+        once = sum(not _is_free(inside) for inside in invariants(op)) if times > 1 else 0
+        return once, times * MOST_OPERATIONS
 
     def _divide(self, op: scf.ForOp, count: int, inner: int) -> None:
         """Divide a short loop into whole vectors and single elements, if that takes less than vectors under masks."""
