@@ -84,6 +84,12 @@ class Emitter:
             self._globals[name] = made
         return self._globals[name]
 
+    def text(self, name: str, content: bytes) -> Any:
+        """A text as a global variable of that name."""
+        made = self.variable(name, ir.ArrayType(I8, len(content)))
+        made.initializer = ir.Constant(made.value_type, bytearray(content))
+        return made
+
     # Memory
 
     def _place(self, pointer: Any, path: str) -> tuple[Any, Any]:

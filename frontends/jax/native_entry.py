@@ -106,9 +106,8 @@ def _end_or_wait(e: Emitter, inside: Any) -> None:
     b.atomic_rmw("sub", inside, I64(1), "seq_cst")
     ending = b.icmp_unsigned("==", e.call("pthread_self"), b.load(e.variable("xhlo_main_thread"), typ=I64))
     with e.when(ending):
-        text = e.variable("xhlo_ended", ir.ArrayType(ir.IntType(8), len(_ENDED)))
-        text.initializer = ir.Constant(text.value_type, bytearray(_ENDED))
-        b.ret(e.call("xhlo_error_new", I64(Code.FAILED_PRECONDITION), text, I64(len(_ENDED))))
+        text, size = e.text("xhlo_ended", _ENDED), I64(len(_ENDED))
+        b.ret(e.call("xhlo_error_new", I64(Code.FAILED_PRECONDITION), text, size))
     # For a thread that Python does not know, or no longer knows, PyGILState_Check claims that it holds the lock.
     known = b.icmp_unsigned("!=", e.call("PyGILState_GetThisThreadState"), PTR(None))
     with e.when(b.and_(known, b.icmp_unsigned("!=", e.call("PyGILState_Check"), I32(0)))):

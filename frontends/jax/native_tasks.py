@@ -251,8 +251,7 @@ def _emit_workers(e: Emitter) -> None:
     with e.function("xhlo_work", VOID, I64) as (waits,):
         # Run tasks, as long as there are any, or for ever.
         b = e.build
-        text = e.variable("xhlo_no_memory", ir.ArrayType(ir.IntType(8), len(_NO_MEMORY)))
-        text.initializer = ir.Constant(text.value_type, bytearray(_NO_MEMORY))
+        text = e.text("xhlo_no_memory", _NO_MEMORY)
         taken = b.alloca(PTR)
         b.store(e.call("xhlo_task_take", e.variable(*MACHINE), waits), taken)
         with e.repeat(lambda: b.not_(e.is_zero(e.number(b.load(taken, typ=PTR))))):

@@ -139,9 +139,9 @@ def _set_all_apart(
             key = keys[name]
             return symbol_of(with_key[key]) if key in with_key else known[key]
         if name not in symbols:
-            part, own = alone(graph, name), graph.own(name)
+            part = alone(graph, name)
             callees = {callee: symbol_of(callee) for callee in sorted(part.named - part.defined) if callee in shared}
-            symbols[name], text = _set_apart(members, name, own, part, callees)
+            symbols[name], text = _set_apart(members, name, part, callees)
             apart[symbols[name]] = text
             if name in keys:
                 known[keys[name]] = symbols[name]
@@ -150,13 +150,12 @@ def _set_all_apart(
     return apart, {name: symbol_of(name) for name in shared if name in bodies or name in keys}
 
 
-def _set_apart(
-    members: Members, name: str, own: Sequence[str], part: Part, callees: Mapping[str, str]
-) -> tuple[str, str]:
+def _set_apart(members: Members, name: str, part: Part, callees: Mapping[str, str]) -> tuple[str, str]:
     """
-    The symbol of a function, which is derived from its text, and the text, which is that of its part, with its `own`
-    functions. It only declares the shared functions that it calls, whose symbols are given by name.
+    The symbol of a function, which is derived from its text, and the text, which is that of its part, with functions of
+    its own. It only declares the shared functions that it calls, whose symbols are given by name.
     """
+    own = sorted(part.defined - part.copied - {name})
     names = {each: f"{_UNNAMED}_{number}" for number, each in enumerate(own)}
     text = ModuleWriter(members, part=part, symbols={**callees, **names, name: _UNNAMED}).text()
     text = UNOPTIMIZED * part.starts + text

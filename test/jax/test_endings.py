@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 pytest.importorskip("jax", reason="JAX is not installed")
 
-from filled_memory import FILLED
+from filled_memory import FILLED, run_alone
 
 
 def run(code: str, **variables: str) -> tuple[int, str, str]:
-    """The status of a process of its own that runs the code, and what it writes to its two outputs."""
-    environment = os.environ | {"JAX_PLATFORMS": "xhlo", "XHLO_NUM_DEVICES": "1"} | variables
-    command = [sys.executable, "-c", code]
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
-    return ended.returncode, ended.stdout, ended.stderr
+    return run_alone(code, JAX_PLATFORMS="xhlo", XHLO_NUM_DEVICES="1", **variables)
 
 
 ENDING = """

@@ -42,15 +42,7 @@ def pairs(dtype: str) -> tuple[Integers, Integers]:
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
 def test_division(dtype: str) -> None:
     x, y = pairs(dtype)
-    type_ = type_of(x)
-    text = f"""
-    func.func @main(%x: {type_}, %y: {type_}) -> ({type_}, {type_}) {{
-      %0 = stablehlo.divide %x, %y : {type_}
-      %1 = stablehlo.remainder %x, %y : {type_}
-      return %0, %1 : {type_}, {type_}
-    }}"""
-    quotient, remainder = on_threads(text, x, y)
-    assert_quotients(x, y, quotient, remainder)
+    assert_quotients(x, y, *divided(x, y))
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint64"])
@@ -71,6 +63,11 @@ def test_small_quotients_of_large_integers(dtype: str) -> None:
     # The last lanes: as large as a divisor may be, larger, and the largest.
     ends = np.array([(1 << 62) - 1, 1 << 62, (1 << 62) + 1, np.iinfo(dtype).max], dtype)
     x, y = np.concatenate([x, np.repeat(ends, 64)]), np.concatenate([y, np.tile(ends, 64)])
+    assert_quotients(x, y, *divided(x, y))
+
+
+def divided(x: Integers, y: Integers) -> tuple[Integers, Integers]:
+    """The quotients and remainders."""
     type_ = type_of(x)
     text = f"""
     func.func @main(%x: {type_}, %y: {type_}) -> ({type_}, {type_}) {{
@@ -78,7 +75,8 @@ def test_small_quotients_of_large_integers(dtype: str) -> None:
       %1 = stablehlo.remainder %x, %y : {type_}
       return %0, %1 : {type_}, {type_}
     }}"""
-    assert_quotients(x, y, *on_threads(text, x, y))
+    quotients, remainders = on_threads(text, x, y)
+    return quotients, remainders
 
 
 def assert_quotients(x: Integers, y: Integers, quotient: Integers, remainder: Integers) -> None:
