@@ -20,9 +20,6 @@ from ...dialects.support.scalar import NO_FASTMATH, Scalar, constant
 QUOTIENT_BITS = 50
 """Three roundings move a quotient of so many bits by 3/8, and its own to an integer by 1/2."""
 
-_DIVISOR_BITS = 62
-"""Those of a divisor, so that a remainder that is one divisor too low has a sign."""
-
 _LOW, _HIGH = 1 << 52, 1 << 84
 """Floats whose last 32 bits are an integer in units of 1, and of 2^32."""
 
@@ -84,7 +81,8 @@ def divide(x: Lanes, y: Lanes, signed: bool, remainder: bool) -> tuple[Scalar, S
     size_x, sign_x = _magnitude(x) if signed else (x, x)
     size_y, sign_y = _magnitude(y) if signed else (y, y)
     ratio = size_x.to_nearest_float() / size_y.to_nearest_float()
-    # Infinity and NaN, of divisors of zero, are large, too, and NaN may have a sign.
+    # Infinity and NaN, of divisors of zero, are large, too, and NaN may have a sign. Divisors have 62 bits at most, so
+    # that a remainder that is one divisor too low has a sign.
     bits = ratio.bits()
     large = (bits.constant(_bits_of(1 << QUOTIENT_BITS) - 1) - bits) | bits | size_y | (size_y << 1)
     quotient = (ratio + float(_NEAREST)).bits() - _bits_of(_NEAREST)
