@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..hlo_dialect.custom_calls.registry import REGISTRY
 from ..hlo_dialect.errors import DiagnosticError
 from ..hlo_dialect.garbage_collector import paused_gc
+from ..hlo_dialect.made_once import MadeOnce
 from ..passes.manager.pipelines import DEFAULT_OPT_LEVEL, MATH_MODES
 from ..passes.manager.places import Placement
 from ..passes.manager.timing import Timing
 from .cache.files import program_folder
 from .program.errors import hide_our_frames, show_source
 from .program.executable import Executable, Maker
-from .program.executable_cache import ExecutableCache
 from .program.guard_side import guard_side
 from .program.pipeline import DUMP_VARIABLE, parse_source
 from .program.signature import Signature, signature_of, tree_of_arguments, tree_of_result
@@ -34,7 +34,7 @@ CACHED = 256
 """The number of executables that the process caches."""
 
 
-_CACHE = ExecutableCache(CACHED)
+_CACHE = MadeOnce[object, Executable](CACHED)
 
 
 TargetName = Literal["cpu", "gpu", "nvptx", "amdgcn", "simt"]

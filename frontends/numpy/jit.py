@@ -21,6 +21,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
 import numpy as np
@@ -28,6 +29,7 @@ import numpy as np
 from ...hlo_dialect.donation import state_donations
 from ...hlo_dialect.errors import DiagnosticError
 from ...hlo_dialect.garbage_collector import paused_gc
+from ...hlo_dialect.made_once import MadeOnce
 from ...targets.compile import compile_program
 from ...targets.cpu.direct_calls import CalledDirectly, Plan
 from ...targets.cpu.executable import CpuExecutable
@@ -176,8 +178,8 @@ class JitFunction(CalledDirectly, Generic[P, R]):
         if both:
             raise ValueError(f"donate_argnames: the argument '{min(both)}' is static")
         self._shortcuts = Shortcuts[Compiled](self._signature, options.static)
-        self._compiled: dict[Any, Compiled] = {}
-        self._lock = threading.Lock()
+        self._compiled = MadeOnce[Any, Compiled]()
+        self._lock = threading.RLock()  # a handler of a signal may call the function meanwhile
         self._hits = 0
         self._plans = 0
         self.forget_plans()
@@ -240,7 +242,7 @@ class JitFunction(CalledDirectly, Generic[P, R]):
     def _found(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Compiled, Sequence[Any]]:
         """The combination of a call, compiled, and the program's arguments."""
         leaves, key, bound = self._sorted(args, kwargs)
-        found = self._compiled.get(key)
+        found = self._compiled.find(key)
         if found is None:
             found = self._trace(key, bound)
         else:
@@ -268,12 +270,16 @@ class JitFunction(CalledDirectly, Generic[P, R]):
         return list(map(as_argument, leaves)), key, Bound(bound, fixed, structure, traced, leaves)
 
     def _trace(self, key: Any, bound: Bound) -> Compiled:
-        with self._lock:
-            found = self._compiled.get(key)
-            if found is None:
-                found = self._compiled[key] = self._traced(bound)
-                self._warn_of_many()
-            return found
+        made: list[Compiled] = []
+
+        def make() -> Compiled:
+            made.append(self._traced(bound))
+            return made[0]
+
+        found = self._compiled.get_or_make(key, make)
+        if made and found is made[0]:
+            self._warn_of_many(found)
+        return found
 
     @paused_gc()
     def _traced(self, bound: Bound) -> Compiled:
@@ -315,19 +321,19 @@ class JitFunction(CalledDirectly, Generic[P, R]):
 
     def _reason(self, described: list[str]) -> str:
         """Why a combination needs an executable of its own: what differs from the last one."""
-        if not self._compiled:
+        known = self._compiled.values()
+        if not known:
             return "the first call"
-        last = list(self._compiled.values())[-1].arguments
+        last = known[-1].arguments
         changed = [f"{new} after {old}" for old, new in zip(last, described, strict=False) if old != new]
         return "; ".join(changed) or "other arguments"
 
-    def _warn_of_many(self) -> None:
+    def _warn_of_many(self, found: Compiled) -> None:
         """Sizes that have a name may change."""
-        *others, last = (one.pattern for one in self._compiled.values())
-        if last not in others and len(set(others)) == MANY:
-            reason = list(self._compiled.values())[-1].reason
+        others = {one.pattern for one in takewhile(lambda one: one is not found, self._compiled.values())}
+        if found.pattern not in others and len(others) == MANY:
             warnings.warn(
-                f"{self._function.__name__} is compiled for the {MANY + 1}th time: {reason}; "
+                f"{self._function.__name__} is compiled for the {MANY + 1}th time: {found.reason}; "
                 "pad to fewer shapes, name sizes that change (shapes=), or see .explain()",
                 stacklevel=4,
             )
@@ -358,7 +364,7 @@ class JitFunction(CalledDirectly, Generic[P, R]):
     def lower(self, *args: Any, **kwargs: Any) -> Compiled:
         """The program for these arguments: `.module`, and `.compile()`."""
         _, key, bound = self._sorted(args, kwargs)
-        return self._compiled.get(key) or self._trace(key, bound)
+        return self._compiled.find(key) or self._trace(key, bound)
 
     def executable(self, *args: Any, **kwargs: Any) -> Executable:
         """The executable for these arguments: its kernels, its stages as text."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+from ...hlo_dialect.made_once import MadeOnce
 from .api import required, torch
 from .decompositions import table
 from .graphs import compile_graph
@@ -40,20 +40,11 @@ class Specializing:
         self._module = graph_module
         self._options = options
         self._changed = changed
-        self._known: OrderedDict[Any, Callable[[Sequence[Any]], list[Any]]] = OrderedDict()
-        """The one used first is the first to go."""
-        self._lock = threading.Lock()
+        self._known = MadeOnce[Any, Callable[[Sequence[Any]], list[Any]]](KEPT)
 
     def __call__(self, args: Sequence[Any]) -> list[Any]:
         key = tuple([(one.shape, one.stride()) if isinstance(one, torch.Tensor) else one for one in args])
-        run = self._known.get(key)
-        if run is None:
-            with self._lock:
-                run = self._known.get(key)
-                if run is None:
-                    run = self._known[key] = self._compiled(args)
-                    if len(self._known) > KEPT:
-                        self._known.popitem(last=False)
+        run = self._known.find(key) or self._known.get_or_make(key, partial(self._compiled, args))
         return run(args)
 
     def _compiled(self, args: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp
 
 from ...dialects.support.rewriting import set_type
 from ...hlo_dialect.dialect import make_context
+from ...hlo_dialect.made_once import MadeOnce
 from ...hlo_dialect.ops.dynamism.dimension_sizes import bounds_of
 from ...hlo_dialect.printing import print_module
 from ...hlo_dialect.shapes import DYNAMIC
@@ -23,7 +24,6 @@ from ...hlo_dialect.types import ArrayType, make_tensor, tensor_type
 from .arguments import as_array, check_array
 from .entry import entry_names, entry_of, entry_types, is_of_unknown_size
 from .executable import Executable
-from .executable_cache import ExecutableCache
 from .facts import Facts
 from .pipeline import parse_source, run_passes
 from .source import Source
@@ -66,7 +66,7 @@ class SpecializingExecutable(Executable):
         self.source = source
         self._source = source
         self._compile = compile_
-        self._kept = ExecutableCache(KEPT)
+        self._kept = MadeOnce[Shapes, Executable](KEPT)
         self._bounds = [bounds_of(argument.type) for argument in entry_of(module).body.block.args]
 
     def call(self, arguments: Sequence[Any], named: dict[str, Any], out: Any = None) -> Any:

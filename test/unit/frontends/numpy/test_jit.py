@@ -485,3 +485,16 @@ def test_products_with_transposed_operands() -> None:
 def test_small_powers_are_products() -> None:
     text = xhlo.jit(lambda x: x**3 + x**2 + x**4).compiler_ir(X, stage="hlo")
     assert "hlo.power" not in text and text.count("hlo.multiply") == 5
+
+
+def test_a_function_may_call_itself_with_an_array_of_its_own() -> None:
+    given, results = [np.ones(size) for size in range(4)], list[Any]()
+
+    @xhlo.jit
+    def function(x: Any) -> Any:
+        return x + function(given[x.size - 1]).sum() if x.size > 1 else 2 * x
+
+    thread = threading.Thread(target=lambda: results.append(function(given[3])), daemon=True)
+    thread.start()
+    thread.join(60)
+    np.testing.assert_array_equal(results, [[7.0, 7.0, 7.0]])

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import xhlo
+from xhlo.hlo_dialect.made_once import MadeOnce
 from xhlo.targets import compile as compiling
 from xhlo.targets.cache import executables, files
 
@@ -35,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def _no_cache_in_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "_CACHE", compiling.ExecutableCache(0))
+    monkeypatch.setattr(compiling, "_CACHE", MadeOnce(0))
     monkeypatch.setattr(files, "_warned", set())
 
 

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import xhlo.targets.compile as compiling
 from xhlo.hlo_dialect.errors import DiagnosticError
+from xhlo.hlo_dialect.made_once import MadeOnce
 from xhlo.hlo_dialect.reading.module import parse_module
 
 PROGRAM = """func.func @main(%x: tensor<5x7xf32>, %y: tensor<7xf32>) -> tensor<5xf32> {
@@ -26,7 +27,7 @@ PROGRAM = """func.func @main(%x: tensor<5x7xf32>, %y: tensor<7xf32>) -> tensor<5
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XHLO_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(compiling, "_CACHE", compiling.ExecutableCache(4))
+    monkeypatch.setattr(compiling, "_CACHE", MadeOnce(4))
 
 
 def test_a_given_module_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:

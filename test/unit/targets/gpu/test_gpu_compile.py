@@ -11,6 +11,7 @@ import pytest
 import xhlo
 from gpu_runtime_programs import CALLING, CASES, CHAIN, CHECKED, COUNT, chain, chain_inputs
 from simulated_gpu import compile_simulated, simulated_device
+from xhlo.hlo_dialect.made_once import MadeOnce
 from xhlo.lowering.device.chips import get_chip
 from xhlo.targets import compile as compiling
 from xhlo.targets.cache import files
@@ -121,7 +122,7 @@ def test_deserialize_knows_the_target() -> None:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XHLO_CACHE_DIR", str(tmp_path / "kept"))
     monkeypatch.delenv("XHLO_CACHE_SIZE")
-    monkeypatch.setattr(compiling, "_CACHE", compiling.ExecutableCache(0))
+    monkeypatch.setattr(compiling, "_CACHE", MadeOnce(0))
     return tmp_path / "kept"
 
 

@@ -10,6 +10,7 @@ import pytest
 import xhlo
 from gpu_runtime_programs import CALLING, CASES, CHAIN, CHECKED, COUNT, chain, chain_inputs
 from simulated_gpu import as_text, compile_simulated, simulated_device
+from xhlo.hlo_dialect.made_once import MadeOnce
 from xhlo.targets import compile as compiling
 from xhlo.targets.gpu.runtime import runner
 from xhlo.targets.gpu.runtime.host_program import CopyStep, LaunchStep, ReadStep, SwitchStep, WhileStep
@@ -225,7 +226,7 @@ def test_hlo_run(run_hlo_run, monkeypatch: pytest.MonkeyPatch) -> None:
     original = nvptx_build.build_image
     monkeypatch.setattr(nvptx_build, "build_image", build)
     # Other tests must not find what this one compiles.
-    monkeypatch.setattr(compiling, "_CACHE", compiling.ExecutableCache(0))
+    monkeypatch.setattr(compiling, "_CACHE", MadeOnce(0))
     monkeypatch.setenv("XHLO_GPU_CHIP", "sm_90")
     use_device(device)
     try:
