@@ -27,6 +27,8 @@ OURS = (__name__.partition(".dialects.")[0] + ".", "xdsl.dialects.")
 _lock = threading.RLock()
 _waiting: dict[type[Operation], Any] = {}
 """The classes without a definition, with the verifiers that they state or inherit."""
+_accessors: dict[type[Operation], dict[str, Any]] = {}
+"""Additions of definitions to classes, before the first of them is there: xDSL derives none from such a class."""
 
 _define_now: Any = xdsl.irdl.operations.irdl_op_definition
 _parse: Any = vars(Operation)["parse"].__func__
@@ -67,19 +69,30 @@ def _traits_of(cls: type[Operation]) -> OpTraits:
 
 
 def _definition_of(cls: Any) -> OpDef:
-    """Define a class, if no other thread has."""
+    """Define a class, if no other thread has; nor, meanwhile, a handler of a signal on this one."""
     with _lock:
         if cls in _waiting:
-            definition = OpDef.from_pyrdl(cls)
-            definition.traits = cls.traits
-            accessors = get_accessors_from_op_def(definition, _waiting[cls])
+            accessors = _accessors.get(cls) or _derived(cls)
             # The last one tells others that all of them are there.
-            last = accessors.pop("get_irdl_definition")
             for name, accessor in accessors.items():
                 setattr(cls, name, accessor)
-            cls.get_irdl_definition = last
-            del _waiting[cls]
+            _waiting.pop(cls, None)
     return cls.get_irdl_definition()
+
+
+def _derived(cls: Any) -> dict[str, Any]:
+    """The accessors of a class, the definition's at the end: those that were complete first."""
+    try:
+        definition = OpDef.from_pyrdl(cls)
+        definition.traits = cls.traits
+        made = get_accessors_from_op_def(definition, _waiting[cls])
+    except Exception:
+        if cls not in _accessors:
+            raise
+    else:
+        made["get_irdl_definition"] = made.pop("get_irdl_definition")
+        _accessors.setdefault(cls, made)
+    return _accessors[cls]
 
 
 def _parse_defined(cls: Any, parser: Any) -> Any:

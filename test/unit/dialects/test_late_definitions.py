@@ -106,5 +106,37 @@ def test_other_packages_define_at_once_and_threads_agree() -> None:
     assert run.stdout.startswith("refused ") and "mistake" in run.stdout
 
 
+MEANWHILE = """
+from xhlo.dialects.support import late_definitions
+late_definitions.define_late()
+from xdsl.dialects import arith
+
+class Handler:
+    \"""Code that comes in between, as a signal's handler does, at the n-th call of a function of Python.\"""
+    def __init__(self, place, asked):
+        self.left, self.asked, self.found = place, asked, None
+    def __call__(self, frame, event, argument):
+        if event == "call":
+            self.left -= 1
+            if not self.left:
+                sys.setprofile(None)
+                self.found = self.asked.get_irdl_definition()
+
+import sys
+waiting = [each for each in late_definitions._waiting if issubclass(each, arith.SignlessIntegerBinaryOperation)]
+for place, asked in enumerate(waiting, 1):
+    handler = Handler(1 + 12 * place, asked)
+    sys.setprofile(handler)
+    definition = asked.get_irdl_definition()
+    sys.setprofile(None)
+    assert handler.found in (definition, None)
+    assert [name for name, _ in definition.operands] == ["lhs", "rhs"], asked
+"""
+
+
+def test_a_handler_of_a_signal_may_need_what_is_being_defined() -> None:
+    subprocess.run([sys.executable, "-c", MEANWHILE], check=True)
+
+
 def test_only_modules_that_are_shipped_wait() -> None:
     assert all(each.endswith(".") for each in OURS), "a package whose name begins alike is another's"
