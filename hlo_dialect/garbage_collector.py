@@ -42,11 +42,11 @@ def paused_gc(*, kept: bool = False) -> Generator[None]:
     """
     global _pauses, _modules
     enabled = gc.isenabled()
-    gc.disable()
     _pauses += enabled
-    if enabled:
-        _modules = len(sys.modules)
     try:
+        gc.disable()
+        if enabled:
+            _modules = len(sys.modules)
         yield
     finally:
         _pauses -= enabled

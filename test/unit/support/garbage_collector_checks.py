@@ -151,6 +151,26 @@ def errors_of_work_beside_the_collector_are_raised() -> None:
 
 
 @check
+def an_interrupt_of_the_pause_leaves_the_collector_on() -> None:
+    class Interrupted:
+        """The module `gc`, whose disable() Ctrl-C follows."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(gc, name)
+
+        def disable(self) -> None:
+            gc.disable()
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("xhlo.hlo_dialect.garbage_collector.gc", Interrupted())
+        with pytest.raises(KeyboardInterrupt), paused_gc():
+            pass
+    assert gc.isenabled()
+    assert left_behind() == 0
+
+
+@check
 def what_the_program_has_frozen_stays_so_and_is_rarely_counted() -> None:
     """Counting visits every frozen object. The last check, since what it freezes stays so."""
     gc.freeze()
