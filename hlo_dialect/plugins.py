@@ -106,7 +106,7 @@ def speak_as(tool: str) -> None:
     _tool = tool
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # a handler of a signal may compile meanwhile
 
 
 def leave_out(plugin: Plugin, problem: BaseException | str) -> None:

@@ -33,7 +33,7 @@ TAKING = {np.asarray: "same", np.asanyarray: "same", np.array: "copy", np.ascont
 _ENTER: ContextVar[Enter | None] = ContextVar("xhlo.entrances", default=None)
 _MODULES = (np, np.linalg, np.fft, np.random)
 _KINDS = (np.ufunc, types.FunctionType, types.BuiltinFunctionType, types.MethodType, type(np.sum))
-_lock = threading.Lock()
+_lock = threading.RLock()  # a handler of a signal may trace meanwhile
 _depth = [0]
 
 
@@ -197,10 +197,10 @@ class entering:
 
     def __enter__(self) -> None:
         with _lock:
-            if not _depth[0]:
-                for module, _, replaced in _classes():
-                    module.__class__ = replaced
             _depth[0] += 1
+            for module, _, replaced in _classes():
+                if type(module) is not replaced:
+                    module.__class__ = replaced
         self._token = _ENTER.set(self._enter)
 
     def __exit__(self, *error: object) -> None:

@@ -69,7 +69,7 @@ _INTEGER_SIZE = ctypes.sizeof(ctypes.c_int)
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 _loader: Loader | None = None
 _loops: dict[tuple[int, int], Any] = {}
-_lock = threading.Lock()
+_lock = threading.RLock()  # a handler of a signal may run a program meanwhile
 
 
 def compile_loops_with(loader: Loader) -> None:

@@ -17,7 +17,7 @@ from .batched_calls import Argument, Each, Scratch, call_each
 
 LIBRARY = "LAPACK (scipy-openblas32)"
 _NAMES = ("libscipy_openblas.so", "libscipy_openblas.dylib", "libscipy_openblas.dll")
-_lock = threading.Lock()
+_lock = threading.RLock()  # a handler of a signal may run a program meanwhile
 
 
 class LapackMissing(RuntimeError):

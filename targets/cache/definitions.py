@@ -43,7 +43,7 @@ class Definitions:
 DEFINITIONS = Definitions()
 
 _NAMES = dataclasses.__dict__
-_lock = threading.Lock()
+_lock = threading.RLock()  # a handler of a signal may compile meanwhile
 _scopes = 0
 
 
@@ -66,4 +66,4 @@ def kept_definitions() -> Generator[None]:
         with _lock:
             _scopes -= 1
             if not _scopes and _NAMES.get("exec") is _execute:
-                del _NAMES["exec"]
+                _NAMES.pop("exec", None)

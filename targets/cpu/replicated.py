@@ -71,11 +71,12 @@ class _Workers:
 
     def __init__(self) -> None:
         self._idle: list[_Worker] = []
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a handler of a signal may run a program meanwhile
 
     def take(self, count: int) -> list[_Worker]:
         with self._lock:
-            taken = [self._idle.pop() for _ in range(min(count, len(self._idle)))]
+            taken = self._idle[:count]
+            del self._idle[:count]
             while len(taken) < count:
                 taken.append(_Worker())
             return taken
@@ -86,7 +87,7 @@ class _Workers:
 
     def forget(self) -> None:
         """The child of a fork has none of the threads, and no other thread that holds the lock."""
-        self._idle, self._lock = [], threading.Lock()
+        self._idle, self._lock = [], threading.RLock()
 
 
 _workers = _Workers()

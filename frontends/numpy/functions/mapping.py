@@ -125,7 +125,7 @@ def _raised(array: TracedArray, rank: int, place: int) -> TracedArray:
 # While a function is traced.
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # a handler of a signal may trace meanwhile
 _depth = [0]
 _OWNERS: list[tuple[type, str, Callable[..., Any], Callable[..., Any]]] = []
 
@@ -152,10 +152,10 @@ def _owners() -> list[tuple[type, str, Callable[..., Any], Callable[..., Any]]]:
 def notations() -> Generator[None]:
     """In this block objects of np.vectorize, np.r_ and np.c_ take traced arrays."""
     with _lock:
-        if not _depth[0]:
-            for owner, name, _, ours in _owners():
-                setattr(owner, name, ours)
         _depth[0] += 1
+        for owner, name, _, ours in _owners():
+            if getattr(owner, name) is not ours:
+                setattr(owner, name, ours)
     try:
         yield
     finally:

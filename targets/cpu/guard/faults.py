@@ -200,7 +200,7 @@ class Faults:
         self._used = ctypes.c_int64.from_address(used)
         self._action = _Action(handler=handler, flags=_FLAGS)
         self._runs = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a handler of a signal may run a program meanwhile
 
     def watch(self, regions: Sequence[tuple[int, int]], record: Record) -> list[int]:
         """Note faults in `regions` (start and end) in `record` until `forget` of the numbers returned."""
@@ -214,9 +214,9 @@ class Faults:
                 region.start, region.record = start, ctypes.addressof(record)
                 region.end = end
             self._used.value = max(self._used.value, *(number + 1 for number in numbers))
-            if self._runs == 0:
-                _libc.sigaction(signal.SIGSEGV, ctypes.byref(self._action), ctypes.c_void_p(self._before))
             self._runs += 1
+            if self._runs == 1:
+                _libc.sigaction(signal.SIGSEGV, ctypes.byref(self._action), ctypes.c_void_p(self._before))
             return numbers
 
     def forget(self, numbers: Sequence[int]) -> None:
@@ -230,7 +230,7 @@ class Faults:
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _faults: Faults | None = None
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def faults() -> Faults:
