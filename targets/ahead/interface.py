@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -79,6 +79,11 @@ class Entry:
         return self.prefix.upper()
 
     @property
+    def macros(self) -> set[str]:
+        """The beginnings of its ports' macros."""
+        return {f"{self.prefix}_{port.name}".upper() for port in self.ports}
+
+    @property
     def ports(self) -> tuple[Port, ...]:
         """The arguments, then the results."""
         return (*self.arguments, *self.results)
@@ -146,15 +151,29 @@ class Interface:
         return f"{self.name}_{port.element}" if port.element.startswith("complex") else port.element
 
 
-def entry_interface(prefix: str, facts: Facts, first_check: int = FIRST_CHECK) -> Entry:
-    """The interface of a program; arguments and results have the names of its text, those without are numbered."""
+def taken_macros(prefixes: Iterable[str]) -> frozenset[str]:
+    """The beginnings, in capitals, of the header's own macros; `prefixes`: the library's, and those of its entries."""
+    return frozenset(f"{prefix}_{word}".upper() for prefix in prefixes for word in _TAKEN)
+
+
+def entry_interface(
+    prefix: str, facts: Facts, taken: Collection[str] | None = None, first_check: int = FIRST_CHECK
+) -> Entry:
+    """
+    The interface of a program; arguments and results have the names of its text, those without are numbered.
+
+    taken: beginnings of macros in capitals, which none of them begins with; else those of a library of one entry.
+    """
     found = facts.result_names or ("",) * facts.result_count
     results = [given or f"result{number}" for number, given in enumerate(found)]
     names = facts.names or ("",) * len(facts.inputs)
     arguments = [given or f"arg{number}" for number, given in enumerate(names)]
     # One scope in Rust and Python.
-    used = set[str](_TAKEN)
-    ports = _ports(facts.inputs, arguments, used), _ports(facts.outputs[: facts.result_count], results, used)
+    used = set(taken_macros((prefix,)) if taken is None else taken)
+    ports = (
+        _ports(prefix, facts.inputs, arguments, used),
+        _ports(prefix, facts.outputs[: facts.result_count], results, used),
+    )
     return Entry(prefix, *ports, facts.arena_bytes, tuple(map(check_message, facts.checks)), first_check)
 
 
@@ -169,11 +188,12 @@ def check_message(check: Check) -> str:
     return f"{text} ({PurePath(place.filename.data).name}:{place.line.data}:{place.column.data})"
 
 
-def _ports(types: Sequence[ArrayType], names: Sequence[str], used: set[str]) -> tuple[Port, ...]:
+def _ports(prefix: str, types: Sequence[ArrayType], names: Sequence[str], used: set[str]) -> tuple[Port, ...]:
     ports: list[Port] = []
     for type_, given in zip(types, names, strict=True):
-        name = unlike_in_capitals(identifier(given), used)  # as in the names of macros
-        used.add(name)
+        macro = unlike_in_capitals(f"{prefix}_{identifier(given)}", used)
+        used.add(macro.upper())
+        name = macro.removeprefix(f"{prefix}_")
         element = _ELEMENTS.get(type_.dtype.name, f"uint{8 * type_.dtype.itemsize}_t")
         ports.append(Port(name, element, type_.text, type_.shape, type_.nbytes))
     return tuple(ports)

@@ -28,7 +28,7 @@ from .bindings import cmake_config, pkg_config, python_module, rust_module
 from .cpp_header import cpp_header
 from .files import write_together
 from .header import c_header
-from .interface import FIRST_CHECK, Entry, Interface, LibraryNameError, entry_interface
+from .interface import FIRST_CHECK, Entry, Interface, LibraryNameError, entry_interface, taken_macros
 from .javascript import javascript_module
 from .linking import shared_library
 from .machine import Format, Machine, MachineError, kind_of
@@ -278,7 +278,7 @@ def _prefixes(source: Source, name: str, entries: Sequence[str] | None) -> Mappi
     prefixes: dict[str | None, str] = {entry: f"{name}_{identifier(entry.removeprefix('@'))}" for entry in chosen}
     if not chosen:
         raise LibraryNameError("the library has no function: name one, or none for @main")
-    if len(set(prefixes.values())) < len(chosen):
+    if len({prefix.upper() for prefix in prefixes.values()}) < len(chosen):
         raise LibraryNameError(f"the functions {', '.join(chosen)} cannot be told apart by their names in C")
     return prefixes
 
@@ -304,7 +304,9 @@ class _Compilation:
         found: list[Entry] = []
         for function, prefix in prefixes.items():
             first_check = FIRST_CHECK + sum(len(entry.checks) for entry in found)
-            versions = [self._version(function, prefix, machine, first_check) for machine in self.machines]
+            # Those of the entry `a` with an argument `b_c` begin like those of `a_b` with `c`.
+            macros = taken_macros((self.name, *prefixes.values())).union(*(entry.macros for entry in found))
+            versions = [self._version(function, prefix, machine, macros, first_check) for machine in self.machines]
             text, entry = versions[0]
             if self.levels:
                 entry = replace(entry, arena_bytes=max(each.arena_bytes for _, each in versions))
@@ -313,7 +315,9 @@ class _Compilation:
             found.append(entry)
         return texts, found
 
-    def _version(self, function: str | None, prefix: str, machine: Machine, first_check: int) -> tuple[str, Entry]:
+    def _version(
+        self, function: str | None, prefix: str, machine: Machine, macros: frozenset[str], first_check: int
+    ) -> tuple[str, Entry]:
         """An entry for one CPU."""
         with compiler_start():
             ctx = make_context()
@@ -330,7 +334,7 @@ class _Compilation:
                 if not call.is_of_lapack:
                     raise DiagnosticError(Diagnostic("error", _refusal(call.target), call.location))
             self.lapack |= bool(facts.host_calls)
-            entry = entry_interface(prefix, facts, first_check)
+            entry = entry_interface(prefix, facts, macros, first_check)
             with self.timing.stage("emit LLVM IR"):
                 taken = self.file is not None and self.file.take(lowering.module, self.name)
                 text = emit_llvm_ir(lowering.module, big_endian=machine.kind.big_endian)

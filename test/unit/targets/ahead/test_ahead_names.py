@@ -92,3 +92,17 @@ def test_only_what_is_reserved_gets_another_name() -> None:
     plain = ["step", "softmax", "stream", "memory", "island", "execute", "expand", "model"]
     assert [namespace(name) for name in plain] == plain
     assert [namespace(name) for name in ("exp", "index", "printf", "std")] == ["exp_", "index_", "printf_", "std_"]
+
+
+def test_macros_of_entries_whose_names_begin_alike() -> None:
+    """An arena of the bytes that another entry needs would be too small."""
+    both = program(["g_arena", "g_b", "g_b_"], ["r"], "f") + program(["B", "b"], ["r"], "f_g")
+    header = compile_ahead(both, entries="all").header
+    macros = [line.split()[1] for line in header.splitlines() if line.startswith("#define") and "_API" not in line]
+    assert len(macros) > 40
+    assert len(set(macros)) == len(macros)
+
+
+def test_entries_that_differ_in_capitals_alone_are_refused() -> None:
+    with pytest.raises(LibraryNameError, match="f, F cannot be told apart"):
+        compile_ahead(program(["x"], ["r"], "f") + program(["x"], ["r"], "F"), entries=["f", "F"])
