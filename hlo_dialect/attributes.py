@@ -100,8 +100,16 @@ def bool_attr(value: bool) -> IntegerAttr[IntegerType]:
 
 
 def parse_int_list(parser: AttrParser) -> tuple[int, ...]:
-    """`[1, -2, 3]`, or `[]`."""
-    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer))
+    """`[1, -2, 3]`, or `[]`: integers of 64 bits."""
+
+    def parse_int() -> int:
+        start = parser.pos
+        number = parser.parse_integer()
+        if not -(1 << 63) <= number < 1 << 63:
+            parser.raise_error("expected an integer of 64 bits", start, parser.pos)
+        return number
+
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_int))
 
 
 def parse_struct(parser: AttrParser, fields: Mapping[str, Callable[[], Attribute]]) -> dict[str, Attribute]:

@@ -277,3 +277,11 @@ func.func @dynamic_result(%x: tensor<2x8x8x4xf32>, %w: tensor<3x3x4x6xf32>, %p: 
   %0 = "hlo.dynamic_conv"(%x, %w, %p) <{dimension_numbers = #hlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, batch_group_count = 1 : i64}> : (tensor<2x8x8x4xf32>, tensor<3x3x4x6xf32>, tensor<2x2xi32>) -> tensor<2x?x?x7xf32>
   return
 }
+
+// -----
+
+func.func @main(%x: tensor<1x8x1xf32>, %w: tensor<3x1x1xf32>) -> tensor<1x6x1xf32> {
+  // expected-error@+1 {{expected an integer of 64 bits}}
+  %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[0, 9223372036854775808]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x1xf32>, tensor<3x1x1xf32>) -> tensor<1x6x1xf32>
+  return %0 : tensor<1x6x1xf32>
+}

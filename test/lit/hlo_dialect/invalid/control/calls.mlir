@@ -152,3 +152,19 @@ func.func @effect_that_is_a_number(%x: tensor<4xf32>) {
   %2 = hlo.custom_call @f(%x) {called_computations = [1 : i32]} : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+"builtin.module"() ({
+  // expected-error@+1 {{property 'function_type' expected}}
+  "func.func"() <{sym_name = "without_type"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    // expected-error@+1 {{'function_type'}}
+    "func.return"(%x) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+  "func.func"() <{sym_name = "main", function_type = (tensor<4xf32>) -> tensor<4xf32>}> ({
+  ^bb0(%x: tensor<4xf32>):
+    %0 = "func.call"(%x) <{callee = @without_type}> : (tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%0) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
