@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import time
@@ -16,9 +17,15 @@ FRESH = 3600.0
 """Seconds for which a file counts as used, and a temporary one as being written."""
 
 
+def _age(status: os.stat_result) -> float:
+    """Seconds since a file was used. A time to come was noted by a clock that was wrong, who knows when: long ago."""
+    passed = time.time() - status.st_mtime
+    return passed if passed > -FRESH else math.inf
+
+
 def mark_used(descriptor: int, status: os.stat_result) -> None:
     """Note in a file's time that it was read; not more often than counts, and not where nothing can be written."""
-    if time.time() - status.st_mtime > FRESH:
+    if _age(status) > FRESH:
         with contextlib.suppress(OSError):
             os.utime(descriptor)
 
@@ -33,8 +40,8 @@ def make_room(folder: int, limit: int) -> None:
             with contextlib.suppress(FileNotFoundError):  # another process makes room too
                 status = entry.stat(follow_symlinks=False)
                 if not entry.name.startswith("."):
-                    kept.append((status.st_mtime, entry.name, status.st_size))
-                elif time.time() - status.st_mtime > FRESH:
+                    kept.append((-_age(status), entry.name, status.st_size))
+                elif _age(status) > FRESH:
                     os.unlink(entry.name, dir_fd=folder)
     total = sum(size for _, _, size in kept)
     if total <= limit:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -106,5 +106,6 @@ def write_file(folder: int, name: str, contents: bytes) -> None:
             file.write(contents)
         os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
-        os.unlink(temporary, dir_fd=folder)
+        with suppress(OSError):  # an interrupt may come when it has its name already
+            os.unlink(temporary, dir_fd=folder)
         raise

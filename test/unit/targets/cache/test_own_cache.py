@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,6 +82,38 @@ def test_files_that_were_not_used_for_longest_go_first(monkeypatch: pytest.Monke
         *(name_of("a", number) for number in (0, 4, 5, 6, 7, 8, 9)),
         *(name_of("0", 0), "notes.txt", fresh.name),
     }
+
+
+def test_files_of_a_clock_that_was_ahead_are_not_kept_for_years(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv(files.SIZE_VARIABLE)
+    ahead = time.time() + 1e8
+    for number in range(10):
+        files.write(tmp_path / name_of("a", number), bytes(12_000))
+        os.utime(tmp_path / name_of("a", number), (ahead, ahead))
+    abandoned = tmp_path / f".{name_of('a', 1)}.1.{'0' * 16}"
+    abandoned.write_bytes(b"x")
+    os.utime(abandoned, (ahead, ahead))
+    assert files.read(tmp_path / name_of("a", 0)) == bytes(12_000)
+    monkeypatch.setenv(files.SIZE_VARIABLE, "100K")
+    files.write(tmp_path / name_of("0", 0), bytes(10))
+    left = {path.name for path in tmp_path.iterdir()}
+    assert {name_of("a", 0), name_of("0", 0)} <= left
+    assert abandoned.name not in left
+
+
+def test_an_interrupt_of_the_end_of_a_write_is_not_lost(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    replace = os.replace
+
+    def replace_and_interrupt(*arguments: Any, **options: Any) -> None:
+        replace(*arguments, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", replace_and_interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        files.write(tmp_path / name_of("a", 0), b"whole")
+    assert files.read(tmp_path / name_of("a", 0)) == b"whole"
 
 
 def test_the_folder_is_looked_through_once_for_many_small_files(
