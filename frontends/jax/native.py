@@ -189,6 +189,10 @@ class Emitter:
         self.build.atomic_rmw("xchg", place, I64(0), "release")
 
 
+BINS = ir.ArrayType(I64, 256)
+"""The first kept block of each capacity."""
+
+
 def emit_memory(e: Emitter) -> None:
     """Locks, and a pool of large blocks that keeps their pages (see targets/cpu/memory.py for why)."""
     e.declare("aligned_alloc", PTR, I64, I64)
@@ -219,7 +223,7 @@ def emit_memory(e: Emitter) -> None:
         power = b.sub(I64(63), b.ctlz(rest, I1(1)))
         quarter = b.and_(b.lshr(rest, b.sub(power, I64(2))), I64(3))
         index = b.add(b.mul(power, I64(4)), quarter)
-        b.ret(b.gep(e.variable("xhlo_pool_bins", ir.ArrayType(I64, 256)), [index], source_etype=I64))
+        b.ret(b.gep(e.variable("xhlo_pool_bins", BINS), [index], source_etype=I64))
 
     lock, kept = e.variable("xhlo_pool_lock"), e.variable("xhlo_pool_kept")
     _emit_block(e, lock, kept)
@@ -235,6 +239,16 @@ def emit_memory(e: Emitter) -> None:
         b.ret(block)
 
     _emit_free(e, lock, kept)
+
+    with e.function("xhlo_prepare_pool", VOID) as ():
+        # A thread that the child of a fork lacks may have had the lock, in the midst of a change: it keeps nothing.
+        b = e.build
+        with e.when(b.not_(e.is_zero(b.load(lock, typ=I64)))):
+            bins = e.variable("xhlo_pool_bins", BINS)
+            with e.loop(I64(BINS.count)) as index:
+                e.put(bins, index, I64(0))
+            b.store(I64(0), kept)
+            b.store(I64(0), lock)
 
 
 def _emit_block(e: Emitter, lock: Any, kept: Any) -> None:

@@ -289,6 +289,7 @@ _VARIABLES = (
     "xhlo_error_functions",
     "xhlo_pool_limit",
     "xhlo_pool_kept",
+    "xhlo_pool_lock",
     "xhlo_in_use",
     "xhlo_in_use_peak",
     "xhlo_largest",

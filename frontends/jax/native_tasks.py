@@ -371,6 +371,7 @@ def _emit_room(e: Emitter) -> None:
 def _emit_locks(e: Emitter) -> None:
     with e.function("xhlo_prepare_locks", VOID) as ():
         # Once in a process, and in the child of a fork, which has no workers.
+        e.call("xhlo_prepare_pool")
         for lock in (MUTEX, native_events.MUTEX):
             e.call("pthread_mutex_init", e.variable(*lock), PTR(None))
         for condition in (ROOM, native_events.CHANGED):

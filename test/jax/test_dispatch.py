@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -372,6 +373,23 @@ def test_the_child_of_a_fork_has_threads_of_its_own() -> None:
             right = np.cumsum(np.arange(8)) * 2
             ends = np.array_equal(y, right) and np.array_equal(compiled(x), right) and np.array_equal(call_back(x), x)
             os._exit(0 if ends else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*")
+def test_a_thread_that_a_child_lacks_may_have_had_the_lock_of_the_pool() -> None:
+    lock = loaded().variable("pool_lock")
+    child = os.fork()
+    if not child:
+        try:
+            signal.alarm(60)  # it would wait forever
+            lock.value = 1
+            loaded().prepare_locks()
+            y = jax.device_put(np.ones(1 << 20, np.float32))
+            os._exit(0 if np.asarray(y).sum() == 1 << 20 and not lock.value else 1)
         finally:
             os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
