@@ -12,6 +12,8 @@ from .decompositions import table
 from .graphs import compile_graph
 from .options import Options
 
+_pytree: Any = required("torch.utils._pytree")
+
 
 def has_symbols(graph_module: Any) -> bool:
     """Whether sizes of a graph's arguments are symbols."""
@@ -26,6 +28,22 @@ def has_symbols(graph_module: Any) -> bool:
             if any(isinstance(one, torch.SymInt) for one in numbers):
                 return True
     return False
+
+
+class _Interpreter(torch.fx.Interpreter):
+    """Runs a graph to trace it. Operands of graphs within it are different tensors: tracing confuses equal ones."""
+
+    def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        if isinstance(target, torch._ops.HigherOrderOperator):
+            seen: set[int] = set()
+
+            def distinct(one: Any) -> Any:
+                one = one.clone() if id(one) in seen else one
+                seen.add(id(one))
+                return one
+
+            args = _pytree.tree_map_only(torch.Tensor, distinct, args)
+        return torch.fx.Interpreter.call_function(self, target, args, kwargs)
 
 
 KEPT = 256
@@ -53,7 +71,7 @@ class Specializing:
         preserved = required("torch.fx.traceback").preserve_node_meta
 
         def run(*given: Any) -> Any:
-            return torch.fx.Interpreter(self._module).run(*given)
+            return _Interpreter(self._module).run(*given)
 
         with torch.no_grad(), preserved():
             traced = make_fx(run, decomposition_table=table(), tracing_mode="fake")(*args)
