@@ -7,7 +7,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
-from . import errors
+from . import errors, recurrent
 from .api import required, torch
 from .decompositions import table
 from .functions import MODES, resizing
@@ -54,6 +54,7 @@ def _decompositions() -> Any:
         if str(op) in rules():
             found.pop(op)
     found.update(table())
+    found.update(recurrent.decompositions())
     for mode in MODES:
         op = getattr(torch.ops.aten, f"upsample_{mode}2d").vec
         found[op] = resizing(mode, found[op])

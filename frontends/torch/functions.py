@@ -7,6 +7,7 @@ from functools import cache
 from inspect import signature
 from typing import Any
 
+from . import recurrent
 from .api import required, torch
 
 _functional: Any = required("torch.nn.functional")
@@ -94,7 +95,11 @@ def multilabel_margin_loss(
     return found.sum() if reduction == "sum" or input.dim() < 2 else found
 
 
-_REPLACED = {_interpolate: interpolate, _functional.multilabel_margin_loss: multilabel_margin_loss}
+_REPLACED = {
+    _interpolate: interpolate,
+    _functional.multilabel_margin_loss: multilabel_margin_loss,
+    **recurrent.replacements(),
+}
 
 
 def replace_functions(graph_module: Any) -> None:
