@@ -122,13 +122,26 @@ def _written_out(text: str) -> str | None:
     return written_out(text)
 
 
+def _parsed(text: str) -> Any:
+    """A module in a context of its own, because LLVM never frees objects interned in the global one."""
+    module: Any = llvm.parse_assembly(text, context=llvm.create_context())
+    module.verify()
+    return module
+
+
+def _with_fixed_places(module: Any, text: str) -> Any:
+    """The optimized module of a text, in the form of which machine code is made."""
+    from .fixed_places import LEAST_WRITTEN, with_fixed_places  # not every program has loops
+
+    fixed = with_fixed_places(str(module)) if text.count(" = getelementptr ") >= LEAST_WRITTEN else None
+    return module if fixed is None else _parsed(fixed)
+
+
 def _optimized(text: str, machine: Any, timings: Timings | None, level: int) -> Any:
     """Parse, verify and optimize. Raises RuntimeError with LLVM's message for invalid text."""
     written = _written_out(text) if level == IN_VECTORS else None
     with _stage(timings, "parse"):
-        # A separate context, because LLVM never frees objects interned in the global one.
-        module: Any = llvm.parse_assembly(written or text, context=llvm.create_context())
-        module.verify()
+        module = _parsed(written or text)
     if level == QUICK or written is not None:
         return module
     with _stage(timings, "optimize"):
@@ -156,7 +169,7 @@ def _optimized(text: str, machine: Any, timings: Timings | None, level: int) -> 
             llvm.newpassmanagers.NewPassManager._dispose(late)
         # llvmlite does not dispose of it: ObjectRef's empty method comes first in the method resolution order.
         llvm.newpassmanagers.NewPassManager._dispose(manager)
-    return module
+        return _with_fixed_places(module, text) if level >= LEVEL else module
 
 
 _HAS_VECTORS = re.compile(r"<\d+ x ")
