@@ -45,7 +45,7 @@ from .known_kernels import KnownKernels
 from .lanes.emission import emit_lane_product, is_in_parts
 from .lanes.products import LaneProduct, factors_in, lane_product_of
 from .lanes.row_sums import row_sums_of
-from .padding import PaddedProductEmitter, Padding, compute_padded, padding_of, rows_of
+from .padding import PaddedProductEmitter, Padding, Rows, by_groups, compute_padded, padding_of, rows_of
 from .rows.products import convert_row_products
 from .small import emit_small, is_small
 from .split import add_chunks, cut_of, in_chunks
@@ -269,6 +269,16 @@ def _plan(product: Contraction, machine: Machine, kernel: func.FuncOp) -> _Plan:
     return _Plan(blocking, a_packed=False, b_packed=b_packed, b_streams=b_streams)
 
 
+def _plan_of(
+    op: GenericOp, product: Contraction, machine: Machine, kernel: func.FuncOp, padding: Padding | None
+) -> tuple[_Plan, Rows | None]:
+    """The plan, with a tiling that the generic states, and the rows that tasks pad, if they do."""
+    plan, tiling = _plan(product, machine, kernel), Tiling.of(op)
+    if tiling is not None:
+        plan = replace(plan, blocking=tiling.apply(op, product, plan.blocking, machine, not plan.a_packed))
+    return plan, None if padding is None or plan.a_packed else rows_of(padding, product, plan.blocking)
+
+
 def emitter_of(
     builder: LoopBuilder,
     kernel: func.FuncOp,
@@ -283,15 +293,17 @@ def emitter_of(
     The emitter for a contraction, depending on which factors are packed, and on a tiling that the generic states.
     `padding`: that of the generic's left factor.
     """
-    plan, tiling = _plan(product, machine, kernel), Tiling.of(op)
+    padding = padding if product.a.root is op.inputs[0] else None
+    plan, rows = _plan_of(op, product, machine, kernel, padding)
+    grouped = None if padding is None else by_groups(padding, product)
+    if grouped is not None:
+        of_groups, rows_of_group = _plan_of(op, grouped[1], machine, kernel, grouped[0])
+        if rows_of_group is not None:
+            plan, rows, (padding, product) = of_groups, rows_of_group, grouped
     blocking = plan.blocking
-    if tiling is not None:
-        blocking = tiling.apply(op, product, blocking, machine, not plan.a_packed)
     if plan.a_packed:
         return ProductEmitter(builder, kernel, constants, product, blocking, overwrite)
-    padding = padding if product.a.root is op.inputs[0] else None
     edges = () if padding is None else edges_of(product, blocking, padding.low, padding.shape, padding.padded)
-    rows = None if padding is None else rows_of(padding, product, blocking)
     if rows is not None:
         return PaddedProductEmitter(
             builder, kernel, constants, product, blocking, overwrite, rows, plan.b_packed, edges

@@ -4,7 +4,8 @@ Convolutions that pad their input themselves: no padded copy of it is in memory.
 A task copies the rows that the windows of a band of rows of the output need, with zeros around them, to a buffer of
 its own, and multiplies them from there. Rows of the input that two bands need are copied for both, which is cheap
 beside the products, and the copy is in the cache when it is read. An input that an elementwise generic makes for the
-convolution alone is computed where it would be copied.
+convolution alone is computed where it would be copied. A convolution of groups has a copy of one group's features at a
+time, whose places are far apart in memory.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, cast
 
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import DenseArrayBase
-from xdsl.dialects.linalg.ops import GenericOp, YieldOp
+from xdsl.dialects.linalg.ops import GenericOp, IndexOp, YieldOp
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.buffers import memref_type, row_major
@@ -27,12 +28,12 @@ from ...dialects.support.scalar import Scalar, scalar_attr
 from ..loop_nests.emission import NestEmitter
 from ..loop_nests.fills import is_zero
 from ..loop_nests.indices import delinearized, linearized
-from ..loop_nests.kernel_builder import Index
+from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
-from ..loop_nests.nest import Nest, nest_of_generic
+from ..loop_nests.nest import Access, Nest, nest_of_generic
 from .blocking import Blocking
 from .constants import KernelConstants
-from .contraction import Contraction
+from .contraction import Contraction, Loop
 from .direct import DirectProductEmitter
 from .edges import Edge
 from .factors.computed import maker_of
@@ -71,14 +72,21 @@ class Padding:
     """The zeros before it, per dimension."""
     maker: GenericOp | None = None
     """The elementwise generic that computes the tensor for the padded one alone."""
+    groups: int = 1
+    """Parts of the last dimension, each of which is padded by itself."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return buffer_of(self.source).get_shape()
+        """The shape of a group."""
+        return self._of_group(self.source)
 
     @property
     def padded(self) -> tuple[int, ...]:
-        return buffer_of(self.generic.outputs[0]).get_shape()
+        return self._of_group(self.generic.outputs[0])
+
+    def _of_group(self, buffer: SSAValue) -> tuple[int, ...]:
+        *around, last = buffer_of(buffer).get_shape()
+        return *around, last // self.groups
 
     @property
     def operations(self) -> tuple[Operation, ...]:
@@ -118,6 +126,39 @@ def padding_of(op: GenericOp, kernel: func.FuncOp) -> Padding | None:
     return Padding(generic, source, tuple(cast("DenseArrayBase[Any]", low).get_values()), maker)
 
 
+def by_groups(padding: Padding, product: Contraction) -> tuple[Padding, Contraction] | None:
+    """
+    The padding of each group of a convolution's features by itself, and the product as if the padded tensor had its
+    groups one after the other, so that the places of one are near each other. None if there are no groups.
+    """
+    batches, features = [loop for loop in product.outer if loop.b], padding.padded[-1]
+    if len(batches) != 1 or padding.shape[-1] != features or _asks_for_indices(padding.maker):
+        return None
+    (batch,) = batches
+    others = [loop for loop in (*product.outer, *product.outer_k, product.m, product.k) if loop is not batch]
+    within = sum((loop.size - 1) * loop.a for loop in others if loop.a < features)
+    stay = within < batch.a and all(loop.a >= 0 and (loop.a < features or loop.a % features == 0) for loop in others)
+    if batch.a * batch.size != features or not stay:
+        return None
+
+    def moved(loop: Loop) -> Loop:
+        if loop is batch:
+            return replace(loop, a=math.prod(padding.padded) // batch.size)
+        return replace(loop, a=loop.a // features * batch.a + loop.a % features)
+
+    return replace(padding, groups=batch.size), replace(
+        product,
+        m=moved(product.m),
+        k=moved(product.k),
+        outer=tuple(map(moved, product.outer)),
+        outer_k=tuple(map(moved, product.outer_k)),
+    )
+
+
+def _asks_for_indices(maker: GenericOp | None) -> bool:
+    return maker is not None and any(isinstance(op, IndexOp) for op in maker.body.walk())
+
+
 @dataclass(frozen=True)
 class Rows:
     """
@@ -139,10 +180,11 @@ class Rows:
 
 def rows_of(padding: Padding, product: Contraction, blocking: Blocking) -> Rows | None:
     """The rows to copy at once; None if there are none such, or the whole tensor is better padded before."""
-    if any(loop.b for loop in product.outer) or product.a.offset or product.a.dynamic:
+    row_loops = [loop for loop in product.outer if not loop.b]
+    if (padding.groups == 1 and row_loops != [*product.outer]) or product.a.offset or product.a.dynamic:
         return None
     outer_k, inner = product.loops_around(blocking.loops_inside)
-    moving = [loop.a for loop in (*product.outer, *outer_k)]
+    moving = [loop.a for loop in (*row_loops, *outer_k)]
     span = 1 + sum((loop.size - 1) * loop.a for loop in (product.m, product.k, *inner))
     padded, shape = padding.padded, padding.shape
     last = max((dim for dim, size in enumerate(padded) if size != shape[dim]), default=0)
@@ -152,7 +194,7 @@ def rows_of(padding: Padding, product: Contraction, blocking: Blocking) -> Rows 
             continue
         rows = Rows(padding, dim, -(-span // size))
         copied = rows.count * size
-        band = rows if not product.outer or inner != product.outer_k else _in_band(rows, product, blocking)
+        band = rows if not row_loops or inner != product.outer_k else _in_band(rows, product, blocking, row_loops[-1])
         products = product.m.size * product.n.size * product.k.size * math.prod(loop.size for loop in inner)
         fits = copied <= MOST_COPIED and product.depth * product.n.size <= MOST_OF_B
         fits = fits and band.count * size <= MOST_COPIES * band.band * min(moving, default=0)
@@ -160,9 +202,8 @@ def rows_of(padding: Padding, product: Contraction, blocking: Blocking) -> Rows 
     return None
 
 
-def _in_band(rows: Rows, product: Contraction, blocking: Blocking) -> Rows:
-    """The rows of as many rows of the output as fit, where they share some of the input's."""
-    loop = product.outer[-1]
+def _in_band(rows: Rows, product: Contraction, blocking: Blocking, loop: Loop) -> Rows:
+    """The rows of as many rows of the output, over which `loop` goes, as fit, where they share some of the input's."""
     step = loop.a // rows.size
     if not 0 < step < rows.count:
         return rows
@@ -216,11 +257,11 @@ class PaddedProductEmitter(DirectProductEmitter):
         builder, product, copy, each = self.builder, self.product, self._copy, self.panels_of_row
         assert copy is not None, "begin_task comes first"
         # The panels of a tile are those of whole bands of rows of the output, each in one image.
-        band = self.rows.band
+        band, (group, of_window) = self.rows.band, (at[0], at[1:]) if self.batches else (0, at)
         with builder.loop(rows[0] // (each * band), rows[1] // (each * band)) as number:
             rows_at = delinearized(number * band, [loop.size for loop in self.row_loops])
-            start = self._moved(0, (*self.row_loops, *product.outer_k), [*rows_at, *at], of_a=True)
-            copy_rows(builder, self.kernel, self.rows, copy, start // self.rows.size)
+            start = self._moved(0, (*self.row_loops, *product.outer_k), [*rows_at, *of_window], of_a=True)
+            copy_rows(builder, self.kernel, self.rows, copy, start // self.rows.size, group=group)
             of_band = self._moved(output, self.row_loops, rows_at, of_a=False)
             with builder.loop(0, band) as row, self.panels_of_b(output, at, depth, columns) as (step, j):
                 inner = self.row_loops[-1:]
@@ -235,17 +276,42 @@ class PaddedProductEmitter(DirectProductEmitter):
 
 
 def copy_rows(
-    builder: LoopBuilder, kernel: func.FuncOp, rows: Rows, copy: SSAValue, first: Index, to: Index = 0
+    builder: LoopBuilder,
+    kernel: func.FuncOp,
+    rows: Rows,
+    copy: SSAValue,
+    first: Index,
+    to: Index = 0,
+    group: Index = 0,
 ) -> None:
-    """Copy the rows from `first` on, or compute them, to `copy` from the element `to` on."""
+    """Copy the rows of a group from `first` on, or compute them, to `copy` from the element `to` on."""
     padding = rows.padding
-    facts = _Facts(padding.shape, padding.padded, padding.low, rows.dim, rows.count)
+    facts = _Facts(padding.shape, padding.padded, padding.low, rows.dim, rows.count, padding.groups)
+    of_group = () if padding.groups == 1 else (builder.index(group) * padding.shape[-1],)
     if padding.maker is None:
-        call_known(builder, kernel, "pad", (padding.source, copy, first, to), facts, _emit)
+        call_known(builder, kernel, "pad", (padding.source, copy, first, to, *of_group), facts, _emit)
         return
-    compute = partial(_compute_row, builder, nest_of_generic(padding.maker), copy, facts)
+    nest = nest_of_generic(padding.maker)
+    for begin in of_group:
+        nest = _part_of(nest, builder.index(begin), padding.shape[-1])
+    compute = partial(_compute_row, builder, nest, copy, facts)
     with builder.loop(0, rows.count) as row:
         _pad_row(builder, copy, builder.index(first) + row, to + row * rows.size, facts, compute)
+
+
+def _part_of(nest: Nest, begin: IndexValue, size: int) -> Nest:
+    """The nest for a part of its last loop, from `begin` on."""
+
+    def moved(access: Access) -> Access:
+        step = access.strides[-1]
+        return replace(access, dynamic=(*access.dynamic, (begin.value, step))) if step else access
+
+    return replace(
+        nest,
+        sizes=(*nest.sizes[:-1], size),
+        inputs=tuple(moved(x) if isinstance(x, Access) else x for x in nest.inputs),
+        outputs=tuple(map(moved, nest.outputs)),
+    )
 
 
 def compute_padded(builder: LoopBuilder, padding: Padding) -> None:
@@ -271,12 +337,14 @@ class _Facts:
     dim: int
     """The first dimension of a row."""
     count: int
+    groups: int = 1
 
 
 @writes(1)
 def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -> None:
-    source, target, number, to = parameters
+    source, target, number, to, *of_group = parameters
     first, dim = builder.index(number), facts.dim
+    begin = builder.index(of_group[0]) if of_group else 0
     size = math.prod(facts.padded[dim:])
     with builder.loop(0, facts.count) as row:
         _pad_row(
@@ -285,7 +353,7 @@ def _emit(builder: LoopBuilder, parameters: Sequence[SSAValue], facts: _Facts) -
             first + row,
             builder.index(to) + row * size,
             facts,
-            partial(_copy_row, builder, source, target, facts),
+            partial(_copy_row, builder, (source, begin), target, facts),
         )
 
 
@@ -316,14 +384,27 @@ def _pad_row(
 
 
 def _copy_row(
-    builder: LoopBuilder, source: SSAValue, target: SSAValue, facts: _Facts, at: Sequence[Index], to: Index
+    builder: LoopBuilder,
+    source: tuple[SSAValue, Index],
+    target: SSAValue,
+    facts: _Facts,
+    at: Sequence[Index],
+    to: Index,
 ) -> None:
-    """Copy the row at the indices `at`."""
-    kept = math.prod(facts.shape[facts.dim :])
-    read = builder.strided_view(source, linearized(at, facts.shape[: facts.dim]) * kept, (kept,), (1,))
-    written = builder.strided_view(target, to, (kept,), (1,))
-    with builder.loop(0, kept, attributes=PARALLEL) as i:
-        builder.store(builder.load(read, [i]), written, [i])
+    """Copy the row at the indices `at`; `source`: a tensor, and where its group begins in its last dimension."""
+    kept, root, begin = math.prod(facts.shape[facts.dim :]), *source
+    place = linearized(at, facts.shape[: facts.dim]) * (kept * facts.groups) + begin
+    if facts.groups == 1:
+        read, written = (builder.strided_view(x, i, (kept,), (1,)) for x, i in ((root, place), (target, to)))
+        with builder.loop(0, kept, attributes=PARALLEL) as i:
+            builder.store(builder.load(read, [i]), written, [i])
+        return
+    width = facts.shape[-1]
+    sizes = kept // width, width
+    read = builder.strided_view(root, place, sizes, (width * facts.groups, 1))
+    written = builder.strided_view(target, to, sizes, (width, 1))
+    with builder.loop(0, sizes[0]) as row, builder.loop(0, width, attributes=PARALLEL) as i:
+        builder.store(builder.load(read, [row, i]), written, [row, i])
 
 
 def _compute_row(

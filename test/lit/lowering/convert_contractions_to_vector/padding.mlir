@@ -76,3 +76,21 @@ func.func @main(%x: tensor<8x56x56x3xf32>, %w: tensor<3x3x3x16xf32>) -> tensor<8
   %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x56x56x3xf32>, tensor<3x3x3x16xf32>) -> tensor<8x28x28x16xf32>
   return %0 : tensor<8x28x28x16xf32>
 }
+
+// -----
+
+// The features of a group, which lie 64 elements apart, are copied and padded by themselves: rows of 58 * 16 elements.
+
+// CHECK-LABEL: func.func private @dot_0(
+// CHECK-SAME:      %x: memref<8x56x56x64xf32>,
+// CHECK-NOT:     memref<8x58x58x64xf32>
+// CHECK:         %[[ROWS:.*]] = memref.alloca() : memref<14848xf32>
+// CHECK:         func.call @dot_0_pad(%x, %[[ROWS]],
+// CHECK:         func.call @dot_0_block(%[[ROWS]],
+// CHECK:       func.func private @dot_0_pad(
+// CHECK:         memref.reinterpret_cast %{{.*}} sizes: [56, 16], strides: [64, 1]
+// CHECK:         memref.reinterpret_cast %{{.*}} sizes: [56, 16], strides: [16, 1]
+func.func @main(%x: tensor<8x56x56x64xf32>, %w: tensor<3x3x16x64xf32>) -> tensor<8x56x56x64xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 4 : i64, batch_group_count = 1 : i64} : (tensor<8x56x56x64xf32>, tensor<3x3x16x64xf32>) -> tensor<8x56x56x64xf32>
+  return %0 : tensor<8x56x56x64xf32>
+}

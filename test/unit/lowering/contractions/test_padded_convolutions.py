@@ -29,6 +29,11 @@ PADDED = {
     "few rows of f16": plain(
         (12, 4), (7, 5), 3, 16, pad=((1, 1), (1, 0)), rhs_order=(1, 2, 0, 3), element="f16", result="f32"
     ),
+    "groups": plain((20, 20), (3, 3), 32, 64, feature_groups=2, pad=((1, 1), (1, 1))),
+    "groups of few features, strides": plain(
+        (31, 29), (3, 3), 72, 96, stride=(2, 1), feature_groups=4, pad=((1, 0), (1, 2)), rhs_dilate=(1, 2)
+    ),
+    "groups in one dimension": plain((200,), (5,), 96, 144, feature_groups=3, pad=((2, 2),), element="f64"),
 }
 """Convolutions that pad rows themselves."""
 
@@ -36,7 +41,6 @@ WHOLE = {
     "many windows have each row": plain((24, 24), (7, 7), 8, 64, pad=((3, 3), (3, 3))),
     "few features": plain((40, 41), (3, 3), 16, 1, pad=((1, 1), (1, 1))),
     "three dimensions": plain((9, 10, 11), (3, 3, 3), 8, 16, pad=((1, 1), (1, 1), (1, 1))),
-    "groups": plain((20, 20), (3, 3), 32, 64, feature_groups=2, pad=((1, 1), (1, 1))),
 }
 """Convolutions before which the whole input is padded."""
 
