@@ -134,12 +134,13 @@ def _convolution_of(fusion: FusionOp, value: SSAValue) -> ConvolutionOp | None:
     if convolution is None or convolution.name != "hlo.convolution" or not pad.operands[0].has_one_use():
         return None
     found = cast("ConvolutionOp", convolution)
-    if found.lhs is not pad.result or found.rhs is pad.result or found.feature_groups * found.batch_groups != 1:
+    if found.lhs is not pad.result or found.rhs is pad.result or found.batch_groups != 1:
         return None
     if not all(isinstance(element_of(each), _CONVOLVED) for each in (*found.operands, found.result)):
         return None
     again = multiplications(found) // math.prod(shape_of(value))
-    return found if shape_of(found.result)[found.dimension_numbers.output.feature] >= LEAST_FEATURES <= again else None
+    features = shape_of(found.result)[found.dimension_numbers.output.feature] // found.feature_groups
+    return found if features >= LEAST_FEATURES <= again else None
 
 
 def _gather_of(fusion: FusionOp, value: SSAValue) -> GatherOp | None:

@@ -94,3 +94,19 @@ func.func @main(%x: tensor<8x56x56x64xf32>, %w: tensor<3x3x16x64xf32>) -> tensor
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 4 : i64, batch_group_count = 1 : i64} : (tensor<8x56x56x64xf32>, tensor<3x3x16x64xf32>) -> tensor<8x56x56x64xf32>
   return %0 : tensor<8x56x56x64xf32>
 }
+
+// -----
+
+// So is an input that is made for it, if the features of a group of the result fill vectors.
+
+// CHECK-LABEL: func.func private @dot_0(
+// CHECK-NOT:     memref<8x56x56x64xf32>{{$}}
+// CHECK:         %[[ROWS:.*]] = memref.alloca() : memref<{{.*}}xf32>
+// CHECK:         %[[E:.*]] = math.exp
+// CHECK:         memref.store %[[E]], %{{.*}} : memref<56x32xf32, strided<[32, 1], offset: ?>>
+// CHECK:         func.call @dot_0_block(%[[ROWS]],
+func.func @main(%x: tensor<8x56x56x64xf32>, %w: tensor<3x3x32x64xf32>) -> tensor<8x56x56x64xf32> {
+  %0 = stablehlo.exponential %x : tensor<8x56x56x64xf32>
+  %1 = stablehlo.convolution(%0, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {feature_group_count = 2 : i64, batch_group_count = 1 : i64} : (tensor<8x56x56x64xf32>, tensor<3x3x32x64xf32>) -> tensor<8x56x56x64xf32>
+  return %1 : tensor<8x56x56x64xf32>
+}

@@ -36,6 +36,7 @@ CASES = {
     "many windows": plain((57, 56), (7, 7), 8, 64, pad=((3, 3), (3, 3))),
     "three dimensions": plain((9, 10, 11), (3, 3, 3), 8, 32, pad=((1, 1), (1, 1), (1, 1))),
     "groups": plain((20, 20), (3, 3), 32, 64, feature_groups=2, pad=((1, 1), (1, 1))),
+    "groups of larger images": plain((40, 41), (3, 3), 64, 64, feature_groups=2, stride=(2, 1), pad=((1, 1), (1, 1))),
     "features first": plain((20, 20), (3, 3), 32, 64, pad=((1, 1), (1, 1)), lhs_order=(0, 3, 1, 2)),
     "gradient of filters": plain((22, 22), (20, 20), 9, 64, pad=((1, 1), (0, 1)), lhs_order=(3, 1, 2, 0), batch=33),
     "gradient in chunks": plain((28, 28), (28, 28), 8, 64, pad=((1, 1), (1, 1)), lhs_order=(3, 1, 2, 0), batch=16),
