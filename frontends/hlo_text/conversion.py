@@ -302,9 +302,11 @@ def _keep_layout(op: Operation, shape: Shape) -> None:
 def _element(one: Instruction, values: Mapping[str, Value]) -> Value:
     """The array that a get-tuple-element as XLA prints it takes; None for any other form."""
     index = one.attributes.get("index", "")
-    if len(one.attributes) != 1 or len(one.operands) != 1 or not (index.isascii() and index.isdigit()):
+    if len(one.attributes) != 1 or len(one.operands) != 1:
         return None
-    whole, at = values[one.operands[0]], int(index) if len(index) < 10 else 0
+    if not (index.isascii() and index.isdigit() and len(index) < 10):
+        return None
+    whole, at = values[one.operands[0]], int(index)
     if not isinstance(whole, tuple) or at >= len(whole) or one.shape is None:
         return None
     part = whole[at]

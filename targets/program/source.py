@@ -91,6 +91,8 @@ def _read_file(path: Path) -> Source:
         data = path.read_bytes()
     except OSError as error:
         raise DiagnosticError(Diagnostic("error", f"cannot read {path}: {error.strerror}")) from error
+    except ValueError as error:  # a null character
+        raise DiagnosticError(Diagnostic("error", f"cannot read {str(path)!r}: {error}")) from error
     return _from_bytes(data, str(path))
 
 

@@ -253,6 +253,9 @@ ERRORS: dict[str, tuple[str, int, str]] = {
     "index of tuple": (
         A + "  t = (f32[4]) tuple(a)\n  ROOT b = f32[4] get-tuple-element(t), index=1", 6, "index 1 is not in a tuple of 1",
     ),
+    "huge index of tuple": (
+        A + "  t = (f32[4]) tuple(a)\n  ROOT b = f32[4] get-tuple-element(t), index=10000000000", 6, "is not in a tuple of 1",
+    ),
     "not a tuple": (A + "  ROOT b = f32[4] get-tuple-element(a), index=0", 5, "the operand is no tuple"),
     "tuple as array": (A + "  t = (f32[4]) tuple(a)\n  ROOT b = f32[4] negate(t)", 6, "operand 0 is a tuple"),
     "bytes of bitcast": (A + "  ROOT b = f32[3] bitcast(a)", 5, "'bitcast': tensor<4xf32> and tensor<3xf32> do not take"),

@@ -137,6 +137,8 @@ def test_sources(tmp_path: Path) -> None:
         np.testing.assert_array_equal(xhlo.compile(source)(X, X), 3 * X)
     with pytest.raises(xhlo.DiagnosticError, match="cannot read"):
         xhlo.compile(tmp_path / "absent.mlir")
+    with pytest.raises(xhlo.DiagnosticError, match=r"cannot read 'a\\x00b': embedded null"):
+        xhlo.compile("a\0b")
     with pytest.raises(TypeError, match="got int"):
         xhlo.compile(3)
 
