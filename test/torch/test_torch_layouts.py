@@ -151,3 +151,23 @@ def test_maxima_of_images_with_the_channels_last() -> None:
     found = gradient(torch.compile(function, backend=xhlo), x)
     assert found.stride() == x.stride()
     torch.testing.assert_close(found, gradient(function, x))
+
+
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+def test_places_of_maxima(layout: torch.memory_format) -> None:
+    """The first of equal elements, the last NaN, and never one of the padding, in windows of -inf too."""
+
+    def function(x: Any) -> Any:
+        reaching = F.max_pool2d(x, (2, 3), (3, 2), (1, 0), ceil_mode=True, return_indices=True)
+        return (
+            *F.max_pool2d(x, 3, 2, 1, return_indices=True),
+            *F.max_pool2d(x, 3, 1, 1, 2, return_indices=True),
+            *reaching,
+        )
+
+    x = torch.randn(2, 3, 9, 8).round().contiguous(memory_format=layout)
+    x[0, 1], x[1, 0] = -torch.inf, -torch.inf
+    x[0, 0, :4], x[1, 0, 2:, ::2], x[1, 2, 4, 4] = torch.nan, torch.nan, torch.nan
+    for one in (x, torch.nan_to_num(x * 3).to(torch.int32)):
+        found = torch.compile(function, backend=xhlo)(one)
+        torch.testing.assert_close(found, function(one), equal_nan=True)

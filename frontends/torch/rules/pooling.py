@@ -86,20 +86,88 @@ class _Channels:
         return x.transpose([0, self.rank + 1, *range(1, self.rank + 1)]) if self.last else x
 
 
+_UNROLLED = 32
+"""The most places of a window that are compared one after the other, as elements of one kernel."""
+
+
+def _maxima(step: Step, pool: Pool, x: Value, before: int, after: int, place: Any) -> tuple[Value, Value]:
+    """
+    The maximum of each window and its place in a plane: the first of equal ones, the last NaN.
+
+    `x`: with `before` and `after` dimensions around those of the windows.
+    """
+    dtype, rank = dtype_of(x), len(pool.sizes)
+    outer, inner = list(x.shape[:before]), list(x.shape[len(x.shape) - after :]) if after else []
+    windows = pool.windows(before, after)
+    low = [max(one, 0) for one, _ in windows["padding"]]
+    high = [max(one, 0) for _, one in windows["padding"]]
+    padded = x.pad(step.full(lowest(dtype), dtype), low, high) if any(low) or any(high) else x
+    shape = [*outer, *pool.results, *inner]
+    strides = [count(pool.sizes[dim + 1 :]) for dim in range(rank)]
+    starts = [step.iota(before + dim, shape, place) * pool.stride[dim] - pool.padding[dim] for dim in range(rank)]
+    values = places = None
+    has_place = False
+    for offsets in np.ndindex(*pool.kernel):
+        shift = [offset * dilation for offset, dilation in zip(offsets, pool.dilation, strict=True)]
+        limits = [at + (n - 1) * s + 1 for at, n, s in zip(shift, pool.results, pool.stride, strict=True)]
+        here = padded.slice(
+            [*[0] * before, *shift, *[0] * after],
+            [*outer, *limits, *inner],
+            [*[1] * before, *pool.stride, *[1] * after],
+        )
+        at = step.full(sum(one * stride for one, stride in zip(shift, strides, strict=True)), place, shape)
+        inside = _inside(pool, shift, starts)
+        if values is None or places is None:
+            has_place = inside is None
+            values, places = here, at if inside is None else inside.select(at, step.full(-1, place, shape))
+            continue
+        later = here > values
+        if dtype.is_floating_point:
+            later = later | here.is_nan()
+        if not has_place:
+            # Perhaps equal to the padding, but not part of it.
+            unset = places < 0
+            later = later | (unset if inside is None else unset & inside)
+            has_place = inside is None
+        values, places = later.select(here, values), later.select(at, places)
+    assert values is not None and places is not None
+    for start, stride in zip(starts, strides, strict=True):
+        places = places + start * stride
+    return values, places
+
+
+def _inside(pool: Pool, shift: Sequence[int], starts: Sequence[Value]) -> Value | None:
+    """Whether a place of each window is one of the operand; None if all are."""
+    found: Value | None = None
+    for size, n, s, p, at, start in zip(
+        pool.sizes, pool.results, pool.stride, pool.padding, shift, starts, strict=True
+    ):
+        where = start + at
+        tests = [where >= 0] if at < p else []
+        tests += [where < size] if (n - 1) * s - p + at >= size else []
+        for test in tests:
+            found = test if found is None else found & test
+    return found
+
+
 def _max_pool(rank: int) -> Any:
     def rule(
         step: Step, x: Value, kernel: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil: bool = False
     ) -> tuple[Value, Value]:
         pool = Pool.of(x, rank, step.shape_of(0), kernel, stride, padding, dilation)
         channels = _Channels.of(step.results[0], rank)
-        windows = pool.windows(*channels.around(len(x.shape) - rank))
+        before, after = channels.around(len(x.shape) - rank)
+        windows = pool.windows(before, after)
         b, dtype = step.builder, dtype_of(x)
         start = step.full(lowest(dtype), dtype)
         # Places as wide as most elements are: in vectors of 64 bits there are half as many.
         place, none = (torch.int32, 2**31 - 1) if count(pool.sizes) < 2**31 else (torch.int64, 2**62)
+        moved = channels.moved(x)
+        if 1 in step.used and count(pool.kernel) <= _UNROLLED:
+            values, found = _maxima(step, pool, moved, before, after, place)
+            return channels.restored(values), converted(channels.restored(found), torch.int64)
         each = broadcast(step.iota(0, (count(pool.sizes),), place).reshape(pool.sizes), x.shape)
-        x = channels.moved(x)
-        values = b.reduce_window(x, start, body=b.maximum, **windows)
+        values = b.reduce_window(moved, start, body=b.maximum, **windows)
         last = step.full(none, place)
 
         def first(v: Value, i: Value, w: Value, j: Value) -> list[Value]:
@@ -109,7 +177,7 @@ def _max_pool(rank: int) -> Any:
                 later = w.is_nan() & (~v.is_nan() | (j > i) | i.equals(none)) | later & ~v.is_nan()
             return [later.select(w, v), later.select(j, i)]
 
-        _, found = b.reduce_window([x, channels.moved(each)], [start, last], body=first, **windows)
+        _, found = b.reduce_window([moved, channels.moved(each)], [start, last], body=first, **windows)
         return channels.restored(values), converted(channels.restored(found), torch.int64)
 
     return rule
