@@ -66,6 +66,7 @@ class ShardingRule:
 _TENSOR = re.compile(r"\[([^\[\]]*)\]")
 _FACTOR = re.compile(r"[a-z](?:_[0-9]+)?")
 _SIZE = re.compile(r"([a-z](?:_[0-9]+)?) *= *([0-9]+)")
+_MOST_DIGITS = 18
 _SPECIAL = re.compile(r"(?:reduction|need_replication|permutation|blocked_propagation) *= *\{([^{}]*)\}")
 _RULE = re.compile(
     r"\((?P<operands>[^()]*)\) *-> *\((?P<results>[^()]*)\) *\{(?P<sizes>[^{}]*)\}(?P<rest>.*)", re.DOTALL
@@ -83,7 +84,10 @@ def parse_sharding_rule(text: str) -> ShardingRule:
         reject(f"sharding_rule: {text} is no sharding rule")
     sides = [_TENSOR.findall(match[side]) for side in ("operands", "results")]
     tensors = [[_dimensions(tensor) for tensor in side] for side in sides]
-    sizes = {name: int(size) for name, size in _SIZE.findall(match["sizes"])}
+    stated = _SIZE.findall(match["sizes"])
+    if any(len(size) > _MOST_DIGITS for _, size in stated):
+        reject(f"sharding_rule: a size has more than {_MOST_DIGITS} digits")
+    sizes = {name: int(size) for name, size in stated}
     numbers = {name: number for number, name in enumerate(sizes)}
     unknown = [name for names in sides for name in _FACTOR.findall(" ".join(names)) if name not in numbers]
     if unknown:

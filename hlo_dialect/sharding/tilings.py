@@ -20,6 +20,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ..collectives.process_groups import Groups, split_axes
+from ..limits import MAX_RANK
 from ..protocol_buffers import encode_number, encode_numbers
 from ..types import Array
 from .attributes import ShardingAttr
@@ -231,9 +232,10 @@ def tiling_of(
     return Tiling(counts, tuple(table.reshape(-1).tolist()), math.prod(lengths))
 
 
+_NUMBERS = r"[0-9]{1,18}(?:,[0-9]{1,18})*"
 _TILED = re.compile(
-    r"\{devices=\[(?P<counts>[0-9,]+)\]"
-    r"(?:<=\[(?P<iota>[0-9,]+)\](?:T\((?P<order>[0-9,]+)\))?|(?P<list>[0-9,]+))"
+    rf"\{{devices=\[(?P<counts>{_NUMBERS})\]"
+    rf"(?:<=\[(?P<iota>{_NUMBERS})\](?:T\((?P<order>{_NUMBERS})\))?|(?P<list>{_NUMBERS}))"
     r"(?:(?P<copies> last_tile_dim_replicate)| last_tile_dims=\{(?P<kinds>[a-z, ]+)\})?\}"
 )
 
@@ -264,7 +266,7 @@ def parse_tiling(text: str, rank: int, devices: int) -> Tiling | None:
     if math.prod(counts) != devices:
         raise misfit
     if match["iota"]:
-        if math.prod(numbers("iota")) != devices:
+        if math.prod(numbers("iota")) != devices or len(numbers("iota")) > MAX_RANK:
             raise misfit
         iota = np.arange(math.prod(numbers("iota"))).reshape(numbers("iota"))
         order = numbers("order") if match["order"] else list(range(iota.ndim))

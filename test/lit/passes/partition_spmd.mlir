@@ -100,3 +100,39 @@ module attributes {mhlo.num_partitions = 1000000 : i32} {
     return %a : tensor<8xf32>
   }
 }
+
+// -----
+
+module attributes {mhlo.num_partitions = 2 : i32} {
+  // expected-error@+1 {{is not supported}}
+  func.func @main(%a: tensor<8xf32>) -> (tensor<8xf32> {mhlo.sharding = "{devices=[2]0,1,}"}) {
+    return %a : tensor<8xf32>
+  }
+}
+
+// -----
+
+module attributes {mhlo.num_partitions = 2 : i32} {
+  // expected-error@+1 {{is not supported}}
+  func.func @main(%a: tensor<8xf32>) -> (tensor<8xf32> {mhlo.sharding = "{devices=[2],1}"}) {
+    return %a : tensor<8xf32>
+  }
+}
+
+// -----
+
+module attributes {mhlo.num_partitions = 2 : i32} {
+  // expected-error@+1 {{is not supported}}
+  func.func @main(%a: tensor<8xf32>) -> (tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[99999999999999999999]}"}) {
+    return %a : tensor<8xf32>
+  }
+}
+
+// -----
+
+module attributes {mhlo.num_partitions = 2 : i32} {
+  // expected-error@+1 {{does not fit an array of 1 dimensions on 2 devices}}
+  func.func @main(%a: tensor<8xf32>) -> (tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,2]}"}) {
+    return %a : tensor<8xf32>
+  }
+}

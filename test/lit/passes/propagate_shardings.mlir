@@ -79,3 +79,14 @@ module attributes {mhlo.num_partitions = 2 : i32} {
     return %0 : tensor<2x3xf32>
   }
 }
+
+// -----
+
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["a"=2]>
+  func.func @main(%x: tensor<2x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>}) -> tensor<2x3xf32> {
+    // expected-error@+1 {{has a sharding rule that is wrong: sharding_rule: a size has more than 18 digits}}
+    %0 = stablehlo.custom_call @somewhere(%x) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=2, j=9999999999999999999}>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    return %0 : tensor<2x3xf32>
+  }
+}
