@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterator, Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
@@ -125,14 +126,14 @@ def delay(early: FusionOp, late: FusionOp) -> bool:
         owners = [value.owner for value in early.operands]
         return not any(isinstance(owner, Operation) and late.is_before_in_block(owner) for owner in owners)
     later: list[Operation] = []
-    waiting: set[SSAValue] = set(early.outs)
+    readers = _readers(early)
     op = early.next_op
     while op is not None and op is not late:
-        if any(value in waiting for inner in op.walk() for value in inner.operands):
+        if op in readers:
             if not isinstance(op, (FusionOp, ReshapeOp)):
                 return False
             later.append(op)
-            waiting.update(op.results)
+            readers |= _readers(op)
         op = op.next_op
     if any(result in late.operands for each in later for result in each.results):
         return False
@@ -142,6 +143,12 @@ def delay(early: FusionOp, late: FusionOp) -> bool:
         detach_op(each)
         insert_before(each, place)
     return True
+
+
+def _readers(op: Operation) -> set[Operation | None]:
+    """The operations of the same block that read results of `op`, or have one inside that does."""
+    block = cast(Block, op.parent)
+    return {block.find_ancestor_op_in_block(use.operation) for result in op.results for use in result.uses}
 
 
 def merge(product: FusionOp, sums: FusionOp, place: FusionOp) -> FusionOp:
