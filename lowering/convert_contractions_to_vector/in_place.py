@@ -58,8 +58,11 @@ SMALL_B = 1 << 15
 ONCE = 2
 """Panels of A up to which packing B costs more than reading it in place each time."""
 
-FEW_PANELS = 8
-"""The same for sums over several loops, as of gradients of filters: B is the gradient of many results."""
+FEW_PANELS, LOW_FEW_PANELS = 8, 40
+"""
+The same for sums over several loops, as of gradients of filters: B is the gradient of many results. Where registers are
+few, more panels may read it, of which all read a row of an image before the next one.
+"""
 
 LEAST_ROWS = 6
 """Fewest rows of a panel that is chosen to divide the rows of A; fewer would not hide the latency of the additions."""
@@ -255,7 +258,10 @@ def reads_both_in_place(product: Contraction, blocking: Blocking, machine: Machi
     few = blocking.m_panels <= (most if streams(product, machine) else ONCE)
     if product.outer_k:
         panels = product.rows // product.m.size * blocking.m_panels
-        cached, few = False, panels <= FEW_PANELS
+        near = (
+            machine.registers < MANY_REGISTERS and a == product.element == b and not lines_alias(product, product.k.b)
+        )
+        cached, few = False, panels <= (LOW_FEW_PANELS if near else FEW_PANELS)
     in_panels = product.n.b == 1 and product.k.b == product.n.size == blocking.nr and a == product.element == b
     # Few rows are widened when they are read; others would be each time.
     floats = not isinstance(product.element, IntegerType)
