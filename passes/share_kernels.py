@@ -51,8 +51,11 @@ LEAST_LOOPING = 8
 LEAST_ONCE = 2
 """The least size that becomes one outside of loops."""
 
-MOST_OPERATIONS = 200
-"""The most operations of a function that other programs are likely to have, too."""
+MOST_OPERATIONS = 600
+"""
+The most operations of a function that other programs are likely to have, too: a special function such as lgamma takes
+250, random numbers of a normal distribution 350. Larger ones are mostly a program's own.
+"""
 
 KERNEL = ["noinline", "nounwind"]
 """LLVM's attributes of kernels and parallel bodies."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import xhlo
+from xhlo.hlo_dialect.numbers import special_functions
 from xhlo.targets.cpu import jit
 from xhlo.targets.cpu.executable import CpuExecutable
 
@@ -33,6 +34,11 @@ SOFTMAX = """func.func @main(%x: tensor<{0}x{1}xf32>) -> tensor<{0}x{1}xf32> {{
   %6 = stablehlo.divide %3, %5 : tensor<{0}x{1}xf32>
   return %6 : tensor<{0}x{1}xf32>
 }}"""
+LOG_GAMMA = """func.func @main(%x: tensor<{0}x{1}xf32>) -> tensor<{0}x{1}xf32> {{
+  %0 = stablehlo.abs %x : tensor<{0}x{1}xf32>
+  %1 = chlo.lgamma %0 : tensor<{0}x{1}xf32> -> tensor<{0}x{1}xf32>
+  return %1 : tensor<{0}x{1}xf32>
+}}"""
 TURNED = """func.func @main(%x: tensor<{0}x{1}xi64>, %y: tensor<{1}xi64>) -> tensor<{0}x{1}xi1> {{
   %large = stablehlo.constant dense<2305843009213693952> : tensor<{0}x{1}xi64>
   %0 = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<{1}xi64>) -> tensor<{0}x{1}xi64>
@@ -52,6 +58,11 @@ def maxima(x: Array) -> Array:
 def softmax(x: Array) -> Array:
     e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
     return e / e.sum(1, keepdims=True)
+
+
+def log_gamma(x: Array) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):  # of the branch for negative numbers
+        return np.asarray(special_functions.lgamma(np.abs(x.astype(np.float64))))
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +87,11 @@ def optimized(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(("program", "expected"), [(ROWS, maxima), (SOFTMAX, softmax)], ids=["maximum", "softmax"])
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [(ROWS, maxima), (SOFTMAX, softmax), (LOG_GAMMA, log_gamma)],
+    ids=["maximum", "softmax", "lgamma"],
+)
 def test_other_sizes_need_no_optimizer(program: str, expected: Callable[[Array], Array], optimized: list[str]) -> None:
     """One function, or a second for programs whose last task has fewer rows."""
     # All of them in the same cache: rows of larger ones are asked for from further away.
