@@ -39,8 +39,9 @@ class Rules(Generic[Rule]):
     """
     The rules of a pass by operation class; a class without a rule has that of its nearest base with one.
 
-    A lookup imports the files of `package` with rules for the class or a base of it (`.on(AddOp)`, `.add({AddOp: ..})`
-    in their text), so that a new file edits no list, and a program imports only what concerns its operations. The first
+    A lookup imports the files of `package` with rules for the class or a base of it (`table.on(AddOp)`,
+    `table.add({AddOp: ..})` in their text, with the name that a file of the package has for this table), so that a new
+    file edits no list, and a program imports only what concerns its operations. The first
     one loads the entry points of the group `group` of other installed packages, each a sequence of (operation class,
     rule); what does not load is left out with a warning (plugins.py). `name` is the table's name in messages.
     Registering two rules for one class raises DiagnosticError, unless the table takes `several`: they are then tried in
@@ -134,11 +135,23 @@ class Rules(Generic[Rule]):
             return
         with self._lock:
             if self._waiting is None:
-                self._waiting = {} if self.package is None else dict(classes_by_file(self.package))
+                self._waiting = {} if self.package is None else self._stated_in(self.package)
                 for plugin, rules in loaded(self.group) if self.group is not None else ():
                     self._add_those_of(plugin, rules)
             self._import(self._waiting, op_type)
             self._complete = not self._waiting
+
+    def _stated_in(self, package: str) -> dict[str, frozenset[str]]:
+        """`classes_by_file`, less what files register in other tables of the package."""
+        bound = [(name, value) for module in _modules_of(package) for name, value in vars(module).items()]
+        tables = [(name, value) for name, value in bound if isinstance(value, Rules)]
+        own = {name for name, value in tables if value is self}
+        # A table without a name of its own, as in a test, may be any.
+        others = {name for name, _ in tables if name not in own} if own else set[str]()
+        return {
+            module: frozenset[str]().union(*(names for table, names in classes.items() if table not in others))
+            for module, classes in classes_by_file(package).items()
+        }
 
     def _import(self, waiting: dict[str, frozenset[str]], op_type: OpType | None) -> None:
         names = {"*"} if op_type is None else {"*"}.union(*map(spellings, op_type.__mro__))
@@ -159,8 +172,8 @@ class Rules(Generic[Rule]):
             leave_out(plugin, error.diagnostics[0].message)
 
 
-_ON = re.compile(r"\.on\(([^)]*)\)")
-_TABLE = re.compile(r"\.add\(\s*\{(.*?)\}\s*\)", re.DOTALL)
+_ON = re.compile(r"(\w+)\.on\(([^)]*)\)")
+_TABLE = re.compile(r"(\w+)\.add\(\s*\{(.*?)\}\s*\)", re.DOTALL)
 _CLASS_NAME = re.compile(r"(?:\b[a-z_]\w*\.)?[A-Z]\w*|\*")
 _ALIAS = re.compile(r" as (\w+)")  # `\bas` takes ten times as long
 
@@ -193,10 +206,16 @@ def import_files(package: str) -> list[ModuleType]:
     return [import_module(name) for name in files_of(package)]
 
 
+def _modules_of(package: str) -> list[ModuleType]:
+    """The modules of a package that are imported."""
+    return [module for name, module in list(sys.modules.items()) if name.startswith(f"{package}.")]
+
+
 @cache
-def classes_by_file(package: str) -> Mapping[str, frozenset[str]]:
+def classes_by_file(package: str) -> Mapping[str, Mapping[str, frozenset[str]]]:
     """
-    The names of the classes that each file of a package may register rules for, by module, in the order of their names.
+    The names of the classes that each file of a package may register rules for, by module, in the order of their names,
+    and by the name that the file has for the table.
 
     A name has the module that the file states before it (`memref.LoadOp`), unless the file renames that. Files are
     read, not imported. `*` stands for any class, where the text does not tell: `.on(*OPS)`, or a table that is
@@ -205,16 +224,20 @@ def classes_by_file(package: str) -> Mapping[str, frozenset[str]]:
     return {f"{package}.{name}": scanned(path, os.stat(path), _classes_in) for name, path in _texts_in(package).items()}
 
 
-def _classes_in(contents: bytes) -> frozenset[str]:
+def _classes_in(contents: bytes) -> dict[str, frozenset[str]]:
     """See `classes_by_file`."""
     text = contents.decode()
-    named = set(_CLASS_NAME.findall(" ".join(_ON.findall(text))))
-    for table in _TABLE.findall(text):
-        key = table.partition(":")[0].strip()
-        named.update(_CLASS_NAME.findall(table.replace("*", "")) if key[-2:] == "Op" else "*")
     renamed = set(_ALIAS.findall(text))
-    bare = (each.rpartition(".")[2] for each in named if each.partition(".")[0] in renamed)
-    return frozenset(named.union(bare))
+    found: dict[str, set[str]] = {}
+    stated = [(table, _CLASS_NAME.findall(classes)) for table, classes in _ON.findall(text)]
+    for table, entries in _TABLE.findall(text):
+        key = entries.partition(":")[0].strip()
+        stated.append((table, _CLASS_NAME.findall(entries.replace("*", "")) if key[-2:] == "Op" else ["*"]))
+    for table, classes in stated:
+        bare = [each.rpartition(".")[2] for each in classes if each.partition(".")[0] in renamed]
+        # A table that the file renames may be any.
+        found.setdefault("" if table in renamed else table, set()).update(classes, bare)
+    return {table: frozenset(classes) for table, classes in found.items()}
 
 
 def _caller() -> str:

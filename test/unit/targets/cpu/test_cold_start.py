@@ -19,6 +19,7 @@ from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.walking import Survey
 from xhlo.passes.manager.contents import Contents
 from xhlo.passes.manager.registry import PassEntry, builtin_registry, scan_source
+from xhlo.passes.simplify_hlo.rewrite import approximations, simplifications
 from xhlo.targets.cpu.host import host_vector_bits
 from xhlo.targets.cpu.target import CPU
 from xhlo.targets.program.pipeline import run_passes
@@ -108,6 +109,13 @@ xhlo.compile('''func.func @main(%x: tensor<32xf32>) -> (tensor<4xf32>, tensor<4x
 }''')
 print(*sys.modules)
 """
+
+
+def test_a_lookup_in_one_table_leaves_files_for_others_of_the_package():
+    (multiply,) = (op for op in hlo_operations() if op.name == "hlo.multiply")
+    files = [table._stated_in("xhlo.passes.simplify_hlo") for table in (simplifications, approximations)]  # pyright: ignore[reportPrivateUsage]
+    plain, fast = (stated["xhlo.passes.simplify_hlo.approximations"] for stated in files)
+    assert multiply.__name__ in fast and multiply.__name__ not in plain
 
 
 def test_the_first_elements_of_a_sort_import_no_factorizations(tmp_path: Path):
@@ -205,7 +213,8 @@ def test_the_files_of_a_table_say_for_which_classes_they_have_rules():
         for op_type in table.listed():
             home = table._places[op_type].rpartition(":")[0]  # pyright: ignore[reportPrivateUsage]
             if home in files:
-                assert not files[home].isdisjoint({*rules.spellings(op_type), "*"}), f"{home} hides {op_type.__name__}"
+                stated = table._stated_in(table.package)[home]  # pyright: ignore[reportPrivateUsage]
+                assert not stated.isdisjoint({*rules.spellings(op_type), "*"}), f"{home} hides {op_type.__name__}"
 
 
 def test_a_lookup_of_one_class_finds_the_rule_that_the_whole_table_has():
