@@ -44,7 +44,6 @@ from xdsl.utils.str_enum import StrEnum
 from ..attributes import OutputOperandAliasAttr, ints
 from ..collectives.tokens import TOKEN
 from ..op import HloOp, Role, reject
-from ..ops.check_calls import check_name
 from ..shapes import types_agree
 from ..syntax.structural import finish_functional, print_attributes, print_functional, print_values
 from ..types import Array, element_of, i1, i32, numpy_dtype, tensor_type
@@ -61,8 +60,11 @@ class CustomCallEffects(MemoryEffect):
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
         stated = op.properties.get("has_side_effect")
-        effects = isinstance(stated, IntegerAttr) and stated.value.data != 0
-        return _EFFECTS if effects or check_name(op) is not None else frozenset()
+        if isinstance(stated, IntegerAttr) and stated.value.data != 0:
+            return _EFFECTS
+        from ..ops.check_calls import is_check
+
+        return _EFFECTS if is_check(op) else frozenset()
 
 
 class Schedule(StrEnum):

@@ -2,171 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, math, memref
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    DenseIntOrFPElementsAttr,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    ModuleOp,
-    StringAttr,
-    TensorType,
-    UnitAttr,
-    f32,
-    i64,
-)
-from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects import func, math, memref
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
-from ...dialects.arith_ops import RemFOp
 from ...dialects.gpu.functions import GpuModuleOp
-from ...dialects.support.attributes import call_op, function_op, return_op
-from ...dialects.support.buffers import memref_type
-from ...dialects.support.editing import erase_op, insert_before, replace_uses
-from ...dialects.support.kernel import INLINE, NOT_ABOVE_ZERO
-from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
 from ...lowering.device.cpu import CPU, NATIVE_EXTREMES
-from ...lowering.device.parts import MATH_FUNCTION, lowered_parts
+from ...lowering.device.parts import lowered_parts
 from ..manager.pipelines import MATH_MODES
-from . import (
-    approximations,
-    division,
-    exponential,
-    exponential_double,
-    extreme_chains,
-    extremes,
-    integers,
-    known_powers,
-    remainder,
-    trigonometric,
-    trigonometric_double,
-    usual_rows,
-)
-from .rare import define_rare
 
-Body = Callable[..., Scalar]
-Bodies: TypeAlias = "Mapping[type[Operation], Mapping[type[Attribute], Body]]"
+REPLACED = ("math.", "arith.div", "arith.rem", "arith.truncf")
+"""How the names of the operations begin that calls of functions replace."""
+_EXTREMES = ("arith.maximumf", "arith.minimumf")
 _Kind = TypeVar("_Kind", bound=Operation)
-
-# The function that writes the body of each math operation, by element type. Others stay: rounding and similar
-# operations are instructions.
-BODIES: dict[type[Operation], Mapping[type[Attribute], Body]] = {
-    math.ExpOp: {Float32Type: exponential.exp, Float64Type: exponential.exp},
-    math.ExpM1Op: {Float32Type: exponential.expm1, Float64Type: exponential.expm1},
-    math.LogOp: {Float32Type: exponential.log, Float64Type: exponential.log},
-    math.Log1pOp: {Float32Type: exponential.log1p, Float64Type: exponential.log1p},
-    math.TanhOp: {Float32Type: exponential.tanh, Float64Type: exponential.tanh},
-    math.RsqrtOp: {Float32Type: exponential.rsqrt, Float64Type: exponential.rsqrt},
-    math.PowFOp: {Float32Type: exponential.power, Float64Type: exponential_double.power},
-    math.CbrtOp: {Float32Type: exponential.cbrt, Float64Type: exponential_double.cbrt},
-    math.Atan2Op: {Float32Type: trigonometric.atan2, Float64Type: trigonometric_double.atan2},
-}
-
-# Functions that leave rare arguments to the C library; `rarely` names the operations of that by these names.
-WITH_LIBRARY: dict[type[Operation], Mapping[type[Attribute], Body]] = {
-    math.SinOp: {Float32Type: trigonometric.sin_usual, Float64Type: trigonometric_double.sin_usual},
-    math.CosOp: {Float32Type: trigonometric.cos_usual, Float64Type: trigonometric_double.cos_usual},
-    math.TanOp: {Float32Type: trigonometric.tan_usual, Float64Type: trigonometric_double.tan_usual},
-    RemFOp: {Float32Type: remainder.fmod_usual, Float64Type: remainder.fmod_usual},
-}
-
-# Functions for CPUs that multiply by a power of two in one instruction: AVX-512.
-WITH_SCALINGS: dict[type[Operation], Mapping[type[Attribute], Body]] = {
-    math.ExpOp: {Float32Type: exponential.scaled_exp, Float64Type: exponential.scaled_exp},
-}
-
-# The same as WITH_LIBRARY for targets without a C library. LLVM's floating-point remainder is fmod there too.
-NO_LIBRARY: dict[type[Operation], Mapping[type[Attribute], Body]] = {
-    math.SinOp: {Float32Type: trigonometric.sin, Float64Type: trigonometric_double.sin},
-    math.CosOp: {Float32Type: trigonometric.cos, Float64Type: trigonometric_double.cos},
-    math.TanOp: {Float32Type: trigonometric.tan, Float64Type: trigonometric_double.tan},
-    RemFOp: {Float32Type: remainder.fmod, Float64Type: remainder.fmod},
-}
-
-# GPU approximations, used instead of the above if `mode` is fast.
-FAST: dict[type[Operation], Mapping[type[Attribute], Body]] = {
-    math.ExpOp: {Float32Type: approximations.exp},
-    math.LogOp: {Float32Type: approximations.log},
-    math.TanhOp: {Float32Type: approximations.tanh},
-    math.RsqrtOp: {Float32Type: approximations.rsqrt},
-    math.SqrtOp: {Float32Type: approximations.sqrt},
-    math.PowFOp: {Float32Type: approximations.power},
-    math.CbrtOp: {Float32Type: approximations.cbrt},
-    math.SinOp: {Float32Type: approximations.sin},
-    math.CosOp: {Float32Type: approximations.cos},
-    math.TanOp: {Float32Type: approximations.tan},
-    arith.DivfOp: {Float32Type: approximations.divide},
-}
-
-WIDEST = 512
-"""Bits of a vector that the divider takes twice as long for as for half of it."""
-
-WIDE = 256
-"""Bits of a vector that the divider takes longer for than for a product and two multiply-adds."""
-
-TABLES: dict[str, Sequence[int]] = {trigonometric_double.TWO_OVER_PI: trigonometric_double.TWO_OVER_PI_WORDS}
-"""i64 constants that function bodies read from memory."""
-
-
-def _in_single(body: Body) -> Body:
-    """The function of a narrower float type, computed in f32."""
-
-    def wide(*operands: Scalar) -> Scalar:
-        return body(*(operand.extend(f32) for operand in operands)).truncate(operands[0].type)
-
-    return wide
-
-
-def _body_of(op: Operation, tables: Sequence[Bodies], device: bool) -> tuple[str, Body] | None:
-    """The name and body of the function that replaces `op`; None if `op` stays."""
-    if type(op) is arith.TruncFOp and isinstance(op.results[0].type, BFloat16Type) and not device:
-        source = op.operands[0].type
-        wide = isinstance(source, Float64Type)
-        body = exponential.round_double_to_bf16 if wide else exponential.round_to_bf16
-        return (f"truncf_{source}_bf16", body) if isinstance(source, (Float32Type, Float64Type)) else None
-    if trigonometric.is_arctangent(op):
-        return "atan_f32", trigonometric.atan
-    exponent = None if FAST in tables else known_powers.exponent_of(op)
-    if exponent is not None:
-        return known_powers.name_of(exponent, op.results[0].type), known_powers.power_by(exponent)
-    for table in tables:
-        found = table.get(type(op))
-        if found is None:
-            continue
-        element = op.results[0].type
-        name = f"{op.name.split('.')[1]}_{element}"
-        if type(element) in found:
-            return name, found[type(element)]
-        if device and isinstance(element, (Float16Type, BFloat16Type)) and Float32Type in found:
-            return name, _in_single(found[Float32Type])
-    return None
-
-
-def _table(name: str) -> memref.GlobalOp:
-    words = [word - (1 << 64) if word >> 63 else word for word in TABLES[name]]
-    value = DenseIntOrFPElementsAttr.from_list(TensorType(i64, (len(words),)), words)
-    type_ = memref_type((len(words),), i64)
-    return memref.GlobalOp.get(StringAttr(name), type_, value, constant=UnitAttr(), alignment=16)
-
-
-def _define(name: str, op: Operation, values: Sequence[SSAValue], body: Body) -> func.FuncOp:
-    """The function that computes the operation's result from some of its operands."""
-    operands = [value.type for value in values]
-    results = [result.type for result in op.results]
-    block = Block(arg_types=operands)
-    value = body(*(Scalar(block, argument) for argument in block.args))
-    block.add_op(return_op([value.value]))
-    function = function_op(name, operands, results, Region(block))
-    function.attributes[INLINE] = UnitAttr()
-    return function
 
 
 @dataclass(frozen=True)
@@ -217,29 +72,20 @@ class ExpandMathPass(HloPass):
             self._expand(part)
 
     @property
-    def _divides(self) -> bool:
-        """Whether the divider is slower than multiply-adds: it is half as wide as the widest vectors."""
-        return self.vector_bits >= WIDEST and not self.complete
-
-    @property
-    def _divides_terms(self) -> bool:
-        """Whether it is slower than multiply-adds alone, without a look at what is divided."""
-        return self.vector_bits >= WIDE and not self.complete
-
-    @property
     def _leaves_extremes(self) -> bool:
         """Whether NaN and zeros are left to the end of loops that find maxima."""
         return self.vector_bits > NATIVE_EXTREMES and not self.complete
 
     def _expand(self, part: ModuleOp | GpuModuleOp) -> None:
         ops = operations_in(part)
-        if type(part) is not GpuModuleOp and self._leaves_extremes and any(map(extreme_chains.is_extreme, ops)):
+        device = type(part) is GpuModuleOp
+        if not device and self._leaves_extremes and any(op.name in _EXTREMES for op in ops):
             ops = _arrange_extremes(part, ops)
-        defined = self._call_functions(part, ops)
-        used = {op.name_.root_reference.data for op in _inside(defined, memref.GetGlobalOp)}
+        # Most programs need none of the functions' files.
+        needed = device or any(op.name.startswith(REPLACED) for op in ops)
+        defined = self._call_functions(part, ops) if needed else {}
         rare = {op.callee.root_reference.data: op for op in _inside(defined, func.CallOp)}
-        part.body.block.add_ops([*(_table(name) for name in TABLES if name in used), *defined.values()])
-        if type(part) is not GpuModuleOp and self.vector_bits < CPU.vector_bits:
+        if not device and self.vector_bits < CPU.vector_bits:
             # Only machines with short vectors need these.
             from .chains import state_vectors
             from .polynomials import evaluate_in_pairs
@@ -248,57 +94,29 @@ class ExpandMathPass(HloPass):
             state_vectors(ops, defined, self.vector_bits)
             ours = set(_inside(defined, math.FmaOp))
             evaluate_in_pairs([op for op in ops if type(op) is not math.FmaOp or op in ours])
-        # Loops over f64 have so many lanes, those that also have f32 twice as many.
-        widths = (self.vector_bits // 64, self.vector_bits // 32)
-        part.body.block.add_ops([one for call in rare.values() for one in define_rare(call, widths)])
+        if rare:
+            from .rare import define_rare
+
+            # Loops over f64 have so many lanes, those that also have f32 twice as many.
+            widths = (self.vector_bits // 64, self.vector_bits // 32)
+            part.body.block.add_ops([one for call in rare.values() for one in define_rare(call, widths)])
 
     def _call_functions(self, part: ModuleOp | GpuModuleOp, ops: Sequence[Operation]) -> dict[str, func.FuncOp]:
-        """Replace the operations by calls; returns the functions by name, which are in no module yet."""
-        device = type(part) is GpuModuleOp
-        fast = device and self.mode == "fast"
-        first = [FAST] * fast + [WITH_SCALINGS] * (self.scalings and not device)
-        tables = [*first, BODIES, NO_LIBRARY if device or self.complete else WITH_LIBRARY]
-        looked = {} if device or not self._divides_terms else usual_rows.look_first(ops, not self._divides)
-        changed = frozenset(_ALWAYS).union(*tables, _CONTRACTED if fast else ())
-        defined: dict[str, func.FuncOp] = {}
-        for op in operations_in(part) if looked else ops:
-            if type(op) not in changed:
-                continue
-            if fast and isinstance(op, _CONTRACTED):
-                op.properties["fastmath"] = arith.FastMathFlagsAttr([*op.fastmath.data, _CONTRACT])
-            if op in looked:
-                found = ("divf_usual_f32", division.divide_usual) if looked[op] else None
-            else:
-                found = (None if device else self._body_on_cpu(op)) or _body_of(op, tables, device)
-            if found is None:
-                continue
-            name, body = f"{MATH_FUNCTION}{found[0]}", found[1]
-            operands = op.operands[:1] if body is trigonometric.atan else op.operands
-            if name not in defined:
-                defined[name] = _define(name, op, operands, body)
-            call = call_op(name, operands, [result.type for result in op.results])
-            call.location = op.location
-            insert_before(call, op)
-            replace_uses(op.results[0], call.results[0])
-            erase_op(op)
-        return defined
+        """Replace operations by calls; returns the functions by name, now in the part with the tables that they use."""
+        from .calls import TABLES, Calls, table_of
 
-    def _body_on_cpu(self, op: Operation) -> tuple[str, Body] | None:
-        """The name and body for operations that only a CPU computes in its own way."""
-        if self._divides and division.divides_by_invariant(op):
-            return "divf_f32", division.divide_by_invariant
-        if integers.divides(op, self.vector_bits):
-            return f"{op.name.split('.')[1]}_{op.results[0].type}", integers.body_of(op)
-        if not self.complete and integers.divides_small(op, self.vector_bits):
-            return f"{op.name.split('.')[1]}_small_{op.results[0].type}", integers.body_of_small(op)
-        if NOT_ABOVE_ZERO in op.attributes and type(element := op.results[0].type) in BODIES[math.ExpOp]:
-            body = exponential.scaled_exp_not_above_zero if self.scalings else exponential.exp_not_above_zero
-            return f"exp_not_above_zero_{element}", body
-        return None
+        device = type(part) is GpuModuleOp
+        calls = Calls(device, self.mode == "fast", self.complete, self.vector_bits, self.scalings)
+        defined = calls.replace(part, ops)
+        used = {op.name_.root_reference.data for op in _inside(defined, memref.GetGlobalOp)}
+        part.body.block.add_ops([*(table_of(name) for name in TABLES if name in used), *defined.values()])
+        return defined
 
 
 def _arrange_extremes(part: ModuleOp | GpuModuleOp, ops: Sequence[Operation]) -> Sequence[Operation]:
     """Choose where NaN and the signs of zeros are looked at for maxima; returns the operations of the part."""
+    from . import extreme_chains, extremes
+
     for op in ops:
         if extremes.finds_extremes(op):
             extremes.replace_extremes(op)
@@ -315,11 +133,3 @@ def _arrange_extremes(part: ModuleOp | GpuModuleOp, ops: Sequence[Operation]) ->
 def _inside(functions: Mapping[str, func.FuncOp], kind: type[_Kind]) -> list[_Kind]:
     """The operations of one type in functions."""
     return [op for function in functions.values() for op in operations_in(function) if type(op) is kind]
-
-
-_CONTRACTED = (arith.AddfOp, arith.SubfOp, arith.MulfOp)
-
-_ALWAYS = (arith.TruncFOp, arith.DivfOp, math.Atan2Op, *integers.DIVISIONS)
-"""Operations that are looked at whatever the tables have."""
-
-_CONTRACT = FastMathFlag.ALLOW_CONTRACT

@@ -7,7 +7,7 @@ Each states what it assumes. Integers are left to the rules that are always on.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from xdsl.ir import Operation, SSAValue
 
@@ -22,6 +22,9 @@ from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import element_of, is_float, shape_of
 from .rewrite import Rewrite, approximations, assumes, by, start, to
+
+if TYPE_CHECKING:
+    from ...hlo_dialect.ops.convolution import ConvolutionOp
 
 
 def _is_float(op: Operation) -> bool:
@@ -310,3 +313,57 @@ def scale_weights(op: Operation) -> Rewrite | None:
         stated = {name: value for name, value in dot.properties.items() if name != "dot_dimension_numbers"}
         return by(Tensor(w.builder, dot.operands[0]).dot(scaled, dot.dot_dimension_numbers, **stated))
     return None
+
+
+@approximations.on(MultiplyOp)
+@assumes("filters may be scaled instead of sums, and do not overflow")
+def scale_filters(op: Operation) -> Rewrite | None:
+    """
+    `conv(x, W) * s` is `conv(x, W * s)` for a scale s of each feature: a batch normalization with known statistics.
+    """
+    shape = shape_of(op.results[0])
+    for index in (0, 1):
+        inner, scale = op.operands[index].owner, op.operands[1 - index].owner
+        if not _is_convolution(inner) or not isinstance(scale, BroadcastInDimOp):
+            continue
+        numbers, filters = inner.dimension_numbers, shape_of(inner.rhs)
+        small = math.prod(filters) * 4 <= math.prod(shape) and is_static(filters)
+        if scale.dims != (numbers.output.feature,) or not small or not inner.result.has_one_use():
+            continue
+        if not is_float(element_of(inner.rhs)) or element_of(inner.rhs) != element_of(op.results[0]):
+            continue
+        w = start(inner.rhs)
+        scaled = w * Tensor(w.builder, scale.operands[0]).broadcast(filters, (numbers.kernel.feature,))
+        return by(w.builder.op(type(inner), [inner.lhs, scaled], op.results[0].type, **inner.properties))
+    return None
+
+
+@approximations.on(MultiplyOp)
+@assumes("a difference may be scaled by its terms, which do not overflow")
+def scale_difference(op: Operation) -> Rewrite | None:
+    """`(conv(x, W) - m) * s` is `conv(x, W) * s - m * s` for a mean m and a scale s of each feature; so of products."""
+    for index in (0, 1):
+        inner, scale = op.operands[index].owner, op.operands[1 - index].owner
+        if not isinstance(inner, SubtractOp) or not isinstance(scale, BroadcastInDimOp):
+            continue
+        product, mean = inner.operands[0].owner, inner.operands[1].owner
+        alone = inner.results[0].has_one_use() and inner.operands[0].has_one_use()
+        if (
+            not alone
+            or not (_is_convolution(product) or isinstance(product, DotGeneralOp))
+            or not isinstance(mean, BroadcastInDimOp)
+        ):
+            continue
+        if scale.dims != mean.dims or len(mean.dims) != 1 or not is_float(element_of(op.results[0])):
+            continue
+        if mean.operands[0].type != scale.operands[0].type:
+            continue
+        x = start(inner.operands[0])
+        m, s = Tensor(x.builder, mean.operands[0]), Tensor(x.builder, scale.operands[0])
+        return by(x * Tensor(x.builder, op.operands[1 - index]) - (m * s).broadcast(x.shape, mean.dims))
+    return None
+
+
+def _is_convolution(owner: object) -> TypeGuard[ConvolutionOp]:
+    # Most programs do not import its class.
+    return isinstance(owner, Operation) and owner.name == "hlo.convolution"

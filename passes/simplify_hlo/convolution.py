@@ -9,15 +9,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...hlo_dialect.attributes import DotDimensionNumbersAttr
 from ...hlo_dialect.expressions.tensor import Tensor
-from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.convolution import ConvolutionOp
-from ...hlo_dialect.ops.elementwise_binary import MultiplyOp, SubtractOp
-from ...hlo_dialect.ops.movement import BroadcastInDimOp, TransposeOp
+from ...hlo_dialect.ops.movement import TransposeOp
 from ...hlo_dialect.ops.slicing import SliceOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.syntax.convolution import ConvDimensionNumbersAttr, Dimensions
-from ...hlo_dialect.types import element_of, is_float, make_tensor, shape_of
-from .rewrite import OPEN_ORDER, Rewrite, approximations, assumes, by, simplifications, start
+from ...hlo_dialect.types import element_of, make_tensor, shape_of
+from .rewrite import OPEN_ORDER, Rewrite, assumes, by, simplifications, start
 
 SMALL = 1 << 18
 """Multiplications of a convolution below which the order of its dimensions in memory hardly matters."""
@@ -113,55 +111,6 @@ def transpose_of_convolution(op: Operation) -> Rewrite | None:
     places = [op.dims.index(dim) for dim in range(len(op.dims))]
     new = ConvDimensionNumbersAttr.of(numbers.lhs, numbers.kernel, _renumbered(numbers.output, places))
     return _with(inner, list(inner.operands), new, make_tensor(shape_of(op.results[0]), element_of(inner.result)))
-
-
-@approximations.on(MultiplyOp)
-@assumes("filters may be scaled instead of sums, and do not overflow")
-def scale_filters(op: Operation) -> Rewrite | None:
-    """
-    `conv(x, W) * s` is `conv(x, W * s)` for a scale s of each feature: a batch normalization with known statistics.
-    """
-    shape = shape_of(op.results[0])
-    for index in (0, 1):
-        inner, scale = op.operands[index].owner, op.operands[1 - index].owner
-        if not isinstance(inner, ConvolutionOp) or not isinstance(scale, BroadcastInDimOp):
-            continue
-        numbers, filters = inner.dimension_numbers, shape_of(inner.rhs)
-        small = math.prod(filters) * 4 <= math.prod(shape) and is_static(filters)
-        if scale.dims != (numbers.output.feature,) or not small or not inner.result.has_one_use():
-            continue
-        if not is_float(element_of(inner.rhs)) or element_of(inner.rhs) != element_of(op.results[0]):
-            continue
-        w = start(inner.rhs)
-        scaled = w * Tensor(w.builder, scale.operands[0]).broadcast(filters, (numbers.kernel.feature,))
-        return by(w.builder.op(ConvolutionOp, [inner.lhs, scaled], op.results[0].type, **inner.properties))
-    return None
-
-
-@approximations.on(MultiplyOp)
-@assumes("a difference may be scaled by its terms, which do not overflow")
-def scale_difference(op: Operation) -> Rewrite | None:
-    """`(conv(x, W) - m) * s` is `conv(x, W) * s - m * s` for a mean m and a scale s of each feature; so of products."""
-    for index in (0, 1):
-        inner, scale = op.operands[index].owner, op.operands[1 - index].owner
-        if not isinstance(inner, SubtractOp) or not isinstance(scale, BroadcastInDimOp):
-            continue
-        product, mean = inner.operands[0].owner, inner.operands[1].owner
-        alone = inner.results[0].has_one_use() and inner.operands[0].has_one_use()
-        if (
-            not alone
-            or not isinstance(product, (ConvolutionOp, DotGeneralOp))
-            or not isinstance(mean, BroadcastInDimOp)
-        ):
-            continue
-        if scale.dims != mean.dims or len(mean.dims) != 1 or not is_float(element_of(op.results[0])):
-            continue
-        if mean.operands[0].type != scale.operands[0].type:
-            continue
-        x = start(inner.operands[0])
-        m, s = Tensor(x.builder, mean.operands[0]), Tensor(x.builder, scale.operands[0])
-        return by(x * Tensor(x.builder, op.operands[1 - index]) - (m * s).broadcast(x.shape, mean.dims))
-    return None
 
 
 def _renumbered(dims: Dimensions, places: tuple[int, ...] | list[int]) -> Dimensions:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from xdsl.ir import Operation
 
 from checkout import ROOT
 from xhlo.hlo_dialect import installed, rules
@@ -17,6 +18,8 @@ from xhlo.hlo_dialect.dialect import hlo_dialect, hlo_operations, make_context
 from xhlo.hlo_dialect.hlo_pass import HloPass
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.walking import Survey
+from xhlo.passes.expand_math import calls, integers
+from xhlo.passes.expand_math.transform import REPLACED
 from xhlo.passes.manager.contents import Contents
 from xhlo.passes.manager.registry import PassEntry, builtin_registry, scan_source
 from xhlo.passes.simplify_hlo.rewrite import approximations, simplifications
@@ -109,6 +112,34 @@ xhlo.compile('''func.func @main(%x: tensor<32xf32>) -> (tensor<4xf32>, tensor<4x
 }''')
 print(*sys.modules)
 """
+
+
+FIRST_PRODUCT = """
+import sys
+import xhlo
+xhlo.compile('''func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = hlo.multiply %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}''')
+print(*sys.modules)
+"""
+
+
+def test_a_product_of_elements_imports_no_elementary_functions_and_no_rules_for_fast_math(tmp_path: Path):
+    loaded = _cold({"XHLO_CACHE_DIR": str(tmp_path), "PATH": ""}, FIRST_PRODUCT)
+    assert "xhlo.passes.expand_math.transform" in loaded
+    wrong = (
+        *("xhlo.passes.expand_math.calls", "xhlo.passes.expand_math.exponential", "xhlo.passes.expand_math.extremes"),
+        *("xhlo.passes.simplify_hlo.approximations", "xhlo.passes.simplify_hlo.convolution"),
+        *("xhlo.hlo_dialect.ops.convolution", "xhlo.hlo_dialect.ops.check_calls"),
+    )
+    assert not set(loaded).intersection(wrong)
+
+
+def test_operations_that_functions_replace_are_told_by_their_names():
+    tables = (calls.BODIES, calls.WITH_LIBRARY, calls.WITH_SCALINGS, calls.NO_LIBRARY, integers.DIVISIONS)
+    for op_type in frozenset[type[Operation]]().union(*tables):
+        assert op_type.name.startswith(REPLACED), op_type.name
 
 
 def test_a_lookup_in_one_table_leaves_files_for_others_of_the_package():
