@@ -9,6 +9,7 @@ from typing import Any
 
 from . import recurrent
 from .api import required, torch
+from .resizing_gradients import Interpolated
 
 _functional: Any = required("torch.nn.functional")
 _interpolate: Any = _functional.interpolate
@@ -45,18 +46,23 @@ def _resize_bytes() -> Any:
 def interpolate(*args: Any, **kwargs: Any) -> Any:
     """
     `torch.nn.functional.interpolate`. torch takes images of bytes apart with other weights than those of eager mode;
-    these remain one operation.
+    these remain one operation. Those of floats get another gradient than torch's, which adds at places that overlap.
     """
     stated = signature(_interpolate).bind(*args, **kwargs)
     stated.apply_defaults()
     given = stated.arguments
     x, mode = given["input"], given["mode"]
-    if x.dtype != torch.uint8 or x.dim() != 4 or mode not in MODES or given["antialias"]:
+    if x.dim() != 4 or mode not in MODES or given["antialias"]:
         return _interpolate(*args, **kwargs)
     # torch says what it refuses, and how large the result is.
     size = _interpolate(**{**given, "input": x.to("meta")}).shape[2:]
     scales = (None, None) if given["recompute_scale_factor"] else _pair(given["scale_factor"])
-    return _resize_bytes()(x, size, mode, bool(given["align_corners"]), *scales)
+    align = bool(given["align_corners"])
+    if x.dtype == torch.uint8:
+        return _resize_bytes()(x, size, mode, align, *scales)
+    if not x.requires_grad or not torch.is_grad_enabled() or not all(type(one) is int for one in (*x.shape, *size)):
+        return _interpolate(*args, **kwargs)
+    return Interpolated.apply(x, lambda one: _interpolate(**{**given, "input": one}), align, scales, mode == "bicubic")
 
 
 def resizing(mode: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:

@@ -81,8 +81,12 @@ def _scale(size: int, outputs: int, align: bool, given: float | None) -> float:
     return 1 / given if given is not None and given > 0 else size / outputs
 
 
-def _interpolated(size: int, outputs: int, align: bool, given: float | None, cubic: bool) -> _Weights:
-    """The neighbours of each output's place; beyond the ends, the elements there."""
+def neighbours(size: int, outputs: int, align: bool, given: float | None, cubic: bool) -> tuple[Array, Array]:
+    """
+    The places of the elements around each output's place, and their weights, both (neighbours, outputs).
+
+    Beyond the ends, the elements there. `given`: the factor that the user states, or None.
+    """
     reach, kernel = (2, _cubic(-0.75)) if cubic else (1, _triangle)
     scale, numbers = _scale(size, outputs, align, given), np.arange(outputs)
     place = scale * numbers if align else scale * (numbers + 0.5) - 0.5
@@ -90,7 +94,11 @@ def _interpolated(size: int, outputs: int, align: bool, given: float | None, cub
     near = np.minimum(np.floor(place), size - 1)
     part, taken = np.clip(place - near, 0, 1), np.arange(1 - reach, 1 + reach)[:, None]
     places = np.clip(near + taken, 0, size - 1).astype(np.int64)
-    return _Weights.of(size, places, kernel(taken - part))
+    return places, kernel(taken - part)
+
+
+def _interpolated(size: int, outputs: int, align: bool, given: float | None, cubic: bool) -> _Weights:
+    return _Weights.of(size, *neighbours(size, outputs, align, given, cubic))
 
 
 def _antialiased(size: int, outputs: int, align: bool, given: float | None, cubic: bool) -> _Weights:
