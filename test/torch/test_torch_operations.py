@@ -69,6 +69,11 @@ def test_rounding_division_of_floats() -> None:
     )
 
 
+def test_logarithms_of_complex_zero_and_infinity() -> None:
+    x = torch.tensor([0, 1 + 2j, -3, complex(float("inf"), 1)], dtype=torch.complex64)
+    same_as_eager(each(torch.log2, torch.log10), x)
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64, torch.complex64])
 def test_dtypes(dtype: torch.dtype) -> None:
     x = torch.randn(4, 6).to(dtype)

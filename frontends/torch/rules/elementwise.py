@@ -44,6 +44,18 @@ def _method(name: str) -> Function:
     return lambda step, x: getattr(step.builder, name)(x)
 
 
+def _log_of_base(base: int) -> Function:
+    def rule(step: Step, x: Value) -> Value:
+        found, dtype = step.builder.log(x), dtype_of(x)
+        if not dtype.is_complex:
+            return found * step.full(1 / math.log(base), dtype, x.shape)
+        # Part by part: a product of complex numbers makes NaN of an infinite part.
+        factor = step.full(1 / math.log(base), dtype.to_real(), x.shape)
+        return step.builder.complex(step.builder.real(found) * factor, step.builder.imag(found) * factor)
+
+    return rule
+
+
 for _names, _method_name in {
     "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atanh": "atanh",
     "cosh": "cosh", "sinh": "sinh", "tan": "tan", "cos": "cosine", "sin": "sine", "tanh": "tanh",
@@ -55,8 +67,8 @@ for _names, _method_name in {
 
 unary("digamma", lambda step, x: x.equals(0.0).select(x.like(math.inf).copysign(-x), step.builder.digamma(x)))
 unary("exp2", lambda step, x: step.builder.power(step.full(2.0, dtype_of(x), x.shape), x))
-unary("log2", lambda step, x: step.builder.log(x) * step.full(1 / math.log(2), dtype_of(x), x.shape))
-unary("log10", lambda step, x: step.builder.log(x) * step.full(1 / math.log(10), dtype_of(x), x.shape))
+unary("log2", _log_of_base(2))
+unary("log10", _log_of_base(10))
 unary("reciprocal", lambda step, x: step.full(1, dtype_of(x), x.shape) / x)
 direct("prims.cbrt", lambda step, x: step.working(x).cbrt())
 direct("prims.erf_inv aten.erfinv", lambda step, x: step.builder.erf_inv(step.working(x)))
