@@ -51,6 +51,14 @@ def test_bessel_functions_of_doubles() -> None:
     torch.testing.assert_close(list(found), expected, rtol=1e-14, atol=0)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_ndtri_of_small_probabilities(dtype: torch.dtype) -> None:
+    """Twice the probability less 1 would be -1."""
+    p = [0.0, 5e-324, 1e-300, 1e-45, 1e-30, 1e-14, 1e-5, 0.135, 0.1353, 0.1354, 0.25, 0.5, 0.8, 1 - 1e-7, 1.0]
+    x = torch.tensor([*p, -1.0, 2.0, float("nan")], dtype=torch.float64).to(dtype)
+    same_as_eager(S.ndtri, x, rtol=4 * torch.finfo(dtype).eps, atol=0)
+
+
 def test_incomplete_gamma_functions() -> None:
     a = torch.tensor([0.0, 0.0, 1.0, float("inf"), 2.0, 100.0, 150.0, -1.0, 0.3, 20.0])
     x = torch.tensor([0.0, 1.0, 0.0, 1.0, float("inf"), 100.0, 50.0, 1.0, 0.01, 30.0])

@@ -235,12 +235,6 @@ def frexp(step: Step, x: Value) -> tuple[Value, Value]:
     return plain.select(mantissa, value), converted(plain.select(exponent, 0), torch.int32)
 
 
-@lowers("prims.ndtri aten.special_ndtri")
-def ndtri(step: Step, x: Value) -> Value:
-    value = step.working(x)
-    return step.builder.erf_inv(value * 2.0 - 1.0) * math.sqrt(2)
-
-
 @lowers("aten.polygamma")
 def polygamma(step: Step, order: int, x: Value) -> Value:
     value = step.working(x)

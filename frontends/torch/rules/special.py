@@ -1,4 +1,4 @@
-"""Bessel and Airy functions, erfcx, and incomplete gamma functions; all in f64, rounded to the result's dtype."""
+"""Bessel and Airy functions, erfcx, ndtri and incomplete gamma functions, in f64, rounded to the result's dtype."""
 
 from __future__ import annotations
 
@@ -187,7 +187,27 @@ def _airy(step: Step, x: Value) -> Value:
     return x.is_infinite().select(x.like(math.nan), found)
 
 
+def _ndtri(step: Step, p: Value) -> Value:
+    """
+    The y below which a normal number is with probability p; with q = p or 1 - p, whichever is less.
+
+    Around 1/2 it is a series in the distance from there. In the tails, q <= 0.1353 < e^-2, the size of y is
+    z - (log z + SERIES(1 / z)) / z for z = sqrt(-2 log q), which no p is too small for.
+    """
+    q, distance = p.minimum(1.0 - p), p - 0.5
+    near = distance * _series((distance * distance).minimum(0.134) * (2 / 0.134) - 1.0, tables.NORMAL_MIDDLE)
+    z = (-2.0 * q.log()).sqrt().maximum(2.0)
+    share = 1.0 / z
+    tail = _series(share * (16 / 3) - 5 / 3, tables.NORMAL_TAIL)
+    # For the interval from 1/39 to 1/8; beyond it, which q = 0 alone is, any number.
+    far_tail = _series(share * (2 * 39 * 8 / 31) - 47 / 31, tables.NORMAL_FAR_TAIL)
+    far = z - (z.log() + (z < 8.0).select(tail, far_tail)) * share
+    far = q.equals(0.0).select(math.inf, far)
+    return (q > 0.1353).select(near, far.copysign(distance))
+
+
 _unary("prims.erfcx", _erfcx)
+_unary("prims.ndtri aten.special_ndtri", _ndtri)
 _unary("aten.special_airy_ai", _airy)
 
 
