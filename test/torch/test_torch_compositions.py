@@ -59,6 +59,13 @@ def test_ndtri_of_small_probabilities(dtype: torch.dtype) -> None:
     same_as_eager(S.ndtri, x, rtol=4 * torch.finfo(dtype).eps, atol=0)
 
 
+@pytest.mark.parametrize("loss", [F.mse_loss, F.smooth_l1_loss, F.huber_loss])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_gradients_of_losses_of_no_elements(loss: Any, reduction: str) -> None:
+    x, target = torch.zeros(0, 3), torch.zeros(0, 3)
+    gradients_are_eagers(lambda x, target: [loss(x, target, reduction=reduction)], x, target)
+
+
 def test_incomplete_gamma_functions() -> None:
     a = torch.tensor([0.0, 0.0, 1.0, float("inf"), 2.0, 100.0, 150.0, -1.0, 0.3, 20.0])
     x = torch.tensor([0.0, 1.0, 0.0, 1.0, float("inf"), 100.0, 50.0, 1.0, 0.01, 30.0])
