@@ -59,6 +59,16 @@ def test_ndtri_of_small_probabilities(dtype: torch.dtype) -> None:
     same_as_eager(S.ndtri, x, rtol=4 * torch.finfo(dtype).eps, atol=0)
 
 
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 1.5, 2.0, float("inf")])
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_gradients_of_distances_of_rows(p: float, count: int) -> None:
+    """Two rows are equal."""
+    torch.manual_seed(0)
+    x = torch.randn(count, 3)
+    x[-1] = x[0]
+    gradients_are_eagers(lambda x: [F.pdist(x, p), torch.cdist(x, x[:1] * 2, p)], x)
+
+
 @pytest.mark.parametrize("loss", [F.mse_loss, F.smooth_l1_loss, F.huber_loss])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_gradients_of_losses_of_no_elements(loss: Any, reduction: str) -> None:

@@ -57,9 +57,9 @@ def _slopes(gradient: Any, away: Any, distance: Any, p: float) -> Any:
     if math.isinf(p):
         return gradient * away.sign() * (away.abs() == scale).to(away.dtype)
     if p == 2:
-        found = gradient * away / scale
-    else:
-        found = away.sign() * away.abs().pow(p - 1) * gradient / scale.pow(p - 1)
+        # A division for each pair, not for each element.
+        return away * torch.where(scale == 0, 0.0, gradient / scale)
+    found = away.sign() * away.abs().pow(p - 1) * gradient / scale.pow(p - 1)
     empty = (scale == 0) if p >= 1 else (scale == 0) | (away == 0)
     return torch.where(empty, 0.0, found)
 
@@ -90,8 +90,22 @@ def pdist(x: Any, p: float = 2.0) -> Any:
     return _norm(x[one] - x[other], p)
 
 
+def _of_every_pair(of_pairs: Any, count: int) -> Any:
+    """From an element for each pair the symmetric matrix; its diagonal has any of them."""
+    numbers = torch.arange(count, device=of_pairs.device)
+    low, high = torch.minimum(numbers[:, None], numbers), torch.maximum(numbers[:, None], numbers)
+    # The diagonal's numbers would be those of pairs in the row before, below 0 in the first.
+    return of_pairs[(low * (2 * count - low - 3) // 2 + high - 1).clamp(min=0)]
+
+
 @composes("aten._pdist_backward")
 def pdist_backward(gradient: Any, x: Any, p: float, distance: Any) -> Any:
-    one, other = _pairs(x.shape[0], x.device)
+    count = x.shape[0]
+    if count > 1 and (p in (0, 1, 2) or math.isinf(p)):
+        # Sums over the other rows; each difference is computed twice, which costs less than adding at places.
+        itself = torch.eye(count, dtype=torch.bool, device=x.device)
+        each = torch.where(itself, 0.0, _of_every_pair(gradient, count))
+        return _slopes(each, _differences(x, x), _of_every_pair(distance, count), p).sum(-2)
+    one, other = _pairs(count, x.device)
     slopes = _slopes(gradient, x[one] - x[other], distance, p)
     return torch.zeros_like(x).index_add(0, one, slopes).index_add(0, other, -slopes)
