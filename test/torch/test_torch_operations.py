@@ -347,6 +347,11 @@ def test_poolings_with_the_channels_last(rank: int) -> None:
     maxima, means = (F.max_pool2d, F.avg_pool2d) if rank == 2 else (F.max_pool3d, F.avg_pool3d)
     back = torch.ops.aten.avg_pool2d_backward if rank == 2 else torch.ops.aten.avg_pool3d_backward
     windows = [([2] * rank, [2] * rank, [0] * rank, False), ([3] * rank, [2] * rank, [1] * rank, True)]
+    # Windows that overlap in one dimension, and that leave a rest.
+    windows += [
+        ([5, 2, 3][:rank], [2, 3, 1][:rank], [2, 0, 1][:rank], False),
+        ([4] * rank, [3] * rank, [0] * rank, False),
+    ]
 
     def gradient(x: torch.Tensor, kernel: list[int], stride: list[int], padding: list[int], ceil: bool) -> torch.Tensor:
         y = means(x, kernel, stride, padding, ceil, False)

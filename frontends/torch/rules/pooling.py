@@ -15,7 +15,7 @@ from ..dtypes import converted, dtype_of, lowest, working_dtype
 from ..memory import memory_order
 from ..registry import lowers
 from ..step import Step, broadcast, count
-from .indexing import scattered
+from .indexing import scattered, take_along
 
 
 def _each(numbers: Any, rank: int, default: Any = None) -> list[int]:
@@ -246,6 +246,28 @@ def _avg_pool(rank: int) -> Any:
     return rule
 
 
+def _overlaps(kernel: int, stride: int) -> int:
+    """The most windows that have one place in common."""
+    return -(-kernel // stride)
+
+
+def _of_windows(step: Step, x: Value, dim: int, pool: Pool, number: int) -> Value:
+    """For each place along a dimension of the windows, the sum of the elements of those that contain it."""
+    k, stride, n = pool.kernel[number], pool.stride[number], pool.results[number]
+    places = np.arange(pool.sizes[number]) + pool.padding[number]
+    first, last = np.maximum(-((k - 1 - places) // stride), 0), np.minimum(places // stride, n - 1)
+    total: Value | None = None
+    for each in range(_overlaps(k, stride)):
+        has_window = first + each <= last
+        rows = take_along(step, x, step.constant(np.minimum(first + each, n - 1), torch.int32), dim)
+        if not has_window.all():
+            mask = step.constant(has_window, torch.bool).broadcast(rows.shape, [dim])
+            rows = mask.select(rows, step.full(0, dtype_of(rows), rows.shape))
+        total = rows if total is None else total + rows
+    assert total is not None
+    return total
+
+
 def _avg_pool_backward(rank: int) -> Any:
     def rule(
         step: Step, gradient: Value, x: Value, kernel: Any, stride: Any, padding: Any, ceil: bool,
@@ -255,6 +277,13 @@ def _avg_pool_backward(rank: int) -> Any:
         wide = converted(gradient, working_dtype(dtype_of(gradient)))
         channels = _Channels.of(step.results, rank)
         shares = _divided(step, channels.moved(wide), pool, include_padding, override, channels)
+        leading, trailing = channels.around(len(x.shape) - rank)
+        overlaps = list(map(_overlaps, pool.kernel, pool.stride))
+        if channels.last and max(pool.stride) > 1 and max(overlaps) > 1 and sum(overlaps) <= _UNROLLED:
+            # Dimension by dimension, without zeros between the windows: rows of channels are long enough to move.
+            for dim in range(rank):
+                shares = _of_windows(step, shares, leading + dim, pool, dim)
+            return channels.restored(shares)
         leading, trailing = channels.around(len(x.shape) - rank)
         low, high, inner = [0] * leading, [0] * leading, [0] * leading
         for size, k, s, p, n in zip(pool.sizes, pool.kernel, pool.stride, pool.padding, pool.results, strict=True):
