@@ -197,10 +197,10 @@ class Blocking:
         return self.nr // self.lanes
 
 
-def is_worth_blocking(product: Contraction, streams: bool = False) -> bool:
-    """Whether a product is blocked; `streams`: plain loops would read a B in memory for each row of A."""
+def is_worth_blocking(product: Contraction, least: int = 0) -> bool:
+    """Whether a product is blocked; `least`: the fewest rows of A that are, if they are fewer than usual."""
     # Plain loops multiply four rows of A at once by each row of a transposed B, where it lies.
-    least = 2 if streams else MIN_ROWS + 1 if product.k.b == 1 else MIN_ROWS
+    least = least or (MIN_ROWS + 1 if product.k.b == 1 else MIN_ROWS)
     return (
         product.multiplications >= MIN_MULTIPLICATIONS
         and product.m.size * product.n.size * product.depth >= LEAST_MATRIX
@@ -248,8 +248,8 @@ def pairs_bfloats(product: Contraction, machine: Machine) -> bool:
     )
 
 
-BYTES = 4
-"""Bytes of a group that are multiplied together, unsigned by signed."""
+PAIRS, BYTES = 2, 4
+"""Elements of a group that are multiplied together: of 16 bits, or bytes, unsigned by signed."""
 
 MOST_VECTORS = 3
 """Vectors of each row of a block."""

@@ -141,9 +141,12 @@ def contraction_of(
 
 
 def contraction_in(
-    found: Sums, sums: Sequence[tuple[GenericOp, Sequence[int]]] = (), computed: Computed = NONE
+    found: Sums,
+    sums: Sequence[tuple[GenericOp, Sequence[int]]] = (),
+    computed: Computed = NONE,
+    row: bool = False,
 ) -> Contraction | None:
-    """`contraction_of` for the nest of a generic and its epilogue."""
+    """`contraction_of` for the nest of a generic and its epilogue; `row`: also of one row by a matrix."""
     nest, element, own = found
     after: list[Nest] = []
     for each, order in sums:
@@ -157,7 +160,7 @@ def contraction_in(
             accesses, dims, _ = joined(nest, generic, operand=number)
             asked = {dim + (number + 1) * MAX_RANK: loop for dim, loop in dims.items()}
             nest = replace(nest, inputs=(*nest.inputs, *accesses), dims=nest.dims | asked)
-    return canonical_contraction(nest, element, own, after, makers)
+    return canonical_contraction(nest, element, own, after, makers, row)
 
 
 @dataclass(frozen=True)
@@ -233,10 +236,12 @@ def canonical_contraction(
     epilogue: Nest | None = None,
     sums: Sequence[Nest] = (),
     makers: Sequence[_Maker | None] = (None, None),
+    row: bool = False,
 ) -> Contraction | None:
     """
     The contraction of a nest that adds products; None if it is no matrix product. The nest's inputs after the first
-    two are those and the outputs of the epilogue, then of each of the sums, then of what computes the factors.
+    two are those and the outputs of the epilogue, then of each of the sums, then of what computes the factors. `row`:
+    one row or column by a matrix is a product, too.
     """
     nest = nest.without_unit_loops()
     kinds = [_kind(nest, loop) for loop in range(len(nest.sizes))]
@@ -257,6 +262,10 @@ def canonical_contraction(
         loop = Loop(size, lhs.strides[place], rhs.strides[place], out.strides[place])
         found[_kind(nest, place)].append(loop)
         places[id(loop)] = place
+    if row and not (found["m"] and found["n"]) and (found["m"] or found["n"]):
+        one = Loop(1, 0, 0, 0)
+        found["n" if found["m"] else "m"].append(one)
+        places[id(one)] = -1
     if not found["m"] or not found["n"] or not found["k"]:
         return None
     if any(map(_turns_back, (*found["b"], *found["m"], *found["n"]))) or all(map(_turns_back, found["k"])):

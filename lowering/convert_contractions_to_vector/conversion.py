@@ -21,7 +21,7 @@ from ..loop_nests.fills import absorbed_fills, is_zero
 from ..loop_nests.loop_builder import LoopBuilder
 from .blocking import Blocking, block, has_few_columns, is_worth_blocking
 from .constants import ConstantFactors, KernelConstants, constants_of
-from .contraction import Contraction, contraction_in, contraction_of, sums_of_products
+from .contraction import Contraction, Sums, contraction_in, contraction_of, sums_of_products
 from .direct import DirectProductEmitter
 from .edges import edges_of
 from .epilogue import epilogue_of
@@ -31,14 +31,18 @@ from .factors.rearranged import alternates, with_matrices_apart
 from .images import convert_images
 from .in_place import (
     block_rows,
+    in_place_blocking,
+    least_rows,
     oriented,
-    reads_both_in_place,
     reads_in_place,
     reads_pairs,
+    reads_rows_in_pairs,
+    shares_columns,
     streams,
     sums_along,
     with_near_steps,
     with_pairs,
+    with_wide_rows,
 )
 from .kernel import ProductEmitter
 from .known_kernels import KnownKernels
@@ -148,7 +152,7 @@ def _products(
                 lanes = together or _lanes_of(op, machine) or lanes
             yield _Product(op, fill, None if together is None else epilogue, lanes, None)
             continue
-        product = contraction_in(sums)
+        product = contraction_in(sums) or _row_by_matrix(sums, machine)
         if product is None:
             continue
         if not rows and is_small(product, machine):
@@ -157,12 +161,12 @@ def _products(
                 yield _Product(op, fill, None, product, None, small=True)
                 continue
         columns = columns_of(product, machine)
-        is_blocked = is_worth_blocking(product, streams(product, machine)) and not has_few_columns(product, machine)
+        is_blocked = is_worth_blocking(product, least_rows(product, machine)) and not has_few_columns(product, machine)
         if columns is None and (not is_blocked or _is_in_plain_loops(kernel, product, machine)):
             continue
         fill = absorbed[op][0]
         # No tile of a sum in chunks is complete before the chunks are added.
-        whole = columns is None and cut_of(oriented(product, machine)) is None
+        whole = columns is None and cut_of(oriented(product, machine)) is None and not shares_columns(product, machine)
         epilogue = epilogue_of(op, fill, shared) if whole else None
         computed = computed_factors(op, shared) if columns is None and not rows else NONE
         after = sums_after(op, epilogue or op) if whole else []
@@ -173,6 +177,12 @@ def _products(
             yield _Product(op, fill, None, alone or product, columns, computed=computed if alone else NONE)
         else:
             yield _Product(op, fill, epilogue, together, columns, computed=computed)
+
+
+def _row_by_matrix(sums: Sums, machine: Machine) -> Contraction | None:
+    """The product of one row by a matrix that is read in pairs of rows; plain loops multiply others as fast."""
+    product = contraction_in(sums, row=True)
+    return product if product is not None and reads_rows_in_pairs(product, machine) else None
 
 
 def _lanes_of(op: GenericOp, machine: Machine, epilogue: GenericOp | None = None) -> LaneProduct | None:
@@ -202,8 +212,8 @@ def emit_product(
     """
     cut = cut_of(product)
     if cut is None:
-        product = with_near_steps(with_pairs(builder, kernel, product, machine), machine)
         padding = padding_of(op, kernel)
+        product = _with_copies(builder, kernel, product, machine, padding)
         emitter = emitter_of(builder, kernel, constants, op, product, machine, overwrite, padding)
         done = _padded(builder, padding, emitter)
         sums = None if summed is None else emitter.sum_columns()
@@ -218,13 +228,26 @@ def emit_product(
             each.finish(initial_values(each.nest.op, absorbed))
             done.append(each.nest.op)
         return done
-    parts = with_near_steps(with_pairs(builder, kernel, in_chunks(builder, product, cut), machine), machine)
     padding = padding_of(op, kernel)
+    parts = _with_copies(builder, kernel, in_chunks(builder, product, cut), machine, padding)
     emitter = emitter_of(builder, kernel, constants, op, parts, machine, True, padding)
     done = _padded(builder, padding, emitter)
     emitter.emit()
     add_chunks(builder, product, parts, overwrite)
     return done
+
+
+def _with_copies(
+    builder: LoopBuilder, kernel: func.FuncOp, product: Contraction, machine: Machine, padding: Padding | None
+) -> Contraction:
+    """
+    The product that reads a copy of A where that is better read in place, along near steps. `padding`: that of the left
+    factor, which may be computed later.
+    """
+    product = with_pairs(builder, kernel, product, machine)
+    if padding is None and product.b.root not in constants_of(kernel):
+        product = with_wide_rows(builder, kernel, product, machine)
+    return with_near_steps(product, machine)
 
 
 def _padded(builder: LoopBuilder, padding: Padding | None, emitter: ProductEmitter) -> list[Operation]:
@@ -254,12 +277,8 @@ class _Plan:
 def _plan(product: Contraction, machine: Machine, kernel: func.FuncOp) -> _Plan:
     if product.computes:
         return _Plan(block(product, machine, packed=True, whole=False), a_packed=True, b_packed=True)
-    blocking = block(product, machine)
-    b_packed = True
-    if product.n.size >= blocking.lanes and product.b.root not in constants_of(kernel):
-        inside = block(product, machine, most_vectors=product.n.size // blocking.lanes)
-        if reads_both_in_place(product, inside, machine):
-            blocking, b_packed = inside, False
+    inside = None if product.b.root in constants_of(kernel) else in_place_blocking(product, machine)
+    blocking, b_packed = inside or block(product, machine), inside is None
     if b_packed and not reads_in_place(product, machine):
         return _Plan(block(product, machine, packed=True, whole=False), a_packed=True, b_packed=True)
     b_streams = not b_packed and streams(product, machine)

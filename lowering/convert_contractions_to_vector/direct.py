@@ -158,7 +158,7 @@ class DirectProductEmitter(ProductEmitter):
         found = product.b.offset_at(builder) + self._column(j)
         for loop, index in zip((*self.batches, *product.outer_k), at, strict=True):
             found += index * loop.b
-        return found + lower * product.k.b
+        return found + lower * (product.k.b * self.blocking.group)
 
     def _lies(self) -> PanelOfA:
         """The strides of a panel's rows and steps; the loops that the micro-kernel runs through move both factors."""
@@ -220,7 +220,8 @@ class DirectProductEmitter(ProductEmitter):
         """
         builder, width = self.builder, self.blocking.nr
         (top, _), (begin, end) = self.panels_of_tile
-        below = (step.upper - step.lower) * self.product.k.b + (begin - end + BLOCKS_AHEAD) * width
+        rows = (step.upper - step.lower) * self.blocking.group
+        below = rows * self.product.k.b + (begin - end + BLOCKS_AHEAD) * width
         is_beside = builder.index(j + BLOCKS_AHEAD).compare("lt", end)
         found = builder.select(is_beside, BLOCKS_AHEAD * width, below)
         return builder.select(i.compare("eq", top), found, 0)

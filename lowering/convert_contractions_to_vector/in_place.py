@@ -18,16 +18,19 @@ from ..loop_nests.nest import Access
 from .blocking import (
     MANY_REGISTERS,
     MIN_ROWS,
+    PAIRS,
     STAYS,
     Blocking,
+    block,
     cost_of_step,
+    group_of,
     lanes_of,
     loops_inside,
     most_rows,
     pairs_bfloats,
 )
 from .contraction import Contraction, Loop, along_k
-from .panel import emit_pairs
+from .panel import emit_pairs, emit_widened, packed_type
 from .parts import in_parts
 from .shared_function import call_known
 
@@ -173,6 +176,39 @@ def with_pairs(builder: LoopBuilder, kernel: func.FuncOp, product: Contraction, 
     )
 
 
+def least_rows(product: Contraction, machine: Machine) -> int:
+    """The fewest rows of A that are blocked where plain loops would read a B in memory for each; 0 for the usual."""
+    if reads_rows_in_pairs(product, machine) and in_place_blocking(product, machine):
+        return 1
+    return 2 if streams(product, machine) else 0
+
+
+def reads_rows_in_pairs(product: Contraction, machine: Machine) -> bool:
+    """Whether integers are multiplied in pairs if both factors are read in place: each step reads two rows of B."""
+    return group_of(product, machine) == PAIRS and product.k.size % 2 == 0 and product.k.a == 1 and not product.outer_k
+
+
+def shares_columns(product: Contraction, machine: Machine) -> bool:
+    """Whether few rows are read in pairs, but for an epilogue, which would apply twice to columns of two panels."""
+    found = in_place_blocking(product, machine) if reads_rows_in_pairs(product, machine) else None
+    return found is not None and product.n.size % found.nr != 0
+
+
+def with_wide_rows(builder: LoopBuilder, kernel: func.FuncOp, product: Contraction, machine: Machine) -> Contraction:
+    """Copy an A of bytes whose few rows are multiplied by a B that is read in place: each byte as half of a pair."""
+    a, count = buffer_of(product.a.root), math.prod(buffer_of(product.a.root).get_shape())
+    wide = packed_type(product.element, PAIRS)
+    if a.element_type == wide or count > INFLATION * _panels(product):
+        return product
+    if not reads_rows_in_pairs(product, machine) or not in_place_blocking(product, machine):
+        return product
+    copy = builder.alloc(memref_type((count,), wide))
+    with in_parts(builder, count) as (_, at, size):
+        arguments = (product.a.root, copy, at, size)
+        call_known(builder, kernel, "widened", arguments, 2 * lanes_of(product, machine), emit_widened)
+    return replace(product, a=replace(product.a, root=copy))
+
+
 def with_near_steps(product: Contraction, machine: Machine) -> Contraction:
     """The product along near steps, as a row of an image, not over images, where the micro-kernel has loops inside."""
     loops = (product.k, *product.outer_k)
@@ -225,8 +261,15 @@ def _crowds_sets(product: Contraction, blocking: Blocking, machine: Machine) -> 
 
 
 def streams(product: Contraction, machine: Machine) -> bool:
-    """Whether B is larger than the caches nearby, and lies in memory by rows, as it is multiplied."""
-    return product.n.b == 1 and _bytes_of_b(product) > machine.l2_bytes and not product.outer_k
+    """
+    Whether B lies in memory by rows, as it is multiplied, and is larger than the caches nearby, or stays in none if its
+    columns are read from the first row to the last.
+    """
+    far = _bytes_of_b(product) > machine.l2_bytes
+    # Blocks are narrower than a line of bytes, and rows in one set would replace it before the next block.
+    in_one_set = product.k.b * width_of(product.factors[1]) // 8 % ALIASING == 0
+    far = far or (in_one_set and reads_rows_in_pairs(product, machine))
+    return product.n.b == 1 and far and not product.outer_k
 
 
 def chunks_of(product: Contraction) -> list[int]:
@@ -267,6 +310,7 @@ def reads_both_in_place(product: Contraction, blocking: Blocking, machine: Machi
     floats = not isinstance(product.element, IntegerType)
     short = (BFloat16Type, Float16Type, IntegerType) if floats else (BFloat16Type, Float16Type)
     narrow = few and all(x == product.element or isinstance(x, short) for x in (a, b))
+    narrow = narrow or (few and reads_rows_in_pairs(product, machine))
     return (
         (narrow or a == product.element == b)
         and 1 in (product.m.a, product.k.a)
@@ -276,6 +320,15 @@ def reads_both_in_place(product: Contraction, blocking: Blocking, machine: Machi
         and (product.n.size % blocking.nr == 0 or product.epilogue is None)
         and (cached or few or in_panels)
     )
+
+
+def in_place_blocking(product: Contraction, machine: Machine) -> Blocking | None:
+    """The blocking of a product that reads both factors in place; None if it packs some."""
+    lanes = lanes_of(product, machine)
+    if product.computes or product.n.size < lanes:
+        return None
+    found = block(product, machine, most_vectors=product.n.size // lanes)
+    return found if reads_both_in_place(product, found, machine) else None
 
 
 def sums_along(product: Contraction, machine: Machine) -> bool:
@@ -330,6 +383,8 @@ def block_rows(product: Contraction, blocking: Blocking, machine: Machine, strea
             is_narrow = width_of(product.factors[1]) < width_of(product.element)
             least = rows if is_narrow else min(rows, LOW_STREAMED_ROWS)
             rows = max(least, machine.l2_bytes // STREAMED_PART // (product.n.size * bytes_each))
+        if blocking.group > 1:
+            rows = min(rows, STREAMED_ROWS // blocking.group)
         blocking = replace(blocking, kc=-(-blocking.kc // -(-blocking.kc // rows)))
         tile_m = least_m = panels
         least_n = min(-(-STREAMED_COLUMNS // blocking.nr), -(-blocking.n_panels // 2))

@@ -23,7 +23,8 @@ from ..loop_nests.kernel_builder import Index, known
 from ..loop_nests.loop_builder import LINE, PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.unrolling import UNROLL
 from .block_of_c import Target
-from .blocking import Blocking
+from .blocking import BYTES, PAIRS, Blocking
+from .panel import packed_type
 from .panel_of_a import FormOfA, LayoutOfA, PanelOfA
 from .shared_function import call_known, writes
 from .vectors import VectorBuilder
@@ -93,7 +94,9 @@ class MicroKernel:
         self.given = given
         self.element = buffer_of(given.c).element_type
         self.factor = buffer_of(given.b).element_type
-        self.of_bytes = blocking.group > 1 and self.factor == i8
+        self.of_bytes = blocking.group == BYTES
+        self.reads_pairs = blocking.group == PAIRS and not target.b_packed
+        """Whether each step reads two rows of B in place."""
         self.corrects = self.of_bytes and not target.offsets
 
     def emit(self) -> None:
@@ -158,12 +161,15 @@ class MicroKernel:
         with builder.loop(lower, upper, carry=start, attributes=unrolled) as (k, sums):
             a_at = a_start + k * (self.a.step * group)
             a_view = self._elements_of_a(a_at) if self.a.rows_adjoin else None
-            b_at = b_start + k * self.given.b_step
-            b_view = builder.strided_view(self.given.b, b_at, (blocking.nr * group,), (1,))
-            b_row = [self._vector_of_b(b_view, v * lanes, lanes) for v in range(blocking.vectors)]
+            b_at = b_start + k * (self.given.b_step * group if self.reads_pairs else self.given.b_step)
+            b_views = self._rows_of_b(b_at)
+            if self.reads_pairs:
+                b_row = self._pairs_of_b(*b_views)
+            else:
+                b_row = [self._vector_of_b(b_views[0], v * lanes, lanes) for v in range(blocking.vectors)]
             # The processor itself fetches panels ahead, which lie one after the other.
             if blocking.steps == 1 or not self.target.b_packed:
-                self._ask_for_panels(a_view, b_view)
+                self._ask_for_panels(a_view, b_views)
             following: list[SSAValue] = []
             for i in range(blocking.mr):
                 if blocking.steps > 1:
@@ -194,6 +200,25 @@ class MicroKernel:
         overlaps = self.a.form.overlaps
         return view, [row] if group == 1 else [row, 0] if overlaps else [row * group]
 
+    def _rows_of_b(self, at: Index) -> list[SSAValue]:
+        """Views of the elements of B that one step multiplies: of a row, of groups if it is packed, or of two rows."""
+        places, width = [at], self.blocking.nr * self.blocking.group
+        if self.reads_pairs:
+            places, width = [at, at + self.given.b_step], self.blocking.nr
+        return [self.builder.strided_view(self.given.b, place, (width,), (1,)) for place in places]
+
+    def _pairs_of_b(self, *rows: SSAValue) -> list[list[SSAValue]]:
+        """The vectors of pairs of two rows of B, of which two are loaded at once where they can be."""
+        blocking, vectors, found = self.blocking, self.vectors, list[list[SSAValue]]()
+        lanes = blocking.lanes
+        for first in range(0, blocking.vectors, 2):
+            count = min(2, blocking.vectors - first)
+            x, y = (vectors.load(row, [first * lanes], count * lanes) for row in rows)
+            for begin in range(0, count * lanes, lanes):
+                places = [lane for i in range(begin, begin + lanes) for lane in (i, count * lanes + i)]
+                found.append([vectors.widened(vectors.shuffled(x, y, places), packed_type(self.element, PAIRS))])
+        return found
+
     def _vector_of_b(self, view: SSAValue, at: int, lanes: int) -> list[SSAValue]:
         """The vectors that are multiplied one after the other: one, or those of pairs that are widened."""
         value = self.vectors.load(view, [at], lanes)
@@ -207,10 +232,12 @@ class MicroKernel:
         if blocking.group == 1:
             return [vectors.splat(vectors.widened(self.builder.load(view, place), self.element), blocking.lanes)]
         group = vectors.load(view, place, blocking.group)
+        if self.reads_pairs:
+            group = vectors.widened(group, packed_type(self.element, PAIRS))
         if self.target.widened:
             return [vectors.splat(each, blocking.lanes) for each in self._widened_pairs(group)]
         splat = vectors.splat(vectors.bitcast(group, i32, 1), blocking.lanes)
-        return [vectors.bitcast(splat, self.factor, blocking.lanes * blocking.group)]
+        return [vectors.bitcast(splat, packed_type(self.element, blocking.group), blocking.lanes * blocking.group)]
 
     def _widened_pairs(self, pairs: SSAValue) -> list[SSAValue]:
         even, odd = self.vectors.halves(pairs)
@@ -224,18 +251,19 @@ class MicroKernel:
                 total = self.vectors.dot(x, y, total, unsigned=self.of_bytes)
         return total
 
-    def _ask_for_panels(self, a_view: SSAValue | None, b_view: SSAValue) -> None:
+    def _ask_for_panels(self, a_view: SSAValue | None, b_views: Sequence[SSAValue]) -> None:
         """Ask for what is multiplied some steps later: panels stream through the L1 cache."""
         blocking = self.blocking
         bytes_each = width_of(self.factor) // 8
         line = LINE // bytes_each
         width = blocking.nr * blocking.group
         packed = -(-AHEAD // (width * bytes_each)) * width
-        ahead: Index = packed if self.target.b_packed else self.given.b_step * ROWS_AHEAD
+        ahead: Index = packed if self.target.b_packed else self.given.b_step * (ROWS_AHEAD * len(b_views))
         if self.given.ahead is not None:
             ahead = self.given.ahead
-        for at in range(0, width, line):
-            self.vectors.builder.prefetch(b_view, [ahead + at])
+        for view in b_views:
+            for at in range(0, width // len(b_views), line):
+                self.vectors.builder.prefetch(view, [ahead + at])
         if a_view is not None:
             is_packed = self.a.form.numbers[1] == blocking.mr
             self.vectors.builder.prefetch(a_view, [AHEAD // bytes_each if is_packed else self.a.step * ROWS_AHEAD])

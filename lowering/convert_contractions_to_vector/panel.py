@@ -300,6 +300,27 @@ def emit_pairs(builder: LoopBuilder, parameters: Sequence[SSAValue], lanes: int)
         join(first, 1)
 
 
+@writes(1)
+def emit_widened(builder: LoopBuilder, parameters: Sequence[SSAValue], lanes: int) -> None:
+    """
+    The body of a function of two buffers, a place and a number of elements: these integers of the first buffer, in the
+    wider type of the second. `lanes`: elements of a vector.
+    """
+    source, target, begin, elements = parameters
+    begin, count = builder.index(begin), builder.index(elements)
+    vectors, whole = VectorBuilder(builder), count // lanes * lanes
+
+    def widen(at: Index, length: int) -> None:
+        views = [builder.strided_view(buffer, begin + at, (length,), (1,)) for buffer in (source, target)]
+        found = vectors.widened(vectors.load(views[0], [0], length), buffer_of(target).element_type)
+        vectors.store(found, views[1], [0])
+
+    with builder.loop(0, whole, step=lanes) as first:
+        widen(first, lanes)
+    with builder.loop(whole, count) as first:
+        widen(first, 1)
+
+
 def are_normal(builder: LoopBuilder, numbers: Sequence[tuple[SSAValue, Index] | None]) -> Scalar | None:
     """
     Whether no products and sums of two panels are subnormal, from the buffers and indices of their least numbers, which

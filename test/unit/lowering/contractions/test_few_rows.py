@@ -47,3 +47,46 @@ def test_few_rows(m: int, a: str, b: str, is_transposed: bool) -> None:
     matrix = (y.T if is_transposed else y).astype(np.float64)
     wanted = x.astype(np.float64) @ matrix
     assert np.abs(np.asarray(run(x, y)) - wanted).max() < 1e-4 * np.sqrt(k)
+
+
+INTEGERS = """
+func.func @main(%x: tensor<{batch}x{m}x{k}x{a}>, %y: tensor<{batch}x{k}x{n}x{b}>, %z: tensor<{n}xi32>) -> (
+    tensor<{batch}x{m}x{n}xi32>, tensor<{batch}x{m}x{n}xf32>) {{
+  %u = stablehlo.convert %x : (tensor<{batch}x{m}x{k}x{a}>) -> tensor<{batch}x{m}x{k}xi32>
+  %v = stablehlo.convert %y : (tensor<{batch}x{k}x{n}x{b}>) -> tensor<{batch}x{k}x{n}xi32>
+  %0 = stablehlo.dot_general %u, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1]
+    : (tensor<{batch}x{m}x{k}xi32>, tensor<{batch}x{k}x{n}xi32>) -> tensor<{batch}x{m}x{n}xi32>
+  %1 = stablehlo.broadcast_in_dim %z, dims = [2] : (tensor<{n}xi32>) -> tensor<{batch}x{m}x{n}xi32>
+  %2 = stablehlo.add %0, %1 : tensor<{batch}x{m}x{n}xi32>
+  %3 = stablehlo.convert %2 : (tensor<{batch}x{m}x{n}xi32>) -> tensor<{batch}x{m}x{n}xf32>
+  return %0, %3 : tensor<{batch}x{m}x{n}xi32>, tensor<{batch}x{m}x{n}xf32>
+}}"""
+
+
+@pytest.mark.parametrize("types", [("i8", "i8"), ("i16", "i16"), ("i8", "i16"), ("i16", "i8")])
+@pytest.mark.parametrize(
+    ("batch", "m", "k", "n"),
+    [
+        (1, 1, 1030, 1100),
+        (1, 5, 1030, 1100),
+        (1, 8, 64, 4096),  # rows in one set of the L1 cache
+        (1, 3, 257, 300),  # pairs do not divide it
+        (3, 1, 130, 150),
+        (3, 9, 130, 150),
+    ],
+)
+def test_few_rows_of_integers(batch: int, m: int, k: int, n: int, types: tuple[str, str]) -> None:
+    """Sums of the extremes of both types, which wrap, with an epilogue and without."""
+    rng = np.random.default_rng(m)
+    bits = [int(type_[1:]) for type_ in types]
+    x, y = (
+        rng.integers(-(2 ** (width - 1)), 2 ** (width - 1), shape).astype(f"int{width}")
+        for width, shape in zip(bits, [(batch, m, k), (batch, k, n)], strict=True)
+    )
+    x[..., :40], y[:, :40] = -(2 ** (bits[0] - 1)), -(2 ** (bits[1] - 1))
+    z = rng.integers(-99, 99, n).astype(np.int32)
+    run = xhlo.compile(INTEGERS.format(batch=batch, m=m, k=k, n=n, a=types[0], b=types[1]))
+    wanted = (x.astype(np.int64) @ y.astype(np.int64)).astype(np.int32)
+    sums, shifted = map(np.asarray, run(x, y, z))
+    np.testing.assert_array_equal(sums, wanted)
+    np.testing.assert_array_equal(shifted, (wanted + z).astype(np.float32))
