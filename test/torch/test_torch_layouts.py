@@ -10,6 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from graph_programs import compiled
 from xhlo.frontends.torch import calls
 from xhlo.frontends.torch.backend import xhlo
 from xhlo.frontends.torch.memory import Stored, stored
@@ -171,3 +172,32 @@ def test_places_of_maxima(layout: torch.memory_format) -> None:
     for one in (x, torch.nan_to_num(x * 3).to(torch.int32)):
         found = torch.compile(function, backend=xhlo)(one)
         torch.testing.assert_close(found, function(one), equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("memory", [torch.channels_last, torch.channels_last_3d])
+def test_gradients_of_group_norm_with_the_channels_last(dtype: torch.dtype, memory: torch.memory_format) -> None:
+    """
+    With and without factors; some gradients are not wanted. Eager mode's operation itself, which autograd does not call
+    so, is wrong for operands of several layouts.
+    """
+    torch.manual_seed(0)
+    shape = (2, 6, 3, 5) if memory == torch.channels_last else (2, 6, 3, 2, 5)
+    x, gradient = (torch.randn(shape).to(dtype, memory_format=memory) for _ in range(2))
+    weight = torch.randn(6).to(dtype)
+    pixels = x[0, 0].numel()
+    _, mean, rstd = torch.native_group_norm(x, None, None, 2, 6, pixels, 3, 1e-5)
+
+    def back(gradient: Any, x: Any, mean: Any, rstd: Any, weight: Any) -> list[Any]:
+        grad = torch.ops.aten.native_group_norm_backward
+        factors = grad(gradient, x, mean, rstd, weight, 2, 6, pixels, 3, [True, True, True])
+        plain = grad(gradient.contiguous(), x, mean, rstd, None, 2, 6, pixels, 3, [True, False, False])[0]
+        return [*factors, plain, grad(gradient, x, mean, rstd, weight, 2, 6, pixels, 3, [True, False, True])[2]]
+
+    expected = back(*(one.contiguous().double() for one in (gradient, x, mean, rstd, weight)))
+    found = compiled(back)(gradient, x, mean, rstd, weight)
+    tolerance = 1e-12 if dtype == torch.float64 else 2e-5 if dtype == torch.float32 else 2e-2
+    for one, wanted in zip(found, expected, strict=True):
+        assert one.dtype == dtype
+        torch.testing.assert_close(one.double(), wanted, rtol=tolerance, atol=tolerance)
+    assert found[0].is_contiguous(memory_format=memory) and found[3].is_contiguous(memory_format=memory)
