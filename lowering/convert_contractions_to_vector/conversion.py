@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -47,6 +47,7 @@ from .in_place import (
 from .kernel import ProductEmitter
 from .known_kernels import KnownKernels
 from .lanes.emission import emit_lane_product, is_in_parts
+from .lanes.pairs_along import emit_pairs_along, in_pairs_along
 from .lanes.products import LaneProduct, factors_in, lane_product_of
 from .lanes.row_sums import row_sums_of
 from .padding import PaddedProductEmitter, Padding, Rows, by_groups, compute_padded, padding_of, rows_of
@@ -70,14 +71,14 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine, constants: Kerne
     if not rows and convert_images(kernel, structured, absorbed, machine, constants):
         return
     builder = LoopBuilder(kernel)
-    for op, fill, epilogue, product, columns, small, computed in _products(kernel, structured, absorbed, machine):
+    for op, fill, epilogue, product, columns, emit, computed in _products(kernel, structured, absorbed, machine):
         last = epilogue or op
         overwrite = fill is not None and is_zero(fill.inputs[0])
         builder.insert_at(last)
         if isinstance(product, LaneProduct):
             padding = emit_lane_product(builder, kernel, op, product, machine)
-        elif small:
-            emit_small(builder, kernel, product, machine)
+        elif emit is not None:
+            emit(builder, kernel, product, machine)
             padding = ()
         else:
             if columns is not None:
@@ -115,8 +116,8 @@ class _Product(NamedTuple):
     product: Contraction | LaneProduct
     columns: Columns | None
     """The columns of C that it is a part of; see together.py."""
-    small: bool = False
-    """Whether it is multiplied by the function for small products."""
+    emit: Callable[[LoopBuilder, func.FuncOp, Contraction, Machine], None] | None = None
+    """The emitter of calls of a function that multiplies it in place, if it is not blocked."""
     computed: Computed = NONE
     """The generics that compute its factors while they are packed."""
 
@@ -155,16 +156,20 @@ def _products(
         product = contraction_in(sums) or _row_by_matrix(sums, machine)
         if product is None:
             continue
-        if not rows and is_small(product, machine):
-            fill = absorbed[op][0]
-            if fill is not None and is_zero(fill.inputs[0]):
-                yield _Product(op, fill, None, product, None, small=True)
+        fill = absorbed[op][0]
+        if not rows and fill is not None and is_zero(fill.inputs[0]):
+            if is_small(product, machine):
+                yield _Product(op, fill, None, product, None, emit_small)
+                continue
+            is_constant = any(each.root in constants_of(kernel) for each in (product.a, product.b))
+            along = in_pairs_along(product, machine, is_constant)
+            if along is not None:
+                yield _Product(op, fill, None, along, None, emit_pairs_along)
                 continue
         columns = columns_of(product, machine)
         is_blocked = is_worth_blocking(product, least_rows(product, machine)) and not has_few_columns(product, machine)
         if columns is None and (not is_blocked or _is_in_plain_loops(kernel, product, machine)):
             continue
-        fill = absorbed[op][0]
         # No tile of a sum in chunks is complete before the chunks are added.
         whole = columns is None and cut_of(oriented(product, machine)) is None and not shares_columns(product, machine)
         epilogue = epilogue_of(op, fill, shared) if whole else None
@@ -341,8 +346,8 @@ def tilings_of(kernel: func.FuncOp, machine: Machine) -> dict[GenericOp, list[Ti
     if Kernel(kernel).rows or not any(CONTRACTION in op.attributes for op in structured):
         return {}
     found: dict[GenericOp, list[Tiling]] = {}
-    for op, _, _, product, columns, small, _ in _products(kernel, structured, absorbed_fills(structured), machine):
-        if isinstance(product, LaneProduct) or columns is not None or small:
+    for op, _, _, product, columns, emit, _ in _products(kernel, structured, absorbed_fills(structured), machine):
+        if isinstance(product, LaneProduct) or columns is not None or emit is not None:
             continue
         product = oriented(product, machine)
         if cut_of(product) is None:

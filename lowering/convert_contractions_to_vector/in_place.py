@@ -185,7 +185,8 @@ def least_rows(product: Contraction, machine: Machine) -> int:
 
 def reads_rows_in_pairs(product: Contraction, machine: Machine) -> bool:
     """Whether integers are multiplied in pairs if both factors are read in place: each step reads two rows of B."""
-    return group_of(product, machine) == PAIRS and product.k.size % 2 == 0 and product.k.a == 1 and not product.outer_k
+    beside = product.k.a == product.n.b == 1
+    return group_of(product, machine) == PAIRS and product.k.size % 2 == 0 and beside and not product.outer_k
 
 
 def shares_columns(product: Contraction, machine: Machine) -> bool:

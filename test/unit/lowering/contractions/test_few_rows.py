@@ -90,3 +90,30 @@ def test_few_rows_of_integers(batch: int, m: int, k: int, n: int, types: tuple[s
     sums, shifted = map(np.asarray, run(x, y, z))
     np.testing.assert_array_equal(sums, wanted)
     np.testing.assert_array_equal(shifted, (wanted + z).astype(np.float32))
+
+
+ALONG = """
+func.func @main(%x: tensor<{batch}x{m}x{k}xi{a}>, %y: tensor<{batch}x{n}x{k}xi{b}>) -> tensor<{batch}x{m}x{n}xi32> {{
+  %u = stablehlo.convert %x : (tensor<{batch}x{m}x{k}xi{a}>) -> tensor<{batch}x{m}x{k}xi32>
+  %v = stablehlo.convert %y : (tensor<{batch}x{n}x{k}xi{b}>) -> tensor<{batch}x{n}x{k}xi32>
+  %0 = stablehlo.dot_general %u, %v, batching_dims = [0] x [0], contracting_dims = [2] x [2]
+    : (tensor<{batch}x{m}x{k}xi32>, tensor<{batch}x{n}x{k}xi32>) -> tensor<{batch}x{m}x{n}xi32>
+  return %0 : tensor<{batch}x{m}x{n}xi32>
+}}"""
+
+
+@pytest.mark.parametrize("bits", [(8, 8), (16, 16), (8, 16)])
+@pytest.mark.parametrize(
+    ("batch", "m", "k", "n"), [(1, 2, 1030, 1100), (1, 8, 128, 65), (1, 300, 257, 3), (3, 5, 143, 70), (2, 90, 129, 2)]
+)
+def test_few_rows_of_integers_along(batch: int, m: int, k: int, n: int, bits: tuple[int, int]) -> None:
+    """Both factors lie along k, of which vectors of pairs leave a rest."""
+    rng = np.random.default_rng(m)
+    x, y = (
+        rng.integers(-(2 ** (width - 1)), 2 ** (width - 1), shape).astype(f"int{width}")
+        for width, shape in zip(bits, [(batch, m, k), (batch, n, k)], strict=True)
+    )
+    x[..., -40:], y[..., -40:] = -(2 ** (bits[0] - 1)), -(2 ** (bits[1] - 1))
+    run = xhlo.compile(ALONG.format(batch=batch, m=m, k=k, n=n, a=bits[0], b=bits[1]))
+    wanted = (x.astype(np.int64) @ y.astype(np.int64).swapaxes(1, 2)).astype(np.int32)
+    np.testing.assert_array_equal(np.asarray(run(x, y)), wanted)
