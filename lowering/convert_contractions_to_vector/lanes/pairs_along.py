@@ -31,8 +31,8 @@ from ..parts import tasks
 from ..shared_function import call_known, writes
 from ..vectors import VectorBuilder
 
-MOST_ROWS = 8
-"""Most rows of A: the sums of each are in a vector."""
+MOST_ROWS, MOST_TOGETHER = 24, 8
+"""Most rows of A, and most of them that are multiplied together: the sums of each are in a vector."""
 
 LEAST_STEPS = 4
 """Vectors of a row from which adding up the lanes in the end takes little."""
@@ -91,9 +91,14 @@ def emit_pairs_along(builder: LoopBuilder, kernel: func.FuncOp, product: Contrac
             a_at, b_at = a_at + index * places.get(id(loop), 0), b_at + index * loop.b
             c_at += index * loop.c
         count = COLUMNS if n.size % COLUMNS == 0 else builder.min(n.size - first, COLUMNS)
-        factors = (copy, a_at, product.b.root, b_at + first * n.b, n.b)
-        arguments = (*factors, product.c.root, c_at + first * n.c, m.c, n.c, k.size, count)
-        call_known(builder, kernel, "along", arguments, _Facts(m.size, lanes), _emit)
+        groups = -(-m.size // MOST_TOGETHER)
+        rows = -(-m.size // groups)
+        with builder.loop(0, groups) as group:
+            # The last group may repeat rows of the one before, with the same sums.
+            row = builder.min(group * rows, m.size - rows)
+            factors = (copy, a_at + row * sizes[-1], product.b.root, b_at + first * n.b, n.b)
+            arguments = (*factors, product.c.root, c_at + first * n.c + row * m.c, m.c, n.c, k.size, count)
+            call_known(builder, kernel, "along", arguments, _Facts(rows, lanes), _emit)
 
 
 @writes(3)

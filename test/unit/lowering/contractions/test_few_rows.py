@@ -104,10 +104,11 @@ func.func @main(%x: tensor<{batch}x{m}x{k}xi{a}>, %y: tensor<{batch}x{n}x{k}xi{b
 
 @pytest.mark.parametrize("bits", [(8, 8), (16, 16), (8, 16)])
 @pytest.mark.parametrize(
-    ("batch", "m", "k", "n"), [(1, 2, 1030, 1100), (1, 8, 128, 65), (1, 300, 257, 3), (3, 5, 143, 70), (2, 90, 129, 2)]
+    ("batch", "m", "k", "n"),
+    [(1, 2, 1030, 1100), (1, 8, 128, 65), (1, 300, 257, 3), (3, 5, 143, 70), (2, 90, 129, 2), (1, 17, 257, 130)],
 )
 def test_few_rows_of_integers_along(batch: int, m: int, k: int, n: int, bits: tuple[int, int]) -> None:
-    """Both factors lie along k, of which vectors of pairs leave a rest."""
+    """Both factors lie along k, of which vectors of pairs leave a rest; groups of rows leave one, too."""
     rng = np.random.default_rng(m)
     x, y = (
         rng.integers(-(2 ** (width - 1)), 2 ** (width - 1), shape).astype(f"int{width}")
