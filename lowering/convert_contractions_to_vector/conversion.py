@@ -247,9 +247,10 @@ def _with_copies(
 ) -> Contraction:
     """
     The product that reads a copy of A where that is better read in place, along near steps. `padding`: that of the left
-    factor, which may be computed later.
+    factor, which cannot be copied where it is computed later.
     """
-    product = with_pairs(builder, kernel, product, machine)
+    if padding is None or padding.maker is None:
+        product = with_pairs(builder, kernel, product, machine)
     if padding is None and product.b.root not in constants_of(kernel):
         product = with_wide_rows(builder, kernel, product, machine)
     return with_near_steps(product, machine)
