@@ -144,10 +144,9 @@ class Rules(Generic[Rule]):
     def _stated_in(self, package: str) -> dict[str, frozenset[str]]:
         """`classes_by_file`, less what files register in other tables of the package."""
         bound = [(name, value) for module in _modules_of(package) for name, value in vars(module).items()]
-        tables = [(name, value) for name, value in bound if isinstance(value, Rules)]
-        own = {name for name, value in tables if value is self}
+        own = {name for name, value in bound if value is self}
         # A table without a name of its own, as in a test, may be any.
-        others = {name for name, _ in tables if name not in own} if own else set[str]()
+        others = {name for name, value in bound if isinstance(value, Rules)} - own if own else set[str]()
         return {
             module: frozenset[str]().union(*(names for table, names in classes.items() if table not in others))
             for module, classes in classes_by_file(package).items()
