@@ -87,6 +87,7 @@ def _derived(cls: Any) -> dict[str, Any]:
         definition.traits = cls.traits
         made = get_accessors_from_op_def(definition, _waiting[cls])
     except Exception:
+        # xDSL refuses a class that a handler has defined meanwhile; any other error is the class's own.
         if cls not in _accessors:
             raise
     else:

@@ -18,3 +18,17 @@ def required(name: str) -> Any:
 
 # Typed as Any: whoever checks these files may not have torch.
 torch: Any = required("torch")
+
+_pytree: Any = required("torch.utils._pytree")
+
+
+def distinct(values: Any) -> Any:
+    """The values of a tree, copied where they repeat a tensor: those of graphs within a graph must not share memory."""
+    seen: set[int] = set()
+
+    def own(one: Any) -> Any:
+        one = one.clone() if id(one) in seen else one
+        seen.add(id(one))
+        return one
+
+    return _pytree.tree_map_only(torch.Tensor, own, values)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from .api import required, torch
+from .api import distinct, required, torch
 
 _scan: Any = required("torch._higher_order_ops.scan").scan_op
 _functional: Any = required("torch.nn.functional")
@@ -90,11 +90,6 @@ _CELLS = {
 }
 
 
-def _distinct(found: Sequence[Any]) -> list[Any]:
-    """The results of a loop's step, which must not share memory."""
-    return [one.clone() if any(one is other for other in found[:place]) else one for place, one in enumerate(found)]
-
-
 def _before(first: Any, stack: Any) -> Any:
     """The values given to each step, from those given to the first one and those that the steps gave."""
     return torch.cat([first[None], stack[:-1]])
@@ -119,9 +114,9 @@ class _Recurrence(torch.autograd.Function):
             product = state[0] @ by if bias is None else torch.addmm(more[0], state[0], by)
             y, rest, kept = cell.forward(now, product, *state)
             h = y if projection is None else y @ more[-1]
-            return _distinct([h, *rest, h, *rest, *([] if projection is None else [y]), *kept])
+            return distinct([h, *rest, h, *rest, *([] if projection is None else [y]), *kept])
 
-        found = _scan(step, _distinct([one.clone() for one in first]), [x], tuple(given))
+        found = _scan(step, distinct([one.clone() for one in first]), [x], tuple(given))
         last, stacks = found[:count], found[count:]
         ctx.cell, ctx.count, ctx.projects, ctx.biased = cell, count, projection is not None, bias is not None
         ctx.save_for_backward(weight, projection, *first, *stacks)
@@ -142,13 +137,13 @@ class _Recurrence(torch.autograd.Function):
             dh = dh + dy
             dx, dp, direct, previous = cell.backward(kept_now, state, dh @ other[0] if projects else dh, *rest)
             through = dp @ by
-            return _distinct(
+            return distinct(
                 [through if direct is None else through + direct, *previous, dx, dp, *([dh] if projects else [])]
             )
 
         dys, *last = gradients
         backwards = [one.flip(0) for one in (dys, *before, *kept)]
-        found = _scan(step, _distinct([one.clone() for one in last]), backwards, tuple(given))
+        found = _scan(step, distinct([one.clone() for one in last]), backwards, tuple(given))
         dfirst, (dx, dp, *dhs) = found[:count], [one.flip(0) for one in found[count:]]
         dweight = dp.flatten(0, 1).t() @ before[0].flatten(0, 1)
         dprojection = dhs[0].flatten(0, 1).t() @ stacks[count].flatten(0, 1) if projects else None

@@ -7,12 +7,10 @@ from functools import partial
 from typing import Any
 
 from ...hlo_dialect.made_once import MadeOnce
-from .api import required, torch
+from .api import distinct, required, torch
 from .decompositions import table
 from .graphs import compile_graph
 from .options import Options
-
-_pytree: Any = required("torch.utils._pytree")
 
 
 def has_symbols(graph_module: Any) -> bool:
@@ -35,14 +33,7 @@ class _Interpreter(torch.fx.Interpreter):
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
         if isinstance(target, torch._ops.HigherOrderOperator):
-            seen: set[int] = set()
-
-            def distinct(one: Any) -> Any:
-                one = one.clone() if id(one) in seen else one
-                seen.add(id(one))
-                return one
-
-            args = _pytree.tree_map_only(torch.Tensor, distinct, args)
+            args = distinct(args)
         return torch.fx.Interpreter.call_function(self, target, args, kwargs)
 
 

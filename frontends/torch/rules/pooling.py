@@ -87,7 +87,7 @@ class _Channels:
 
 
 _UNROLLED = 32
-"""The most places of a window that are compared one after the other, as elements of one kernel."""
+"""The most places of a window, or windows of a place, that are taken one after the other, as elements of one kernel."""
 
 
 def _maxima(step: Step, pool: Pool, x: Value, before: int, after: int, place: Any) -> tuple[Value, Value]:
@@ -98,9 +98,8 @@ def _maxima(step: Step, pool: Pool, x: Value, before: int, after: int, place: An
     """
     dtype, rank = dtype_of(x), len(pool.sizes)
     outer, inner = list(x.shape[:before]), list(x.shape[len(x.shape) - after :]) if after else []
-    windows = pool.windows(before, after)
-    low = [max(one, 0) for one, _ in windows["padding"]]
-    high = [max(one, 0) for _, one in windows["padding"]]
+    padding = pool.windows(before, after)["padding"]
+    low, high = ([max(one, 0) for one in side] for side in zip(*padding, strict=True))
     padded = x.pad(step.full(lowest(dtype), dtype), low, high) if any(low) or any(high) else x
     shape = [*outer, *pool.results, *inner]
     strides = [count(pool.sizes[dim + 1 :]) for dim in range(rank)]
@@ -157,15 +156,14 @@ def _max_pool(rank: int) -> Any:
         pool = Pool.of(x, rank, step.shape_of(0), kernel, stride, padding, dilation)
         channels = _Channels.of(step.results[0], rank)
         before, after = channels.around(len(x.shape) - rank)
-        windows = pool.windows(before, after)
-        b, dtype = step.builder, dtype_of(x)
-        start = step.full(lowest(dtype), dtype)
         # Places as wide as most elements are: in vectors of 64 bits there are half as many.
         place, none = (torch.int32, 2**31 - 1) if count(pool.sizes) < 2**31 else (torch.int64, 2**62)
         moved = channels.moved(x)
         if 1 in step.used and count(pool.kernel) <= _UNROLLED:
             values, found = _maxima(step, pool, moved, before, after, place)
             return channels.restored(values), converted(channels.restored(found), torch.int64)
+        windows, b, dtype = pool.windows(before, after), step.builder, dtype_of(x)
+        start = step.full(lowest(dtype), dtype)
         each = broadcast(step.iota(0, (count(pool.sizes),), place).reshape(pool.sizes), x.shape)
         values = b.reduce_window(moved, start, body=b.maximum, **windows)
         last = step.full(none, place)
@@ -284,7 +282,6 @@ def _avg_pool_backward(rank: int) -> Any:
             for dim in range(rank):
                 shares = _of_windows(step, shares, leading + dim, pool, dim)
             return channels.restored(shares)
-        leading, trailing = channels.around(len(x.shape) - rank)
         low, high, inner = [0] * leading, [0] * leading, [0] * leading
         for size, k, s, p, n in zip(pool.sizes, pool.kernel, pool.stride, pool.padding, pool.results, strict=True):
             low.append(k - 1 - p)
