@@ -21,7 +21,7 @@ from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp, ReturnOp, WhileOp
 from ...hlo_dialect.ops.creation import ConstantOp, is_splat_op
 from ...hlo_dialect.ops.fusion import FusionKind, FusionOp, in_fusion
-from ...hlo_dialect.ops.movement import BroadcastInDimOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
 from ...hlo_dialect.ops.slicing import ConcatenateOp
 from ...hlo_dialect.types import i64
 from ...hlo_dialect.walking import operations_in
@@ -62,8 +62,8 @@ class FuseHloPass(HloPass):
     whose tiles it streams, which is for GPUs; row-products=none is for targets whose row kernels cannot multiply.
     Concatenations of rows of one tensor, such as rotated ones, that elements are computed of become gathers, which
     loops take in, and those of a long part and a few elements of each row selections. Elementwise operations that
-    alone read a concatenation of long parts are computed of the parts. Broadcasts before a loop are repeated where it
-    computes elements of them.
+    alone read a concatenation of long parts are computed of the parts, and those that read a value with its dimensions
+    joined before they are joined. Broadcasts before a loop are repeated where it computes elements of them.
 
     A loop or reduction of more than most-ops operations is cut where the fewest bytes cross from one part to the next.
     """
@@ -146,6 +146,10 @@ class FuseHloPass(HloPass):
                     gather_rolled_rows(block)
                     compute_in_parts(block)
                     select_shifted_elements(block)
+                if self.strategy == "default" and any(isinstance(op, ReshapeOp) for op in block.ops):
+                    from .reshapes import compute_before_joining
+
+                    compute_before_joining(block)
                 plan = plan_block(
                     block, self.strategy, self.row_products, self.epilogues == "all", self.most_ops, engine.remarks
                 )
