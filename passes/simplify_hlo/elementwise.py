@@ -1,7 +1,11 @@
-"""Elementwise operations: exact conversions, neutral infinities, comparisons of clamped values, sunk reshapes."""
+"""
+Elementwise operations: exact conversions, neutral infinities, comparisons of clamped values, sunk reshapes, repeated
+elements.
+"""
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any, cast
 
@@ -10,13 +14,14 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.support.rewriting import like
 from ...hlo_dialect.expressions.tensor import Builder
-from ...hlo_dialect.op import HloOp, is_elementwise
+from ...hlo_dialect.op import DIVISION, HloOp, is_elementwise, is_hlo
 from ...hlo_dialect.ops.comparison import CompareOp
 from ...hlo_dialect.ops.conversion import ConvertOp
 from ...hlo_dialect.ops.creation import ConstantOp, is_splat_constant, is_splat_of
 from ...hlo_dialect.ops.elementwise_binary import MaximumOp, MinimumOp
-from ...hlo_dialect.ops.movement import ReshapeOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
 from ...hlo_dialect.ops.reduction import ReduceOp
+from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import (
     constant_array,
     element_of,
@@ -189,16 +194,50 @@ def sink_reshape(op: Operation) -> Rewrite | None:
     return _computed_at(op, source)
 
 
+@simplifications.on(HloOp)
+def compute_before_repeating(op: Operation) -> Rewrite | None:
+    """
+    A division or an elementary function of repeated elements is computed once for each, and its results are repeated:
+    `exp(broadcast(x))` becomes `broadcast(exp(x))`.
+    """
+    if not is_elementwise(op) or not is_hlo(op) or op.cost < DIVISION or op.regions or len(op.results) != 1:
+        return None
+    values = [value for value in op.operands if not is_splat_constant(value)]
+    if len(values) != 1 or not is_static(shape_of(values[0])):
+        return None
+    steps: list[Operation] = []
+    value = values[0]
+    while isinstance(owner := value.owner, ReshapeOp | BroadcastInDimOp):
+        steps.insert(0, owner)
+        value = owner.operands[0]
+    shape = shape_of(value)
+    if not steps or 2 * math.prod(shape) > math.prod(shape_of(op.results[0])):
+        return None
+    builder = Builder()
+    operands = [value if each is values[0] else _splat(builder, each, shape) for each in op.operands]
+    element = element_of(op.results[0])
+    computed = builder.add(like(op, operands, [make_tensor(shape, element)]))
+    for step in steps:
+        type_ = make_tensor(shape_of(step.results[0]), element)
+        computed = builder.add(like(step, [computed.value], [type_]))
+    return by(computed)
+
+
+def _splat(builder: Builder, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
+    """A splat constant in another shape."""
+    return builder.constant(
+        constant_array(cast(ConstantOp, value.owner).dense).reshape(-1)[:1], make_tensor(shape, element_of(value))
+    ).value
+
+
 def _computed_at(op: Operation, shape: tuple[int, ...]) -> Rewrite:
     builder = Builder()
     operands: list[SSAValue] = []
     for operand in op.operands:
-        owner = operand.owner
-        if isinstance(owner, ConstantOp):
-            element = constant_array(owner.dense).reshape(-1)[:1]
-            operands.append(builder.constant(element, make_tensor(shape, element_of(operand))).value)
+        if isinstance(operand.owner, ConstantOp):
+            operands.append(_splat(builder, operand, shape))
         else:
-            operands.append(cast(ReshapeOp, owner).operands[0])
+            operands.append(cast(ReshapeOp, operand.owner).operands[0])
     moved = like(op, operands, [make_tensor(shape, element_of(op.results[0]))])
     return by(builder.add(moved).reshape(tensor_type(op.results[0])))
 

@@ -126,3 +126,30 @@ func.func @not_relu(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>, %w:
   %j = hlo.maximum %d, %zero : tensor<4xf32>
   return %p, %q, %r, %s, %g, %h, %i, %c, %j : tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// What takes long is computed once for each element that is repeated; additions, sums of two, and what is repeated
+// nowhere stay as they were.
+
+// CHECK-LABEL: func.func @repeated
+// CHECK-SAME: (%[[X:.*]]: tensor<8x16xf32>
+// CHECK: %[[E:.*]] = hlo.exponential %[[X]] : tensor<8x16xf32>
+// CHECK: hlo.broadcast_in_dim %[[E]], dims = [1, 2] : (tensor<8x16xf32>) -> tensor<4x8x16xf32>
+// CHECK: hlo.reshape %{{.*}} : (tensor<4x8x16xf32>) -> tensor<32x16xf32>
+// CHECK: hlo.divide %{{.*}}, %{{.*}} : tensor<8x16xf32>
+// CHECK: hlo.negate %{{.*}} : tensor<4x8x16xf32>
+// CHECK: hlo.divide %{{.*}}, %{{.*}} : tensor<4x8x16xf32>
+// CHECK: hlo.exponential %{{.*}} : tensor<16x8xf32>
+func.func @repeated(%x: tensor<8x16xf32>, %z: tensor<4x8x16xf32>) -> (tensor<32x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<16x8xf32>) {
+  %0 = hlo.broadcast_in_dim %x, dims = [1, 2] : (tensor<8x16xf32>) -> tensor<4x8x16xf32>
+  %1 = hlo.reshape %0 : (tensor<4x8x16xf32>) -> tensor<32x16xf32>
+  %2 = hlo.exponential %1 : tensor<32x16xf32>
+  %3 = hlo.constant dense<3.0> : tensor<4x8x16xf32>
+  %4 = hlo.divide %3, %0 : tensor<4x8x16xf32>
+  %5 = hlo.negate %0 : tensor<4x8x16xf32>
+  %6 = hlo.divide %0, %z : tensor<4x8x16xf32>
+  %7 = hlo.broadcast_in_dim %x, dims = [1, 0] : (tensor<8x16xf32>) -> tensor<16x8xf32>
+  %8 = hlo.exponential %7 : tensor<16x8xf32>
+  return %2, %4, %5, %6, %8 : tensor<32x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<16x8xf32>
+}
