@@ -39,7 +39,10 @@ MOST_SLICES = 32
 
 @simplifications.on(SliceOp, DynamicSliceOp, GatherOp)
 def slice_of_chain(op: Operation) -> Rewrite | None:
-    """The slices alone are computed of elementwise operations that only slices use, if they are at most half of it."""
+    """
+    The slices alone are computed of elementwise operations that only slices use, if they are at most half of it, or all
+    of it where long rows are at places that only a run of the program knows: those would be read from memory.
+    """
     assert isinstance(op, AnySlice)
     whole = op.operands[0]
     shape = shape_of(whole)
@@ -50,12 +53,45 @@ def slice_of_chain(op: Operation) -> Rewrite | None:
         return None
     if not all(isinstance(each, AnySlice) and each.operands[0] is whole and _has_part(each) for each in slices):
         return None
-    if 2 * sum(math.prod(shape_of(each.results[0])) for each in slices) > math.prod(shape):
+    most = math.prod(shape) if all(_reads_long_rows(each) for each in slices) else math.prod(shape) // 2
+    if sum(math.prod(shape_of(each.results[0])) for each in slices) > most:
         return None
     chain = _chain(whole.owner)
     if chain is None:
         return None
     return by(_computed(chain, _part(op), whole))
+
+
+LONG_ROW = 16
+"""Neighbouring elements that are read in about the time in which they are read in the order of the whole tensor."""
+
+
+def _reads_long_rows(op: Operation) -> bool:
+    if isinstance(op, GatherOp):
+        (along,) = op.dims.index_map
+        return math.prod(shape_of(op.operand)[along + 1 :]) >= LONG_ROW
+    return isinstance(op, DynamicSliceOp) and shape_of(op.result)[-1:] >= (LONG_ROW,)
+
+
+@simplifications.on(GatherOp)
+def gather_of_rows(op: Operation) -> Rewrite | None:
+    """Rows of gathered rows, no more than these are, are gathered at once: `x[i][j]` is `x[i[j]]`."""
+    assert isinstance(op, GatherOp)
+    inner = op.operand.owner
+    if not isinstance(inner, GatherOp) or inner.parent is not op.parent or not op.operand.has_one_use():
+        return None
+    if not (_has_part(op) and _has_part(inner)) or math.prod(shape_of(op.result)) > math.prod(shape_of(inner.result)):
+        return None
+    rows, taken = _Rows(inner), _Rows(op)
+    if rows.batch != (taken.along,):
+        return None
+    batch = [taken.sizes[dim] for dim in taken.batch]
+    places = Tensor(taken.builder, inner.start_indices).reshape([rows.sizes[taken.along]])
+    of_places = IndexDimensions((), (0,), (), (), (0,), op.dims.vector_dim)
+    indices = gather(taken.builder, places.value, Tensor(taken.builder, op.start_indices), of_places, (1,), batch)
+    along = (rows.along,)
+    dims = IndexDimensions(op.dims.window, along, (), (), along, len(batch))
+    return by(gather(taken.builder, inner.operand, indices, dims, inner.sizes, taken.sizes))
 
 
 def _has_part(op: AnySlice) -> bool:
@@ -107,6 +143,8 @@ def _is_at_hand(value: SSAValue, shape: tuple[int, ...]) -> bool:
     if isinstance(owner, IotaOp):
         element = element_of(value)
         return is_integer(element) and shape[owner.dimension] <= 1 << bit_width(element) - 1
+    if isinstance(owner, GatherOp):
+        return value.has_one_use() and _has_part(owner)  # see gather_of_rows
     return isinstance(owner, BroadcastInDimOp) or owner.name == "hlo.constant" or owner.ROLE in _IN_MEMORY
 
 

@@ -64,6 +64,28 @@ func.func @rows(%x: tensor<100x8xf32>, %at: tensor<3x1xi32>) -> tensor<3x8xf32> 
 
 // -----
 
+// Long rows, as many as there are: all but those that are asked for would be written. Rows of rows are gathered at once,
+// also those of which something is computed in between; not more than there were before.
+
+// CHECK-LABEL: func.func @long_rows
+// CHECK: "hlo.gather"(%x, %at)
+// CHECK: hlo.exponential %{{.*}} : tensor<100x16xf32>
+// CHECK: %[[PLACES:.*]] = "hlo.gather"(%{{.*}}, %few) {{.*}} : (tensor<100xi32>, tensor<3x1xi32>) -> tensor<3xi32>
+// CHECK: "hlo.gather"(%x, %[[PLACES]]) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 16>}> : (tensor<100x16xf32>, tensor<3xi32>) -> tensor<3x16xf32>
+// CHECK: "hlo.gather"(%{{.*}}, %at) {{.*}} : (tensor<3x16xf32>, tensor<100x1xi32>) -> tensor<100x16xf32>
+func.func @long_rows(%x: tensor<100x16xf32>, %at: tensor<100x1xi32>, %few: tensor<3x1xi32>) -> (tensor<100x16xf32>, tensor<3x16xf32>, tensor<100x16xf32>) {
+  %0 = hlo.exponential %x : tensor<100x16xf32>
+  %1 = "hlo.gather"(%0, %at) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 16>}> : (tensor<100x16xf32>, tensor<100x1xi32>) -> tensor<100x16xf32>
+  %2 = "hlo.gather"(%x, %at) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 16>}> : (tensor<100x16xf32>, tensor<100x1xi32>) -> tensor<100x16xf32>
+  %3 = hlo.negate %2 : tensor<100x16xf32>
+  %4 = "hlo.gather"(%3, %few) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 16>}> : (tensor<100x16xf32>, tensor<3x1xi32>) -> tensor<3x16xf32>
+  %5 = "hlo.gather"(%x, %few) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 16>}> : (tensor<100x16xf32>, tensor<3x1xi32>) -> tensor<3x16xf32>
+  %6 = "hlo.gather"(%5, %at) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 16>}> : (tensor<3x16xf32>, tensor<100x1xi32>) -> tensor<100x16xf32>
+  return %1, %4, %6 : tensor<100x16xf32>, tensor<3x16xf32>, tensor<100x16xf32>
+}
+
+// -----
+
 // More than half, or used as a whole too: nothing is gained. A value that others share is computed for them.
 
 // CHECK-LABEL: func.func @stay
