@@ -11,6 +11,7 @@ Nodes are visited from the last to the first, so that all users of a node are de
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -19,6 +20,7 @@ from ...dialects.cost import ELEMENTARY, F32_BYTES, Cost
 from ...hlo_dialect.op import CHEAP, FREE
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
+from ...hlo_dialect.ops.slicing import PadOp
 from ...hlo_dialect.types import shape_of
 from ...lowering.device.cpu import CPU
 from .clusters import Accesses, Cluster, Clusters, Mode
@@ -36,6 +38,12 @@ MOST_ACCESSES = 32
 
 MANY_PADDED = 1 << 12
 """Elements of a padded tensor from which writing it takes less time than comparing indices in each place it is read."""
+
+MOST_SURROUNDED = 2
+"""Elements of a padded tensor for each one inside, up to which the others do not count."""
+
+LEAST_RUN = 16
+"""Neighbouring elements that fill a loop's vectors: fewer are padded by a copy of many of them."""
 
 OFTEN = 4
 """Times that places of single elements are computed, from which reading them takes less time."""
@@ -239,7 +247,7 @@ class ProducerFusion:
         (read at the cluster's own index, where it is read before a reduction, read after the reduction); or a text
         saying why not.
         """
-        same, reduced = False, False
+        same, reduced, surrounded = False, False, False
         accesses: Accesses = {}
         value = node.op.results[0]
         for number in node.users:
@@ -260,6 +268,9 @@ class ProducerFusion:
                 same = True
             elif _is_start(node, user):
                 accesses[number,] = 1
+            elif self._is_surrounded(node, user):
+                surrounded, paths = True, cluster.accesses[number].items()
+                accesses.update({(number, *path): count * node.elements // user.elements for path, count in paths})
             elif user.role == "gather" and not (user.op.name == "hlo.gather" and value is not user.op.operands[0]):
                 return f"{user.op.name} reads it at an index known only at run time"
             elif user.role == "concatenate":
@@ -272,9 +283,22 @@ class ProducerFusion:
                 accesses.update({(number, *path): count for path, count in cluster.accesses[number].items()})
         if same:
             accesses[()] = node.elements
+        if surrounded and _count(accesses) > 2 * node.elements:
+            return f"its border would be told apart {_count(accesses) // node.elements}x"
         if len(accesses) > MOST_ACCESSES:
             accesses = {(node.index, node.index): _count(accesses)}
         return same, accesses, reduced
+
+    def _is_surrounded(self, node: Node, user: Node) -> bool:
+        """
+        Whether a pad adds a few elements around a node, which is computed as often as it is read where the pad is read;
+        convolutions and poolings read it themselves.
+        """
+        if not isinstance(user.op, PadOp) or node.op.results[0] is not user.op.operand or not user.op.surrounds:
+            return False
+        if not 0 < user.elements <= MOST_SURROUNDED * node.elements or 1 < _whole_run(user.op) < LEAST_RUN:
+            return False
+        return not any(self.nodes[reader].role in ("custom", "dot") for reader in user.users)
 
     def _too_much_work(self, node: Node, cluster: Cluster, evaluations: int) -> str | None:
         is_written = self.clusters.writes_pads and node.op.name == "hlo.pad" and node.elements >= MANY_PADDED
@@ -373,6 +397,12 @@ def _is_one_index(user: Node) -> bool:
     gather = cast("GatherOp", user.op)  # few programs need the class
     indices = shape_of(gather.operands[1])
     return math.prod(gather.sizes) == 1 and math.prod(indices[gather.dims.vector_dim :][:1]) == 1
+
+
+def _whole_run(pad: PadOp) -> int:
+    """The number of neighbouring elements that a pad moves together: those of the last dimensions, which stay whole."""
+    around = zip(reversed(pad.low), reversed(pad.high), reversed(shape_of(pad.operand)), strict=True)
+    return math.prod(size for _, _, size in itertools.takewhile(lambda each: each[0] == each[1] == 0, around))
 
 
 def _is_start(node: Node, user: Node) -> bool:

@@ -146,3 +146,42 @@ func.func @gates(%x: tensor<8x64xf32>, %h: tensor<8x32xf32>, %u: tensor<32x32xf3
   %5 = hlo.add %3, %4 : tensor<8x32xf32>
   return %2, %5 : tensor<8x32xf32>, tensor<8x32xf32>
 }
+
+// -----
+
+// A pad takes in what it surrounds, but not where that would be computed three times, where a pooling takes in the pad,
+// or where few elements stay together.
+
+// CHECK-LABEL: func.func @padded
+// CHECK:         hlo.fusion loop
+// CHECK:           hlo.multiply
+// CHECK:           hlo.pad
+// CHECK:           hlo.return
+// CHECK-NEXT:    }
+// CHECK-NEXT:    func.return
+func.func @padded(%x: tensor<64x64xf32>) -> tensor<66x64xf32> {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.multiply %x, %x : tensor<64x64xf32>
+  %1 = hlo.pad %0, %zero, low = [1, 0], high = [1, 0], interior = [0, 0] : (tensor<64x64xf32>, tensor<f32>) -> tensor<66x64xf32>
+  return %1 : tensor<66x64xf32>
+}
+
+// CHECK-LABEL: func.func @padded_apart
+// CHECK:         hlo.fusion loop
+// CHECK:           hlo.multiply
+// CHECK-NEXT:      hlo.return
+// CHECK:         hlo.fusion loop
+// CHECK-NEXT:      hlo.constant
+// CHECK-NEXT:      hlo.pad
+func.func @padded_apart(%x: tensor<64x64xf32>, %y: tensor<64x64x3xf32>) -> (tensor<66x66xf32>, tensor<66x64x3xf32>) {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.multiply %x, %x : tensor<64x64xf32>
+  %1 = hlo.pad %0, %zero, low = [1, 0], high = [1, 2], interior = [0, 0] : (tensor<64x64xf32>, tensor<f32>) -> tensor<66x66xf32>
+  %2 = hlo.pad %0, %zero, low = [1, 1], high = [1, 1], interior = [0, 0] : (tensor<64x64xf32>, tensor<f32>) -> tensor<66x66xf32>
+  %3 = hlo.pad %0, %zero, low = [2, 2], high = [0, 0], interior = [0, 0] : (tensor<64x64xf32>, tensor<f32>) -> tensor<66x66xf32>
+  %4 = hlo.add %1, %2 : tensor<66x66xf32>
+  %5 = hlo.add %4, %3 : tensor<66x66xf32>
+  %6 = hlo.exponential %y : tensor<64x64x3xf32>
+  %7 = hlo.pad %6, %zero, low = [1, 0, 0], high = [1, 0, 0], interior = [0, 0, 0] : (tensor<64x64x3xf32>, tensor<f32>) -> tensor<66x64x3xf32>
+  return %5, %7 : tensor<66x66xf32>, tensor<66x64x3xf32>
+}
