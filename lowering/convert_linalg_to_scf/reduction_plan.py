@@ -68,7 +68,7 @@ def computed_reads(nest: Nest, loop: int) -> tuple[int, int]:
     loads = loads_of(nest)
     varies = varying(nest, loop) if loads else set[SSAValue]()
     moving = [load for load in loads if moves_with(load, varies)]
-    rows = sum(reads_row_of(load, nest, loop, varies) for load in moving)
+    rows = sum(reads_row_of(load, nest, loop, varies, anyhow=True) for load in moving)
     return rows, len(moving) - rows
 
 

@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from .kernel_builder import SIGNED_COMPARISONS, known_number
 from .nest import Nest
 
-LEAST_INSIDE = 32
+LEAST_INSIDE = 16
 """Iterations inside that make two more loops for the border worth it."""
 
 MOST_OPERATIONS = 100

@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.support.views import root_buffer
 from ...hlo_dialect.walking import operations_in, operations_of, values_read
+from .kernel_builder import known_number
 from .nest import Access, Nest
 
 
@@ -68,16 +69,25 @@ def moves_with(load: memref.LoadOp, varies: set[SSAValue]) -> bool:
     return any(index in varies for index in load.indices)
 
 
-def reads_row_of(load: memref.LoadOp, nest: Nest, loop: int, varies: set[SSAValue]) -> bool:
-    """Whether a load that moves with a loop, with which `varies` vary, reads neighbours one after the other."""
+def reads_row_of(load: memref.LoadOp, nest: Nest, loop: int, varies: set[SSAValue], anyhow: bool = False) -> bool:
+    """
+    Whether a load that moves with a loop, with which `varies` vary, reads neighbours one after the other; `anyhow` also
+    from the last to the first, or the same one in iterations at the loop's ends.
+    """
     *outer, last = load.indices
-    return _counts(last, nest, loop, varies) and not any(index in varies for index in outer)
+    return _counts(last, nest, loop, varies, anyhow) and not any(index in varies for index in outer)
 
 
-def _counts(value: SSAValue, nest: Nest, loop: int, varies: set[SSAValue]) -> bool:
+def _counts(value: SSAValue, nest: Nest, loop: int, varies: set[SSAValue], anyhow: bool) -> bool:
     """Whether a value grows by one in each iteration of a loop: its index, or the sum of that and an invariant."""
     op = value.owner
-    if not isinstance(op, arith.AddiOp):
+    through = isinstance(op, arith.AddiOp)
+    if anyhow and isinstance(op, arith.MuliOp):
+        through = -1 in (known_number(op.lhs), known_number(op.rhs))
+    if anyhow and isinstance(op, arith.MaxSIOp | arith.MinSIOp):
+        through = True
+    if not through:
         return is_index_of(op, nest, loop)
+    assert isinstance(op, arith.AddiOp | arith.MuliOp | arith.MaxSIOp | arith.MinSIOp)
     pairs = ((op.lhs, op.rhs), (op.rhs, op.lhs))
-    return any(other not in varies and _counts(counting, nest, loop, varies) for counting, other in pairs)
+    return any(other not in varies and _counts(counting, nest, loop, varies, anyhow) for counting, other in pairs)
