@@ -11,8 +11,10 @@ import math
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects import func
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from ...hlo_dialect.donation import stated_donations
 from ...hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.dynamic import DynamicUpdateSliceOp
@@ -30,6 +32,8 @@ MOST_PIECES = 128
 """Pieces beyond those of one slice that the slices of a concatenation become: each is compiled."""
 LARGE_UPDATE = 1 / 2
 """The part of a tensor from which on an update is joined with the rest."""
+COPIED_UPDATE = 1 / 16
+"""The same for a tensor that has to be copied, because the caller keeps it."""
 
 
 @simplifications.on(BroadcastInDimOp)
@@ -271,12 +275,15 @@ def concatenate_of_reshapes(op: Operation) -> Rewrite | None:
 
 @simplifications.on(DynamicUpdateSliceOp)
 def simplify_update(op: Operation) -> Rewrite | None:
-    """An update of most of a tensor at a known place is joined with the rest: its computation fuses with that."""
+    """
+    An update at a known place is joined with the rest, if it is most of a tensor, or a part of an argument that is not
+    donated: its computation fuses with that.
+    """
     assert isinstance(op, DynamicUpdateSliceOp)
     shape, sizes = shape_of(op.operand), shape_of(op.update)
     if not is_static(shape) or not is_static(sizes) or 0 in sizes:
         return None
-    if math.prod(sizes) < LARGE_UPDATE * math.prod(shape):
+    if math.prod(sizes) < (COPIED_UPDATE if _stays(op.operand) else LARGE_UPDATE) * math.prod(shape):
         return None
     starts: list[int] = []
     for index, size, whole in zip(op.start_indices, sizes, shape, strict=True):
@@ -295,3 +302,11 @@ def simplify_update(op: Operation) -> Rewrite | None:
         joined = concatenate(parts, dim) if len(parts) > 1 else joined
         low[dim], high[dim] = 0, shape[dim]
     return by(joined)
+
+
+def _stays(value: SSAValue) -> bool:
+    """Whether a value is an argument of a function that the caller keeps."""
+    if not isinstance(value, BlockArgument):
+        return False
+    function = value.owner.parent_op()
+    return isinstance(function, func.FuncOp) and value.index not in stated_donations(function)

@@ -83,6 +83,21 @@ func.func @large_update(%x: tensor<8x8xf32>, %u: tensor<6x7xf32>) -> tensor<8x8x
   func.return %0 : tensor<8x8xf32>
 }
 
+// So is one of a part of an argument that has to be copied, but of a donated one, and of few elements.
+// CHECK-LABEL: @update_of_kept
+// CHECK:         hlo.concatenate
+// CHECK:         hlo.dynamic_update_slice %y
+// CHECK:         hlo.dynamic_update_slice %z
+func.func @update_of_kept(%x: tensor<8x8xf32>, %y: tensor<8x8xf32> {jax.buffer_donor}, %z: tensor<64x8xf32>, %u: tensor<2x8xf32>)
+    -> (tensor<8x8xf32>, tensor<8x8xf32>, tensor<64x8xf32>) {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  %0 = hlo.dynamic_update_slice %x, %u, %one, %zero : (tensor<8x8xf32>, tensor<2x8xf32>, tensor<i32>, tensor<i32>) -> tensor<8x8xf32>
+  %1 = hlo.dynamic_update_slice %y, %u, %one, %zero : (tensor<8x8xf32>, tensor<2x8xf32>, tensor<i32>, tensor<i32>) -> tensor<8x8xf32>
+  %2 = hlo.dynamic_update_slice %z, %u, %one, %zero : (tensor<64x8xf32>, tensor<2x8xf32>, tensor<i32>, tensor<i32>) -> tensor<64x8xf32>
+  func.return %0, %1, %2 : tensor<8x8xf32>, tensor<8x8xf32>, tensor<64x8xf32>
+}
+
 // A slice of one part, if nothing else needs the whole, with the strides of the slice.
 // CHECK-LABEL: @slice_of_part
 // CHECK-NEXT:    %[[S:[0-9]+]] = hlo.slice %y [1:6:2, 0:3]

@@ -15,7 +15,7 @@ func.func @gather_of_slice(%x: tensor<9x5xf32>, %i: tensor<1xi32>) -> tensor<5xf
 // CHECK:         %[[U:.*]] = hlo.reshape %u
 // CHECK-NEXT:    %[[R:.*]] = hlo.dynamic_update_slice %x, %[[U]]
 // CHECK-NEXT:    return %[[R]], %x
-func.func @scatter_of_slice(%x: tensor<9x5xf32>, %u: tensor<5xf32>) -> (tensor<9x5xf32>, tensor<9x5xf32>) {
+func.func @scatter_of_slice(%x: tensor<9x5xf32> {jax.buffer_donor}, %u: tensor<5xf32>) -> (tensor<9x5xf32>, tensor<9x5xf32>) {
   %i = hlo.constant dense<3> : tensor<1xi32>
   %j = hlo.constant dense<9> : tensor<1xi32>
   %0 = "hlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #hlo.scatter<update_window_dims = [0], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> ({
@@ -36,7 +36,7 @@ func.func @scatter_of_slice(%x: tensor<9x5xf32>, %u: tensor<5xf32>) -> (tensor<9
 // CHECK:         %[[R:.*]] = hlo.add %[[S]], %u
 // CHECK-NEXT:    %[[W:.*]] = hlo.dynamic_update_slice %x, %[[R]]
 // CHECK-NEXT:    return %[[W]], %x
-func.func @scatter_add_of_slice(%x: tensor<9x5xf32>, %u: tensor<3x2xf32>) -> (tensor<9x5xf32>, tensor<9x5xf32>) {
+func.func @scatter_add_of_slice(%x: tensor<9x5xf32> {jax.buffer_donor}, %u: tensor<3x2xf32>) -> (tensor<9x5xf32>, tensor<9x5xf32>) {
   %i = hlo.constant dense<[1, 2]> : tensor<2xi32>
   %j = hlo.constant dense<[1, 4]> : tensor<2xi32>
   %0 = "hlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #hlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1]>}> ({
