@@ -130,6 +130,29 @@ def simplify_transpose(op: Operation) -> Rewrite | None:
     return None
 
 
+MOST_INTERLEAVED = 8
+"""Tensors whose elements one kernel writes side by side."""
+
+
+@simplifications.on(TransposeOp)
+def transpose_of_stack(op: Operation) -> Rewrite | None:
+    """
+    A transpose that only moves the dimension along which a few tensors are stacked stacks them there at once: the
+    components of a vector, computed one by one, side by side.
+    """
+    assert isinstance(op, TransposeOp)
+    stack = op.operand.owner
+    if not isinstance(stack, ConcatenateOp) or not op.operand.has_one_use() or not is_static(shape_of(op.result)):
+        return None
+    rest = [dim for dim in op.dims if dim != stack.dim]
+    parts = stack.operands
+    if rest != sorted(rest) or len(parts) > MOST_INTERLEAVED or any(shape_of(part)[stack.dim] != 1 for part in parts):
+        return None
+    place, shape = op.dims.index(stack.dim), shape_of(op.result)
+    of_part = (*shape[:place], 1, *shape[place + 1 :])
+    return by(concatenate([part.reshape(of_part) for part in Builder().tensors(parts)], place))
+
+
 @simplifications.on(SliceOp)
 def simplify_slice(op: Operation) -> Rewrite | None:
     """

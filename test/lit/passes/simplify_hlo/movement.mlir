@@ -258,3 +258,18 @@ func.func @repeated_twice(%x: tensor<8x6x3xf32>) -> tensor<16x12x3xf32> {
   %3 = hlo.reshape %2 : (tensor<16x6x2x3xf32>) -> tensor<16x12x3xf32>
   return %3 : tensor<16x12x3xf32>
 }
+
+// A stack of the components of vectors is made where the transpose would put it; longer parts would be transposed.
+// CHECK-LABEL: @vectors
+// CHECK-DAG:     %[[X:.*]] = hlo.reshape %x : (tensor<1x8xf32>) -> tensor<8x1xf32>
+// CHECK-DAG:     %[[Y:.*]] = hlo.reshape %y : (tensor<1x8xf32>) -> tensor<8x1xf32>
+// CHECK:         hlo.concatenate %[[X]], %[[Y]], dim = 1 : (tensor<8x1xf32>, tensor<8x1xf32>) -> tensor<8x2xf32>
+// CHECK:         hlo.concatenate %z, %z, dim = 0
+// CHECK-NEXT:    hlo.transpose
+func.func @vectors(%x: tensor<1x8xf32>, %y: tensor<1x8xf32>, %z: tensor<2x8xf32>) -> (tensor<8x2xf32>, tensor<8x4xf32>) {
+  %0 = hlo.concatenate %x, %y, dim = 0 : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<2x8xf32>
+  %1 = hlo.transpose %0, dims = [1, 0] : (tensor<2x8xf32>) -> tensor<8x2xf32>
+  %2 = hlo.concatenate %z, %z, dim = 0 : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
+  %3 = hlo.transpose %2, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  func.return %1, %3 : tensor<8x2xf32>, tensor<8x4xf32>
+}
