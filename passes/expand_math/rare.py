@@ -72,7 +72,8 @@ def define_rare(call: func.CallOp, widths: Sequence[int]) -> list[func.FuncOp]:
     key = name.removeprefix(_PREFIX).rpartition("_")[0]
     cls = INSTRUCTIONS.get(key) or LIBRARY[key]
     _compute(cls, block, operands)
-    scalar = _function(name, block)
+    # Public: were a constant passed by all calls, LLVM would drop that parameter, and the variants would no longer fit.
+    scalar = _function(name, block, "public")
     scalar.attributes[PURE] = UnitAttr()
     scalar.attributes[VARIANTS] = DenseArrayBase.from_list(i64, widths)
     return [scalar, *(one for width in widths for one in _variants(name, operands, width, cls, width == widths[0]))]

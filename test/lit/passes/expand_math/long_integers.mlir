@@ -14,7 +14,7 @@
 // CHECK:         %[[LARGE:.*]] = arith.cmpi ne
 // CHECK:         scf.if %[[LARGE]]
 // CHECK:         func.call @xhlo_math_rare_remsi_i64(%[[X]], %[[Y]])
-// CHECK:       func.func private @xhlo_math_rare_remsi_i64(
+// CHECK:       func.func public @xhlo_math_rare_remsi_i64(
 // CHECK:         arith.remsi
 // Vectors with a lane of many bits: their quotients are small if they are those of floats.
 // CHECK:       func.func private @xhlo_math_rare_remsi_i64_x4_lanes(%[[XS:.*]]: vector<4xi64>, %[[YS:.*]]: vector<4xi64>, %{{.*}}: vector<4xi1>)

@@ -11,7 +11,7 @@ func.func @rare(%d: f64) -> f64 {
 // CHECK:      func.func private @xhlo_math_sin_f64(%{{.*}}: f64) -> f64 attributes {xhlo.inline}
 // CHECK:        scf.if
 // CHECK-NEXT:     func.call @xhlo_math_rare_sin_f64(
-// CHECK:      func.func private @xhlo_math_rare_sin_f64(%[[X:.*]]: f64) -> f64 attributes {xhlo.pure, xhlo.variants = array<i64: 8, 16>}
+// CHECK:      func.func public @xhlo_math_rare_sin_f64(%[[X:.*]]: f64) -> f64 attributes {xhlo.pure, xhlo.variants = array<i64: 8, 16>}
 // CHECK-NEXT:   math.sin %[[X]] : f64
 
 // A variant for vectors looks at the lanes only if one of them is rare.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import xhlo
 from test_math_functions import HAS_WIDE, compiled, ulps
 from xhlo.targets.cpu.jit import optimize
 from xhlo.targets.program.executable import Executable
@@ -79,6 +80,25 @@ def test_remainders_are_exact(dtype: Any) -> None:
 def test_loops_vectorize(op: str, arity: int, type_: str) -> None:
     executable = compiled(op, type_, SIZE, arity)
     assert isinstance(executable, Executable)
+    assert _stores_vectors(executable, type_)
+
+
+@pytest.mark.parametrize("type_", ["f64", "f32"])
+def test_loops_over_remainders_of_a_constant_vectorize(type_: str) -> None:
+    """All calls for rare arguments pass the same divisor: the optimizer must not make it part of the function."""
+    array = f"tensor<{SIZE}x{type_}>"
+    executable = xhlo.compile(f"""func.func @main(%x: {array}) -> {array} {{
+      %y = stablehlo.constant dense<1.5> : {array}
+      %0 = stablehlo.remainder %x, %y : {array}
+      return %0 : {array}
+    }}""")
+    assert _stores_vectors(executable, type_)
+    with np.errstate(invalid="ignore", over="ignore"):
+        x = mixed().astype(type_.replace("f", "float"))
+        np.testing.assert_array_equal(executable(x), np.fmod(x, x.dtype.type(1.5)))
+
+
+def _stores_vectors(executable: Executable, type_: str) -> bool:
     text = optimize(executable.as_text("llvm"))
     loop = text[text.index("@loop_fusion_0(") :].partition("\n}")[0]
-    assert re.search(rf"store <\d+ x {'double' if type_ == 'f64' else 'float'}>", loop)
+    return re.search(rf"store <\d+ x {'double' if type_ == 'f64' else 'float'}>", loop) is not None
