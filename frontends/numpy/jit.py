@@ -144,7 +144,7 @@ class Compiled:
 
 
 _PLANNED = frozenset((np.ndarray, float, int))
-"""The classes of arguments that machine code takes."""
+"""The classes of arguments that machine code takes, besides those of NumPy's scalars."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ class JitFunction(CalledDirectly, Generic[P, R]):
         executable, kinds = found.executable, list(map(type, args))
         if self._options.static or found.donated or not isinstance(executable, CpuExecutable):
             return
-        if not _PLANNED.issuperset(kinds):
+        if not all(kind in _PLANNED or issubclass(kind, np.generic) for kind in kinds):
             return
         with self._lock:
             if found.plan is None and self._plans < MOST_PLANS:

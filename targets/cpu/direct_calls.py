@@ -34,7 +34,10 @@ from .runtime.call_arguments import (
     INTEGERS,
     RANK,
     ROW_MAJOR,
+    SCALAR_CLASS,
+    SCALARS,
     SIZES,
+    VALUE,
 )
 from .runtime.direct_call import CALLS, PLAN, PYTHON
 
@@ -135,17 +138,44 @@ _CLASSES = id(np.ndarray), id(float), id(int)
 
 
 def takes(type_: ArrayType) -> int:
-    """The bits of what a call takes for an argument: an array, or for one without dimensions a number that fits."""
+    """
+    The bits of what a call takes for an argument: an array, or for one without dimensions a scalar of NumPy of its
+    dtype, or a number that fits.
+    """
     stored = _STORED.get(type_.dtype.name, 0) if not type_.shape else 0
     if not stored:
-        return ARRAYS
-    return ARRAYS | INTEGERS | stored | (FLOATS if type_.dtype.kind == "f" else 0)
+        return _takes_arrays(type_)
+    return _takes_arrays(type_) | INTEGERS | stored | (FLOATS if type_.dtype.kind == "f" else 0)
+
+
+def _takes_arrays(type_: ArrayType) -> int:
+    return ARRAYS if type_.shape or not _has_values_inside(type_.dtype) else ARRAYS | SCALARS
+
+
+@cache
+def _has_values_inside(dtype: np.dtype[Any]) -> bool:
+    """Whether the scalars of a dtype lie in memory as the machine code reads them."""
+    if ctypes.c_size_t.from_address(id(dtype) + SCALAR_CLASS).value != id(dtype.type):
+        return False
+    array = np.arange(1, 4).astype(dtype)
+    for number, scalar in enumerate(array):
+        if type(scalar) is not dtype.type or dtype.type.__basicsize__ < VALUE + dtype.itemsize:
+            return False
+        if ctypes.string_at(id(scalar) + VALUE, dtype.itemsize) != array[number : number + 1].tobytes():
+            return False
+    return True
 
 
 def takes_kind(type_: ArrayType, kind: type) -> int:
-    """The bits of an argument for which only that class is taken; 0 if machine code does not take it."""
+    """
+    The bits of an argument for which only that class is taken, or arrays and scalars of NumPy alike; 0 if machine code
+    does not take it.
+    """
     if kind is np.ndarray:
-        return ARRAYS
+        return _takes_arrays(type_)
+    if kind is type_.dtype.type:
+        taken = _takes_arrays(type_)
+        return taken if taken & SCALARS else 0
     stored = _STORED.get(type_.dtype.name, 0)
     bit = {float: FLOATS, int: INTEGERS}.get(kind, 0)
     return bit and stored and bit | stored

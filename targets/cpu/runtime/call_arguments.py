@@ -2,7 +2,8 @@
 LLVM IR that looks at the arguments of a call in Python: whether they are as planned, and where their elements are.
 
 It reads NumPy's arrays as compiled extensions do, by the fields of `PyArrayObject_fields`; where they lie differently
-direct calls are not used (`targets/cpu/direct_calls.py`).
+direct calls are not used (`targets/cpu/direct_calls.py`). The elements of NumPy's scalars, such as `np.float32(2)`, are
+in the objects.
 """
 
 from __future__ import annotations
@@ -16,8 +17,14 @@ ROW_MAJOR = 0x101
 WRITEABLE = 0x400
 """NumPy's flag of an array that may be written."""
 
-ARRAYS, FLOATS, INTEGERS = 1, 2, 4
-"""Bits of what is taken for an argument: an array, and for one without dimensions a Python float, a Python int."""
+SCALAR_CLASS, VALUE = 16, 16
+"""The offsets of the class of scalars in a dtype, and of the element in a scalar."""
+
+ARRAYS, FLOATS, INTEGERS, SCALARS = 1, 2, 4, 128
+"""
+Bits of what is taken for an argument: an array, and for one without dimensions a Python float, a Python int, a scalar
+of NumPy of the wanted dtype.
+"""
 
 F32, F64, I32, I64 = 8, 16, 32, 64
 """Bits of how a number is stored."""
@@ -82,6 +89,21 @@ define internal ptr @xhlo_after(ptr %words) alwaysinline nounwind {
   %length = add i64 %rank, 4
   %after = getelementptr i64, ptr %words, i64 %length
   ret ptr %after
+}
+
+; Whether an object is a scalar of the wanted dtype, and such scalars are taken.
+define internal i1 @xhlo_is_scalar(ptr %object, i64 %taken, ptr %wanted) alwaysinline nounwind {
+  %class.place = getelementptr i8, ptr %object, i64 8
+  %class = load ptr, ptr %class.place, align 8
+  %dtype.place = getelementptr i64, ptr %wanted, i64 2
+  %dtype = load ptr, ptr %dtype.place, align 8
+  %scalar.class.place = getelementptr i8, ptr %dtype, i64 SCALAR_CLASS
+  %scalar.class = load ptr, ptr %scalar.class.place, align 8
+  %is.scalar = icmp eq ptr %class, %scalar.class
+  %bit = and i64 %taken, SCALARS
+  %takes.scalars = icmp ne i64 %bit, 0
+  %is.taken = and i1 %is.scalar, %takes.scalars
+  ret i1 %is.taken
 }
 
 ; Whether a number of Python is taken: then it is stored at %place. One that is out of range is not.
@@ -161,8 +183,8 @@ no:
   ret i1 false
 }
 
-; Puts the addresses of the elements of arrays into %pointers, and numbers into %places, and gives the words after
-; theirs, or null if one is not as planned. %classes: the class of arrays, of floats and of integers.
+; Puts the addresses of the elements of arrays and scalars into %pointers, and numbers into %places, and gives the words
+; after theirs, or null if one is not as planned. %classes: the class of arrays, of floats and of integers.
 define internal ptr @xhlo_addresses(ptr %objects, i64 %count, ptr %classes, ptr %arrays, ptr %pointers, ptr %places)
     alwaysinline nounwind {
 start:
@@ -186,13 +208,19 @@ array.data:
 look.again:
   %taken = load i64, ptr %wanted, align 8
   %only.arrays = icmp eq i64 %taken, ARRAYS
-  br i1 %only.arrays, label %no, label %look.for.number
+  br i1 %only.arrays, label %no, label %look.for.scalar
+look.for.scalar:
+  %is.scalar = call i1 @xhlo_is_scalar(ptr %object, i64 %taken, ptr %wanted)
+  br i1 %is.scalar, label %scalar.data, label %look.for.number
+scalar.data:
+  %scalar.pointer = getelementptr i8, ptr %object, i64 VALUE
+  br label %planned
 look.for.number:
   %place = getelementptr i64, ptr %places, i64 %number
   %is.number = call i1 @xhlo_number(ptr %object, ptr %numbers, i64 %taken, ptr %place)
   br i1 %is.number, label %planned, label %no
 planned:
-  %data = phi ptr [ %array.pointer, %array.data ], [ %place, %look.for.number ]
+  %data = phi ptr [ %array.pointer, %array.data ], [ %scalar.pointer, %scalar.data ], [ %place, %look.for.number ]
   %pointer.place = getelementptr ptr, ptr %pointers, i64 %number
   store ptr %data, ptr %pointer.place, align 8
   %next.wanted = call ptr @xhlo_after(ptr %wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import inspect
 import pickle
@@ -13,6 +14,7 @@ from copy import copy
 from subprocess import run
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -198,6 +200,7 @@ def test_arenas_of_calls_in_calls_are_not_all_on_the_stack() -> None:
 
 def test_a_method_looks_like_the_one_that_python_defines() -> None:
     executable = doubled(3)
+    executable(np.ones(3, np.float32))  # the first call lets machine code answer
     assert str(inspect.signature(executable)) == "(*arguments, out=None, **named)"
     method = executable.__call__
     del executable
@@ -251,6 +254,38 @@ def test_numbers_of_python(type_: str, dtype: Any, values: tuple[Any, ...]) -> N
             assert found.tobytes() == np.asarray(expected + expected).tobytes() or np.isnan(value)
 
 
+SCALARS = {"i1": np.bool_, "i8": np.int8, "ui16": np.uint16, "i32": np.int32, "ui64": np.uint64, "bf16": ml_dtypes.bfloat16,
+           "f16": np.float16, "f32": np.float32, "f64": np.float64, "complex<f32>": np.complex64, "complex<f64>": np.complex128,
+           "i4": ml_dtypes.int4}  # fmt: skip
+
+
+@pytest.mark.parametrize("type_", SCALARS)
+def test_scalars_of_numpy(type_: str) -> None:
+    """Machine code reads them where they are; those of other types are refused, with or without it."""
+    executable, kind = one_number(type_), SCALARS[type_]
+    for number in (1, 0, 3):
+        value = np.asarray(number).astype(kind)[()]
+        assert type(value) is kind and is_answered_by_machine_code(lambda value=value: executable(value))
+        found = executable(value)
+        assert (found.dtype, found.shape) == (np.dtype(kind), ())
+        assert found.tobytes() == executable(x=np.array(value)).tobytes()
+    for other in set(SCALARS.values()) - {kind}:
+        with pytest.raises(TypeError, match="argument 0: expected dtype"):
+            executable(np.asarray(1).astype(other)[()])
+
+
+@pytest.mark.parametrize("type_", [type_ for type_, kind in SCALARS.items() if kind.__module__ == "numpy"])
+def test_scalars_of_numpy_are_arrays_to_jit(type_: str) -> None:
+    """In both orders, calls of either kind are one combination, which machine code answers."""
+    value = np.asarray(1).astype(SCALARS[type_])[()]
+    for given in ((value, np.array(value)), (np.array(value), value)):
+        function = xhlo.jit(lambda x: x * x)
+        function(given[0])
+        assert all(is_answered_by_machine_code(functools.partial(function, one)) for one in given)
+        assert all(function(one).tobytes() == value.tobytes() for one in given)
+        assert function.cache_info().currsize == 1
+
+
 @pytest.mark.parametrize(
     ("type_", "values"),
     [("f32", (True, 1j, "1", None)), ("i32", (1.0, True, 2**31, -(2**31) - 1, 2**70)), ("i64", (2**63, 1.5, False))],
@@ -302,7 +337,7 @@ def test_numbers_and_arrays_are_different_combinations() -> None:
         found = function(x, scale)
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
-    assert [is_answered_by_machine_code(lambda s=s: function(x, s)) for s in scales] == [True] * 3 + [False] * 2
+    assert [is_answered_by_machine_code(lambda s=s: function(x, s)) for s in scales] == [True] * 4 + [False]
 
 
 # Compiled functions.
