@@ -127,3 +127,13 @@ def volume(x: Array, kernel: Array) -> Array:
 @program(lambda d: (d.normal(8, 64, 64, 32),))
 def average_pool(x: Array) -> Array:
     return lax.reduce_window(x, 0.0, lax.add, (1, 3, 3, 1), (1, 2, 2, 1), "SAME") / 9
+
+
+@program(lambda d: (d.normal(16, 24, 24, 8), d.normal(16, 3, 3, 8, 8, scale=0.1)))
+def kernels_of_examples(x: Array, kernels: Array) -> tuple[Array, Array]:
+    """Each example has a kernel of its own, as in a hypernetwork; the gradients of both."""
+
+    def loss_of(x: Array, kernel: Array) -> Array:
+        return jnp.sum(conv(x[None], kernel) ** 2)
+
+    return jax.vmap(jax.grad(loss_of, (0, 1)))(x, kernels)

@@ -337,3 +337,9 @@ def stars_f64(places: Array, masses: Array) -> tuple[Array, Array]:
 
     (places, _), energies = lax.scan(step, (places, jnp.zeros_like(places)), None, length=100)
     return places, energies
+
+
+@program(lambda d: (d.normal(100_000, scale=10.0), d.normal(100_000, scale=10.0)))
+def periodic_box(x: Array, angle: Array) -> tuple[Array, Array, Array, Array]:
+    """Places in a box that repeats, the cells and nearest images that they are in, and angles of one turn."""
+    return x % 1.0, jnp.floor_divide(x, 0.25), x - 1.5 * jnp.round(x / 1.5), jnp.mod(angle, 2 * jnp.pi)

@@ -183,3 +183,27 @@ def rescaled_features(x: Array) -> tuple[Array, Array]:
     scaled = (x - low) / (high - low + 1e-6)
     some = scaled[:100, :16]
     return scaled, jnp.sum((some[:, None] - some) ** 2, -1).min(1)
+
+
+@program(lambda d: (d.normal(12, 30, 14, 16, 10),))
+def moments_over_axes_apart(x: Array) -> tuple[Array, Array, Array, Array]:
+    """Reductions over dimensions that are no neighbours, the last of them short."""
+    return x.sum((0, 2, 4)), x.max((1, 3)), x.min((0, 1, 4)), x.var((1, 4))
+
+
+@program(lambda d: (d.normal(20, 300, 40),))
+def running_along_the_middle(x: Array) -> tuple[Array, Array, Array, Array]:
+    """Running sums, products, maxima and sums of exponentials along the middle dimension."""
+    return jnp.cumsum(x, 1), jnp.cumprod(1 + 0.1 * x, 1), lax.cummax(x, 1), lax.cumlogsumexp(x, 1)
+
+
+@program(lambda d: (d.normal(20, 1000),))
+def autoregression(series: Array) -> Array:
+    """The coefficients of the last eight values of a series, by the Yule-Walker equations."""
+
+    def fitted(x: Array) -> Array:
+        correlations = jnp.correlate(x, x, "full")[999:1008] / x.size
+        lags = jnp.abs(jnp.arange(8)[:, None] - jnp.arange(8))
+        return jnp.linalg.solve(correlations[lags], correlations[1:])
+
+    return jax.vmap(fitted)(series)
