@@ -57,15 +57,17 @@ def open_folder(folder: Path) -> Generator[int]:
 
     Raises NotTrustedError for another folder, OSError for one that cannot be opened.
     """
-    folder = folder.resolve(strict=True)
-    for above in folder.parents:
-        # Anything that another user puts in a folder's place is that user's, so only folders for everyone are refused.
-        status = above.stat()
-        if not status.st_mode & stat.S_ISVTX:
-            _check_mode(above, status, stat.S_IWOTH)
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        _check(folder, os.fstat(descriptor))
+        below = os.fstat(descriptor)
+        _check(folder, below)
+        # The folders above are those of the one that was opened, so that no link is looked at again.
+        above = os.pardir
+        while not os.path.samestat(below, status := os.stat(above, dir_fd=descriptor)):
+            # What another user puts in a folder's place is that user's, so only folders for everyone are refused.
+            if not status.st_mode & stat.S_ISVTX and status.st_mode & stat.S_IWOTH:
+                _check_mode((folder / above).resolve(), status, stat.S_IWOTH)
+            below, above = status, f"{above}/{os.pardir}"
         yield descriptor
     finally:
         os.close(descriptor)

@@ -188,6 +188,15 @@ def test_a_folder_in_one_for_everyone_is_not_trusted(folder: Path) -> None:
     assert_refused("other users may write")
 
 
+def test_the_folders_above_are_those_of_a_link_s_target(folder: Path, tmp_path: Path) -> None:
+    target = tmp_path / "open" / "deep"
+    target.mkdir(parents=True)
+    folder.symlink_to(target)
+    kept_file(folder)
+    target.parent.chmod(0o777)
+    assert_refused(f"other users may write {target.parent}")
+
+
 @pytest.mark.parametrize("whose", ["file", "folder"])
 def test_what_others_own_is_not_trusted(folder: Path, whose: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kept_file(folder)
