@@ -43,13 +43,16 @@ def build_image(lowering: Lowering, options: str = "") -> Image:
     llvm: dict[str, float] = {}
     level = LEVEL if lowering.opt_level else 0
     texts, levels = list(units.texts), [QUICK if starts else level for starts in units.starting]
+    shared = dict(units.shared)
     if linked := [call for call in lowering.facts.host_calls if call.is_of_lapack]:
         from .lapack import text_of_calls
 
-        texts.append(text_of_calls(linked))
-        levels.append(level)
+        text, loops = text_of_calls(linked)
+        texts.append(text)
+        levels.append(QUICK)
+        shared |= loops
     lowering.drop_module()
-    code = while_collecting(lambda: compile_units(texts, units.shared, llvm, levels, kept.codes))
+    code = while_collecting(lambda: compile_units(texts, shared, llvm, levels, kept.codes))
     note_symbols(symbols, {} if known is None else known.scratch)
     timing.seconds.update((f"LLVM {name}", seconds) for name, seconds in llvm.items())
     return Image(code, units.data, lowering.facts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...hlo_dialect.custom_calls.lapack_library import (
@@ -24,9 +24,12 @@ _BEFORE = "xhlo_lapack_"
 _SET_THREADS = f"{_BEFORE}set_threads"
 
 
-def text_of_calls(calls: Sequence[HostCall]) -> str:
-    """LLVM IR of the functions by which a program makes these calls of LAPACK."""
-    naming = Naming(_BEFORE, "", _SET_THREADS, PARALLEL_FOR)
+def text_of_calls(calls: Sequence[HostCall]) -> tuple[str, Mapping[str, str]]:
+    """
+    LLVM IR of the functions by which a program makes these calls of LAPACK, and by symbol of those with loops that
+    programs share: the rest starts others, and is not worth optimizing.
+    """
+    naming = Naming(_BEFORE, "", _SET_THREADS, PARALLEL_FOR, loops_apart=True)
     return lapack_text(calls, 8 * ctypes.sizeof(ctypes.c_void_p), naming)
 
 

@@ -8,7 +8,7 @@ characters follow the arguments.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from ...hlo_dialect.custom_calls.lapack import NOT_FINITE
 from ...hlo_dialect.custom_calls.lapack_plans import Argument, Clear, Memory, Move, Pair, Plan, Step, Where, plan_of
 from ...hlo_dialect.custom_calls.linked_lapack import called
 from ..program.facts import HostCall
+from .module import named_by_text
 
 _FLOATS = {4: "float", 8: "double"}
 _ROWS = 8
@@ -37,6 +38,8 @@ class Naming:
     """The function that sets the number of LAPACK's threads, an i32, if any: each call has one."""
     parallel_for: str = ""
     """The function `void (void (*body)(void *context, i64 first, i64 end), void *context, i64 count)`, if any."""
+    loops_apart: bool = False
+    """Whether the functions with loops, which do not depend on the calls, are texts of their own."""
 
     def symbol(self, routine: str) -> str:
         return f"{self.before}{routine}{self.after}"
@@ -54,20 +57,27 @@ def with_lapack(text: str, calls: Sequence[HostCall], pointer_bits: int) -> str:
     return f"{text}\n{_definitions(calls, pointer_bits, FORTRAN, 'internal ')}" if calls else text
 
 
-def lapack_text(calls: Sequence[HostCall], pointer_bits: int, naming: Naming) -> str:
-    """LLVM IR of the functions that call LAPACK, for texts that declare them; empty if there are none."""
-    calls = [call for call in calls if call.is_of_lapack]
-    return _definitions(calls, pointer_bits, naming, "") if calls else ""
+def lapack_text(calls: Sequence[HostCall], pointer_bits: int, naming: Naming) -> tuple[str, Mapping[str, str]]:
+    """
+    LLVM IR of the functions that call LAPACK, for texts that declare them, and the texts of those with loops by symbol,
+    if they are apart.
+    """
+    writer = _written(calls, pointer_bits, naming, "")
+    return writer.text(), writer.apart
 
 
 def _definitions(calls: Sequence[HostCall], pointer_bits: int, naming: Naming, linkage: str) -> str:
+    return _written(calls, pointer_bits, naming, linkage).text()
+
+
+def _written(calls: Sequence[HostCall], pointer_bits: int, naming: Naming, linkage: str) -> _Writer:
     writer = _Writer(pointer_bits, naming, linkage)
     for call in calls:
         seen = call.resolve()[1]
         parts = int(seen.attributes.get(PARTS, 1)) if naming.parallel_for else 1
         sizes = [result.nbytes for result in seen.results[:-1]]
         writer.function(call.symbol, plan_of(called(seen)), len(seen.operands), sizes, parts)
-    return writer.text()
+    return writer
 
 
 def _declares(line: str, symbol: str) -> bool:
@@ -84,6 +94,8 @@ class _Writer:
         """The type of the lengths of characters."""
         self.shared: dict[str, str] = {}
         """Constants, declarations and functions by symbol."""
+        self.apart: dict[str, str] = {}
+        """The texts of the functions with loops by symbol, if they are apart."""
         self.functions: list[str] = []
         self.lines: list[str] = []
         self.number = 0
@@ -160,9 +172,9 @@ class _Writer:
         if memory.dtype.kind == "c":
             part, parts = part // 2, 2 * parts
         at = self._address(memory, operands)
-        self._share(_is_finite(_FLOATS[part]))
+        is_finite = self._with_loops(_is_finite(_FLOATS[part]))
         self.lines += [
-            f"  %finite = call i1 @lapack.finite.{_FLOATS[part]}(ptr {at}, i64 {parts})",
+            f"  %finite = call i1 @{is_finite}(ptr {at}, i64 {parts})",
             "  br i1 %finite, label %call, label %spoil",
             "spoil:",
         ]
@@ -218,17 +230,15 @@ class _Writer:
             sizes = f"i64 {step.source.nbytes}, i1 false"
             self.lines.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, {sizes})")
             return
-        self._share(_transposition(size))
+        transpose = self._with_loops(_transposition(size))
         sizes = f"i64 {step.rows}, i64 {step.target.elements // step.rows}"
-        self.lines.append(f"  call void @lapack.transpose.{size}(ptr {target}, ptr {source}, {sizes})")
+        self.lines.append(f"  call void @{transpose}(ptr {target}, ptr {source}, {sizes})")
 
     def _pair(self, step: Pair, source: str, target: str, operands: int) -> None:
         kind = _FLOATS[step.source.dtype.itemsize]
-        self._share(_pairing(kind))
+        pair = self._with_loops(_pairing(kind))
         imaginary = self._address(step.imaginary, operands)
-        self.lines.append(
-            f"  call void @lapack.pairs.{kind}(ptr {target}, ptr {source}, ptr {imaginary}, i64 {step.n})"
-        )
+        self.lines.append(f"  call void @{pair}(ptr {target}, ptr {source}, ptr {imaginary}, i64 {step.n})")
 
     def _call(self, plan: Plan, operands: int) -> None:
         given = [f"ptr {self._argument(argument, plan, operands)}" for argument in plan.arguments]
@@ -260,21 +270,33 @@ class _Writer:
     def _share(self, made: tuple[str, str]) -> None:
         self.shared.setdefault(*made)
 
+    def _with_loops(self, made: tuple[str, str]) -> str:
+        """The symbol of a function with loops, which is written here or apart."""
+        name, text = made
+        if not self.naming.loops_apart:
+            self._share(made)
+            return name
+        symbol, text = named_by_text(text.replace("define internal", "define hidden", 1) + "\n", name)
+        self.apart[symbol] = text
+        head = text[len("define hidden ") : text.index(" {\n")]
+        self._share((symbol, f"declare {head}"))
+        return symbol
+
 
 def _loop(name: str, count: str, before: str, body: Sequence[str]) -> Iterator[str]:
     """A loop that is known to run: `%NAME` from 0 to `count`, after block `before`; ends in block `NAME.end`."""
     yield from (
         f"  %{name}.any = icmp sgt i64 {count}, 0",
-        f"  br i1 %{name}.any, label %{name}.body, label %{name}.end",
-        f"{name}.body:",
-        f"  %{name} = phi i64 [ 0, %{before} ], [ %{name}.next, %{name}.last ]",
+        f"  br i1 %{name}.any, label %{name}_body, label %{name}_end",
+        f"{name}_body:",
+        f"  %{name} = phi i64 [ 0, %{before} ], [ %{name}.next, %{name}_last ]",
         *body,
-        f"  br label %{name}.last",
-        f"{name}.last:",
+        f"  br label %{name}_last",
+        f"{name}_last:",
         f"  %{name}.next = add i64 %{name}, 1",
         f"  %{name}.more = icmp slt i64 %{name}.next, {count}",
-        f"  br i1 %{name}.more, label %{name}.body, label %{name}.end",
-        f"{name}.end:",
+        f"  br i1 %{name}.more, label %{name}_body, label %{name}_end",
+        f"{name}_end:",
     )
 
 
@@ -297,7 +319,7 @@ def _transposition(size: int) -> tuple[str, str]:
         "  %left = sub i64 %rows, %first",
         f"  %is.last = icmp slt i64 %left, {_ROWS}",
         f"  %these = select i1 %is.last, i64 %left, i64 {_ROWS}",
-        *_loop("c", "%columns", "b.body", [*_loop("k", "%these", "c.body", inner)]),
+        *_loop("c", "%columns", "b_body", [*_loop("k", "%these", "c_body", inner)]),
     ]
     lines = [
         f"define internal void @{name}(ptr %to, ptr %from, i64 %rows, i64 %columns) nounwind {{",
@@ -381,7 +403,7 @@ def _pairing(kind: str) -> tuple[str, str]:
         "  %is.second = and i1 %follows, %not.first",
         "  %real.column = select i1 %is.second, i64 %above, i64 %c",
         "  %part.column = select i1 %is.first, i64 %following, i64 %c",
-        *_loop("r", "%n", "c.body", inner),
+        *_loop("r", "%n", "c_body", inner),
     ]
     lines = [
         f"define internal void @{name}(ptr %to, ptr %from, ptr %imaginary, i64 %n) nounwind {{",

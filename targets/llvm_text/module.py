@@ -158,9 +158,13 @@ def _set_apart(members: Members, name: str, part: Part, callees: Mapping[str, st
     own = sorted(part.defined - part.copied - {name})
     names = {each: f"{_UNNAMED}_{number}" for number, each in enumerate(own)}
     text = ModuleWriter(members, part=part, symbols={**callees, **names, name: _UNNAMED}).text()
-    text = UNOPTIMIZED * part.starts + text
+    return named_by_text(UNOPTIMIZED * part.starts + text, _UNNAMED)
+
+
+def named_by_text(text: str, name: str) -> tuple[str, str]:
+    """The symbol of a function that programs share, which is derived from its text, and the text with that symbol."""
     symbol = f"{SHARED_SYMBOL}{hashlib.sha256(text.encode()).hexdigest()[:24]}"
-    return symbol, text.replace(_UNNAMED, symbol)
+    return symbol, text.replace(name, symbol)
 
 
 def emit_device_llvm_ir(module: ModuleOp, *, triple: str | None = None) -> str:

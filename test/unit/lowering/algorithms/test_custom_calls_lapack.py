@@ -14,7 +14,9 @@ from hlo_programs import Program
 from xhlo.hlo_dialect.custom_calls import batched_calls, lapack_library
 from xhlo.hlo_dialect.custom_calls.registry import REGISTRY
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
+from xhlo.targets.cpu import build
 from xhlo.targets.cpu import lapack as cpu_lapack
+from xhlo.targets.cpu.jit import QUICK
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 jax: Any = pytest.importorskip("jax")
@@ -274,6 +276,23 @@ def test_one_matrix_is_factored_without_python(monkeypatch: pytest.MonkeyPatch) 
         patch.setattr(lapack_library, "routine", None)
         near(exe(x)[0], np.linalg.eigh(x)[0])
     near(xhlo.deserialize(exe.serialize())(x)[0], np.linalg.eigh(x)[0])
+
+
+def test_programs_share_the_loops_around_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM optimizes no code of one call alone."""
+    made: list[tuple[list[str], dict[str, str], list[int]]] = []
+    compile_units = build.compile_units
+
+    def recorded(texts: Any, shared: Any, timings: Any, levels: Any, known: Any) -> Any:
+        made.append((texts, shared, levels))
+        return compile_units(texts, shared, timings, levels, known)
+
+    monkeypatch.setattr(build, "compile_units", recorded)
+    for size in (74, 75):
+        xhlo.compile(jax.jit(lambda x: jnp.linalg.svd(x)[1]).lower(symmetric(size)).as_text())
+    loops = [{symbol for symbol in shared if f"@{symbol}(" in texts[-1]} for texts, shared, _ in made]
+    assert len(loops[0]) == 2 and loops[0] == loops[1]
+    assert all("_dgesdd(" in texts[-1] and levels[-1] == QUICK for texts, _, levels in made)
 
 
 def test_without_lapack_the_place_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
