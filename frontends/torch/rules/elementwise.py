@@ -32,10 +32,10 @@ def _aten(names: str, function: Function) -> None:
 
 
 def direct(names: str, function: Function) -> None:
-    """Register a function of the operand as it is."""
+    """Register a function of the operand as it is; a number, as in gradients of products with one, is a tensor."""
 
-    def rule(step: Step, x: Value, **_: Any) -> Value:
-        return function(step, x)
+    def rule(step: Step, x: Any, **_: Any) -> Value:
+        return function(step, x if isinstance(x, Value) else step.full(x, step.dtype))
 
     lowers(names)(rule)
 
