@@ -172,6 +172,9 @@ def _fills(node: Any, op: Any) -> bool:
 
 
 def _bernoulli_in_place(x: Any, p: float, **kwargs: Any) -> Any:
+    if 0 in x.stride():
+        # Elements that repeat, as in batches of `vmap`, cannot be written to; eager mode draws for each of them.
+        x = torch.empty_like(x)
     return x.bernoulli_(p, **kwargs).contiguous()
 
 
