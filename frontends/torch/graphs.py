@@ -21,7 +21,7 @@ from .calls import Argument, Plan, Result, caller
 from .dtypes import converted
 from .error_checks import checking, is_check, take_checks
 from .lowering import GraphLowering, is_plain
-from .memory import dense_strides, stored
+from .memory import dense_strides, memory_order, stored
 from .options import Options
 from .partitions import partitioned
 from .random_numbers import take_draws
@@ -106,8 +106,10 @@ def _argument(number: int, fake: Any) -> Argument:
 
 
 def _result(fake: Any) -> Result:
-    shape = tuple(map(int, fake.shape))
-    return Result(shape, dense_strides(shape, order_of(fake)), fake.dtype)
+    shape, strides = tuple(map(int, fake.shape)), tuple(map(int, fake.stride()))
+    # Eager mode's along dimensions of size 1, too, which decide how `view` and others that ask for them go on.
+    dense = memory_order(shape, strides) is not None
+    return Result(shape, strides if dense else dense_strides(shape, None), fake.dtype)
 
 
 def _needed(nodes: Sequence[Any]) -> set[Any]:

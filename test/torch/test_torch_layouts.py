@@ -201,3 +201,14 @@ def test_gradients_of_group_norm_with_the_channels_last(dtype: torch.dtype, memo
         assert one.dtype == dtype
         torch.testing.assert_close(one.double(), wanted, rtol=tolerance, atol=tolerance)
     assert found[0].is_contiguous(memory_format=memory) and found[3].is_contiguous(memory_format=memory)
+
+
+def test_strides_of_dimensions_of_size_1_are_eagers() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return F.conv2d(x, weight)
+
+    weight = torch.randn(1, 3, 1, 1).to(memory_format=torch.channels_last)
+    x = torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    found, expected = torch.compile(function, backend=xhlo)(x), function(x)
+    torch.testing.assert_close(found, expected)
+    assert found.stride() == expected.stride() == (20, 1, 5, 1)
