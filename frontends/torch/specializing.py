@@ -9,7 +9,7 @@ from typing import Any
 from ...hlo_dialect.made_once import MadeOnce
 from .api import distinct, required, torch
 from .decompositions import table
-from .graphs import compile_graph
+from .graphs import compile_graph, outputs_of
 from .options import Options
 
 
@@ -26,6 +26,20 @@ def has_symbols(graph_module: Any) -> bool:
             if any(isinstance(one, torch.SymInt) for one in numbers):
                 return True
     return False
+
+
+def _ragged(graph_module: Any) -> dict[int, list[int]]:
+    """
+    The numbers of a graph's arguments that are sizes of nested tensors, each standing for a list of lengths, with the
+    numbers of the outputs that they are.
+    """
+    nodes = [node for node in graph_module.graph.nodes if node.op == "placeholder"]
+    outputs = outputs_of(graph_module.graph)
+    return {
+        number: [place for place, output in enumerate(outputs) if output is node]
+        for number, node in enumerate(nodes)
+        if isinstance(value := node.meta.get("val"), torch.SymInt) and value.node.is_nested_int()
+    }
 
 
 class _Interpreter(torch.fx.Interpreter):
@@ -50,11 +64,27 @@ class Specializing:
         self._options = options
         self._changed = changed
         self._known = MadeOnce[Any, Callable[[Sequence[Any]], list[Any]]](KEPT)
+        self._ragged = _ragged(graph_module)
 
     def __call__(self, args: Sequence[Any]) -> list[Any]:
+        if self._ragged:
+            return self._without_ragged(args)
         key = tuple([(one.shape, one.stride()) if isinstance(one, torch.Tensor) else one for one in args])
         run = self._known.find(key) or self._known.get_or_make(key, partial(self._compiled, args))
         return run(args)
+
+    def _without_ragged(self, args: Sequence[Any]) -> list[Any]:
+        """A call without the sizes that stand for lists of lengths: each tensor has its own, and no program reads it."""
+        plain = list(args)
+        for number in self._ragged:
+            plain[number] = None
+        key = tuple([(one.shape, one.stride()) if isinstance(one, torch.Tensor) else one for one in plain])
+        run = self._known.find(key) or self._known.get_or_make(key, partial(self._compiled, plain))
+        found = run(plain)
+        for number, places in self._ragged.items():
+            for place in places:
+                found[place] = args[number]
+        return found
 
     def _compiled(self, args: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
         """The graph traced again with these sizes. Numbers among the arguments are part of the key."""

@@ -213,3 +213,44 @@ def test_tensors_without_memory_are_left_to_torch() -> None:
     assert [(one.device.type, tuple(one.shape)) for one in found[1:]] == [("meta", ()), ("meta", (3,)), ("meta", (4,))]
     with pytest.raises(Exception, match="aten.add.Tensor is not compiled: a tensor on the device meta"):
         torch.compile(lambda y: y + 1, backend=xhlo, options={"strict": True})(y)
+
+
+def test_dropout_of_a_batch_of_vmap() -> None:
+    """What is filled with draws repeats one element by strides of 0, which eager mode draws for each place."""
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return torch.func.vmap(lambda row: F.dropout(row, 0.5), randomness="different")(x)
+
+    found: list[torch.Tensor] = []
+    for run in (function, torch.compile(function, backend=xhlo)):
+        torch.manual_seed(5)
+        found.append(run(torch.ones(4, 9)))
+    assert torch.equal(*found)
+
+
+def test_nested_tensors() -> None:
+    """A list of lengths is a size that no program reads; tensors of other lengths and one total share a program."""
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return (x @ weight).relu()
+
+    weight = torch.randn(4, 3)
+    run = torch.compile(function, backend=xhlo)
+    for lengths in ((2, 3), (4, 1)):
+        x = torch.nested.nested_tensor([torch.randn(one, 4) for one in lengths], layout=torch.jagged)
+        for found, expected in zip(run(x.requires_grad_()).unbind(), function(x).unbind(), strict=True):
+            torch.testing.assert_close(found, expected)
+        (found,), (expected,) = (torch.autograd.grad(one(x).values().sum(), x) for one in (run, function))
+        torch.testing.assert_close(found.values(), expected.values())
+
+
+def test_gradients_of_complex_numbers_in_a_product() -> None:
+    x = torch.randn(3, dtype=torch.complex64, requires_grad=True)
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return (x * 2j + 1).abs().sum()
+
+    (found,), (expected,) = (
+        torch.autograd.grad(run(x), x) for run in (torch.compile(function, backend=xhlo), function)
+    )
+    torch.testing.assert_close(found, expected)
