@@ -187,6 +187,20 @@ def test_exported_programs() -> None:
     torch.testing.assert_close(torch.from_numpy(found), expected)
 
 
+def test_exported_conversions_and_transforms() -> None:
+    """Programs of torch.export state the dtypes of what they convert, and have transforms of their own."""
+
+    class Spectrum(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> Any:
+            z = torch.fft.fft(x.to(torch.float32), norm="ortho")
+            return z, torch.fft.rfft2(x.float()), torch.fft.irfft(z, n=7), torch.fft.ifft2(z), (x > 0).to(torch.uint8)
+
+    x = torch.randn(3, 6, dtype=torch.float64)
+    found = xhlo.compile(exported(Spectrum(), x))(x)
+    for value, expected in zip(found, Spectrum()(x), strict=True):
+        torch.testing.assert_close(torch.from_numpy(value), expected)
+
+
 def test_what_export_refuses() -> None:
     x = torch.randn(2, 3)
     with pytest.raises(xhlo.DiagnosticError, match="changes its buffer 'running_mean'; call model.eval"):

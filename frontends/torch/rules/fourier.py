@@ -63,3 +63,21 @@ def c2r(step: Step, x: Value, dims: Any, normalization: int, length: int) -> Val
     found = _along(step, x, axes[:-1], False)
     used = found.part(axes[-1], 0, length // 2 + 1)
     return _scale(step, _one(step, used, axes[-1], "IRFFT", length), number, normalization, divided=True)
+
+
+# Exported programs have transforms that are not normalized, with products by the factors beside them.
+
+
+@lowers("prims.fft_c2c")
+def plain_c2c(step: Step, x: Value, *, dim: Any, forward: bool) -> Value:
+    return c2c(step, x, dim, 0, forward)
+
+
+@lowers("prims.fft_r2c")
+def plain_r2c(step: Step, x: Value, *, dim: Any, onesided: bool) -> Value:
+    return r2c(step, x, dim, 0, onesided)
+
+
+@lowers("prims.fft_c2r")
+def plain_c2r(step: Step, x: Value, *, dim: Any, last_dim_size: int) -> Value:
+    return c2r(step, x, dim, 0, last_dim_size)

@@ -327,3 +327,8 @@ def diagonal_scatter(step: Step, x: Value, source: Value, offset: int = 0, dim1:
     at, across = step.iota(rank - 2, old.shape), step.iota(rank - 1, old.shape)
     chosen = (across - at).equals(offset) & (at >= row) & (at < row + length) & (across >= column)
     return chosen.select(rows, old).transpose([order.index(dim) for dim in range(rank)])
+
+
+@lowers("aten._assert_tensor_metadata")
+def assert_metadata(step: Step, x: Value, *_: Any, **__: Any) -> None:
+    """Exported programs state the dtype of what is converted, which tracing has compared with the operand's."""
