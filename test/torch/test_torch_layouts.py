@@ -174,6 +174,16 @@ def test_places_of_maxima(layout: torch.memory_format) -> None:
         torch.testing.assert_close(found, function(one), equal_nan=True)
 
 
+def test_a_place_of_a_window_is_compared_twice(tmp_path: Path) -> None:
+    """With the maximum so far and with itself; where padding is, which is greater than nothing, is not asked."""
+    pool = torch.compile(
+        lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True), backend=xhlo, options={"dump": str(tmp_path)}
+    )
+    pool(torch.randn(1, 2, 9, 8))
+    (text,) = (one.read_text() for one in tmp_path.glob("*.input.mlir"))
+    assert text.count("hlo.compare") == 2 * 8
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
 @pytest.mark.parametrize("memory", [torch.channels_last, torch.channels_last_3d])
 def test_gradients_of_group_norm_with_the_channels_last(dtype: torch.dtype, memory: torch.memory_format) -> None:

@@ -104,8 +104,12 @@ def _maxima(step: Step, pool: Pool, x: Value, before: int, after: int, place: An
     shape = [*outer, *pool.results, *inner]
     strides = [count(pool.sizes[dim + 1 :]) for dim in range(rank)]
     starts = [step.iota(before + dim, shape, place) * pool.stride[dim] - pool.padding[dim] for dim in range(rank)]
-    values = places = None
-    has_place = False
+    values = None
+    # The first place that is not padding: padding is greater than nothing, and perhaps equal to all of a window.
+    places = step.full(0, place, shape)
+    for start, apart, padded_by, stride in zip(starts, pool.dilation, pool.padding, strides, strict=True):
+        if padded_by:
+            places = places + ((-start).maximum(0) + (apart - 1)) / apart * (apart * stride)
     for offsets in np.ndindex(*pool.kernel):
         shift = [offset * dilation for offset, dilation in zip(offsets, pool.dilation, strict=True)]
         limits = [at + (n - 1) * s + 1 for at, n, s in zip(shift, pool.results, pool.stride, strict=True)]
@@ -114,39 +118,18 @@ def _maxima(step: Step, pool: Pool, x: Value, before: int, after: int, place: An
             [*outer, *limits, *inner],
             [*[1] * before, *pool.stride, *[1] * after],
         )
-        at = step.full(sum(one * stride for one, stride in zip(shift, strides, strict=True)), place, shape)
-        inside = _inside(pool, shift, starts)
-        if values is None or places is None:
-            has_place = inside is None
-            values, places = here, at if inside is None else inside.select(at, step.full(-1, place, shape))
+        if values is None:
+            values = here
             continue
         later = here > values
         if dtype.is_floating_point:
             later = later | here.is_nan()
-        if not has_place:
-            # Perhaps equal to the padding, but not part of it.
-            unset = places < 0
-            later = later | (unset if inside is None else unset & inside)
-            has_place = inside is None
-        values, places = later.select(here, values), later.select(at, places)
-    assert values is not None and places is not None
+        at = sum(one * stride for one, stride in zip(shift, strides, strict=True))
+        values, places = later.select(here, values), later.select(step.full(at, place, shape), places)
+    assert values is not None
     for start, stride in zip(starts, strides, strict=True):
         places = places + start * stride
     return values, places
-
-
-def _inside(pool: Pool, shift: Sequence[int], starts: Sequence[Value]) -> Value | None:
-    """Whether a place of each window is one of the operand; None if all are."""
-    found: Value | None = None
-    for size, n, s, p, at, start in zip(
-        pool.sizes, pool.results, pool.stride, pool.padding, shift, starts, strict=True
-    ):
-        where = start + at
-        tests = [where >= 0] if at < p else []
-        tests += [where < size] if (n - 1) * s - p + at >= size else []
-        for test in tests:
-            found = test if found is None else found & test
-    return found
 
 
 def _max_pool(rank: int) -> Any:
