@@ -201,6 +201,17 @@ def test_exported_conversions_and_transforms() -> None:
         torch.testing.assert_close(torch.from_numpy(value), expected)
 
 
+def test_exported_programs_return_new_values_of_arguments() -> None:
+    class Add(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.add_(1) * 2
+
+    x = torch.randn(3)
+    changed, found = xhlo.compile(exported(Add(), x.clone()))(x)
+    torch.testing.assert_close(torch.from_numpy(changed), x + 1)
+    torch.testing.assert_close(torch.from_numpy(found), (x + 1) * 2)
+
+
 def test_what_export_refuses() -> None:
     x = torch.randn(2, 3)
     with pytest.raises(xhlo.DiagnosticError, match="changes its buffer 'running_mean'; call model.eval"):
