@@ -11,15 +11,17 @@ from .decompositions import table
 from .functions import replace_functions
 from .graphs import compile_graph
 from .options import Options
-from .specializing import Specializing, has_symbols
+from .specializing import Specializing, around_made_symbols, has_symbols, made_symbols
 from .updates import take_updates
 
 
 def _compiled(graph_module: Any, example_inputs: Sequence[Any], options: Options) -> Callable[..., Any]:
     """The compiler of forward, backward and inference graphs that AOTAutograd calls."""
     changed = take_updates(graph_module)
-    specialized = Specializing if has_symbols(graph_module) else compile_graph
-    run = specialized(graph_module, options, changed)
+    if made_symbols(graph_module):
+        run = around_made_symbols(graph_module, options, changed)
+    else:
+        run = (Specializing if has_symbols(graph_module) else compile_graph)(graph_module, options, changed)
 
     def boxed(args: list[Any]) -> list[Any]:
         found = run(args)

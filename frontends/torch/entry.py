@@ -13,7 +13,7 @@ def from_torch(exported: Any, weights: Literal["constants", "arguments"] = "cons
 
     weights: "constants" makes parameters and buffers part of the program, whose arguments are the model's; with
     "arguments" they come first, in the order of `exported.graph_signature.input_specs`. Results are those of the graph:
-    new values of buffers and arguments that the model changes come first, and those of buffers need weights="arguments".
+    new values of buffers and arguments that the model changes come first; those of buffers need weights="arguments".
 
     Raises DiagnosticError for an operation that is not compiled, at the line of the model, for one that draws random
     numbers, and for symbolic sizes; TypeError for another object; ImportError without PyTorch.

@@ -157,17 +157,17 @@ def _compiled(graph_module: Any, options: Options, changed: Sequence[int]) -> Ru
             # The program ends before an error is raised, which arguments must not have changed for.
             checks = take_checks(graph_module)
             run = checking(_compiled(graph_module, options, ()), checks)
-            return _writing(run, changed) if changed else run
+            return writing(run, changed) if changed else run
         if options.strict:
             raise errors.refuse(missed)
         errors.tell(missed)
         run = partitioned(graph_module, {one.node for one in refusals}, lambda part: compile_graph(part, options))
-        return _writing(run, changed) if changed else run
+        return writing(run, changed) if changed else run
     plan = lowered.plan()
     return caller(executable_of(lowered.module(), options) if plan.results else None, plan)
 
 
-def _writing(run: Run, changed: Sequence[int]) -> Run:
+def writing(run: Run, changed: Sequence[int]) -> Run:
     """The function that copies the last outputs to arguments."""
 
     def written(args: Sequence[Any]) -> list[Any]:

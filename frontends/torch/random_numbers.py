@@ -60,7 +60,7 @@ def take_draws(graph_module: Any) -> list[Callable[[Sequence[Any]], Sequence[Any
     arguments = list(places)
     last: Any = None
     """The last operation so far that torch runs and that draws numbers itself."""
-    drawing = [node for node in graph.nodes if node.op == "call_function" and (draws(node) or _draws_itself(node))]
+    drawing = [node for node in graph.nodes if node.op == "call_function" and (draws(node) or draws_itself(node))]
     for node in drawing:
         if not draws(node):
             last = _followed(graph, node, last) if node is not drawing[-1] or last is not None else None
@@ -89,7 +89,7 @@ def _replace(graph: Any, node: Any, value: Callable[[int, Any], Any]) -> None:
     graph.erase_node(node)
 
 
-def _draws_itself(node: Any) -> bool:
+def draws_itself(node: Any) -> bool:
     """
     Whether torch runs a node that takes numbers from the generator, as many as its operands' elements say.
 

@@ -7,10 +7,15 @@ from functools import partial
 from typing import Any
 
 from ...hlo_dialect.made_once import MadeOnce
+from ..builder.builder import listed
+from . import errors
 from .api import distinct, required, torch
 from .decompositions import table
-from .graphs import compile_graph, outputs_of
+from .graphs import Run, compile_graph, outputs_of, writing
+from .lowering import Refusal
 from .options import Options
+from .partitions import partitioned
+from .random_numbers import draws, draws_itself
 
 
 def has_symbols(graph_module: Any) -> bool:
@@ -40,6 +45,36 @@ def _ragged(graph_module: Any) -> dict[int, list[int]]:
         for number, node in enumerate(nodes)
         if isinstance(value := node.meta.get("val"), torch.SymInt) and value.node.is_nested_int()
     }
+
+
+def made_symbols(graph_module: Any) -> list[Any]:
+    """The nodes whose results' sizes, or numbers, are symbols that elements decide, such as `nonzero` and `item`."""
+    return [node for node in graph_module.graph.nodes if node.meta.get("unbacked_bindings")]
+
+
+def around_made_symbols(graph_module: Any, options: Options, changed: Sequence[int] = ()) -> Run:
+    """
+    A graph with nodes of `made_symbols`, which torch runs: the parts around them are compiled, those of symbols once
+    for each combination of sizes. With draws of random numbers, which parts would change the order of, torch runs all.
+
+    `changed`: as for `compile_graph`. Raises DiagnosticError if the options are strict.
+    """
+    refused = made_symbols(graph_module)
+    random = [node for node in graph_module.graph.nodes if draws(node) or draws_itself(node)]
+    reasons = [Refusal(node, "elements decide the size of its result, or a number") for node in refused]
+    reasons += [Refusal(node, "it draws between operations whose sizes elements decide") for node in random]
+    if options.strict:
+        raise errors.refuse(reasons)
+    errors.tell(reasons)
+
+    def compile_part(part: Any) -> Run:
+        return (Specializing if has_symbols(part) else compile_graph)(part, options)
+
+    def as_it_is(args: Sequence[Any]) -> list[Any]:
+        return listed(graph_module(*args))
+
+    run = as_it_is if random else partitioned(graph_module, set(refused), compile_part)
+    return writing(run, changed) if changed else run
 
 
 class _Interpreter(torch.fx.Interpreter):
@@ -74,7 +109,7 @@ class Specializing:
         return run(args)
 
     def _without_ragged(self, args: Sequence[Any]) -> list[Any]:
-        """A call without the sizes that stand for lists of lengths: each tensor has its own, and no program reads it."""
+        """A call without the sizes that stand for lists of lengths: each tensor has its own, which no program reads."""
         plain = list(args)
         for number in self._ragged:
             plain[number] = None

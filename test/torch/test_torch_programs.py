@@ -254,3 +254,34 @@ def test_gradients_of_complex_numbers_in_a_product() -> None:
         torch.autograd.grad(run(x), x) for run in (torch.compile(function, backend=xhlo), function)
     )
     torch.testing.assert_close(found, expected)
+
+
+def test_sizes_that_elements_decide_within_a_graph() -> None:
+    """With Dynamo's options that keep `nonzero` and `item` in a graph; draws keep their order."""
+
+    def function(x: torch.Tensor, w: torch.Tensor) -> Any:
+        rows = torch.nonzero(x[:, 0] > 0).squeeze(1)
+        return torch.zeros_like(x).index_add(0, rows, (x[rows] @ w).sin()), rows.shape[0]
+
+    def drawing(x: torch.Tensor) -> Any:
+        return torch.rand(2) + x.sum().long().item(), x[x > 0] * torch.rand(1)
+
+    options = {"capture_scalar_outputs": True, "capture_dynamic_output_shape_ops": True}
+    with torch._dynamo.config.patch(options), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        run = torch.compile(function, backend=xhlo, fullgraph=True)
+        w = torch.randn(4, 4, requires_grad=True)
+        for _ in range(2):
+            x = torch.randn(6, 4)
+            (found, rows), (expected, count) = run(x, w), function(x, w)
+            assert rows == count
+            torch.testing.assert_close(found, expected)
+            (found,), (expected,) = (torch.autograd.grad(one.square().sum(), w) for one in (found, expected))
+            torch.testing.assert_close(found, expected)
+        each: list[Any] = []
+        for one in (drawing, torch.compile(drawing, backend=xhlo, fullgraph=True)):
+            torch.manual_seed(3)
+            each.append(one(torch.tensor([1.5, 2.0, -1.0])))
+        torch.testing.assert_close(each[1], each[0])
+        with pytest.raises(Exception, match="elements decide the size of its result"):
+            torch.compile(function, backend=xhlo, fullgraph=True, options={"strict": True})(x, w)
