@@ -52,4 +52,7 @@ INTEGER_DIVISION = Weight(4,   1,  12)
 SQUARE_ROOT      = Weight(4,   6,   6)
 RECIPROCAL_ROOT  = Weight(20, 12,   8)
 ELEMENTARY       = Weight(20, 12,  12)  # everything computed by a polynomial
+COMPOSED         = Weight(40, 40,  40)  # functions of a few elementary ones
+SPECIAL          = Weight(120, 120, 120)  # functions that are series, polynomials and logarithms
+SERIES           = Weight(800, 800, 800)  # sums of powers
 # fmt: on

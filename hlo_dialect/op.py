@@ -44,8 +44,12 @@ Role = Literal[
 ]
 """How an operation can be fused with others."""
 
-FREE, CHEAP, WIDE_CONVERSION, DIVISION, EXPENSIVE = (
-    weight.hlo for weight in (cost.FREE, cost.CHEAP, cost.WIDE_CONVERSION, cost.DIVISION, cost.ELEMENTARY)
+FREE, CHEAP, WIDE_CONVERSION, DIVISION, EXPENSIVE, COMPOSED, SPECIAL, SERIES = (
+    weight.hlo
+    for weight in (
+        *(cost.FREE, cost.CHEAP, cost.WIDE_CONVERSION, cost.DIVISION, cost.ELEMENTARY),
+        *(cost.COMPOSED, cost.SPECIAL, cost.SERIES),
+    )
 )
 """The values for an operation's COST."""
 

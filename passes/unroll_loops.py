@@ -13,7 +13,7 @@ from ..dialects.support.editing import clone_op
 from ..hlo_dialect.diagnostics import Diagnostic, engine_of
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.loops import Loop
-from ..hlo_dialect.op import HloOp, replace_op
+from ..hlo_dialect.op import EXPENSIVE, is_hlo, replace_op
 from ..hlo_dialect.ops.control_flow import WhileOp
 from ..hlo_dialect.types import shape_of
 from ..hlo_dialect.walking import operations_in
@@ -60,10 +60,12 @@ class UnrollLoopsPass(HloPass):
             return None
         if count > 1 and max((math.prod(shape_of(value)) for value in op.operands), default=0) < FEWEST_ELEMENTS:
             return None
-        ops = [each for each in loop.body.ops if each is not loop.body.last_op]
-        if not all(isinstance(each, HloOp) and each.ROLE in _FUSED and not each.regions for each in ops):
+        inside = [each for each in loop.body.ops if each is not loop.body.last_op]
+        ops = [each for each in inside if is_hlo(each) and each.ROLE in _FUSED and not each.regions]
+        if len(ops) < len(inside):
             return None
-        work = sum(each.name != "hlo.constant" for each in ops)
+        # Special functions are that many operations in the end.
+        work = sum(each.COST if each.COST > EXPENSIVE else each.name != "hlo.constant" for each in ops)
         return count if work * count <= self.most_operations else None
 
 

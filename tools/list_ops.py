@@ -26,6 +26,7 @@ from ..hlo_dialect.ops.control_flow import CaseOp, IfOp, WhileOp
 from ..hlo_dialect.ops.dynamism.dimension_sizes import GetDimensionSizeOp
 from ..hlo_dialect.ops.elementwise import Kind, kind_text
 from ..lowering.convert_chlo_to_hlo.conversion import ConvertChloToHloPass
+from ..lowering.convert_chlo_to_hlo.rules import conversions
 from ..lowering.convert_hlo_to_linalg.emission import patterns, scalar_patterns
 from ..passes.decompose_hlo.transform import decompositions
 from ..passes.fuse_hlo.graph import LOOP_ROLES
@@ -167,7 +168,10 @@ def _on_cpu(cls: type[Operation]) -> str:
     if cls in decompositions:
         return "decomposed by decompose-hlo"
     if cls.name.startswith("chlo."):
-        return f"decomposed by {ConvertChloToHloPass.name}"
+        split = f"decomposed by {ConvertChloToHloPass.name}"
+        if cls not in scalar_patterns:
+            return split
+        return f"elementwise, fused; of complex numbers {split}" if cls in conversions else "elementwise, fused"
     if cls is CompositeOp:
         return "its decomposition, by inline"
     if cls in STATIC_FORMS or cls is GetDimensionSizeOp:
@@ -258,7 +262,7 @@ def _facilities(cls: type[HloOp]) -> str:
         role,
         str(cls.COST) if lowering and role in LOOP_ROLES else "",
         cell(defines("flops"), needs=cls.COMPUTES and stays),
-        is_split or ("no" if Kind.COMPLEX in kinds and stays else ""),
+        is_split or ("no" if Kind.COMPLEX in kinds and stays and cls not in conversions else ""),
         is_partitioned or ("" if cls.name in _removed_by() or role == "host" else "no"),
         "element"
         if cls in scalar_patterns

@@ -15,6 +15,7 @@ import numpy as np
 from xdsl.irdl import irdl_op_definition
 
 from ..diagnostics import fail
+from ..op import COMPOSED
 from ..ops.elementwise import Kind
 from .base import ChloUnaryOp
 
@@ -34,6 +35,7 @@ class AcosOp(ElementaryOp):
     """The inverse cosine, in [0, pi]; NaN outside of [-1, 1]. Complex: cuts along the real axis beyond -1 and 1."""
 
     name = "chlo.acos"
+    COST: ClassVar[int] = COMPOSED
     FUNCTION: ClassVar[Any] = np.arccos
 
 
@@ -42,6 +44,7 @@ class AcoshOp(ElementaryOp):
     """The inverse hyperbolic cosine, not negative; NaN below 1. Complex: a cut along the real axis below 1."""
 
     name = "chlo.acosh"
+    COST: ClassVar[int] = COMPOSED
     FUNCTION: ClassVar[Any] = np.arccosh
 
 
@@ -50,6 +53,7 @@ class AsinOp(ElementaryOp):
     """The inverse sine, in [-pi/2, pi/2]; NaN outside of [-1, 1]. Complex: cuts along the real axis beyond -1 and 1."""
 
     name = "chlo.asin"
+    COST: ClassVar[int] = COMPOSED
     FUNCTION: ClassVar[Any] = np.arcsin
 
 
@@ -58,6 +62,7 @@ class AsinhOp(ElementaryOp):
     """The inverse hyperbolic sine. Complex: cuts along the imaginary axis beyond -i and i."""
 
     name = "chlo.asinh"
+    COST: ClassVar[int] = COMPOSED
     FUNCTION: ClassVar[Any] = np.arcsinh
 
 
@@ -74,6 +79,7 @@ class AtanhOp(ElementaryOp):
     """The inverse hyperbolic tangent; NaN outside of [-1, 1]. Complex: cuts along the real axis beyond -1 and 1."""
 
     name = "chlo.atanh"
+    COST: ClassVar[int] = COMPOSED
     FUNCTION: ClassVar[Any] = np.arctanh
 
 
@@ -82,6 +88,7 @@ class CoshOp(ElementaryOp):
     """The hyperbolic cosine, (e**x + e**-x) / 2."""
 
     name = "chlo.cosh"
+    COST: ClassVar[int] = COMPOSED
     FUNCTION: ClassVar[Any] = np.cosh
 
 
@@ -90,6 +97,7 @@ class SinhOp(ElementaryOp):
     """The hyperbolic sine, (e**x - e**-x) / 2."""
 
     name = "chlo.sinh"
+    COST: ClassVar[int] = COMPOSED
     FUNCTION: ClassVar[Any] = np.sinh
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.irdl import irdl_op_definition
 
 from ..numbers import special_functions
+from ..op import COMPOSED, SERIES, SPECIAL
 from .base import ChloBinaryOp, ChloUnaryOp
 
 
@@ -27,6 +28,7 @@ class ErfOp(ChloUnaryOp):
     """The error function, 2 / sqrt(pi) times the integral of e ** -(t * t) from 0 to x. Types: float (i1, c1)."""
 
     name = "chlo.erf"
+    COST: ClassVar[int] = COMPOSED
 
     def compute(self, x: Any) -> Any:
         return _by_element(math.erf, x)
@@ -37,6 +39,7 @@ class ErfcOp(ChloUnaryOp):
     """1 - erf(x), with full relative precision where that is tiny. Types: float (i1, c1)."""
 
     name = "chlo.erfc"
+    COST: ClassVar[int] = SPECIAL
 
     def compute(self, x: Any) -> Any:
         return _by_element(math.erfc, x)
@@ -47,6 +50,7 @@ class ErfInvOp(ChloUnaryOp):
     """The y with erf(y) = x; infinite at -1 and 1, NaN beyond. Types: float (i1, c1)."""
 
     name = "chlo.erf_inv"
+    COST: ClassVar[int] = SPECIAL
 
     def compute(self, x: Any) -> Any:
         return special_functions.erf_inv(x)
@@ -57,6 +61,7 @@ class LgammaOp(ChloUnaryOp):
     """log |Gamma(x)|; infinite at 0, -1, -2, .. and at both infinities. Types: float (i1, c1)."""
 
     name = "chlo.lgamma"
+    COST: ClassVar[int] = SPECIAL
 
     def compute(self, x: Any) -> Any:
         return special_functions.lgamma(x)
@@ -67,6 +72,7 @@ class DigammaOp(ChloUnaryOp):
     """The derivative of log Gamma(x); NaN at 0, -1, -2, .. and at -inf. Types: float (i1, c1)."""
 
     name = "chlo.digamma"
+    COST: ClassVar[int] = SPECIAL
 
     def compute(self, x: Any) -> Any:
         return special_functions.digamma(x)
@@ -77,6 +83,7 @@ class BesselI1eOp(ChloUnaryOp):
     """e ** -|x| I1(x), the modified Bessel function of order 1 without its growth. Types: float (i1, c1)."""
 
     name = "chlo.bessel_i1e"
+    COST: ClassVar[int] = SPECIAL
 
     def compute(self, x: Any) -> Any:
         return special_functions.bessel_i1e(x)
@@ -91,6 +98,7 @@ class PolygammaOp(ChloBinaryOp):
     """
 
     name = "chlo.polygamma"
+    COST: ClassVar[int] = SERIES
 
     def compute(self, x: Any, y: Any) -> Any:
         return special_functions.polygamma(x, y)
@@ -106,6 +114,7 @@ class ZetaOp(ChloBinaryOp):
     """
 
     name = "chlo.zeta"
+    COST: ClassVar[int] = SERIES
 
     def compute(self, x: Any, y: Any) -> Any:
         return special_functions.zeta(x, y)

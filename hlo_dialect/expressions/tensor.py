@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import Any, TypeAlias, cast, final
 
 import numpy as np
-from xdsl.dialects.builtin import UNKNOWN_LOC, IntegerType, LocationAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 from xdsl.ir.core import SSAValues
 from xdsl.rewriter import InsertPoint
@@ -31,7 +31,7 @@ from ..ops import elementwise_unary as unary
 from ..ops.comparison import CompareOp, SelectOp, comparison_direction, comparison_type
 from ..ops.contraction import DotGeneralOp
 from ..ops.conversion import BitcastConvertOp, ConvertOp
-from ..ops.creation import ConstantOp, IotaOp
+from ..ops.creation import ConstantOp, IotaOp, splat_of
 from ..ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ..ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
 from ..ops.reduction import ReduceOp, combiner_region
@@ -40,7 +40,6 @@ from ..shapes import is_static
 from ..types import (
     Array,
     HloTensor,
-    bit_width,
     element_of,
     i1,
     is_float,
@@ -49,6 +48,7 @@ from ..types import (
     shape_of,
     tensor_type,
 )
+from .real import Real
 
 
 class Builder:
@@ -182,15 +182,13 @@ def _comparison(direction: str) -> Callable[[Tensor, Tensor | float], Tensor]:
     return method
 
 
+@final
 @dataclass(eq=False, slots=True)
-class Tensor:
+class Tensor(Real):
     """A value to compute with; its builder inserts the operations."""
 
     builder: Builder
     value: SSAValue
-
-    __array_ufunc__: ClassVar[None] = None
-    """NumPy's arrays leave operators to this class."""
 
     def __bool__(self) -> bool:
         return self.builder.truth()
@@ -211,6 +209,14 @@ class Tensor:
     def like(self, number: float) -> Tensor:
         """A splat of this tensor's type."""
         return self.builder.splat(number, self.type)
+
+    @property
+    def known(self) -> float | None:
+        """The number of a splat, as it is or converted: any float type has whole ones."""
+        value = self.value
+        while isinstance(value.owner, ConvertOp | BroadcastInDimOp):
+            value = value.owner.operands[0]
+        return splat_of(value)
 
     def apply(self, cls: type[Operation], *others: Tensor | float) -> Tensor:
         """An operation on this tensor and others, without properties, whose result has this tensor's type."""
@@ -264,13 +270,9 @@ class Tensor:
     sqrt = _unary(unary.SqrtOp)
     tan = _unary(unary.TanOp)
 
-    def polynomial(self, coefficients: Sequence[float]) -> Tensor:
-        """c0 + c1 x + c2 x**2 + .., by Horner's rule in multiply-adds."""
-        last, *rest = reversed(coefficients)
-        result = self.multiply_add(last, rest[0])
-        for coefficient in rest[1:]:
-            result = result.multiply_add(self, coefficient)
-        return result
+    def exponential_of_negative(self) -> Tensor:
+        """e^-x of an x that is not below zero, which convert-hlo-to-linalg finds by itself."""
+        return (-self).exponential()
 
     def multiply_add(self, factor: Tensor | float, addend: Tensor | float) -> Tensor:
         """self * factor + addend, rounded twice or, where the machine has such an instruction, once."""
@@ -280,12 +282,6 @@ class Tensor:
             if isinstance(each.value, OpResult):
                 each.value.op.attributes[MAY_FUSE] = UnitAttr()
         return total
-
-    def copysign(self, sign: Tensor) -> Tensor:
-        """The magnitude of this tensor with the sign of the other, of zeros and NaN too."""
-        bits, highest = IntegerType(bit_width(self.element)), 1 << (bit_width(self.element) - 1)
-        joined = (self.bits_as(bits) & (highest - 1)) | (sign.bits_as(bits) & -highest)
-        return joined.bits_as(self.element)
 
     # Comparison: i1 tensors, false if either element is NaN, except for `is_nan`.
 
@@ -298,9 +294,6 @@ class Tensor:
 
     def is_nan(self) -> Tensor:
         return self.compare("NE", self)
-
-    def is_infinite(self) -> Tensor:
-        return abs(self).equals(math.inf)
 
     def compare(self, direction: str, other: Tensor | float, type_: str | None = None) -> Tensor:
         """Test the relation EQ, NE, LT, LE, GT or GE, as a comparison of `type_` (FLOAT, TOTALORDER, ..) if given."""

@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Operation
 from ...dialects.support.editing import operands_of
 from ..diagnostics import fail
 from ..types import Array, i1, numpy_dtype
+from . import special_functions
 from .narrow_integers import narrow_width, narrowed, with_sign
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
@@ -203,6 +204,13 @@ PLAIN: dict[str, Scalar] = {
     "math.atan2": _wide(np.arctan2),
     "math.powf": _wide(np.power),
     "math.erf": _wide(np.vectorize(math.erf, otypes=[np.float64])),
+    "math_ext.erfc": _wide(np.vectorize(math.erfc, otypes=[np.float64])),
+    "math_ext.erf_inv": _wide(special_functions.erf_inv),
+    "math_ext.lgamma": _wide(special_functions.lgamma),
+    "math_ext.digamma": _wide(special_functions.digamma),
+    "math_ext.bessel_i1e": _wide(special_functions.bessel_i1e),
+    "math_ext.polygamma": _wide(special_functions.polygamma),
+    "math_ext.zeta": _wide(special_functions.zeta),
     "math.ctpop": _count_bits(lambda v, width: v.bit_count()),
     "math.ctlz": _count_bits(lambda v, width: width - v.bit_length()),
     "math.cttz": _count_bits(_trailing_zeros),

@@ -28,8 +28,9 @@ from xdsl.dialects.builtin import Float64Type
 
 from ...hlo_dialect.chlo import elementary as chlo
 from ...hlo_dialect.expressions.complex import Complex
+from ...hlo_dialect.expressions.real import Number, Real
 from ...hlo_dialect.expressions.tensor import Tensor
-from .rules import by_kind, conversions, of_complex, of_floats
+from .rules import Function, by_kind, conversions, functions, of_complex, of_floats
 
 LARGE = 1e18
 """From this magnitude on, 1 + z z rounds to z z in f64."""
@@ -45,15 +46,15 @@ _HALF_PI = (1.5707963705062866, -4.371138828673793e-08)
 """pi/2 as the sum of two f32."""
 
 
-def _is_double(x: Tensor) -> bool:
-    return isinstance(x.type.element_type, Float64Type)
+def _is_double(x: Real) -> bool:
+    return isinstance(x.element, Float64Type)
 
 
-def tan(x: Tensor) -> Tensor:
+def tan(x: Number) -> Number:
     return x.tan()
 
 
-def asin(x: Tensor) -> Tensor:
+def asin(x: Number) -> Number:
     if _is_double(x):
         return x.atan2(_cosine_of_asin(x))
     size = abs(x)
@@ -63,7 +64,7 @@ def asin(x: Tensor) -> Tensor:
     return near.select(root + tail, far).copysign(x)
 
 
-def acos(x: Tensor) -> Tensor:
+def acos(x: Number) -> Number:
     if _is_double(x):
         return _cosine_of_asin(x).atan2(x)
     near, root, tail = _reduced_asin(abs(x))
@@ -75,7 +76,7 @@ def acos(x: Tensor) -> Tensor:
     return near.select(across, beyond)
 
 
-def _reduced_asin(size: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _reduced_asin(size: Number) -> tuple[Number, Number, Number]:
     """
     Whether |x| <= 1/2, and in two parts, its sine and the rest, the angle asin |x| there; elsewhere the angle
     asin(sqrt((1 - |x|) / 2)), which is (pi/2 - asin |x|) / 2.
@@ -86,15 +87,15 @@ def _reduced_asin(size: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return near, root, (root * square) * square.polynomial(ASIN)
 
 
-def _cosine_of_asin(x: Tensor) -> Tensor:
+def _cosine_of_asin(x: Number) -> Number:
     return ((1.0 - x) * (1.0 + x)).sqrt()
 
 
-def atan(x: Tensor) -> Tensor:
+def atan(x: Number) -> Number:
     return x.atan2(1.0)
 
 
-def sinh(x: Tensor) -> Tensor:
+def sinh(x: Number) -> Number:
     size = abs(x)
     if _is_double(x):
         grown = size.exponential_minus_one()
@@ -108,12 +109,12 @@ def sinh(x: Tensor) -> Tensor:
     return (size < 1.0).select(small, large).copysign(x)
 
 
-def cosh(x: Tensor) -> Tensor:
+def cosh(x: Number) -> Number:
     is_near, grown, far = _exponential_of(abs(x))
     return is_near.select((grown + 1.0 / grown) * 0.5, far)
 
 
-def _exponential_of(size: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _exponential_of(size: Number) -> tuple[Number, Number, Number]:
     """
     Whether e^x is far from overflow, and e^x there; elsewhere that of x / 2, and e^x / 2 from it, beside which e^-x is
     negligible.
@@ -123,12 +124,12 @@ def _exponential_of(size: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return is_near, grown, (grown * 0.5) * grown
 
 
-def _exponential_end(x: Tensor) -> float:
+def _exponential_end(x: Real) -> float:
     """A bound below which e^x does not overflow and above which e^-x is negligible beside it."""
     return 700.0 if _is_double(x) else 88.0
 
 
-def asinh(x: Tensor) -> Tensor:
+def asinh(x: Number) -> Number:
     """a a overflows long before the result does: above LARGE, the result is log(2 a)."""
     size = abs(x)
     square = size * size
@@ -136,14 +137,14 @@ def asinh(x: Tensor) -> Tensor:
     return (size < LARGE).select(near, size.log() + _LOG_2).copysign(x)
 
 
-def acosh(x: Tensor) -> Tensor:
+def acosh(x: Number) -> Number:
     above = x - 1.0
     near = (above + (above * (above + 2.0)).sqrt()).log_plus_one()
     result = (x < LARGE).select(near, x.log() + _LOG_2)
     return (x < 1.0).select(math.nan, result)
 
 
-def atanh(x: Tensor) -> Tensor:
+def atanh(x: Number) -> Number:
     size = abs(x)
     return ((size + size) / (1.0 - size)).log_plus_one().copysign(x) * 0.5
 
@@ -244,16 +245,27 @@ def complex_tan(z: Complex) -> Complex:
     return Complex.of(z.joined().tan())
 
 
+functions.add(
+    {
+        chlo.AcosOp: Function(acos),
+        chlo.AcoshOp: Function(acosh),
+        chlo.AsinOp: Function(asin),
+        chlo.AsinhOp: Function(asinh),
+        chlo.AtanhOp: Function(atanh),
+        chlo.CoshOp: Function(cosh),
+        chlo.SinhOp: Function(sinh),
+    }
+)
 conversions.add(
     {
-        chlo.AcosOp: by_kind(of_floats(acos), of_complex(complex_acos)),
-        chlo.AcoshOp: by_kind(of_floats(acosh), of_complex(complex_acosh)),
-        chlo.AsinOp: by_kind(of_floats(asin), of_complex(complex_asin)),
-        chlo.AsinhOp: by_kind(of_floats(asinh), of_complex(complex_asinh)),
+        chlo.AcosOp: of_complex(complex_acos),
+        chlo.AcoshOp: of_complex(complex_acosh),
+        chlo.AsinOp: of_complex(complex_asin),
+        chlo.AsinhOp: of_complex(complex_asinh),
         chlo.AtanOp: by_kind(of_floats(atan), of_complex(complex_atan)),
-        chlo.AtanhOp: by_kind(of_floats(atanh), of_complex(complex_atanh)),
-        chlo.CoshOp: by_kind(of_floats(cosh), of_complex(complex_cosh)),
-        chlo.SinhOp: by_kind(of_floats(sinh), of_complex(complex_sinh)),
+        chlo.AtanhOp: of_complex(complex_atanh),
+        chlo.CoshOp: of_complex(complex_cosh),
+        chlo.SinhOp: of_complex(complex_sinh),
         chlo.TanOp: by_kind(of_floats(tan), of_complex(complex_tan, wide=False)),
     }
 )

@@ -40,9 +40,9 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import Float64Type
 
 from ...hlo_dialect.chlo.special import ErfcOp, ErfOp
-from ...hlo_dialect.expressions.tensor import Tensor
+from ...hlo_dialect.expressions.real import Number, Real
 from ...hlo_dialect.types import f32, f64, i32, i64
-from .rules import conversions, of_floats
+from .rules import Function, functions
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ EXP_REST = (0.4999998807907104, 0.16666433215141296, 0.041669417172670364, 0.008
 """e^r = 1 + r + r^2 EXP_REST(r) for |r| <= 0.39, relative error 7e-9."""
 
 
-def erf(x: Tensor) -> Tensor:
+def erf(x: Number) -> Number:
     """The error function of f32 or f64; NaN and -0 are returned unchanged."""
     tables = _tables(x)
     size = abs(x)
@@ -120,18 +120,18 @@ def erf(x: Tensor) -> Tensor:
     return (size < tables.near_end).select(near_zero(size, tables.near), far).copysign(x)
 
 
-def _far_in_single(a: Tensor) -> Tensor:
+def _far_in_single(a: Number) -> Number:
     """erf(a) for near_end <= a <= erf_end."""
     root = (a - 1.0).polynomial(SINGLE.far)
     square = root * root
     return square.multiply_add(-square, 1.0)
 
 
-def _far_in_double(a: Tensor) -> Tensor:
+def _far_in_double(a: Number) -> Number:
     return 1.0 - (a * a.polynomial(DOUBLE.far)).exponential()
 
 
-def erfc(x: Tensor) -> Tensor:
+def erfc(x: Number) -> Number:
     """1 - erf(x) of f32 or f64, with small relative error down to the smallest denormal; NaN is returned unchanged."""
     magnitude = abs(x)
     if _tables(x) is DOUBLE:
@@ -144,16 +144,16 @@ def erfc(x: Tensor) -> Tensor:
     return (magnitude < 0.5).select(1.0 - near, far)
 
 
-def _tables(x: Tensor) -> ErrorFunctionTables:
-    return DOUBLE if isinstance(x.type.element_type, Float64Type) else SINGLE
+def _tables(x: Real) -> ErrorFunctionTables:
+    return DOUBLE if isinstance(x.element, Float64Type) else SINGLE
 
 
-def near_zero(x: Tensor, coefficients: Sequence[float]) -> Tensor:
+def near_zero(x: Number, coefficients: Sequence[float]) -> Number:
     """erf(x) where the coefficients' polynomial of x x is erf(x) / x - 1."""
     return x.multiply_add((x * x).polynomial(coefficients), x)
 
 
-def _tail_in_single(a: Tensor) -> Tensor:
+def _tail_in_single(a: Number) -> Number:
     """
     erfc(a) of f32 for 1/2 <= a <= tail_end.
 
@@ -174,7 +174,7 @@ def _tail_in_single(a: Tensor) -> Tensor:
     return correction.multiply_add(q.polynomial(TAIL_RECIPROCAL), quotient) * power * 2.0**-64
 
 
-def _gaussian_in_single(a: Tensor) -> tuple[Tensor, Tensor]:
+def _gaussian_in_single(a: Number) -> tuple[Number, Number]:
     """
     2^(n + 64) and e^r - 1 of e^(-a a) = 2^n e^r, |r| <= 0.39, for 0 <= a <= tail_end of f32; any numbers for NaN.
 
@@ -191,7 +191,7 @@ def _gaussian_in_single(a: Tensor) -> tuple[Tensor, Tensor]:
     return (shifted.bits_as(i32) << 23).bits_as(f32), (r * r).multiply_add(r.polynomial(EXP_REST), r)
 
 
-def tail_in_double(a: Tensor) -> Tensor:
+def tail_in_double(a: Number) -> Number:
     """
     erfc(a) of f64 for 1/2 <= a <= tail_end, with the roundings of a a, TAIL's last sum and the divisor added back.
 
@@ -208,12 +208,12 @@ def tail_in_double(a: Tensor) -> Tensor:
     lost_above = change - (scaled - first)
     # e^small - 1 to third order, plus the rounding error relative to `scaled`, which is within 8 % of 0.6.
     correction = small * small.polynomial((1.0, 1 / 2, 1 / 6)) - lost_below / divisor + lost_above * (1 / 0.6)
-    return (scaled + scaled * correction) * (-(half * half)).exponential() / divisor
+    return (scaled + scaled * correction) * (half * half).exponential_of_negative() / divisor
 
 
-conversions.add(
+functions.add(
     {
-        ErfOp: of_floats(erf),
-        ErfcOp: of_floats(erfc),
+        ErfOp: Function(erf),
+        ErfcOp: Function(erfc),
     }
 )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import ComplexType, Float64Type
 from xdsl.ir import Attribute, Operation
 
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.expressions.complex import Complex
+from ...hlo_dialect.expressions.real import Number
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.rules import Rules
 from ...hlo_dialect.shapes import is_static
@@ -18,6 +20,26 @@ from ...hlo_dialect.types import element_of, f32, f64, shape_of
 Conversion: TypeAlias = Callable[[Operation], Sequence[Operation] | None]
 """Replaces a chlo operation in place; returns the chlo operations among the new ones, if any."""
 conversions = Rules[Conversion]("convert-chlo-to-hlo", __package__)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of real numbers, for tensors and, in expand-math, for single elements."""
+
+    formula: Callable[..., Any]
+    """In Real's notation. A formula of doubles takes `exact`, whether the result itself is f64."""
+    of_doubles: bool = False
+    """Whether it computes in f64 in any case; otherwise it does so in f32 for f32 and narrower floats."""
+
+    def __call__(self, operands: Sequence[Number], element: Attribute) -> Number:
+        """The value for operands, rounded once to an element type."""
+        wide = [x.convert(f64 if self.of_doubles else computing_type(x.element)) for x in operands]
+        exact = {"exact": isinstance(element, Float64Type)} if self.of_doubles else {}
+        return self.formula(*wide, **exact).convert(element)
+
+
+functions = Rules[Function]("the functions of convert-chlo-to-hlo", __package__)
+"""Those that stay whole until expand-math, unless `convert-chlo-to-hlo` is to be complete."""
 
 
 def computing_type(element_type: Attribute) -> Attribute:
@@ -32,7 +54,7 @@ def require_static(op: Operation) -> None:
             fail(op, f"cannot be decomposed: the shape of {value.type} is unknown")
 
 
-def of_floats(function: Callable[..., Tensor]) -> Conversion:
+def of_floats(function: Callable[..., Any]) -> Conversion:
     """
     Lower `chlo.f %x, ..` by calling `function` on the operands in f32 (narrower ones too) or f64.
 
@@ -68,3 +90,9 @@ def by_kind(real: Conversion, complex_: Conversion) -> Conversion:
         (complex_ if isinstance(element_of(op.operands[0]), ComplexType) else real)(op)
 
     return convert
+
+
+def decompose(op: Operation, function: Function) -> None:
+    """Replace `chlo.f %x, ..` of floats by the arithmetic of a function."""
+    builder = Builder()
+    builder.replace(op, function(builder.tensors(op.operands), element_of(op.results[0])))

@@ -22,19 +22,16 @@ accurate to 1 ulp (measured on the CPU over all magnitudes):
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-
-from xdsl.dialects.builtin import Float64Type
-from xdsl.ir import Operation
+from collections.abc import Sequence
 
 from ...dialects.support.scalar import LOG_FOR_SINGLE
 from ...hlo_dialect.chlo import special as chlo
-from ...hlo_dialect.expressions.tensor import Builder, Tensor
+from ...hlo_dialect.expressions.real import Number
 from ...hlo_dialect.numbers.special_functions import bernoulli
-from ...hlo_dialect.types import element_of, f64, i64
+from ...hlo_dialect.types import f64, i64
 from . import special_tables as tables
 from .error_functions import DOUBLE, near_zero, tail_in_double
-from .rules import Conversion, conversions, require_static
+from .rules import Function, functions
 
 LARGE = 8.0
 """The argument from which the asymptotic series of the gamma functions are used."""
@@ -46,21 +43,7 @@ DIGAMMA_ROOT = (1.4616321449683622, 9.549995429965697e-17)
 """The positive root of digamma, in two parts."""
 
 
-def of_doubles(function: Callable[..., Tensor]) -> Conversion:
-    """Lower `chlo.f %x, ..` to `function(.., exact)` of the operands in f64; `exact` if the result itself is f64."""
-
-    def convert(op: Operation) -> None:
-        require_static(op)
-        builder = Builder()
-        element_type = element_of(op.results[0])
-        operands = [x.convert(f64) for x in builder.tensors(op.operands)]
-        result = function(*operands, exact=isinstance(element_type, Float64Type))
-        builder.replace(op, result.convert(element_type))
-
-    return convert
-
-
-def erf_inv(x: Tensor, exact: bool) -> Tensor:
+def erf_inv(x: Number, exact: bool) -> Number:
     size = abs(x)
     complement = (1.0 - size) * (1.0 + size)
     w = -(complement.log() if exact else _log_for_single(complement, LOG_FOR_SINGLE))
@@ -78,7 +61,7 @@ def erf_inv(x: Tensor, exact: bool) -> Tensor:
     return size.equals(1.0).select(math.inf, result).copysign(x)
 
 
-def _log_for_single(x: Tensor, coefficients: Sequence[float]) -> Tensor:
+def _log_for_single(x: Number, coefficients: Sequence[float]) -> Number:
     """
     The logarithm in f64 of a number that is normal and positive, or NaN; else any number. It is infinity or any large
     number for infinity.
@@ -94,14 +77,14 @@ def _log_for_single(x: Tensor, coefficients: Sequence[float]) -> Tensor:
     return n.multiply_add(math.log(2), (s * square).multiply_add(square.polynomial(coefficients), s + s))
 
 
-def _halley(size: Tensor, y: Tensor) -> Tensor:
+def _halley(size: Number, y: Number) -> Number:
     """One step towards erf(y) = size, using erfc if that is small."""
     excess = (size < 0.75).select(near_zero(y, DOUBLE.near) - size, (1.0 - size) - tail_in_double(y))
     step = excess * (y * y).exponential() * (math.sqrt(math.pi) / 2)
     return y - step / (y * step + 1.0)
 
 
-def lgamma(x: Tensor, exact: bool) -> Tensor:
+def lgamma(x: Number, exact: bool) -> Number:
     size = abs(x)
     positive = x > 0.0
     right = (_lgamma_of_positive if exact else _lgamma_for_single)(positive.select(x, size + 1.0))
@@ -115,7 +98,7 @@ def lgamma(x: Tensor, exact: bool) -> Tensor:
     return positive.select(right, left)
 
 
-def _lgamma_of_positive(x: Tensor) -> Tensor:
+def _lgamma_of_positive(x: Number) -> Number:
     below, t, quotient = _around_two(x, 6)
     log = quotient.log()
     near = t * t.polynomial(tables.LOG_GAMMA_DOUBLE) + below.select(-log, log)
@@ -123,7 +106,7 @@ def _lgamma_of_positive(x: Tensor) -> Tensor:
     return (x < LARGE).select(near, _stirling(x, x.log(), series))
 
 
-def _lgamma_for_single(x: Tensor) -> Tensor:
+def _lgamma_for_single(x: Number) -> Number:
     """The same for a result in f32, with one logarithm: that of the quotient, or of large x itself."""
     is_near = x < LARGE_SINGLE
     below, t, quotient = _around_two(x, 2)
@@ -132,7 +115,7 @@ def _lgamma_for_single(x: Tensor) -> Tensor:
     return is_near.select(near, _stirling(x, log, tables.STIRLING_SINGLE))
 
 
-def _around_two(x: Tensor, steps: int) -> tuple[Tensor, Tensor, Tensor]:
+def _around_two(x: Number, steps: int) -> tuple[Number, Number, Number]:
     """
     t and q with log Gamma(x) = log Gamma(2 + t) + log q for 3/2 <= x < 5/2 + steps, |t| <= 1/2.
 
@@ -148,21 +131,21 @@ def _around_two(x: Tensor, steps: int) -> tuple[Tensor, Tensor, Tensor]:
     return below, t, tiny.select(x * (x + 1.0), below.select(x, product))
 
 
-def _stirling(x: Tensor, log: Tensor, series: Sequence[float]) -> Tensor:
+def _stirling(x: Number, log: Number, series: Sequence[float]) -> Number:
     """log Gamma(x) of large x, from its logarithm and the series of its remainder by 1 / x^2."""
     inverse = 1.0 / x
     rest = inverse * (inverse * inverse).polynomial(series) + (math.log(2 * math.pi) - 1) / 2
     return (x - 0.5) * (log - 1.0) + rest
 
 
-def digamma(x: Tensor, exact: bool) -> Tensor:
+def digamma(x: Number, exact: bool) -> Number:
     positive = x > 0.0
     right = _digamma_of_positive(positive.select(x, 1.0 - x), exact)
     left = x.equals(x.floor()).select(math.nan, right - cotangent_pi(x) * math.pi)
     return positive.select(right, left)
 
 
-def cotangent_pi(x: Tensor) -> Tensor:
+def cotangent_pi(x: Number) -> Number:
     """1 / tan(pi x) with exact range reduction, from the distance to the nearest pole or zero."""
     rest = x - x.round()
     size = abs(rest)
@@ -171,7 +154,7 @@ def cotangent_pi(x: Tensor) -> Tensor:
     return near.select(1.0 / tangent, tangent).copysign(rest)
 
 
-def _digamma_of_positive(x: Tensor, exact: bool) -> Tensor:
+def _digamma_of_positive(x: Number, exact: bool) -> Number:
     polynomial = tables.DIGAMMA_DOUBLE if exact else tables.DIGAMMA_SINGLE
     below = x < 1.0
     y = below.select(x + 1.0, x)
@@ -192,18 +175,18 @@ def _digamma_of_positive(x: Tensor, exact: bool) -> Tensor:
     return (x < LARGE).select(near, far)
 
 
-def bessel_i1e(x: Tensor, exact: bool) -> Tensor:
+def bessel_i1e(x: Number, exact: bool) -> Number:
     size = abs(x)
     near = size * (size * 0.25 - 1.0).polynomial(tables.BESSEL_NEAR_DOUBLE if exact else tables.BESSEL_NEAR_SINGLE)
     far = (16.0 / size - 1.0).polynomial(tables.BESSEL_FAR_DOUBLE if exact else tables.BESSEL_FAR_SINGLE) / size.sqrt()
     return (size < 8.0).select(near, far).copysign(x)
 
 
-conversions.add(
+functions.add(
     {
-        chlo.ErfInvOp: of_doubles(erf_inv),
-        chlo.LgammaOp: of_doubles(lgamma),
-        chlo.DigammaOp: of_doubles(digamma),
-        chlo.BesselI1eOp: of_doubles(bessel_i1e),
+        chlo.ErfInvOp: Function(erf_inv, of_doubles=True),
+        chlo.LgammaOp: Function(lgamma, of_doubles=True),
+        chlo.DigammaOp: Function(digamma, of_doubles=True),
+        chlo.BesselI1eOp: Function(bessel_i1e, of_doubles=True),
     }
 )

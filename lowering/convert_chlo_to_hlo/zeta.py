@@ -17,27 +17,22 @@ from __future__ import annotations
 import math
 
 from ...hlo_dialect.chlo import special as chlo
-from ...hlo_dialect.expressions.tensor import Tensor
+from ...hlo_dialect.expressions.real import Number, Real
 from ...hlo_dialect.numbers.special_functions import bernoulli
-from ...hlo_dialect.ops.conversion import ConvertOp
-from ...hlo_dialect.ops.creation import BroadcastInDimOp, splat_of
-from .rules import conversions
-from .special import digamma, lgamma, of_doubles
+from .rules import Function, functions
+from .special import digamma, lgamma
 
 MOST_PRODUCTS, MOST_EXACT_PRODUCTS = 8, 4
 """The largest known x for which (q + n)**-x is a product of 1 / (q + n), in f32 and f64: its error is about x ulp."""
 
 
-def _known(x: Tensor) -> int | None:
-    """The small whole number that a tensor has everywhere, if the program states it: any float type has these."""
-    value = x.value
-    while isinstance(value.owner, ConvertOp | BroadcastInDimOp):
-        value = value.owner.operands[0]
-    found = splat_of(value)
+def _known(x: Real) -> int | None:
+    """The small whole number that a value is everywhere, if the program states it: any float type has these."""
+    found = x.known
     return next((number for number in range(MOST_PRODUCTS + 1) if number == found), None)
 
 
-def zeta(x: Tensor, q: Tensor, exact: bool) -> Tensor:
+def zeta(x: Number, q: Number, exact: bool) -> Number:
     whole_q, whole_x = q.equals(q.floor()), x.equals(x.floor())
     positive = q > 0.0
     fraction = q - q.floor()
@@ -51,12 +46,12 @@ def zeta(x: Tensor, q: Tensor, exact: bool) -> Tensor:
     return x.is_nan().select(x, q.is_nan().select(q, result))
 
 
-def _zeta_of_positive(x: Tensor, q: Tensor, exact: bool) -> Tensor:
+def _zeta_of_positive(x: Number, q: Number, exact: bool) -> Number:
     """The sum of (q + n)**-x for q > 0, x > 1."""
     first, count = (12, 12) if exact else (8, 7)
     known = _known(x)
 
-    def term(base: Tensor) -> Tensor:
+    def term(base: Number) -> Number:
         if known is None or not 2 <= known <= (MOST_EXACT_PRODUCTS if exact else MOST_PRODUCTS):
             return base**-x
         inverse = result = 1.0 / base
@@ -83,7 +78,7 @@ def _zeta_of_positive(x: Tensor, q: Tensor, exact: bool) -> Tensor:
     return x.equals(math.inf).select(endless, total)
 
 
-def polygamma(n: Tensor, x: Tensor, exact: bool) -> Tensor:
+def polygamma(n: Number, x: Number, exact: bool) -> Number:
     known = _known(n)
     order = n + 1.0 if known is None else n.like(float(known + 1))
     odd = (order % 2.0).equals(0.0)
@@ -96,9 +91,9 @@ def polygamma(n: Tensor, x: Tensor, exact: bool) -> Tensor:
     return n.equals(0.0).select(digamma(x, exact), result)
 
 
-conversions.add(
+functions.add(
     {
-        chlo.ZetaOp: of_doubles(zeta),
-        chlo.PolygammaOp: of_doubles(polygamma),
+        chlo.ZetaOp: Function(zeta, of_doubles=True),
+        chlo.PolygammaOp: Function(polygamma, of_doubles=True),
     }
 )

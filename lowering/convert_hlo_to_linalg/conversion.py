@@ -120,8 +120,8 @@ class ConvertHloToLinalgPass(HloPass):
     After:  `%0 = linalg.generic {..} ins(%x, %y : ..) outs(%e : tensor<4xi8>)` with arith.addi in its body
     Assumes: the level after outline-kernels: calls inlined, no tuples, no complex types, static shapes; no arithmetic
     on floats of 8 bits or less.
-    Leaves: no hlo; no signedness in types; floats of 8 bits or less as the i8 of their bits. Every operation of a
-            kernel is a separate generic. Functions at the level of linalg stay as they are.
+    Leaves: no hlo or chlo; no signedness in types; floats of 8 bits or less as the i8 of their bits. Every operation of
+            a kernel is a separate generic. Functions at the level of linalg stay as they are.
 
     Every way to machine code leads through this pass. Code is made for what types promise, so the module is verified
     first, always.
@@ -131,7 +131,7 @@ class ConvertHloToLinalgPass(HloPass):
     """
 
     name = "convert-hlo-to-linalg"
-    illegal = ("hlo.*",)
+    illegal = ("hlo.*", "chlo.*")
 
     filled_pads: bool = False
 

@@ -108,18 +108,18 @@ def _is_finite(op: Any, x: Scalar) -> Scalar:
     return x.abs().compare("lt", pymath.inf)
 
 
-def _applied(cls: type[Any]) -> Any:
+def applied(cls: type[Any]) -> Any:
     """One operation of the math dialect."""
 
-    def applied(op: Any, x: Scalar) -> Scalar:
-        return x.apply(cls)
+    def pattern(op: Any, *operands: Scalar) -> Scalar:
+        return operands[0].apply(cls, *operands[1:])
 
-    return applied
+    return pattern
 
 
 def _math(cls: type[Any]) -> Any:
     """An operation of the math dialect, on narrow floats through f32."""
-    return in_single(_applied(cls))
+    return in_single(applied(cls))
 
 
 scalar_patterns.add(
@@ -127,7 +127,7 @@ scalar_patterns.add(
         hlo.CbrtOp: _math(math.CbrtOp),
         hlo.CeilOp: _math(math.CeilOp),
         hlo.CosineOp: _math(math.CosOp),
-        hlo.CountLeadingZerosOp: _applied(math.CountLeadingZerosOp),
+        hlo.CountLeadingZerosOp: applied(math.CountLeadingZerosOp),
         hlo.ExponentialOp: in_single(_exponential),
         hlo.ExponentialMinusOneOp: _math(math.ExpM1Op),
         hlo.FloorOp: _math(math.FloorOp),
@@ -136,7 +136,7 @@ scalar_patterns.add(
         hlo.LogPlusOneOp: _math(math.Log1pOp),
         hlo.LogisticOp: in_single(_logistic),
         hlo.NegateOp: lambda op, x: -x,
-        hlo.PopcntOp: _applied(math.CtPopOp),
+        hlo.PopcntOp: applied(math.CtPopOp),
         hlo.RoundNearestAfzOp: _math(math.RoundOp),
         hlo.RoundNearestEvenOp: _math(math.RoundEvenOp),
         hlo.RsqrtOp: _math(math.RsqrtOp),

@@ -207,7 +207,7 @@ class RowChooser:
 def _is_exact(body: Block | None) -> bool:
     """Whether the operations of a body have one result each, in whichever loop they are computed."""
     return body is not None and all(
-        (isinstance(op, _EXACT) or not op.name.startswith("math."))
+        (isinstance(op, _EXACT) or not op.name.startswith(("math.", "math_ext.")))
         and op.properties.get("fastmath", NO_FASTMATH) == NO_FASTMATH
         for op in body.walk()
     )

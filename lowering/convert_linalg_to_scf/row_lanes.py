@@ -21,12 +21,12 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, BFloat16Type, i1
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.cost import CHEAP, ELEMENTARY
+from ...dialects.cost import CHEAP
 from ...dialects.support.buffers import memref_type
 from ...dialects.support.scalar import scalar_attr, width_of
 from ..device.cpu import CPU
 from ..loop_nests.combiners import known_combiners
-from ..loop_nests.cost import task_count, task_size, weight_of
+from ..loop_nests.cost import is_elementary, task_count, task_size, weight_of
 from ..loop_nests.indices import chunk, delinearized
 from ..loop_nests.loop_builder import PARALLEL, SCALAR, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
@@ -198,7 +198,7 @@ def _size_of(op: Operation) -> int:
         return 0
     if type(op) is arith.TruncFOp and isinstance(op.result.type, BFloat16Type):
         return ROUNDED
-    return INLINED if op.name.startswith("math.") and weight_of(op) is ELEMENTARY else 1
+    return INLINED if is_elementary(op) else 1
 
 
 def _only_adds(nest: Nest) -> bool:

@@ -3,11 +3,15 @@ Long bodies as several loops over a tile, each of which computes a stage of the 
 
 The functions of one element wait for each other, and a loop over all of them has too few vectors in flight to fill the
 time. A loop over one stage has many. Buffers that stay in the L1 cache pass a tile to later stages.
+
+A special function, which expand-math replaces by a long formula, is in a stage of its own or with what is around it,
+whose loop computes several vectors at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
@@ -16,9 +20,9 @@ from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...dialects.support.buffers import memref_type
-from ..loop_nests.cost import weight_of
+from ..loop_nests.cost import is_special, weight_of
 from ..loop_nests.emission import NestEmitter
-from ..loop_nests.loop_builder import Index
+from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder
 from ..loop_nests.nest import Nest
 from ..loop_nests.whole_vectors import LONG, loop_over_elements, may_repeat
 
@@ -49,7 +53,7 @@ def stages_of(nest: Nest, inner: int) -> Stages | None:
     if sum(weight_of(op).loop for op in ops) < LONG or any(op.regions for op in ops):
         return None
     cuts = _cuts(ops, body)
-    if not cuts:
+    if not cuts and not any(map(is_special, ops)):
         return None
     bounds = [0, *cuts, len(ops)]
     left = tuple(tuple(_live(ops, body, cut)) for cut in cuts)
@@ -102,6 +106,15 @@ def _live(ops: Sequence[Operation], body: Block, cut: int) -> list[SSAValue]:
     return list(dict.fromkeys(value for value in read if value in before))
 
 
+def _loop_of(
+    ops: Sequence[Operation], builder: LoopBuilder, count: Index, total: int, shortest: int
+) -> AbstractContextManager[Index]:
+    """The loop of a stage over the elements of a tile. For special functions expand-math chooses its vectors."""
+    if any(map(is_special, ops)):
+        return builder.loop(0, count, attributes=PARALLEL)
+    return loop_over_elements(builder, 0, count, total, shortest)
+
+
 def emit_stages(emitter: NestEmitter, stages: Stages, inner: int, lower: Index, upper: Index) -> None:
     """Emit the innermost loop from `lower` to `upper`; the loops around it are bound."""
     builder, nest = emitter.builder, emitter.nest
@@ -114,7 +127,7 @@ def emit_stages(emitter: NestEmitter, stages: Stages, inner: int, lower: Index, 
         count = TILE if total % TILE == 0 else builder.min(upper - start, TILE)
         for ops, left in zip(stages.ops, stages.left, strict=True):
             is_last = ops is stages.ops[-1]
-            with loop_over_elements(builder, 0, count, total, shortest) as lane, emitter.scope():
+            with _loop_of(ops, builder, count, total, shortest) as lane, emitter.scope():
                 emitter.bind(inner, start + lane)
                 values = emit_stage(emitter, ops, buffers, lane, is_last)
                 for value in (value for value in left if value.owner in ops):

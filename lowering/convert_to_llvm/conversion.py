@@ -81,7 +81,7 @@ class ConvertToLlvmPass(HloPass):
 
     name = "convert-to-llvm"
     takes_branches = True
-    illegal = ("func.*", "cf.*", "arith.*", "math.*", "memref.*", "vector.*", "scf.*", "cpu.*")
+    illegal = ("func.*", "cf.*", "arith.*", "math.*", "math_ext.*", "memref.*", "vector.*", "scf.*", "cpu.*")
 
     soft_half: bool = False
     soft_fma: bool = False

@@ -88,6 +88,16 @@ _WEIGHTS: dict[type[Operation], cost.Weight] = {
     math.RsqrtOp: cost.RECIPROCAL_ROOT,
 }
 
+MATH = ("math", "math_ext")
+"""The dialects of functions."""
+
+_SPECIAL_WEIGHTS: dict[str, cost.Weight] = {
+    **dict.fromkeys(("acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "sinh"), cost.COMPOSED),
+    **dict.fromkeys(("bessel_i1e", "digamma", "erfc", "erf_inv", "lgamma"), cost.SPECIAL),
+    **dict.fromkeys(("polygamma", "zeta"), cost.SERIES),
+}
+"""Those of special functions by their names, since few programs load their classes."""
+
 _VECTOR_WEIGHTS: dict[type[Operation], int] = {
     math.LogOp: 24,
     math.Log1pOp: 32,
@@ -101,9 +111,24 @@ _VECTOR_WEIGHTS: dict[type[Operation], int] = {
 """Elementary functions that take more than ELEMENTARY in vectors, in additions of f32."""
 
 
+def is_elementary(op: Operation) -> bool:
+    """Whether an operation is a function that is computed by a polynomial, or composed of such."""
+    weight = weight_of(op)
+    return weight.hlo >= cost.ELEMENTARY.hlo and weight.loop >= cost.ELEMENTARY.loop
+
+
+def is_special(op: Operation) -> bool:
+    """Whether an operation is a function that is composed of elementary ones."""
+    return weight_of(op).hlo > cost.ELEMENTARY.hlo
+
+
 def weight_of(op: Operation) -> cost.Weight:
     """The weight of a scalar operation: other `math` operations are elementary functions, all others additions."""
-    return _WEIGHTS.get(type(op)) or (cost.ELEMENTARY if op.name.startswith("math.") else cost.CHEAP)
+    found = _WEIGHTS.get(type(op))
+    if found is not None:
+        return found
+    dialect, _, name = op.name.partition(".")
+    return _SPECIAL_WEIGHTS.get(name, cost.ELEMENTARY) if dialect in MATH else cost.CHEAP
 
 
 def body_cost(nest: Nest) -> int:
@@ -185,7 +210,10 @@ def _widest(nest: Nest) -> int:
 
 def region_cost(block: Block) -> int:
     """Operations of a region that stays: each of its operations counts as one, elementary functions as more."""
-    return sum(cost.ELEMENTARY.loop if op.name.startswith("math.") else 1 for op in block.ops)
+    return sum(
+        max(cost.ELEMENTARY.loop, weight_of(op).loop) if op.name.startswith(("math.", "math_ext.")) else 1
+        for op in block.ops
+    )
 
 
 def task_count(iterations: int, work: int, splittable: int) -> int:

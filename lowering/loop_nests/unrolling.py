@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerType, i1
+from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, IntegerType, i1
 from xdsl.ir import Block, SSAValue
 
 from ...dialects.support.attributes import integer_attr
 from ...dialects.support.classes import one_of
 from ...dialects.support.editing import insert_before
-from ...dialects.support.kernel import PARALLEL, VECTORIZE
+from ...dialects.support.kernel import OPERATIONS, PARALLEL, VECTORIZE
 from ...hlo_dialect.walking import operations_of
 from ..device.parts import MATH_FUNCTION
 from .kernel_builder import known_number
@@ -153,6 +153,8 @@ class SmallLoops:
 
 
 def _size_of_call(op: func.CallOp) -> int:
+    if OPERATIONS in op.attributes:
+        return cast("IntegerAttr[Any]", op.attributes[OPERATIONS]).value.data
     return ROUNDED if op.callee.string_value().startswith(f"{MATH_FUNCTION}trunc") else INLINED
 
 

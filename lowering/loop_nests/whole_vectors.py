@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from xdsl.dialects import arith, func
 from xdsl.ir import SSAValue
 
-from ...dialects.cost import ELEMENTARY
 from ...dialects.support.kernel import Kernel
-from .cost import weight_of
+from .cost import is_elementary, is_special, weight_of
 from .kernel_builder import value_of
 from .loop_builder import PARALLEL, Index, LoopBuilder
 from .nest import Access, Nest
@@ -34,7 +33,15 @@ LEAST_REST = 3
 
 
 def is_long(nest: Nest) -> bool:
-    return nest.body is not None and sum(weight_of(op).loop for op in nest.body.ops) >= LONG
+    """Whether the body of a nest is long, and has no special function, for which expand-math chooses the vectors."""
+    if nest.body is None or has_special(nest):
+        return False
+    return sum(weight_of(op).loop for op in nest.body.ops) >= LONG
+
+
+def has_special(nest: Nest) -> bool:
+    """Whether the body of a nest has a special function."""
+    return nest.body is not None and any(map(is_special, nest.body.ops))
 
 
 def leaves_rest(nest: Nest, loop: int) -> bool:
@@ -44,7 +51,7 @@ def leaves_rest(nest: Nest, loop: int) -> bool:
     size = nest.sizes[loop]
     if not LANES < size <= MOST_VECTORS * LANES or size % LANES < LEAST_REST or nest.body is None:
         return False
-    return any(op.name.startswith("math.") and weight_of(op) is ELEMENTARY for op in nest.body.ops)
+    return any(is_elementary(op) for op in nest.body.ops)
 
 
 @dataclass(frozen=True)

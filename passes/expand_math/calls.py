@@ -148,16 +148,31 @@ def table_of(name: str) -> memref.GlobalOp:
     return memref.GlobalOp.get(StringAttr(name), type_, value, constant=UnitAttr(), alignment=16)
 
 
-def _define(name: str, op: Operation, values: Sequence[SSAValue], body: Body) -> func.FuncOp:
-    """The function that computes the operation's result from some of its operands."""
+def define(name: str, op: Operation, values: Sequence[SSAValue], body: Body) -> func.FuncOp:
+    """The function of a name that computes the operation's result from some of its operands, to be inlined."""
     operands = [value.type for value in values]
     results = [result.type for result in op.results]
     block = Block(arg_types=operands)
     value = body(*(Scalar(block, argument) for argument in block.args))
     block.add_op(return_op([value.value]))
-    function = function_op(name, operands, results, Region(block))
+    function = function_op(f"{MATH_FUNCTION}{name}", operands, results, Region(block))
     function.attributes[INLINE] = UnitAttr()
     return function
+
+
+def replace_by_call(op: Operation, name: str, operands: Sequence[SSAValue]) -> func.CallOp:
+    """Replace an operation by a call of the function that `define` made by that name; returns the call."""
+    call = call_op(f"{MATH_FUNCTION}{name}", operands, [result.type for result in op.results])
+    call.location = op.location
+    insert_before(call, op)
+    replace_uses(op.results[0], call.results[0])
+    erase_op(op)
+    return call
+
+
+def by_symbol(defined: Mapping[str, func.FuncOp]) -> dict[str, func.FuncOp]:
+    """Functions by the whole names by which they are called."""
+    return {function.sym_name.data: function for function in defined.values()}
 
 
 @dataclass(frozen=True)
@@ -203,16 +218,12 @@ class Calls:
                 found = (None if device else self._body_on_cpu(op)) or _body_of(op, tables, device)
             if found is None:
                 continue
-            name, body = f"{MATH_FUNCTION}{found[0]}", found[1]
+            name, body = found
             operands = op.operands[:1] if body is trigonometric.atan else op.operands
             if name not in defined:
-                defined[name] = _define(name, op, operands, body)
-            call = call_op(name, operands, [result.type for result in op.results])
-            call.location = op.location
-            insert_before(call, op)
-            replace_uses(op.results[0], call.results[0])
-            erase_op(op)
-        return defined
+                defined[name] = define(name, op, operands, body)
+            replace_by_call(op, name, operands)
+        return by_symbol(defined)
 
     def _body_on_cpu(self, op: Operation) -> tuple[str, Body] | None:
         """The name and body for operations that only a CPU computes in its own way."""

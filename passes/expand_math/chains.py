@@ -10,7 +10,7 @@ once over few elements does not make up for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Container, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from xdsl.dialects import arith, func, math, memref, scf
@@ -83,19 +83,28 @@ _FREE, _QUICK, _SLOW = (Chain(0, 0, 0, frozenset()), Chain(1, 0, 1, frozenset())
 """The arithmetic of one operation."""
 
 
-def state_vectors(ops: Sequence[Operation], functions: Mapping[str, func.FuncOp], vector_bits: int) -> None:
+def state_vectors(
+    ops: Sequence[Operation], functions: Mapping[str, func.FuncOp], special: Container[str], vector_bits: int
+) -> None:
     """
-    Mark the innermost loops over chains among all operations of a module; `functions` are those of expanded math.
+    Mark the innermost loops over chains among all operations of a module. `functions` are those of expanded math, of
+    which `special` names those of special functions: loops that call one are marked for vectors of any length, since no
+    stages of tiles keep their chains short.
     """
-    if vector_bits > LONGEST_VECTORS:
-        return
     chains: dict[str, Chain] = {}
     repeated = _called_in_loops(ops)
     for loop in ops:
-        if type(loop) is scf.ForOp and _is_open(loop) and not _is_brief(loop, repeated):
+        if type(loop) is not scf.ForOp or not _is_open(loop) or _is_brief(loop, repeated):
+            continue
+        if vector_bits <= LONGEST_VECTORS or _calls_one_of(loop, special):
             count = _vectors_of(loop, _chain(loop.body.block, functions, chains), vector_bits)
             if count > 1:
-                loop.attributes[INTERLEAVE] = integer_attr(count)
+                loop.attributes[INTERLEAVE] = integer_attr(min(count, MOST_AT_ONCE * LONGEST_VECTORS // vector_bits))
+
+
+def _calls_one_of(loop: scf.ForOp, names: Container[str]) -> bool:
+    calls = (op for op in operations_of(loop.body.block) if type(op) is func.CallOp)
+    return any(call.callee.root_reference.data in names for call in calls)
 
 
 def _is_open(loop: scf.ForOp) -> bool:
@@ -156,7 +165,9 @@ def _vectors_of(loop: scf.ForOp, chain: Chain, vector_bits: int) -> int:
     few, loads = MOST_AT_ONCE // 2, sum(type(op) is memref.LoadOp for op in operations_of(loop.body.block))
     most = MOST_AT_ONCE if chain.depth >= LEAST_DEPTH_MIXED else MOST_AT_ONCE // several
     for count in (few,) if chain.slow >= MANY_SLOW else (most, few):
-        if count > most or count * chain.operations > MOST_OPERATIONS or count * loads > MOST_LOADS:
+        # Four of the narrower floats take the registers and the queues of eight.
+        operations = count * chain.operations * (several if count > few else 1)
+        if count > most or operations > MOST_OPERATIONS or count * loads > MOST_LOADS:
             continue
         if known is None or known >= LEAST_ROUNDS * count * lanes:
             return count

@@ -20,6 +20,11 @@ from ..manager.pipelines import MATH_MODES
 
 REPLACED = ("math.", "arith.div", "arith.rem", "arith.truncf")
 """How the names of the operations begin that calls of functions replace."""
+SPECIAL = frozenset(f"math.{name}" for name in ("acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "sinh"))
+"""
+Those of `math`, beside `math_ext`, whose formulas are those of chlo's operations: most programs need none of these
+files.
+"""
 _EXTREMES = ("arith.maximumf", "arith.minimumf")
 _Kind = TypeVar("_Kind", bound=Operation)
 
@@ -43,7 +48,8 @@ class ExpandMathPass(HloPass):
     see chains.py), but for those that are known to have few iterations in one run of the program. There long
     polynomials are evaluated in pairs of terms (polynomials.py).
     Integers of up to 32 bits are divided as floats, which is exact.
-    Powers by a known multiple of one half are products, roots and quotients.
+    Powers by a known multiple of one half are products, roots and quotients. Special functions, as `math_ext.digamma`,
+    are functions of their own, whose formulas have elementary ones.
     Assumes: scalar operands. On a CPU, rounding to bfloat16 is expanded too because the hardware conversion flushes
              denormals.
     Leaves: math operations that are single instructions, and on a CPU those of the C library in functions for rare
@@ -78,6 +84,9 @@ class ExpandMathPass(HloPass):
 
     def _expand(self, part: ModuleOp | GpuModuleOp) -> None:
         ops = operations_in(part)
+        special = self._call_special_functions(part, ops)
+        if special:
+            ops = operations_in(part)
         device = type(part) is GpuModuleOp
         if not device and self._leaves_extremes and any(op.name in _EXTREMES for op in ops):
             ops = _arrange_extremes(part, ops)
@@ -85,13 +94,16 @@ class ExpandMathPass(HloPass):
         needed = device or any(op.name.startswith(REPLACED) for op in ops)
         defined = self._call_functions(part, ops) if needed else {}
         rare = {op.callee.root_reference.data: op for op in _inside(defined, func.CallOp)}
-        if not device and self.vector_bits < CPU.vector_bits:
-            # Only machines with short vectors need these.
+        short = self.vector_bits < CPU.vector_bits
+        if not device and (short or special):
+            # Only machines with short vectors need these, and special functions.
             from .chains import state_vectors
-            from .polynomials import evaluate_in_pairs
 
             ops = operations_in(part)
-            state_vectors(ops, defined, self.vector_bits)
+            state_vectors(ops, {**special, **defined}, special, self.vector_bits)
+        if not device and short:
+            from .polynomials import evaluate_in_pairs
+
             ours = set(_inside(defined, math.FmaOp))
             evaluate_in_pairs([op for op in ops if type(op) is not math.FmaOp or op in ours])
         if rare:
@@ -100,6 +112,17 @@ class ExpandMathPass(HloPass):
             # Loops over f64 have so many lanes, those that also have f32 twice as many.
             widths = (self.vector_bits // 64, self.vector_bits // 32)
             part.body.block.add_ops([one for call in rare.values() for one in define_rare(call, widths)])
+
+    def _call_special_functions(self, part: ModuleOp | GpuModuleOp, ops: Sequence[Operation]) -> dict[str, func.FuncOp]:
+        """Replace special functions, whose arithmetic has elementary ones; returns theirs by name, now in the part."""
+        found = [op for op in ops if op.name in SPECIAL or op.name.startswith("math_ext.")]
+        if not found:
+            return {}
+        from .special import call_special_functions
+
+        defined = call_special_functions(found)
+        part.body.block.add_ops(defined.values())
+        return defined
 
     def _call_functions(self, part: ModuleOp | GpuModuleOp, ops: Sequence[Operation]) -> dict[str, func.FuncOp]:
         """Replace operations by calls; returns the functions by name, now in the part with the tables that they use."""

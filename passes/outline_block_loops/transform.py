@@ -48,6 +48,9 @@ _PLAIN = (
 )
 """The operations that a loop may have besides calls, arithmetic and views."""
 
+_OF_SCALARS = ("arith.", "math.", "math_ext.")
+"""How the names of operations of scalars begin."""
+
 
 @dataclass(frozen=True)
 class OutlineBlockLoopsPass(GpuPass):
@@ -255,7 +258,7 @@ def _is_plain(kernel: func.FuncOp) -> bool:
         return False
     known = (*STRUCTURED, memref.AllocOp, memref.LoadOp, func.ReturnOp)
     return all(
-        isinstance(op, known) or is_view(op) or (not op.regions and op.name.startswith(("arith.", "math.")))
+        isinstance(op, known) or is_view(op) or (not op.regions and op.name.startswith(_OF_SCALARS))
         for op in kernel.body.block.ops
     )
 

@@ -210,7 +210,7 @@ def partition(ctx: Context, module: ModuleOp, num_replicas: int, num_partitions:
     if num_partitions > 1:
         passes = ("inline", "convert-quantized-to-integer", "propagate-shardings", "partition-spmd")
         # The program of one device is shown as HLO, which has no operations of chlo.
-        run_passes(ctx, module, (*passes, "convert-chlo-to-hlo"))
+        run_passes(ctx, module, (*passes, "convert-chlo-to-hlo{complete=true}"))
     return Shardings(parameter_tilings(module), output_tilings(module))
 
 

@@ -25,7 +25,9 @@ from .rules import writers
 from .shardings import sharding_text
 from .values import quoted, tuple_text
 
-_DECOMPOSED = "inline,resolve-dynamic-shapes,flatten-tuples,convert-quantized-to-integer,convert-chlo-to-hlo"
+_DECOMPOSED = (
+    "inline,resolve-dynamic-shapes,flatten-tuples,convert-quantized-to-integer,convert-chlo-to-hlo{complete=true}"
+)
 """The passes that leave no operations that HLO lacks, as far as there are such passes."""
 
 

@@ -53,7 +53,7 @@ def refusal(ops: tuple[Operation, ...]) -> str | None:
             if apart and isinstance(inner, (scf.ForOp, memref.StoreOp)):
                 return f"{inner.name} is in no structured operation"
             memory = is_view(inner) or isinstance(inner, _MEMORY) or (not apart and inner.name.startswith("memref."))
-            if not (memory or inner.name.startswith(("arith.", "math.", "linalg.", "scf."))):
+            if not (memory or inner.name.startswith(("arith.", "math.", "math_ext.", "linalg.", "scf."))):
                 return f"{inner.name} is not for a block"
     return None
 

@@ -183,7 +183,7 @@ class Launch:
 def _erase_unused(block: Block) -> None:
     """Erase unused views, loads and scalar arithmetic at the function's top level."""
     for op in reversed(list(block.ops)):
-        arithmetic = op.name.startswith(("arith.", "math.")) and not op.regions
+        arithmetic = op.name.startswith(("arith.", "math.", "math_ext.")) and not op.regions
         pure = arithmetic or is_view(op) or isinstance(op, (memref.LoadOp, memref.GetGlobalOp))
         if pure and op.results and all(result.uses.get_length() == 0 for result in op.results):
             erase_op(op)

@@ -1,5 +1,5 @@
-// RUN: hlo-opt %s --convert-chlo-to-hlo | filecheck %s
-// RUN: hlo-opt %s --convert-chlo-to-hlo | filecheck %s --check-prefix=GONE
+// RUN: hlo-opt %s -p 'convert-chlo-to-hlo{complete=true}' | filecheck %s
+// RUN: hlo-opt %s -p 'convert-chlo-to-hlo{complete=true}' | filecheck %s --check-prefix=GONE
 
 // GONE-NOT: chlo.
 

@@ -62,3 +62,25 @@ func.func @stay(%x: tensor<64x64xf32>, %y: tensor<8xf32>) -> (tensor<64x64xf32>,
     }
   return %0#1, %3#1 : tensor<64x64xf32>, tensor<8xf32>
 }
+
+// -----
+
+// A special function counts as the operations that it becomes.
+
+// CHECK-LABEL: func.func @special
+// CHECK: hlo.while
+func.func @special(%x: tensor<4096xf32>) -> tensor<4096xf32> {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %0:2 = hlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<4096xf32>
+    cond {
+      %n = hlo.constant dense<5> : tensor<i32>
+      %1 = hlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    } do {
+      %1 = chlo.lgamma %v : tensor<4096xf32> -> tensor<4096xf32>
+      %one = hlo.constant dense<1> : tensor<i32>
+      %2 = hlo.add %i, %one : tensor<i32>
+      hlo.return %2, %1 : tensor<i32>, tensor<4096xf32>
+    }
+  return %0#1 : tensor<4096xf32>
+}

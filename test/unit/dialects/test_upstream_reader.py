@@ -19,7 +19,7 @@ from xhlo.targets.cpu.target import CPU
 from xhlo.targets.nvptx.target import NVPTX
 from xhlo.targets.program.pipeline import run_passes
 
-OURS = ("hlo.", "linalg_ext.", "cpu.", "check.")
+OURS = ("hlo.", "linalg_ext.", "math_ext.", "cpu.", "check.")
 """The dialects that only xhlo knows: upstream reads them in generic form."""
 
 MLIR_OPT = next(
