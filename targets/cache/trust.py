@@ -64,7 +64,7 @@ def open_folder(folder: Path) -> Generator[int]:
         # The folders above are those of the one that was opened, so that no link is looked at again.
         above = os.pardir
         while not os.path.samestat(below, status := os.stat(above, dir_fd=descriptor)):
-            # What another user puts in a folder's place is that user's, so only folders for everyone are refused.
+            # Another user's folder in its place would be that user's: only folders for everyone are refused.
             if not status.st_mode & stat.S_ISVTX and status.st_mode & stat.S_IWOTH:
                 _check_mode((folder / above).resolve(), status, stat.S_IWOTH)
             below, above = status, f"{above}/{os.pardir}"

@@ -216,7 +216,7 @@ def test_tensors_without_memory_are_left_to_torch() -> None:
 
 
 def test_dropout_of_a_batch_of_vmap() -> None:
-    """What is filled with draws repeats one element by strides of 0, which eager mode draws for each place."""
+    """A tensor to be filled with draws repeats one element by strides of 0; eager mode draws for each place."""
 
     def function(x: torch.Tensor) -> torch.Tensor:
         return torch.func.vmap(lambda row: F.dropout(row, 0.5), randomness="different")(x)

@@ -28,7 +28,7 @@ func.func @known(%n: f64, %x: f64) -> (f64, f64) {
   func.return %0, %1 : f64, f64
 }
 
-// Of f16 it is computed in f64 and rounded once; sums of products may become multiply-adds.
+// In f16 it is computed in f64 and rounded once; sums of products may become multiply-adds.
 // CHECK:     func.func private @xhlo_math_erf_inv_f16(%[[A:.*]]: f16) -> f16 attributes {xhlo.inline}
 // CHECK-NEXT:  %[[WIDE:.*]] = arith.extf %[[A]] : f16 to f64
 // CHECK:       arith.addf %{{.*}}, %{{.*}} fastmath<contract> : f64

@@ -129,7 +129,7 @@ func.func @not_relu(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>, %w:
 
 // -----
 
-// What takes long is computed once for each element that is repeated; additions, sums of two, and what is repeated
+// Elementary functions are computed once for each element that is repeated; additions, sums of two, and what is repeated
 // nowhere stay as they were.
 
 // CHECK-LABEL: func.func @repeated
