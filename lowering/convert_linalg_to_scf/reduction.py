@@ -34,7 +34,7 @@ from ..loop_nests.nest import Access, Nest
 from ..loop_nests.unrolling import LANES
 from ..loop_nests.whole_vectors import Part, leaves_rest, whole_parts
 from .one_pass import emit_one_pass, fits_one_pass
-from .partial_results import combination_of_rows, wide_rows_of
+from .partial_results import combination_of_rows, short_runs_of, wide_rows_of
 from .reduction_plan import CHUNK_ROWS, LONG_CHOICE, ReductionPlan, computed_reads, fills_registers, plan_reduction
 from .together import BLOCK, Together, with_columns_along
 
@@ -72,7 +72,7 @@ class ReductionEmitter:
         plan: ReductionPlan,
         inits: Inits,
         roots: Mapping[SSAValue, SSAValue],
-        of_parts: bool = False,  # whether partial results are reduced, by a function for all programs
+        of_parts: bool = False,  # whether partial results are reduced, in little code
     ):
         self.builder = builder
         self.plan = plan
@@ -173,7 +173,7 @@ class ReductionEmitter:
         if self.plan.combiners is not None and together.pays(bounds):
             together.emit(inits, bounds, self.range)
             return
-        with emitter.loops(self.plan.kept, bounds, innermost=not self.plan.reduced):
+        with emitter.loops(self.plan.kept, bounds, innermost=not self.plan.reduced, scalar=self.of_parts):
             start = [emitter.load_output(k) if init is None else init for k, init in enumerate(inits)]
             if self.separated is not None and self._chooses_rows:
                 (loop,) = self.plan.reduced
@@ -487,12 +487,13 @@ def emit_reduction(
         return
     alone = not bound and builder.parallel_body is None
     plan, roots = plan_reduction(with_columns_along(builder, nest) if alone else nest), roots or {}
-    wide = wide_rows_of(plan.nest, plan.kept, plan.reduced) if alone and plan.combiners else None
-    if wide is None or plan.combiners is None:
+    loops = plan.nest, plan.kept, plan.reduced
+    parts = wide_rows_of(*loops) or short_runs_of(*loops) if alone and plan.combiners else None
+    if parts is None or plan.combiners is None:
         ReductionEmitter(builder, plan, inits, roots, of_parts).emit(bound)
         return
-    scratch = wide.scratch(builder)
-    emit_reduction(builder, wide.reduce_wide(scratch), [c.neutral(builder) for c in plan.combiners], roots)
-    emit_reduction(builder, wide.combine(plan.combiners, scratch), inits, roots)
-    if wide.rest is not None:
-        emit_reduction(builder, wide.rest, [None] * len(inits), roots)
+    scratch = parts.scratch(builder)
+    emit_reduction(builder, parts.reduce_each(scratch), [c.neutral(builder) for c in plan.combiners], roots)
+    emit_reduction(builder, parts.combine(plan.combiners, scratch), inits, roots, of_parts=parts.are_few)
+    if parts.rest is not None:
+        emit_reduction(builder, parts.rest, [None] * len(inits), roots)

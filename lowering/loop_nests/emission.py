@@ -16,7 +16,7 @@ from ...dialects.support.buffers import row_major
 from ...dialects.support.creation import create_op
 from ...dialects.support.editing import clone_op, erase_op, replace_uses
 from .borders import Inside
-from .loop_builder import CACHED, PARALLEL, Index, LoopBuilder, buffer_of
+from .loop_builder import CACHED, PARALLEL, SCALAR, Index, LoopBuilder, buffer_of
 from .nest import Access, Nest
 
 Bounds = Mapping[int, tuple[Index, Index]]
@@ -244,16 +244,19 @@ class NestEmitter:
         self.builder.location = location
 
     @contextmanager
-    def loops(self, order: Sequence[int], bounds: Bounds | None = None, innermost: bool = True) -> Generator[None]:
+    def loops(
+        self, order: Sequence[int], bounds: Bounds | None = None, innermost: bool = True, scalar: bool = False
+    ) -> Generator[None]:
         """
         Loops without carried values, `order[0]` outermost, around what is emitted in the `with` block.
 
-        `innermost`: the block contains no loop, so that the last of these is the one to vectorize.
+        `innermost`: the block contains no loop, so that the last of these is the one to vectorize. `scalar`: it is not
+        to be, even if LLVM unrolls what is in it.
         """
         with ExitStack() as nest:
             for loop in order:
                 lower, upper = (bounds or {}).get(loop, (0, self.nest.sizes[loop]))
-                attributes = None
+                attributes = SCALAR if scalar and loop == order[-1] else None
                 if innermost and loop == order[-1]:
                     attributes = CACHED if self.reads_cached(loop) and not self.overlaps else PARALLEL
                 index = nest.enter_context(self.builder.loop(lower, upper, attributes=attributes))

@@ -123,6 +123,49 @@ func.func private @narrow_matrices(%a: memref<40x100x8xf32>, %o: memref<40x8xf32
   func.return
 }
 
+// Runs of six neighbours and elements far from them: a sum for each element of a run, which are added up in little code.
+// CHECK-LABEL: @short_runs(
+// CHECK-DAG:     %[[RUNS:.*]] = memref.alloc() : memref<48xf32>
+// CHECK-DAG:     %[[COLUMNS:.*]] = arith.constant 48 : index
+// CHECK:         scf.for %[[J:.*]] = %{{.*}} to %[[COLUMNS]] step
+// CHECK:           memref.store %{{.*}}, %[[RUNS]][%[[J]]]
+// CHECK:         memref.reinterpret_cast %[[RUNS]] to offset: [0], sizes: [8, 6], strides: [6, 1]
+// CHECK:         scf.for %[[I:.*]] =
+// CHECK-NEXT:      scf.for
+// CHECK:           memref.store %{{.*}}, %o[%[[I]]]
+// CHECK-NEXT:    } {xhlo.vectorize = false}
+func.func private @short_runs(%a: memref<20x8x6xf32>, %o: memref<8xf32>) attributes {hlo.kernel = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<8xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (j, i, k)>, affine_map<(i, j, k) -> (i)>], iterator_types = ["parallel", "reduction", "reduction"]} ins(%a : memref<20x8x6xf32>) outs(%o : memref<8xf32>) {
+  ^bb0(%x: f32, %acc: f32):
+    %s = arith.addf %acc, %x fastmath<reassoc> : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+
+// Three times are too few for partial results, and rows of 32 fill vectors by themselves.
+// CHECK-LABEL: @few_runs(
+// CHECK-NOT:     memref.alloc
+// CHECK:         func.return
+func.func private @few_runs(%a: memref<3x8x6xf32>, %b: memref<20x8x32xf32>, %o: memref<8xf32>, %r: memref<8xf32>) attributes {hlo.kernel = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<8xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (j, i, k)>, affine_map<(i, j, k) -> (i)>], iterator_types = ["parallel", "reduction", "reduction"]} ins(%a : memref<3x8x6xf32>) outs(%o : memref<8xf32>) {
+  ^bb0(%x: f32, %acc: f32):
+    %s = arith.addf %acc, %x fastmath<reassoc> : f32
+    linalg.yield %s : f32
+  }
+  linalg.fill ins(%zero : f32) outs(%r : memref<8xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (j, i, k)>, affine_map<(i, j, k) -> (i)>], iterator_types = ["parallel", "reduction", "reduction"]} ins(%b : memref<20x8x32xf32>) outs(%r : memref<8xf32>) {
+  ^bb0(%x: f32, %acc: f32):
+    %s = arith.addf %acc, %x fastmath<reassoc> : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+
 // Every other element of a row: a loop along it takes them from vectors, one down the rows would read them one by one.
 // CHECK-LABEL: @every_other(
 // CHECK:         scf.for %[[I:[a-z0-9]+]] =

@@ -1,4 +1,7 @@
-"""Reductions over the rows of matrices of few columns, which take some rows side by side."""
+"""
+Reductions over the rows of matrices of few columns, which take some rows side by side, and over short runs of
+neighbours and elements far from them.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,8 @@ def reduction(x: np.ndarray, axes: tuple[int, ...], operation: str, init: str) -
             ((4, 999, 63), (0, 1)),
         ),
         *(((30, 100, 8), (1,)), ((60, 41, 5), (1,)), ((50, 60, 4), (1,))),
+        *(((12, 30, 14, 16, 10), (0, 1, 4)), ((5, 300, 31), (0, 2)), ((16, 8, 10, 20, 6), (0, 2, 4))),
+        *(((3, 40, 50, 7), (1, 3)), ((80, 3, 2), (0, 2))),
     ],
 )
 def test_few_columns(element: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
@@ -43,6 +48,19 @@ def test_few_columns(element: str, shape: tuple[int, ...], axes: tuple[int, ...]
     np.testing.assert_array_equal(total, x.sum(axes, dtype=x.dtype) + x.dtype.type(5))
     (least,) = on_threads(reduction(x, axes, "minimum", "-3" if element[0] == "i" else "-3.0"), x)
     np.testing.assert_array_equal(least, np.minimum(x.min(axes), -3))
+
+
+def test_runs_into_transposed_columns() -> None:
+    """The outputs lie in another order than the runs that are added to them."""
+    x = np.random.default_rng(0).integers(-20, 20, (64, 8, 100, 6)).astype(np.float32)
+    text = """func.func @main(%x: tensor<64x8x100x6xf32>) -> tensor<100x8xf32> {
+      %c = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0, 3]
+        : (tensor<64x8x100x6xf32>, tensor<f32>) -> tensor<8x100xf32>
+      %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<8x100xf32>) -> tensor<100x8xf32>
+      return %1 : tensor<100x8xf32> }"""
+    (found,) = on_threads(text, x)
+    np.testing.assert_array_equal(found, x.sum((0, 3)).T)
 
 
 @pytest.mark.parametrize(
