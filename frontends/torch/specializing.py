@@ -102,8 +102,9 @@ class Specializing:
         self._ragged = _ragged(graph_module)
 
     def __call__(self, args: Sequence[Any]) -> list[Any]:
-        if self._ragged:
-            return self._without_ragged(args)
+        return self._without_ragged(args) if self._ragged else self._run(args)
+
+    def _run(self, args: Sequence[Any]) -> list[Any]:
         key = tuple([(one.shape, one.stride()) if isinstance(one, torch.Tensor) else one for one in args])
         run = self._known.find(key) or self._known.get_or_make(key, partial(self._compiled, args))
         return run(args)
@@ -113,9 +114,7 @@ class Specializing:
         plain = list(args)
         for number in self._ragged:
             plain[number] = None
-        key = tuple([(one.shape, one.stride()) if isinstance(one, torch.Tensor) else one for one in plain])
-        run = self._known.find(key) or self._known.get_or_make(key, partial(self._compiled, plain))
-        found = run(plain)
+        found = self._run(plain)
         for number, places in self._ragged.items():
             for place in places:
                 found[place] = args[number]

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.support.rewriting import like
 from ...hlo_dialect.expressions.tensor import Builder
-from ...hlo_dialect.op import DIVISION, HloOp, is_elementwise, is_hlo
+from ...hlo_dialect.op import DIVISION, HloOp, is_elementwise
 from ...hlo_dialect.ops.comparison import CompareOp
 from ...hlo_dialect.ops.conversion import ConvertOp
 from ...hlo_dialect.ops.creation import ConstantOp, is_splat_constant, is_splat_of
@@ -200,7 +200,7 @@ def compute_before_repeating(op: Operation) -> Rewrite | None:
     A division or an elementary function of repeated elements is computed once for each, and its results are repeated:
     `exp(broadcast(x))` becomes `broadcast(exp(x))`.
     """
-    if not is_elementwise(op) or not is_hlo(op) or op.cost < DIVISION or op.regions or len(op.results) != 1:
+    if not is_elementwise(op) or op.cost < DIVISION or op.regions or len(op.results) != 1:
         return None
     values = [value for value in op.operands if not is_splat_constant(value)]
     if len(values) != 1 or not is_static(shape_of(values[0])):
