@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     VectorType,
     bf16,
     f32,
+    f64,
     i8,
     i16,
 )
@@ -308,6 +309,30 @@ class ScaleOp(IRDLOperation):
 
 
 @irdl_op_definition
+class NearestOp(IRDLOperation):
+    """
+    The nearest integer of the same width, and of two the even one: `%n = cpu.nearest %x : f32 to i32`.
+
+    AVX-512 has an instruction for it; C calls it lrint. It is any integer for NaN and for numbers beyond all integers.
+    """
+
+    name = "cpu.nearest"
+
+    x = operand_def(base(Float32Type) | base(Float64Type))
+    result = result_def(base(IntegerType))
+
+    assembly_format = "$x attr-dict `:` type($x) `to` type($result)"
+
+    @staticmethod
+    def make(x: SSAValue) -> NearestOp:
+        return NearestOp.create(operands=[x], result_types=[IntegerType(64 if x.type == f64 else 32)])
+
+    def verify_(self) -> None:
+        if self.result.type != IntegerType(64 if self.x.type == f64 else 32):
+            raise VerifyException("expected an integer of the width of the float")
+
+
+@irdl_op_definition
 class SlotOp(IRDLOperation):
     """
     In an iteration of an scf.parallel: `%slot = cpu.slot`, a number below the iterations that no other thread has
@@ -324,4 +349,6 @@ class SlotOp(IRDLOperation):
     assembly_format = "attr-dict"
 
 
-DIALECT = Dialect("cpu", [DotOp, GuardOp, HostCallOp, ParallelForOp, PrefetchOp, SafepointOp, ScaleOp, SlotOp])
+DIALECT = Dialect(
+    "cpu", [DotOp, GuardOp, HostCallOp, NearestOp, ParallelForOp, PrefetchOp, SafepointOp, ScaleOp, SlotOp]
+)

@@ -14,7 +14,17 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType, UnitAttr, VectorType, bf16, i8, i16
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-from ...dialects.cpu import DotOp, GuardOp, HostCallOp, ParallelForOp, PrefetchOp, SafepointOp, ScaleOp, SlotOp
+from ...dialects.cpu import (
+    DotOp,
+    GuardOp,
+    HostCallOp,
+    NearestOp,
+    ParallelForOp,
+    PrefetchOp,
+    SafepointOp,
+    ScaleOp,
+    SlotOp,
+)
 from ...dialects.support.attributes import symbol
 from ...dialects.support.kernel import BRIEF
 from ...dialects.support.llvm_layout import byte_width
@@ -170,6 +180,12 @@ def _scale(op: ScaleOp, to: LlvmBuilder) -> None:
     """`cpu.scale %x, %n` becomes `llvm.ldexp`."""
     type_ = op.result.type
     to.define(op.result, to.intrinsic("ldexp", to.operands(op), type_, (type_, I32)))
+
+
+@patterns.on(NearestOp)
+def _nearest(op: NearestOp, to: LlvmBuilder) -> None:
+    """`cpu.nearest %x` becomes `llvm.lrint`."""
+    to.define(op.result, to.intrinsic("lrint", to.operands(op), op.result.type, (op.result.type, op.x.type)))
 
 
 _DOTS = {

@@ -188,6 +188,8 @@ class Calls:
     vector_bits: int
     scalings: bool
     """Whether the CPU multiplies by a power of two in one instruction."""
+    slow_subnormals: bool
+    """Whether the CPU takes a hundred cycles where an operation makes a subnormal number."""
 
     @property
     def _divides(self) -> bool:
@@ -233,10 +235,29 @@ class Calls:
             return f"{op.name.split('.')[1]}_{op.results[0].type}", integers.body_of(op)
         if not self.complete and integers.divides_small(op, self.vector_bits):
             return f"{op.name.split('.')[1]}_small_{op.results[0].type}", integers.body_of_small(op)
-        if NOT_ABOVE_ZERO in op.attributes and type(element := op.results[0].type) in BODIES[math.ExpOp]:
-            body = exponential.scaled_exp_not_above_zero if self.scalings else exponential.exp_not_above_zero
-            return f"exp_not_above_zero_{element}", body
+        if type(op) is math.ExpOp and type(element := op.result.type) in BODIES[math.ExpOp]:
+            kind = "exp" + "_not_above_zero" * (NOT_ABOVE_ZERO in op.attributes)
+            kind += "_summed" * (self.slow_subnormals and _is_summed(op))
+            if kind in _EXPONENTIALS:
+                return f"{kind}_{element}", _EXPONENTIALS[kind][self.scalings]
         return None
+
+
+def _is_summed(op: math.ExpOp) -> bool:
+    """Whether a power of e is only added to numbers. A product with a subnormal one takes as long as making it."""
+    uses = list(op.result.uses)
+    return bool(uses) and all(type(use.operation) in (arith.AddfOp, math.Log1pOp) for use in uses)
+
+
+_EXPONENTIALS: dict[str, tuple[Body, Body]] = {
+    "exp_not_above_zero": (exponential.exp_not_above_zero, exponential.scaled_exp_not_above_zero),
+    "exp_summed": (exponential.summed_exp, exponential.scaled_summed_exp),
+    "exp_not_above_zero_summed": (
+        exponential.summed_exp_not_above_zero,
+        exponential.scaled_summed_exp_not_above_zero,
+    ),
+}
+"""Powers of e by what is known of them, without and with AVX-512's instructions."""
 
 
 _CONTRACTED = (arith.AddfOp, arith.SubfOp, arith.MulfOp)

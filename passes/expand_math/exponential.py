@@ -9,10 +9,12 @@ tested on f32 and f64 (in units in the last place of the exact result).
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.dialects.builtin import IntegerType, bf16, f64, i32
 
-from ...dialects.cpu import ScaleOp
+from ...dialects.cpu import NearestOp, ScaleOp
 from ...dialects.support.scalar import LOG_FOR_SINGLE, Scalar, in_double, is_double, polynomial, power_of_two, to_single
 from .powers import with_sign_of_power
 
@@ -36,6 +38,8 @@ EXP_64 = (
 )  # fmt: skip
 _ZERO_32, _ZERO_64 = -104.5, -746.0
 """Below these e^x is 0."""
+_SUBNORMAL_32, _SUBNORMAL_64 = -87.33654, -708.3964185322641
+"""Below these e^x is subnormal."""
 # log(1+f) = f - f^2/2 + f^3 P(f) for |f| <= 1/3. Error relative to f^2: 9e-10.
 LOG_32 = (
     0.3333333730697632, -0.24999819695949554, 0.1999930590391159, -0.16679616272449493, 0.14312836527824402,
@@ -154,6 +158,79 @@ def _scaled(r: Scalar, n: Scalar) -> Scalar:
     return Scalar(r.block, op.result)
 
 
+@dataclass(frozen=True)
+class _Subnormals:
+    """
+    Results e^x below the least normal number, without an operation of floats that makes one.
+
+    Such a number is a multiple of the least one, and its bits are that multiple. So e^x is computed 2^149 (f64: 2^1074)
+    times as large and rounded to an integer: by a sum with 2^23 (2^52), which leaves it in the low bits, or by the
+    instruction of AVX-512.
+    """
+
+    x: Scalar
+    converts: bool
+    """Whether the CPU has the instruction."""
+
+    @cached_property
+    def is_small(self) -> Scalar:
+        """Whether the result is one of them."""
+        return self.x.compare("lt", _SUBNORMAL_64 if is_double(self.x) else _SUBNORMAL_32)
+
+    def larger(self, n: Scalar, place: int = 0) -> Scalar:
+        """The exponent n, in a number's bits from `place` on, of the multiple where the result is one."""
+        return self.is_small.select(n + ((1074 if is_double(self.x) else 149) << place), n)
+
+    def rounded(self, y: Scalar) -> Scalar:
+        """The result, of which `y` is a multiple where it is small."""
+        return self.is_small.select(self._integer(y), y.bits()).bitcast(y.type)
+
+    def _integer(self, y: Scalar) -> Scalar:
+        if self.converts:
+            op = NearestOp.make(y.value)
+            y.block.add_op(op)
+            return Scalar(y.block, op.result)
+        least = y.constant(2.0 ** (52 if is_double(y) else 23))
+        return (y + least).bits() - least.bits()
+
+
+def summed_exp(x: Scalar) -> Scalar:
+    """e^x with the same bits as `exp`, where an operation that makes a subnormal number takes a hundred cycles."""
+    high, bias, zero = (720.0, 1023, _ZERO_64) if is_double(x) else (100.0, 127, _ZERO_32)
+    x = _clamped(x, zero, high)
+    subnormals = _Subnormals(x, converts=False)
+    is_small = subnormals.is_small
+    negative = x.bits().compare("lt", 0)
+    scale = negative.select(x.constant(2.0**-64), x.constant(2.0**64))
+    exponent, r = _exponent(x, 2 * bias)
+    product = _mantissa(r) * (exponent - scale.bits()).bitcast(x.type)
+    last = is_small.select(2.0 ** (1074 - 64 if is_double(x) else 149 - 64), scale)
+    return subnormals.rounded(product * last)
+
+
+def summed_exp_not_above_zero(x: Scalar, converts: bool = False) -> Scalar:
+    """The same where x is at most zero, or NaN, so that 2^n is a number."""
+    place, bias, zero = (52, 1023, _ZERO_64) if is_double(x) else (23, 127, _ZERO_32)
+    x = x.compare("lt", zero).select(zero, x)
+    subnormals = _Subnormals(x, converts)
+    exponent, r = _exponent(x, bias)
+    return subnormals.rounded(_mantissa(r) * subnormals.larger(exponent, place).bitcast(x.type))
+
+
+def scaled_summed_exp(x: Scalar) -> Scalar:
+    """The same by the instructions of AVX-512."""
+    zero, high = (_ZERO_64, 710.0) if is_double(x) else (_ZERO_32, 89.0)
+    x = _clamped(x, zero, high)
+    subnormals = _Subnormals(x, converts=True)
+    n, r = _reduce(x)
+    return subnormals.rounded(_scaled(r, subnormals.larger(n)))
+
+
+def scaled_summed_exp_not_above_zero(x: Scalar) -> Scalar:
+    """The same where x is at most zero, or NaN: no power of two is beyond all numbers, and a product does."""
+    return summed_exp_not_above_zero(x, converts=True)
+
+
 def expm1(x: Scalar) -> Scalar:
     """e^x - 1. Error below 2 ulp: 2^n (e^r - 1) + (2^n - 1), nothing cancels."""
     low, high, coefficients = (-40.0, 710.0, EXP_64) if is_double(x) else (-20.0, 89.0, EXP_32)
@@ -253,17 +330,18 @@ def _log1p_single(x: Scalar) -> Scalar:
     log(1 + x) with 1 + x = 2^e (1 + f): f is x 2^-e + (2^-e - 1), one rounding, and none for e = 0.
 
     For the largest x, 2^-e is a denormal number, so that x / 4 is multiplied by 4 2^-e. Where that loses bits, log(1 +
-    x) is x.
+    x) is x, and the quarter is 0: products with subnormal numbers are slow.
     """
     u = x + 1.0
     e = (u.bits() - TWO_THIRDS_32) >> 23
     scale = power_of_two(2 - e, x.type)
-    quarter, power = x * 0.25, scale.fma(0.25, -1.0)
+    is_tiny = x.abs().compare("lt", 2.0**-25)
+    quarter, power = is_tiny.select(0.0, x) * 0.25, scale.fma(0.25, -1.0)
     f = quarter.fma(scale, power)
     # The rounding error of f, over 1 + f.
     lost = quarter.fma(scale, power - f)
     result = _log_special(u, _log_reduced(e.to_float(x.type), f, lost.fma(-f, lost)))
-    return x.abs().compare("lt", 2.0**-25).select(x, result)
+    return is_tiny.select(x, result)
 
 
 def power(x: Scalar, y: Scalar) -> Scalar:

@@ -48,6 +48,8 @@ class ExpandMathPass(HloPass):
     see chains.py), but for those that are known to have few iterations in one run of the program. There long
     polynomials are evaluated in pairs of terms (polynomials.py).
     Integers of up to 32 bits are divided as floats, which is exact.
+    Where operations that make subnormal numbers are slow (`slow-subnormals`), a power of e that is only added is
+    rounded as an integer instead, to the same bits.
     Powers by a known multiple of one half are products, roots and quotients. Special functions, as `math_ext.digamma`,
     are functions of their own, whose formulas have elementary ones.
     Assumes: scalar operands. On a CPU, rounding to bfloat16 is expanded too because the hardware conversion flushes
@@ -68,6 +70,9 @@ class ExpandMathPass(HloPass):
 
     scalings: bool = False
     """Whether the CPU multiplies by a power of two in one instruction: AVX-512."""
+
+    slow_subnormals: bool = False
+    """Whether the CPU takes a hundred cycles where an operation makes a subnormal number: Intel's do."""
 
     def __post_init__(self) -> None:
         if self.mode not in MATH_MODES:
@@ -129,7 +134,7 @@ class ExpandMathPass(HloPass):
         from .calls import TABLES, Calls, table_of
 
         device = type(part) is GpuModuleOp
-        calls = Calls(device, self.mode == "fast", self.complete, self.vector_bits, self.scalings)
+        calls = Calls(device, self.mode == "fast", self.complete, self.vector_bits, self.scalings, self.slow_subnormals)
         defined = calls.replace(part, ops)
         used = {op.name_.root_reference.data for op in _inside(defined, memref.GetGlobalOp)}
         part.body.block.add_ops([*(table_of(name) for name in TABLES if name in used), *defined.values()])

@@ -254,6 +254,11 @@ class Machine:
         return kind_of(self.triple) == "x86_64" and self.vector_bits == 256
 
     @property
+    def slow_subnormals(self) -> bool:
+        """Whether an operation that makes a subnormal number takes a hundred cycles."""
+        return host.slow_subnormals(self.triple, self.cpu)
+
+    @property
     def scalable(self) -> bool:
         """Whether LLVM's loops of vectors cannot be unrolled: RISC-V's V."""
         return kind_of(self.triple) == "riscv64" and self.any_length

@@ -77,6 +77,15 @@ def host_l2_bytes() -> int | None:
     return int(found[1]) << {"K": 10, "M": 20}[found[2]] if found else None
 
 
+def slow_subnormals(triple: str, cpu: str) -> bool:
+    """
+    Whether a CPU by LLVM's names takes a hundred cycles where an operation makes a subnormal number.
+
+    Intel's do, in microcode; AMD's make one in a few cycles more.
+    """
+    return triple.startswith("x86_64") and not cpu.startswith(("znver", "bdver", "btver"))
+
+
 def host_dots() -> list[str]:
     """The options of convert-contractions-to-vector for the dot products that this machine has."""
     features, bits = host_features().split(","), host_vector_bits()

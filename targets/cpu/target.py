@@ -58,6 +58,9 @@ class Vectors(Protocol):
     def slow_masks(self) -> bool: ...
 
     @property
+    def slow_subnormals(self) -> bool: ...
+
+    @property
     def scalable(self) -> bool: ...
 
 
@@ -70,7 +73,7 @@ def tuned_for(machine: Vectors, spec: str, one_thread: bool = False) -> str:
         return f"{spec}{{scalable=true}}"
     if spec not in SIZED_BY_VECTORS:
         return with_dots(NATIVE_CALLS.get(spec, spec), machine.dots)
-    options = [f"vector-bits={machine.vector_bits}", *_scalings(spec, machine.vector_bits)]
+    options = [f"vector-bits={machine.vector_bits}", *_exponentials(spec, machine.vector_bits, machine.slow_subnormals)]
     if spec == "convert-contractions-to-vector":
         options += [f"{name}=true" for name in machine.dots]
         options += [f"registers={machine.registers}"] * (machine.registers > 0)
@@ -85,9 +88,15 @@ def with_dots(spec: str, dots: Sequence[str]) -> str:
     return f"{spec[:-1]} bfloat-dots=true}}" if keeps else spec
 
 
-def _scalings(spec: str, vector_bits: int) -> list[str]:
-    """The option for the instruction by which AVX-512 multiplies by powers of two: only it has vectors of 512 bits."""
-    return ["scalings=true"] if spec == "expand-math" and vector_bits == 512 else []
+def _exponentials(spec: str, vector_bits: int, slow_subnormals: bool) -> list[str]:
+    """
+    The options of expand-math that choose exponential functions.
+
+    AVX-512, which alone has vectors of 512 bits, multiplies by powers of two in one instruction.
+    """
+    if spec != "expand-math":
+        return []
+    return ["scalings=true"] * (vector_bits == 512) + ["slow-subnormals=true"] * slow_subnormals
 
 
 def soft_options(machine: Vectors) -> list[str]:
@@ -207,13 +216,16 @@ class Cpu(Target):
         from ...hlo_dialect.diagnostics import DiagnosticError
 
         try:
-            from .host import host_dots, host_l2_bytes, host_vector_bits
+            from .host import host_cpu, host_dots, host_l2_bytes, host_triple, host_vector_bits, slow_subnormals
         except DiagnosticError:
             return NATIVE_CALLS.get(spec, spec)  # without llvmlite there is only IR, and no code for this machine
         if spec == "decompose-hlo":
             return with_dots(NATIVE_CALLS[spec], host_dots())
         bits = host_vector_bits()
-        options = [*([] if bits == 512 else [f"vector-bits={bits}"]), *_scalings(spec, bits)]
+        options = [
+            *([] if bits == 512 else [f"vector-bits={bits}"]),
+            *_exponentials(spec, bits, slow_subnormals(host_triple(), host_cpu())),
+        ]
         if spec == "convert-contractions-to-vector":
             options += [f"{name}=true" for name in host_dots()]
             options += _cache_option(host_l2_bytes())
