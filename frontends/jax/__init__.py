@@ -14,3 +14,8 @@ REPORTED = os.environ.get(NAME_VARIABLE) or PLATFORM
 The platform's name as its devices report it: "cpu" for libraries with closed lists of platforms, which compare
 `device.platform` with them.
 """
+
+SUBNORMALS_VARIABLE = "XHLO_SUBNORMALS"
+
+SUBNORMALS = os.environ.get(SUBNORMALS_VARIABLE) or "flush"
+"""Whether subnormal numbers count as zeros (flush), as on XLA:CPU, or not (keep)."""

@@ -19,10 +19,14 @@ from ...targets.cpu.target import CPU
 from ...targets.program.container import reading_fields
 from ...targets.program.guard_side import guard_side
 from ...targets.program.pipeline import DUMP_VARIABLE
+from . import SUBNORMALS
 from .c_api import Code
 from .compile_options import DUMP_TO
 from .entries import PluginError
 from .protos import CompileOptions, read_compile_options
+
+TARGET = CPU.configured({"subnormals": SUBNORMALS})
+"""Programs are compiled for it."""
 
 Layouts = list[list[int] | None]
 """Per argument or result: its dimensions from minor to major; None for row-major, and what is no array."""
@@ -165,7 +169,7 @@ def kept_program(artifact: Artifact, options: CompileOptions, compile_: Callable
     names; and the text's digest by the artifact, so that a program is not read again where these are the same, too.
     """
     # Programs that call Python functions or libraries name their target, also in bytecode.
-    key = None if guard_side(None) or _is_dumped(options) else key_of(CPU, b"custom_call" in artifact.code)
+    key = None if guard_side(None) or _is_dumped(options) else key_of(TARGET, b"custom_call" in artifact.code)
     if key is None:
         return compile_()
     digest = kept(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ...targets.cache.files import may_read
-from . import NAME_VARIABLE, PLATFORM, REPORTED
+from . import NAME_VARIABLE, PLATFORM, REPORTED, SUBNORMALS, SUBNORMALS_VARIABLE
 from .jax_internals import internal
 
 PRIORITY = -100
@@ -25,7 +25,7 @@ def initialize() -> None:
         return
 
     bridge = internal("xla_bridge")
-    if (problem := _problem_with_name(named)) is not None:
+    if (problem := _problem_with_variables(named)) is not None:
         # JAX only logs what this function raises, and says later that it does not know the platform.
         bridge.register_backend_factory(PLATFORM, partial(_fail, problem), priority=PRIORITY, fail_quietly=False)
         return
@@ -61,8 +61,10 @@ def _register_profiler(capsule: Any) -> None:
         internal("lib")._profiler.register_plugin_profiler(capsule)
 
 
-def _problem_with_name(named: str) -> str | None:
-    """The problem with the name that devices are to report, if any; `named` is JAX_PLATFORMS."""
+def _problem_with_variables(named: str) -> str | None:
+    """The problem with the variables of the plugin, if any; `named` is JAX_PLATFORMS."""
+    if SUBNORMALS not in ("flush", "keep"):
+        return f"{SUBNORMALS_VARIABLE}={SUBNORMALS}: subnormal numbers are flush or keep"
     if REPORTED not in (PLATFORM, "cpu"):
         return f"{NAME_VARIABLE}={REPORTED}: the platform can be called xhlo or cpu"
     if REPORTED != PLATFORM and named != PLATFORM:

@@ -15,14 +15,13 @@ from ...passes.partition_spmd.transform import record_tilings
 from ...targets.compile import compile_source
 from ...targets.cpu.executable import CpuExecutable
 from ...targets.cpu.replicated import partition
-from ...targets.cpu.target import CPU
 from ...targets.program.dump import dump
 from ...targets.program.pipeline import parse_source, run_passes
 from ...targets.program.source import Source
 from . import jax_callbacks as jax_callbacks  # the target of callbacks
 from .c_api import Code
 from .compile_options import DUMP_PASS_RE, DUMP_TO
-from .compiled import Artifact, Compiled, Layouts, Shardings
+from .compiled import TARGET, Artifact, Compiled, Layouts, Shardings
 from .entries import PluginError
 from .layouts import apply_layouts, read_layouts, state_layouts
 from .masks import select_by_masks
@@ -71,7 +70,7 @@ def compile_text(text: str, options: CompileOptions, profile: bool = False) -> C
             _dump(name, source, options)
         return source
 
-    executable = compile_source(Source(text, _FILENAME), CPU, profile, prepare)
+    executable = compile_source(Source(text, _FILENAME), TARGET, profile, prepare)
     assert isinstance(executable, CpuExecutable)
     return Compiled(executable, name, donated, text, tokens, optimized, options, layouts, shardings)
 
@@ -110,7 +109,7 @@ def _dump(name: str, source: Source, options: CompileOptions) -> None:
     """Write every stage into the folder of XHLO_DUMP_TO, or that of the compile options. Raises PluginError."""
     folder, passes = options.overrides.get(DUMP_TO), options.overrides.get(DUMP_PASS_RE)
     try:
-        dump(name, source, CPU, str(folder or ""), str(passes or ""))
+        dump(name, source, TARGET, str(folder or ""), str(passes or ""))
     except DiagnosticError as error:
         raise PluginError(Code.FAILED_PRECONDITION, error.diagnostics[0].message) from None
 
@@ -125,5 +124,5 @@ def hlo_text(source: Source) -> str:
 
     ctx = make_context()
     module = parse_source(source, ctx)
-    run_passes(ctx, module, CPU.passes_to(None))
+    run_passes(ctx, module, TARGET.passes_to(None))
     return write_module(module)

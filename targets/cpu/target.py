@@ -132,7 +132,9 @@ that have vectors of neighbours.
 
 FAST = "simplify-hlo{math=fast}"
 FLUSHING = {"x86_64": "x86", "aarch64": "aarch64", "arm64": "aarch64"}
-"""The beginnings of triples of CPUs on which math=fast lets subnormal numbers count as zeros."""
+"""The beginnings of triples of CPUs on which subnormal numbers can count as zeros."""
+SUBNORMALS = ("keep", "flush")
+"""The values of the option of that name; where they are flushed, they count as zeros."""
 DONATING = "bufferize{in-place=true donate=true}"
 
 
@@ -144,7 +146,13 @@ class Cpu(Target):
     """The machine to lower for; this computer if it is None."""
 
     math: str = "default"
-    """strict, default or fast, with which rules of simplify-hlo may change results of floats."""
+    """
+    strict, default or fast, with which rules of simplify-hlo may change results of floats, and subnormal numbers count
+    as zeros.
+    """
+
+    subnormals: str = "keep"
+    """flush lets subnormal numbers count as zeros, as on XLA:CPU."""
 
     name = "cpu"
     summary = "machine code of this computer through LLVM, on all its cores"
@@ -156,13 +164,14 @@ class Cpu(Target):
         "outline-loops": (),
         "convert-loops-to-cf": (ITSELF, "guard-kernels"),
     }
-    options = ("triple", "cpu", "math")
+    options = ("triple", "cpu", "math", "subnormals")
     binary = frozenset({"obj"})
 
     @property
     def machine(self) -> str:
         named = [] if self.named is None else [self.named.triple, self.named.cpu, self.named.features]
-        return " ".join([*named, *["math=fast"] * (self.math == "fast")]).strip()
+        options = ["math=fast"] * (self.math == "fast") + ["subnormals=flush"] * (self.subnormals == "flush")
+        return " ".join([*named, *options]).strip()
 
     @property
     def emitters(self) -> Mapping[str, Emitter]:
@@ -171,7 +180,9 @@ class Cpu(Target):
     def configured(self, options: Mapping[str, str]) -> Target:
         known = {name: value for name, value in options.items() if name in self.options}
         super().configured({name: value for name, value in options.items() if name not in known})
-        changed = replace(self, math=known.pop("math", self.math))
+        changed = replace(self, math=known.pop("math", self.math), subnormals=known.pop("subnormals", self.subnormals))
+        if changed.subnormals not in SUBNORMALS:
+            raise TargetOptionError(f"subnormals={changed.subnormals}: the option is {' or '.join(SUBNORMALS)}")
         if not known:
             return changed
         from ..ahead.machine import Machine, MachineError
@@ -180,6 +191,10 @@ class Cpu(Target):
             return replace(changed, named=Machine.named(known.get("triple"), known.get("cpu")))
         except MachineError as error:
             raise TargetOptionError(str(error)) from None
+
+    @property
+    def _flushes(self) -> bool:
+        return self.math == "fast" or self.subnormals == "flush"
 
     def _llvm_text(self, module: ModuleOp) -> str:
         from ..llvm_text.module import emit_llvm_ir
@@ -224,7 +239,7 @@ class Cpu(Target):
         bits = host_vector_bits()
         options = [
             *([] if bits == 512 else [f"vector-bits={bits}"]),
-            *_exponentials(spec, bits, slow_subnormals(host_triple(), host_cpu())),
+            *_exponentials(spec, bits, not self._flushes and slow_subnormals(host_triple(), host_cpu())),
         ]
         if spec == "convert-contractions-to-vector":
             options += [f"{name}=true" for name in host_dots()]
@@ -232,7 +247,7 @@ class Cpu(Target):
         return f"{spec}{{{' '.join(options)}}}" if options else spec
 
     def _conversion(self) -> str:
-        """convert-to-llvm with what the machine lacks, and with math=fast without subnormal numbers."""
+        """convert-to-llvm with what the machine lacks, and without subnormal numbers if these are flushed."""
         from ...hlo_dialect.diagnostics import DiagnosticError
 
         try:
@@ -242,7 +257,7 @@ class Cpu(Target):
         options = host_soft() if self.named is None else soft_options(self.named)
         triple = host_triple() if self.named is None else self.named.triple
         registers = next((kind for start, kind in FLUSHING.items() if triple.startswith(start)), None)
-        if self.math == "fast" and registers is not None:
+        if self._flushes and registers is not None:
             options = [*options, f"flush-subnormals={registers}"]
         return f"convert-to-llvm{{{' '.join(options)}}}" if options else "convert-to-llvm"
 

@@ -333,6 +333,26 @@ def test_a_name_that_does_not_fit_is_an_error(name, platforms, message):
     assert message in run(program, XHLO_PLATFORM_NAME=name, JAX_PLATFORMS=platforms)
 
 
+@pytest.mark.long(2)
+def test_subnormal_numbers_count_as_zeros_unless_they_are_kept():
+    program = """
+import jax, jax.numpy as jnp, numpy as np
+seen = []
+def double(x):
+    seen.append(float(np.asarray(x) * np.float32(0.25)))
+    return np.asarray(x)
+least = np.finfo(np.float32).tiny
+jax.block_until_ready(jax.jit(lambda x: jax.pure_callback(double, x, x))(least))
+x = np.full(1 << 20, least)
+quarters = jax.jit(lambda x: x * 0.25)(x), jax.jit(lambda x: jnp.exp(x * 0 - 90))(x)
+print([bool(np.all(np.asarray(each) == 0)) for each in quarters], seen[0] == 0, least * np.float32(0.25) > 0)
+"""
+    assert run(program).strip() == "[True, True] True True"
+    assert run(program, XHLO_SUBNORMALS="keep").strip() == "[False, False] False True"
+    wrong = "import jax\ntry:\n    jax.devices()\nexcept RuntimeError as error:\n    print(error)"
+    assert "XHLO_SUBNORMALS=none: subnormal numbers are flush or keep" in run(wrong, XHLO_SUBNORMALS="none")
+
+
 @pytest.mark.long
 def test_the_interpreter_ends_with_buffers_alive_and_work_going_on():
     run("""
