@@ -109,9 +109,12 @@ def decoded(x: Scalar, source: Attribute) -> Scalar:
         return bits.compare("eq", 0xFF).select(_NAN, power).bitcast(f32)
     form = _FORMATS[source.name]
     magnitude = bits & (form.sign_bit - 1)
-    # The exponent is off by the difference of the biases: multiplying by a power of two also corrects denormals.
-    scaled = (magnitude << (23 - form.mantissa)).bitcast(f32) * 2.0 ** (127 - form.bias)
-    value = scaled.bits()
+    placed = magnitude << (23 - form.mantissa)
+    # A denormal is the mantissa of the least normal number, minus that: no f32 is denormal, which may count as zero.
+    least = 128 - form.bias << 23
+    denormal = (placed + least).bitcast(f32) - placed.constant(least).bitcast(f32)
+    is_denormal = magnitude.compare("lt", 1 << form.mantissa)
+    value = is_denormal.select(denormal.bits(), placed + (127 - form.bias << 23))
     if form.special is Special.IEEE:
         value = magnitude.compare("eq", form.infinity).select(_INFINITY, value)
         value = magnitude.compare("gt", form.infinity).select(_NAN, value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -34,3 +35,15 @@ def test_products_below_the_normal_numbers(size: int) -> None:
 def test_another_value_of_the_option_is_an_error() -> None:
     with pytest.raises(TargetOptionError, match="subnormals=none: the option is keep or flush"):
         CPU.configured({"subnormals": "none"})
+
+
+@pytest.mark.parametrize("name", ["f8E4M3FN", "f8E4M3", "f8E3M4", "f8E5M2FNUZ", "f8E4M3B11FNUZ"])
+def test_subnormal_numbers_of_narrow_formats_are_no_zeros(name: str) -> None:
+    """They are normal ones of f32."""
+    text = f"""func.func @main(%x: tensor<8x{name}>) -> tensor<8xf32> {{
+      %0 = hlo.convert %x : (tensor<8x{name}>) -> tensor<8xf32>
+      func.return %0 : tensor<8xf32>
+    }}"""
+    numbers = np.arange(8, dtype=np.uint8).view(getattr(ml_dtypes, f"float8_{name[2:].lower()}"))
+    result = np.asarray(xhlo.compile(text, CPU.configured({"subnormals": "flush"}))(numbers))
+    assert (result == numbers.astype(np.float32)).all() and (result[1:] > 0).all()

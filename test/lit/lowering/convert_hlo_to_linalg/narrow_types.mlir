@@ -1,6 +1,7 @@
 // RUN: hlo-opt %s --convert-hlo-to-linalg --split-input-file --verify-diagnostics | filecheck %s
 
-// A narrow float is the i8 of its bits: here with two bits of mantissa and the bias 15.
+// A narrow float is the i8 of its bits: here with two bits of mantissa and the bias 15. Its subnormal numbers are
+// differences, without subnormal numbers of f32.
 
 // CHECK-LABEL: func.func private @decode
 // CHECK-SAME:    (%{{.*}}: tensor<4xi8>) -> tensor<4xf32>
@@ -8,7 +9,8 @@
 // CHECK-NEXT:    %[[B:.*]] = arith.extui %[[X]] : i8 to i32
 // CHECK:         arith.andi %[[B]], %{{.*}} : i32
 // CHECK:         arith.shli
-// CHECK:         arith.mulf %{{.*}} : f32
+// CHECK:         arith.subf %{{.*}} : f32
+// CHECK:         arith.select
 // CHECK:         arith.ori
 // CHECK:         linalg.yield
 func.func private @decode(%x: tensor<4xf8E5M2>) -> tensor<4xf32> attributes {hlo.kernel = "loop"} {
