@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.support.buffers import INDEX
 from ...dialects.support.kernel import IN_BOUNDS
 from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.ops import dynamic as hlo
+from ...hlo_dialect.ops.comparison import CompareOp, SelectOp
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.conversion import ConvertOp
+from ...hlo_dialect.ops.creation import constant_of
+from ...hlo_dialect.ops.elementwise_binary import AddOp
 from ...hlo_dialect.ops.movement import ReshapeOp
 from ...hlo_dialect.types import element_of, is_unsigned, shape_of
 from .element_types import convert
@@ -28,14 +31,48 @@ def _starts(op: Operation, indices: Sequence[SSAValue], sizes: Sequence[int], em
     starts: list[SSAValue] = []
     for value, dim, size in zip(indices, shape_of(op.operands[0]), sizes, strict=True):
         element = element_of(value)
-        start = convert(emitter.scalar(emitter.extract(emitter.get(value))), element, i64)
+        start = _wide(value, emitter)
         clamps = IN_BOUNDS not in op.attributes
         if clamps and is_unsigned(element):
             start = start.apply(arith.MinUIOp, dim - size)
+        elif clamps and size == 1 and _is_wrapped(value.owner, dim):
+            start = _wrapped(value.owner, dim, emitter)
         elif clamps:
             start = start.apply(arith.MaxSIOp, 0).apply(arith.MinSIOp, dim - size)
         starts.append(start.cast(arith.IndexCastOp, INDEX).value)
     return starts
+
+
+def _wide(value: SSAValue, emitter: Emitter) -> Scalar:
+    return convert(emitter.scalar(emitter.extract(emitter.get(value))), element_of(value), i64)
+
+
+def _is_wrapped(chosen: Operation | Block, dim: int) -> TypeGuard[SelectOp]:
+    """Whether it chooses x + dim if x is negative, and else x: a Python index."""
+    if not isinstance(chosen, SelectOp):
+        return False
+    test, total, x = chosen.pred.owner, chosen.on_true.owner, chosen.on_false
+    if not isinstance(test, CompareOp) or not isinstance(total, AddOp):
+        return False
+    is_negative = test.direction == "LT" and test.lhs is x and _is_number(test.rhs, 0)
+    return is_negative and total.lhs is x and _is_number(total.rhs, dim)
+
+
+def _is_number(value: SSAValue, number: int) -> bool:
+    known = constant_of(value)
+    return known is not None and int(known) == number
+
+
+def _wrapped(chosen: SelectOp, dim: int, emitter: Emitter) -> Scalar:
+    """
+    A Python index, clamped.
+
+    Each of its two values has one bound, and a processor computes both at once: a search that reads each place from the
+    last one waits for all of the steps.
+    """
+    below = _wide(chosen.on_true, emitter).apply(arith.MaxSIOp, 0)
+    above = _wide(chosen.on_false, emitter).apply(arith.MinSIOp, dim - 1)
+    return emitter.scalar(emitter.extract(emitter.get(chosen.pred))).select(below, above)
 
 
 def _is_factor(op: hlo.DynamicSliceOp) -> bool:

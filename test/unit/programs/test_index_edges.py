@@ -129,6 +129,23 @@ def test_dynamic_slices(type_: str) -> None:
         np.testing.assert_allclose(got[3], want[3], rtol=1e-6)
 
 
+@pytest.mark.parametrize("type_", ["i8", "i16", "i32", "i64"])
+def test_elements_that_negative_indices_count_from_the_end(type_: str) -> None:
+    text = f"""func.func @main(%x: tensor<7xf32>, %i: tensor<{type_}>, %y: tensor<1xf32>) -> (tensor<1xf32>, tensor<7xf32>) {{
+      %zero = hlo.constant dense<0> : tensor<{type_}>
+      %size = hlo.constant dense<7> : tensor<{type_}>
+      %negative = hlo.compare LT, %i, %zero, SIGNED : (tensor<{type_}>, tensor<{type_}>) -> tensor<i1>
+      %total = hlo.add %i, %size : tensor<{type_}>
+      %place = hlo.select %negative, %total, %i : tensor<i1>, tensor<{type_}>
+      %0 = hlo.dynamic_slice %x, %place, sizes = [1] : (tensor<7xf32>, tensor<{type_}>) -> tensor<1xf32>
+      %1 = hlo.dynamic_update_slice %x, %y, %place : (tensor<7xf32>, tensor<1xf32>, tensor<{type_}>) -> tensor<7xf32>
+      func.return %0, %1 : tensor<1xf32>, tensor<7xf32>
+    }}"""
+    x = np.arange(1, 8, dtype=np.float32)
+    for index in edges(TYPES[type_]):
+        check(text, x, np.array(index), np.array([9], np.float32))
+
+
 @pytest.mark.long(5)
 @pytest.mark.parametrize("type_", ["i4", "i8", "i32", "i64", "ui8", "ui64"])
 def test_gather_and_scatter_on_simt(type_: str) -> None:
