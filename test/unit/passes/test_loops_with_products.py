@@ -157,9 +157,9 @@ def test_what_shared_functions_state_that_they_write(source: str) -> None:
         assert found == list(int_values(numbers)), name
 
 
-def powers(rows: int) -> tuple[str, np.ndarray, np.ndarray]:
+def powers(rows: int, width: int = 128) -> tuple[str, np.ndarray, np.ndarray]:
     """A program that multiplies rows by one matrix 20 times, with both."""
-    x, w, one = f"tensor<{rows}x128xf32>", "tensor<128x128xf32>", "tensor<i32>"
+    x, w, one = f"tensor<{rows}x{width}xf32>", f"tensor<{width}x{width}xf32>", "tensor<i32>"
     source = f"""func.func @main(%x: {x}, %w: {w}) -> {x} {{
       %zero = hlo.constant dense<0> : {one}
       %r:2 = hlo.while(%i = %zero, %a = %x) : {one}, {x}
@@ -176,8 +176,8 @@ def powers(rows: int) -> tuple[str, np.ndarray, np.ndarray]:
       func.return %r#1 : {x}
     }}"""
     rng = np.random.default_rng(0)
-    x0, w0 = (rng.standard_normal((n, 128)).astype(np.float32) for n in (rows, 128))
-    return source, x0, (w0 / 16).astype(np.float32)
+    x0, w0 = (rng.standard_normal((n, width)).astype(np.float32) for n in (rows, width))
+    return source, x0, (w0 * (2 * width) ** -0.5).astype(np.float32)
 
 
 @pytest.mark.parametrize("options", [{}, {"opt_level": 1}, {"guard": True}])
@@ -189,7 +189,8 @@ def test_packs_what_no_iteration_changes_once(options: dict[str, Any]) -> None:
 
 
 def test_profile_of_panels() -> None:
-    source, x, w = powers(40)
+    # A matrix that is packed whatever the size of the caches.
+    source, x, w = powers(40, 512)
     profile = xhlo.compile(source, opt_level=1).profile(x, w, runs=1)
     calls = {row.kernel: row.calls for row in profile if row.kind in ("dot", "pack")}
     assert calls == {"dot_0": 20, "dot_0_panels_0": 1}
