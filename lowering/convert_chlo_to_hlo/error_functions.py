@@ -110,6 +110,12 @@ EXP_REST = (0.4999998807907104, 0.16666433215141296, 0.041669417172670364, 0.008
 """e^r = 1 + r + r^2 EXP_REST(r) for |r| <= 0.39, relative error 7e-9."""
 
 
+LOST = 4.0
+"""From here on, 2 - erfc rounds to 2 in f32."""
+LEAST_SQUARE = 2.0**-100
+"""An addend of squares in polynomials of f32, where it is lost: a product that underflows costs a hundred cycles."""
+
+
 def erf(x: Number) -> Number:
     """The error function of f32 or f64; NaN and -0 are returned unchanged."""
     tables = _tables(x)
@@ -134,14 +140,16 @@ def _far_in_double(a: Number) -> Number:
 def erfc(x: Number) -> Number:
     """1 - erf(x) of f32 or f64, with small relative error down to the smallest denormal; NaN is returned unchanged."""
     magnitude = abs(x)
+    is_near = magnitude < 0.5
     if _tables(x) is DOUBLE:
         near, beyond = near_zero(x, DOUBLE.near), tail_in_double(magnitude.minimum(DOUBLE.tail_end))
     else:
         # One instruction of x86, unlike a minimum, and NaN stays NaN too.
-        bounded = (magnitude > SINGLE.tail_end).select(SINGLE.tail_end, magnitude)
-        near, beyond = near_zero(x, NEAR_HALF), _tail_in_single(bounded)
+        bounded = (magnitude > SINGLE.tail_end).select(SINGLE.tail_end, is_near.select(0.5, magnitude))
+        end = (x < 0.0).select(x.like(LOST), SINGLE.tail_end)
+        near, beyond = near_zero(x, NEAR_HALF), _tail_in_single(bounded, end)
     far = (x < 0.0).select(2.0 - beyond, beyond)
-    return (magnitude < 0.5).select(1.0 - near, far)
+    return is_near.select(1.0 - near, far)
 
 
 def _tables(x: Real) -> ErrorFunctionTables:
@@ -150,17 +158,19 @@ def _tables(x: Real) -> ErrorFunctionTables:
 
 def near_zero(x: Number, coefficients: Sequence[float]) -> Number:
     """erf(x) where the coefficients' polynomial of x x is erf(x) / x - 1."""
-    return x.multiply_add((x * x).polynomial(coefficients), x)
+    return x.multiply_add(x.multiply_add(x, LEAST_SQUARE).polynomial(coefficients), x)
 
 
-def _tail_in_single(a: Number) -> Number:
+def _tail_in_single(a: Number, end: Number) -> Number:
     """
-    erfc(a) of f32 for 1/2 <= a <= tail_end.
+    erfc(a) of f32 for 1/2 <= a <= tail_end, or 0 from `end` on.
 
-    It is computed 2^64 times as large: its last product alone makes subnormal numbers.
+    It is computed 2^64 times as large: its last product alone makes subnormal numbers. Where it is 0, a factor is, so
+    that nothing underflows.
     """
     first, *others = SINGLE.tail
     power, rest = _gaussian_in_single(a)
+    power = (a < end).select(power, 0.0)
     q = (a - TAIL_CENTER) / (a + TAIL_CENTER)
     change = q * q.polynomial(others)
     scaled = change + first

@@ -168,7 +168,8 @@ def atan(x: Scalar) -> Scalar:
     middle, steep = size.compare("gt", 2 / 3), size.compare("gt", 1.5)
     above = steep.select(x.constant(-1.0), middle.select(size - 1.0, size))
     q = above / steep.select(size, middle.select(size + 1.0, 1.0))
-    z = q * q
+    curved = q.abs().compare("lt", 2.0**-13).select(0.0, q)
+    z = curved * curved
     high, low = (steep.select(x.constant(2 * part), middle.select(x.constant(part), 0.0)) for part in QUARTER_PI)
     angle = high + (q + (z * q).fma(polynomial(z, ATAN_32), low))
     return angle.copysign(x)

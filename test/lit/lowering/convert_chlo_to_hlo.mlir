@@ -42,6 +42,8 @@ func.func @erf(%x: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK-NEXT: %[[FOURTH:.*]] = hlo.multiply %[[SQUARE]], %[[MINUS]] {xhlo.may_fuse}
   // CHECK: %[[FAR:.*]] = hlo.add %[[FOURTH]], %{{.*}} {xhlo.may_fuse}
   // CHECK: %[[IN:.*]] = hlo.compare LT, %[[A]], %{{.*}} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  // CHECK: %[[AA:.*]] = hlo.multiply %[[A]], %[[A]] {xhlo.may_fuse}
+  // CHECK: hlo.add %[[AA]], %{{.*}} {xhlo.may_fuse}
   // CHECK: %[[PRODUCT:.*]] = hlo.multiply %[[A]], %{{.*}} {xhlo.may_fuse}
   // CHECK-NEXT: %[[NEAR:.*]] = hlo.add %[[PRODUCT]], %[[A]] {xhlo.may_fuse}
   // CHECK-NEXT: %[[SIZE:.*]] = hlo.select %[[IN]], %[[NEAR]], %[[FAR]]
@@ -64,7 +66,8 @@ func.func @erfc_f32(%x: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK: hlo.multiply %[[HALF]], %[[HALF]] : tensor<4xf32>
   // CHECK-NOT: hlo.exponential
   // CHECK: %[[N:.*]] = hlo.shift_left %{{.*}}, %{{.*}} : tensor<4xi32>
-  // CHECK-NEXT: %[[POWER:.*]] = hlo.bitcast_convert %[[N]] : (tensor<4xi32>) -> tensor<4xf32>
+  // CHECK-NEXT: %[[FACTOR:.*]] = hlo.bitcast_convert %[[N]] : (tensor<4xi32>) -> tensor<4xf32>
+  // CHECK: %[[POWER:.*]] = hlo.select %{{.*}}, %[[FACTOR]], %{{.*}} : tensor<4xi1>, tensor<4xf32>
   // CHECK-COUNT-2: hlo.divide
   // CHECK-NOT: hlo.divide
   // CHECK: %[[LARGE:.*]] = hlo.multiply %{{.*}}, %[[POWER]] : tensor<4xf32>
