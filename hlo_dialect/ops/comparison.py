@@ -35,7 +35,7 @@ from ..shapes import shapes_agree, types_agree
 from ..syntax.elementwise import build, parse_function_types, parse_operands
 from ..syntax.structural import print_attributes, print_functional, print_operands
 from ..types import Array, element_of, i1, is_complex, is_float, make_tensor, shape_of
-from .creation import is_splat_of, splat_like
+from .creation import is_same_constant, is_splat_of, splat_like
 from .elementwise import ElementwiseOp, Kind, check_kind, merged_shape
 
 
@@ -271,9 +271,9 @@ class SelectOp(ElementwiseOp):
             )
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        """A constant predicate, or the same value twice."""
+        """A constant predicate, or the same value or constant twice."""
         pred, on_true, on_false = self.operands
-        if is_splat_of(pred, True) or on_true is on_false:
+        if is_splat_of(pred, True) or on_true is on_false or is_same_constant(on_true, on_false):
             chosen = on_true
         elif is_splat_of(pred, False):
             chosen = on_false

@@ -163,6 +163,10 @@ class IotaOp(HloOp):
     def infer_types(self) -> tuple[Attribute, ...]:
         return (self.results[0].type,)
 
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        """The only index of a dimension of size 1 is 0."""
+        return splat_like(self.results[0], 0) if shape_of(self.results[0])[self.dimension] == 1 else None
+
     def verify_(self) -> None:
         check_kind("iota_o1", "result", self.results[0], Kind.NUMBER)
         check_static("iota_o1", self.results[0])
@@ -210,6 +214,12 @@ def is_splat_of(value: SSAValue, number: complex) -> bool:
     if element == 0 and numpy_dtype(element_of(value)) is not None and isinstance(number, float):
         return math.copysign(1, float(element)) == math.copysign(1, number)
     return True
+
+
+def is_same_constant(x: SSAValue, y: SSAValue) -> bool:
+    """Whether two values are constants with the same bits."""
+    one, other = x.owner, y.owner
+    return type(one) is ConstantOp and type(other) is ConstantOp and one.dense == other.dense
 
 
 def splat_like(value: SSAValue, number: complex) -> Sequence[Attribute] | None:
