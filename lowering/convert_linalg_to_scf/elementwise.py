@@ -20,7 +20,7 @@ from ..loop_nests.indices import chunk, delinearized
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from ..loop_nests.whole_vectors import is_long, leaves_rest, loop_over_elements, may_repeat
-from .loop_order import MOST_UNROLLED, canonical, gathers_rows, unrolled_loops
+from .loop_order import MOST_UNROLLED, canonical, gathers_rows, repeats_elements, unrolled_loops
 from .meanwhile import TILE as MEANWHILE
 from .meanwhile import Meanwhile
 from .row_copies import emit_row_gather, row_gather_of
@@ -184,8 +184,9 @@ def _emit_loops(
         if inside is not None:
             _emit_by_borders(emitter, free, inside, within)
         elif other is not None:
-            with _tiles(emitter, free, other, within):
-                store_element(emitter)
+            short = [loop for loop in free[:-1] if repeats_elements(emitter.nest, loop, free[-1])]
+            with _tiles(emitter, [loop for loop in free if loop not in short], other, within):
+                _store_places(emitter, short)
         elif meanwhile is not None:
             with _by_tiles(emitter, meanwhile):
                 store_element(emitter)
@@ -227,11 +228,16 @@ def _emit_unrolled(emitter: NestEmitter, free: list[int], bounds: Bounds) -> Non
         _emit_long(emitter, free, bounds)
         return
     with emitter.loops([loop for loop in free if loop not in short], bounds):
-        for place in itertools.product(*(range(emitter.nest.sizes[loop]) for loop in short)):
-            with emitter.scope():
-                for loop, index in zip(short, place, strict=True):
-                    emitter.bind(loop, index)
-                store_element(emitter)
+        _store_places(emitter, short)
+
+
+def _store_places(emitter: NestEmitter, short: Sequence[int]) -> None:
+    """Compute and store the elements of the short loops, one after the other."""
+    for place in itertools.product(*(range(emitter.nest.sizes[loop]) for loop in short)):
+        with emitter.scope():
+            for loop, index in zip(short, place, strict=True):
+                emitter.bind(loop, index)
+            store_element(emitter)
 
 
 def _emit_past_caches(emitter: NestEmitter, free: list[int], bounds: Bounds) -> bool:

@@ -86,8 +86,20 @@ def canonical(nest: Nest) -> Nest:
             shorts = [(inner,), (free[free.index(inner) - 1], inner)] if inner != free[0] else [(inner,)]
             found = (l for short in shorts for l in reversed(free) if _interleaves(nest, short, l))
             inner = next(itertools.chain(found, _longer_loops(nest, free, inner)), inner)
+        elif repeats_elements(nest, free[-1], free[-2]) and nest.outputs[0].strides[inner] > MOST_UNROLLED:
+            inner = free[-2]  # Lines are written as a whole.
         nest = nest.permuted([*range(nest.bound), *(l for l in free if l != inner), inner])
     return nest
+
+
+def repeats_elements(nest: Nest, short: int, inner: int) -> bool:
+    """Whether a short loop writes each element that it reads, or computes, several times between two of `inner`."""
+    size, operations = nest.sizes[short], [] if nest.body is None else list(nest.body.ops)
+    if len(nest.outputs) != 1 or size * len(operations) > MOST_OPERATIONS or nest.sizes[inner] <= MOST_UNROLLED:
+        return False
+    if size > MOST_UNROLLED or (nest.outputs[0].strides[short], nest.outputs[0].strides[inner]) != (1, size):
+        return False
+    return all(isinstance(x, Access) and x.strides[short] == 0 for x in nest.inputs) and not loads_of(nest)
 
 
 def _longer_loops(nest: Nest, loops: Sequence[int], short: int) -> list[int]:

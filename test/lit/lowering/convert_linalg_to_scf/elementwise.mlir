@@ -515,3 +515,20 @@ func.func private @short_outer_loops(%a: memref<8x8x8x3136xf32>, %b: memref<8x8x
   }
   func.return
 }
+
+// Rows of a transposed matrix whose elements are repeated are written as a whole, from tiles that are transposed.
+// CHECK-LABEL: func.func private @repeated_columns
+// CHECK:         call @repeated_columns_transpose
+// CHECK-NEXT:    scf.for
+// CHECK-NEXT:      scf.for %[[I:.*]] =
+// CHECK:             %[[X:.*]] = memref.load
+// CHECK-NEXT:        memref.store %[[X]], %o[%{{.*}}, %[[I]], %{{.*}}]
+// CHECK:             memref.store %{{.*}}, %o[%{{.*}}, %[[I]], %{{.*}}]
+// CHECK-NEXT:      } {xhlo.parallel}
+func.func private @repeated_columns(%a: memref<96x80xf32>, %o: memref<80x96x2xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (j, i)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%a : memref<96x80xf32>) outs(%o : memref<80x96x2xf32>) {
+  ^bb(%x: f32, %z: f32):
+    linalg.yield %x : f32
+  }
+  func.return
+}

@@ -43,6 +43,22 @@ def test_permutations(dims: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(found, x.transpose(dims))
 
 
+@pytest.mark.parametrize("times", [2, 3, 8])
+@pytest.mark.parametrize("shape", [(64, 64), (9, 100), (131, 70), (300, 517)])
+def test_repeated_elements(shape: tuple[int, int], times: int) -> None:
+    """Rows of a transposed matrix, each of whose elements is written several times, as it is and negated."""
+    x = array(shape, "f32")
+    given, made = type_of(x), type_of(np.zeros((*shape[::-1], times), x.dtype))
+    text = f"""func.func @main(%x: {given}) -> ({made}, {made}) {{
+      %0 = stablehlo.broadcast_in_dim %x, dims = [1, 0] : ({given}) -> {made}
+      %1 = stablehlo.negate %x : {given}
+      %2 = stablehlo.broadcast_in_dim %1, dims = [1, 0] : ({given}) -> {made}
+      return %0, %2 : {made}, {made} }}"""
+    found, negative = run(text, [x])
+    np.testing.assert_array_equal(found, np.repeat(x.T[..., None], times, 2))
+    np.testing.assert_array_equal(negative, -found)
+
+
 @pytest.mark.long(12)
 @pytest.mark.parametrize("element", ["i8", "f32", "f64"])
 @pytest.mark.parametrize("channels", [2, 3, 5, 8, 9])
