@@ -29,7 +29,7 @@ LEAST_BYTES = 1 << 16
 """Bytes of a concatenation that take longer to read again than its parts' operations take to compile."""
 
 LEAST_RUN = 1024
-"""Bytes of a part that lie together, from which a loop of its own loses little at its ends."""
+"""Bytes of a part that lie together, on average, from which loops of their own lose little at their ends."""
 
 MOST_PARTS = 8
 """Parts of a concatenation, each of which has operations of its own."""
@@ -54,8 +54,8 @@ def _has_long_parts(op: ConcatenateOp) -> bool:
     shape = shape_of(op.results[0])
     if len(op.operands) > MOST_PARTS or not is_static(shape) or bytes_of(op.results[0]) < LEAST_BYTES:
         return False
-    rows = math.prod(shape[: op.dim])
-    return all(bytes_of(value) >= rows * LEAST_RUN for value in op.operands)
+    runs = math.prod(shape[: op.dim]) * len(op.operands)
+    return bytes_of(op.results[0]) >= runs * LEAST_RUN
 
 
 def _only_reader(op: ConcatenateOp) -> HloOp | None:

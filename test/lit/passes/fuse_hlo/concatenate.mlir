@@ -23,3 +23,17 @@ func.func @twice(%x: tensor<6x8xf32>, %y: tensor<6x1xf32>) -> tensor<12x9xf32> {
   %1 = hlo.concatenate %0, %0, dim = 0 : (tensor<6x9xf32>, tensor<6x9xf32>) -> tensor<12x9xf32>
   func.return %1 : tensor<12x9xf32>
 }
+
+// A short part beside a long one: what alone reads the concatenation is computed of both, in one kernel.
+// CHECK-LABEL: @short_part
+// CHECK-NEXT:    %[[F:[0-9]+]] = hlo.fusion concatenate
+// CHECK:           hlo.compare
+// CHECK:           hlo.compare
+// CHECK:           hlo.concatenate {{.*}} -> tensor<20001xi1>
+// CHECK:         func.return %[[F]]
+func.func @short_part(%x: tensor<1xf32>, %y: tensor<20000xf32>) -> tensor<20001xi1> {
+  %0 = hlo.concatenate %x, %y, dim = 0 : (tensor<1xf32>, tensor<20000xf32>) -> tensor<20001xf32>
+  %one = hlo.constant dense<1.0> : tensor<20001xf32>
+  %1 = hlo.compare GT, %0, %one : (tensor<20001xf32>, tensor<20001xf32>) -> tensor<20001xi1>
+  func.return %1 : tensor<20001xi1>
+}
