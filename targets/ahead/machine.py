@@ -381,4 +381,5 @@ def _dots(machine: Machine) -> tuple[str, ...]:
     # AVX-512 multiplies 16-bit integers only with BW; SSE2 and AVX2 always do.
     found += ["pair-dots"] if machine.vector_bits < 512 or "zmm" in words else []
     # AVX512_BF16 has a conversion, too; so have AVX-NE-CONVERT and AVX10.2, for shorter vectors or with AVX512_BF16.
-    return tuple([*found, "bfloat-dots"] if machine.vector_bits == 512 and "vcvtneps2bf16" in bfloats else found)
+    has_bfloats = machine.vector_bits == 512 and "vcvtneps2bf16" in bfloats and machine.cpu not in host.SLOW_BFLOAT_DOTS
+    return tuple([*found, "bfloat-dots"] if has_bfloats else found)

@@ -30,6 +30,12 @@ Features whose conversions to bfloat flush denormals to zero. AVX512_BF16 has th
 asked for, the dot products: `lowering/convert_to_llvm/narrow.py` converts by integer arithmetic.
 """
 
+SLOW_BFLOAT_DOTS = frozenset({"sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d"})
+"""
+LLVM's names of CPUs that begin a dot product of bf16 every other cycle, but two multiply-adds of f32 in each: half as
+many products as on f32. Their matrix units are for bf16, and virtual machines may hide them.
+"""
+
 
 def llvm_version() -> str:
     """ "22.1.0", and llvmlite's version, which determines the build of LLVM."""
@@ -87,7 +93,7 @@ def slow_subnormals(triple: str, cpu: str) -> bool:
 
 
 def host_dots() -> list[str]:
-    """The options of convert-contractions-to-vector for the dot products that this machine has."""
+    """The options of convert-contractions-to-vector for the dot products that are worth it on this machine."""
     features, bits = host_features().split(","), host_vector_bits()
     found: list[str] = []
     if ("+avx512vnni" if bits == 512 else "+avxvnni") in features:
@@ -95,7 +101,7 @@ def host_dots() -> list[str]:
     # AVX-512 multiplies 16-bit integers only with BW.
     if ("+avx512bw" if bits == 512 else "+sse2") in features:
         found.append("pair-dots")
-    if bits == 512 and "+avx512bf16" in features:
+    if bits == 512 and "+avx512bf16" in features and host_cpu() not in SLOW_BFLOAT_DOTS:
         found.append("bfloat-dots")
     return found
 

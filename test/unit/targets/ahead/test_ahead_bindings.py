@@ -281,13 +281,14 @@ def test_a_missing_linker_is_named(
 
 
 def test_the_dots_of_a_named_cpu() -> None:
-    cpus = ("x86-64-v3", "x86-64-v4", "cascadelake", "cooperlake", "znver4", "sierraforest")
+    cpus = ("x86-64-v3", "x86-64-v4", "cascadelake", "cooperlake", "znver4", "emeraldrapids", "sierraforest")
     assert {cpu: Machine.named("x86_64-linux-gnu", cpu).dots for cpu in cpus} == {
         "x86-64-v3": ("pair-dots",),
         "x86-64-v4": ("pair-dots",),
         "cascadelake": ("byte-dots", "pair-dots"),
         "cooperlake": ("byte-dots", "pair-dots", "bfloat-dots"),
         "znver4": ("byte-dots", "pair-dots", "bfloat-dots"),
+        "emeraldrapids": ("byte-dots", "pair-dots"),
         "sierraforest": ("byte-dots", "pair-dots"),
     }
     assert Machine.named("aarch64-linux-gnu", None).dots == ()
