@@ -251,7 +251,7 @@ def test_pairs_of_bf16_have_the_bits_of_f32_arithmetic(
     m: int, k: int, n: int, dims: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The processor's instruction takes subnormal numbers for zeros: where there may be some, it is not used."""
-    monkeypatch.setattr(host, "SLOW_BFLOAT_DOTS", frozenset())
+    monkeypatch.setattr(host, "SLOW_BFLOAT_DOTS", frozenset[str]())
     if "bfloat-dots" not in host.host_dots() or np.finfo(np.longdouble).nmant < 63:
         pytest.skip("this machine does not multiply pairs of bf16, or long double has no 64 bits")
     shapes = [_tensor((m, k) if dims[0] else (k, m), "bf16"), _tensor((n, k) if dims[1] else (k, n), "bf16")]
@@ -280,7 +280,7 @@ def test_pairs_of_bf16_have_the_bits_of_f32_arithmetic(
 @pytest.mark.parametrize("scale", [1.0, 1e-39])
 def test_constant_pairs_of_bf16(scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiler packs constants, but for those whose products with others may be subnormal."""
-    monkeypatch.setattr(host, "SLOW_BFLOAT_DOTS", frozenset())
+    monkeypatch.setattr(host, "SLOW_BFLOAT_DOTS", frozenset[str]())
     rng = np.random.default_rng(0)
     x = (1e30 * rng.standard_normal((40, 66), np.float32)).astype(ml_dtypes.bfloat16)
     y = (np.float32(scale) * rng.standard_normal((66, 48), np.float32)).astype(ml_dtypes.bfloat16)
