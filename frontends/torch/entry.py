@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from xdsl.dialects.builtin import ModuleOp
 
 
-def from_torch(exported: Any, weights: Literal["constants", "arguments"] = "constants") -> ModuleOp:
+def from_torch(
+    exported: Any,
+    weights: Literal["constants", "arguments"] = "constants",
+    arguments: Sequence[Any] | None = None,
+) -> ModuleOp:
     """
     The module of a program that `torch.export.export(model, args)` returned, for `xhlo.compile` and `hlo-opt`.
 
@@ -15,8 +20,11 @@ def from_torch(exported: Any, weights: Literal["constants", "arguments"] = "cons
     "arguments" they come first, in the order of `exported.graph_signature.input_specs`. Results are those of the graph:
     new values of buffers and arguments that the model changes come first; those of buffers need weights="arguments".
 
+    arguments: tensors of the sizes that a program of symbolic sizes (`dynamic_shapes=`) is made for; any values do.
+
     Raises DiagnosticError for an operation that is not compiled, at the line of the model, for one that draws random
-    numbers, and for symbolic sizes; TypeError for another object; ImportError without PyTorch.
+    numbers, for symbolic sizes without `arguments`, and for arguments that the program does not take; TypeError for
+    another object; ImportError without PyTorch.
 
     >>> import torch
     >>> import xhlo
@@ -35,4 +43,4 @@ def from_torch(exported: Any, weights: Literal["constants", "arguments"] = "cons
         raise ValueError(f"weights: expected 'constants' or 'arguments', got {weights!r}")
     from .export import module_of
 
-    return module_of(exported, weights)
+    return module_of(exported, weights, arguments)

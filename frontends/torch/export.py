@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -18,8 +19,10 @@ from .registry import rules
 from .specializing import has_symbols
 
 
-def module_of(exported: Any, weights: str) -> ModuleOp:
+def module_of(exported: Any, weights: str, arguments: Sequence[Any] | None) -> ModuleOp:
     """`from_torch`, with torch. Raises DiagnosticError."""
+    if arguments is not None:
+        exported = _with_sizes(exported, arguments)
     program = exported.run_decompositions(_decompositions())
     signature = program.graph_signature
     _check(program, signature, weights)
@@ -47,6 +50,25 @@ def module_of(exported: Any, weights: str) -> ModuleOp:
     return lowering.builder.build(*[lowering.values[one] for one in results])
 
 
+def _with_sizes(exported: Any, arguments: Sequence[Any]) -> Any:
+    """The program for the sizes of these arguments. Raises DiagnosticError for those that it does not take."""
+    try:
+        found = required("torch.export").export(exported.module(), tuple(arguments))
+    except (AssertionError, AttributeError, RuntimeError, TypeError, ValueError) as error:
+        raise _error(f"the program does not take these arguments: {str(error).partition(chr(10))[0]}") from None
+    for stated, given in zip(_dtypes(exported), _dtypes(found), strict=True):
+        if stated != given:
+            raise _error(f"the program takes tensors of {stated}, not {given}")
+    return found
+
+
+def _dtypes(exported: Any) -> list[Any]:
+    """The dtypes of a program's arguments, or their own value for numbers."""
+    names = set(exported.graph_signature.user_inputs)
+    values = [node.meta["val"] for node in exported.graph.nodes if node.op == "placeholder" and node.name in names]
+    return [getattr(one, "dtype", one) for one in values]
+
+
 def _decompositions() -> Any:
     """Torch's table, which also has the operations that autograd would have taken apart, without those with rules."""
     found: Any = required("torch.export").default_decompositions()
@@ -63,7 +85,9 @@ def _decompositions() -> Any:
 
 def _check(program: Any, signature: Any, weights: str) -> None:
     if has_symbols(program.graph_module):
-        raise _error("the program has symbolic sizes; export it without dynamic_shapes")
+        raise _error(
+            "the program has symbolic sizes; xhlo.from_torch(program, arguments=(..)) takes those of its arguments"
+        )
     if signature.buffers_to_mutate and weights == "constants":
         name = next(iter(signature.buffers_to_mutate.values()))
         raise _error(f"the model changes its buffer '{name}'; call model.eval(), or pass weights='arguments'")

@@ -212,15 +212,45 @@ def test_exported_programs_return_new_values_of_arguments() -> None:
     torch.testing.assert_close(torch.from_numpy(found), (x + 1) * 2)
 
 
+@pytest.mark.parametrize("weights", ["constants", "arguments"])
+def test_exported_programs_of_symbolic_sizes(weights: Any) -> None:
+    class Rows(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = torch.nn.Linear(3, 2)
+
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            return self.linear(x) / x.shape[0], torch.cat([x, y]).sum(0)
+
+    model, n = Rows().eval(), torch.export.Dim("n", max=64)
+    given = (torch.randn(5, 3), torch.randn(5, 3))
+    program = torch.export.export(model, given, dynamic_shapes=({0: n}, {0: n}))
+    for count in (2, 7, 64):
+        given = (torch.randn(count, 3), torch.randn(count, 3))
+        executable = xhlo.compile(xhlo.from_torch(program, weights, arguments=given))
+        first = tuple(model.parameters()) if weights == "arguments" else ()
+        found = executable(*(one.detach() for one in (*first, *given)))
+        for value, expected in zip(found, model(*given), strict=True):
+            torch.testing.assert_close(torch.from_numpy(value), expected)
+
+
 def test_what_export_refuses() -> None:
     x = torch.randn(2, 3)
     with pytest.raises(xhlo.DiagnosticError, match="changes its buffer 'running_mean'; call model.eval"):
         xhlo.compile(exported(torch.nn.BatchNorm1d(3), x))
     with pytest.raises(xhlo.DiagnosticError, match="draws random numbers"):
         xhlo.compile(exported(torch.nn.Dropout(0.5), x))
-    sizes = ({0: torch.export.Dim("n", min=2)},)
+    sizes = ({0: torch.export.Dim("n", min=2, max=8)},)
     with pytest.raises(xhlo.DiagnosticError, match="symbolic sizes"):
         xhlo.compile(torch.export.export(torch.nn.Linear(3, 2), (x,), dynamic_shapes=sizes))
+    program = torch.export.export(torch.nn.Linear(3, 2), (x,), dynamic_shapes=sizes)
+    for given, why in (
+        (torch.zeros(9, 3), r"does not take these arguments: .*<= 8"),
+        (torch.zeros(4, 2), r"does not take these arguments: .*== 3"),
+        (torch.zeros(4, 3).double(), "takes tensors of torch.float32, not torch.float64"),
+    ):
+        with pytest.raises(xhlo.DiagnosticError, match=why):
+            xhlo.from_torch(program, arguments=(given,))
     with pytest.raises(ValueError, match="weights: expected 'constants' or 'arguments'"):
         xhlo.from_torch(exported(torch.nn.ReLU(), x), weights="files")  # pyright: ignore[reportArgumentType]
 
