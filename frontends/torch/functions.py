@@ -9,7 +9,7 @@ from typing import Any
 
 from . import recurrent
 from .api import required, torch
-from .resizing_gradients import Interpolated
+from .resizing_gradients import Interpolated, nearest, weighed
 
 _functional: Any = required("torch.nn.functional")
 _interpolate: Any = _functional.interpolate
@@ -17,9 +17,13 @@ _output_size: Any = required("torch._decomp.decompositions").upsample_compute_ou
 MODES = ("bilinear", "bicubic")
 
 
-def _pair(given: float | Sequence[float] | None) -> tuple[Any, Any]:
-    """A number for rows and one for columns; both None if none is given."""
-    return (given[0], given[1]) if isinstance(given, Sequence) else (given, given)
+_RANKS = {"bilinear": (4,), "bicubic": (4,), "linear": (3,), "trilinear": (5,)}
+"""The dimensions of a batch of images by mode; `nearest` takes all."""
+
+
+def _each(given: float | Sequence[float] | None, count: int) -> tuple[Any, ...]:
+    """A number for each dimension; all None if none is given."""
+    return tuple(given) if isinstance(given, Sequence) else (given,) * count
 
 
 @cache
@@ -52,17 +56,18 @@ def interpolate(*args: Any, **kwargs: Any) -> Any:
     stated.apply_defaults()
     given = stated.arguments
     x, mode = given["input"], given["mode"]
-    if x.dim() != 4 or mode not in MODES or given["antialias"]:
+    if x.dim() not in _RANKS.get(mode, (3, 4, 5)) or mode == "area" or given["antialias"]:
         return _interpolate(*args, **kwargs)
     # torch says what it refuses, and how large the result is.
     size = _interpolate(**{**given, "input": x.to("meta")}).shape[2:]
-    scales = (None, None) if given["recompute_scale_factor"] else _pair(given["scale_factor"])
+    scales = (None,) * len(size) if given["recompute_scale_factor"] else _each(given["scale_factor"], len(size))
     align = bool(given["align_corners"])
-    if x.dtype == torch.uint8:
+    if x.dtype == torch.uint8 and mode in MODES:
         return _resize_bytes()(x, size, mode, align, *scales)
     if not x.requires_grad or not torch.is_grad_enabled() or not all(type(one) is int for one in (*x.shape, *size)):
         return _interpolate(*args, **kwargs)
-    return Interpolated.apply(x, lambda one: _interpolate(**{**given, "input": one}), align, scales, mode == "bicubic")
+    taps = nearest(mode == "nearest-exact") if mode.startswith("nearest") else weighed(align, mode == "bicubic")
+    return Interpolated.apply(x, lambda one: _interpolate(**{**given, "input": one}), taps, scales)
 
 
 def resizing(mode: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,7 +77,7 @@ def resizing(mode: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:
         if x.dtype != torch.uint8:
             return otherwise(x, output_size, align_corners, scale_factors)
         size = _output_size(x.shape, output_size, scale_factors)
-        return _resize_bytes()(x, size, mode, align_corners, *_pair(scale_factors))
+        return _resize_bytes()(x, size, mode, align_corners, *_each(scale_factors, 2))
 
     return resized
 

@@ -7,17 +7,40 @@ from typing import Any
 
 import numpy as np
 
+from ...hlo_dialect.types import Array
 from .api import required, torch
 from .rules.resizing import MOST_WEIGHED, neighbours
 
 _suggested: Any = required("torch._prims_common").suggest_memory_format
 
 
-def _collected(gradient: Any, dim: int, size: int, align: bool, given: float | None, cubic: bool) -> Any:
+Taps = Callable[[int, int, float | None], tuple[Array, Array]]
+"""From (size, outputs, the factor that is stated) to the places that outputs are made of and their weights."""
+
+
+def nearest(exact: bool) -> Taps:
+    """The places of `nearest`, or of `nearest-exact`, in the arithmetic of eager mode: f32."""
+
+    def taps(size: int, outputs: int, given: float | None) -> tuple[Array, Array]:
+        scale = size / (size * given) if given is not None and given > 0 else size / outputs
+        places = ((np.arange(outputs, dtype=np.float32) + np.float32(exact / 2)) * np.float32(scale)).astype(np.int64)
+        return np.minimum(places, size - 1)[None], np.ones((1, outputs))
+
+    return taps
+
+
+def weighed(align: bool, cubic: bool) -> Taps:
+    """The neighbours of linear or cubic interpolation."""
+    return lambda size, outputs, given: neighbours(size, outputs, align, given, cubic)
+
+
+def _collected(gradient: Any, dim: int, size: int, places: Array, weights: Array) -> Any:
     """For each of `size` elements along a dimension, the weighed sum of the gradients of what it contributed to."""
     outputs: int = gradient.shape[dim]
+    repeated = outputs // max(size, 1)
+    if len(places) == 1 and np.array_equal(places[0], np.arange(size).repeat(repeated)) and (weights == 1).all():
+        return gradient.unflatten(dim, (size, repeated)).sum(dim + 1) if repeated > 1 else gradient
     matrix = np.zeros((size, outputs))
-    places, weights = neighbours(size, outputs, align, given, cubic)
     for place, weight in zip(places, weights, strict=True):
         np.add.at(matrix, (place, np.arange(outputs)), weight)
     used = matrix != 0
@@ -44,22 +67,20 @@ class Interpolated(torch.autograd.Function):
     """`resize`, a function of the image, which is `interpolate` without antialiasing to a size that is known."""
 
     @staticmethod
-    def forward(
-        ctx: Any, x: Any, resize: Callable[[Any], Any], align: bool, scales: Sequence[float | None], cubic: bool
-    ) -> Any:
-        ctx.size, ctx.dtype, ctx.stated = tuple(x.shape[2:]), x.dtype, (align, scales, cubic)
+    def forward(ctx: Any, x: Any, resize: Callable[[Any], Any], taps: Taps, scales: Sequence[float | None]) -> Any:
+        ctx.size, ctx.dtype, ctx.taps, ctx.scales = tuple(x.shape[2:]), x.dtype, taps, scales
         return resize(x)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        (gradient,), (align, scales, cubic) = gradients, ctx.stated
+        (gradient,) = gradients
         found = gradient.to(torch.float64 if ctx.dtype == torch.float64 else torch.float32)
         # As it lies in memory, so that nothing is transposed.
         layout = _suggested(gradient)
-        is_last = layout == torch.channels_last
-        found = found.permute(0, 2, 3, 1) if is_last else found
+        is_last = layout != torch.contiguous_format
+        found = found.movedim(1, -1) if is_last else found
         # Rows first: what is left for single elements is less.
-        for dim, (size, scale) in enumerate(zip(ctx.size, scales, strict=True), 1 if is_last else 2):
-            found = _collected(found, dim, size, align, scale, cubic)
-        found = found.permute(0, 3, 1, 2) if is_last else found
-        return found.to(ctx.dtype, memory_format=layout), None, None, None, None
+        for dim, (size, scale) in enumerate(zip(ctx.size, ctx.scales, strict=True), 1 if is_last else 2):
+            found = _collected(found, dim, size, *ctx.taps(size, found.shape[dim], scale))
+        found = found.movedim(-1, 1) if is_last else found
+        return found.to(ctx.dtype, memory_format=layout), None, None, None
