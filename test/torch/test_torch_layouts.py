@@ -227,3 +227,28 @@ def test_strides_of_dimensions_of_size_1_are_eagers() -> None:
     found, expected = torch.compile(function, backend=xhlo)(x), function(x)
     torch.testing.assert_close(found, expected)
     assert found.stride() == expected.stride() == (20, 1, 5, 1)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: F.adaptive_max_pool2d(x, (3, 5)),
+        lambda x: F.adaptive_max_pool2d(x, (4, 2), return_indices=True)[1],
+        lambda x: F.pad(x, (2, 1, 0, 3), mode="reflect"),
+        lambda x: F.pad(x, (2, 1, -1, 3), mode="replicate"),
+        lambda x: F.max_pool2d(x, 3, 2, return_indices=True)[0],
+        lambda x: F.adaptive_max_pool3d(x[:, :, None].expand(-1, -1, 3, -1, -1), (2, 3, 4)),
+    ],
+)
+def test_windows_and_borders_lie_as_eagers(function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    torch._dynamo.reset()
+    x = torch.randn(2, 4, 7, 6, dtype=torch.float64).contiguous(memory_format=torch.channels_last).requires_grad_()
+    expected, found = function(x), torch.compile(function, backend=xhlo)(x)
+    torch.testing.assert_close(found, expected)
+    assert found.stride() == expected.stride()
+    if not expected.is_floating_point():
+        return
+    gradient = torch.randn_like(expected)
+    by = [torch.autograd.grad(one, x, gradient)[0] for one in (expected, found)]
+    torch.testing.assert_close(by[1], by[0])
+    assert by[1].stride() == by[0].stride()

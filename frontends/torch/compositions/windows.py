@@ -9,13 +9,15 @@ from typing import Any
 from ..api import required, torch
 from ..registry import composes
 
+_memory_format: Any = required("torch._prims_common").suggest_memory_format
+
 
 def _largest(x: Any, places: Sequence[Any], kept: Sequence[Any]) -> tuple[Any, Any]:
     """
     The largest element of each window and its place.
 
     places, kept: for each dimension that is pooled (windows, most elements), the places along it and which of them are
-    part of the window. Those of `x` are the last ones.
+    part of the window. Those of `x` are the last ones. Results lie in memory as `x` does.
     """
     rank = len(places)
     lead = x.dim() - rank
@@ -30,14 +32,19 @@ def _largest(x: Any, places: Sequence[Any], kept: Sequence[Any]) -> tuple[Any, A
         here, inside = (place * step).view(view), own.view(view)
         flat = here if flat is None else flat + here
         mask = inside if mask is None else mask & inside
-    flat = flat.expand(*outputs, *sizes).reshape(*outputs, math.prod(sizes))
-    mask = mask.expand(*outputs, *sizes).reshape(*outputs, math.prod(sizes))
-    elements = x.flatten(lead)[..., flat]
+    flat = flat.expand(*outputs, *sizes).reshape(math.prod(outputs), math.prod(sizes))
+    mask = mask.expand(*outputs, *sizes).reshape(math.prod(outputs), math.prod(sizes))
+    # Channels that are last in memory stay there: what is taken are whole rows of them.
+    inner = 1 if lead == 2 and _memory_format(x) != torch.contiguous_format else 0
+    elements = x.movedim(1, -1).flatten(1, rank)[:, flat] if inner else x.flatten(lead)[..., flat]
+    dim = elements.dim() - 1 - inner
     low = float("-inf") if x.is_floating_point() else torch.iinfo(x.dtype).min
-    elements = torch.where(mask, elements, low)
-    best = elements.argmax(-1, keepdim=True)
-    where = flat.expand(elements.shape).gather(-1, best).squeeze(-1)
-    return elements.gather(-1, best).squeeze(-1), where
+    elements = torch.where(mask.unsqueeze(-1) if inner else mask, elements, low)
+    best = elements.argmax(dim, keepdim=True)
+    where = (flat.unsqueeze(-1) if inner else flat).expand(elements.shape).gather(dim, best)
+    found = [one.squeeze(dim).unflatten(dim - 1, outputs) for one in (elements.gather(dim, best), where)]
+    value, place = (one.movedim(-1, 1) for one in found) if inner else found
+    return value, place
 
 
 def _adaptive(x: Any, output_size: Sequence[int]) -> tuple[Any, Any]:
@@ -108,7 +115,8 @@ def _scattered(gradient: Any, x: Any, indices: Any, rank: int) -> Any:
     """The gradients of the windows, at the places of their maxima."""
     lead = x.dim() - rank
     zeros = torch.zeros_like(x, memory_format=torch.contiguous_format).flatten(lead)
-    return zeros.scatter_add(lead, indices.flatten(lead), gradient.flatten(lead)).reshape(x.shape)
+    found = zeros.scatter_add(lead, indices.flatten(lead), gradient.flatten(lead)).reshape(x.shape)
+    return found.contiguous(memory_format=_memory_format(x))
 
 
 @composes("aten.adaptive_max_pool2d_backward")
@@ -129,33 +137,6 @@ def fractional_max_pool2d_backward(gradient: Any, x: Any, kernel_size: Any, outp
 @composes("aten.fractional_max_pool3d_backward")
 def fractional_max_pool3d_backward(gradient: Any, x: Any, kernel_size: Any, output_size: Any, indices: Any) -> Any:
     return _scattered(gradient, x, indices, 3)
-
-
-@composes("aten.max_pool3d_with_indices_backward")
-def max_pool3d_backward(
-    gradient: Any, x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, indices: Any
-) -> Any:
-    return _scattered(gradient, x, indices, 3)
-
-
-def _replicated(rank: int) -> None:
-    @composes(f"aten.replication_pad{rank}d_backward")
-    def backward(gradient: Any, x: Any, padding: Any) -> Any:
-        """Elements beyond an edge add to the one at the edge."""
-        for number in range(rank):
-            dim = x.dim() - 1 - number
-            places = torch.arange(gradient.shape[dim], device=x.device) - padding[2 * number]
-            shape = list(gradient.shape)
-            shape[dim] = x.shape[dim]
-            zeros = torch.zeros(shape, dtype=gradient.dtype, device=x.device)
-            gradient = zeros.index_add(dim, places.clamp(0, x.shape[dim] - 1), gradient)
-        return gradient
-
-    del backward
-
-
-for _rank in (1, 2, 3):
-    _replicated(_rank)
 
 
 _ADDITIONS = 16
@@ -195,8 +176,6 @@ def _padded(x: Any, dim: int, before: int, after: int) -> Any:
 
 
 # Resizing without aliasing: weighed sums of neighbours along each dimension.
-
-_memory_format: Any = required("torch._prims_common").suggest_memory_format
 
 _MOST_WEIGHED = 16
 """Elements of a sum; of more, it is a product with a matrix of weights, most of which are zero."""
