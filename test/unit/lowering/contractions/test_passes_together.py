@@ -9,7 +9,7 @@ import pytest
 
 import xhlo
 from cpu_programs import exact_product, on_threads, type_of
-from xhlo.lowering.convert_contractions_to_vector import blocking
+from xhlo.lowering.convert_contractions_to_vector import blocking, in_place, split
 
 SHAPES = [
     (50, 1100, 70),  # the last pass is shorter, with edges of both factors
@@ -21,7 +21,8 @@ SHAPES = [
 @pytest.fixture(autouse=True)
 def few_registers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any machine has fewer than it takes to let panels stream."""
-    monkeypatch.setattr(blocking, "MANY_REGISTERS", 64)
+    for module in (blocking, in_place, split):
+        monkeypatch.setattr(module, "MANY_REGISTERS", 64)
 
 
 def factors(*shapes: tuple[int, ...], dtype: Any) -> list[np.ndarray]:
