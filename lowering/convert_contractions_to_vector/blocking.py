@@ -135,6 +135,10 @@ LEAST_RUNS = 4
 """Tasks that long runs leave: shorter ones would cost more than they divide the work better."""
 
 
+TILE_BYTES = 256 * 1024
+"""Bytes of a tile of C, or of its rows of A, that a task keeps on its stack, and in the L2 cache."""
+
+
 @dataclass(frozen=True)
 class Blocking:
     """

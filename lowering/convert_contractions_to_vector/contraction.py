@@ -310,6 +310,12 @@ def _along_m(loops: Sequence[Loop]) -> Loop:
     return min((loop for loop in loops if loop.size >= enough), key=lambda loop: loop.c)
 
 
+def chunks_of(product: Contraction) -> list[int]:
+    """The sizes of the loops over chunks of the sum, which follow each other in both factors, see split.py."""
+    k = product.k
+    return [loop.size for loop in product.outer if (loop.a, loop.b) == (k.a * k.size, k.b * k.size)]
+
+
 def along_k(loops: Sequence[Loop], long: int = LONG) -> Loop:
     """
     The contracted loop that panels lie along: of those that are long enough, the one whose steps are the nearest. None

@@ -53,7 +53,7 @@ from .lanes.row_sums import row_sums_of
 from .padding import PaddedProductEmitter, Padding, Rows, by_groups, compute_padded, padding_of, rows_of
 from .rows.products import convert_row_products
 from .small import emit_small, is_small
-from .split import add_chunks, cut_of, in_chunks
+from .split import add_chunks, block_packed, cut_of, in_chunks, packs_the_larger
 from .sums.factor_columns import column_sum_of
 from .sums.result_columns import combines_columns, sums_after
 from .tiling import Tiling, tilings
@@ -234,6 +234,10 @@ def emit_product(
             done.append(each.nest.op)
         return done
     padding = padding_of(op, kernel)
+    if padding is None and packs_the_larger(product, machine):
+        product = product.transposed()
+        cut = cut_of(product)
+        assert cut is not None
     parts = _with_copies(builder, kernel, in_chunks(builder, product, cut), machine, padding)
     emitter = emitter_of(builder, kernel, constants, op, parts, machine, True, padding)
     done = _padded(builder, padding, emitter)
@@ -282,11 +286,11 @@ class _Plan:
 
 def _plan(product: Contraction, machine: Machine, kernel: func.FuncOp) -> _Plan:
     if product.computes:
-        return _Plan(block(product, machine, packed=True, whole=False), a_packed=True, b_packed=True)
+        return _Plan(block_packed(product, machine), a_packed=True, b_packed=True)
     inside = None if product.b.root in constants_of(kernel) else in_place_blocking(product, machine)
     blocking, b_packed = inside or block(product, machine), inside is None
     if b_packed and not reads_in_place(product, machine):
-        return _Plan(block(product, machine, packed=True, whole=False), a_packed=True, b_packed=True)
+        return _Plan(block_packed(product, machine), a_packed=True, b_packed=True)
     b_streams = not b_packed and streams(product, machine)
     if b_packed and reads_pairs(product, machine):
         blocking = block(product, machine, packed=True)

@@ -24,10 +24,10 @@ from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from .blocking import Blocking
 from .constants import KernelConstants
-from .contraction import Contraction, Loop
+from .contraction import Contraction, Loop, chunks_of
 from .edges import Edge, FiniteFilters, is_first, is_inside, window_at
 from .epilogue import Tile
-from .in_place import alternate, chunks_of, panels_of_row
+from .in_place import alternate, panels_of_row
 from .kernel import ProductEmitter, Step
 from .operand import Operand, number_matrices
 from .packing import Packer

@@ -29,7 +29,7 @@ from .blocking import (
     most_rows,
     pairs_bfloats,
 )
-from .contraction import Contraction, Loop, along_k
+from .contraction import Contraction, Loop, along_k, chunks_of
 from .panel import emit_pairs, emit_widened, packed_type
 from .parts import in_parts
 from .shared_function import call_known
@@ -271,12 +271,6 @@ def streams(product: Contraction, machine: Machine) -> bool:
     in_one_set = product.k.b * width_of(product.factors[1]) // 8 % ALIASING == 0
     far = far or (in_one_set and reads_rows_in_pairs(product, machine))
     return product.n.b == 1 and far and not product.outer_k
-
-
-def chunks_of(product: Contraction) -> list[int]:
-    """The sizes of the loops over chunks of the sum, which follow each other in both factors, see split.py."""
-    k = product.k
-    return [loop.size for loop in product.outer if (loop.a, loop.b) == (k.a * k.size, k.b * k.size)]
 
 
 def _bytes_of_b(product: Contraction) -> int:

@@ -25,9 +25,9 @@ from ..loop_nests.indices import chunk, delinearized, end_of, parts_between, res
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import LINE, LoopBuilder
 from .block_of_c import Target
-from .blocking import BYTES, Blocking
+from .blocking import BYTES, TILE_BYTES, Blocking
 from .constants import KernelConstants
-from .contraction import Contraction
+from .contraction import Contraction, chunks_of
 from .epilogue import Tile, ask_for_results, emit_epilogue, is_temporary
 from .micro_kernel import Arguments, call_micro_kernel
 from .offsets import emit_offsets
@@ -55,9 +55,6 @@ finds them anew otherwise, when it begins with a panel.
 BIAS = -128
 """The number that is added to bytes of A, modulo 256, so that dot products read unsigned numbers."""
 
-
-TILE_BYTES = 256 * 1024
-"""Bytes of a tile of C, or of its rows of A, that a task keeps on its stack, and in the L2 cache."""
 
 TILE_PADDING = 16
 """Elements between the rows of such a tile, whose lines would otherwise share few sets of the L1 cache."""
@@ -165,7 +162,8 @@ class ProductEmitter:
     def _keeps_rows(self) -> bool:
         """Whether each task packs the rows of A of its tile, which no other tile needs."""
         blocking = self.blocking
-        few = blocking.n_panels <= blocking.tile_n and self.product.n.size <= FEW_COLUMNS
+        few = self.product.n.size <= FEW_COLUMNS or bool(chunks_of(self.product))
+        few = few and blocking.n_panels <= blocking.tile_n
         elements = blocking.tile_m * blocking.mr * blocking.kc * blocking.group
         width = width_of(packed_type(self.product.element, blocking.group))
         return few and elements * width // 8 <= TILE_BYTES

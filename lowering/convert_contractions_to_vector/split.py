@@ -19,9 +19,11 @@ from xdsl.ir import Block
 from ...dialects.support.buffers import memref_type, row_major
 from ...dialects.support.scalar import scalar_attr
 from ..convert_linalg_to_scf.reduction import emit_reduction
+from ..device.cpu import Machine
 from ..loop_nests.loop_builder import LoopBuilder
 from ..loop_nests.nest import Access, Nest
-from .contraction import Contraction, Loop, along_k
+from .blocking import ENOUGH_TASKS, MANY_REGISTERS, TILE_BYTES, Blocking, block
+from .contraction import Contraction, Loop, along_k, chunks_of
 from .factors.computed import ComputedFactor
 from .lanes.products import LaneProduct
 
@@ -42,6 +44,10 @@ CHUNKS = 32
 
 ENOUGH = 4
 """Chunks of the loops around k from which that along k stays whole: tiles divide the work as well."""
+
+
+LEAST_STEPS = 128
+"""Least steps of a pass whose rows of A a task packs: C is read and written once in each."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,33 @@ def cut_of(product: Contraction) -> Cut | None:
         return None
     place = _places(product)[id(best.loop)]
     return None if any(factor is not None and factor.asks(place) for factor in _computed(product)) else best
+
+
+def packs_the_larger(product: Contraction, machine: Machine) -> bool:
+    """
+    Whether the larger factor of a cut product would be packed as a whole before, so that it is written to memory and
+    read again: as B, its panels are packed by the tasks that read them.
+    """
+    by_columns = product.m.a == product.n.b == 1 and not product.outer_k
+    is_plain = product.epilogue is None and not product.sums and not product.computes
+    return machine.registers >= MANY_REGISTERS and by_columns and is_plain and product.m.size > product.n.size
+
+
+def block_packed(product: Contraction, machine: Machine) -> Blocking:
+    """
+    The blocking of a product whose factors are both packed.
+
+    Where there are chunks of a sum enough, each is a task, which multiplies all rows and columns: it reads each element
+    of A and B once, and what it packs stays in the L2 cache. Packed beforehand, A would be written to memory.
+    """
+    found = block(product, machine, packed=True, whole=False)
+    is_cut = math.prod(chunks_of(product)) >= ENOUGH_TASKS and not product.outer_k
+    bytes_of_step = found.m_panels * found.mr * found.group * machine.vector_bits // 8 // found.lanes
+    steps = min(TILE_BYTES // bytes_of_step, found.kc)
+    if machine.registers < MANY_REGISTERS or not is_cut or steps < min(LEAST_STEPS, found.kc):
+        return found
+    groups = -(-product.k.size // found.group)
+    return replace(found, kc=-(-groups // -(-groups // steps)), tile_m=found.m_panels, tile_n=found.n_panels)
 
 
 def _computed(product: Contraction) -> tuple[ComputedFactor | None, ComputedFactor | None]:

@@ -10,9 +10,10 @@ from xdsl.dialects.builtin import bf16, f32, i8, i32
 from xdsl.utils.test_value import create_ssa_value
 
 from xhlo.dialects.support.buffers import memref_type
-from xhlo.lowering.convert_contractions_to_vector.blocking import LOW, PASS_STEPS, Blocking, block
+from xhlo.lowering.convert_contractions_to_vector.blocking import LOW, PASS_STEPS, TILE_BYTES, Blocking, block
 from xhlo.lowering.convert_contractions_to_vector.contraction import Contraction, Loop
 from xhlo.lowering.convert_contractions_to_vector.in_place import block_rows, reads_both_in_place, sums_along
+from xhlo.lowering.convert_contractions_to_vector.split import block_packed, packs_the_larger
 from xhlo.lowering.device.cpu import CPU
 from xhlo.lowering.loop_nests.nest import Access
 
@@ -283,3 +284,29 @@ def test_few_rows_along_both_factors_are_plain_loops(
         product = replace(product, n=replace(product.n, b=depth), k=replace(product.k, b=1))
     assert sums_along(product, AVX2) == sums_along(product.transposed(), AVX2) == plain
     assert not sums_along(product, CPU)
+
+
+@pytest.mark.parametrize("rows, columns", [(64, 256), (14, 700)])
+def test_chunks_of_a_long_sum_are_tasks(rows: int, columns: int) -> None:
+    """Each packs the rows of its chunk, which would be written to memory beforehand, and reads them once."""
+    product = product_of(rows, columns, 784)
+    chunks = Loop(32, product.k.a * 784, product.k.b * 784, rows * columns)
+    found = block_packed(replace(product, outer=(chunks,)), CPU)
+    assert (found.tile_m, found.tile_n) == (found.m_panels, found.n_panels)
+    assert found.m_panels * found.mr * found.kc * 4 <= TILE_BYTES
+
+
+def test_rows_of_a_chunk_that_are_too_many_are_packed_before() -> None:
+    product = product_of(1022, 32, 784)
+    chunks = Loop(32, product.k.a * 784, product.k.b * 784, 1022 * 32)
+    found = block_packed(replace(product, outer=(chunks,)), CPU)
+    assert found.tile_m < found.m_panels
+
+
+def test_the_larger_factor_of_a_long_sum_is_packed_by_tasks() -> None:
+    product = product_of(256, 64, 25088)
+    by_columns = replace(product, m=replace(product.m, a=1), k=replace(product.k, a=256))
+    assert packs_the_larger(by_columns, CPU)
+    assert not packs_the_larger(by_columns.transposed(), CPU)
+    assert not packs_the_larger(product, CPU)
+    assert not packs_the_larger(by_columns, AVX2)

@@ -294,3 +294,18 @@ def test_constant_pairs_of_bf16(scale: float, monkeypatch: pytest.MonkeyPatch) -
     )
     wanted = x.astype(np.float64) @ y.astype(np.float64)
     np.testing.assert_allclose(np.asarray(executable(x)), wanted, rtol=0, atol=1e-5 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("type_", ["f32", "f64", "i32", "bf16"])
+@pytest.mark.parametrize("m, n", [(96, 33), (33, 96), (130, 65)])
+def test_long_sums_of_columns(m: int, n: int, type_: str) -> None:
+    """Tasks multiply chunks of them; the same bits for any number of threads."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-8, 9, (5184, size)).astype(DTYPES[type_]) for size in (m, n))
+    shapes = [_tensor(each.shape, type_) for each in (a, b)]
+    text = f"""func.func @main(%a: {shapes[0]}, %b: {shapes[1]}) -> {_tensor((m, n), type_)} {{
+      %r = hlo.dot_general %a, %b, contracting_dims = [0] x [0] : ({shapes[0]}, {shapes[1]}) -> {_tensor((m, n), type_)}
+      return %r : {_tensor((m, n), type_)}
+    }}"""
+    (found,) = on_threads(text, a, b)
+    np.testing.assert_array_equal(found, (a.astype(np.float64).T @ b.astype(np.float64)).astype(a.dtype))
