@@ -45,8 +45,8 @@ def compute_in_parts(block: Block) -> None:
     """Rewrite the elementwise operations in `block` that alone read a large concatenation."""
     for op in list(block.ops):
         if isinstance(op, ConcatenateOp) and _has_long_parts(op):
-            most, joined = MOST_OPERATIONS // len(op.operands), op
-            while most and (user := _only_reader(joined)) is not None:
+            most, joined, are_long = MOST_OPERATIONS // len(op.operands), op, _are_long(op)
+            while most and (user := _only_reader(joined, are_long)) is not None:
                 joined, most = _in_parts(joined, user), most - 1
 
 
@@ -58,20 +58,33 @@ def _has_long_parts(op: ConcatenateOp) -> bool:
     return bytes_of(op.results[0]) >= runs * LEAST_RUN
 
 
-def _only_reader(op: ConcatenateOp) -> HloOp | None:
-    """The elementwise operation that alone reads a concatenation, if its other operands can be taken in parts."""
+def _are_long(op: ConcatenateOp) -> bool:
+    """Whether each part is long, not only their average."""
+    rows = math.prod(shape_of(op.results[0])[: op.dim])
+    return all(bytes_of(value) >= rows * LEAST_RUN for value in op.operands)
+
+
+def _only_reader(op: ConcatenateOp, are_long: bool) -> HloOp | None:
+    """
+    The elementwise operation that alone reads a concatenation, if its other operands can be taken in parts; `are_long`:
+    each part of the concatenation is.
+    """
     readers = {use.operation for use in op.results[0].uses}
     user = next(iter(readers), None)
     if len(readers) != 1 or not isinstance(user, HloOp) or not is_elementwise(user) or user.parent is not op.parent:
         return None
     if user.regions or len(user.results) != 1 or shape_of(user.results[0]) != shape_of(op.results[0]):
         return None
-    return user if all(value is op.results[0] or _has_parts(value, user) for value in user.operands) else None
+    others = [value for value in user.operands if value is not op.results[0]]
+    return user if all(_has_parts(value, user, are_long) for value in others) else None
 
 
-def _has_parts(value: SSAValue, user: HloOp) -> bool:
+def _has_parts(value: SSAValue, user: HloOp, are_long: bool) -> bool:
     """
     Whether parts of a value cost no more than the whole: it is in memory, or follows from such values for `user` alone.
+
+    Beside a concatenation of short parts, elements that are moved are read by one loop with it instead, as the
+    neighbours on a grid by rolls are.
     """
     pending = [value]
     while pending:
@@ -85,6 +98,8 @@ def _has_parts(value: SSAValue, user: HloOp) -> bool:
             if not each.has_one_use():
                 return False
             pending += owner.operands
+        elif not are_long and not isinstance(owner, BroadcastInDimOp):
+            return False
     return True
 
 

@@ -37,3 +37,19 @@ func.func @short_part(%x: tensor<1xf32>, %y: tensor<20000xf32>) -> tensor<20001x
   %1 = hlo.compare GT, %0, %one : (tensor<20001xf32>, tensor<20001xf32>) -> tensor<20001xi1>
   func.return %1 : tensor<20001xi1>
 }
+
+// Two neighbours on a grid by rolls: one loop reads both, rather than parts of each.
+// CHECK-LABEL: @neighbours
+// CHECK:           hlo.add {{.*}} : tensor<128x1024xf32>
+// CHECK-NOT:       hlo.add
+// CHECK:         func.return
+func.func @neighbours(%u: tensor<128x1024xf32>) -> tensor<128x1024xf32> {
+  %0 = hlo.slice %u [127:128, 0:1024] : (tensor<128x1024xf32>) -> tensor<1x1024xf32>
+  %1 = hlo.slice %u [0:127, 0:1024] : (tensor<128x1024xf32>) -> tensor<127x1024xf32>
+  %2 = hlo.concatenate %0, %1, dim = 0 : (tensor<1x1024xf32>, tensor<127x1024xf32>) -> tensor<128x1024xf32>
+  %3 = hlo.slice %u [0:128, 1023:1024] : (tensor<128x1024xf32>) -> tensor<128x1xf32>
+  %4 = hlo.slice %u [0:128, 0:1023] : (tensor<128x1024xf32>) -> tensor<128x1023xf32>
+  %5 = hlo.concatenate %3, %4, dim = 1 : (tensor<128x1xf32>, tensor<128x1023xf32>) -> tensor<128x1024xf32>
+  %6 = hlo.add %2, %5 : tensor<128x1024xf32>
+  func.return %6 : tensor<128x1024xf32>
+}
