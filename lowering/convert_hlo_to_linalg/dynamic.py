@@ -17,7 +17,7 @@ from ...hlo_dialect.ops import dynamic as hlo
 from ...hlo_dialect.ops.comparison import CompareOp, SelectOp
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.conversion import ConvertOp
-from ...hlo_dialect.ops.creation import constant_of
+from ...hlo_dialect.ops.creation import is_splat_of
 from ...hlo_dialect.ops.elementwise_binary import AddOp
 from ...hlo_dialect.ops.movement import ReshapeOp
 from ...hlo_dialect.types import element_of, is_unsigned, shape_of
@@ -54,13 +54,8 @@ def _is_wrapped(chosen: Operation | Block, dim: int) -> TypeGuard[SelectOp]:
     test, total, x = chosen.pred.owner, chosen.on_true.owner, chosen.on_false
     if not isinstance(test, CompareOp) or not isinstance(total, AddOp):
         return False
-    is_negative = test.direction == "LT" and test.lhs is x and _is_number(test.rhs, 0)
-    return is_negative and total.lhs is x and _is_number(total.rhs, dim)
-
-
-def _is_number(value: SSAValue, number: int) -> bool:
-    known = constant_of(value)
-    return known is not None and int(known) == number
+    is_negative = test.direction == "LT" and test.lhs is x and is_splat_of(test.rhs, 0)
+    return is_negative and total.lhs is x and is_splat_of(total.rhs, dim)
 
 
 def _wrapped(chosen: SelectOp, dim: int, emitter: Emitter) -> Scalar:

@@ -44,6 +44,8 @@ EXP_64 = (
 )  # fmt: skip
 _ZERO_32, _ZERO_64 = -104.5, -746.0
 """Below these e^x is 0."""
+_BOUND_32, _BOUND_64 = 100.0, 720.0
+"""Beyond these e^x is infinite, and 2^n no factor of its own."""
 _SUBNORMAL_32, _SUBNORMAL_64 = -87.33654, -708.3964185322641
 """Below these e^x is subnormal."""
 # log(1+f) = f - f^2/2 + f^3 P(f) for |f| <= 1/3. Error relative to f^2: 9e-10.
@@ -93,16 +95,20 @@ def exp(x: Scalar) -> Scalar:
     infinite; the last product then underflows or overflows where e^x does. If it is 0, as for masked attention scores,
     the larger one is 0 too: a product that underflows costs a hundred cycles.
     """
-    # Beyond the bound, e^x is infinite, and 2^n no factor of its own.
-    high, bias, zero = (720.0, 1023, _ZERO_64) if is_double(x) else (100.0, 127, _ZERO_32)
+    high, zero = (_BOUND_64, _ZERO_64) if is_double(x) else (_BOUND_32, _ZERO_32)
     x = x.compare("gt", high).select(high, x)
+    product, scale = _with_scale(x)
+    return x.compare("uge", zero).select(product, 0.0) * scale
+
+
+def _with_scale(x: Scalar) -> tuple[Scalar, Scalar]:
+    """e^x, so much larger or smaller that it is neither subnormal nor infinite, and the power of two to multiply by."""
     # A processor chooses by the sign bit itself, of NaN as well, for which any factor will do.
     negative = x.bits().compare("lt", 0)
     scale = negative.select(x.constant(2.0**-64), x.constant(2.0**64))
-    exponent, r = _exponent(x, 2 * bias)
+    exponent, r = _exponent(x, 2 * (1023 if is_double(x) else 127))
     # A product rather than a sum of bits, so that NaN stays NaN whatever its low bits are.
-    product = _mantissa(r) * (exponent - scale.bits()).bitcast(x.type)
-    return x.compare("uge", zero).select(product, 0.0) * scale
+    return _mantissa(r) * (exponent - scale.bits()).bitcast(x.type), scale
 
 
 def exp_not_above_zero(x: Scalar) -> Scalar:
@@ -183,9 +189,14 @@ class _Subnormals:
         """Whether the result is one of them."""
         return self.x.compare("lt", _SUBNORMAL_64 if is_double(self.x) else _SUBNORMAL_32)
 
+    @property
+    def shift(self) -> int:
+        """The exponent of the least number, negated."""
+        return 1074 if is_double(self.x) else 149
+
     def larger(self, n: Scalar, place: int = 0) -> Scalar:
         """The exponent n, in a number's bits from `place` on, of the multiple where the result is one."""
-        return self.is_small.select(n + ((1074 if is_double(self.x) else 149) << place), n)
+        return self.is_small.select(n + (self.shift << place), n)
 
     def rounded(self, y: Scalar) -> Scalar:
         """The result, of which `y` is a multiple where it is small."""
@@ -202,16 +213,10 @@ class _Subnormals:
 
 def summed_exp(x: Scalar) -> Scalar:
     """e^x with the same bits as `exp`, where an operation that makes a subnormal number takes a hundred cycles."""
-    high, bias, zero = (720.0, 1023, _ZERO_64) if is_double(x) else (100.0, 127, _ZERO_32)
-    x = _clamped(x, zero, high)
+    x = _clamped(x, _ZERO_64, _BOUND_64) if is_double(x) else _clamped(x, _ZERO_32, _BOUND_32)
     subnormals = _Subnormals(x, converts=False)
-    is_small = subnormals.is_small
-    negative = x.bits().compare("lt", 0)
-    scale = negative.select(x.constant(2.0**-64), x.constant(2.0**64))
-    exponent, r = _exponent(x, 2 * bias)
-    product = _mantissa(r) * (exponent - scale.bits()).bitcast(x.type)
-    last = is_small.select(2.0 ** (1074 - 64 if is_double(x) else 149 - 64), scale)
-    return subnormals.rounded(product * last)
+    product, scale = _with_scale(x)
+    return subnormals.rounded(product * subnormals.is_small.select(2.0 ** (subnormals.shift - 64), scale))
 
 
 def summed_exp_not_above_zero(x: Scalar, converts: bool = False) -> Scalar:
